@@ -1,0 +1,51 @@
+/** IP addresses and ranges as resources and headers write them; strict, so that text is never guessed at. */
+import { BlockList, isIP, isIPv4 } from 'node:net'
+
+/** An address (IPv4 or IPv6, no zone, no IPv4-mapped form), as CEL's isIP accepts it. */
+export function isAddress(text: string): boolean {
+  return isIP(text) !== 0 && !text.includes('%') && unmap(text) === text
+}
+
+/** An address or a CIDR range. */
+export function isAddressRange(text: string): boolean {
+  return isAddress(text) || isRange(text)
+}
+
+function isRange(text: string): boolean {
+  const [address = '', bits = '', ...rest] = text.split('/')
+  if (rest.length > 0 || !isAddress(address) || !/^(0|[1-9][0-9]{0,2})$/.test(bits)) return false
+  return Number(bits) <= (isIPv4(address) ? 32 : 128)
+}
+
+/** The IPv4 address inside `::ffff:a.b.c.d`, or the text unchanged. Sockets of dual-stack listeners report that form. */
+export function unmap(text: string): string {
+  const mapped = /^::ffff:([0-9.]+)$/i.exec(text)?.[1]
+  if (mapped !== undefined && isIPv4(mapped)) return mapped
+  const hex = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(text)
+  if (hex === null) return text
+  const [high, low] = [Number.parseInt(hex[1] ?? '', 16), Number.parseInt(hex[2] ?? '', 16)]
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
+}
+
+/** A set of addresses and ranges. */
+export class AddressSet {
+  readonly #list = new BlockList()
+
+  /** Throws RangeError on an entry that is neither an address nor a range. */
+  constructor(entries: readonly string[]) {
+    for (const entry of entries) {
+      if (!isAddressRange(entry)) throw new RangeError('not an address or a CIDR range')
+      const [address = '', bits] = entry.split('/')
+      const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+      if (bits === undefined) this.#list.addAddress(address, family)
+      else this.#list.addSubnet(address, Number(bits), family)
+    }
+  }
+
+  /** False for text that is no address. */
+  has(address: string): boolean {
+    const plain = unmap(address)
+    const family = isIP(plain)
+    return family !== 0 && this.#list.check(plain, family === 4 ? 'ipv4' : 'ipv6')
+  }
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { amount, amountWithinLedger, limits, price, reference } from './fields.ts'
+import { defineKind, type Rule } from './kind.ts'
+import { READY_COLUMNS, statusOf } from './status.ts'
+
+const spec = z.strictObject({
+  parent: reference('parent Account').optional().meta({
+    description: 'Makes this a sub-account: its own funds are an allowance, spending lowers both. Two levels.',
+  }),
+  disabled: z.boolean().optional().meta({ description: 'Keys of a disabled account are answered 403.' }),
+  overdraft: price().optional().meta({ description: 'Dollars that the balance may fall below zero.' }),
+  enforcement: z.enum(['Enforced', 'Unlimited']).default('Enforced').meta({
+    description: 'Unlimited counts the spending and never refuses. The word of the root account counts.',
+  }),
+  limits: limits().optional().meta({ description: 'Limits of all keys of this account together.' }),
+  budget: z
+    .strictObject({
+      amount: price().meta({ description: 'Dollars that each period begins with.' }),
+      period: z.enum(['Day', 'Week', 'Month']).meta({ description: 'Calendar period, UTC.' }),
+    })
+    .optional()
+    .meta({ description: 'An allowance that renews.' }),
+})
+export type AccountSpec = z.output<typeof spec>
+
+const status = statusOf({
+  balance: amount().optional().meta({ description: 'Dollars credited less dollars spent.' }),
+  held: amount().optional().meta({ description: 'Dollars held by requests in flight.' }),
+  spent: amount().optional().meta({ description: 'Dollars spent so far.' }),
+  credited: amount().optional().meta({ description: 'Dollars credited so far.' }),
+})
+export type AccountStatus = z.output<typeof status>
+
+const rules: Rule<AccountSpec>[] = [
+  amountWithinLedger('overdraft', (s) => s.overdraft),
+  amountWithinLedger('budget.amount', (s) => s.budget?.amount),
+]
+
+export const account = defineKind({
+  kind: 'Account',
+  plural: 'accounts',
+  singular: 'account',
+  shortNames: ['acct'],
+  description: 'Who pays: a balance that Credits raise and requests lower.',
+  spec,
+  status,
+  rules,
+  columns: [
+    { name: 'Balance', jsonPath: '.status.balance', type: 'string', description: 'Dollars left.' },
+    { name: 'Spent', jsonPath: '.status.spent', type: 'string', description: 'Dollars spent.' },
+    { name: 'Parent', jsonPath: '.spec.parent.name', type: 'string', description: 'Parent account.', priority: 1 },
+    ...READY_COLUMNS,
+  ],
+  selectableFields: ['.spec.parent.name'],
+})

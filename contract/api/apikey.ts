@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { isAddressRange } from '../address.ts'
+import { MAX_GLOB_LENGTH } from '../glob.ts'
+import { limits, reference, secretEntry } from './fields.ts'
+import { defineKind } from './kind.ts'
+import { READY_COLUMNS, statusOf } from './status.ts'
+
+const spec = z.strictObject({
+  accountRef: reference('Account').optional().meta({
+    description: 'Account that pays for the requests of this key. Without it the key is not metered.',
+  }),
+  disabled: z.boolean().optional().meta({ description: 'A disabled key is refused like an unknown one.' }),
+  expiresAt: z.iso.datetime({ offset: true }).max(64).optional().meta({
+    description: 'Instant (RFC 3339) from which the key is refused.',
+  }),
+  models: z
+    .array(
+      z
+        .string()
+        .min(1)
+        .max(MAX_GLOB_LENGTH)
+        .regex(/^[^*]*(\*[^*]*){0,8}$/),
+    )
+    .max(256)
+    .optional()
+    .meta({ description: 'Models that the key may use, as globs in which `*` stands for any characters. Empty: all.' }),
+  allowedIPs: z.array(z.string().min(2).max(64)).max(256).optional().meta({
+    description: 'Client addresses (IPv4, IPv6) or CIDR ranges that may use the key. Empty: any.',
+  }),
+  limits: limits().optional().meta({ description: 'Limits of this key.' }),
+  secretRef: secretEntry('key').optional().meta({ description: 'Secret entry that holds the key itself.' }),
+  hashes: z
+    .array(z.string().regex(/^[0-9a-f]{64}$/))
+    .min(1)
+    .max(8)
+    .optional()
+    .meta({ description: 'SHA-256 digests (lower-case hex) of the key; several while a key is being replaced.' }),
+})
+export type ApiKeySpec = z.output<typeof spec>
+
+const status = statusOf({
+  preview: z.string().max(64).optional().meta({ description: 'The end of the key, to recognise it by.' }),
+  secretName: z.string().max(253).optional().meta({ description: 'Secret that holds the key.' }),
+})
+export type ApiKeyStatus = z.output<typeof status>
+
+export const apiKey = defineKind({
+  kind: 'ApiKey',
+  plural: 'apikeys',
+  singular: 'apikey',
+  shortNames: ['ak'],
+  description: 'A key that clients send, what it may use, and the account that pays.',
+  spec,
+  status,
+  rules: [
+    {
+      cel: '!(has(self.secretRef) && has(self.hashes))',
+      message: 'spec names both secretRef and hashes; keep one of them',
+      test: (s) => !(s.secretRef !== undefined && s.hashes !== undefined),
+    },
+    {
+      cel: '!has(self.allowedIPs) || self.allowedIPs.all(a, isIP(a) || isCIDR(a))',
+      message: 'spec.allowedIPs takes addresses and CIDR ranges such as 192.0.2.7 or 2001:db8::/32',
+      test: (s) => (s.allowedIPs ?? []).every(isAddressRange),
+    },
+  ],
+  columns: [
+    { name: 'Account', jsonPath: '.spec.accountRef.name', type: 'string', description: 'Account that pays.' },
+    { name: 'Key', jsonPath: '.status.preview', type: 'string', description: 'The end of the key.' },
+    { name: 'Expires', jsonPath: '.spec.expiresAt', type: 'string', description: 'When it expires.', priority: 1 },
+    ...READY_COLUMNS,
+  ],
+  selectableFields: ['.spec.accountRef.name'],
+})

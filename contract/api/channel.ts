@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import { PROFILES } from '../profiles.ts'
+import { duration, headerName, headerValue, secretEntry } from './fields.ts'
+import { defineKind } from './kind.ts'
+import { READY_COLUMNS, statusOf } from './status.ts'
+
+/** The API that an upstream speaks. */
+export const CHANNEL_TYPES = ['chat_completion', 'responses', 'messages', 'embeddings', 'images'] as const
+export type ChannelType = (typeof CHANNEL_TYPES)[number]
+
+/** Headers that the gateway or the transport writes itself. */
+const OWN_HEADERS = [
+  'host',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'connection',
+  'upgrade',
+  'keep-alive',
+  'te',
+  'trailer',
+  'expect',
+  'accept-encoding',
+]
+
+const spec = z.strictObject({
+  type: z.enum(CHANNEL_TYPES).meta({ description: 'The API that the upstream speaks.' }),
+  baseURL: z
+    .string()
+    .min(8)
+    .max(2048)
+    .regex(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/)
+    .meta({
+      description:
+        'What an SDK of that family takes as base URL, such as https://api.example.com/v1. An empty path means /v1 ' +
+        '(messages: no path). In folder mode `${NAME}` is replaced from the environment.',
+    }),
+  auth: z
+    .strictObject({
+      scheme: z.enum(['Bearer', 'XApiKey', 'Header', 'None']).meta({
+        description: 'How the credential is sent: Authorization: Bearer, x-api-key, the named header, or not at all.',
+      }),
+      header: headerName().optional().meta({ description: 'Name of the header, for the scheme Header.' }),
+    })
+    .optional()
+    .meta({ description: 'Default: Bearer; for messages XApiKey.' }),
+  secretRef: secretEntry('key').optional().meta({ description: 'Secret entry that holds the upstream credential.' }),
+  headers: z
+    .record(headerName(), headerValue())
+    .optional()
+    .meta({ description: 'Headers added to every request.', maxProperties: 32 }),
+  query: z
+    .record(z.string().min(1).max(128), z.string().max(1024))
+    .optional()
+    .meta({ description: 'Query parameters added to every request.', maxProperties: 32 }),
+  profile: z.enum(PROFILES).optional().meta({ description: 'What the upstream can do; default generic.' }),
+  features: z
+    .strictObject({
+      streamUsage: z.boolean().optional().meta({ description: 'Understands stream_options.include_usage.' }),
+      embeddings: z.boolean().optional().meta({ description: 'Serves /embeddings.' }),
+      images: z.boolean().optional().meta({ description: 'Serves /images/generations and /images/edits.' }),
+    })
+    .optional()
+    .meta({ description: 'Overrides single features of the profile.' }),
+  timeouts: z
+    .strictObject({
+      connect: duration().optional().meta({ description: 'Until the connection stands; default 5s.' }),
+      firstByte: duration().optional().meta({ description: 'Until the answer begins; default 300s.' }),
+      idle: duration().optional().meta({ description: 'Between two pieces of the answer; default 120s.' }),
+      total: duration().optional().meta({ description: 'For the whole answer; default 600s.' }),
+    })
+    .optional(),
+  maxConcurrentRequests: z.int().min(1).max(1_000_000).optional().meta({
+    description: 'Requests in flight to this channel from one proxy; a full channel is passed over.',
+  }),
+  tls: z
+    .strictObject({
+      caRef: secretEntry('ca.crt').optional().meta({ description: 'Secret entry with the CA bundle (PEM) to trust.' }),
+      serverName: z.string().min(1).max(253).optional().meta({ description: 'Name to expect in the certificate.' }),
+    })
+    .optional(),
+  ejection: z
+    .strictObject({
+      consecutiveFailures: z.int().min(0).max(1000).optional().meta({
+        description: 'Failures in a row after which the channel rests; default 5, 0 never.',
+      }),
+      interval: duration().optional().meta({ description: 'The first rest; each next one doubles. Default 30s.' }),
+      maxInterval: duration().optional().meta({ description: 'The longest rest; default 300s.' }),
+    })
+    .optional(),
+  disabled: z.boolean().optional().meta({ description: 'A disabled channel is passed over.' }),
+})
+export type ChannelSpec = z.output<typeof spec>
+
+const status = statusOf({
+  endpoints: z.array(z.string().max(64)).max(16).optional().meta({ description: 'Endpoints that it can serve.' }),
+  health: z
+    .strictObject({
+      lastFailure: z.string().max(64).optional().meta({ description: 'Class of the last failure.' }),
+      ejectedBy: z.int().min(0).optional().meta({ description: 'Number of proxies that let it rest.' }),
+    })
+    .optional(),
+})
+export type ChannelStatus = z.output<typeof status>
+
+export const channel = defineKind({
+  kind: 'Channel',
+  plural: 'channels',
+  singular: 'channel',
+  shortNames: ['ch'],
+  description: 'One upstream API: where it is, how to authenticate, how long to wait.',
+  spec,
+  status,
+  rules: [
+    {
+      cel: "!has(self.auth) || (self.auth.scheme == 'Header') == has(self.auth.header)",
+      message: 'spec.auth.header goes with the scheme Header, and only with it',
+      test: (s) => s.auth === undefined || (s.auth.scheme === 'Header') === (s.auth.header !== undefined),
+    },
+    {
+      cel: `!has(self.headers) || self.headers.all(h, !(h.lowerAscii() in ${JSON.stringify(OWN_HEADERS).replaceAll('"', "'")}))`,
+      message: `spec.headers may not name a header that the gateway writes itself: ${OWN_HEADERS.join(', ')}`,
+      test: (s) => !Object.keys(s.headers ?? {}).some((h) => OWN_HEADERS.includes(h.toLowerCase())),
+    },
+  ],
+  columns: [
+    { name: 'Type', jsonPath: '.spec.type', type: 'string', description: 'The API that it speaks.' },
+    { name: 'URL', jsonPath: '.spec.baseURL', type: 'string', description: 'Where it is.', priority: 1 },
+    ...READY_COLUMNS,
+  ],
+  selectableFields: ['.spec.type'],
+})

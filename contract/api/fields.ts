@@ -1,0 +1,60 @@
+/** Field types that several kinds share. Plain zod, nothing that JSON Schema cannot say: the CRDs are made from it. */
+import { z } from 'zod'
+import { DURATION } from '../duration.ts'
+import { DECIMAL, MAX_DOLLARS } from '../money.ts'
+import type { Rule } from './kind.ts'
+
+const DNS_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
+const VISIBLE_ASCII = /^[\x20-\x7e]*$/
+
+export const objectName = () => z.string().regex(DNS_NAME).max(253)
+
+/** A reference to another resource of the same namespace. */
+export const reference = (kind: string) =>
+  z.strictObject({ name: objectName().meta({ description: `Name of the ${kind}, in the same namespace.` }) })
+
+/** One entry of a Secret in the same namespace; `defaultKey` is the entry read when `key` is absent. */
+export const secretEntry = (defaultKey: string) =>
+  z.strictObject({
+    name: objectName().meta({ description: 'Name of the Secret, in the same namespace.' }),
+    key: z
+      .string()
+      .regex(/^[-._a-zA-Z0-9]+$/)
+      .max(253)
+      .default(defaultKey)
+      .meta({ description: `Entry of the Secret that holds the value.` }),
+  })
+
+export const duration = () => z.string().min(2).max(32).regex(DURATION)
+
+/** Decimal dollars, not negative. */
+export const price = () =>
+  z
+    .string()
+    .regex(/^[0-9]{1,7}(\.[0-9]{1,9})?$/)
+    .max(17)
+
+/** Decimal dollars of either sign. */
+export const amount = () => z.string().regex(DECIMAL).max(18)
+
+export const headerName = () => z.string().min(1).max(128).regex(HEADER_NAME)
+export const headerValue = () => z.string().max(2048).regex(VISIBLE_ASCII)
+
+/** The rule that keeps one decimal field below what the ledger can count. `path` is a CEL path under spec. */
+export function amountWithinLedger<Spec>(path: string, read: (spec: Spec) => string | undefined): Rule<Spec> {
+  const has = path.split('.').map((_, depth, parts) => `has(self.${parts.slice(0, depth + 1).join('.')})`)
+  return {
+    cel: `!(${has.join(' && ')}) || (double(self.${path}) <= ${MAX_DOLLARS}.0 && double(self.${path}) >= -${MAX_DOLLARS}.0)`,
+    message: `spec.${path} must lie within ${MAX_DOLLARS} dollars; split a larger amount over several resources`,
+    test: (spec) => Math.abs(Number(read(spec) ?? '0')) <= MAX_DOLLARS,
+  }
+}
+
+/** Rate and concurrency limits of a key or an account. */
+export const limits = () =>
+  z.strictObject({
+    requestsPerMinute: z.int().min(1).max(1_000_000_000).optional().meta({ description: 'Requests in any minute.' }),
+    tokensPerMinute: z.int().min(1).max(1_000_000_000).optional().meta({ description: 'Tokens in any minute.' }),
+    concurrentRequests: z.int().min(1).max(1_000_000).optional().meta({ description: 'Requests in flight at once.' }),
+  })

@@ -1,0 +1,157 @@
+import { z } from 'zod'
+import { RETRYABLE_CLASSES } from '../failures.ts'
+import { PROFILES } from '../profiles.ts'
+import { amountWithinLedger, duration, objectName, price } from './fields.ts'
+import { defineKind, type Rule } from './kind.ts'
+import { READY_COLUMNS, statusOf } from './status.ts'
+
+/** Service tiers that may carry a multiplier; `fast` is also what `speed: fast` asks for. */
+export const TIERS = ['flex', 'scale', 'priority', 'fast', 'ultrafast'] as const
+export type Tier = (typeof TIERS)[number]
+
+/** Tiers that cost more at the upstream: without a multiplier an enforced account may not ask for them. */
+export const COSTLIER_TIERS: readonly Tier[] = ['priority', 'fast', 'ultrafast']
+
+const multiplier = () => price().optional()
+
+const spec = z.strictObject({
+  model: z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(/^[^*\s][^*\s]*\*?$|^\*$/)
+    .meta({
+      description:
+        'Model name as clients send it. A trailing `*` matches any rest, and the rest names the upstream model. ' +
+        'An exact name beats a wildcard, a longer wildcard a shorter one.',
+    }),
+  channels: z
+    .array(
+      z.strictObject({
+        name: objectName().meta({ description: 'Name of the Channel.' }),
+        model: z.string().min(1).max(256).optional().meta({
+          description:
+            'Model name to send upstream; `*` in it stands for what the wildcard matched. Default: the client’s ' +
+            'model, or the rest of a wildcard.',
+        }),
+        priority: z.int().min(0).max(1000).default(0).meta({ description: 'Lower ones are tried first.' }),
+        weight: z.int().min(0).max(1_000_000).default(1).meta({
+          description: 'Share among channels of the same priority; 0 gets none.',
+        }),
+        profile: z.enum(PROFILES).optional().meta({ description: 'Profile for this model on that channel.' }),
+      }),
+    )
+    .min(1)
+    .max(32)
+    .meta({ description: 'Channels that serve the model.' }),
+  affinity: z
+    .strictObject({
+      mode: z.enum(['None', 'Session']).default('None').meta({
+        description: 'Session keeps the requests of one session on one channel.',
+      }),
+      ttl: duration().default('1h').meta({ description: 'How long a session is remembered after its last request.' }),
+    })
+    .optional(),
+  retry: z
+    .strictObject({
+      attempts: z.int().min(1).max(5).default(3).meta({ description: 'Attempts in all, the first one included.' }),
+      on: z.array(z.enum(RETRYABLE_CLASSES)).max(16).optional().meta({
+        description: 'Failure classes after which another attempt is made; default all of them.',
+      }),
+      perTryTimeout: duration().optional().meta({ description: 'Until the answer of one attempt begins.' }),
+    })
+    .optional(),
+  conversion: z
+    .strictObject({
+      unsupported: z.enum(['Drop', 'Reject']).default('Drop').meta({
+        description: 'What to do with fields that the upstream’s API cannot express: drop and tell, or answer 400.',
+      }),
+    })
+    .optional(),
+  rewriteModel: z.boolean().optional().meta({
+    description: 'Shows clients the model name that they asked for instead of the upstream’s.',
+  }),
+  maxOutputTokens: z.int().min(1).max(10_000_000).optional().meta({
+    description: 'Output tokens to hold money for when the client names no limit; default 4096.',
+  }),
+  contextLength: z.int().min(1).max(1_000_000_000).optional().meta({ description: 'Context window, for the model list.' }),
+  price: z
+    .strictObject({
+      input: price().optional().meta({ description: 'Dollars per million input tokens.' }),
+      cachedInput: price().optional().meta({ description: 'Per million tokens read from a cache; default input.' }),
+      cacheWrite: price().optional().meta({ description: 'Per million tokens written to a cache; default input.' }),
+      cacheWriteLong: price().optional().meta({
+        description: 'Per million tokens written to a long-lived cache; default cacheWrite.',
+      }),
+      output: price().optional().meta({ description: 'Dollars per million output tokens.' }),
+      perRequest: price().optional().meta({ description: 'Dollars per request.' }),
+      perImage: price().optional().meta({ description: 'Dollars per generated image.' }),
+      multipliers: z
+        .strictObject({
+          flex: multiplier(),
+          scale: multiplier(),
+          priority: multiplier(),
+          fast: multiplier(),
+          ultrafast: multiplier(),
+        })
+        .optional()
+        .meta({ description: 'Factor on the whole price of a request that is served on that tier.' }),
+    })
+    .optional()
+    .meta({ description: 'What a request costs. Token prices are per million.' }),
+  free: z.boolean().optional().meta({ description: 'True: the model costs nothing.' }),
+  display: z
+    .strictObject({
+      name: z.string().min(1).max(256).optional().meta({ description: 'Name for people.' }),
+      description: z.string().max(1024).optional().meta({ description: 'What the model is good for.' }),
+      owner: z.string().min(1).max(128).optional().meta({ description: 'Who made it; `owned_by` in the model list.' }),
+    })
+    .optional()
+    .meta({ description: 'How the model list shows it.' }),
+})
+export type ModelRouteSpec = z.output<typeof spec>
+
+const status = statusOf({
+  endpoints: z.array(z.string().max(64)).max(16).optional().meta({ description: 'Endpoints that it can serve.' }),
+})
+export type ModelRouteStatus = z.output<typeof status>
+
+const PRICE_FIELDS = ['input', 'cachedInput', 'cacheWrite', 'cacheWriteLong', 'output', 'perRequest', 'perImage'] as const
+
+const rules: Rule<ModelRouteSpec>[] = [
+  {
+    cel: '!has(self.price) || has(self.price.input) == has(self.price.output)',
+    message: 'spec.price names only one of input and output; name both ("0" is a price)',
+    test: (s) => s.price === undefined || (s.price.input === undefined) === (s.price.output === undefined),
+  },
+  {
+    cel: '!(has(self.price) && has(self.free) && self.free)',
+    message: 'spec says both price and free: true; keep one of them',
+    test: (s) => !(s.price !== undefined && s.free === true),
+  },
+  {
+    cel: `!has(self.price) || ${PRICE_FIELDS.filter((f) => !f.startsWith('cache')).map((f) => `has(self.price.${f})`).join(' || ')}`,
+    message: 'spec.price needs input and output, perRequest or perImage; write free: true for a model that costs nothing',
+    test: (s) =>
+      s.price === undefined ||
+      [s.price.input, s.price.output, s.price.perRequest, s.price.perImage].some((p) => p !== undefined),
+  },
+  ...PRICE_FIELDS.map((field) => amountWithinLedger<ModelRouteSpec>(`price.${field}`, (s) => s.price?.[field])),
+]
+
+export const modelRoute = defineKind({
+  kind: 'ModelRoute',
+  plural: 'modelroutes',
+  singular: 'modelroute',
+  shortNames: ['mr'],
+  description: 'A model name that clients may ask for: which channels serve it, and what it costs.',
+  spec,
+  status,
+  rules,
+  columns: [
+    { name: 'Model', jsonPath: '.spec.model', type: 'string', description: 'Name that clients send.' },
+    { name: 'Endpoints', jsonPath: '.status.endpoints', type: 'string', description: 'Endpoints served.', priority: 1 },
+    ...READY_COLUMNS,
+  ],
+  selectableFields: ['.spec.model'],
+})

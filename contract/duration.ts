@@ -1,0 +1,12 @@
+/** Durations as resources write them: one or more of h, m, s, ms, largest first ("1h30m", "30s", "250ms"). */
+export const DURATION = /^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?([0-9]{1,6}ms)?$/
+
+const UNIT_MS: Record<string, number> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
+
+/** Milliseconds of a duration text. Throws RangeError on other text. */
+export function parseDuration(text: string): number {
+  if (text === '' || !DURATION.test(text)) throw new RangeError('not a duration such as 30s, 5m or 1h30m')
+  let total = 0
+  for (const [, count, unit = ''] of text.matchAll(/([0-9]+)(ms|h|m|s)/g)) total += Number(count) * (UNIT_MS[unit] ?? 0)
+  return total
+}

@@ -1,0 +1,31 @@
+/** Identifiers that the controller, the proxy and the store agree on. */
+import { createHash, hash } from 'node:crypto'
+
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
+
+/**
+ * The opaque id of an Account or ApiKey: the first 20 characters of the lower-case base32 (RFC 4648) SHA-256 of
+ * "namespace/name". Free of braces and colons, so it can stand inside a Redis hash tag.
+ */
+export function objectId(namespace: string, name: string): string {
+  const digest = createHash('sha256').update(`${namespace}/${name}`).digest()
+  let bits = 0
+  let value = 0
+  let text = ''
+  for (const byte of digest) {
+    value = (value << 8) | byte
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      text += BASE32[(value >>> bits) & 31]
+    }
+    value &= (1 << bits) - 1
+    if (text.length >= 20) break
+  }
+  return text.slice(0, 20)
+}
+
+/** SHA-256 of an API key, lower-case hex: the only form in which a key leaves the process that was given it. */
+export function keyHash(key: string): string {
+  return hash('sha256', key, 'hex')
+}

@@ -1,0 +1,140 @@
+/**
+ * The records that the controller compiles and the proxies read: free of Kubernetes types, carrying a version.
+ * A reader that meets a foreign version or a record that does not parse keeps its last good one.
+ */
+import { z } from 'zod'
+import { CHANNEL_TYPES } from '../api/channel.ts'
+import { FAILURE_CLASSES } from '../failures.ts'
+import { PROFILES } from '../profiles.ts'
+
+export const RECORD_VERSION = 1
+const nanos = z.int()
+const milliseconds = z.int().min(0)
+
+/** An upstream, ready to be called. Held in clear in memory only: a shared store seals it. */
+export const channelRecord = z.object({
+  name: z.string(),
+  type: z.enum(CHANNEL_TYPES),
+  baseURL: z.string(),
+  auth: z.object({
+    scheme: z.enum(['Bearer', 'XApiKey', 'Header', 'None']),
+    header: z.string().optional(),
+    /** The upstream credential. */
+    secret: z.string().optional(),
+  }),
+  headers: z.record(z.string(), z.string()),
+  query: z.record(z.string(), z.string()),
+  profile: z.enum(PROFILES),
+  features: z.object({ streamUsage: z.boolean(), embeddings: z.boolean(), images: z.boolean() }),
+  timeoutsMs: z.object({
+    connect: milliseconds,
+    firstByte: milliseconds,
+    idle: milliseconds,
+    total: milliseconds,
+  }),
+  maxConcurrentRequests: z.int().optional(),
+  tls: z.object({ ca: z.string().optional(), serverName: z.string().optional() }).optional(),
+  ejection: z.object({ consecutiveFailures: z.int(), intervalMs: milliseconds, maxIntervalMs: milliseconds }),
+})
+export type ChannelRecord = z.output<typeof channelRecord>
+
+/** One channel of a route. */
+export const targetRecord = z.object({
+  /** Key in the namespace's `channels`. */
+  channel: z.string(),
+  /** Upstream model; `*` in it stands for what the wildcard matched. Absent: the client's model or the rest. */
+  model: z.string().optional(),
+  priority: z.int(),
+  weight: z.int(),
+  profile: z.enum(PROFILES).optional(),
+})
+export type TargetRecord = z.output<typeof targetRecord>
+
+export const priceRecord = z.object({
+  input: nanos,
+  cachedInput: nanos,
+  cacheWrite: nanos,
+  cacheWriteLong: nanos,
+  output: nanos,
+  perRequest: nanos,
+  perImage: nanos,
+  /** Tier to factor, in billionths. */
+  multipliers: z.record(z.string(), z.int()),
+})
+
+export const routeRecord = z.object({
+  /** Name of the ModelRoute: the only model label that metrics carry. */
+  name: z.string(),
+  /** As clients send it; a wildcard ends in `*`. */
+  model: z.string(),
+  /** Seconds since the epoch, for the model list. */
+  created: z.int(),
+  targets: z.array(targetRecord),
+  affinity: z.object({ mode: z.enum(['None', 'Session']), ttlMs: milliseconds }),
+  retry: z.object({
+    attempts: z.int(),
+    on: z.array(z.enum(FAILURE_CLASSES)),
+    perTryTimeoutMs: milliseconds.optional(),
+  }),
+  conversion: z.object({ unsupported: z.enum(['Drop', 'Reject']) }),
+  rewriteModel: z.boolean(),
+  maxOutputTokens: z.int().optional(),
+  contextLength: z.int().optional(),
+  /** Absent and not free: unpriced, not served to enforced accounts. */
+  price: priceRecord.optional(),
+  free: z.boolean(),
+  display: z.object({
+    name: z.string().optional(),
+    description: z.string().optional(),
+    owner: z.string().optional(),
+  }),
+})
+export type RouteRecord = z.output<typeof routeRecord>
+
+/** Routes and channels of all namespaces: one document per generation. */
+export const tableRecord = z.object({
+  version: z.literal(RECORD_VERSION),
+  namespaces: z.record(
+    z.string(),
+    z.object({ routes: z.array(routeRecord), channels: z.record(z.string(), channelRecord) }),
+  ),
+})
+export type TableRecord = z.output<typeof tableRecord>
+
+/** One API key, stored under its SHA-256. */
+export const keyRecord = z.object({
+  version: z.literal(RECORD_VERSION),
+  /** objectId of the ApiKey. */
+  id: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  /** For logs: the end of the key. */
+  preview: z.string(),
+  disabled: z.boolean(),
+  /** Milliseconds since the epoch. */
+  expiresAt: z.int().optional(),
+  /** Globs; empty: all models. */
+  models: z.array(z.string()),
+  /** Addresses and ranges; empty: any. */
+  allowedIPs: z.array(z.string()),
+  /** objectId of the Account that pays; absent: not metered. */
+  account: z.string().optional(),
+})
+export type KeyRecord = z.output<typeof keyRecord>
+
+/** One account, stored under its objectId. A key whose account has no record is answered 503. */
+export const accountRecord = z.object({
+  version: z.literal(RECORD_VERSION),
+  id: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  disabled: z.boolean(),
+  enforced: z.boolean(),
+  /** Nano-dollars that the balance may fall below zero. */
+  overdraft: nanos,
+})
+export type AccountRecord = z.output<typeof accountRecord>
+
+/** The table as proxies read it: which leader wrote it, and as which generation. */
+export const publishedTable = z.object({ epoch: z.int(), generation: z.int(), table: tableRecord })
+export type PublishedTable = z.output<typeof publishedTable>

@@ -1,0 +1,27 @@
+/**
+ * What a model call consumed, in disjoint kinds: no token is counted in two of them, so that a bill is a plain sum.
+ * Each dialect converts from its own arithmetic (chat and responses include cached tokens in the input total,
+ * messages does not).
+ */
+export interface Usage {
+  /** Prompt tokens that were neither read from nor written to a cache. */
+  input: number
+  cachedInput: number
+  cacheWrite: number
+  /** Cache writes with the long lifetime (an hour and more). */
+  cacheWriteLong: number
+  /** All generated tokens, reasoning included. */
+  output: number
+  /** The part of `output` that was reasoning; informational, never added. */
+  reasoning: number
+  images: number
+}
+
+export function zeroUsage(): Usage {
+  return { input: 0, cachedInput: 0, cacheWrite: 0, cacheWriteLong: 0, output: 0, reasoning: 0, images: 0 }
+}
+
+/** Prompt tokens of every kind. */
+export function totalInput(usage: Usage): number {
+  return usage.input + usage.cachedInput + usage.cacheWrite + usage.cacheWriteLong
+}

@@ -1,0 +1,144 @@
+/**
+ * What a store does for the controller and the proxies. Implementations run one conformance suite
+ * (test/conformance/store): `embedded` keeps everything in the process.
+ *
+ * Every method may reject with StoreUnavailable; none hangs. Records handed out are the caller's to read, never
+ * to change.
+ */
+import type { AccountRecord, KeyRecord, PublishedTable, TableRecord } from '../contract/table/records.ts'
+import type { Ledger } from './ledger/contract.ts'
+
+export interface Store {
+  config: ConfigStore
+  ledger: Ledger
+  affinity: AffinityStore
+  state: StateStore
+  close(): Promise<void>
+}
+
+/** The store cannot be reached, or did not answer in time. What it did with the command is not known. */
+export class StoreUnavailable extends Error {
+  override name = 'StoreUnavailable'
+}
+
+/** Tables and records: written by the leading controller alone, read and followed by every proxy. */
+export interface ConfigStore {
+  /** Starts a term of leadership: what carries an older epoch is refused from now on. Epochs rise by one. */
+  newEpoch(): Promise<number>
+
+  /** Writes a publication, announces it and checks the fence, all or nothing. */
+  publish(publication: Publication): Promise<PublishReply>
+
+  /** Digests of all that is stored, so that a controller that starts writes only what differs. */
+  manifest(): Promise<Manifest>
+
+  /** The current table; undefined before the first publication. */
+  table(): Promise<PublishedTable | undefined>
+
+  /** The record of the key with this SHA-256 (hex), if there is one. */
+  key(hash: string): Promise<KeyRecord | undefined>
+
+  /** The record of the account with this id, if there is one. */
+  account(id: string): Promise<AccountRecord | undefined>
+
+  /** Calls `listener` for every publication from now on, in order, until the returned function is called. */
+  follow(listener: (change: Change | Gap) => void): Promise<() => Promise<void>>
+
+  /** Says that a proxy lives and what it serves. */
+  beat(heartbeat: Heartbeat): Promise<void>
+
+  /** Heartbeats not older than `withinMs`, by the store's clock. */
+  heartbeats(withinMs: number): Promise<Heartbeat[]>
+
+  /** Takes a proxy that stops out of the living at once. */
+  retire(proxy: string): Promise<void>
+}
+
+export interface Publication {
+  epoch: number
+  /** Above every earlier one; see ConfigStore.manifest for the stored one. */
+  generation: number
+  /** Absent: the table stays as it is. */
+  table?: TableRecord
+  /** Allows a table without routes to replace one with routes. */
+  allowEmptyTable?: boolean
+  keys: RecordChanges<KeyRecord>
+  accounts: RecordChanges<AccountRecord>
+}
+
+/** Records to write by their id (SHA-256 of a key, id of an account), and ids to remove. */
+export interface RecordChanges<R> {
+  put: ReadonlyMap<string, R>
+  remove: readonly string[]
+}
+
+/**
+ * published; `fenced`: a newer epoch exists, the caller is no longer the leader; `empty`: the table has no routes
+ * and the stored one has; `stale`: the generation is not above the stored one.
+ */
+export type PublishReply = 'published' | 'fenced' | 'empty' | 'stale'
+
+export interface Manifest {
+  epoch: number
+  /** 0 before the first publication. */
+  generation: number
+  /** digest() of the stored table, if any. */
+  table?: string
+  /** Id to digest() of the record. */
+  keys: Map<string, string>
+  accounts: Map<string, string>
+}
+
+/** What one publication touched. A proxy drops what is named and reads it again when needed. */
+export interface Change {
+  epoch: number
+  generation: number
+  /** True: read the table again. */
+  table: boolean
+  /** SHA-256 of the keys written or removed. */
+  keys: readonly string[]
+  accounts: readonly string[]
+}
+
+/** Changes may have been missed: read everything again. */
+export interface Gap {
+  gap: true
+}
+
+export interface Heartbeat {
+  /** Name of the proxy process, unique among those alive. */
+  proxy: string
+  epoch: number
+  /** The generation that it serves: all publications up to it are in force there. */
+  generation: number
+}
+
+/** Which channel a session used last. May be lost at any time without harm. */
+export interface AffinityStore {
+  get(session: string): Promise<string | undefined>
+  set(session: string, channel: string, ttlMs: number): Promise<void>
+}
+
+/** State of conversations, and the request log. */
+export interface StateStore {
+  putResponse(id: string, binding: ResponseBinding, ttlMs: number): Promise<void>
+  response(id: string): Promise<ResponseBinding | undefined>
+  removeResponse(id: string): Promise<void>
+  /** Appends a line to the capped log. */
+  appendLog(line: string): Promise<void>
+  /** The newest lines, newest first, at most `count`. */
+  recentLog(count: number): Promise<string[]>
+}
+
+/** Where a response lives, so that the next one of its chain finds the way. */
+export interface ResponseBinding {
+  channel: string
+  /** Who may continue the chain: objectId of the account, or of the key when it has none. */
+  owner: string
+  upstreamId: string
+  /** Tokens that the upstream holds as context of this response. */
+  contextTokens: number
+  /** First response of the chain. */
+  root: string
+  parent?: string
+}
