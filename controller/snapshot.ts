@@ -47,5 +47,13 @@ export interface InvalidResource {
 }
 
 export function emptySnapshot(): Snapshot {
-  return { apiKeys: [], accounts: [], credits: [], channels: [], modelRoutes: [], secrets: new Map(), invalid: [] }
+  return {
+    apiKeys: [],
+    accounts: [],
+    credits: [],
+    channels: [],
+    modelRoutes: [],
+    secrets: new Map(),
+    invalid: [],
+  }
 }

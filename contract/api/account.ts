@@ -5,7 +5,8 @@ import { READY_COLUMNS, statusOf } from './status.ts'
 
 const spec = z.strictObject({
   parent: reference('parent Account').optional().meta({
-    description: 'Makes this a sub-account: its own funds are an allowance, spending lowers both. Two levels.',
+    description:
+      'Makes this a sub-account: its own funds are an allowance, spending lowers both. Two levels.',
   }),
   disabled: z.boolean().optional().meta({ description: 'Keys of a disabled account are answered 403.' }),
   overdraft: price().optional().meta({ description: 'Dollars that the balance may fall below zero.' }),
@@ -48,7 +49,13 @@ export const account = defineKind({
   columns: [
     { name: 'Balance', jsonPath: '.status.balance', type: 'string', description: 'Dollars left.' },
     { name: 'Spent', jsonPath: '.status.spent', type: 'string', description: 'Dollars spent.' },
-    { name: 'Parent', jsonPath: '.spec.parent.name', type: 'string', description: 'Parent account.', priority: 1 },
+    {
+      name: 'Parent',
+      jsonPath: '.spec.parent.name',
+      type: 'string',
+      description: 'Parent account.',
+      priority: 1,
+    },
     ...READY_COLUMNS,
   ],
   selectableFields: ['.spec.parent.name'],

@@ -23,7 +23,10 @@ const spec = z.strictObject({
     )
     .max(256)
     .optional()
-    .meta({ description: 'Models that the key may use, as globs in which `*` stands for any characters. Empty: all.' }),
+    .meta({
+      description:
+        'Models that the key may use, as globs in which `*` stands for any characters. Empty: all.',
+    }),
   allowedIPs: z.array(z.string().min(2).max(64)).max(256).optional().meta({
     description: 'Client addresses (IPv4, IPv6) or CIDR ranges that may use the key. Empty: any.',
   }),
@@ -34,7 +37,9 @@ const spec = z.strictObject({
     .min(1)
     .max(8)
     .optional()
-    .meta({ description: 'SHA-256 digests (lower-case hex) of the key; several while a key is being replaced.' }),
+    .meta({
+      description: 'SHA-256 digests (lower-case hex) of the key; several while a key is being replaced.',
+    }),
 })
 export type ApiKeySpec = z.output<typeof spec>
 
@@ -67,7 +72,13 @@ export const apiKey = defineKind({
   columns: [
     { name: 'Account', jsonPath: '.spec.accountRef.name', type: 'string', description: 'Account that pays.' },
     { name: 'Key', jsonPath: '.status.preview', type: 'string', description: 'The end of the key.' },
-    { name: 'Expires', jsonPath: '.spec.expiresAt', type: 'string', description: 'When it expires.', priority: 1 },
+    {
+      name: 'Expires',
+      jsonPath: '.spec.expiresAt',
+      type: 'string',
+      description: 'When it expires.',
+      priority: 1,
+    },
     ...READY_COLUMNS,
   ],
   selectableFields: ['.spec.accountRef.name'],

@@ -38,13 +38,16 @@ const spec = z.strictObject({
   auth: z
     .strictObject({
       scheme: z.enum(['Bearer', 'XApiKey', 'Header', 'None']).meta({
-        description: 'How the credential is sent: Authorization: Bearer, x-api-key, the named header, or not at all.',
+        description:
+          'How the credential is sent: Authorization: Bearer, x-api-key, the named header, or not at all.',
       }),
       header: headerName().optional().meta({ description: 'Name of the header, for the scheme Header.' }),
     })
     .optional()
     .meta({ description: 'Default: Bearer; for messages XApiKey.' }),
-  secretRef: secretEntry('key').optional().meta({ description: 'Secret entry that holds the upstream credential.' }),
+  secretRef: secretEntry('key')
+    .optional()
+    .meta({ description: 'Secret entry that holds the upstream credential.' }),
   headers: z
     .record(headerName(), headerValue())
     .optional()
@@ -75,8 +78,15 @@ const spec = z.strictObject({
   }),
   tls: z
     .strictObject({
-      caRef: secretEntry('ca.crt').optional().meta({ description: 'Secret entry with the CA bundle (PEM) to trust.' }),
-      serverName: z.string().min(1).max(253).optional().meta({ description: 'Name to expect in the certificate.' }),
+      caRef: secretEntry('ca.crt')
+        .optional()
+        .meta({ description: 'Secret entry with the CA bundle (PEM) to trust.' }),
+      serverName: z
+        .string()
+        .min(1)
+        .max(253)
+        .optional()
+        .meta({ description: 'Name to expect in the certificate.' }),
     })
     .optional(),
   ejection: z
@@ -84,7 +94,9 @@ const spec = z.strictObject({
       consecutiveFailures: z.int().min(0).max(1000).optional().meta({
         description: 'Failures in a row after which the channel rests; default 5, 0 never.',
       }),
-      interval: duration().optional().meta({ description: 'The first rest; each next one doubles. Default 30s.' }),
+      interval: duration()
+        .optional()
+        .meta({ description: 'The first rest; each next one doubles. Default 30s.' }),
       maxInterval: duration().optional().meta({ description: 'The longest rest; default 300s.' }),
     })
     .optional(),
@@ -93,7 +105,11 @@ const spec = z.strictObject({
 export type ChannelSpec = z.output<typeof spec>
 
 const status = statusOf({
-  endpoints: z.array(z.string().max(64)).max(16).optional().meta({ description: 'Endpoints that it can serve.' }),
+  endpoints: z
+    .array(z.string().max(64))
+    .max(16)
+    .optional()
+    .meta({ description: 'Endpoints that it can serve.' }),
   health: z
     .strictObject({
       lastFailure: z.string().max(64).optional().meta({ description: 'Class of the last failure.' }),

@@ -1,37 +1,45 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { amount, amountWithinLedger, reference } from './fields.ts'
-import { defineKind } from './kind.ts'
+import { defineKind, type Rule } from './kind.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
 
 const spec = z.strictObject({
   accountRef: reference('Account').meta({ description: 'Account that is credited.' }),
-  amount: amount().meta({ description: 'Dollars, as decimal text such as "25.00". A negative amount is a debit.' }),
+  amount: amount().meta({
+    description: 'Dollars, as decimal text such as "25.00". A negative amount is a debit.',
+  }),
   note: z.string().max(1024).optional().meta({ description: 'For people: an invoice number, a reason.' }),
 })
 export type CreditSpec = z.output<typeof spec>
 
 const status = statusOf({
-  appliedAt: z.iso.datetime({ offset: true }).optional().meta({ description: 'When the ledger took the credit.' }),
+  appliedAt: z.iso
+    .datetime({ offset: true })
+    .optional()
+    .meta({ description: 'When the ledger took the credit.' }),
 })
 export type CreditStatus = z.output<typeof status>
+
+const rules: Rule<CreditSpec>[] = [
+  amountWithinLedger('amount', (s) => s.amount),
+  {
+    cel: 'self == oldSelf',
+    message: 'a Credit never changes; create another one, with a negative amount to take money back',
+    test: (s, old) => old === undefined || isDeepStrictEqual(s, old),
+  },
+]
 
 export const credit = defineKind({
   kind: 'Credit',
   plural: 'credits',
   singular: 'credit',
   shortNames: ['cr'],
-  description: 'Money given to an Account, once. Its name is its id: deleting or re-creating it moves no money.',
+  description:
+    'Money given to an Account, once. Its name is its id: deleting or re-creating it moves no money.',
   spec,
   status,
-  rules: [
-    amountWithinLedger('amount', (s) => s.amount),
-    {
-      cel: 'self == oldSelf',
-      message: 'a Credit never changes; create another one, with a negative amount to take money back',
-      test: (s, old) => old === undefined || isDeepStrictEqual(s, old),
-    },
-  ],
+  rules,
   columns: [
     { name: 'Account', jsonPath: '.spec.accountRef.name', type: 'string', description: 'Account credited.' },
     { name: 'Amount', jsonPath: '.spec.amount', type: 'string', description: 'Dollars.' },

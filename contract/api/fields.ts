@@ -54,7 +54,22 @@ export function amountWithinLedger<Spec>(path: string, read: (spec: Spec) => str
 /** Rate and concurrency limits of a key or an account. */
 export const limits = () =>
   z.strictObject({
-    requestsPerMinute: z.int().min(1).max(1_000_000_000).optional().meta({ description: 'Requests in any minute.' }),
-    tokensPerMinute: z.int().min(1).max(1_000_000_000).optional().meta({ description: 'Tokens in any minute.' }),
-    concurrentRequests: z.int().min(1).max(1_000_000).optional().meta({ description: 'Requests in flight at once.' }),
+    requestsPerMinute: z
+      .int()
+      .min(1)
+      .max(1_000_000_000)
+      .optional()
+      .meta({ description: 'Requests in any minute.' }),
+    tokensPerMinute: z
+      .int()
+      .min(1)
+      .max(1_000_000_000)
+      .optional()
+      .meta({ description: 'Tokens in any minute.' }),
+    concurrentRequests: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .optional()
+      .meta({ description: 'Requests in flight at once.' }),
   })

@@ -9,7 +9,16 @@ export { type AccountSpec, type AccountStatus, account } from './account.ts'
 export { type ApiKeySpec, type ApiKeyStatus, apiKey } from './apikey.ts'
 export { CHANNEL_TYPES, type ChannelSpec, type ChannelStatus, type ChannelType, channel } from './channel.ts'
 export { type CreditSpec, type CreditStatus, credit } from './credit.ts'
-export { API_VERSION, type Column, GROUP, type Kind, type Metadata, type Resource, type Rule, VERSION } from './kind.ts'
+export {
+  API_VERSION,
+  type Column,
+  GROUP,
+  type Kind,
+  type Metadata,
+  type Resource,
+  type Rule,
+  VERSION,
+} from './kind.ts'
 export {
   COSTLIER_TIERS,
   type ModelRouteSpec,
@@ -20,5 +29,11 @@ export {
 } from './modelroute.ts'
 export { CONDITION_TYPES, type Condition, type ConditionType } from './status.ts'
 
-export const KINDS = { ApiKey: apiKey, Account: account, Credit: credit, Channel: channel, ModelRoute: modelRoute } as const
+export const KINDS = {
+  ApiKey: apiKey,
+  Account: account,
+  Credit: credit,
+  Channel: channel,
+  ModelRoute: modelRoute,
+} as const
 export type KindName = keyof typeof KINDS

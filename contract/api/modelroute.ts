@@ -29,11 +29,16 @@ const spec = z.strictObject({
     .array(
       z.strictObject({
         name: objectName().meta({ description: 'Name of the Channel.' }),
-        model: z.string().min(1).max(256).optional().meta({
-          description:
-            'Model name to send upstream; `*` in it stands for what the wildcard matched. Default: the client’s ' +
-            'model, or the rest of a wildcard.',
-        }),
+        model: z
+          .string()
+          .min(1)
+          .max(256)
+          .optional()
+          .meta({
+            description:
+              'Model name to send upstream; `*` in it stands for what the wildcard matched. Default: the client’s ' +
+              'model, or the rest of a wildcard.',
+          }),
         priority: z.int().min(0).max(1000).default(0).meta({ description: 'Lower ones are tried first.' }),
         weight: z.int().min(0).max(1_000_000).default(1).meta({
           description: 'Share among channels of the same priority; 0 gets none.',
@@ -49,12 +54,19 @@ const spec = z.strictObject({
       mode: z.enum(['None', 'Session']).default('None').meta({
         description: 'Session keeps the requests of one session on one channel.',
       }),
-      ttl: duration().default('1h').meta({ description: 'How long a session is remembered after its last request.' }),
+      ttl: duration()
+        .default('1h')
+        .meta({ description: 'How long a session is remembered after its last request.' }),
     })
     .optional(),
   retry: z
     .strictObject({
-      attempts: z.int().min(1).max(5).default(3).meta({ description: 'Attempts in all, the first one included.' }),
+      attempts: z
+        .int()
+        .min(1)
+        .max(5)
+        .default(3)
+        .meta({ description: 'Attempts in all, the first one included.' }),
       on: z.array(z.enum(RETRYABLE_CLASSES)).max(16).optional().meta({
         description: 'Failure classes after which another attempt is made; default all of them.',
       }),
@@ -64,7 +76,8 @@ const spec = z.strictObject({
   conversion: z
     .strictObject({
       unsupported: z.enum(['Drop', 'Reject']).default('Drop').meta({
-        description: 'What to do with fields that the upstream’s API cannot express: drop and tell, or answer 400.',
+        description:
+          'What to do with fields that the upstream’s API cannot express: drop and tell, or answer 400.',
       }),
     })
     .optional(),
@@ -74,12 +87,21 @@ const spec = z.strictObject({
   maxOutputTokens: z.int().min(1).max(10_000_000).optional().meta({
     description: 'Output tokens to hold money for when the client names no limit; default 4096.',
   }),
-  contextLength: z.int().min(1).max(1_000_000_000).optional().meta({ description: 'Context window, for the model list.' }),
+  contextLength: z
+    .int()
+    .min(1)
+    .max(1_000_000_000)
+    .optional()
+    .meta({ description: 'Context window, for the model list.' }),
   price: z
     .strictObject({
       input: price().optional().meta({ description: 'Dollars per million input tokens.' }),
-      cachedInput: price().optional().meta({ description: 'Per million tokens read from a cache; default input.' }),
-      cacheWrite: price().optional().meta({ description: 'Per million tokens written to a cache; default input.' }),
+      cachedInput: price()
+        .optional()
+        .meta({ description: 'Per million tokens read from a cache; default input.' }),
+      cacheWrite: price()
+        .optional()
+        .meta({ description: 'Per million tokens written to a cache; default input.' }),
       cacheWriteLong: price().optional().meta({
         description: 'Per million tokens written to a long-lived cache; default cacheWrite.',
       }),
@@ -104,7 +126,12 @@ const spec = z.strictObject({
     .strictObject({
       name: z.string().min(1).max(256).optional().meta({ description: 'Name for people.' }),
       description: z.string().max(1024).optional().meta({ description: 'What the model is good for.' }),
-      owner: z.string().min(1).max(128).optional().meta({ description: 'Who made it; `owned_by` in the model list.' }),
+      owner: z
+        .string()
+        .min(1)
+        .max(128)
+        .optional()
+        .meta({ description: 'Who made it; `owned_by` in the model list.' }),
     })
     .optional()
     .meta({ description: 'How the model list shows it.' }),
@@ -112,11 +139,23 @@ const spec = z.strictObject({
 export type ModelRouteSpec = z.output<typeof spec>
 
 const status = statusOf({
-  endpoints: z.array(z.string().max(64)).max(16).optional().meta({ description: 'Endpoints that it can serve.' }),
+  endpoints: z
+    .array(z.string().max(64))
+    .max(16)
+    .optional()
+    .meta({ description: 'Endpoints that it can serve.' }),
 })
 export type ModelRouteStatus = z.output<typeof status>
 
-const PRICE_FIELDS = ['input', 'cachedInput', 'cacheWrite', 'cacheWriteLong', 'output', 'perRequest', 'perImage'] as const
+const PRICE_FIELDS = [
+  'input',
+  'cachedInput',
+  'cacheWrite',
+  'cacheWriteLong',
+  'output',
+  'perRequest',
+  'perImage',
+] as const
 
 const rules: Rule<ModelRouteSpec>[] = [
   {
@@ -130,13 +169,18 @@ const rules: Rule<ModelRouteSpec>[] = [
     test: (s) => !(s.price !== undefined && s.free === true),
   },
   {
-    cel: `!has(self.price) || ${PRICE_FIELDS.filter((f) => !f.startsWith('cache')).map((f) => `has(self.price.${f})`).join(' || ')}`,
-    message: 'spec.price needs input and output, perRequest or perImage; write free: true for a model that costs nothing',
+    cel: `!has(self.price) || ${PRICE_FIELDS.filter((f) => !f.startsWith('cache'))
+      .map((f) => `has(self.price.${f})`)
+      .join(' || ')}`,
+    message:
+      'spec.price needs input and output, perRequest or perImage; write free: true for a model that costs nothing',
     test: (s) =>
       s.price === undefined ||
       [s.price.input, s.price.output, s.price.perRequest, s.price.perImage].some((p) => p !== undefined),
   },
-  ...PRICE_FIELDS.map((field) => amountWithinLedger<ModelRouteSpec>(`price.${field}`, (s) => s.price?.[field])),
+  ...PRICE_FIELDS.map((field) =>
+    amountWithinLedger<ModelRouteSpec>(`price.${field}`, (s) => s.price?.[field]),
+  ),
 ]
 
 export const modelRoute = defineKind({
@@ -150,7 +194,13 @@ export const modelRoute = defineKind({
   rules,
   columns: [
     { name: 'Model', jsonPath: '.spec.model', type: 'string', description: 'Name that clients send.' },
-    { name: 'Endpoints', jsonPath: '.status.endpoints', type: 'string', description: 'Endpoints served.', priority: 1 },
+    {
+      name: 'Endpoints',
+      jsonPath: '.status.endpoints',
+      type: 'string',
+      description: 'Endpoints served.',
+      priority: 1,
+    },
     ...READY_COLUMNS,
   ],
   selectableFields: ['.spec.model'],

@@ -49,5 +49,10 @@ export const READY_COLUMNS = [
     type: 'string' as const,
     description: 'Why it is, or is not, ready.',
   },
-  { name: 'Age', jsonPath: '.metadata.creationTimestamp', type: 'date' as const, description: 'Time since creation.' },
+  {
+    name: 'Age',
+    jsonPath: '.metadata.creationTimestamp',
+    type: 'date' as const,
+    description: 'Time since creation.',
+  },
 ]
