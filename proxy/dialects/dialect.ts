@@ -32,6 +32,13 @@ export interface InputSize {
   tools: number
 }
 
+/** Bounds on a JSON body, checked before it is parsed. */
+export interface JsonLimits {
+  maxDepth: number
+  /** Object keys in the whole body. */
+  maxKeys: number
+}
+
 /** A request body that passed the checks of its dialect. */
 export interface ParsedRequest {
   head: RequestHead
@@ -87,7 +94,7 @@ export interface Dialect {
   readonly upstreamPath: string
 
   /** Checks and reads a request body. Throws GatewayError (invalid_request, unsupported_parameter) naming the field. */
-  parseRequest(body: Buffer): ParsedRequest
+  parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest
 
   /** The request's bytes with the edits spliced in. */
   splice(request: ParsedRequest, edits: RequestEdits): Buffer

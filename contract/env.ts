@@ -1,0 +1,120 @@
+/**
+ * The environment of every program, read once at start. docs/environment.md is made from this table, and the
+ * programs print it, secrets left out, when they start.
+ */
+import { z } from 'zod'
+import { AddressSet } from './address.ts'
+import { DURATION, parseDuration } from './duration.ts'
+
+const port = (value: number) => z.coerce.number().int().min(0).max(65535).default(value)
+const bytes = (value: number) => z.coerce.number().int().min(1024).max(1_073_741_824).default(value)
+const count = (value: number) => z.coerce.number().int().min(1).max(10_000_000).default(value)
+const time = (value: string) =>
+  z
+    .string()
+    .min(2)
+    .regex(DURATION, 'must be a duration such as 30s, 5m or 1h30m')
+    .default(value)
+    .transform((text) => parseDuration(text))
+const MIB = 1_048_576
+
+export const environment = z.object({
+  SLUICE_PORT: port(8080).describe('Port of the API. 0 takes a free one.'),
+  SLUICE_ADMIN_PORT: port(8081).describe(
+    'Port of metrics, health and what the command line reads. 0 takes a free one.',
+  ),
+  SLUICE_HOST: z.string().default('::').describe('Address to listen on; default all interfaces.'),
+  SLUICE_CONFIG_DIR: z
+    .string()
+    .default('examples/quickstart')
+    .describe('Folder of resources, read by `sluice dev`.'),
+  SLUICE_NAMESPACE: z.string().default('default').describe('Namespace of the resources in a folder.'),
+  SLUICE_ADMIN_TOKEN: z
+    .string()
+    .min(16)
+    .optional()
+    .describe(
+      'Token for the guarded paths of the admin port. Without it they answer loopback addresses only.',
+    ),
+  SLUICE_TRUSTED_PROXIES: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    )
+    .refine((ranges) => {
+      try {
+        return new AddressSet(ranges) !== undefined
+      } catch {
+        return false
+      }
+    }, 'must be addresses or CIDR ranges, separated by commas')
+    .describe('Addresses or CIDR ranges of the ingress, whose X-Forwarded-For is believed.'),
+  SLUICE_ALLOW_EMPTY_TABLE: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .describe('Lets a table without routes replace one with routes.'),
+  SLUICE_MAX_BODY_BYTES: bytes(64 * MIB).describe('Largest request body.'),
+  SLUICE_MAX_INFLATED_BYTES: bytes(32 * MIB).describe('Largest request body after gzip is undone.'),
+  SLUICE_MAX_ANSWER_BYTES: bytes(64 * MIB).describe('Largest answer of an upstream that is not a stream.'),
+  SLUICE_MAX_EVENT_BYTES: bytes(8 * MIB).describe('Largest event in an upstream stream.'),
+  SLUICE_MAX_JSON_DEPTH: count(64).describe('Deepest nesting of a JSON request.'),
+  SLUICE_MAX_JSON_KEYS: count(50_000).describe('Most object keys in a JSON request.'),
+  SLUICE_MAX_CONNECTIONS: count(10_000).describe('Client connections that a proxy accepts.'),
+  SLUICE_MAX_IN_FLIGHT: count(10_000).describe('Requests in flight beyond which new ones are answered 503.'),
+  SLUICE_HEADERS_TIMEOUT: time('10s').describe('Time for a client to send its request headers.'),
+  SLUICE_REQUEST_TIMEOUT: time('120s').describe('Time for a client to send its whole request.'),
+  SLUICE_IDLE_TIMEOUT: time('65s').describe(
+    'How long an idle client connection is kept; above the load balancer’s.',
+  ),
+  SLUICE_STREAM_KEEPALIVE: time('15s').describe('Silence in a stream after which a keep-alive is sent.'),
+  SLUICE_CLIENT_STALL_TIMEOUT: time('60s').describe('How long a client may leave a stream unread.'),
+  SLUICE_DRAIN_TIMEOUT: time('620s').describe(
+    'How long requests in flight may take to finish after SIGTERM.',
+  ),
+  SLUICE_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('Program log level.'),
+  SLUICE_LOG_UPSTREAM_BODIES: z
+    .enum(['full', 'redacted'])
+    .default('full')
+    .describe(
+      'Whether the request log quotes upstream error bodies (credentials masked; they may quote the request).',
+    ),
+})
+export type Environment = z.output<typeof environment>
+
+/** Names whose values are never printed. */
+const SECRET_NAMES = new Set(['SLUICE_ADMIN_TOKEN'])
+
+/** Parses the environment. Throws EnvironmentError with one line for each name at fault. */
+export function readEnvironment(env: Record<string, string | undefined>): Environment {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([name, value]) => name in environment.shape && value !== ''),
+  )
+  const unknown = Object.keys(env).filter(
+    (name) => name.startsWith('SLUICE_') && !(name in environment.shape),
+  )
+  const parsed = environment.safeParse(given)
+  const problems = unknown.map((name) => `${name} is not a setting; see docs/environment.md`)
+  if (!parsed.success)
+    problems.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`))
+  if (problems.length > 0 || !parsed.success) throw new EnvironmentError(problems.join('\n'))
+  return parsed.data
+}
+
+export class EnvironmentError extends Error {
+  override name = 'EnvironmentError'
+}
+
+/** The environment for the log at start: secrets show only that they are set. */
+export function redactedEnvironment(env: Environment): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [name, SECRET_NAMES.has(name) ? '(set)' : value]),
+  )
+}
