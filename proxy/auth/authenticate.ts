@@ -1,0 +1,71 @@
+/** Who calls, and may this key be used now and from there. */
+import { AddressSet } from '../../contract/address.ts'
+import { keyHash } from '../../contract/ids.ts'
+import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
+import { GatewayError } from '../errors.ts'
+import { presentedKey } from './credentials.ts'
+
+/** An authenticated caller. */
+export interface Caller {
+  key: KeyRecord
+  /** Who pays; absent for a key that is not metered. */
+  account: AccountRecord | undefined
+}
+
+/** Where records come from. Both reject when the store cannot be asked. */
+export interface Records {
+  key(hash: string): Promise<KeyRecord | undefined>
+  account(id: string): Promise<AccountRecord | undefined>
+}
+
+const MAX_KEY_LENGTH = 1024
+
+/**
+ * Checks in the order that clients see: 401 (one answer for a key that is missing, malformed, unknown, disabled or
+ * expired, so that nothing can be learned from it), 503 for an account that is not loaded, 403 for a disabled
+ * account, 403 for the address.
+ */
+export async function authenticate(
+  records: Records,
+  rawHeaders: readonly string[],
+  address: string | undefined,
+  nowMs: number,
+): Promise<Caller> {
+  const presented = presentedKey(rawHeaders)
+  if (!('key' in presented) || presented.key.length > MAX_KEY_LENGTH) throw unauthorized()
+  const key = await records.key(keyHash(presented.key))
+  if (key === undefined || key.disabled || (key.expiresAt !== undefined && key.expiresAt <= nowMs))
+    throw unauthorized()
+
+  const account = key.account === undefined ? undefined : await records.account(key.account)
+  if (key.account !== undefined && account === undefined) {
+    throw new GatewayError('store_unavailable', 'The account of this API key is not available.', {
+      retryAfterSeconds: 5,
+    })
+  }
+  if (account?.disabled)
+    throw new GatewayError('account_disabled', 'The account of this API key is disabled.')
+  if (key.allowedIPs.length > 0 && !(address !== undefined && addressesOf(key).has(address))) {
+    throw new GatewayError('ip_not_allowed', 'This API key may not be used from your address.')
+  }
+  return { key, account }
+}
+
+function unauthorized(): GatewayError {
+  return new GatewayError(
+    'unauthorized',
+    'Missing or invalid API key. Send one key as "Authorization: Bearer <key>" or "x-api-key: <key>".',
+  )
+}
+
+/** Parsed lists, kept as long as the record that they were made from. */
+const parsedLists = new WeakMap<KeyRecord, AddressSet>()
+
+function addressesOf(key: KeyRecord): AddressSet {
+  let set = parsedLists.get(key)
+  if (set === undefined) {
+    set = new AddressSet(key.allowedIPs)
+    parsedLists.set(key, set)
+  }
+  return set
+}

@@ -1,0 +1,32 @@
+/** Finds the address of the client behind trusted proxies. */
+import { isIP } from 'node:net'
+import { type AddressSet, unmap } from '../../contract/address.ts'
+
+/**
+ * Walks X-Forwarded-For from the right and stops at the first address that is not a trusted proxy. A header from
+ * anybody else is not believed. Undefined (unknown, so not on any list) when an entry cannot be read, or when
+ * everything is trusted: then no entry names a client.
+ */
+export function clientAddress(
+  peer: string | undefined,
+  forwardedFor: string | undefined,
+  trusted: AddressSet,
+): string | undefined {
+  if (peer === undefined) return undefined
+  if (!trusted.has(peer)) return unmap(peer)
+  if (forwardedFor === undefined) return unmap(peer)
+  for (const entry of forwardedFor.split(',').reverse()) {
+    const address = parseEntry(entry.trim())
+    if (address === undefined) return undefined
+    if (!trusted.has(address)) return address
+  }
+  return undefined
+}
+
+/** An entry is an address, some proxies add a port (`192.0.2.7:4711`, `[2001:db8::7]:4711`). */
+function parseEntry(entry: string): string | undefined {
+  const bracketed = /^\[([^\]]+)\](:[0-9]{1,5})?$/.exec(entry)?.[1]
+  const withPort = /^([0-9.]+):[0-9]{1,5}$/.exec(entry)?.[1]
+  const address = unmap(bracketed ?? withPort ?? entry)
+  return isIP(address) === 0 ? undefined : address
+}

@@ -1,0 +1,45 @@
+/** What a request costs once it is over, and why. */
+import { cost, type Nanos, type Price } from '../../contract/money.ts'
+import { type Usage, zeroUsage } from '../../contract/usage.ts'
+import type { EntryNote } from '../../store/ledger/contract.ts'
+import { type DeliveredSize, inputEstimate, outputEstimate, type PromptSize } from './estimate.ts'
+
+export interface Served {
+  /** What the upstream reported; an explicit zero is a report. */
+  usage: Usage | undefined
+  delivered: DeliveredSize
+  prompt: PromptSize
+  /** Correction of output estimates for this model. */
+  factor: number
+  /** Tier that the caller asked for, and the one that the upstream says it used. */
+  requestedTier: string | undefined
+  servedTier: string | undefined
+}
+
+export interface Bill {
+  actual: Nanos
+  usage: Usage
+  reason: EntryNote['reason']
+}
+
+/**
+ * The first that applies: the upstream's own usage; an estimate of prompt and delivered output; the prompt alone when
+ * the upstream had accepted the request and nothing was delivered. Without a price the amount is 0.
+ */
+export function billOf(price: Price | undefined, served: Served): Bill {
+  const tier = billedTier(served.requestedTier, served.servedTier)
+  const reason =
+    served.usage !== undefined ? 'usage' : served.delivered.deltas > 0 ? 'estimate' : 'input_only'
+  const usage = served.usage ?? {
+    ...zeroUsage(),
+    input: inputEstimate(served.prompt),
+    output: reason === 'estimate' ? Math.ceil(outputEstimate(served.delivered) * served.factor) : 0,
+  }
+  return { actual: price === undefined ? 0 : cost(price, usage, tier), usage, reason }
+}
+
+/** The upstream's word on the tier counts; some report `priority` for what is asked for as `fast`. */
+function billedTier(requested: string | undefined, served: string | undefined): string | undefined {
+  if (served === undefined || (served === 'priority' && requested === 'fast')) return requested
+  return served
+}

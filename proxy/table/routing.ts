@@ -1,0 +1,72 @@
+/** The routing table as requests use it: indexed once when it is swapped in, never changed. */
+import { matchesGlob } from '../../contract/glob.ts'
+import type { ChannelRecord, PublishedTable, RouteRecord } from '../../contract/table/records.ts'
+
+/** A route that serves a model, with what a wildcard matched. */
+export interface RouteMatch {
+  route: RouteRecord
+  /** Model to send upstream when a target names none; replaces `*` in one that does. */
+  upstreamModel: string
+}
+
+interface NamespaceIndex {
+  exact: Map<string, RouteRecord>
+  /** Longest prefix first. */
+  wildcards: { prefix: string; route: RouteRecord }[]
+  channels: Record<string, ChannelRecord>
+}
+
+export class RoutingTable {
+  readonly epoch: number
+  readonly generation: number
+  readonly #namespaces = new Map<string, NamespaceIndex>()
+
+  constructor(published?: PublishedTable) {
+    this.epoch = published?.epoch ?? 0
+    this.generation = published?.generation ?? 0
+    for (const [name, { routes, channels }] of Object.entries(published?.table.namespaces ?? {})) {
+      const index: NamespaceIndex = { exact: new Map(), wildcards: [], channels }
+      for (const route of routes) {
+        if (route.model.endsWith('*')) index.wildcards.push({ prefix: route.model.slice(0, -1), route })
+        else index.exact.set(route.model, route)
+      }
+      index.wildcards.sort((a, b) => b.prefix.length - a.prefix.length)
+      this.#namespaces.set(name, index)
+    }
+  }
+
+  /** The route of a model: an exact name beats a wildcard, a longer wildcard a shorter one. */
+  match(namespace: string, model: string): RouteMatch | undefined {
+    const index = this.#namespaces.get(namespace)
+    const exact = index?.exact.get(model)
+    if (exact !== undefined) return { route: exact, upstreamModel: model }
+    for (const { prefix, route } of index?.wildcards ?? []) {
+      if (model.length > prefix.length && model.startsWith(prefix)) {
+        return { route, upstreamModel: model.slice(prefix.length) }
+      }
+    }
+    return undefined
+  }
+
+  channel(namespace: string, name: string): ChannelRecord | undefined {
+    const channels = this.#namespaces.get(namespace)?.channels
+    return channels !== undefined && Object.hasOwn(channels, name) ? channels[name] : undefined
+  }
+
+  /** Routes with an exact model name, in the order of the table. A wildcard is no model that a client could ask for. */
+  *models(namespace: string): Iterable<RouteRecord> {
+    yield* this.#namespaces.get(namespace)?.exact.values() ?? []
+  }
+
+  /** "namespace/name" and record of every channel. */
+  *channels(): Iterable<[string, ChannelRecord]> {
+    for (const [namespace, { channels }] of this.#namespaces) {
+      for (const [name, channel] of Object.entries(channels)) yield [`${namespace}/${name}`, channel]
+    }
+  }
+}
+
+/** True when a key with these globs may use the model; no globs: every model. */
+export function modelAllowed(globs: readonly string[], model: string): boolean {
+  return globs.length === 0 || globs.some((glob) => matchesGlob(glob, model))
+}

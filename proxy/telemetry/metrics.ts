@@ -1,0 +1,152 @@
+/**
+ * Metrics of a proxy. Names follow OpenTelemetry's GenAI conventions in Prometheus form, beside `sluice_*`. Labels
+ * are configured names and closed sets only: nothing that a client sends can become a series.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { totalInput, type Usage } from '../../contract/usage.ts'
+import type { ErrorCode, FaultDomain } from '../errors.ts'
+
+const SECONDS = [
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68,
+  655.36,
+]
+const FIRST_TOKEN_SECONDS = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60,
+]
+const OVERHEAD_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
+const TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864]
+
+/** What a finished request adds. `model` is the ModelRoute's model, or `unknown`. */
+export interface RequestFacts {
+  endpoint: string
+  model: string
+  stream: boolean
+  status: number
+  error?: { code: ErrorCode; domain: FaultDomain }
+  durationSeconds: number
+  /** Own time before the upstream was called. */
+  overheadSeconds?: number
+  firstTokenSeconds?: number
+  usage?: Usage
+}
+
+export class ProxyMetrics {
+  readonly registry = new Registry()
+  readonly #duration = this.#histogram(
+    'gen_ai_server_request_duration_seconds',
+    'Duration of requests.',
+    SECONDS,
+    ['gen_ai_operation_name', 'gen_ai_request_model', 'error_type'],
+  )
+  readonly #firstToken = this.#histogram(
+    'gen_ai_server_time_to_first_token_seconds',
+    'Time until the first event of a stream was forwarded.',
+    FIRST_TOKEN_SECONDS,
+    ['gen_ai_operation_name', 'gen_ai_request_model'],
+  )
+  readonly #tokens = this.#histogram('gen_ai_client_token_usage', 'Tokens of a request.', TOKENS, [
+    'gen_ai_operation_name',
+    'gen_ai_request_model',
+    'gen_ai_token_type',
+  ])
+  readonly #overhead = this.#histogram(
+    'sluice_request_overhead_seconds',
+    'Time spent in the gateway before the upstream was called, reading the body left out.',
+    OVERHEAD_SECONDS,
+    ['endpoint'],
+  )
+  readonly #requests = new Counter({
+    name: 'sluice_requests_total',
+    help: 'Requests by outcome. domain tells whose fault an error is: caller, policy, upstream or gateway.',
+    labelNames: ['endpoint', 'status', 'code', 'domain'],
+    registers: [this.registry],
+  })
+  readonly #attempts = new Counter({
+    name: 'sluice_upstream_attempts_total',
+    help: 'Attempts on a channel; class is `ok` or the class of the failure.',
+    labelNames: ['channel', 'class'],
+    registers: [this.registry],
+  })
+  readonly #ledgerFailures = new Counter({
+    name: 'sluice_ledger_failures_total',
+    help: 'Ledger operations that the store did not carry out in time.',
+    labelNames: ['operation'],
+    registers: [this.registry],
+  })
+  readonly #tableFailures = new Counter({
+    name: 'sluice_table_read_failures_total',
+    help: 'Reads of table or records that failed; the last good ones stay in force.',
+    registers: [this.registry],
+  })
+  readonly #swaps = new Counter({
+    name: 'sluice_table_swaps_total',
+    help: 'Tables swapped in.',
+    registers: [this.registry],
+  })
+
+  constructor(gauges: { inFlight(): number; holds(): number; generation(): number; ejected(): string[] }) {
+    collectDefaultMetrics({ register: this.registry })
+    this.#gauge('sluice_requests_in_flight', 'Requests being served.', gauges.inFlight)
+    this.#gauge('sluice_holds', 'Holds that are not settled yet.', gauges.holds)
+    this.#gauge('sluice_table_generation', 'Generation of the table in force.', gauges.generation)
+    new Gauge({
+      name: 'sluice_channel_ejected',
+      help: '1 for a channel that rests after failures.',
+      labelNames: ['channel'],
+      registers: [this.registry],
+      collect() {
+        this.reset()
+        for (const channel of gauges.ejected()) this.set({ channel }, 1)
+      },
+    })
+  }
+
+  finished(facts: RequestFacts): void {
+    const labels = { gen_ai_operation_name: facts.endpoint, gen_ai_request_model: facts.model }
+    this.#duration.observe({ ...labels, error_type: facts.error?.code ?? '' }, facts.durationSeconds)
+    this.#requests.inc({
+      endpoint: facts.endpoint,
+      status: facts.status,
+      code: facts.error?.code ?? 'ok',
+      domain: facts.error?.domain ?? 'none',
+    })
+    if (facts.overheadSeconds !== undefined)
+      this.#overhead.observe({ endpoint: facts.endpoint }, facts.overheadSeconds)
+    if (facts.firstTokenSeconds !== undefined) this.#firstToken.observe(labels, facts.firstTokenSeconds)
+    if (facts.usage !== undefined) {
+      this.#tokens.observe({ ...labels, gen_ai_token_type: 'input' }, totalInput(facts.usage))
+      this.#tokens.observe({ ...labels, gen_ai_token_type: 'output' }, facts.usage.output)
+    }
+  }
+
+  attempt(channel: string, outcome: string): void {
+    this.#attempts.inc({ channel, class: outcome })
+  }
+
+  ledgerFailed(operation: string): void {
+    this.#ledgerFailures.inc({ operation })
+  }
+
+  tableFailed(): void {
+    this.#tableFailures.inc()
+  }
+
+  tableSwapped(): void {
+    this.#swaps.inc()
+  }
+
+  #histogram<L extends string>(name: string, help: string, buckets: number[], labelNames: L[]): Histogram<L> {
+    return new Histogram({ name, help, buckets, labelNames, registers: [this.registry] })
+  }
+
+  #gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.set(read())
+      },
+    })
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The request log: one JSON line for each request, to standard output and to the store's capped log. Identifiers,
+ * timings and money; of an upstream only status, listed headers and an error's body with credentials masked. Never a
+ * key, and of prompts nothing but what an upstream's error quotes.
+ */
+import { formatDollars, type Nanos } from '../../contract/money.ts'
+import type { Usage } from '../../contract/usage.ts'
+import type { StateStore } from '../../store/contract.ts'
+
+const MAX_BODY_BYTES = 65_536
+const LOGGED_HEADERS = [
+  'content-type',
+  'retry-after',
+  'x-request-id',
+  'request-id',
+  'openai-processing-ms',
+  'server',
+]
+/** Things that look like a credential, whoever they belong to. */
+const CREDENTIAL_SHAPES = [
+  /\b(?:sk|pk|rk|key|gsk|xai|AIza|ghp|hf)[-_][A-Za-z0-9*._-]{6,}/g,
+  /\bAIza[A-Za-z0-9_-]{10,}/g,
+  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?/g,
+  /\b(?:Bearer|Basic)\s+[^\s"']{4,}/gi,
+]
+
+/** One attempt on an upstream, for the log. */
+export interface AttemptRecord {
+  channel: string
+  status?: number
+  /** `ok` or the class of the failure. */
+  class: string
+  /** What went wrong, in our words. */
+  detail?: string
+  headers?: Record<string, string>
+  /** Body of an error answer. */
+  body?: string
+  ms: number
+}
+
+export interface RequestRecord {
+  requestId: string
+  traceparent?: string
+  endpoint: string
+  key?: string
+  account?: string
+  namespace?: string
+  client?: string
+  model?: string
+  route?: string
+  stream?: boolean
+  status: number
+  code?: string
+  /** In our words: why there was no route, how a stream ended. */
+  outcome?: string
+  attempts: AttemptRecord[]
+  usage?: Usage
+  hold?: Nanos
+  settled?: Nanos
+  reason?: string
+  ms: { total: number; body?: number; firstEvent?: number; overhead?: number }
+}
+
+export class RequestLog {
+  readonly #state: StateStore
+  readonly #write: (line: string) => void
+  readonly #bodies: 'full' | 'redacted'
+
+  constructor(state: StateStore, write: (line: string) => void, bodies: 'full' | 'redacted') {
+    this.#state = state
+    this.#write = write
+    this.#bodies = bodies
+  }
+
+  write(record: RequestRecord): void {
+    const { hold, settled, ...rest } = record
+    const line = JSON.stringify({
+      time: new Date().toISOString(),
+      kind: 'request',
+      ...rest,
+      ...(hold === undefined ? {} : { hold: formatDollars(hold) }),
+      ...(settled === undefined ? {} : { settled: formatDollars(settled) }),
+    })
+    this.#write(line)
+    // The capped log is a convenience: a request never fails for it, and nobody waits for it.
+    this.#state.appendLog(line).catch(() => undefined)
+  }
+
+  /** What the log keeps of an error answer. `secrets` are masked wherever they stand. */
+  errorAnswer(
+    headers: Record<string, string | string[] | undefined>,
+    body: Buffer,
+    secrets: readonly string[],
+  ): Pick<AttemptRecord, 'headers' | 'body'> {
+    const kept: Record<string, string> = {}
+    for (const name of LOGGED_HEADERS) {
+      const value = headers[name]
+      if (value !== undefined) kept[name] = mask(String(value), secrets)
+    }
+    if (this.#bodies === 'redacted') return { headers: kept, body: `(${body.length} bytes)` }
+    return { headers: kept, body: mask(body.toString('utf8', 0, MAX_BODY_BYTES), secrets) }
+  }
+}
+
+/** Replaces the given secrets and everything of a credential's shape. */
+export function mask(text: string, secrets: readonly string[]): string {
+  let masked = text
+  for (const secret of secrets) if (secret.length >= 4) masked = masked.replaceAll(secret, '***')
+  for (const shape of CREDENTIAL_SHAPES) masked = masked.replace(shape, '***')
+  return masked
+}
