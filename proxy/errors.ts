@@ -154,6 +154,12 @@ export class GatewayError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds
   }
 
+  /** The error itself, or internal_error with the unexpected one as its cause. */
+  static from(error: unknown): GatewayError {
+    if (error instanceof GatewayError) return error
+    return new GatewayError('internal_error', 'Something went wrong in the gateway.', { cause: error })
+  }
+
   get entry(): CatalogueEntry {
     return CATALOGUE[this.code]
   }

@@ -20,7 +20,6 @@ const TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 41
 export interface RequestFacts {
   endpoint: string
   model: string
-  stream: boolean
   status: number
   error?: { code: ErrorCode; domain: FaultDomain }
   durationSeconds: number

@@ -1,0 +1,99 @@
+/** Reads whole chat completions, and turns one into a stream for upstreams that ignore `stream: true`. */
+import type { UpstreamFailure } from '../../errors.ts'
+import type { Answer, Delivered, ParsedRequest } from '../dialect.ts'
+import { isRecord, tryParse } from '../json/value.ts'
+import { readFailure } from './error.ts'
+import { readUsage } from './usage.ts'
+
+/** Fields of a completion that every chunk of its stream repeats. */
+const REPEATED = ['id', 'created', 'model', 'service_tier', 'system_fingerprint']
+/** Fields of a message that come before all others in a stream, in this order. */
+const FIRST_DELTAS = ['reasoning_content', 'reasoning', 'content', 'refusal']
+
+export function readAnswer(
+  body: Buffer,
+  request: ParsedRequest,
+  asStream: boolean,
+): Answer | UpstreamFailure {
+  const value = tryParse(body.toString('utf8'))
+  if (isRecord(value) && value.error)
+    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
+  if (!isRecord(value) || !Array.isArray(value.choices)) {
+    return { class: 'unknown', status: 200, detail: 'no_answer' }
+  }
+  const choices = value.choices.filter(isRecord)
+  const usage = readUsage(value.usage)
+  return {
+    body: asStream ? toStream(value, choices, request.head.wantsStreamUsage) : body,
+    ...(usage !== undefined && { usage }),
+    ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
+    delivered: countMessages(choices),
+  }
+}
+
+function countMessages(choices: Record<string, unknown>[]): Delivered {
+  const delivered: Delivered = { deltas: 0, bytes: 0 }
+  const add = (text: unknown) => {
+    if (typeof text !== 'string' || text === '') return
+    delivered.deltas++
+    delivered.bytes += Buffer.byteLength(text)
+  }
+  for (const { message } of choices) {
+    if (!isRecord(message)) continue
+    for (const field of FIRST_DELTAS) add(message[field])
+    const calls: unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : []
+    for (const call of [...calls, { function: message.function_call }]) {
+      if (!isRecord(call)) continue
+      if (isRecord(call.function)) add(call.function.arguments)
+      if (isRecord(call.custom)) add(call.custom.input)
+    }
+  }
+  return delivered
+}
+
+function toStream(
+  completion: Record<string, unknown>,
+  choices: Record<string, unknown>[],
+  wantsUsage: boolean,
+): Buffer {
+  const base: Record<string, unknown> = { object: 'chat.completion.chunk' }
+  for (const field of REPEATED) if (field in completion) base[field] = completion[field]
+  const usageSoFar = wantsUsage ? { usage: null } : {}
+  const chunks: object[] = choices.flatMap((choice, i) =>
+    choiceChunks(choice, i).map((chunk) => ({ ...base, choices: [chunk], ...usageSoFar })),
+  )
+  if (wantsUsage && isRecord(completion.usage)) {
+    chunks.push({ ...base, choices: [], usage: completion.usage })
+  }
+  return Buffer.from(
+    [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]'].map((data) => `data: ${data}\n\n`).join(''),
+  )
+}
+
+/** One choice as the chunks of a stream: role, what the message holds field by field, finish. */
+function choiceChunks(choice: Record<string, unknown>, position: number): object[] {
+  const message = isRecord(choice.message) ? choice.message : {}
+  const index = choice.index ?? position
+  const chunk = (delta: object) => ({ index, delta, logprobs: null, finish_reason: null })
+  const others = Object.keys(message).filter((field) => field !== 'role' && !FIRST_DELTAS.includes(field))
+  const deltas = [...FIRST_DELTAS, ...others]
+    .filter((field) => !isEmpty(message[field]))
+    .map((field) => chunk({ [field]: field === 'tool_calls' ? indexed(message[field]) : message[field] }))
+  return [
+    chunk({ role: 'assistant', content: '', refusal: null }),
+    ...deltas,
+    { index, delta: {}, logprobs: choice.logprobs ?? null, finish_reason: choice.finish_reason ?? 'stop' },
+  ]
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+}
+
+/** Tool calls of a stream carry their position; a few upstreams leave out the type, which the SDKs ask for. */
+function indexed(calls: unknown): unknown {
+  if (!Array.isArray(calls)) return calls
+  return calls.map((call: unknown, index) =>
+    isRecord(call) ? { type: 'custom' in call ? 'custom' : 'function', ...call, index } : call,
+  )
+}

@@ -1,0 +1,19 @@
+/** The chat completions dialect: https://platform.openai.com/docs/api-reference/chat */
+import type { Dialect } from '../dialect.ts'
+import { readAnswer } from './answer.ts'
+import { errorBody, errorEvent, readError } from './error.ts'
+import { parseRequest, splice } from './request.ts'
+import { ChatStreamObserver } from './stream.ts'
+
+export const chat: Dialect = {
+  name: 'chat',
+  upstreamPath: '/chat/completions',
+  parseRequest,
+  splice,
+  readAnswer,
+  observe: (request, maxEventBytes) => new ChatStreamObserver(request, maxEventBytes),
+  readError,
+  errorBody,
+  errorEvent,
+  keepAlive: Buffer.from(': keep-alive\n\n'),
+}

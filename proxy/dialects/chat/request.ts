@@ -1,0 +1,166 @@
+/** Reads chat completion requests and splices the gateway's edits into their bytes. */
+import { GatewayError } from '../../errors.ts'
+import type { JsonLimits, ParsedRequest, RequestEdits, RequestHead } from '../dialect.ts'
+import { parseJsonObject } from '../json/body.ts'
+import { scanObject } from '../json/scan.ts'
+import { isRecord, tryParse } from '../json/value.ts'
+import { weighInput } from './input.ts'
+
+/** Top-level keys on which the gateway acts. */
+const READ_KEYS: ReadonlySet<string> = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'service_tier',
+  'tools',
+])
+const MAX_MODEL_LENGTH = 256
+const MAX_CHOICES = 128
+/** Fields that say what a message without content says. */
+const INSTEAD_OF_CONTENT = ['tool_calls', 'function_call', 'audio', 'refusal', 'reasoning_content']
+/** A body that was parsed is within its limits. */
+const NO_LIMITS: JsonLimits = { maxDepth: Infinity, maxKeys: Infinity }
+
+/** Checks what the gateway reads and leaves the rest to the upstream. Throws GatewayError naming the field. */
+export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
+  const parsed = parseJsonObject(body, limits, READ_KEYS)
+  const { value } = parsed
+  const model = readModel(value.model)
+  checkMessages(value.messages)
+  const stream = readOptional(value, 'stream', isBoolean, 'true or false') ?? false
+  const streamOptions = readOptional(value, 'stream_options', isRecord, 'an object')
+  if (streamOptions !== undefined && !stream) {
+    throw refusal('stream_options', 'is only allowed when stream is true')
+  }
+  const includeUsage = streamOptions?.include_usage ?? false
+  if (!isBoolean(includeUsage)) throw refusal('stream_options.include_usage', 'must be true or false')
+  const maxTokens = readOptional(value, 'max_tokens', isPositiveInteger, 'a positive integer')
+  const maxCompletionTokens = readOptional(
+    value,
+    'max_completion_tokens',
+    isPositiveInteger,
+    'a positive integer',
+  )
+  const choices = readOptional(value, 'n', isChoiceCount, `an integer from 1 to ${MAX_CHOICES}`) ?? 1
+  const tier = readOptional(value, 'service_tier', isString, 'a string')
+  readOptional(value, 'tools', Array.isArray, 'an array')
+
+  const maxOutputTokens = maxCompletionTokens ?? maxTokens
+  const head: RequestHead = {
+    model,
+    stream,
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    choices,
+    ...(tier !== undefined && !['', 'auto', 'default'].includes(tier) && { tier }),
+    wantsStreamUsage: includeUsage,
+    input: weighInput(parsed),
+  }
+  return { head, body }
+}
+
+/** The request's bytes with another model name and, where asked for, the option that makes a stream report usage. */
+export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
+  const { body, head } = request
+  const cuts: { start: number; end: number; text: string }[] = []
+  const members = scanObject(body, NO_LIMITS)
+  const model = members.find((m) => m.rawKey === 'model')
+  if (model === undefined) throw new TypeError('the request has no model')
+  cuts.push({ start: model.start, end: model.end, text: JSON.stringify(edits.model) })
+  if (edits.askStreamUsage && head.stream && !head.wantsStreamUsage) {
+    const options = members.find((m) => m.rawKey === 'stream_options')
+    if (options === undefined) {
+      const inside = body.indexOf('{') + 1
+      cuts.push({ start: inside, end: inside, text: '"stream_options":{"include_usage":true},' })
+    } else {
+      const own = tryParse(body.toString('utf8', options.start, options.end))
+      const text = JSON.stringify({ ...(isRecord(own) && own), include_usage: true })
+      cuts.push({ start: options.start, end: options.end, text })
+    }
+  }
+  return cut(
+    body,
+    cuts.sort((a, b) => a.start - b.start),
+  )
+}
+
+function cut(body: Buffer, cuts: { start: number; end: number; text: string }[]): Buffer {
+  const pieces: Buffer[] = []
+  let from = 0
+  for (const { start, end, text } of cuts) {
+    pieces.push(body.subarray(from, start), Buffer.from(text))
+    from = end
+  }
+  return Buffer.concat([...pieces, body.subarray(from)])
+}
+
+function readModel(model: unknown): string {
+  if (typeof model !== 'string' || model === '') throw refusal('model', 'must be a non-empty string')
+  if (model.length > MAX_MODEL_LENGTH) {
+    throw refusal('model', `must have at most ${MAX_MODEL_LENGTH} characters`)
+  }
+  if (/\p{Cc}/u.test(model) || !model.isWellFormed()) {
+    throw refusal('model', 'must not contain control characters or broken Unicode')
+  }
+  return model
+}
+
+function checkMessages(messages: unknown): void {
+  if (!Array.isArray(messages) || messages.length === 0)
+    throw refusal('messages', 'must be a non-empty array')
+  messages.forEach((message: unknown, i) => {
+    const path = `messages[${i}]`
+    if (!isRecord(message)) throw refusal(path, 'must be an object')
+    if (typeof message.role !== 'string') throw refusal(`${path}.role`, 'must be a string')
+    checkContent(message, `${path}.content`)
+  })
+}
+
+function checkContent(message: Record<string, unknown>, path: string): void {
+  const { content } = message
+  if (typeof content === 'string') return
+  if (content === undefined || content === null) {
+    if (INSTEAD_OF_CONTENT.some((field) => (message[field] ?? null) !== null)) return
+    throw refusal(path, `may be absent or null only beside ${INSTEAD_OF_CONTENT.join(', ')}`)
+  }
+  if (!Array.isArray(content)) throw refusal(path, 'must be a string or an array of parts')
+  content.forEach((part: unknown, i) => {
+    if (!isRecord(part)) throw refusal(`${path}[${i}]`, 'must be an object')
+    if (typeof part.type !== 'string') throw refusal(`${path}[${i}].type`, 'must be a string')
+  })
+}
+
+function readOptional<T>(
+  value: Record<string, unknown>,
+  field: string,
+  accepts: (value: unknown) => value is T,
+  rule: string,
+): T | undefined {
+  const given = value[field]
+  if (given === undefined || given === null) return undefined
+  if (!accepts(given)) throw refusal(field, `must be ${rule}, or null`)
+  return given
+}
+
+function isBoolean(value: unknown): value is boolean {
+  return typeof value === 'boolean'
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function isPositiveInteger(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) > 0
+}
+
+function isChoiceCount(value: unknown): value is number {
+  return isPositiveInteger(value) && value <= MAX_CHOICES
+}
+
+function refusal(param: string, problem: string): GatewayError {
+  return new GatewayError('invalid_request', `${param} ${problem}.`, { param })
+}

@@ -1,0 +1,28 @@
+/** Bounds of what is passed on, in seconds. */
+const SHORTEST = 1
+const LONGEST = 60
+
+/**
+ * When an upstream wants to be asked again, in whole seconds from 1 to 60; undefined when it does not say.
+ * `retry-after-ms` is finer than `retry-after` (seconds, or an HTTP date: RFC 9110, 10.2.3) and goes first.
+ */
+export function retryAfterSeconds(
+  headers: Record<string, string | string[] | undefined>,
+): number | undefined {
+  const seconds =
+    readSeconds(headers['retry-after-ms'], (text) => Number(text) / 1000) ??
+    readSeconds(headers['retry-after'], (text) =>
+      /^[\d.]+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000,
+    )
+  return seconds === undefined ? undefined : Math.min(LONGEST, Math.max(SHORTEST, Math.ceil(seconds)))
+}
+
+function readSeconds(
+  header: string | string[] | undefined,
+  parse: (text: string) => number,
+): number | undefined {
+  const text = (Array.isArray(header) ? header[0] : header)?.trim()
+  if (text === undefined || text === '') return undefined
+  const seconds = parse(text)
+  return Number.isNaN(seconds) ? undefined : seconds
+}

@@ -1,0 +1,171 @@
+/** A proxy: stateless, follows the table in the store, serves traffic, drains when it is told to stop. */
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
+import type { Logger } from 'pino'
+import { AddressSet } from '../contract/address.ts'
+import type { Environment } from '../contract/env.ts'
+import type { Store } from '../store/contract.ts'
+import { EstimateFactors } from './ledger/estimate.ts'
+import { Holds } from './ledger/holds.ts'
+import type { Gateway } from './pipeline/gateway.ts'
+import { createAdminServer } from './server/admin.ts'
+import { createApp, refuse } from './server/app.ts'
+import { createHttpServer } from './server/http-server.ts'
+import { Overload } from './server/overload.ts'
+import { TableFollower } from './table/follower.ts'
+import { ProxyMetrics } from './telemetry/metrics.ts'
+import { RequestLog } from './telemetry/request-log.ts'
+import { Dispatchers } from './upstream/dispatchers.ts'
+import { ChannelHealth } from './upstream/health.ts'
+import { RetryBudget } from './upstream/retry-budget.ts'
+
+export interface ProxyOptions {
+  store: Store
+  env: Environment
+  log: Logger
+  /** Takes the request log, a line at a time. */
+  writeRequestLog: (line: string) => void
+  /** More guarded paths for the admin port. */
+  admin?: Record<string, () => Promise<unknown>>
+}
+
+export interface Proxy {
+  port: number
+  adminPort: number
+  /** Takes no new connections, lets requests in flight finish for at most `graceMs`, then breaks them off. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** Resolves when both ports listen. Rejects with the listen error, whose `port` tells which one was taken. */
+export async function startProxy({ store, env, log, writeRequestLog, admin = {} }: ProxyOptions): Promise<Proxy> {
+  const now = () => performance.now()
+  const overload = new Overload(env.SLUICE_MAX_IN_FLIGHT)
+  const health = new ChannelHealth(now)
+  const dispatchers = new Dispatchers()
+  const follower: TableFollower = new TableFollower(store.config, `${hostname()}-${randomBytes(4).toString('hex')}`, {
+    swapped(table) {
+      const keys = new Set([...table.channels()].map(([key]) => key))
+      dispatchers.retain(keys)
+      health.retain(keys)
+      metrics.tableSwapped()
+      log.info({ epoch: table.epoch, generation: table.generation }, 'table in force')
+    },
+    failed(error) {
+      metrics.tableFailed()
+      log.warn({ err: error }, 'the store could not be read; what was last known stays in force')
+    },
+  })
+  const holds = new Holds(store.ledger, {
+    failed(operation, error) {
+      metrics.ledgerFailed(operation)
+      log.error({ err: error, operation }, 'the ledger did not answer')
+    },
+  })
+  const metrics = new ProxyMetrics({
+    inFlight: () => overload.inFlight,
+    holds: () => holds.live,
+    generation: () => follower.table.generation,
+    ejected: () => health.snapshot().flatMap((state) => (state.resting ? [state.channel] : [])),
+  })
+  const gateway: Gateway = {
+    follower,
+    holds,
+    factors: new EstimateFactors(),
+    dispatchers,
+    health,
+    retryBudget: new RetryBudget(now),
+    metrics,
+    log: new RequestLog(store.state, writeRequestLog, env.SLUICE_LOG_UPSTREAM_BODIES),
+    trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
+    limits: limitsOf(env),
+    shutdown: new AbortController(),
+  }
+
+  let draining = false
+  const app = createApp(gateway, overload, {
+    unexpected: (error, requestId) => log.error({ err: error, requestId }, 'unexpected error'),
+  })
+  const api = createHttpServer(httpLimitsOf(env), app, refuse)
+  api.on('request', (_req, res) => {
+    if (draining) res.setHeader('connection', 'close')
+  })
+  const adminServer = createAdminServer({
+    metrics,
+    token: env.SLUICE_ADMIN_TOKEN,
+    notReady: () => (draining ? 'draining' : follower.caughtUp ? undefined : 'no table yet'),
+    guarded: admin,
+  })
+
+  await follower.start()
+  await listen(adminServer, env.SLUICE_ADMIN_PORT, env.SLUICE_HOST)
+  await listen(api, env.SLUICE_PORT, env.SLUICE_HOST).catch(async (error: unknown) => {
+    adminServer.close()
+    await follower.stop()
+    throw error
+  })
+
+  return {
+    port: portOf(api),
+    adminPort: portOf(adminServer),
+    async stop(graceMs) {
+      draining = true
+      log.info({ inFlight: overload.inFlight }, 'draining')
+      await drain(api, graceMs, () => gateway.shutdown.abort())
+      await follower.stop()
+      holds.stop()
+      overload.stop()
+      adminServer.close()
+      adminServer.closeAllConnections()
+      await dispatchers.close()
+    },
+  }
+}
+
+/** How long broken-off requests may take to tell their clients and settle. */
+const BREAK_OFF_MS = 2_000
+
+async function drain(server: Server, graceMs: number, breakOff: () => void): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  const cut = setTimeout(breakOff, graceMs)
+  const kill = setTimeout(() => server.closeAllConnections(), graceMs + BREAK_OFF_MS)
+  await closed
+  clearTimeout(cut)
+  clearTimeout(kill)
+}
+
+async function listen(server: Server, port: number, host: string): Promise<void> {
+  server.listen(port, host)
+  await once(server, 'listening')
+}
+
+function portOf(server: Server): number {
+  const address = server.address() as AddressInfo | null
+  return address?.port ?? 0
+}
+
+function limitsOf(env: Environment): Gateway['limits'] {
+  return {
+    maxBodyBytes: env.SLUICE_MAX_BODY_BYTES,
+    maxInflatedBytes: env.SLUICE_MAX_INFLATED_BYTES,
+    maxAnswerBytes: env.SLUICE_MAX_ANSWER_BYTES,
+    maxEventBytes: env.SLUICE_MAX_EVENT_BYTES,
+    maxJsonDepth: env.SLUICE_MAX_JSON_DEPTH,
+    maxJsonKeys: env.SLUICE_MAX_JSON_KEYS,
+    streamKeepAliveMs: env.SLUICE_STREAM_KEEPALIVE,
+    clientStallMs: env.SLUICE_CLIENT_STALL_TIMEOUT,
+  }
+}
+
+function httpLimitsOf(env: Environment) {
+  return {
+    headersTimeoutMs: env.SLUICE_HEADERS_TIMEOUT,
+    requestTimeoutMs: env.SLUICE_REQUEST_TIMEOUT,
+    idleTimeoutMs: env.SLUICE_IDLE_TIMEOUT,
+    maxConnections: env.SLUICE_MAX_CONNECTIONS,
+  }
+}

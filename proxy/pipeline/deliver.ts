@@ -1,0 +1,113 @@
+/** From a planned route to an answer at the client: attempts until one commits, then the relay. */
+import type { ServerResponse } from 'node:http'
+import type { Usage } from '../../contract/usage.ts'
+import type { Delivered } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import { AbandonedAttempt, type AttemptJob, attempt, type Committed } from './attempt.ts'
+import { sendWhole } from './client.ts'
+import { EventStream } from './event-stream.ts'
+import type { StreamMeter } from './meter.ts'
+import { relayStream } from './relay.ts'
+import type { PlannedTarget } from './route.ts'
+
+export interface DeliverJob extends AttemptJob {
+  requestId: string
+  /** Watches the cost of a stream; `exhausted` ends it. */
+  meterFor(exhausted: () => void): StreamMeter | undefined
+}
+
+/** How a request ended, and what its bill is made of. */
+export interface Delivery {
+  /** Absent when no upstream had accepted the request: nothing is charged. */
+  charged?: {
+    target: PlannedTarget
+    usage: Usage | undefined
+    tier: string | undefined
+    delivered: Delivered
+  }
+  outcome: 'finished' | 'client_gone' | 'client_stalled' | 'upstream_failed' | 'balance_exhausted'
+  /** What an event told the client after the stream had begun. */
+  error?: GatewayError
+  /** performance.now() when the first byte of the answer was sent. */
+  firstByteAt?: number
+}
+
+const NOTHING: Delivered = { deltas: 0, bytes: 0 }
+
+/** Throws GatewayError as long as the client can still be answered by a status, ClientGone when it left early. */
+export async function deliver(job: DeliverJob, res: ServerResponse): Promise<Delivery> {
+  const { gateway, dialect, request, requestId } = job
+  const { streamKeepAliveMs, clientStallMs } = gateway.limits
+  const client = request.head.stream
+    ? new EventStream(res, {
+        keepAlive: dialect.keepAlive,
+        keepAliveMs: streamKeepAliveMs,
+        stallMs: clientStallMs,
+      })
+    : undefined
+  let committed: Committed
+  try {
+    committed = await attempt(job)
+  } catch (error) {
+    if (error instanceof AbandonedAttempt && error.accepted) {
+      const charged = { target: error.target, usage: undefined, tier: undefined, delivered: NOTHING }
+      return { outcome: 'client_gone', charged }
+    }
+    if (error instanceof GatewayError && client?.opened) {
+      client.end(dialect.errorEvent(error, requestId))
+      return { outcome: 'upstream_failed', error }
+    }
+    client?.abandon()
+    throw error
+  }
+  try {
+    const firstByteAt = performance.now()
+    return {
+      ...(await (client === undefined ? whole(job, committed, res) : streamed(job, committed, client))),
+      firstByteAt,
+    }
+  } finally {
+    committed.release()
+  }
+}
+
+function whole(job: DeliverJob, committed: Committed, res: ServerResponse): Delivery {
+  if (committed.kind === 'stream') throw new Error('a stream was committed for a request that asked for none')
+  const { answer, target } = committed
+  sendWhole(res, 200, 'application/json', answer.body, job.gateway.limits.clientStallMs)
+  return {
+    outcome: 'finished',
+    charged: { target, usage: answer.usage, tier: answer.tier, delivered: answer.delivered },
+  }
+}
+
+async function streamed(job: DeliverJob, committed: Committed, client: EventStream): Promise<Delivery> {
+  const { target } = committed
+  if (committed.kind === 'answer') {
+    const { answer } = committed
+    client.end(answer.body)
+    return {
+      outcome: 'finished',
+      charged: { target, usage: answer.usage, tier: answer.tier, delivered: answer.delivered },
+    }
+  }
+  const result = await relayStream(
+    committed.stream,
+    client,
+    job.dialect,
+    job.requestId,
+    job.gone,
+    job.meterFor,
+  )
+  if (result.failure !== undefined) {
+    job.gateway.health.failed(target.key, target.model, result.failure, target.channel.ejection)
+    job.attempts.push({
+      channel: target.key,
+      class: result.failure.class,
+      detail: result.failure.detail,
+      ms: 0,
+    })
+  }
+  const { outcome, error, usage, tier, delivered } = result
+  return { outcome, error, charged: { target, usage, tier, delivered } }
+}

@@ -1,0 +1,36 @@
+/** The long-lived parts that every request passes through. */
+import type { AddressSet } from '../../contract/address.ts'
+import type { EstimateFactors } from '../ledger/estimate.ts'
+import type { Holds } from '../ledger/holds.ts'
+import type { TableFollower } from '../table/follower.ts'
+import type { ProxyMetrics } from '../telemetry/metrics.ts'
+import type { RequestLog } from '../telemetry/request-log.ts'
+import type { Dispatchers } from '../upstream/dispatchers.ts'
+import type { ChannelHealth } from '../upstream/health.ts'
+import type { RetryBudget } from '../upstream/retry-budget.ts'
+
+export interface Gateway {
+  follower: TableFollower
+  holds: Holds
+  factors: EstimateFactors
+  dispatchers: Dispatchers
+  health: ChannelHealth
+  retryBudget: RetryBudget
+  metrics: ProxyMetrics
+  log: RequestLog
+  /** Proxies whose X-Forwarded-For is believed. */
+  trustedProxies: AddressSet
+  limits: Limits
+}
+
+/** Bounds on what clients and upstreams may send and how long they may take; see docs/environment.md. */
+export interface Limits {
+  maxBodyBytes: number
+  maxInflatedBytes: number
+  maxAnswerBytes: number
+  maxEventBytes: number
+  maxJsonDepth: number
+  maxJsonKeys: number
+  streamKeepAliveMs: number
+  clientStallMs: number
+}

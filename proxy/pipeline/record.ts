@@ -1,0 +1,73 @@
+/** What is written down of a request: who called, how it ended. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { authenticate, type Caller } from '../auth/authenticate.ts'
+import { clientAddress } from '../auth/client-address.ts'
+import type { GatewayError } from '../errors.ts'
+import type { RequestRecord } from '../telemetry/request-log.ts'
+import type { Gateway } from './gateway.ts'
+
+/** What nginx logs for a client that left before it was answered; never sent. */
+const CLIENT_CLOSED = 499
+
+export function newRecord(endpoint: string, requestId: string, req: IncomingMessage): RequestRecord {
+  return { requestId, traceparent: traceparentOf(req), endpoint, status: 0, attempts: [], ms: { total: 0 } }
+}
+
+/** Authenticates a request of any endpoint and notes who it was. */
+export async function identify(
+  gateway: Gateway,
+  req: IncomingMessage,
+  record: RequestRecord,
+): Promise<Caller> {
+  const forwarded = req.headers['x-forwarded-for']
+  const peer = req.socket.remoteAddress
+  const address = clientAddress(
+    peer,
+    Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
+    gateway.trustedProxies,
+  )
+  record.client = address
+  const caller = await authenticate(gateway.follower, req.rawHeaders, address, Date.now())
+  record.key = caller.key.preview
+  record.namespace = caller.key.namespace
+  record.account = caller.account?.name
+  return caller
+}
+
+/** Logs and counts a request that is over. `told` is the error that the client was, or is about to be, told. */
+export function finish(
+  gateway: Gateway,
+  record: RequestRecord,
+  told: GatewayError | undefined,
+  res: ServerResponse,
+  startedAt: number,
+): void {
+  record.status = res.headersSent ? res.statusCode : (told?.status ?? CLIENT_CLOSED)
+  record.code = told?.code
+  record.ms.total = elapsed(startedAt)
+  gateway.log.write(record)
+  gateway.metrics.finished({
+    endpoint: record.endpoint,
+    model: record.route ?? 'unknown',
+    status: record.status,
+    error: told === undefined ? undefined : { code: told.code, domain: told.entry.domain },
+    durationSeconds: record.ms.total / 1_000,
+    overheadSeconds: record.ms.overhead === undefined ? undefined : record.ms.overhead / 1_000,
+    firstTokenSeconds:
+      record.stream && record.ms.firstEvent !== undefined ? record.ms.firstEvent / 1_000 : undefined,
+    usage: record.usage,
+  })
+}
+
+/** Milliseconds to three decimals. */
+export function elapsed(from: number, to: number = performance.now()): number {
+  return Math.round((to - from) * 1_000) / 1_000
+}
+
+/** A valid W3C traceparent; anything else is dropped, it is the client's text. */
+function traceparentOf(req: IncomingMessage): string | undefined {
+  const value = req.headers.traceparent
+  return typeof value === 'string' && /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(value)
+    ? value
+    : undefined
+}

@@ -1,0 +1,83 @@
+/** Relays a stream from upstream to client, with back-pressure from end to end. */
+import type { Usage } from '../../contract/usage.ts'
+import type { Delivered, Dialect } from '../dialects/dialect.ts'
+import { GatewayError, type UpstreamFailure } from '../errors.ts'
+import type { EventStream } from './event-stream.ts'
+import type { StreamMeter } from './meter.ts'
+import type { UpstreamStream } from './upstream-stream.ts'
+
+/** How a relayed stream ended, and what is known of its cost. */
+export interface StreamResult {
+  outcome: 'finished' | 'client_gone' | 'client_stalled' | 'upstream_failed' | 'balance_exhausted'
+  /** Why the upstream failed, for health and log. */
+  failure?: UpstreamFailure
+  /** The error that the client was told by an event. */
+  error?: GatewayError
+  usage: Usage | undefined
+  tier: string | undefined
+  delivered: Delivered
+}
+
+/**
+ * Resolves when the stream is over. A broken stream ends in the dialect's error event, never like a finished one.
+ * `meterFor` gets what ends the stream when the funds are used up.
+ */
+export function relayStream(
+  upstream: UpstreamStream,
+  client: EventStream,
+  dialect: Dialect,
+  requestId: string,
+  gone: AbortSignal,
+  meterFor: (exhausted: () => void) => StreamMeter | undefined,
+): Promise<StreamResult> {
+  return new Promise((resolve) => {
+    const { observer } = upstream
+    let over = false
+    const finish = (result: Omit<StreamResult, 'usage' | 'tier' | 'delivered'>) => {
+      if (over) return
+      over = true
+      gone.removeEventListener('abort', onGone)
+      resolve({ ...result, usage: observer.usage, tier: observer.tier, delivered: observer.delivered })
+    }
+    const endWith = (error: GatewayError) => client.end(dialect.errorEvent(error, requestId))
+
+    const onGone = () => {
+      upstream.abort()
+      // A client that leaves after the last event has got its answer.
+      finish({ outcome: observer.finished ? 'finished' : client.stalled ? 'client_stalled' : 'client_gone' })
+    }
+    const meter = meterFor(() => {
+      if (over) return
+      const error = new GatewayError(
+        'insufficient_balance',
+        'The balance of this account was used up during the answer.',
+      )
+      finish({ outcome: 'balance_exhausted', error })
+      upstream.abort()
+      endWith(error)
+    })
+
+    if (gone.aborted) return onGone()
+    gone.addEventListener('abort', onGone)
+    client.onDrain(() => upstream.resume())
+    upstream.deliverTo({
+      take(bytes) {
+        if (over) return true
+        const flowing = client.write(bytes)
+        meter?.progress(observer.delivered)
+        return flowing
+      },
+      finished(last) {
+        if (over) return
+        finish({ outcome: 'finished' })
+        client.end(last)
+      },
+      broke(failure) {
+        if (over) return
+        const error = new GatewayError('upstream_error', 'The upstream broke off its answer.')
+        finish({ outcome: 'upstream_failed', failure, error })
+        endWith(error)
+      },
+    })
+  })
+}

@@ -1,0 +1,49 @@
+/** From a model name to the channels that can serve this endpoint, or the reason why there are none. */
+import type { ChannelRecord, RouteRecord, TargetRecord } from '../../contract/table/records.ts'
+import type { Caller } from '../auth/authenticate.ts'
+import type { Endpoint } from '../dialects/index.ts'
+import type { RoutingTable } from '../table/routing.ts'
+import { usable } from './models.ts'
+
+export interface RoutePlan {
+  route: RouteRecord
+  targets: PlannedTarget[]
+}
+
+export interface PlannedTarget {
+  /** namespace/name of the channel. */
+  key: string
+  channel: ChannelRecord
+  target: TargetRecord
+  /** Model name to send. */
+  model: string
+}
+
+/** For the log; clients get one answer for all of them. */
+export type NoRoute = 'no_route' | 'unpriced' | 'no_eligible_channel'
+
+export function planRoute(
+  table: RoutingTable,
+  caller: Caller,
+  model: string,
+  endpoint: Endpoint,
+): RoutePlan | { route?: RouteRecord; none: NoRoute } {
+  const { namespace } = caller.key
+  const match = table.match(namespace, model)
+  if (match === undefined) return { none: 'no_route' }
+  const { route, upstreamModel } = match
+  if (!usable(route, caller)) return { route, none: 'unpriced' }
+  const targets: PlannedTarget[] = []
+  for (const target of route.targets) {
+    const channel = table.channel(namespace, target.channel)
+    if (channel === undefined || channel.type !== endpoint.byteLane) continue
+    const key = `${namespace}/${target.channel}`
+    targets.push({
+      key,
+      channel,
+      target,
+      model: target.model?.replace('*', () => upstreamModel) ?? upstreamModel,
+    })
+  }
+  return targets.length === 0 ? { route, none: 'no_eligible_channel' } : { route, targets }
+}

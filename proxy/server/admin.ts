@@ -1,0 +1,55 @@
+/** The admin port: metrics and health for everybody, the rest for those who hold the token or sit on loopback. */
+import { timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { AddressSet } from '../../contract/address.ts'
+import { keyHash } from '../../contract/ids.ts'
+import type { ProxyMetrics } from '../telemetry/metrics.ts'
+
+export interface AdminOptions {
+  metrics: ProxyMetrics
+  /** Undefined when the process is ready for traffic, else the reason why not. */
+  notReady(): string | undefined
+  /** Guards `guarded`; without a token only loopback addresses may read. */
+  token: string | undefined
+  /** Path to what it shows, such as `/status`. */
+  guarded: Record<string, () => Promise<unknown>>
+}
+
+const LOOPBACK = new AddressSet(['127.0.0.0/8', '::1'])
+
+export function createAdminServer(options: AdminOptions): Server {
+  return createServer((req, res) => {
+    answer(options, req, res).catch(() => text(res, 500, 'internal error\n'))
+  })
+}
+
+async function answer(options: AdminOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const path = (req.url ?? '').split('?')[0] ?? ''
+  if (req.method !== 'GET' && req.method !== 'HEAD') return text(res, 405, 'method not allowed\n')
+  switch (path) {
+    case '/healthz':
+      return text(res, 200, 'ok\n')
+    case '/readyz': {
+      const reason = options.notReady()
+      return text(res, reason === undefined ? 200 : 503, `${reason ?? 'ok'}\n`)
+    }
+    case '/metrics':
+      return text(res, 200, await options.metrics.registry.metrics(), options.metrics.registry.contentType)
+  }
+  const show = Object.hasOwn(options.guarded, path) ? options.guarded[path] : undefined
+  if (show === undefined) return text(res, 404, 'not found\n')
+  if (!mayRead(options.token, req)) return text(res, 403, 'forbidden: send the admin token, or ask from this host\n')
+  return text(res, 200, `${JSON.stringify(await show(), null, 2)}\n`, 'application/json')
+}
+
+function mayRead(token: string | undefined, req: IncomingMessage): boolean {
+  if (token === undefined) return LOOPBACK.has(req.socket.remoteAddress ?? '')
+  const given = req.headers['x-sluice-admin-token']
+  // Digests have one length, so that comparing tells nothing about the token's.
+  return typeof given === 'string' && timingSafeEqual(Buffer.from(keyHash(given)), Buffer.from(keyHash(token)))
+}
+
+function text(res: ServerResponse, status: number, body: string, contentType = 'text/plain; charset=utf-8'): void {
+  res.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body) })
+  res.end(body)
+}

@@ -1,0 +1,106 @@
+/** The routes of the API. Each is there twice: at its own path and under /api. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import express, { type Express, type NextFunction, type Request, type Response } from 'express'
+import { ENDPOINTS } from '../dialects/index.ts'
+import { GatewayError } from '../errors.ts'
+import type { Gateway } from '../pipeline/gateway.ts'
+import { serve } from '../pipeline/serve.ts'
+import { serveModel, serveModels } from '../pipeline/serve-models.ts'
+import { sendError } from './error-response.ts'
+import type { Overload } from './overload.ts'
+import { newRequestId } from './request-id.ts'
+
+export interface AppEvents {
+  /** Something that should not happen; `error` may be logged, the client is told nothing of it. */
+  unexpected(error: unknown, requestId: string): void
+}
+
+/** The request id of an answer; made when the answer is first touched. */
+export function requestIdOf(res: ServerResponse): string {
+  const known = res.getHeader('x-request-id')
+  if (typeof known === 'string') return known
+  const id = newRequestId()
+  res.setHeader('x-request-id', id)
+  res.setHeader('request-id', id)
+  return id
+}
+
+export function createApp(gateway: Gateway, overload: Overload, events: AppEvents): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.enable('case sensitive routing')
+  // Queries are read with URLSearchParams where one is wanted.
+  app.set('query parser', false)
+
+  for (const [name, endpoint] of Object.entries(ENDPOINTS)) {
+    const served = { ...endpoint, name }
+    const handler = work(overload, (req, res, id) => serve(gateway, served, req, res, id))
+    app.all(both(endpoint.path), only('POST'), handler)
+  }
+  app.all(
+    both('/v1/models'),
+    only('GET'),
+    work(overload, (req, res, id) => serveModels(gateway, req, res, id)),
+  )
+  app.all(
+    both('/v1/models/*model'),
+    only('GET'),
+    work(overload, (req, res, id) => serveModel(gateway, req, res, id, modelOf(req))),
+  )
+  app.use((_req: Request, _res: Response) => {
+    throw new GatewayError('not_found', 'There is nothing at this path.')
+  })
+  app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
+    const requestId = requestIdOf(res)
+    const told = toGatewayError(error)
+    if (told.code === 'internal_error') events.unexpected(told.cause, requestId)
+    sendError(req, res, told, requestId)
+  })
+  return app
+}
+
+function both(path: string): string[] {
+  return [path, `/api${path}`]
+}
+
+/** Answers other methods 405. */
+function only(method: 'GET' | 'POST') {
+  const allowed = method === 'GET' ? 'GET, HEAD' : method
+  return (req: Request, res: Response, next: NextFunction) => {
+    if (req.method === method || (method === 'GET' && req.method === 'HEAD')) return next()
+    res.setHeader('allow', allowed)
+    throw new GatewayError('method_not_allowed', `This path takes ${allowed}.`)
+  }
+}
+
+/** Counts a request and gives it its id. */
+function work(overload: Overload, run: (req: Request, res: Response, requestId: string) => Promise<void>) {
+  return async (req: Request, res: Response) => {
+    overload.check()
+    overload.inFlight++
+    try {
+      await run(req, res, requestIdOf(res))
+    } finally {
+      overload.inFlight--
+    }
+  }
+}
+
+/** A model name may hold slashes, which clients send as they are or encoded. */
+function modelOf(req: Request): string {
+  const { model } = req.params
+  return Array.isArray(model) ? model.join('/') : (model ?? '')
+}
+
+/** Express reports a path that does not decode as a URIError. */
+function toGatewayError(error: unknown): GatewayError {
+  if (error instanceof URIError)
+    return new GatewayError('invalid_request', 'The path is not validly encoded.')
+  return GatewayError.from(error)
+}
+
+/** Answers a request that no route may see. */
+export function refuse(req: IncomingMessage, res: ServerResponse, error: GatewayError): void {
+  sendError(req, res, error, requestIdOf(res))
+}

@@ -1,0 +1,43 @@
+/** Renders an error once, at the edge, in the dialect of the caller. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { DIALECTS } from '../dialects/index.ts'
+import { errorBody as messagesErrorBody } from '../dialects/messages/error.ts'
+import type { GatewayError } from '../errors.ts'
+
+/** Answers with the error; when an answer has begun already, all that is left is to break it off. */
+export function sendError(
+  req: IncomingMessage,
+  res: ServerResponse,
+  error: GatewayError,
+  requestId: string,
+): void {
+  if (res.headersSent || res.destroyed) {
+    res.destroy()
+    return
+  }
+  const body = Buffer.from(JSON.stringify(renderBody(req, error, requestId)))
+  res.writeHead(error.status, {
+    'content-type': 'application/json',
+    'content-length': body.length,
+    ...retryHeaders(error),
+  })
+  res.end(body)
+}
+
+/** The family is told by the path, and where both families share one, by the header that only one of them sends. */
+function renderBody(req: IncomingMessage, error: GatewayError, requestId: string): object {
+  const path = (req.url ?? '').replace(/^\/api(?=\/)/, '')
+  const messages = /^\/v1\/messages(?:[/?]|$)/.test(path)
+  const chat = /^\/v1\/(?:chat|responses|embeddings|images)(?:[/?]|$)/.test(path)
+  if (messages || (!chat && req.headers['anthropic-version'] !== undefined))
+    return messagesErrorBody(error, requestId)
+  return DIALECTS.chat.errorBody(error, requestId)
+}
+
+function retryHeaders(error: GatewayError): Record<string, string> {
+  const headers: Record<string, string> = {}
+  if (error.retryAfterSeconds !== undefined)
+    headers['retry-after'] = String(Math.ceil(error.retryAfterSeconds))
+  if (error.entry.retry === false) headers['x-should-retry'] = 'false'
+  return headers
+}

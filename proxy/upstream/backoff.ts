@@ -1,0 +1,19 @@
+const FIRST_CEILING_MS = 50
+const LAST_CEILING_MS = 400
+/** A longer Retry-After is not waited for: the client or another channel is the better place to retry. */
+const MAX_RETRY_AFTER_SECONDS = 5
+
+/**
+ * Milliseconds to wait before a channel is tried again; undefined: do not. `retry` counts the retries on this
+ * channel from 1. Without a Retry-After the wait is random below a ceiling that doubles from 50 to 400 ms.
+ * `random` is from [0, 1).
+ */
+export function retryDelay(
+  retry: number,
+  retryAfterSeconds: number | undefined,
+  random: number,
+): number | undefined {
+  if (retryAfterSeconds !== undefined)
+    return retryAfterSeconds <= MAX_RETRY_AFTER_SECONDS ? Math.max(0, retryAfterSeconds * 1_000) : undefined
+  return random * Math.min(LAST_CEILING_MS, FIRST_CEILING_MS * 2 ** (retry - 1))
+}

@@ -1,0 +1,158 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { ChannelRecord } from '../../contract/table/records.ts'
+import { Dispatchers } from './dispatchers.ts'
+import { send } from './exchange.ts'
+import { AttemptFailed } from './failure.ts'
+import { httpServer, listen, nextTurn, type TestServer, testChannel, testRequest } from './testing.ts'
+
+const TIMEOUTS = { firstByte: 5_000, idle: 5_000, total: 10_000 }
+const never = new AbortController().signal
+
+function openDispatchers(): Dispatchers {
+  const dispatchers = new Dispatchers()
+  onTestFinished(() => dispatchers.close())
+  return dispatchers
+}
+
+async function ask(dispatchers: Dispatchers, key: string, channel: ChannelRecord): Promise<string> {
+  const request = testRequest(new URL(channel.baseURL).origin)
+  const response = await send(dispatchers.get(key, channel), request, TIMEOUTS, never)
+  return (await response.readAll(1_000)).toString()
+}
+
+const at = (server: TestServer, changes: Partial<ChannelRecord> = {}) =>
+  testChannel({ baseURL: `${server.origin}/v1`, ...changes })
+
+describe('pools', () => {
+  test('a channel keeps its connection over table swaps that do not concern it', async () => {
+    const server = await httpServer((_req, res) => void res.end('ok'))
+    const dispatchers = openDispatchers()
+    await ask(dispatchers, 'default/a', at(server))
+    dispatchers.retain(new Set(['default/a']))
+    await nextTurn()
+    const edited = at(server, { auth: { scheme: 'None' }, headers: { x: 'y' }, query: { q: '1' } })
+    await ask(dispatchers, 'default/a', edited)
+    expect(server.accepted()).toBe(1)
+  })
+
+  test('channels do not share connections, and parallel requests do not wait for each other', async () => {
+    const waiting: ServerResponse[] = []
+    const server = await httpServer((_req, res) => void waiting.push(res))
+    const dispatchers = openDispatchers()
+    const answers = ['default/a', 'default/a', 'default/b'].map((key) => ask(dispatchers, key, at(server)))
+    await vi.waitFor(() => expect(waiting).toHaveLength(3))
+    expect(server.accepted()).toBe(3)
+    for (const response of waiting) response.end('ok')
+    expect(await Promise.all(answers)).toEqual(['ok', 'ok', 'ok'])
+  })
+
+  test('retain closes what is gone: idle connections at once, the others after their answer', async () => {
+    let waiting: ServerResponse | undefined
+    const server = await httpServer((req, res) => {
+      if (req.headers.accept === 'hold') waiting = res
+      else res.end('ok')
+    })
+    const dispatchers = openDispatchers()
+    await ask(dispatchers, 'default/idle', at(server))
+    const request = testRequest(server.origin)
+    request.headers.accept = 'hold'
+    const answer = send(dispatchers.get('default/busy', at(server)), request, TIMEOUTS, never)
+    await vi.waitFor(() => expect(waiting).toBeDefined())
+    expect(server.sockets.size).toBe(2)
+    dispatchers.retain(new Set())
+    await vi.waitFor(() => expect(server.sockets.size).toBe(1))
+    waiting?.end('finished')
+    expect((await (await answer).readAll(100)).toString()).toBe('finished')
+    await vi.waitFor(() => expect(server.sockets.size).toBe(0))
+    expect(await ask(dispatchers, 'default/idle', at(server))).toBe('ok')
+  })
+
+  test('a channel whose address changed gets new connections, and the old ones are closed', async () => {
+    const first = await httpServer((_req, res) => void res.end('first'))
+    const second = await httpServer((_req, res) => void res.end('second'))
+    const dispatchers = openDispatchers()
+    expect(await ask(dispatchers, 'default/a', at(first))).toBe('first')
+    expect(await ask(dispatchers, 'default/a', at(second))).toBe('second')
+    await vi.waitFor(() => expect(first.sockets.size).toBe(0))
+    expect(second.sockets.size).toBe(1)
+  })
+
+  test('close waits for the requests in flight', async () => {
+    let waiting: ServerResponse | undefined
+    const server = await httpServer((_req, res) => {
+      waiting = res
+    })
+    const dispatchers = new Dispatchers()
+    const answer = ask(dispatchers, 'default/a', at(server))
+    await vi.waitFor(() => expect(waiting).toBeDefined())
+    const order: string[] = []
+    const closed = dispatchers.close().then(() => order.push('closed'))
+    const answered = answer.then((text) => order.push(text))
+    waiting?.end('answer')
+    await Promise.all([closed, answered])
+    expect(order).toEqual(['answer', 'closed'])
+    await vi.waitFor(() => expect(server.sockets.size).toBe(0))
+  })
+})
+
+function hasOpenssl(): boolean {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe.runIf(hasOpenssl())('TLS', () => {
+  /** A CA and a certificate for `gateway.test`, made on the spot. */
+  function certificates(): { ca: string; key: string; cert: string } {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const path = (name: string) => join(folder, name)
+    const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore', cwd: folder })
+    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
+    const ca = ['-keyout', 'ca.key', '-out', 'ca.crt', '-subj', '/CN=test-ca', '-days', '2']
+    openssl('req', '-x509', ...curve, ...ca)
+    openssl('req', ...curve, '-keyout', 'tls.key', '-out', 'tls.csr', '-subj', '/CN=gateway.test')
+    writeFileSync(path('san'), 'subjectAltName=DNS:gateway.test\n')
+    const signed = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', 'san']
+    openssl('x509', '-req', '-in', 'tls.csr', '-out', 'tls.crt', ...signed)
+    const read = (name: string) => readFileSync(path(name), 'utf8')
+    return { ca: read('ca.crt'), key: read('tls.key'), cert: read('tls.crt') }
+  }
+
+  test('own CA and server name are used; without either the upstream is refused', async () => {
+    const { ca, key, cert } = certificates()
+    const names: unknown[] = []
+    const server = await listen(
+      createHttpsServer({ key, cert }, (req, res) => {
+        if ('servername' in req.socket) names.push(req.socket.servername)
+        res.end('secure')
+      }),
+      'https',
+    )
+    const dispatchers = openDispatchers()
+    const tls = { ca, serverName: 'gateway.test' }
+    expect(await ask(dispatchers, 'default/a', at(server, { tls }))).toBe('secure')
+    expect(names).toEqual(['gateway.test'])
+    for (const wrong of [
+      undefined,
+      { ca },
+      { serverName: 'gateway.test' },
+      { ca, serverName: 'other.test' },
+    ]) {
+      const refused = await ask(dispatchers, 'default/a', at(server, { tls: wrong })).catch(
+        (error: unknown) => error,
+      )
+      expect(refused).toBeInstanceOf(AttemptFailed)
+      expect(refused).toHaveProperty('failure', { class: 'transient', detail: 'tls' })
+    }
+  })
+})

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import { endpointPath, upstreamRequest } from './request.ts'
+import { testChannel } from './testing.ts'
+
+const body = Buffer.from('{"model":"m"}')
+
+describe('endpointPath', () => {
+  test.each([
+    ['chat_completion', 'https://api.example.com/v1', '/chat/completions', '/v1/chat/completions'],
+    ['chat_completion', 'https://api.example.com/v1/', '/chat/completions', '/v1/chat/completions'],
+    ['chat_completion', 'https://api.example.com', '/chat/completions', '/v1/chat/completions'],
+    ['chat_completion', 'https://api.example.com/', '/chat/completions', '/v1/chat/completions'],
+    ['chat_completion', 'https://example.com/openai', '/chat/completions', '/openai/chat/completions'],
+    ['responses', 'http://localhost:8000', '/responses', '/v1/responses'],
+    ['messages', 'https://api.example.com', '/messages', '/v1/messages'],
+    ['messages', 'https://api.example.com/v1', '/messages', '/v1/messages'],
+    ['messages', 'https://example.com/v1beta/', '/messages', '/v1beta/messages'],
+    ['messages', 'https://example.com/api/coding', '/messages', '/api/coding/v1/messages'],
+    ['messages', 'https://example.com/v1/extra', '/messages', '/v1/extra/v1/messages'],
+    ['messages', 'https://api.example.com', '/messages/count_tokens', '/v1/messages/count_tokens'],
+  ] as const)('%s at %s, %s', (type, baseURL, path, expected) => {
+    expect(endpointPath(type, baseURL, path)).toBe(expected)
+  })
+})
+
+describe('upstreamRequest', () => {
+  test('carries the body, what the gateway says of itself, and nothing else', () => {
+    const request = upstreamRequest(testChannel(), '/chat/completions', body, 'text/event-stream')
+    expect(request).toEqual({
+      origin: 'https://api.example.com',
+      path: '/v1/chat/completions',
+      body,
+      headers: {
+        accept: 'text/event-stream',
+        'accept-encoding': 'identity',
+        'content-type': 'application/json',
+        'user-agent': 'sluice',
+        authorization: 'Bearer upstream-secret',
+      },
+    })
+  })
+
+  test.each([
+    [{ scheme: 'Bearer', secret: 's3' }, { authorization: 'Bearer s3' }],
+    [{ scheme: 'XApiKey', secret: 's3' }, { 'x-api-key': 's3' }],
+    [{ scheme: 'Header', header: 'Api-Key', secret: 's3' }, { 'api-key': 's3' }],
+    [{ scheme: 'None', secret: 's3' }, {}],
+    [{ scheme: 'Bearer' }, {}],
+  ] as const)('credential of %o', (auth, expected) => {
+    const { headers } = upstreamRequest(testChannel({ auth }), '/x', body, 'application/json')
+    const { accept, 'accept-encoding': _ae, 'content-type': _ct, 'user-agent': _ua, ...credential } = headers
+    expect(accept).toBe('application/json')
+    expect(credential).toEqual(expected)
+  })
+
+  test("the channel's headers win over the dialect's, and are not doubled by case", () => {
+    const channel = testChannel({ headers: { 'Anthropic-Version': '2099-01-01', 'User-Agent': 'custom' } })
+    const { headers } = upstreamRequest(channel, '/x', body, 'application/json', {
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'one',
+    })
+    expect(headers['anthropic-version']).toBe('2099-01-01')
+    expect(headers['anthropic-beta']).toBe('one')
+    expect(headers['user-agent']).toBe('custom')
+    expect(Object.keys(headers).every((name) => name === name.toLowerCase())).toBe(true)
+  })
+
+  test('query parameters are encoded, and an address in IPv6 keeps its brackets', () => {
+    const channel = testChannel({ baseURL: 'http://[::1]:9000/v1', query: { 'api-version': '2024-10 a&b' } })
+    const request = upstreamRequest(channel, '/chat/completions', body, 'application/json')
+    expect(request.origin).toBe('http://[::1]:9000')
+    expect(request.path).toBe('/v1/chat/completions?api-version=2024-10+a%26b')
+  })
+})

@@ -1,0 +1,71 @@
+/** The request that a channel gets: its address, its credential and its own headers, and nothing of the client's. */
+import type { ChannelType } from '../../contract/api/channel.ts'
+import type { ChannelRecord } from '../../contract/table/records.ts'
+
+/** A POST, ready to be sent. */
+export interface UpstreamRequest {
+  /** Scheme, host and port. */
+  origin: string
+  /** Path and query. */
+  path: string
+  /** Names in lower case. */
+  headers: Record<string, string>
+  body: Buffer
+}
+
+/**
+ * The request of `channel` for the endpoint `path` (such as `/chat/completions`). `extraHeaders` are the dialect's
+ * own, names in lower case; the channel's headers win over them, and over the credential.
+ */
+export function upstreamRequest(
+  channel: ChannelRecord,
+  path: string,
+  body: Buffer,
+  accept: 'application/json' | 'text/event-stream',
+  extraHeaders: Record<string, string> = {},
+): UpstreamRequest {
+  const headers: Record<string, string> = {
+    accept,
+    'user-agent': 'sluice',
+    ...extraHeaders,
+    ...credentialHeader(channel.auth),
+  }
+  for (const [name, value] of Object.entries(channel.headers)) headers[name.toLowerCase()] = value
+  headers['content-type'] = 'application/json'
+  headers['accept-encoding'] = 'identity'
+  return {
+    origin: new URL(channel.baseURL).origin,
+    path: endpointPath(channel.type, channel.baseURL, path) + queryOf(channel),
+    headers,
+    body,
+  }
+}
+
+/**
+ * The path of an endpoint below a base URL. Base URLs are what SDKs of the channel's family take: an empty path
+ * means `/v1`; for messages `/v1` is added unless the base already ends in a version segment.
+ */
+export function endpointPath(channelType: ChannelType, baseURL: string, path: string): string {
+  const base = new URL(baseURL).pathname.replace(/\/+$/, '')
+  const needsVersion = channelType === 'messages' ? !/\/v[0-9][a-z0-9]*$/.test(base) : base === ''
+  return `${base}${needsVersion ? '/v1' : ''}${path}`
+}
+
+function queryOf(channel: ChannelRecord): string {
+  const query = new URLSearchParams(channel.query).toString()
+  return query === '' ? '' : `?${query}`
+}
+
+function credentialHeader(auth: ChannelRecord['auth']): Record<string, string> {
+  if (auth.secret === undefined) return {}
+  switch (auth.scheme) {
+    case 'Bearer':
+      return { authorization: `Bearer ${auth.secret}` }
+    case 'XApiKey':
+      return { 'x-api-key': auth.secret }
+    case 'Header':
+      return auth.header === undefined ? {} : { [auth.header.toLowerCase()]: auth.secret }
+    case 'None':
+      return {}
+  }
+}
