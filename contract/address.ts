@@ -1,5 +1,5 @@
 /** IP addresses and ranges as resources and headers write them; strict, so that text is never guessed at. */
-import { BlockList, isIP, isIPv4 } from 'node:net'
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 
 /** An address (IPv4 or IPv6, no zone, no IPv4-mapped form), as CEL's isIP accepts it. */
 export function isAddress(text: string): boolean {
@@ -17,11 +17,16 @@ function isRange(text: string): boolean {
   return Number(bits) <= (isIPv4(address) ? 32 : 128)
 }
 
-/** The IPv4 address inside `::ffff:a.b.c.d`, or the text unchanged. Sockets of dual-stack listeners report that form. */
+/**
+ * The IPv4 address inside an IPv4-mapped one (`::ffff:a.b.c.d`), or the text unchanged. Sockets of dual-stack
+ * listeners report that form.
+ */
 export function unmap(text: string): string {
   const mapped = /^::ffff:([0-9.]+)$/i.exec(text)?.[1]
   if (mapped !== undefined && isIPv4(mapped)) return mapped
-  const hex = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(text)
+  if (!/ffff:/i.test(text) || !isIPv6(text) || text.includes('%')) return text
+  // The URL parser writes every spelling of an address ("0:0:0:0:0:ffff:102:304") in the shortest one.
+  const hex = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(new URL(`http://[${text}]`).hostname)
   if (hex === null) return text
   const [high, low] = [Number.parseInt(hex[1] ?? '', 16), Number.parseInt(hex[2] ?? '', 16)]
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`

@@ -1,5 +1,9 @@
-/** Durations as resources write them: one or more of h, m, s, ms, largest first ("1h30m", "30s", "250ms"). */
-export const DURATION = /^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?([0-9]{1,6}ms)?$/
+/**
+ * Durations as resources write them: one or more of h, m, s, ms, largest first ("1h30m", "30s", "250ms"). Hours go
+ * up to 299 and the other digits are few enough that every duration stays below 2^31 ms, the longest that a timer
+ * takes.
+ */
+export const DURATION = /^([12]?[0-9]{1,2}h)?([0-9]{1,4}m)?([0-9]{1,5}s)?([0-9]{1,8}ms)?$/
 
 const UNIT_MS: Record<string, number> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
 

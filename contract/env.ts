@@ -16,6 +16,7 @@ const time = (value: string) =>
     .regex(DURATION, 'must be a duration such as 30s, 5m or 1h30m')
     .default(value)
     .transform((text) => parseDuration(text))
+    .refine((ms) => ms > 0, 'must be longer than 0s')
 const MIB = 1_048_576
 
 export const environment = z.object({
@@ -26,8 +27,8 @@ export const environment = z.object({
   SLUICE_HOST: z.string().default('::').describe('Address to listen on; default all interfaces.'),
   SLUICE_CONFIG_DIR: z
     .string()
-    .default('examples/quickstart')
-    .describe('Folder of resources, read by `sluice dev`.'),
+    .optional()
+    .describe('Folder of resources, read by `sluice dev`; default the quickstart example.'),
   SLUICE_NAMESPACE: z.string().default('default').describe('Namespace of the resources in a folder.'),
   SLUICE_ADMIN_TOKEN: z
     .string()
@@ -92,20 +93,34 @@ export type Environment = z.output<typeof environment>
 /** Names whose values are never printed. */
 const SECRET_NAMES = new Set(['SLUICE_ADMIN_TOKEN'])
 
-/** Parses the environment. Throws EnvironmentError with one line for each name at fault. */
-export function readEnvironment(env: Record<string, string | undefined>): Environment {
-  const given = Object.fromEntries(
-    Object.entries(env).filter(([name, value]) => name in environment.shape && value !== ''),
-  )
-  const unknown = Object.keys(env).filter(
-    (name) => name.startsWith('SLUICE_') && !(name in environment.shape),
-  )
+/**
+ * What Kubernetes injects for a Service called sluice or sluice-admin: SLUICE_SERVICE_HOST, and under the very names of
+ * two settings SLUICE_PORT=tcp://10.0.0.1:8080 and SLUICE_ADMIN_PORT.
+ */
+const SERVICE_LINK = /^(tcp|udp|sctp):\/\//
+
+/**
+ * Parses the environment; an empty value counts as unset. `unknown` lists SLUICE_ names that are no settings, for a
+ * warning only, because Kubernetes puts such names there too. Throws EnvironmentError with one line for each name at
+ * fault.
+ */
+export function readEnvironment(env: Record<string, string | undefined>): {
+  env: Environment
+  unknown: string[]
+} {
+  const given: Record<string, string> = {}
+  const unknown: string[] = []
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.startsWith('SLUICE_') || value === undefined || value === '') continue
+    if (Object.hasOwn(environment.shape, name) && !SERVICE_LINK.test(value)) given[name] = value
+    else unknown.push(name)
+  }
   const parsed = environment.safeParse(given)
-  const problems = unknown.map((name) => `${name} is not a setting; see docs/environment.md`)
   if (!parsed.success)
-    problems.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`))
-  if (problems.length > 0 || !parsed.success) throw new EnvironmentError(problems.join('\n'))
-  return parsed.data
+    throw new EnvironmentError(
+      parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'),
+    )
+  return { env: parsed.data, unknown }
 }
 
 export class EnvironmentError extends Error {

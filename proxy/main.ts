@@ -1,6 +1,6 @@
 /** A proxy: stateless, follows the table in the store, serves traffic, drains when it is told to stop. */
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
+import { once, setMaxListeners } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
@@ -32,7 +32,7 @@ export interface ProxyOptions {
   admin?: Record<string, () => Promise<unknown>>
 }
 
-export interface Proxy {
+export interface RunningProxy {
   port: number
   adminPort: number
   /** Takes no new connections, lets requests in flight finish for at most `graceMs`, then breaks them off. */
@@ -40,24 +40,34 @@ export interface Proxy {
 }
 
 /** Resolves when both ports listen. Rejects with the listen error, whose `port` tells which one was taken. */
-export async function startProxy({ store, env, log, writeRequestLog, admin = {} }: ProxyOptions): Promise<Proxy> {
+export async function startProxy({
+  store,
+  env,
+  log,
+  writeRequestLog,
+  admin = {},
+}: ProxyOptions): Promise<RunningProxy> {
   const now = () => performance.now()
   const overload = new Overload(env.SLUICE_MAX_IN_FLIGHT)
   const health = new ChannelHealth(now)
   const dispatchers = new Dispatchers()
-  const follower: TableFollower = new TableFollower(store.config, `${hostname()}-${randomBytes(4).toString('hex')}`, {
-    swapped(table) {
-      const keys = new Set([...table.channels()].map(([key]) => key))
-      dispatchers.retain(keys)
-      health.retain(keys)
-      metrics.tableSwapped()
-      log.info({ epoch: table.epoch, generation: table.generation }, 'table in force')
+  const follower: TableFollower = new TableFollower(
+    store.config,
+    `${hostname()}-${randomBytes(4).toString('hex')}`,
+    {
+      swapped(table) {
+        const keys = new Set([...table.channels()].map(([key]) => key))
+        dispatchers.retain(keys)
+        health.retain(keys)
+        metrics.tableSwapped()
+        log.info({ epoch: table.epoch, generation: table.generation }, 'table in force')
+      },
+      failed(error) {
+        metrics.tableFailed()
+        log.warn({ err: error }, 'the store could not be read; what was last known stays in force')
+      },
     },
-    failed(error) {
-      metrics.tableFailed()
-      log.warn({ err: error }, 'the store could not be read; what was last known stays in force')
-    },
-  })
+  )
   const holds = new Holds(store.ledger, {
     failed(operation, error) {
       metrics.ledgerFailed(operation)
@@ -70,6 +80,9 @@ export async function startProxy({ store, env, log, writeRequestLog, admin = {} 
     generation: () => follower.table.generation,
     ejected: () => health.snapshot().flatMap((state) => (state.resting ? [state.channel] : [])),
   })
+  const shutdown = new AbortController()
+  // One listener for each request in flight is no leak.
+  setMaxListeners(0, shutdown.signal)
   const gateway: Gateway = {
     follower,
     holds,
@@ -81,7 +94,7 @@ export async function startProxy({ store, env, log, writeRequestLog, admin = {} 
     log: new RequestLog(store.state, writeRequestLog, env.SLUICE_LOG_UPSTREAM_BODIES),
     trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
     limits: limitsOf(env),
-    shutdown: new AbortController(),
+    shutdown,
   }
 
   let draining = false
@@ -89,7 +102,7 @@ export async function startProxy({ store, env, log, writeRequestLog, admin = {} 
     unexpected: (error, requestId) => log.error({ err: error, requestId }, 'unexpected error'),
   })
   const api = createHttpServer(httpLimitsOf(env), app, refuse)
-  api.on('request', (_req, res) => {
+  api.prependListener('request', (_req, res) => {
     if (draining) res.setHeader('connection', 'close')
   })
   const adminServer = createAdminServer({
@@ -113,7 +126,7 @@ export async function startProxy({ store, env, log, writeRequestLog, admin = {} 
     async stop(graceMs) {
       draining = true
       log.info({ inFlight: overload.inFlight }, 'draining')
-      await drain(api, graceMs, () => gateway.shutdown.abort())
+      await drain(api, graceMs, () => shutdown.abort())
       await follower.stop()
       holds.stop()
       overload.stop()
@@ -131,9 +144,11 @@ async function drain(server: Server, graceMs: number, breakOff: () => void): Pro
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
+  const idle = setInterval(() => server.closeIdleConnections(), 100)
   const cut = setTimeout(breakOff, graceMs)
   const kill = setTimeout(() => server.closeAllConnections(), graceMs + BREAK_OFF_MS)
   await closed
+  clearInterval(idle)
   clearTimeout(cut)
   clearTimeout(kill)
 }

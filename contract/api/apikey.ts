@@ -33,7 +33,12 @@ const spec = z.strictObject({
   limits: limits().optional().meta({ description: 'Limits of this key.' }),
   secretRef: secretEntry('key').optional().meta({ description: 'Secret entry that holds the key itself.' }),
   hashes: z
-    .array(z.string().regex(/^[0-9a-f]{64}$/))
+    .array(
+      z
+        .string()
+        .max(64)
+        .regex(/^[0-9a-f]{64}$/),
+    )
     .min(1)
     .max(8)
     .optional()

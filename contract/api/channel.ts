@@ -1,7 +1,15 @@
 import { z } from 'zod'
 import { PROFILES } from '../profiles.ts'
-import { duration, headerName, headerValue, secretEntry } from './fields.ts'
-import { defineKind } from './kind.ts'
+import {
+  duration,
+  HEADER_NAME,
+  headerName,
+  headerValue,
+  MAX_MAP_ENTRIES,
+  mapWithinBounds,
+  secretEntry,
+} from './fields.ts'
+import { defineKind, type Rule } from './kind.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
 
 /** The API that an upstream speaks. */
@@ -33,7 +41,7 @@ const spec = z.strictObject({
     .meta({
       description:
         'What an SDK of that family takes as base URL, such as https://api.example.com/v1. An empty path means /v1 ' +
-        '(messages: no path). In folder mode `${NAME}` is replaced from the environment.',
+        `(messages: no path). In folder mode \`\${NAME}\` is replaced from the environment.`,
     }),
   auth: z
     .strictObject({
@@ -49,13 +57,13 @@ const spec = z.strictObject({
     .optional()
     .meta({ description: 'Secret entry that holds the upstream credential.' }),
   headers: z
-    .record(headerName(), headerValue())
+    .record(z.string(), headerValue())
     .optional()
-    .meta({ description: 'Headers added to every request.', maxProperties: 32 }),
+    .meta({ description: 'Headers added to every request.', maxProperties: MAX_MAP_ENTRIES }),
   query: z
-    .record(z.string().min(1).max(128), z.string().max(1024))
+    .record(z.string(), z.string().max(1024))
     .optional()
-    .meta({ description: 'Query parameters added to every request.', maxProperties: 32 }),
+    .meta({ description: 'Query parameters added to every request.', maxProperties: MAX_MAP_ENTRIES }),
   profile: z.enum(PROFILES).optional().meta({ description: 'What the upstream can do; default generic.' }),
   features: z
     .strictObject({
@@ -72,7 +80,8 @@ const spec = z.strictObject({
       idle: duration().optional().meta({ description: 'Between two pieces of the answer; default 120s.' }),
       total: duration().optional().meta({ description: 'For the whole answer; default 600s.' }),
     })
-    .optional(),
+    .optional()
+    .meta({ description: 'How long to wait for the upstream.' }),
   maxConcurrentRequests: z.int().min(1).max(1_000_000).optional().meta({
     description: 'Requests in flight to this channel from one proxy; a full channel is passed over.',
   }),
@@ -88,7 +97,8 @@ const spec = z.strictObject({
         .optional()
         .meta({ description: 'Name to expect in the certificate.' }),
     })
-    .optional(),
+    .optional()
+    .meta({ description: 'How the upstream’s certificate is checked; default the system’s trust.' }),
   ejection: z
     .strictObject({
       consecutiveFailures: z.int().min(0).max(1000).optional().meta({
@@ -99,7 +109,8 @@ const spec = z.strictObject({
         .meta({ description: 'The first rest; each next one doubles. Default 30s.' }),
       maxInterval: duration().optional().meta({ description: 'The longest rest; default 300s.' }),
     })
-    .optional(),
+    .optional()
+    .meta({ description: 'When a failing channel rests, and for how long.' }),
   disabled: z.boolean().optional().meta({ description: 'A disabled channel is passed over.' }),
 })
 export type ChannelSpec = z.output<typeof spec>
@@ -115,9 +126,36 @@ const status = statusOf({
       lastFailure: z.string().max(64).optional().meta({ description: 'Class of the last failure.' }),
       ejectedBy: z.int().min(0).optional().meta({ description: 'Number of proxies that let it rest.' }),
     })
-    .optional(),
+    .optional()
+    .meta({ description: 'What the proxies saw of it.' }),
 })
 export type ChannelStatus = z.output<typeof status>
+
+const rules: Rule<ChannelSpec>[] = [
+  {
+    cel: "!has(self.auth) || (self.auth.scheme == 'Header') == has(self.auth.header)",
+    message: 'spec.auth.header goes with the scheme Header, and only with it',
+    test: (s) => s.auth === undefined || (s.auth.scheme === 'Header') === (s.auth.header !== undefined),
+  },
+  {
+    cel: `!has(self.headers) || self.headers.all(h, h.matches(r"${HEADER_NAME.source}"))`,
+    message: 'spec.headers may name HTTP headers only: letters, digits and dashes, at most 128 characters',
+    test: (s) => Object.keys(s.headers ?? {}).every((h) => HEADER_NAME.test(h)),
+  },
+  {
+    cel: `!has(self.headers) || self.headers.all(h, !(h.lowerAscii() in ${JSON.stringify(OWN_HEADERS).replaceAll('"', "'")}))`,
+    message: `spec.headers may not name a header that the gateway writes itself: ${OWN_HEADERS.join(', ')}`,
+    test: (s) => !Object.keys(s.headers ?? {}).some((h) => OWN_HEADERS.includes(h.toLowerCase())),
+  },
+  mapWithinBounds('headers', (s) => s.headers),
+  {
+    cel: '!has(self.query) || self.query.all(q, q.size() >= 1 && q.size() <= 128)',
+    message: 'the names in spec.query must have 1 to 128 characters',
+    // CEL counts code points.
+    test: (s) => Object.keys(s.query ?? {}).every((q) => q !== '' && [...q].length <= 128),
+  },
+  mapWithinBounds('query', (s) => s.query),
+]
 
 export const channel = defineKind({
   kind: 'Channel',
@@ -127,18 +165,7 @@ export const channel = defineKind({
   description: 'One upstream API: where it is, how to authenticate, how long to wait.',
   spec,
   status,
-  rules: [
-    {
-      cel: "!has(self.auth) || (self.auth.scheme == 'Header') == has(self.auth.header)",
-      message: 'spec.auth.header goes with the scheme Header, and only with it',
-      test: (s) => s.auth === undefined || (s.auth.scheme === 'Header') === (s.auth.header !== undefined),
-    },
-    {
-      cel: `!has(self.headers) || self.headers.all(h, !(h.lowerAscii() in ${JSON.stringify(OWN_HEADERS).replaceAll('"', "'")}))`,
-      message: `spec.headers may not name a header that the gateway writes itself: ${OWN_HEADERS.join(', ')}`,
-      test: (s) => !Object.keys(s.headers ?? {}).some((h) => OWN_HEADERS.includes(h.toLowerCase())),
-    },
-  ],
+  rules,
   columns: [
     { name: 'Type', jsonPath: '.spec.type', type: 'string', description: 'The API that it speaks.' },
     { name: 'URL', jsonPath: '.spec.baseURL', type: 'string', description: 'Where it is.', priority: 1 },

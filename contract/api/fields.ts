@@ -5,7 +5,8 @@ import { DECIMAL, MAX_DOLLARS } from '../money.ts'
 import type { Rule } from './kind.ts'
 
 const DNS_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
-const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
+/** An HTTP field name (RFC 9110, section 5.1). */
+export const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 const VISIBLE_ASCII = /^[\x20-\x7e]*$/
 
 export const objectName = () => z.string().regex(DNS_NAME).max(253)
@@ -28,17 +29,15 @@ export const secretEntry = (defaultKey: string) =>
 
 export const duration = () => z.string().min(2).max(32).regex(DURATION)
 
+export const PRICE = /^[0-9]{1,7}(\.[0-9]{1,9})?$/
+
 /** Decimal dollars, not negative. */
-export const price = () =>
-  z
-    .string()
-    .regex(/^[0-9]{1,7}(\.[0-9]{1,9})?$/)
-    .max(17)
+export const price = () => z.string().regex(PRICE).max(17)
 
 /** Decimal dollars of either sign. */
 export const amount = () => z.string().regex(DECIMAL).max(18)
 
-export const headerName = () => z.string().min(1).max(128).regex(HEADER_NAME)
+export const headerName = () => z.string().max(128).regex(HEADER_NAME)
 export const headerValue = () => z.string().max(2048).regex(VISIBLE_ASCII)
 
 /** The rule that keeps one decimal field below what the ledger can count. `path` is a CEL path under spec. */
@@ -46,8 +45,23 @@ export function amountWithinLedger<Spec>(path: string, read: (spec: Spec) => str
   const has = path.split('.').map((_, depth, parts) => `has(self.${parts.slice(0, depth + 1).join('.')})`)
   return {
     cel: `!(${has.join(' && ')}) || (double(self.${path}) <= ${MAX_DOLLARS}.0 && double(self.${path}) >= -${MAX_DOLLARS}.0)`,
-    message: `spec.${path} must lie within ${MAX_DOLLARS} dollars; split a larger amount over several resources`,
+    message: `spec.${path} must lie within ${MAX_DOLLARS} dollars, the most that the ledger counts`,
     test: (spec) => Math.abs(Number(read(spec) ?? '0')) <= MAX_DOLLARS,
+  }
+}
+
+/** How many entries a map field may have. The bound stands in its description and in a rule: zod has none for records. */
+export const MAX_MAP_ENTRIES = 32
+
+/** The rule that keeps a map field within MAX_MAP_ENTRIES. */
+export function mapWithinBounds<Spec>(
+  field: string,
+  read: (spec: Spec) => Record<string, string> | undefined,
+): Rule<Spec> {
+  return {
+    cel: `!has(self.${field}) || self.${field}.size() <= ${MAX_MAP_ENTRIES}`,
+    message: `spec.${field} takes at most ${MAX_MAP_ENTRIES} entries`,
+    test: (spec) => Object.keys(read(spec) ?? {}).length <= MAX_MAP_ENTRIES,
   }
 }
 

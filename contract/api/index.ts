@@ -27,7 +27,7 @@ export {
   TIERS,
   type Tier,
 } from './modelroute.ts'
-export { CONDITION_TYPES, type Condition, type ConditionType } from './status.ts'
+export { CONDITION_TYPES, type Condition, type ConditionType, REASONS, type Reason } from './status.ts'
 
 export const KINDS = {
   ApiKey: apiKey,

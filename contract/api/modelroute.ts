@@ -12,7 +12,14 @@ export type Tier = (typeof TIERS)[number]
 /** Tiers that cost more at the upstream: without a multiplier an enforced account may not ask for them. */
 export const COSTLIER_TIERS: readonly Tier[] = ['priority', 'fast', 'ultrafast']
 
-const multiplier = () => price().optional()
+/** A factor below 1000, so that in billionths it stays a safe integer. */
+const multiplier = (tier: Tier) =>
+  z
+    .string()
+    .regex(/^[0-9]{1,3}(\.[0-9]{1,9})?$/)
+    .max(13)
+    .optional()
+    .meta({ description: `Factor of the ${tier} tier, such as "1.5".` })
 
 const spec = z.strictObject({
   model: z
@@ -58,7 +65,8 @@ const spec = z.strictObject({
         .default('1h')
         .meta({ description: 'How long a session is remembered after its last request.' }),
     })
-    .optional(),
+    .optional()
+    .meta({ description: 'Whether requests that belong together stay on one channel.' }),
   retry: z
     .strictObject({
       attempts: z
@@ -72,7 +80,8 @@ const spec = z.strictObject({
       }),
       perTryTimeout: duration().optional().meta({ description: 'Until the answer of one attempt begins.' }),
     })
-    .optional(),
+    .optional()
+    .meta({ description: 'What happens after a failed attempt.' }),
   conversion: z
     .strictObject({
       unsupported: z.enum(['Drop', 'Reject']).default('Drop').meta({
@@ -80,7 +89,8 @@ const spec = z.strictObject({
           'What to do with fields that the upstream’s API cannot express: drop and tell, or answer 400.',
       }),
     })
-    .optional(),
+    .optional()
+    .meta({ description: 'How a request is turned into another API.' }),
   rewriteModel: z.boolean().optional().meta({
     description: 'Shows clients the model name that they asked for instead of the upstream’s.',
   }),
@@ -110,11 +120,11 @@ const spec = z.strictObject({
       perImage: price().optional().meta({ description: 'Dollars per generated image.' }),
       multipliers: z
         .strictObject({
-          flex: multiplier(),
-          scale: multiplier(),
-          priority: multiplier(),
-          fast: multiplier(),
-          ultrafast: multiplier(),
+          flex: multiplier('flex'),
+          scale: multiplier('scale'),
+          priority: multiplier('priority'),
+          fast: multiplier('fast'),
+          ultrafast: multiplier('ultrafast'),
         })
         .optional()
         .meta({ description: 'Factor on the whole price of a request that is served on that tier.' }),

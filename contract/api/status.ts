@@ -8,9 +8,32 @@ import { z } from 'zod'
 export const CONDITION_TYPES = ['Accepted', 'ResolvedRefs', 'Priced', 'Programmed', 'Ready'] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
+/** Reasons of conditions: a word for programs, and what it means. The reference page lists them. */
+export const REASONS = {
+  Accepted: 'The spec is valid and in force.',
+  Invalid: 'The spec does not parse or breaks a rule; the message says what to change.',
+  NotSupported: 'The spec asks for something that this version does not enforce, so it is not in force.',
+  Conflicted: 'An older resource already has the model, the key or the credit’s name.',
+  Disabled: 'The spec is valid and switches the resource off.',
+  ShortKey: 'In force, but the key has fewer than 20 characters.',
+  NoEndpoint: 'In force, but no endpoint of this version reaches a channel of this type.',
+  PartlyInForce: 'In force except for the fields that the message names.',
+  ResolvedRefs: 'Everything that the spec names exists.',
+  RefNotFound: 'Something that the spec names does not exist; the message says what.',
+  RefNotInForce: 'Something that the spec names exists and is not in force; its own conditions say why.',
+  Priced: 'The route has a price or is free.',
+  Unpriced: 'Neither price nor free: accounts that are enforced cannot use the route.',
+  Programmed: 'Every live proxy serves this generation.',
+  AlreadyApplied: 'The ledger took the credit before; nothing was added again.',
+  Pending: 'Not every live proxy serves this generation yet, or the controller has not looked at it.',
+  NoProxies: 'No proxy is alive.',
+  Ready: 'All other conditions are true.',
+} as const
+export type Reason = keyof typeof REASONS
+
 export const condition = z.strictObject({
   type: z.string().max(64).meta({ description: 'Accepted, ResolvedRefs, Priced, Programmed or Ready.' }),
-  status: z.enum(['True', 'False', 'Unknown']),
+  status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether the condition holds.' }),
   observedGeneration: z.int().min(0).optional().meta({ description: 'The generation that was judged.' }),
   lastTransitionTime: z.iso.datetime({ offset: true }).meta({ description: 'When the status last changed.' }),
   reason: z
@@ -30,7 +53,11 @@ export function statusOf<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
       .array(condition)
       .max(8)
       .optional()
-      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] }),
+      .meta({
+        description: 'What is true of the resource now, one entry for each type.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['type'],
+      }),
     ...shape,
   })
 }

@@ -26,7 +26,7 @@ export interface AttemptJob {
   request: ParsedRequest
   route: RouteRecord
   targets: PlannedTarget[]
-  gone: AbortSignal
+  cancel: AbortSignal
   /** Filled as attempts end. */
   attempts: AttemptRecord[]
 }
@@ -50,7 +50,7 @@ export class AbandonedAttempt extends ClientGone {
 
 /** Throws GatewayError when no channel could serve, ClientGone when nobody waits any more. */
 export async function attempt(job: AttemptJob): Promise<Committed> {
-  const { gateway, route, gone } = job
+  const { gateway, route, cancel } = job
   const tried = new Map<PlannedTarget, number>()
   const startedAt = performance.now()
   let last: UpstreamFailure | undefined
@@ -65,8 +65,8 @@ export async function attempt(job: AttemptJob): Promise<Committed> {
       if (!gateway.retryBudget.takeRetry()) break
       const waitMs = before === 0 ? 0 : retryDelay(before, last.retryAfterSeconds, Math.random())
       if (waitMs === undefined) break
-      if (waitMs > 0) await delay(waitMs, undefined, { signal: gone }).catch(() => undefined)
-      if (gone.aborted) throw new ClientGone()
+      if (waitMs > 0) await delay(waitMs, undefined, { signal: cancel }).catch(() => undefined)
+      if (cancel.aborted) throw cancel.reason
     }
     tried.set(next, before + 1)
     if (!gateway.health.acquire(next.key, next.model, next.channel.maxConcurrentRequests)) continue
@@ -110,7 +110,7 @@ function nextTarget(
 
 /** One attempt on an acquired channel: released here when it fails, by the caller of attempt() when it succeeds. */
 async function tryOnce(job: AttemptJob, target: PlannedTarget): Promise<Committed | UpstreamFailure> {
-  const { gateway, gone } = job
+  const { gateway, cancel } = job
   const startedAt = performance.now()
   const progress = { status: undefined as number | undefined }
   const release = () => gateway.health.release(target.key)
@@ -141,9 +141,11 @@ async function tryOnce(job: AttemptJob, target: PlannedTarget): Promise<Committe
     failure = error.failure
   }
   release()
-  if (gone.aborted) {
-    record('client_gone')
-    throw new AbandonedAttempt(target, progress.status === 200)
+  if (cancel.aborted) {
+    record('cancelled')
+    throw cancel.reason instanceof ClientGone
+      ? new AbandonedAttempt(target, progress.status === 200)
+      : cancel.reason
   }
   gateway.health.failed(target.key, target.model, failure, target.channel.ejection)
   record(failure.class, { detail: failure.detail, ...quote })
@@ -151,7 +153,7 @@ async function tryOnce(job: AttemptJob, target: PlannedTarget): Promise<Committe
 }
 
 function dispatch(
-  { gateway, dialect, request, route, gone }: AttemptJob,
+  { gateway, dialect, request, route, cancel }: AttemptJob,
   target: PlannedTarget,
 ): Promise<UpstreamResponse> {
   const { channel, key, model } = target
@@ -166,7 +168,7 @@ function dispatch(
     gateway.dispatchers.get(key, channel),
     upstreamRequest(channel, dialect.upstreamPath, body, accept),
     timeouts,
-    gone,
+    cancel,
   )
 }
 

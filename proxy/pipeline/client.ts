@@ -1,15 +1,26 @@
 /** The client's side of a request: whether it is still there, and answers of one piece. */
 import type { ServerResponse } from 'node:http'
+import { GatewayError } from '../errors.ts'
 
 /** The client closed the connection; there is nobody to answer. */
 export class ClientGone extends Error {
   override name = 'ClientGone'
 }
 
-/** A signal that aborts when the client goes away before its answer is complete. */
-export function goneSignal(res: ServerResponse): AbortSignal {
+/**
+ * A signal that aborts when work on an answer must end early. Its reason is ClientGone, or the GatewayError that the
+ * client is still to be told when the process shuts down.
+ */
+export function cancelSignal(res: ServerResponse, shutdown: AbortSignal): AbortSignal {
   const controller = new AbortController()
+  const onShutdown = () => {
+    controller.abort(
+      new GatewayError('overloaded', 'The gateway is shutting down; try again.', { retryAfterSeconds: 1 }),
+    )
+  }
+  shutdown.addEventListener('abort', onShutdown)
   res.once('close', () => {
+    shutdown.removeEventListener('abort', onShutdown)
     if (!res.writableFinished) controller.abort(new ClientGone())
   })
   return controller.signal

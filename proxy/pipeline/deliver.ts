@@ -25,7 +25,13 @@ export interface Delivery {
     tier: string | undefined
     delivered: Delivered
   }
-  outcome: 'finished' | 'client_gone' | 'client_stalled' | 'upstream_failed' | 'balance_exhausted'
+  outcome:
+    | 'finished'
+    | 'client_gone'
+    | 'client_stalled'
+    | 'upstream_failed'
+    | 'balance_exhausted'
+    | 'shutdown'
   /** What an event told the client after the stream had begun. */
   error?: GatewayError
   /** performance.now() when the first byte of the answer was sent. */
@@ -96,7 +102,7 @@ async function streamed(job: DeliverJob, committed: Committed, client: EventStre
     client,
     job.dialect,
     job.requestId,
-    job.gone,
+    job.cancel,
     job.meterFor,
   )
   if (result.failure !== undefined) {

@@ -21,6 +21,8 @@ export interface Gateway {
   /** Proxies whose X-Forwarded-For is believed. */
   trustedProxies: AddressSet
   limits: Limits
+  /** Aborts when requests in flight must be broken off. */
+  shutdown: AbortController
 }
 
 /** Bounds on what clients and upstreams may send and how long they may take; see docs/environment.md. */

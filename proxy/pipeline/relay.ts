@@ -8,7 +8,13 @@ import type { UpstreamStream } from './upstream-stream.ts'
 
 /** How a relayed stream ended, and what is known of its cost. */
 export interface StreamResult {
-  outcome: 'finished' | 'client_gone' | 'client_stalled' | 'upstream_failed' | 'balance_exhausted'
+  outcome:
+    | 'finished'
+    | 'client_gone'
+    | 'client_stalled'
+    | 'upstream_failed'
+    | 'balance_exhausted'
+    | 'shutdown'
   /** Why the upstream failed, for health and log. */
   failure?: UpstreamFailure
   /** The error that the client was told by an event. */
@@ -27,7 +33,7 @@ export function relayStream(
   client: EventStream,
   dialect: Dialect,
   requestId: string,
-  gone: AbortSignal,
+  cancel: AbortSignal,
   meterFor: (exhausted: () => void) => StreamMeter | undefined,
 ): Promise<StreamResult> {
   return new Promise((resolve) => {
@@ -36,13 +42,18 @@ export function relayStream(
     const finish = (result: Omit<StreamResult, 'usage' | 'tier' | 'delivered'>) => {
       if (over) return
       over = true
-      gone.removeEventListener('abort', onGone)
+      cancel.removeEventListener('abort', onCancel)
       resolve({ ...result, usage: observer.usage, tier: observer.tier, delivered: observer.delivered })
     }
     const endWith = (error: GatewayError) => client.end(dialect.errorEvent(error, requestId))
 
-    const onGone = () => {
+    const onCancel = () => {
       upstream.abort()
+      if (cancel.reason instanceof GatewayError) {
+        finish({ outcome: 'shutdown', error: cancel.reason })
+        endWith(cancel.reason)
+        return
+      }
       // A client that leaves after the last event has got its answer.
       finish({ outcome: observer.finished ? 'finished' : client.stalled ? 'client_stalled' : 'client_gone' })
     }
@@ -57,8 +68,8 @@ export function relayStream(
       endWith(error)
     })
 
-    if (gone.aborted) return onGone()
-    gone.addEventListener('abort', onGone)
+    if (cancel.aborted) return onCancel()
+    cancel.addEventListener('abort', onCancel)
     client.onDrain(() => upstream.resume())
     upstream.deliverTo({
       take(bytes) {
@@ -73,7 +84,8 @@ export function relayStream(
         client.end(last)
       },
       broke(failure) {
-        if (over) return
+        // What was cancelled broke because we broke it.
+        if (over || cancel.aborted) return
         const error = new GatewayError('upstream_error', 'The upstream broke off its answer.')
         finish({ outcome: 'upstream_failed', failure, error })
         endWith(error)

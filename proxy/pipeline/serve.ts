@@ -23,7 +23,7 @@ import type { Hold } from '../ledger/holds.ts'
 import { modelAllowed } from '../table/routing.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
 import { readJsonBody } from './body.ts'
-import { ClientGone, goneSignal } from './client.ts'
+import { ClientGone, cancelSignal } from './client.ts'
 import { type Delivery, deliver } from './deliver.ts'
 import type { Gateway } from './gateway.ts'
 import { StreamMeter } from './meter.ts'
@@ -43,7 +43,7 @@ export async function serve(
   requestId: string,
 ): Promise<void> {
   const startedAt = performance.now()
-  const gone = goneSignal(res)
+  const cancel = cancelSignal(res, gateway.shutdown.signal)
   const record = newRecord(endpoint.name, requestId, req)
   let told: GatewayError | undefined
   try {
@@ -63,7 +63,7 @@ export async function serve(
     let delivery: Delivery | undefined
     try {
       const meterFor = (exhausted: () => void) => meterOf(gateway, hold, route, request, exhausted)
-      const job = { gateway, dialect: endpoint.dialect, request, route, targets, gone, requestId, meterFor }
+      const job = { gateway, dialect: endpoint.dialect, request, route, targets, cancel, requestId, meterFor }
       delivery = await deliver({ ...job, attempts: record.attempts }, res)
       told = delivery.error
       record.outcome = delivery.outcome

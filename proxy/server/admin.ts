@@ -38,7 +38,8 @@ async function answer(options: AdminOptions, req: IncomingMessage, res: ServerRe
   }
   const show = Object.hasOwn(options.guarded, path) ? options.guarded[path] : undefined
   if (show === undefined) return text(res, 404, 'not found\n')
-  if (!mayRead(options.token, req)) return text(res, 403, 'forbidden: send the admin token, or ask from this host\n')
+  if (!mayRead(options.token, req))
+    return text(res, 403, 'forbidden: send the admin token, or ask from this host\n')
   return text(res, 200, `${JSON.stringify(await show(), null, 2)}\n`, 'application/json')
 }
 
@@ -46,10 +47,17 @@ function mayRead(token: string | undefined, req: IncomingMessage): boolean {
   if (token === undefined) return LOOPBACK.has(req.socket.remoteAddress ?? '')
   const given = req.headers['x-sluice-admin-token']
   // Digests have one length, so that comparing tells nothing about the token's.
-  return typeof given === 'string' && timingSafeEqual(Buffer.from(keyHash(given)), Buffer.from(keyHash(token)))
+  return (
+    typeof given === 'string' && timingSafeEqual(Buffer.from(keyHash(given)), Buffer.from(keyHash(token)))
+  )
 }
 
-function text(res: ServerResponse, status: number, body: string, contentType = 'text/plain; charset=utf-8'): void {
+function text(
+  res: ServerResponse,
+  status: number,
+  body: string,
+  contentType = 'text/plain; charset=utf-8',
+): void {
   res.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body) })
   res.end(body)
 }

@@ -3,6 +3,9 @@
 const QUOTE = 0x22
 const COLON = 0x3a
 const SPACE = 0x20
+// Keys without their first quote: the search then begins with a rarer character.
+const DELTA = 'delta"'
+const TELLING = ['usage"', 'error"', 'finish_reason"']
 const NOWHERE = Number.MAX_SAFE_INTEGER
 
 /** Walks one key through a text, so that a text with many events is searched once and not once an event. */
@@ -11,9 +14,8 @@ class KeyCursor {
   readonly #text: string
   #next = -1
 
-  constructor(key: string, text: string) {
-    // Without its first quote the needle begins with a rarer character.
-    this.#needle = `${key}"`
+  constructor(needle: string, text: string) {
+    this.#needle = needle
     this.#text = text
   }
 
@@ -46,8 +48,8 @@ export class KeySearch {
 
   constructor(latin1: string) {
     this.#text = latin1
-    this.#delta = new KeyCursor('delta', latin1)
-    this.#telling = ['usage', 'error', 'finish_reason'].map((key) => new KeyCursor(key, latin1))
+    this.#delta = new KeyCursor(DELTA, latin1)
+    this.#telling = TELLING.map((needle) => new KeyCursor(needle, latin1))
   }
 
   /** Start of the next `delta` value in [from, end), or -1. */

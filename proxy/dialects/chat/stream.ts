@@ -73,10 +73,9 @@ export class ChatStreamObserver implements StreamObserver {
     const pieces: Buffer[] = []
     let from = 0
     for (let start = 0; start < text.length; ) {
-      const lineEnd = text.indexOf('\n', start)
-      const oneLine = !hasCR && lineEnd >= 0 && text.charCodeAt(lineEnd + 1) === LF
-      const end = oneLine ? lineEnd + 2 : eventEnd(text, start)
-      const plain = oneLine && this.#begun && isPlain(text, search, start, end)
+      const lineEvent = lineEventEnd(text, start, hasCR)
+      const end = lineEvent < 0 ? eventEnd(text, start) : lineEvent
+      const plain = lineEvent >= 0 && this.#begun && isPlain(text, search, start, end)
       const verdict = plain ? 'pass' : this.#inspect(bytes.subarray(start, end))
       if (verdict === 'pass') {
         for (let at = search.delta(start, end); at >= 0; at = search.delta(at, end)) {
@@ -123,6 +122,14 @@ export class ChatStreamObserver implements StreamObserver {
     this.usage = readUsage(chunk.usage) ?? this.usage
     return choices.length === 0 && !this.#request.head.wantsStreamUsage ? 'withhold' : 'pass'
   }
+}
+
+/** End of the event at `start` when it is one line and an empty one, all in LF or all in CR LF; else -1. */
+function lineEventEnd(text: string, start: number, hasCR: boolean): number {
+  const lineEnd = text.indexOf('\n', start)
+  if (!hasCR) return lineEnd >= 0 && text.charCodeAt(lineEnd + 1) === LF ? lineEnd + 2 : -1
+  const onlyCR = text.indexOf('\r', start) === lineEnd - 1
+  return onlyCR && text.startsWith('\r\n', lineEnd + 1) ? lineEnd + 3 : -1
 }
 
 /** True for an event of one line that cannot matter: a comment, or JSON without usage, error and finish. */

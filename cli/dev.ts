@@ -1,0 +1,127 @@
+/** `sluice dev`: controller and proxy in one process over a store in memory, resources from a folder. */
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pino from 'pino'
+import { type Environment, EnvironmentError, readEnvironment, redactedEnvironment } from '../contract/env.ts'
+import { type Controller, startController } from '../controller/main.ts'
+import { startExampleUpstream } from '../examples/upstream/server.ts'
+import { type RunningProxy, startProxy } from '../proxy/main.ts'
+import { createEmbeddedStore } from '../store/embedded/index.ts'
+import { banner } from './banner.ts'
+
+const QUICKSTART = fileURLToPath(new URL('../examples/quickstart', import.meta.url))
+const UPSTREAM_PORT = 8082
+
+/** Runs until SIGINT (ends at once) or SIGTERM (drains). Sets the exit code; never throws for a bad setting. */
+export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
+  const settings = settingsOf(processEnv)
+  if (settings === undefined) return
+  const { env, unknown } = settings
+  const log = pino({ level: env.SLUICE_LOG_LEVEL, base: undefined, timestamp: pino.stdTimeFunctions.isoTime })
+  for (const name of unknown)
+    log.warn({ name }, 'this is not a setting and has no effect; see docs/environment.md')
+  log.info({ env: redactedEnvironment(env) }, 'starting; balances live in memory and end with this process')
+
+  const running = new Running()
+  try {
+    await start(env, processEnv, log, running)
+  } catch (error) {
+    await running.stop(0)
+    process.exitCode = 1
+    const ports = {
+      SLUICE_PORT: env.SLUICE_PORT,
+      SLUICE_ADMIN_PORT: env.SLUICE_ADMIN_PORT,
+      UPSTREAM_PORT: upstreamPortOf(processEnv),
+    }
+    console.error(`sluice: ${startProblem(error, ports)}`)
+    return
+  }
+  stopOnSignals(running, env.SLUICE_DRAIN_TIMEOUT)
+}
+
+function settingsOf(processEnv: NodeJS.ProcessEnv): { env: Environment; unknown: string[] } | undefined {
+  try {
+    return readEnvironment(processEnv)
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error
+    console.error(error.message)
+    process.exitCode = 2
+    return undefined
+  }
+}
+
+/** What runs, ended in the opposite order. */
+class Running {
+  proxy: RunningProxy | undefined
+  controller: Controller | undefined
+  upstream: { close(): Promise<void> } | undefined
+
+  async stop(graceMs: number): Promise<void> {
+    await this.proxy?.stop(graceMs)
+    await this.controller?.stop()
+    await this.upstream?.close()
+  }
+}
+
+async function start(
+  env: Environment,
+  processEnv: NodeJS.ProcessEnv,
+  log: pino.Logger,
+  running: Running,
+): Promise<void> {
+  const dir = resolve(env.SLUICE_CONFIG_DIR ?? QUICKSTART)
+  const quickstart = dir === QUICKSTART
+  const upstreamPort = upstreamPortOf(processEnv)
+  if (quickstart) running.upstream = await startExampleUpstream({ port: upstreamPort, host: '127.0.0.1' })
+
+  const store = createEmbeddedStore()
+  running.controller = await startController({
+    store,
+    dir,
+    namespace: env.SLUICE_NAMESPACE,
+    env: { ...processEnv, UPSTREAM_PORT: String(upstreamPort) },
+    log,
+    allowEmptyTable: env.SLUICE_ALLOW_EMPTY_TABLE,
+  })
+  await running.controller.ready
+  const { controller } = running
+  running.proxy = await startProxy({
+    store,
+    env,
+    log,
+    writeRequestLog: (line) => process.stdout.write(`${line}\n`),
+    admin: {
+      '/status': () => controller.statuses(),
+      '/problems': async () => controller.problems(),
+    },
+  })
+  console.log(banner({ proxy: running.proxy, snapshot: controller.snapshot(), dir, showKey: quickstart }))
+}
+
+function upstreamPortOf(processEnv: NodeJS.ProcessEnv): number {
+  return Number(processEnv.UPSTREAM_PORT || UPSTREAM_PORT)
+}
+
+/** Why it did not start; a port that is taken is told with the setting that takes another one. */
+function startProblem(error: unknown, ports: Record<string, number>): string {
+  if (!(error instanceof Error)) return String(error)
+  if (!('code' in error && error.code === 'EADDRINUSE' && 'port' in error)) return error.message
+  const setting = Object.keys(ports).find((name) => ports[name] === error.port) ?? 'SLUICE_PORT'
+  const makeVariable = setting.replace('SLUICE_', '')
+  return `port ${error.port} is taken; choose another one with ${setting} (with make run: ${makeVariable}=${Number(error.port) + 1000})`
+}
+
+function stopOnSignals(running: Running, drainMs: number): void {
+  let stopping = false
+  const stop = (graceMs: number) => {
+    // The second signal does not wait for anybody.
+    if (stopping) process.exit(130)
+    stopping = true
+    running.stop(graceMs).then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  }
+  process.on('SIGINT', () => stop(0))
+  process.on('SIGTERM', () => stop(drainMs))
+}

@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+/** The version in package.json, which stands one folder up, in a checkout as in the installed package (two up). */
+export function version(): string {
+  for (const path of ['../package.json', '../../package.json']) {
+    try {
+      return z
+        .object({ name: z.literal('sluice'), version: z.string() })
+        .parse(JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))).version
+    } catch {
+      // Not there: the next place.
+    }
+  }
+  return 'unknown'
+}

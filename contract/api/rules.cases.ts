@@ -1,0 +1,227 @@
+/**
+ * Values on both sides of every rule, for rules.test.ts. A rule is named by the start of its message, and each value
+ * is a spec that the schema takes: what is tested is the rule.
+ */
+import type { KindName } from './index.ts'
+
+export interface RuleCase {
+  spec: object
+  /** The spec before the update; absent: the resource is created. */
+  old?: object
+}
+
+export interface RuleCases {
+  passes: RuleCase[]
+  fails: RuleCase[]
+}
+
+const created = (...specs: object[]): RuleCase[] => specs.map((spec) => ({ spec }))
+
+/** Cases for a rule of amounts; `at` builds a spec with this text. */
+function amounts(at: (text: string | undefined) => object, negative: boolean): RuleCases {
+  const signed = negative ? ['-9000000', '-0.000000001', '-9000000.000000000'] : []
+  const beyond = negative ? ['-9000000.000000001', '-9999999'] : []
+  return {
+    passes: created(...[undefined, '0', '0.000000001', '9000000', '8999999.999999999', ...signed].map(at)),
+    fails: created(...['9000000.000000001', '9000001', '9999999.999999999', ...beyond].map(at)),
+  }
+}
+
+const apiKey = (allowedIPs: string[]) => ({ allowedIPs })
+
+const channel = (more: object) => ({
+  type: 'chat_completion',
+  baseURL: 'https://api.example.com/v1',
+  ...more,
+})
+
+/** `count` entries with distinct names. */
+const entries = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, 'v']))
+
+const route = (more: object) => ({ model: 'm', channels: [{ name: 'c' }], ...more })
+
+const credit = (amount: string, more: object = {}) => ({ accountRef: { name: 'a' }, amount, ...more })
+
+/** A valid price with one field set, so that no other rule is broken. */
+const priced = (field: string) => (text: string | undefined) =>
+  route({ price: { input: '1', output: '1', ...(text !== undefined && { [field]: text }) } })
+
+const priceRules = [
+  'input',
+  'cachedInput',
+  'cacheWrite',
+  'cacheWriteLong',
+  'output',
+  'perRequest',
+  'perImage',
+].map((field) => [`spec.price.${field} must lie within`, amounts(priced(field), false)])
+
+export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
+  ApiKey: {
+    'spec names both secretRef and hashes': {
+      passes: created({}, { secretRef: { name: 's' } }, { hashes: ['a'.repeat(64)] }),
+      fails: created({ secretRef: { name: 's' }, hashes: ['a'.repeat(64)] }),
+    },
+    'spec.allowedIPs takes': {
+      passes: created(
+        {},
+        ...[
+          [],
+          ['192.0.2.7'],
+          ['192.0.2.0/24', '2001:db8::/32', '::1'],
+          ['192.0.2.7/24', '0.0.0.0/0', '::/0'],
+          ['2001:DB8:0:0:0:0:0:1', '::1.2.3.4'],
+          ['::ffff:1', '::fffe:1.2.3.4', '1:2:3:4:5:6:7::'],
+        ].map(apiKey),
+      ),
+      fails: created(
+        ...[
+          'localhost',
+          '192.0.2.256',
+          '192.0.2.07',
+          '192.0.2',
+          '192.0.2.7 ',
+          '192.0.2.0/33',
+          '192.0.2.0/024',
+          '192.0.2.0/+8',
+          '192.0.2.0/',
+          '192.0.2.0/24/24',
+          '::/129',
+          'fe80::1%eth0',
+          'fe80::%eth0/64',
+          '::ffff:192.0.2.7',
+          '::ffff:c000:207',
+          '0:0:0:0:0:ffff:192.0.2.7',
+          '0:0:0:0:0:FFFF:c000:207',
+          '::ffff:192.0.2.0/120',
+          '1:2:3:4:5:6:7:8:9',
+          '1::2::3',
+          '[::1]',
+        ].map((bad) => apiKey(['192.0.2.7', bad])),
+      ),
+    },
+  },
+  Account: {
+    'spec.overdraft must lie within': amounts(
+      (text) => (text === undefined ? {} : { overdraft: text }),
+      false,
+    ),
+    'spec.budget.amount must lie within': amounts(
+      (text) => (text === undefined ? {} : { budget: { amount: text, period: 'Day' } }),
+      false,
+    ),
+  },
+  Credit: {
+    'spec.amount must lie within': amounts((text) => credit(text ?? '1'), true),
+    'a Credit never changes': {
+      passes: [
+        { spec: credit('1') },
+        { spec: credit('1'), old: credit('1') },
+        { spec: credit('1', { note: 'n' }), old: credit('1', { note: 'n' }) },
+      ],
+      fails: [
+        { spec: credit('2'), old: credit('1') },
+        { spec: credit('1.0'), old: credit('1') },
+        { spec: credit('1', { note: 'n' }), old: credit('1') },
+        { spec: credit('1'), old: credit('1', { note: 'n' }) },
+        { spec: credit('1', { accountRef: { name: 'b' } }), old: credit('1') },
+      ],
+    },
+  },
+  Channel: {
+    'spec.auth.header goes with': {
+      passes: created(
+        channel({}),
+        channel({ auth: { scheme: 'Bearer' } }),
+        channel({ auth: { scheme: 'Header', header: 'x-key' } }),
+      ),
+      fails: created(
+        channel({ auth: { scheme: 'Header' } }),
+        channel({ auth: { scheme: 'None', header: 'x-key' } }),
+      ),
+    },
+    'spec.headers may name HTTP headers only': {
+      passes: created(
+        channel({}),
+        channel({ headers: {} }),
+        channel({ headers: { 'x-a': '', "!#$%&'*+-.^_`|~09azAZ": 'v', ['n'.repeat(128)]: 'v' } }),
+      ),
+      fails: created(
+        channel({ headers: { '': 'v' } }),
+        channel({ headers: { 'x a': 'v' } }),
+        channel({ headers: { 'x:a': 'v' } }),
+        channel({ headers: { 'x-a\n': 'v' } }),
+        channel({ headers: { 'x-ä': 'v' } }),
+        channel({ headers: { 'x-a': 'v', ['n'.repeat(129)]: 'v' } }),
+      ),
+    },
+    'spec.headers may not name a header that the gateway writes': {
+      passes: created(channel({}), channel({ headers: { 'x-host': 'v', 'content-lengths': 'v' } })),
+      fails: created(
+        ...['host', 'Host', 'Content-Length', 'TRANSFER-ENCODING', 'connection', 'te', 'accept-encoding'].map(
+          (name) => channel({ headers: { 'x-a': 'v', [name]: 'v' } }),
+        ),
+      ),
+    },
+    'spec.headers takes at most': {
+      passes: created(channel({}), channel({ headers: entries(0) }), channel({ headers: entries(32) })),
+      fails: created(channel({ headers: entries(33) })),
+    },
+    'the names in spec.query': {
+      passes: created(
+        channel({}),
+        channel({ query: { 'api-version': '2026-01-01', ['n'.repeat(128)]: '' } }),
+        channel({ query: { ['😀'.repeat(128)]: '' } }),
+      ),
+      fails: created(
+        channel({ query: { '': 'v' } }),
+        channel({ query: { ok: 'v', ['n'.repeat(129)]: 'v' } }),
+        channel({ query: { ['😀'.repeat(129)]: '' } }),
+      ),
+    },
+    'spec.query takes at most': {
+      passes: created(channel({}), channel({ query: entries(32) })),
+      fails: created(channel({ query: entries(33) })),
+    },
+  },
+  ModelRoute: {
+    'spec.price names only one of input and output': {
+      passes: created(
+        route({}),
+        route({ free: true }),
+        route({ price: { perRequest: '1' } }),
+        route({ price: { input: '0', output: '0' } }),
+      ),
+      fails: created(
+        route({ price: { input: '1' } }),
+        route({ price: { output: '1', perRequest: '1' } }),
+        route({ price: { input: '1', cachedInput: '1' } }),
+      ),
+    },
+    'spec says both price and free': {
+      passes: created(
+        route({}),
+        route({ free: true }),
+        route({ free: false, price: { perImage: '1' } }),
+        route({ price: { perImage: '1' } }),
+      ),
+      fails: created(route({ free: true, price: { perImage: '1' } }), route({ free: true, price: {} })),
+    },
+    'spec.price needs': {
+      passes: created(
+        route({}),
+        route({ free: true }),
+        route({ price: { input: '0', output: '0' } }),
+        route({ price: { perRequest: '0' } }),
+        route({ price: { perImage: '1' } }),
+      ),
+      fails: created(
+        route({ price: {} }),
+        route({ price: { cachedInput: '1' } }),
+        route({ price: { cacheWrite: '1', cacheWriteLong: '1', multipliers: { fast: '2' } } }),
+      ),
+    },
+    ...Object.fromEntries(priceRules),
+  },
+}

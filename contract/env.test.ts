@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import { EnvironmentError, environment, readEnvironment, redactedEnvironment } from './env.ts'
+
+const TOKEN = 'a-token-of-more-than-16'
+
+describe('environment', () => {
+  it('has a value for everything but the token when nothing is set', () => {
+    const { env, unknown } = readEnvironment({})
+    expect(unknown).toEqual([])
+    expect(env).toMatchObject({
+      SLUICE_PORT: 8080,
+      SLUICE_ADMIN_PORT: 8081,
+      SLUICE_HOST: '::',
+      SLUICE_TRUSTED_PROXIES: [],
+      SLUICE_ALLOW_EMPTY_TABLE: false,
+      SLUICE_MAX_BODY_BYTES: 64 * 1024 * 1024,
+      SLUICE_HEADERS_TIMEOUT: 10_000,
+      SLUICE_DRAIN_TIMEOUT: 620_000,
+      SLUICE_LOG_LEVEL: 'info',
+    })
+    const unset = Object.keys(environment.shape).filter((name) => !(name in env))
+    expect(unset).toEqual(['SLUICE_ADMIN_TOKEN'])
+  })
+
+  it('reads what is set', () => {
+    const { env } = readEnvironment({
+      SLUICE_PORT: '0',
+      SLUICE_TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::1 ,',
+      SLUICE_ALLOW_EMPTY_TABLE: 'true',
+      SLUICE_STREAM_KEEPALIVE: '1m30s',
+      SLUICE_ADMIN_TOKEN: TOKEN,
+    })
+    expect(env).toMatchObject({
+      SLUICE_PORT: 0,
+      SLUICE_TRUSTED_PROXIES: ['10.0.0.0/8', '2001:db8::1'],
+      SLUICE_ALLOW_EMPTY_TABLE: true,
+      SLUICE_STREAM_KEEPALIVE: 90_000,
+      SLUICE_ADMIN_TOKEN: TOKEN,
+    })
+  })
+
+  it('takes an empty value for unset and ignores other names', () => {
+    const { env, unknown } = readEnvironment({ SLUICE_PORT: '', HOME: '/root', toString: 'x' })
+    expect(env.SLUICE_PORT).toBe(8080)
+    expect(unknown).toEqual([])
+  })
+
+  it('lists unknown names, what Kubernetes injects for Services among them, and goes on', () => {
+    const { env, unknown } = readEnvironment({
+      SLUICE_SERVICE_HOST: '10.0.0.1',
+      SLUICE_PORT: 'tcp://10.0.0.1:8080',
+      SLUICE_PROT: '9090',
+      SLUICE_ADMIN_PORT: '9091',
+    })
+    expect(unknown).toEqual(['SLUICE_SERVICE_HOST', 'SLUICE_PORT', 'SLUICE_PROT'])
+    expect(env.SLUICE_PORT).toBe(8080)
+    expect(env.SLUICE_ADMIN_PORT).toBe(9091)
+  })
+
+  it.each([
+    ['SLUICE_PORT', '65536'],
+    ['SLUICE_PORT', '80.5'],
+    ['SLUICE_ADMIN_PORT', 'http'],
+    ['SLUICE_ADMIN_TOKEN', 'too-short'],
+    ['SLUICE_TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['SLUICE_ALLOW_EMPTY_TABLE', 'yes'],
+    ['SLUICE_MAX_BODY_BYTES', '1'],
+    ['SLUICE_MAX_JSON_DEPTH', '0'],
+    ['SLUICE_HEADERS_TIMEOUT', '10'],
+    ['SLUICE_DRAIN_TIMEOUT', '0s'],
+    ['SLUICE_LOG_LEVEL', 'loud'],
+  ])('refuses %s=%s by its name', (name, value) => {
+    expect(() => readEnvironment({ [name]: value })).toThrow(EnvironmentError)
+    expect(() => readEnvironment({ [name]: value })).toThrow(new RegExp(`^${name}: [^\\n]+$`))
+  })
+
+  it('names every bad value at once and repeats none of a secret', () => {
+    const read = () =>
+      readEnvironment({ SLUICE_PORT: 'x', SLUICE_LOG_LEVEL: 'x', SLUICE_ADMIN_TOKEN: 'hunter2' })
+    expect(read).toThrow(/^SLUICE_PORT: .+\nSLUICE_ADMIN_TOKEN: .+\nSLUICE_LOG_LEVEL: .+$/)
+    expect(read).not.toThrow(/hunter2/)
+  })
+
+  it('shows of a secret only that it is set', () => {
+    const { env } = readEnvironment({ SLUICE_ADMIN_TOKEN: TOKEN, SLUICE_PORT: '1' })
+    const shown = redactedEnvironment(env)
+    expect(shown).toMatchObject({ SLUICE_ADMIN_TOKEN: '(set)', SLUICE_PORT: 1 })
+    expect(JSON.stringify(shown)).not.toContain(TOKEN)
+    expect(redactedEnvironment(readEnvironment({}).env)).not.toHaveProperty('SLUICE_ADMIN_TOKEN')
+  })
+})
