@@ -1,15 +1,23 @@
-/** Everything that compile reads: all resources of the five kinds and the Secrets that they may name. */
+/**
+ * The data that the steps of the controller hand on: what is read (Snapshot), what is made of it
+ * (Compiled) and what became of that (Published).
+ */
 import type {
   AccountSpec,
   ApiKeySpec,
   ChannelSpec,
+  ConditionType,
   CreditSpec,
   KindName,
   Metadata,
   ModelRouteSpec,
+  Reason,
   Resource,
 } from '../contract/api/index.ts'
+import type { Nanos } from '../contract/money.ts'
+import type { AccountRecord, KeyRecord, TableRecord } from '../contract/table/records.ts'
 
+/** Everything that compile reads: all resources of the five kinds and the Secrets that they may name. */
 export interface Snapshot {
   apiKeys: Resource<ApiKeySpec>[]
   accounts: Resource<AccountSpec>[]
@@ -56,4 +64,69 @@ export function emptySnapshot(): Snapshot {
     secrets: new Map(),
     invalid: [],
   }
+}
+
+/** Everything that compile makes of a Snapshot: what is published, what goes to the ledger, and what people are told. */
+export interface Compiled {
+  table: TableRecord
+  /** By SHA-256 of the key. */
+  keys: Map<string, KeyRecord>
+  /** By objectId. */
+  accounts: Map<string, AccountRecord>
+  credits: CreditPlan[]
+  /** One for each resource of the snapshot. */
+  statuses: ObjectStatus[]
+}
+
+/** A credit that the ledger is to take, once by its id. */
+export interface CreditPlan {
+  /** "namespace/name" of the Credit. */
+  id: string
+  /** objectId of the Account. */
+  account: string
+  amount: Nanos
+}
+
+/** What compile says of one resource: nothing that depends on the time or on who serves it. */
+export interface ObjectStatus {
+  kind: KindName
+  metadata: Metadata
+  /** False: nothing of it is published, and one of its conditions says why. */
+  inForce: boolean
+  conditions: Judgement[]
+  /** Status fields beside the conditions. */
+  fields: { preview?: string; secretName?: string; endpoints?: string[] }
+}
+
+/** A condition without its time. */
+export interface Judgement {
+  type: ConditionType
+  status: 'True' | 'False' | 'Unknown'
+  observedGeneration: number
+  reason: Reason
+  message: string
+}
+
+/** What the store and the ledger have taken. */
+export interface Published {
+  compiled: Compiled
+  /** Proxies that serve this generation serve all of `compiled`. */
+  generation: number
+  /** True: the store kept the table that it has, because the new one has no routes. */
+  tableRefused: boolean
+  credits: AppliedCredits
+}
+
+export interface AppliedCredits {
+  /** By the credit's id. */
+  results: ReadonlyMap<string, CreditResult>
+  /** Sum of the credits that were seen since the start, removed ones included, by account id. */
+  credited: ReadonlyMap<string, Nanos>
+}
+
+/** A credit was taken now or before, or refused because its id stands for another amount or account. */
+export interface CreditResult {
+  outcome: 'applied' | 'already' | 'conflict'
+  /** When the ledger took it, in milliseconds since the epoch, if that happened since the start. */
+  appliedAt?: number
 }

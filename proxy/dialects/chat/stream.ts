@@ -17,6 +17,7 @@ import { readUsage } from './usage.ts'
 type Verdict = 'pass' | 'withhold' | 'last' | 'fail'
 
 const LF = 0x0a
+const CR = 0x0d
 const SPACE = 0x20
 const OPEN_OBJECT = 0x7b
 const DONE = '[DONE]'
@@ -69,11 +70,13 @@ export class ChatStreamObserver implements StreamObserver {
   #follow(bytes: Buffer): Buffer | undefined {
     const text = bytes.toString('latin1')
     const search = new KeySearch(text)
-    const hasCR = text.includes('\r')
+    const hasCR = bytes.includes(CR)
     const pieces: Buffer[] = []
     let from = 0
+    let lineFeed = -1
     for (let start = 0; start < text.length; ) {
-      const lineEvent = lineEventEnd(text, start, hasCR)
+      if (lineFeed < start) lineFeed = nextLineFeed(text, start)
+      const lineEvent = lineEventEnd(text, start, lineFeed, hasCR)
       const end = lineEvent < 0 ? eventEnd(text, start) : lineEvent
       const plain = lineEvent >= 0 && this.#begun && isPlain(text, search, start, end)
       const verdict = plain ? 'pass' : this.#inspect(bytes.subarray(start, end))
@@ -124,12 +127,19 @@ export class ChatStreamObserver implements StreamObserver {
   }
 }
 
-/** End of the event at `start` when it is one line and an empty one, all in LF or all in CR LF; else -1. */
-function lineEventEnd(text: string, start: number, hasCR: boolean): number {
-  const lineEnd = text.indexOf('\n', start)
-  if (!hasCR) return lineEnd >= 0 && text.charCodeAt(lineEnd + 1) === LF ? lineEnd + 2 : -1
-  const onlyCR = text.indexOf('\r', start) === lineEnd - 1
-  return onlyCR && text.startsWith('\r\n', lineEnd + 1) ? lineEnd + 3 : -1
+function nextLineFeed(text: string, from: number): number {
+  const found = text.indexOf('\n', from)
+  return found < 0 ? text.length : found
+}
+
+/**
+ * End of the event at `start` when it is one line and an empty one, all in LF or all in CR LF; else -1. `lineFeed`
+ * is where the next LF stands.
+ */
+function lineEventEnd(text: string, start: number, lineFeed: number, hasCR: boolean): number {
+  if (!hasCR) return text.charCodeAt(lineFeed + 1) === LF ? lineFeed + 2 : -1
+  const withCR = text.charCodeAt(lineFeed - 1) === CR && text.startsWith('\r\n', lineFeed + 1)
+  return withCR && text.indexOf('\r', start) === lineFeed - 1 ? lineFeed + 3 : -1
 }
 
 /** True for an event of one line that cannot matter: a comment, or JSON without usage, error and finish. */

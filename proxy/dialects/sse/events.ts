@@ -9,6 +9,7 @@ export interface SseEvent {
 }
 
 const LF = 0x0a
+const CR = 0x0d
 
 /**
  * The events in a buffer that begins where an event begins. Events without data (comments, stray empty lines) are
@@ -43,7 +44,8 @@ export function* sseEvents(bytes: Buffer): Generator<SseEvent> {
 export function eventEnd(latin1: string, from: number): number {
   const code = (i: number) => (i < 0 ? LF : latin1.charCodeAt(i))
   for (let i = from; i < latin1.length; i++) {
-    if (endsEmptyLine(code(i - 2), code(i - 1), code(i))) return i + 1
+    if (!endsEmptyLine(code(i - 2), code(i - 1), code(i))) continue
+    return code(i) === CR && code(i + 1) === LF ? i + 2 : i + 1
   }
   return latin1.length
 }

@@ -1,0 +1,66 @@
+# Everything a developer does here. Node 24 is not needed beforehand: `install` brings one along (node_modules/.bin).
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+STAMP := node_modules/.package-lock.json
+VENV := .venv/.complete
+REPORTS := .run/reports
+
+# Installed tools first, among them Node 24.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+.PHONY: help install run test test-all check generate testdata bench-quick
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
+
+install: $(STAMP) ## Install what the lock file names, if it has changed
+
+$(STAMP): package-lock.json
+	@npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+run: export SLUICE_PORT := $(or $(PORT),$(SLUICE_PORT))
+run: export SLUICE_ADMIN_PORT := $(or $(ADMIN_PORT),$(SLUICE_ADMIN_PORT))
+run: install ## Gateway on your machine: PORT=8080 ADMIN_PORT=8081 CONFIG=<folder> UPSTREAM_PORT=8082
+	@config="$(CONFIG)"; \
+	if [ -n "$$config" ]; then \
+	  case "$$config" in /*) ;; *) if [ -e "$$PWD_OF_CALLER/$$config" ]; then config="$$PWD_OF_CALLER/$$config"; fi ;; esac; \
+	  export SLUICE_CONFIG_DIR="$$config"; \
+	fi; \
+	exec bin/sluice dev
+
+# With `make -C <here>` a relative CONFIG still means the folder of the caller, whose shell left its name in PWD.
+run: export PWD_OF_CALLER := $(PWD)
+
+test: install $(VENV) ## Static checks and all tests
+	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
+	@node tools/check.ts --report $(REPORTS)/check.json || true
+	@vitest run --reporter=default --reporter=json --outputFile.json=$(REPORTS)/vitest.json || true
+	@node tools/test-summary.ts $(REPORTS)/check.json $(REPORTS)/vitest.json
+
+test-all: test ## test, thousands of cases for each property, planted faults, the npm package
+	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))
+	@node test/mutants/run.ts
+	@node tools/pack-check.ts
+
+ROOMS := $(wildcard contract store controller proxy cli tools test)
+
+$(VENV): test/e2e/python/requirements.txt
+	@python3 -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo 'The SDK tests need Python 3 with venv (Debian: apt-get install python3-venv).' >&2; exit 1; }
+	@python3 -m venv .venv
+	@.venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+check: install ## Format, lint, types, import rules, generated files
+	@node tools/check.ts
+
+generate: install ## Rewrite what is made from the schemas: crds/, reference docs
+	@node tools/generate/main.ts
+
+testdata: install ## Rewrite golden files; read the diff before you keep it
+	@node tools/testdata.ts
+
+bench-quick: install ## Cost of the gateway beside a bare passthrough, in about 90 seconds
+	@node bench/quick.ts

@@ -1,0 +1,87 @@
+/**
+ * A fake upstream that costs as little as it can: every answer is bytes made once at start. The first path segment
+ * picks the answer: /json, /full (a stream at full speed) or /paced. Prints its port.
+ */
+import { createServer, type ServerResponse } from 'node:http'
+import { CONTENT_EVENTS, PACE_MS } from './scenarios.ts'
+
+const MODEL = 'bench-upstream'
+const USAGE = { prompt_tokens: 60, completion_tokens: 100, total_tokens: 160 }
+
+const jsonAnswer = Buffer.from(
+  JSON.stringify({
+    id: 'chatcmpl-bench0000000000000000000',
+    object: 'chat.completion',
+    created: 1_760_000_000,
+    model: MODEL,
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'Lorem ipsum dolor sit amet. '.repeat(10), refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ],
+    usage: USAGE,
+    service_tier: 'default',
+  }),
+)
+
+function event(choices: object[], usage: object | null): string {
+  const chunk = {
+    id: 'chatcmpl-bench0000000000000000000',
+    object: 'chat.completion.chunk',
+    created: 1_760_000_000,
+    model: MODEL,
+    service_tier: 'default',
+    system_fingerprint: 'fp_bench',
+    choices,
+    usage,
+  }
+  return `data: ${JSON.stringify(chunk)}\n\n`
+}
+const delta = (content: object, finish_reason: string | null = null) =>
+  event([{ index: 0, delta: content, logprobs: null, finish_reason }], null)
+
+const firstBytes = Buffer.from(delta({ role: 'assistant', content: '', refusal: null }))
+const contentBytes = Buffer.from(delta({ content: ' consectetur' }))
+const lastBytes = Buffer.from(`${delta({}, 'stop')}${event([], USAGE)}data: [DONE]\n\n`)
+
+/** One HTTP chunk for each event, as providers send them. */
+function sendFull(response: ServerResponse): void {
+  response.write(firstBytes)
+  for (let left = CONTENT_EVENTS.full; left > 0; left--) response.write(contentBytes)
+  response.end(lastBytes)
+}
+
+function sendPaced(response: ServerResponse): void {
+  response.write(firstBytes)
+  let left = CONTENT_EVENTS.paced
+  const timer = setInterval(() => {
+    if (left-- > 0) response.write(contentBytes)
+    else {
+      clearInterval(timer)
+      response.end(lastBytes)
+    }
+  }, PACE_MS)
+  response.on('close', () => clearInterval(timer))
+}
+
+const server = createServer((request, response) => {
+  request.resume()
+  request.on('end', () => {
+    if (request.url?.startsWith('/json/')) {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': jsonAnswer.length })
+      response.end(jsonAnswer)
+      return
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+    if (request.url?.startsWith('/full/')) sendFull(response)
+    else sendPaced(response)
+  })
+})
+server.keepAliveTimeout = 60_000
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  if (typeof address === 'object' && address !== null) console.log(address.port)
+})

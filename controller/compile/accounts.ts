@@ -1,0 +1,72 @@
+import type { AccountSpec, Resource } from '../../contract/api/index.ts'
+import { objectId } from '../../contract/ids.ts'
+import { type AccountRecord, RECORD_VERSION } from '../../contract/table/records.ts'
+import type { ObjectStatus, Snapshot } from '../snapshot.ts'
+import { nanos } from './amounts.ts'
+import { type Finding, judge, nameOf, noFindings } from './conditions.ts'
+
+export interface Accounts {
+  records: Map<string, AccountRecord>
+  statuses: ObjectStatus[]
+  /** Why a reference to this Account ("namespace/name") cannot be followed; undefined when it can. */
+  fault(namespace: string, name: string): Finding | undefined
+}
+
+/** Fields that would bind spending; an account that names one is not served rather than served without it. */
+const NOT_ENFORCED = ['parent', 'budget', 'limits'] as const
+
+export function compileAccounts(snapshot: Snapshot): Accounts {
+  const records = new Map<string, AccountRecord>()
+  const statuses: ObjectStatus[] = []
+  for (const resource of snapshot.accounts) {
+    const { record, status } = compileAccount(resource)
+    if (record !== undefined) records.set(record.id, record)
+    statuses.push(status)
+  }
+  const known = new Set(
+    [...snapshot.accounts, ...snapshot.invalid.filter(({ kind }) => kind === 'Account')].map(nameOf),
+  )
+  return {
+    records,
+    statuses,
+    fault(namespace, name) {
+      if (records.has(objectId(namespace, name))) return undefined
+      return known.has(`${namespace}/${name}`)
+        ? {
+            reason: 'RefNotInForce',
+            message: `spec.accountRef names the Account ${name}, which is not in force`,
+          }
+        : {
+            reason: 'RefNotFound',
+            message: `spec.accountRef names the Account ${name}, which does not exist`,
+          }
+    },
+  }
+}
+
+function compileAccount(resource: Resource<AccountSpec>): { record?: AccountRecord; status: ObjectStatus } {
+  const { metadata, spec } = resource
+  const findings = noFindings()
+  for (const field of NOT_ENFORCED) {
+    if (spec[field] === undefined) continue
+    const be = field === 'limits' ? 'are' : 'is'
+    const message = `${field} ${be} not enforced yet, so the account is not served; remove spec.${field}`
+    findings.refusals.push({ reason: 'NotSupported', message })
+  }
+  const overdraft = nanos(spec.overdraft ?? '0')
+  if (overdraft === undefined)
+    findings.refusals.push({ reason: 'Invalid', message: 'spec.overdraft is more than the ledger counts' })
+  const inForce = findings.refusals.length === 0
+  const status = judge('Account', metadata, findings, inForce)
+  if (!inForce || overdraft === undefined) return { status }
+  const record: AccountRecord = {
+    version: RECORD_VERSION,
+    id: objectId(metadata.namespace, metadata.name),
+    namespace: metadata.namespace,
+    name: metadata.name,
+    disabled: spec.disabled ?? false,
+    enforced: spec.enforcement === 'Enforced',
+    overdraft,
+  }
+  return { record, status }
+}

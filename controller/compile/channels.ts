@@ -1,0 +1,150 @@
+import type { ChannelSpec, Resource } from '../../contract/api/index.ts'
+import { parseDuration } from '../../contract/duration.ts'
+import { featuresOf } from '../../contract/profiles.ts'
+import type { ChannelRecord } from '../../contract/table/records.ts'
+import type { ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
+import { type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
+import { endpointsOf } from './endpoints.ts'
+import { secretEntry } from './secrets.ts'
+
+export interface Channels {
+  /** "namespace/name" to the record of each channel that is in the table. */
+  records: Map<string, { namespace: string; record: ChannelRecord }>
+  /** "namespace/name" of channels that are switched off. */
+  disabled: Set<string>
+  statuses: ObjectStatus[]
+  /** Why a route cannot use this channel; undefined when it can, or when the channel is switched off. */
+  fault(namespace: string, name: string): Finding | undefined
+}
+
+/** What a header may carry. */
+const CREDENTIAL = /^[\x21-\x7e]+( +[\x21-\x7e]+)*$/
+
+export function compileChannels(snapshot: Snapshot): Channels {
+  const records: Channels['records'] = new Map()
+  const disabled = new Set<string>()
+  const statuses: ObjectStatus[] = []
+  for (const resource of snapshot.channels) {
+    const { record, status } = compileChannel(resource, snapshot.secrets)
+    const name = nameOf(resource)
+    if (status.inForce && resource.spec.disabled === true) disabled.add(name)
+    else if (record !== undefined) records.set(name, { namespace: resource.metadata.namespace, record })
+    statuses.push(status)
+  }
+  const known = new Set(
+    [...snapshot.channels, ...snapshot.invalid.filter(({ kind }) => kind === 'Channel')].map(nameOf),
+  )
+  return {
+    records,
+    disabled,
+    statuses,
+    fault(namespace, name) {
+      const full = `${namespace}/${name}`
+      if (records.has(full) || disabled.has(full)) return undefined
+      return known.has(full)
+        ? { reason: 'RefNotInForce', message: `the Channel ${name} is not in force` }
+        : { reason: 'RefNotFound', message: `the Channel ${name} does not exist` }
+    },
+  }
+}
+
+function compileChannel(
+  resource: Resource<ChannelSpec>,
+  secrets: ReadonlyMap<string, SecretData>,
+): { record?: ChannelRecord; status: ObjectStatus } {
+  const { metadata, spec } = resource
+  const findings = noFindings()
+  const baseURL = normaliseBaseURL(spec)
+  if (baseURL === undefined)
+    findings.refusals.push({ reason: 'Invalid', message: 'spec.baseURL is not a URL; check host and port' })
+  const scheme = spec.auth?.scheme ?? (spec.type === 'messages' ? 'XApiKey' : 'Bearer')
+  const secret = credential(resource, secrets, findings)
+  const tls = tlsOf(resource, secrets, findings)
+  const inForce = findings.refusals.length === 0 && findings.missing.length === 0
+  const served = inForce && spec.disabled !== true
+  const endpoints = served ? [...endpointsOf(spec.type)] : []
+  if (spec.disabled === true)
+    findings.notes.push({ reason: 'Disabled', message: 'the channel is switched off by spec.disabled' })
+  else if (endpointsOf(spec.type).length === 0)
+    findings.notes.push({ reason: 'NoEndpoint', message: 'no endpoint of this version reaches this type' })
+  const status = judge('Channel', metadata, findings, inForce, { endpoints })
+  if (!inForce || baseURL === undefined) return { status }
+  const record: ChannelRecord = {
+    name: metadata.name,
+    type: spec.type,
+    baseURL,
+    auth: {
+      scheme,
+      ...(spec.auth?.header !== undefined && { header: spec.auth.header }),
+      ...(secret !== undefined && scheme !== 'None' && { secret }),
+    },
+    headers: { ...spec.headers },
+    query: { ...spec.query },
+    profile: spec.profile ?? 'generic',
+    features: featuresOf(spec.profile, spec.features),
+    timeoutsMs: {
+      connect: parseDuration(spec.timeouts?.connect ?? '5s'),
+      firstByte: parseDuration(spec.timeouts?.firstByte ?? '300s'),
+      idle: parseDuration(spec.timeouts?.idle ?? '120s'),
+      total: parseDuration(spec.timeouts?.total ?? '600s'),
+    },
+    ...(spec.maxConcurrentRequests !== undefined && { maxConcurrentRequests: spec.maxConcurrentRequests }),
+    ...(tls !== undefined && { tls }),
+    ejection: {
+      consecutiveFailures: spec.ejection?.consecutiveFailures ?? 5,
+      intervalMs: parseDuration(spec.ejection?.interval ?? '30s'),
+      maxIntervalMs: parseDuration(spec.ejection?.maxInterval ?? '300s'),
+    },
+  }
+  return { record, status }
+}
+
+/**
+ * Without trailing slashes; an empty path becomes /v1, but for messages, where the version is part of what the
+ * gateway appends. Undefined when the text is no URL.
+ */
+function normaliseBaseURL({ baseURL, type }: ChannelSpec): string | undefined {
+  if (!URL.canParse(baseURL)) return undefined
+  const trimmed = baseURL.replace(/\/+$/, '')
+  return type !== 'messages' && /^https?:\/\/[^/]+$/.test(trimmed) ? `${trimmed}/v1` : trimmed
+}
+
+function credential(
+  { metadata, spec }: Resource<ChannelSpec>,
+  secrets: ReadonlyMap<string, SecretData>,
+  findings: Findings,
+): string | undefined {
+  if (spec.secretRef === undefined) return undefined
+  const entry = secretEntry(secrets, metadata.namespace, 'spec.secretRef', spec.secretRef)
+  if ('missing' in entry) {
+    findings.missing.push(entry.missing)
+    return undefined
+  }
+  if (CREDENTIAL.test(entry.value)) return entry.value
+  const message = `spec.secretRef: the entry ${spec.secretRef.key} of the Secret ${spec.secretRef.name} is not visible ASCII, so no header can carry it`
+  findings.missing.push({ reason: 'Invalid', message })
+  return undefined
+}
+
+function tlsOf(
+  { metadata, spec }: Resource<ChannelSpec>,
+  secrets: ReadonlyMap<string, SecretData>,
+  findings: Findings,
+): ChannelRecord['tls'] {
+  if (spec.tls === undefined) return undefined
+  const { caRef, serverName } = spec.tls
+  const name = serverName === undefined ? {} : { serverName }
+  if (caRef === undefined) return name
+  const entry = secretEntry(secrets, metadata.namespace, 'spec.tls.caRef', caRef)
+  if ('value' in entry && entry.value.includes('-----BEGIN CERTIFICATE-----'))
+    return { ...name, ca: entry.value }
+  findings.missing.push(
+    'missing' in entry
+      ? entry.missing
+      : {
+          reason: 'Invalid',
+          message: `spec.tls.caRef: the entry ${caRef.key} of the Secret ${caRef.name} has no PEM certificate`,
+        },
+  )
+  return undefined
+}

@@ -1,0 +1,88 @@
+/** Builds the conditions of one resource, so that every kind words and orders them alike. */
+import type { ConditionType, Metadata, Reason } from '../../contract/api/index.ts'
+import type { Judgement, ObjectStatus } from '../snapshot.ts'
+
+export interface Finding {
+  reason: Reason
+  message: string
+}
+
+/** What was found while one resource was compiled. */
+export interface Findings {
+  /** Why the spec is not in force. */
+  refusals: Finding[]
+  /** What the spec names in vain. */
+  missing: Finding[]
+  /** What to know about a spec that is in force. */
+  notes: Finding[]
+}
+
+export function noFindings(): Findings {
+  return { refusals: [], missing: [], notes: [] }
+}
+
+/** Accepted and ResolvedRefs of a resource. The first finding gives the reason, all of them the message. */
+export function judge(
+  kind: ObjectStatus['kind'],
+  metadata: Metadata,
+  findings: Findings,
+  inForce: boolean,
+  fields: ObjectStatus['fields'] = {},
+): ObjectStatus {
+  const { refusals, missing, notes } = findings
+  const generation = metadata.generation
+  return {
+    kind,
+    metadata,
+    inForce,
+    conditions: [
+      refusals.length > 0
+        ? condition('Accepted', 'False', generation, refusals)
+        : condition('Accepted', 'True', generation, notes, {
+            reason: 'Accepted',
+            message: 'the spec is valid',
+          }),
+      missing.length > 0
+        ? condition('ResolvedRefs', 'False', generation, missing)
+        : condition('ResolvedRefs', 'True', generation, [], {
+            reason: 'ResolvedRefs',
+            message: 'everything that the spec names exists',
+          }),
+    ],
+    fields,
+  }
+}
+
+export function condition(
+  type: ConditionType,
+  status: Judgement['status'],
+  observedGeneration: number,
+  findings: readonly Finding[],
+  otherwise?: Finding,
+): Judgement {
+  const reason = findings[0]?.reason ?? otherwise?.reason ?? 'Invalid'
+  const message = findings.length > 0 ? findings.map((f) => f.message).join('; ') : (otherwise?.message ?? '')
+  // The bound of the status schema.
+  return { type, status, observedGeneration, reason, message: message.slice(0, 4096) }
+}
+
+/** The older resource first; of two of the same second, by name and namespace. */
+export function byAge(a: { metadata: Metadata }, b: { metadata: Metadata }): number {
+  return a.metadata.createdAt - b.metadata.createdAt || byName(a, b)
+}
+
+/** By name, then namespace: an order that does not depend on how the snapshot was read. */
+export function byName(a: { metadata: Metadata }, b: { metadata: Metadata }): number {
+  return (
+    compareText(a.metadata.name, b.metadata.name) || compareText(a.metadata.namespace, b.metadata.namespace)
+  )
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** "namespace/name" */
+export function nameOf({ metadata }: { metadata: Metadata }): string {
+  return `${metadata.namespace}/${metadata.name}`
+}

@@ -1,0 +1,57 @@
+/**
+ * Resources to what is published and what people are told. Pure and total: bad input yields a condition on the
+ * resource at fault, and everything else still ships.
+ */
+import type { KindName } from '../../contract/api/index.ts'
+import { RECORD_VERSION, type TableRecord } from '../../contract/table/records.ts'
+import type { Compiled, ObjectStatus, Snapshot } from '../snapshot.ts'
+import { compileAccounts } from './accounts.ts'
+import { type Channels, compileChannels } from './channels.ts'
+import { byName, condition } from './conditions.ts'
+import { compileCredits } from './credits.ts'
+import { compileKeys } from './keys.ts'
+import { compileRoutes, type Routes } from './routes.ts'
+
+export function compile(snapshot: Snapshot): Compiled {
+  const accounts = compileAccounts(snapshot)
+  const { credits, statuses: creditStatuses } = compileCredits(snapshot, accounts)
+  const { keys, statuses: keyStatuses } = compileKeys(snapshot, accounts)
+  const channels = compileChannels(snapshot)
+  const routes = compileRoutes(snapshot, channels)
+  const statuses = [
+    ...keyStatuses,
+    ...accounts.statuses,
+    ...creditStatuses,
+    ...channels.statuses,
+    ...routes.statuses,
+    ...snapshot.invalid.map(({ kind, metadata, message }): ObjectStatus => {
+      const finding = { reason: 'Invalid', message } as const
+      const conditions = [condition('Accepted', 'False', metadata.generation, [finding])]
+      return { kind, metadata, inForce: false, conditions, fields: {} }
+    }),
+  ]
+  return {
+    table: tableOf(channels, routes),
+    keys,
+    accounts: accounts.records,
+    credits,
+    statuses: statuses.sort((a, b) => KIND_ORDER[a.kind] - KIND_ORDER[b.kind] || byName(a, b)),
+  }
+}
+
+const KIND_ORDER: Record<KindName, number> = { ApiKey: 0, Account: 1, Credit: 2, Channel: 3, ModelRoute: 4 }
+
+/** Routes by name: the same resources make the same table, in whatever order they were read. */
+function tableOf(channels: Channels, routes: Routes): TableRecord {
+  const namespaces = new Map<string, TableRecord['namespaces'][string]>()
+  const of = (namespace: string) => {
+    const found = namespaces.get(namespace) ?? { routes: [], channels: {} }
+    namespaces.set(namespace, found)
+    return found
+  }
+  for (const { namespace, record } of channels.records.values()) of(namespace).channels[record.name] = record
+  for (const { namespace, record } of routes.records) of(namespace).routes.push(record)
+  for (const { routes: list } of namespaces.values())
+    list.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  return { version: RECORD_VERSION, namespaces: Object.fromEntries(namespaces) }
+}

@@ -1,0 +1,136 @@
+import type { ModelRouteSpec, Resource } from '../../contract/api/index.ts'
+import { parseDuration } from '../../contract/duration.ts'
+import { RETRYABLE_CLASSES } from '../../contract/failures.ts'
+import type { RouteRecord } from '../../contract/table/records.ts'
+import type { ObjectStatus, Snapshot } from '../snapshot.ts'
+import type { Channels } from './channels.ts'
+import { byAge, condition, type Finding, type Findings, judge, noFindings } from './conditions.ts'
+import { endpointsOf } from './endpoints.ts'
+import { compilePrice } from './prices.ts'
+
+export interface Routes {
+  records: { namespace: string; record: RouteRecord }[]
+  statuses: ObjectStatus[]
+}
+
+export function compileRoutes(snapshot: Snapshot, channels: Channels): Routes {
+  const routes: Routes = { records: [], statuses: [] }
+  /** "namespace model" to the name of the route that has it. */
+  const claimed = new Map<string, string>()
+  for (const resource of [...snapshot.modelRoutes].sort(byAge)) {
+    const { metadata, spec } = resource
+    const claim = `${metadata.namespace} ${spec.model}`
+    const findings = noFindings()
+    const owner = claimed.get(claim)
+    if (owner !== undefined) findings.refusals.push(conflict(spec.model, owner))
+    const record = compileRoute(resource, channels, findings)
+    const inForce = findings.refusals.length === 0
+    if (inForce) {
+      claimed.set(claim, metadata.name)
+      routes.records.push({ namespace: metadata.namespace, record })
+    }
+    routes.statuses.push(routeStatus(resource, record, channels, findings, inForce))
+  }
+  return routes
+}
+
+function conflict(model: string, owner: string): Finding {
+  const message = `the ModelRoute ${owner} is older and has the model ${model} already; rename the model or remove one of them`
+  return { reason: 'Conflicted', message }
+}
+
+function compileRoute(
+  { metadata, spec }: Resource<ModelRouteSpec>,
+  channels: Channels,
+  findings: Findings,
+): RouteRecord {
+  const targets: RouteRecord['targets'] = []
+  spec.channels.forEach(({ name, model, priority, weight, profile }, index) => {
+    const fault = channels.fault(metadata.namespace, name)
+    if (fault !== undefined)
+      findings.missing.push({ ...fault, message: `spec.channels[${index}]: ${fault.message}` })
+    if (!channels.records.has(`${metadata.namespace}/${name}`)) return
+    targets.push({
+      channel: name,
+      ...(model !== undefined && { model }),
+      priority,
+      weight,
+      ...(profile !== undefined && { profile }),
+    })
+  })
+  const price = spec.price === undefined ? undefined : compilePrice(spec.price, findings)
+  return {
+    name: metadata.name,
+    model: spec.model,
+    created: Math.floor(metadata.createdAt / 1000),
+    targets,
+    affinity: {
+      mode: spec.affinity?.mode ?? 'None',
+      ttlMs: parseDuration(spec.affinity?.ttl ?? '1h'),
+    },
+    retry: {
+      attempts: spec.retry?.attempts ?? 3,
+      on: [...(spec.retry?.on ?? RETRYABLE_CLASSES)],
+      ...(spec.retry?.perTryTimeout !== undefined && {
+        perTryTimeoutMs: parseDuration(spec.retry.perTryTimeout),
+      }),
+    },
+    conversion: { unsupported: spec.conversion?.unsupported ?? 'Drop' },
+    rewriteModel: spec.rewriteModel ?? false,
+    ...(spec.maxOutputTokens !== undefined && { maxOutputTokens: spec.maxOutputTokens }),
+    ...(spec.contextLength !== undefined && { contextLength: spec.contextLength }),
+    ...(price !== undefined && { price }),
+    free: spec.free ?? false,
+    display: { ...spec.display },
+  }
+}
+
+function routeStatus(
+  resource: Resource<ModelRouteSpec>,
+  record: RouteRecord,
+  channels: Channels,
+  findings: Findings,
+  inForce: boolean,
+): ObjectStatus {
+  const { metadata, spec } = resource
+  const endpoints = inForce ? reachedBy(metadata.namespace, record, channels) : []
+  const idle = [
+    ...(spec.affinity?.mode === 'Session' ? ['spec.affinity.mode'] : []),
+    ...(spec.rewriteModel === true ? ['spec.rewriteModel'] : []),
+  ]
+  if (idle.length > 0) {
+    const message = `${idle.join(' and ')} ${idle.length > 1 ? 'have' : 'has'} no effect yet`
+    findings.notes.push({ reason: 'PartlyInForce', message })
+  }
+  const names = spec.channels.map(({ name }) => `${metadata.namespace}/${name}`)
+  if (names.every((name) => channels.disabled.has(name)))
+    findings.notes.push({ reason: 'Disabled', message: 'all its channels are switched off' })
+  else if (record.targets.length > 0 && endpoints.length === 0)
+    findings.notes.push({ reason: 'NoEndpoint', message: 'no endpoint of this version reaches its channels' })
+  const status = judge('ModelRoute', metadata, findings, inForce, { endpoints })
+  status.conditions.push(priced(spec, metadata.generation))
+  return status
+}
+
+function reachedBy(namespace: string, record: RouteRecord, channels: Channels): string[] {
+  const reached = record.targets.flatMap(({ channel }) => {
+    const found = channels.records.get(`${namespace}/${channel}`)
+    return found === undefined ? [] : endpointsOf(found.record.type)
+  })
+  return [...new Set(reached)].sort()
+}
+
+function priced(spec: ModelRouteSpec, generation: number) {
+  const unpriced = spec.price === undefined && spec.free !== true
+  return unpriced
+    ? condition('Priced', 'False', generation, [
+        {
+          reason: 'Unpriced',
+          message:
+            'neither spec.price nor spec.free: true, so accounts that are enforced cannot use it; write one of them',
+        },
+      ])
+    : condition('Priced', 'True', generation, [
+        { reason: 'Priced', message: spec.free === true ? 'the model is free' : 'the model has a price' },
+      ])
+}

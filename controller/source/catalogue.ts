@@ -1,0 +1,196 @@
+/**
+ * What is in force of a folder's documents. A document that cannot be used changes nothing: the last good version
+ * of its resource stays, as it would after a refused `kubectl apply`.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { Metadata } from '../../contract/api/index.ts'
+import { emptySnapshot, type InvalidResource, type Snapshot } from '../snapshot.ts'
+import { readDocuments, type SourceDocument } from './documents.ts'
+import { type Content, type Identity, parseDocument } from './parse.ts'
+import type { Problem } from './problem.ts'
+
+/** A file's text, or why it cannot be read. */
+export type SourceFile = { path: string; text: string } | { path: string; unreadable: string }
+
+interface Entry {
+  identity: Identity
+  content: Content
+  file: string
+  createdAt: number
+  generation: number
+}
+
+/** A document that names its resource and cannot be used. */
+interface Refused {
+  identity: Identity
+  createdAt: number | undefined
+  message: string
+}
+
+export interface CatalogueOptions {
+  namespace: string
+  env: Readonly<Record<string, string | undefined>>
+}
+
+export class Catalogue {
+  readonly #options: CatalogueOptions
+  #entries = new Map<string, Entry>()
+  /** When a resource that never was in order was first seen. */
+  #refusedSince = new Map<string, number>()
+
+  constructor(options: CatalogueOptions) {
+    this.#options = options
+  }
+
+  /** Takes all files of the folder, sorted by path, at `now` (milliseconds since the epoch). */
+  update(files: readonly SourceFile[], now: number): { snapshot: Snapshot; problems: Problem[] } {
+    const pass = new Pass(this.#options, this.#entries, Math.floor(now / 1000) * 1000)
+    for (const file of files) pass.file(file)
+    const refused = pass.settle()
+    this.#entries = pass.entries
+    this.#refusedSince = new Map(
+      refused.map((item) => {
+        const id = idOf(item.identity)
+        return [id, item.createdAt ?? this.#refusedSince.get(id) ?? pass.now]
+      }),
+    )
+    return { snapshot: this.#snapshot(refused), problems: pass.problems }
+  }
+
+  #snapshot(refused: Refused[]): Snapshot {
+    const snapshot = emptySnapshot()
+    for (const { identity, content, createdAt, generation } of this.#entries.values()) {
+      const metadata: Metadata = { namespace: identity.namespace, name: identity.name, generation, createdAt }
+      switch (content.kind) {
+        case 'Secret':
+          snapshot.secrets.set(`${identity.namespace}/${identity.name}`, content.data)
+          break
+        case 'ApiKey':
+          snapshot.apiKeys.push({ kind: content.kind, metadata, spec: content.spec })
+          break
+        case 'Account':
+          snapshot.accounts.push({ kind: content.kind, metadata, spec: content.spec })
+          break
+        case 'Credit':
+          snapshot.credits.push({ kind: content.kind, metadata, spec: content.spec })
+          break
+        case 'Channel':
+          snapshot.channels.push({ kind: content.kind, metadata, spec: content.spec })
+          break
+        case 'ModelRoute':
+          snapshot.modelRoutes.push({ kind: content.kind, metadata, spec: content.spec })
+          break
+      }
+    }
+    snapshot.invalid = refused.flatMap((item) => this.#invalid(item))
+    return snapshot
+  }
+
+  #invalid({ identity, message }: Refused): InvalidResource[] {
+    const { kind, namespace, name } = identity
+    // A Secret has no status to show; its problem is reported, and who names it gets a condition.
+    if (kind === 'Secret') return []
+    const createdAt = this.#refusedSince.get(idOf(identity)) ?? 0
+    return [{ kind, metadata: { namespace, name, generation: 1, createdAt }, message }]
+  }
+}
+
+const idOf = ({ kind, namespace, name }: Identity) => `${kind}/${namespace}/${name}`
+const subjectOf = ({ kind, name }: Identity) => `${kind}/${name}`
+
+/** One reading of all files against what was in force before. */
+class Pass {
+  readonly now: number
+  readonly entries = new Map<string, Entry>()
+  readonly problems: Problem[] = []
+  readonly #options: CatalogueOptions
+  readonly #before: ReadonlyMap<string, Entry>
+  readonly #refused = new Map<string, Refused>()
+  readonly #firstAt = new Map<string, string>()
+  /** Files that say something that could not be understood: nothing that came from them is gone for sure. */
+  readonly #unclearFiles = new Set<string>()
+
+  constructor(options: CatalogueOptions, before: ReadonlyMap<string, Entry>, now: number) {
+    this.#options = options
+    this.#before = before
+    this.now = now
+  }
+
+  file(file: SourceFile): void {
+    if ('unreadable' in file) {
+      this.#unclearFiles.add(file.path)
+      const message = `cannot be read: ${file.unreadable}`
+      this.problems.push({ file: file.path, line: 1, column: 1, subject: undefined, message })
+      return
+    }
+    const { documents, problems } = readDocuments(file.path, file.text)
+    if (problems.length > 0) this.#unclearFiles.add(file.path)
+    this.problems.push(...problems)
+    for (const document of documents) this.#document(document)
+  }
+
+  #document(document: SourceDocument): void {
+    const reading = parseDocument(document.value, {
+      ...this.#options,
+      inForce: (identity) => this.#before.get(idOf(identity))?.content,
+    })
+    switch (reading.outcome) {
+      case 'anonymous':
+        if (!reading.foreign) this.#unclearFiles.add(document.file)
+        this.#report(document, reading.subject, reading.faults)
+        break
+      case 'bad': {
+        const { identity, createdAt, faults } = reading
+        this.#report(document, subjectOf(identity), faults)
+        this.#refused.set(idOf(identity), {
+          identity,
+          createdAt: createdAt === undefined ? undefined : Math.floor(createdAt / 1000) * 1000,
+          message: faults.map((fault) => fault.message).join('; '),
+        })
+        break
+      }
+      case 'good':
+        this.#accept(document, reading.identity, reading.createdAt, reading.content)
+        break
+    }
+  }
+
+  #accept(document: SourceDocument, identity: Identity, stamp: number | undefined, content: Content): void {
+    const id = idOf(identity)
+    const first = this.#firstAt.get(id)
+    if (first !== undefined) {
+      const message = `is defined a second time, and the first one counts (${first}); remove or rename one of them`
+      this.#report(document, subjectOf(identity), [{ path: ['metadata', 'name'], message }])
+      return
+    }
+    const { line, column } = document.locate([])
+    this.#firstAt.set(id, `${document.file}:${line}:${column}`)
+    const old = this.#before.get(id)
+    const changed = old !== undefined && !isDeepStrictEqual(old.content, content)
+    this.entries.set(id, {
+      identity,
+      content,
+      file: document.file,
+      createdAt: stamp === undefined ? (old?.createdAt ?? this.now) : Math.floor(stamp / 1000) * 1000,
+      generation: (old?.generation ?? 1) + (changed ? 1 : 0),
+    })
+  }
+
+  /** Keeps what nobody took away; returns what is refused and has no good version to fall back on. */
+  settle(): Refused[] {
+    for (const [id, entry] of this.#before) {
+      const doubtful = this.#refused.has(id) || this.#unclearFiles.has(entry.file)
+      if (doubtful && !this.entries.has(id)) this.entries.set(id, entry)
+    }
+    return [...this.#refused].filter(([id]) => !this.entries.has(id)).map(([, refused]) => refused)
+  }
+
+  #report(
+    document: SourceDocument,
+    subject: string | undefined,
+    faults: readonly { path: readonly (string | number)[]; message: string }[],
+  ): void {
+    for (const { path, message } of faults)
+      this.problems.push({ file: document.file, ...document.locate(path), subject, message })
+  }
+}

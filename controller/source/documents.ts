@@ -1,0 +1,79 @@
+/** Text of a YAML or JSON file to plain values that still know where they stood. */
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments } from 'yaml'
+import type { Problem } from './problem.ts'
+
+export type Path = readonly (string | number)[]
+
+/** One document of a file, as plain JSON-like data. */
+export interface SourceDocument {
+  file: string
+  value: unknown
+  /** Line and column, from 1, of the field at `path`, or of the deepest part of the path that exists. */
+  locate(path: Path): { line: number; column: number }
+}
+
+export interface FileDocuments {
+  documents: SourceDocument[]
+  /** Documents that are no YAML: what they would have said is not known. */
+  problems: Problem[]
+}
+
+/** Splits a file into documents; empty ones are left out. JSON is read as the YAML that it is. */
+export function readDocuments(file: string, text: string): FileDocuments {
+  const lines = new LineCounter()
+  const documents: SourceDocument[] = []
+  const problems: Problem[] = []
+  const at = (offset: number) => {
+    const { line, col } = lines.linePos(offset)
+    return { line: Math.max(line, 1), column: Math.max(col, 1) }
+  }
+  // prettyErrors would quote the source, and with it a Secret's value.
+  const parsed = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })
+  for (const document of Array.isArray(parsed) ? parsed : []) {
+    const [error] = document.errors
+    if (error !== undefined) {
+      problems.push({
+        file,
+        ...at(error.pos[0]),
+        subject: undefined,
+        message: `not valid YAML: ${withoutQuotes(error.message)}`,
+      })
+      continue
+    }
+    try {
+      const value: unknown = document.toJS()
+      const start = document.contents?.range?.[0] ?? document.range[0]
+      if (value !== null)
+        documents.push({ file, value, locate: (path) => at(offsetOf(document, path) ?? start) })
+    } catch {
+      const message =
+        'not valid YAML: an alias names no anchor, or aliases multiply too far; put text that starts with * in quotes'
+      problems.push({ file, ...at(document.range[0]), subject: undefined, message })
+    }
+  }
+  return { documents, problems }
+}
+
+/** The parser's reason without the piece of source that some reasons end with. */
+function withoutQuotes(message: string): string {
+  return message.replace(/(?<=\S): .*$/s, '').replace(/^(Invalid escape sequence).*$/s, '$1 in double quotes')
+}
+
+/** Where the field at `path` begins: its name in a mapping, its value in a list. */
+function offsetOf(document: Document.Parsed, path: Path): number | undefined {
+  let node: unknown = document.contents
+  let offset = document.contents?.range?.[0]
+  for (const segment of path) {
+    if (isAlias(node)) node = node.resolve(document)
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(segment))
+      if (pair === undefined) break
+      if (isNode(pair.key)) offset = pair.key.range?.[0] ?? offset
+      node = pair.value
+    } else if (isSeq(node) && typeof segment === 'number') {
+      node = node.items[segment]
+      if (isNode(node)) offset = node.range?.[0] ?? offset
+    } else break
+  }
+  return offset
+}

@@ -1,0 +1,150 @@
+/** Turns a schema's issues into sentences that say what to change, without quoting any value. */
+import { z } from 'zod'
+import type { Path } from './documents.ts'
+import { nearest } from './nearest.ts'
+
+export interface Fault {
+  /** Where in the document. */
+  path: Path
+  message: string
+}
+
+/** One fault for each thing wrong. `prefix` is the path of the validated part inside the document. */
+export function explain(schema: z.ZodType, value: unknown, prefix: Path, error: z.ZodError): Fault[] {
+  return error.issues.flatMap((issue) => {
+    const path = issue.path.filter((part) => typeof part !== 'symbol')
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({
+        path: [...prefix, ...path, key],
+        message: unknownField(key, [...prefix, ...path], fieldsAt(schema, path)),
+      }))
+    }
+    return [
+      { path: [...prefix, ...path], message: sentence(schema, value, [...prefix, ...path], path, issue) },
+    ]
+  })
+}
+
+/** Says that a field is not known, and which known one is close. */
+export function unknownField(key: string, parent: Path, known: readonly string[]): string {
+  const close = nearest(key, known)
+  const hint =
+    close === undefined
+      ? known.length === 0
+        ? ''
+        : `; known: ${known.join(', ')}`
+      : `; did you mean ${close}?`
+  return `unknown field ${fieldName([...parent, key])}${hint}`
+}
+
+/** "spec.channels[0].name" */
+export function fieldName(path: Path): string {
+  return path.reduce<string>(
+    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`),
+    '',
+  )
+}
+
+/** What is wrong with a value that should be text; `found` is the value's type. */
+export function wantedText(field: string, found: string): string {
+  return found === 'number' || found === 'boolean'
+    ? `${field} must be text, not a ${found}; put it in quotes`
+    : `${field} must be text`
+}
+
+/** The JSON type of a value, in words. */
+export function typeName(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing'
+  if (Array.isArray(value)) return 'list'
+  return typeof value === 'object' ? 'mapping' : typeof value
+}
+
+const TYPE_WORDS: Record<string, string> = {
+  object: 'a mapping of fields',
+  record: 'a mapping of names to values',
+  array: 'a list',
+  boolean: 'true or false',
+  number: 'a number',
+  int: 'a whole number',
+}
+
+function sentence(schema: z.ZodType, root: unknown, full: Path, path: Path, issue: z.core.$ZodIssue): string {
+  const field = fieldName(full)
+  switch (issue.code) {
+    case 'invalid_type': {
+      const found = typeName(valueAt(root, path))
+      if (found === 'nothing') return `${field} is missing${about(schema, path)}`
+      if (issue.expected === 'string') return wantedText(field, found)
+      return `${field} must be ${TYPE_WORDS[issue.expected] ?? issue.expected}${found === 'string' ? ', without quotes' : ''}`
+    }
+    case 'invalid_value':
+      return `${field} must be one of ${issue.values.map(String).join(', ')}`
+    case 'too_small':
+      return issue.origin === 'number' || issue.origin === 'int'
+        ? `${field} must be at least ${issue.minimum}`
+        : `${field} needs at least ${issue.minimum} ${unit(issue.origin)}`
+    case 'too_big':
+      return issue.origin === 'number' || issue.origin === 'int'
+        ? `${field} must be at most ${issue.maximum}`
+        : `${field} may have at most ${issue.maximum} ${unit(issue.origin)}`
+    case 'invalid_format': {
+      const form =
+        issue.format === 'regex' && issue.pattern !== undefined ? ` (it must match ${issue.pattern})` : ''
+      return `${field} does not have the right form${about(schema, path)}${form}`
+    }
+    case 'invalid_key':
+      return `${field} has a name that is not allowed there`
+    default:
+      return `${field}: ${issue.message}`
+  }
+}
+
+const unit = (origin: string) =>
+  origin === 'array' ? 'entries' : origin === 'string' ? 'characters' : 'fields'
+
+/** The first sentence of the field's description, as an explanation after a colon. */
+function about(schema: z.ZodType, path: Path): string {
+  const description = walk(schema, path).description
+  return description === undefined ? '' : `: ${description.replace(/\.(\s.*)?$/s, '')}`
+}
+
+function valueAt(root: unknown, path: Path): unknown {
+  let value = root
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null) return undefined
+    value = Object.getOwnPropertyDescriptor(value, part)?.value
+  }
+  return value
+}
+
+function fieldsAt(schema: z.ZodType, path: Path): string[] {
+  const inner = walk(schema, path).schema
+  return inner instanceof z.ZodObject ? Object.keys(inner.shape) : []
+}
+
+/** The schema at `path` without its optional and default wrappers, and the description met on the way. */
+function walk(schema: z.ZodType, path: Path): { schema: unknown; description: string | undefined } {
+  let { schema: inner, description } = unwrap(schema)
+  for (const part of path) {
+    let child: unknown
+    if (inner instanceof z.ZodObject) child = inner.shape[part]
+    else if (inner instanceof z.ZodArray) child = inner.element
+    else if (inner instanceof z.ZodRecord) child = inner.valueType
+    const next = unwrap(child)
+    // An entry of a list or map without words of its own is explained by the field's.
+    description = next.description ?? (inner instanceof z.ZodObject ? undefined : description)
+    inner = next.schema
+  }
+  return { schema: inner, description }
+}
+
+function unwrap(schema: unknown): { schema: unknown; description: string | undefined } {
+  let inner = schema
+  let description: string | undefined
+  while (inner instanceof z.ZodType) {
+    description ??= inner.description
+    if (!(inner instanceof z.ZodOptional || inner instanceof z.ZodDefault)) break
+    inner = inner.unwrap()
+  }
+  return { schema: inner, description }
+}

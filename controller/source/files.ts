@@ -1,0 +1,75 @@
+/** The files of a folder of resources, and the directories that must be watched to see them change. */
+import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { SourceFile } from './catalogue.ts'
+
+const RESOURCE_FILE = /\.(ya?ml|json)$/
+/** Deeper than any folder of resources; ends loops of symbolic links. */
+const MAX_DEPTH = 16
+
+export interface Listing {
+  /** Resource files, sorted by path. */
+  files: string[]
+  /** Directories to watch; the names in it that matter, or undefined when all do. */
+  watch: Map<string, Set<string> | undefined>
+}
+
+/** Lists a folder, following symbolic links and passing over names with a leading dot. Rejects when it cannot. */
+export async function listFolder(dir: string): Promise<Listing> {
+  const listing: Listing = { files: [], watch: new Map() }
+  await visit(dir, 0, listing)
+  listing.files.sort()
+  for (const [parent, names] of await pathWatches(dir))
+    if (!listing.watch.has(parent)) listing.watch.set(parent, names)
+  return listing
+}
+
+/**
+ * Where the path of the folder itself may change: beside each part of it that is a symbolic link, is missing, or is
+ * the folder.
+ */
+export async function pathWatches(dir: string): Promise<Map<string, Set<string>>> {
+  const watches = new Map<string, Set<string>>()
+  for (let part = resolve(dir); part !== dirname(part); part = dirname(part)) {
+    const found = await lstat(part).catch(() => undefined)
+    if (found !== undefined && !found.isSymbolicLink() && part !== resolve(dir)) continue
+    const parent = dirname(part)
+    watches.set(parent, (watches.get(parent) ?? new Set()).add(basename(part)))
+  }
+  return watches
+}
+
+/** A file's text; undefined when it has gone since it was listed. */
+export async function readSource(path: string): Promise<SourceFile | undefined> {
+  try {
+    return { path, text: await readFile(path, 'utf8') }
+  } catch (error) {
+    const code = errorCode(error)
+    return code === 'ENOENT' ? undefined : { path, unreadable: code }
+  }
+}
+
+/** The system's word for an error, such as ENOENT. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
+}
+
+async function visit(dir: string, depth: number, listing: Listing): Promise<void> {
+  listing.watch.set(dir, undefined)
+  const entries = await readdir(dir, { withFileTypes: true }).catch((error: unknown) => {
+    // A directory inside may go while it is being read; the folder itself may not.
+    if (depth > 0 && errorCode(error) === 'ENOENT') return []
+    throw error
+  })
+  for (const entry of entries) {
+    if (entry.name.startsWith('.')) continue
+    const path = join(dir, entry.name)
+    const target = entry.isSymbolicLink() ? await stat(path).catch(() => undefined) : entry
+    if (target?.isDirectory() === true && depth < MAX_DEPTH) await visit(path, depth + 1, listing)
+    else if (target?.isFile() === true && RESOURCE_FILE.test(entry.name)) {
+      listing.files.push(path)
+      const real = entry.isSymbolicLink() ? await realpath(path).catch(() => undefined) : undefined
+      if (real !== undefined) listing.watch.set(dirname(real), undefined)
+    }
+  }
+}

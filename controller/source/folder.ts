@@ -1,0 +1,129 @@
+/** A folder of YAML and JSON files as a source of snapshots. */
+import type { Log } from '../../contract/log.ts'
+import type { Snapshot } from '../snapshot.ts'
+import { Catalogue, type SourceFile } from './catalogue.ts'
+import { errorCode, type Listing, listFolder, pathWatches, readSource } from './files.ts'
+import { type Problem, problemText } from './problem.ts'
+import { DirectoryWatch } from './watch.ts'
+
+export interface FolderOptions {
+  dir: string
+  /** Namespace of all resources; documents may name it or leave it out. */
+  namespace: string
+  /** What `${NAME}` is replaced from. */
+  env: Readonly<Record<string, string | undefined>>
+  log: Log
+  /** Time between two readings without an event, should one be lost. Default 5000. */
+  rereadMs?: number
+}
+
+export interface Source {
+  /**
+   * Calls `onSnapshot` once before it resolves, and again whenever the files say something else, with all problems
+   * of the moment. Rejects with FolderMissing.
+   */
+  start(onSnapshot: (snapshot: Snapshot, problems: Problem[]) => void): Promise<void>
+  stop(): Promise<void>
+}
+
+/** The folder does not exist, is none, or may not be read. */
+export class FolderMissing extends Error {
+  override name = 'FolderMissing'
+}
+
+export function createFolderSource(options: FolderOptions): Source {
+  return new FolderSource(options)
+}
+
+class FolderSource implements Source {
+  readonly #options: FolderOptions
+  readonly #catalogue: Catalogue
+  readonly #watch: DirectoryWatch
+  #onSnapshot: (snapshot: Snapshot, problems: Problem[]) => void = () => {}
+  /** The reading under way; each one begins after the one before. */
+  #reading: Promise<void> = Promise.resolve()
+  #reread: NodeJS.Timeout | undefined
+  #stopped = false
+  #lastFiles: string | undefined
+  #logged = new Set<string>()
+  #folderLost = false
+
+  constructor(options: FolderOptions) {
+    this.#options = options
+    this.#catalogue = new Catalogue(options)
+    this.#watch = new DirectoryWatch(() => this.#read(), options.log)
+  }
+
+  async start(onSnapshot: (snapshot: Snapshot, problems: Problem[]) => void): Promise<void> {
+    const { dir, rereadMs = 5000 } = this.#options
+    await listFolder(dir).catch((error: unknown) => {
+      const hint = 'set SLUICE_CONFIG_DIR to a folder of resources'
+      throw new FolderMissing(`${dir} is not a folder that can be read (${errorCode(error)}); ${hint}`)
+    })
+    this.#onSnapshot = onSnapshot
+    await this.#read()
+    this.#reread = setInterval(() => this.#read(), rereadMs)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearInterval(this.#reread)
+    this.#watch.close()
+    await this.#reading
+  }
+
+  #read(): Promise<void> {
+    this.#reading = this.#reading.then(async () => {
+      if (this.#stopped) return
+      await this.#readOnce().catch((error: unknown) => {
+        // The next reading may fare better; what is in force stays.
+        this.#options.log.error({ err: error }, 'reading the folder of resources failed')
+      })
+    })
+    return this.#reading
+  }
+
+  async #readOnce(): Promise<void> {
+    const listing = await this.#list()
+    const added = await this.#watch.follow(listing?.watch ?? (await pathWatches(this.#options.dir)))
+    if (this.#stopped) this.#watch.close()
+    else if (added) this.#watch.trigger()
+    if (listing === undefined) return
+    const files: SourceFile[] = []
+    for (const path of listing.files) {
+      const file = await readSource(path)
+      if (file !== undefined) files.push(file)
+    }
+    const content = JSON.stringify(files)
+    if (this.#stopped || content === this.#lastFiles) return
+    this.#lastFiles = content
+    const { snapshot, problems } = this.#catalogue.update(files, Date.now())
+    this.#logNew(problems)
+    this.#onSnapshot(snapshot, problems)
+  }
+
+  /** Undefined when the folder cannot be listed: what it says is not known, so everything stays as it is. */
+  async #list(): Promise<Listing | undefined> {
+    const { dir, log } = this.#options
+    try {
+      const listing = await listFolder(dir)
+      if (this.#folderLost) log.info({ dir }, 'the folder of resources is back')
+      this.#folderLost = false
+      return listing
+    } catch (error) {
+      if (!this.#folderLost)
+        log.warn(
+          { dir, code: errorCode(error) },
+          'the folder of resources cannot be read; what it said stays in force',
+        )
+      this.#folderLost = true
+      return undefined
+    }
+  }
+
+  #logNew(problems: readonly Problem[]): void {
+    const texts = problems.map(problemText)
+    for (const text of texts) if (!this.#logged.has(text)) this.#options.log.warn({}, text)
+    this.#logged = new Set(texts)
+  }
+}

@@ -1,0 +1,18 @@
+/** A document, or a part of one, that cannot be used. */
+export interface Problem {
+  file: string
+  /** From 1. */
+  line: number
+  /** From 1. */
+  column: number
+  /** "ApiKey/alice", when the document tells kind and name. */
+  subject: string | undefined
+  /** What is wrong and what to change. Never quotes a value. */
+  message: string
+}
+
+/** One line for people: where, what, and what to change. */
+export function problemText(problem: Problem): string {
+  const subject = problem.subject === undefined ? '' : `${problem.subject}: `
+  return `${problem.file}:${problem.line}:${problem.column}: ${subject}${problem.message}`
+}

@@ -1,0 +1,112 @@
+/** Programmed and Ready, and the times of conditions. */
+import type { Condition } from '../../contract/api/index.ts'
+import type { Heartbeat } from '../../store/contract.ts'
+import type { CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
+
+/** What the publisher reports of one resource. */
+export interface Carried {
+  /** Generation of the publication that carried it; undefined: not published yet. */
+  publication: number | undefined
+  /** What the ledger said of a Credit. */
+  credit?: CreditResult['outcome'] | undefined
+}
+
+/** All conditions of a resource, in the order of CONDITION_TYPES. */
+export function allConditions(
+  object: ObjectStatus,
+  carried: Carried,
+  live: readonly Heartbeat[],
+): Judgement[] {
+  const judged = carried.credit === 'conflict' ? conflicted(object) : object
+  const conditions = [...judged.conditions, programmed(judged, carried, live)]
+  return [...conditions, ready(judged, conditions)]
+}
+
+function conflicted(object: ObjectStatus): ObjectStatus {
+  const message =
+    'a Credit of this name was applied before with another amount or account, and that one counts; use another name'
+  const conditions = object.conditions.map((condition) =>
+    condition.type === 'Accepted'
+      ? { ...condition, status: 'False' as const, reason: 'Conflicted' as const, message }
+      : condition,
+  )
+  return { ...object, conditions, inForce: false }
+}
+
+function programmed(object: ObjectStatus, carried: Carried, live: readonly Heartbeat[]): Judgement {
+  const condition = { type: 'Programmed', observedGeneration: object.metadata.generation } as const
+  const failed = object.conditions.find(({ status }) => status !== 'True')
+  if (!object.inForce && failed !== undefined)
+    return {
+      ...condition,
+      status: 'False',
+      reason: failed.reason,
+      message: 'not published, because it is not in force',
+    }
+  if (object.kind === 'Credit') return creditProgrammed(condition, carried)
+  const { publication } = carried
+  if (publication === undefined)
+    return { ...condition, status: 'False', reason: 'Pending', message: 'waiting to be published' }
+  if (live.length === 0)
+    return { ...condition, status: 'Unknown', reason: 'NoProxies', message: 'no proxy is alive' }
+  return live.every(({ generation }) => generation >= publication)
+    ? {
+        ...condition,
+        status: 'True',
+        reason: 'Programmed',
+        message: 'every live proxy serves this generation',
+      }
+    : {
+        ...condition,
+        status: 'False',
+        reason: 'Pending',
+        message: 'not every live proxy serves this generation yet',
+      }
+}
+
+/** A credit is in force once the ledger has it: no proxy takes part. */
+function creditProgrammed(
+  condition: Pick<Judgement, 'type' | 'observedGeneration'>,
+  { credit }: Carried,
+): Judgement {
+  switch (credit) {
+    case 'applied':
+      return {
+        ...condition,
+        status: 'True',
+        reason: 'Programmed',
+        message: 'the ledger has taken the credit',
+      }
+    case 'already':
+      return {
+        ...condition,
+        status: 'True',
+        reason: 'AlreadyApplied',
+        message: 'the ledger took the credit before; nothing was added again',
+      }
+    default:
+      return { ...condition, status: 'False', reason: 'Pending', message: 'waiting for the ledger' }
+  }
+}
+
+function ready(object: ObjectStatus, conditions: readonly Judgement[]): Judgement {
+  const condition = { type: 'Ready', observedGeneration: object.metadata.generation } as const
+  const failed = conditions.find(({ status }) => status !== 'True')
+  return failed === undefined
+    ? { ...condition, status: 'True', reason: 'Ready', message: 'all other conditions are true' }
+    : { ...condition, status: 'False', reason: failed.reason, message: failed.message }
+}
+
+/** Gives each condition its time: the one it had while its status stays the same, else now. */
+export function withTimes(
+  judgements: readonly Judgement[],
+  before: readonly Condition[],
+  now: number,
+): Condition[] {
+  return judgements.map((judgement) => {
+    const old = before.find(({ type }) => type === judgement.type)
+    const lastTransitionTime =
+      old?.status === judgement.status ? old.lastTransitionTime : new Date(now).toISOString()
+    return { ...judgement, lastTransitionTime }
+  })
+}

@@ -1,0 +1,133 @@
+import { LRUCache } from 'lru-cache'
+import type { AccountRecord, KeyRecord, PublishedTable, TableRecord } from '../../contract/table/records.ts'
+import type {
+  Change,
+  ConfigStore,
+  Gap,
+  Heartbeat,
+  Publication,
+  PublishReply,
+  RecordChanges,
+} from '../contract.ts'
+import { digest } from '../digest.ts'
+import { frozenCopy } from './frozen.ts'
+
+const MAX_PROXIES = 1_000
+
+type Follower = (change: Change | Gap) => void
+
+export interface EmbeddedConfig extends ConfigStore {
+  /** Ends all following. */
+  close(): void
+}
+
+export function createConfigStore(now: () => number): EmbeddedConfig {
+  let epoch = 0
+  let generation = 0
+  let table: PublishedTable | undefined
+  const keys = new Map<string, KeyRecord>()
+  const accounts = new Map<string, AccountRecord>()
+  const beats = new LRUCache<string, { heartbeat: Heartbeat; at: number }>({ max: MAX_PROXIES })
+  // One object for each call of follow, so that a listener may follow twice.
+  const followers = new Set<{ listener: Follower }>()
+
+  function refusal(publication: Publication): PublishReply | undefined {
+    if (publication.epoch !== epoch) return 'fenced'
+    if (publication.generation <= generation) return 'stale'
+    const emptied = publication.table && table && !hasRoutes(publication.table) && hasRoutes(table.table)
+    return emptied && publication.allowEmptyTable !== true ? 'empty' : undefined
+  }
+
+  function announce(change: Change): void {
+    for (const follower of [...followers]) {
+      queueMicrotask(() => {
+        if (!followers.has(follower)) return
+        try {
+          follower.listener(change)
+        } catch {
+          // A follower that fails is its own affair: the publisher and the other followers go on.
+        }
+      })
+    }
+  }
+
+  return {
+    async newEpoch() {
+      epoch += 1
+      return epoch
+    },
+    async publish(publication) {
+      const refused = refusal(publication)
+      if (refused !== undefined) return refused
+      generation = publication.generation
+      // Also without a new table, so that a proxy that starts sees the generation that it then serves.
+      const current = publication.table === undefined ? table?.table : frozenCopy(publication.table)
+      table = current && Object.freeze({ epoch, generation, table: current })
+      write(keys, publication.keys)
+      write(accounts, publication.accounts)
+      announce(
+        frozenCopy({
+          epoch,
+          generation,
+          table: publication.table !== undefined,
+          keys: touched(publication.keys),
+          accounts: touched(publication.accounts),
+        }),
+      )
+      return 'published'
+    },
+    async manifest() {
+      return {
+        epoch,
+        generation,
+        ...(table && { table: digest(table.table) }),
+        keys: digests(keys),
+        accounts: digests(accounts),
+      }
+    },
+    async table() {
+      return table
+    },
+    async key(hash) {
+      return keys.get(hash)
+    },
+    async account(id) {
+      return accounts.get(id)
+    },
+    async follow(listener) {
+      const follower = { listener }
+      followers.add(follower)
+      return async () => void followers.delete(follower)
+    },
+    async beat(heartbeat) {
+      beats.set(heartbeat.proxy, { heartbeat: frozenCopy(heartbeat), at: now() })
+    },
+    async heartbeats(withinMs) {
+      const oldest = now() - withinMs
+      return [...beats.values()].filter((beat) => beat.at >= oldest).map((beat) => beat.heartbeat)
+    },
+    async retire(proxy) {
+      beats.delete(proxy)
+    },
+    close() {
+      followers.clear()
+    },
+  }
+}
+
+function hasRoutes(table: TableRecord): boolean {
+  return Object.values(table.namespaces).some((namespace) => namespace.routes.length > 0)
+}
+
+function write<R>(records: Map<string, R>, changes: RecordChanges<R>): void {
+  for (const id of changes.remove) records.delete(id)
+  for (const [id, record] of changes.put) records.set(id, frozenCopy(record))
+}
+
+function touched(changes: RecordChanges<unknown>): string[] {
+  return [...changes.put.keys(), ...changes.remove]
+}
+
+function digests(records: ReadonlyMap<string, unknown>): Map<string, string> {
+  return new Map([...records].map(([id, record]) => [id, digest(record)]))
+}

@@ -1,0 +1,27 @@
+import type { Store } from '../contract.ts'
+import { createAffinityStore } from './affinity.ts'
+import { createConfigStore } from './config.ts'
+import { createLedger } from './ledger.ts'
+import { createStateStore } from './state.ts'
+
+export interface EmbeddedStoreOptions {
+  /** Milliseconds since the epoch; default Date.now. */
+  now?: () => number
+  /** Lines that the request log keeps; default 10,000. */
+  logCapacity?: number
+}
+
+/** A store inside the process, for one process alone: what it holds ends with it. */
+export function createEmbeddedStore(options: EmbeddedStoreOptions = {}): Store {
+  const { now = Date.now, logCapacity = 10_000 } = options
+  const config = createConfigStore(now)
+  return {
+    config,
+    ledger: createLedger(now),
+    affinity: createAffinityStore(now),
+    state: createStateStore(now, logCapacity),
+    async close() {
+      config.close()
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { Nanos } from '../../contract/money.ts'
+import type { LedgerEntry } from './contract.ts'
+import type { AccountState, Credited, Effect, Funds, Hold } from './state.ts'
+
+/** What a command answers, and what must be applied for the answer to hold. */
+export interface Outcome<Reply> {
+  reply: Reply
+  effects: readonly Effect[]
+}
+
+/** Collects the effects of one command over a state that stays as it is, and reads as if they were applied. */
+export class Draft {
+  readonly #state: AccountState
+  readonly #effects: Effect[] = []
+  readonly #funds = new Map<string | undefined, Funds>()
+  readonly #holds = new Map<string, Hold | undefined>()
+
+  constructor(state: AccountState) {
+    this.#state = state
+  }
+
+  /** Funds of a sub-account, or of the account itself. */
+  funds(sub: string | undefined): Readonly<Funds> {
+    const known = this.#funds.get(sub)
+    if (known !== undefined) return known
+    return (sub === undefined ? this.#state.funds : this.#state.subs.get(sub)) ?? { posted: 0, held: 0 }
+  }
+
+  hold(id: string): Readonly<Hold> | undefined {
+    return this.#holds.has(id) ? this.#holds.get(id) : this.#state.holds.get(id)
+  }
+
+  /** Changes one balance. Throws RangeError when it would leave the safe integers. */
+  add(field: keyof Funds, sub: string | undefined, by: Nanos): void {
+    if (by === 0) return
+    const funds = this.funds(sub)
+    const sum = funds[field] + by
+    if (!Number.isSafeInteger(sum)) throw new RangeError('the balance would leave the safe integers')
+    this.#funds.set(sub, { ...funds, [field]: sum })
+    this.#effects.push({ type: 'add', field, sub, by })
+  }
+
+  put(id: string, hold: Hold): void {
+    this.#holds.set(id, hold)
+    this.#effects.push({ type: 'put', id, hold })
+  }
+
+  remove(id: string): void {
+    this.#holds.set(id, undefined)
+    this.#effects.push({ type: 'remove', id })
+  }
+
+  schedule(list: 'leases' | 'tombstones', id: string, at: number): void {
+    this.#effects.push({ type: 'schedule', in: list, id, at })
+  }
+
+  unschedule(list: 'leases' | 'tombstones', id: string): void {
+    this.#effects.push({ type: 'unschedule', in: list, id })
+  }
+
+  credit(id: string, credited: Credited): void {
+    this.#effects.push({ type: 'credit', id, credited })
+  }
+
+  append(entry: Omit<LedgerEntry, 'id'>): void {
+    this.#effects.push({ type: 'append', entry })
+  }
+
+  answer<Reply>(reply: Reply): Outcome<Reply> {
+    return { reply, effects: this.#effects }
+  }
+}

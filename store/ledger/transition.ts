@@ -1,0 +1,232 @@
+/**
+ * The ledger's commands as pure functions: state, command and store time in, reply and effects out. The state is
+ * never changed here and no clock is read; `apply` in state.ts performs the effects, all or none.
+ *
+ * Arguments that are not safe integers, or below zero where that has no meaning, throw RangeError.
+ */
+import type { Nanos } from '../../contract/money.ts'
+import type {
+  EntryNote,
+  LedgerEntry,
+  Reaped,
+  Renew,
+  RenewReply,
+  Reserve,
+  ReserveReply,
+  Settle,
+  SettleReply,
+  Topup,
+  TopupReply,
+} from './contract.ts'
+import { Draft, type Outcome } from './draft.ts'
+import type { AccountState, Hold } from './state.ts'
+
+/** How long the end of a hold is remembered: above lease, longest relay and longest retry of a settle together. */
+export const KEEP_MS = 15 * 60_000
+
+/** Due leases that a reserve expires, and tombstones that a command collects, at most. */
+export const REAPED_AT_ONCE = 20
+
+/** Nobody said what an expired hold was for. */
+const CHECKPOINT: EntryNote = Object.freeze({
+  reason: 'checkpoint',
+  model: '',
+  channel: '',
+  key: '',
+  tokens: Object.freeze({}),
+})
+
+export function topup(state: AccountState, command: Topup): Outcome<TopupReply> {
+  const amount = integer('amount', command.amount)
+  const { id, sub } = command
+  const draft = new Draft(state)
+  const known = state.credits.get(id)
+  if (known !== undefined)
+    return draft.answer(known.sub === sub && known.amount === amount ? 'DUP' : 'CONFLICT')
+  draft.credit(id, { sub, amount })
+  // An allowance raises the sub-account alone: it is no money of its own.
+  draft.add('posted', sub, amount)
+  if (amount !== 0) draft.append({ kind: 'credit', ref: id, sub: sub ?? '', delta: amount })
+  return draft.answer('OK')
+}
+
+export function reserve(state: AccountState, command: Reserve, nowMs: number): Outcome<ReserveReply> {
+  const amount = natural('amount', command.amount)
+  const leaseMs = natural('leaseMs', command.leaseMs)
+  const draft = new Draft(state)
+  expireDue(state, draft, nowMs, REAPED_AT_ONCE)
+  collectDue(state, draft, nowMs, REAPED_AT_ONCE)
+
+  const known = draft.hold(command.id)
+  if (known !== undefined) {
+    const same = known.sub === command.sub && (known.asked === undefined || known.asked === amount)
+    if (!same) return draft.answer({ reply: 'CONFLICT' })
+    return draft.answer({ reply: 'DUP', reservedAt: known.reservedAt, state: known.state })
+  }
+  const shortfall = command.enforced ? findShortfall(draft, command, amount) : undefined
+  if (shortfall !== undefined) return draft.answer({ reply: 'NOFUNDS', ...shortfall })
+
+  const { id, sub } = command
+  addHeld(draft, sub, amount)
+  draft.put(id, {
+    state: 'P',
+    sub,
+    asked: amount,
+    amount,
+    seen: 0,
+    actual: undefined,
+    reservedAt: nowMs,
+  })
+  draft.schedule('leases', id, nowMs + leaseMs)
+  return draft.answer({ reply: 'OK', reservedAt: nowMs })
+}
+
+export function renew(state: AccountState, command: Renew, nowMs: number): Outcome<RenewReply> {
+  const seen = natural('seen', command.seen)
+  const extra = natural('extra', command.extra)
+  const leaseMs = natural('leaseMs', command.leaseMs)
+  const { id } = command
+  const draft = new Draft(state)
+  const hold = draft.hold(id)
+  if (hold === undefined) return draft.answer('UNKNOWN')
+  if (hold.state !== 'P') return draft.answer('GONE')
+
+  const refused =
+    extra > 0 && command.enforced && findShortfall(draft, { ...command, sub: hold.sub }, extra) !== undefined
+  const added = refused ? 0 : extra
+  addHeld(draft, hold.sub, added)
+  draft.put(id, { ...hold, amount: hold.amount + added, seen: Math.max(hold.seen, seen) })
+  draft.schedule('leases', id, Math.max(state.leases.at(id) ?? 0, nowMs + leaseMs))
+  return draft.answer(refused ? 'NOFUNDS' : 'OK')
+}
+
+export function settle(state: AccountState, command: Settle, nowMs: number): Outcome<SettleReply> {
+  const actual = natural('actual', command.actual)
+  const reservedAt = integer('reservedAt', command.reservedAt)
+  const { id, sub, note } = command
+  const draft = new Draft(state)
+  collectDue(state, draft, nowMs, REAPED_AT_ONCE)
+
+  const hold = draft.hold(id)
+  if (hold === undefined) {
+    if (nowMs - reservedAt > KEEP_MS) return draft.answer('STALE')
+    charge(draft, { kind: 'lost', ref: id, sub, amount: actual, note })
+    const lost: Hold = { state: 'L', sub, asked: undefined, amount: 0, seen: 0, actual, reservedAt }
+    entomb(draft, id, lost, nowMs)
+    return draft.answer('LOST')
+  }
+  
+  switch (hold.state) {
+    case 'P':
+      release(draft, id, hold)
+      charge(draft, { kind: 'settle', ref: id, sub, amount: actual, note })
+      entomb(draft, id, { ...hold, state: actual === 0 ? 'V' : 'S', actual }, nowMs)
+      return draft.answer('OK')
+    case 'E':
+      charge(draft, { kind: 'late', ref: id, sub, amount: actual - hold.seen, note })
+      entomb(draft, id, { ...hold, state: 'L', actual }, nowMs)
+      return draft.answer('LATE')
+    default:
+      return draft.answer(hold.actual === actual ? 'DUP' : 'CONFLICT')
+  }
+}
+
+/** Expires at most `max` holds, and collects at most `max` tombstones. */
+export function reap(state: AccountState, max: number, nowMs: number): Outcome<Reaped[]> {
+  natural('max', max)
+  const draft = new Draft(state)
+  const reaped = expireDue(state, draft, nowMs, max)
+  collectDue(state, draft, nowMs, max)
+  return draft.answer(reaped)
+}
+
+/** The first of four tests that fails. Lasting want is told before want that ends when others settle. */
+function findShortfall(
+  draft: Draft,
+  limits: Pick<Reserve, 'sub' | 'overdraft' | 'subOverdraft'>,
+  amount: Nanos,
+): { of: 'account' | 'sub'; reason: 'empty' | 'hold' } | undefined {
+  const of = (sub: string | undefined, overdraft: Nanos) => {
+    const { posted, held } = draft.funds(sub)
+    return { empty: posted + overdraft <= 0, hold: posted - held + overdraft < amount }
+  }
+  const account = of(undefined, natural('overdraft', limits.overdraft))
+  const sub =
+    limits.sub === undefined
+      ? { empty: false, hold: false }
+      : of(limits.sub, natural('subOverdraft', limits.subOverdraft ?? 0))
+  if (account.empty) return { of: 'account', reason: 'empty' }
+  if (sub.empty) return { of: 'sub', reason: 'empty' }
+  if (account.hold) return { of: 'account', reason: 'hold' }
+  if (sub.hold) return { of: 'sub', reason: 'hold' }
+  return undefined
+}
+
+function expireDue(state: AccountState, draft: Draft, nowMs: number, max: number): Reaped[] {
+  const reaped: Reaped[] = []
+  for (const id of state.leases.due(nowMs, max)) {
+    const hold = draft.hold(id)
+    if (hold === undefined) continue
+    release(draft, id, hold)
+    charge(draft, { kind: 'expire', ref: id, sub: hold.sub, amount: hold.seen, note: CHECKPOINT })
+    entomb(draft, id, { ...hold, state: 'E' }, nowMs)
+    reaped.push({ account: state.account, id, charged: hold.seen })
+  }
+  return reaped
+}
+
+/**
+ * Forgets tombstones whose time is over. One millisecond later than kept: an id that is forgotten must be too old
+ * for settle to take it for a lost one, or it would be posted twice.
+ */
+function collectDue(state: AccountState, draft: Draft, nowMs: number, max: number): void {
+  for (const id of state.tombstones.due(nowMs - 1, max)) {
+    draft.remove(id)
+    draft.unschedule('tombstones', id)
+  }
+}
+
+function release(draft: Draft, id: string, hold: Readonly<Hold>): void {
+  addHeld(draft, hold.sub, 0 - hold.amount)
+  draft.unschedule('leases', id)
+}
+
+/** Keeps the end of a hold; counted from its reservation where a clock that was set back says that is later. */
+function entomb(draft: Draft, id: string, hold: Hold, nowMs: number): void {
+  draft.put(id, hold)
+  draft.schedule('tombstones', id, Math.max(nowMs, hold.reservedAt) + KEEP_MS)
+}
+
+/** Lowers the account and its sub-account together; one entry for one change, none for no change. */
+function charge(
+  draft: Draft,
+  charged: {
+    kind: LedgerEntry['kind']
+    ref: string
+    sub: string | undefined
+    amount: Nanos
+    note: EntryNote
+  },
+): void {
+  const { kind, ref, sub, amount, note } = charged
+  if (amount === 0) return
+  draft.add('posted', undefined, -amount)
+  if (sub !== undefined) draft.add('posted', sub, -amount)
+  draft.append({ kind, ref, sub: sub ?? '', delta: -amount, note })
+}
+
+function addHeld(draft: Draft, sub: string | undefined, amount: Nanos): void {
+  draft.add('held', undefined, amount)
+  if (sub !== undefined) draft.add('held', sub, amount)
+}
+
+/** Also turns -0 into 0, which Redis has no text for. */
+function integer(name: string, value: number): number {
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${name} must be a safe integer`)
+  return value + 0
+}
+
+function natural(name: string, value: number): number {
+  if (integer(name, value) < 0) throw new RangeError(`${name} must not be below zero`)
+  return value + 0
+}

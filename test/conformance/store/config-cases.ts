@@ -1,0 +1,236 @@
+import { expect, test, vi } from 'vitest'
+import type { Change, ConfigStore, Gap } from '../../../store/contract.ts'
+import { digest } from '../../../store/digest.ts'
+import { accountOf, keyOf, publication, tableOf } from './fixtures.ts'
+import type { Current } from './suite.ts'
+
+export function configCases(current: Current): void {
+  const config = () => current().store.config
+
+  test('is empty at first', async () => {
+    expect(await config().table()).toBeUndefined()
+    expect(await config().key('h1')).toBeUndefined()
+    expect(await config().account('a1')).toBeUndefined()
+    expect(await config().heartbeats(60_000)).toEqual([])
+    expect(await config().manifest()).toEqual({
+      epoch: 0,
+      generation: 0,
+      keys: new Map(),
+      accounts: new Map(),
+    })
+  })
+
+  test('epochs rise by one', async () => {
+    expect([await config().newEpoch(), await config().newEpoch()]).toEqual([1, 2])
+    expect((await config().manifest()).epoch).toBe(2)
+  })
+
+  test('a publication writes table, keys and accounts', async () => {
+    const epoch = await config().newEpoch()
+    const reply = await config().publish(
+      publication(epoch, 5, {
+        table: tableOf('small'),
+        keys: { put: new Map([['h1', keyOf('one')]]), remove: [] },
+        accounts: { put: new Map([['a1', accountOf('team')]]), remove: [] },
+      }),
+    )
+    expect(reply).toBe('published')
+    expect(await config().table()).toEqual({ epoch, generation: 5, table: tableOf('small') })
+    expect(await config().key('h1')).toEqual(keyOf('one'))
+    expect(await config().account('a1')).toEqual(accountOf('team'))
+  })
+
+  test('the manifest tells what is stored by digests', async () => {
+    const epoch = await config().newEpoch()
+    await config().publish(
+      publication(epoch, 5, {
+        table: tableOf('small'),
+        keys: {
+          put: new Map([
+            ['h1', keyOf('one')],
+            ['h2', keyOf('two')],
+          ]),
+          remove: [],
+        },
+        accounts: { put: new Map([['a1', accountOf('team')]]), remove: [] },
+      }),
+    )
+    await config().publish(publication(epoch, 6, { keys: { put: new Map(), remove: ['h1'] } }))
+    expect(await config().manifest()).toEqual({
+      epoch,
+      generation: 6,
+      table: digest(tableOf('small')),
+      keys: new Map([['h2', digest(keyOf('two'))]]),
+      accounts: new Map([['a1', digest(accountOf('team'))]]),
+    })
+  })
+
+  test('a publication without a table keeps the table, under the new generation', async () => {
+    const epoch = await config().newEpoch()
+    await config().publish(publication(epoch, 5, { table: tableOf('small') }))
+    await config().publish(
+      publication(epoch, 6, { keys: { put: new Map([['h1', keyOf('one')]]), remove: [] } }),
+    )
+    expect(await config().table()).toEqual({ epoch, generation: 6, table: tableOf('small') })
+  })
+
+  test('records are replaced and removed', async () => {
+    const epoch = await config().newEpoch()
+    const put = (name: string) => ({
+      keys: { put: new Map([['h1', keyOf(name)]]), remove: [] },
+      accounts: { put: new Map([['a1', accountOf(name)]]), remove: [] },
+    })
+    await config().publish(publication(epoch, 1, put('one')))
+    await config().publish(publication(epoch, 2, put('two')))
+    expect([await config().key('h1'), await config().account('a1')]).toEqual([keyOf('two'), accountOf('two')])
+    const remove = { put: new Map(), remove: ['never', 'h1', 'a1'] }
+    await config().publish(publication(epoch, 3, { keys: remove, accounts: remove }))
+    expect([await config().key('h1'), await config().account('a1')]).toEqual([undefined, undefined])
+  })
+
+  test('what is read is independent of what was given', async () => {
+    const epoch = await config().newEpoch()
+    const given = keyOf('one')
+    await config().publish(publication(epoch, 1, { keys: { put: new Map([['h1', given]]), remove: [] } }))
+    given.models.push('changed')
+    given.disabled = true
+    expect(await config().key('h1')).toEqual(keyOf('one'))
+    const read = await config().key('h1')
+    try {
+      read?.models.push('changed')
+    } catch {
+      // A store may hand out frozen records or copies.
+    }
+    expect(await config().key('h1')).toEqual(keyOf('one'))
+  })
+
+  test.each([
+    ['fenced', 'an older epoch', { epoch: 1, generation: 9 }],
+    ['fenced', 'an epoch that was never begun', { epoch: 3, generation: 9 }],
+    ['stale', 'the stored generation', { epoch: 2, generation: 5 }],
+    ['stale', 'a lower generation', { epoch: 2, generation: 4 }],
+    ['empty', 'a table without routes', { epoch: 2, generation: 9, table: tableOf() }],
+  ])('%s: refuses %s, and nothing of it is written or told', async (expected, _what, given) => {
+    await config().newEpoch()
+    await config().newEpoch()
+    await config().publish(publication(2, 5, { table: tableOf('small') }))
+    const before = await config().manifest()
+    const seen = await followed(config())
+    const put = { put: new Map([['h9', keyOf('nine')]]), remove: [] }
+    const { epoch, generation, ...rest } = given
+    expect(await config().publish(publication(epoch, generation, { keys: put, ...rest }))).toBe(expected)
+    expect(await config().manifest()).toEqual(before)
+    expect(await config().key('h9')).toBeUndefined()
+    await config().publish(publication(2, 10))
+    await vi.waitFor(() => expect(seen.length).toBeGreaterThan(0))
+    expect(seen.map(generationOf)).toEqual([10])
+  })
+
+  test('a table without routes replaces another one, or one with routes when allowed', async () => {
+    const epoch = await config().newEpoch()
+    const empty = { version: 1 as const, namespaces: {} }
+    expect(await config().publish(publication(epoch, 1, { table: empty }))).toBe('published')
+    expect(await config().publish(publication(epoch, 2, { table: tableOf() }))).toBe('published')
+    expect(await config().publish(publication(epoch, 3, { table: tableOf('small') }))).toBe('published')
+    const allowed = publication(epoch, 4, { table: empty, allowEmptyTable: true })
+    expect(await config().publish(allowed)).toBe('published')
+    expect((await config().table())?.table).toEqual(empty)
+  })
+
+  test('changes reach every follower, in order, with what they touched', async () => {
+    const epoch = await config().newEpoch()
+    await config().publish(publication(epoch, 1))
+    const followers = [await followed(config()), await followed(config())]
+    await config().publish(
+      publication(epoch, 2, {
+        keys: { put: new Map([['h1', keyOf('one')]]), remove: ['h2'] },
+        accounts: { put: new Map([['a1', accountOf('team')]]), remove: ['a2'] },
+      }),
+    )
+    for (let generation = 3; generation <= 30; generation++)
+      await config().publish(publication(epoch, generation, { table: tableOf(`m${generation}`) }))
+    for (const seen of followers) {
+      await vi.waitFor(() => expect(seen).toHaveLength(29))
+      expect(seen[0]).toEqual({
+        epoch,
+        generation: 2,
+        table: false,
+        keys: ['h1', 'h2'],
+        accounts: ['a1', 'a2'],
+      })
+      expect(seen[1]).toEqual({ epoch, generation: 3, table: true, keys: [], accounts: [] })
+      expect(seen.map(generationOf)).toEqual(Array.from({ length: 29 }, (_, i) => i + 2))
+    }
+  })
+
+  test('a follower reads what it is told of', async () => {
+    const epoch = await config().newEpoch()
+    const read: unknown[] = []
+    await config().follow(async () => read.push(await config().key('h1')))
+    await config().publish(
+      publication(epoch, 1, { keys: { put: new Map([['h1', keyOf('one')]]), remove: [] } }),
+    )
+    await vi.waitFor(() => expect(read).toEqual([keyOf('one')]))
+  })
+
+  test('a follower that throws disturbs neither publisher nor others', async () => {
+    const epoch = await config().newEpoch()
+    await config().follow(() => {
+      throw new Error('follower failed')
+    })
+    const seen = await followed(config())
+    expect(await config().publish(publication(epoch, 1))).toBe('published')
+    expect(await config().publish(publication(epoch, 2))).toBe('published')
+    await vi.waitFor(() => expect(seen.map(generationOf)).toEqual([1, 2]))
+  })
+
+  test('who stops following hears no more; the same listener may follow again', async () => {
+    const epoch = await config().newEpoch()
+    const left: (Change | Gap)[] = []
+    const leave = await config().follow((change) => void left.push(change))
+    const stayed = await followed(config())
+    await config().publish(publication(epoch, 1))
+    await vi.waitFor(() => expect(left).toHaveLength(1))
+    await leave()
+    await leave()
+    await config().publish(publication(epoch, 2))
+    await vi.waitFor(() => expect(stayed).toHaveLength(2))
+    expect(left.map(generationOf)).toEqual([1])
+  })
+
+  test('heartbeats: the newest of each proxy, until they are too old', async () => {
+    const beat = (proxy: string, generation: number) => config().beat({ proxy, epoch: 1, generation })
+    const living = async () =>
+      (await config().heartbeats(5_000)).map((b) => `${b.proxy}:${b.generation}`).sort()
+    await beat('p1', 7)
+    await beat('p2', 7)
+    await current().advance(3_000)
+    await beat('p1', 8)
+    expect(await living()).toEqual(['p1:8', 'p2:7'])
+    await current().advance(3_000)
+    expect(await living()).toEqual(['p1:8'])
+    await current().advance(3_000)
+    expect(await living()).toEqual([])
+    await beat('p2', 9)
+    expect(await living()).toEqual(['p2:9'])
+  })
+
+  test('a proxy that retires is gone at once, and may come back', async () => {
+    await config().beat({ proxy: 'p1', epoch: 1, generation: 7 })
+    await config().retire('p1')
+    await config().retire('never')
+    expect(await config().heartbeats(60_000)).toEqual([])
+    await config().beat({ proxy: 'p1', epoch: 1, generation: 8 })
+    expect(await config().heartbeats(60_000)).toEqual([{ proxy: 'p1', epoch: 1, generation: 8 }])
+  })
+}
+
+async function followed(config: ConfigStore): Promise<(Change | Gap)[]> {
+  const seen: (Change | Gap)[] = []
+  await config.follow((change) => void seen.push(change))
+  return seen
+}
+
+function generationOf(change: Change | Gap): number | 'gap' {
+  return 'gap' in change ? 'gap' : change.generation
+}

@@ -1,0 +1,168 @@
+/**
+ * Random work on a ledger. Plain random arguments hardly ever repeat a call or settle what has expired, so most
+ * steps refer to what happened before: the same call again, the same with another amount, the end of a hold.
+ */
+import fc from 'fast-check'
+import { KEEP_MS } from '../../../store/ledger/transition.ts'
+import { LEASE_MS, NOTE } from './fixtures.ts'
+import type { Call } from './ledger-model.ts'
+
+export const ACCOUNTS = ['first', 'second'] as const
+export const SUBS = ['s1', 's2'] as const
+/** How far below zero each account and each sub-account may fall, in all commands. */
+export const OVERDRAFT: Record<string, number> = { first: 0, second: 15 }
+export const SUB_OVERDRAFT = 5
+
+/** A hold that a store granted. */
+export interface Granted {
+  account: string
+  sub: string | undefined
+  id: string
+  reservedAt: number
+}
+
+/** What steps refer to. */
+export interface Past {
+  calls: readonly Call[]
+  granted: readonly Granted[]
+  /** The store's clock. */
+  now: number
+}
+
+/** A step becomes calls when its past is known; none when there is nothing to refer to. */
+export type Step = (past: Past) => Call[]
+
+/** Calls that are made at once, or time that passes before them. */
+export interface Round {
+  waitMs: number
+  steps: Step[]
+}
+
+const account = fc.constantFrom(...ACCOUNTS, ...ACCOUNTS, 'unknown')
+const sub = fc.constantFrom(undefined, undefined, ...SUBS)
+// Few ids, so that callers get in each other's way; the same ones in both accounts.
+const id = fc.constantFrom('r1', 'r2', 'r3', 'r4', 'r5', 'r6')
+const amount = fc.integer({ min: 0, max: 60 })
+const enforced = fc.integer({ min: 0, max: 9 }).map((n) => n > 0)
+const back = fc.nat(5)
+
+const topup: fc.Arbitrary<Step> = fc
+  .record({
+    account,
+    sub,
+    id: fc.constantFrom('c1', 'c2', 'c3', 'c4'),
+    amount: fc.integer({ min: -40, max: 150 }),
+  })
+  .map((command) => () => [{ type: 'topup', command }])
+
+const reservation = fc
+  .record({ account, sub, id, amount, enforced, leaseMs: fc.constantFrom(10_000, LEASE_MS) })
+  .map((given) => ({ ...given, ...overdrafts(given.account) }))
+
+const reserve: fc.Arbitrary<Step> = reservation.map((command) => () => [{ type: 'reserve', command }])
+
+const reap: fc.Arbitrary<Step> = fc
+  .oneof(
+    fc.record({ account: fc.constantFrom(...ACCOUNTS), max: fc.nat(3) }),
+    fc.constant({ account: undefined, max: 100 }),
+  )
+  .map((given) => () => [{ type: 'reap', ...given }])
+
+const extension = fc.record({
+  seen: amount,
+  extra: fc.constantFrom(0, 10, 90),
+  enforced,
+  leaseMs: fc.constant(LEASE_MS),
+})
+
+const renew: fc.Arbitrary<Step> = fc.tuple(back, extension).map(([back, given]) => (past) => {
+  const of = past.granted.at(-1 - back)
+  if (of === undefined) return []
+  const { account, id } = of
+  return [{ type: 'renew', command: { account, id, ...given, ...overdrafts(account) } }]
+})
+
+/** Also what a stream does at once; and a renew that meets no hold, or that of someone else. */
+const reserveAndRenew: fc.Arbitrary<Step> = fc.tuple(reservation, extension).map(([command, given]) => () => [
+  { type: 'reserve', command },
+  { type: 'renew', command: { ...command, ...given } },
+])
+
+const settle: fc.Arbitrary<Step> = fc
+  .record({ back, actual: fc.oneof(fc.constant(0), amount, fc.constant(80)) })
+  .map(({ back, actual }) => (past) => {
+    const of = past.granted.at(-1 - back)
+    return of === undefined ? [] : [{ type: 'settle', command: { ...of, actual, note: NOTE } }]
+  })
+
+/** A settle that may meet no hold at all, or that of someone else. */
+const settleBlindly: fc.Arbitrary<Step> = fc
+  .record({
+    account,
+    sub,
+    id,
+    actual: amount,
+    age: fc.constantFrom(0, 5_000, KEEP_MS, KEEP_MS + 1, 2 * KEEP_MS),
+  })
+  .map(({ age, ...given }) => (past) => [
+    { type: 'settle', command: { ...given, reservedAt: past.now - age, note: NOTE } },
+  ])
+
+const repeat: fc.Arbitrary<Step> = back.map((back) => (past) => {
+  const call = past.calls.at(-1 - back)
+  return call === undefined ? [] : [call]
+})
+
+const contradict: fc.Arbitrary<Step> = back.map((back) => (past) => {
+  const call = past.calls.at(-1 - back)
+  switch (call?.type) {
+    case 'topup':
+      return [{ ...call, command: { ...call.command, amount: call.command.amount + 1 } }]
+    case 'reserve':
+      return [{ ...call, command: { ...call.command, amount: call.command.amount + 1 } }]
+    case 'settle':
+      return [{ ...call, command: { ...call.command, actual: call.command.actual + 1 } }]
+    default:
+      return []
+  }
+})
+
+const step = fc.oneof(
+  { weight: 2, arbitrary: topup },
+  { weight: 3, arbitrary: reserve },
+  { weight: 2, arbitrary: renew },
+  { weight: 3, arbitrary: reserveAndRenew },
+  { weight: 3, arbitrary: settle },
+  { weight: 2, arbitrary: settleBlindly },
+  { weight: 3, arbitrary: repeat },
+  { weight: 1, arbitrary: contradict },
+  { weight: 1, arbitrary: reap },
+)
+
+const work = fc.record({
+  waitMs: fc.constantFrom(0, 0, 0, 1_000, 5_000, 10_000),
+  steps: fc.array(step, { minLength: 1, maxLength: 3 }),
+})
+const everythingExpires = fc.record({
+  waitMs: fc.constant(LEASE_MS),
+  steps: fc
+    .tuple(settle, settle)
+    .map(([one, other]) => [() => [{ type: 'reap' as const, account: undefined, max: 100 }], one, other]),
+})
+const longPause = fc.record({
+  waitMs: fc.constantFrom(KEEP_MS - LEASE_MS, KEEP_MS, KEEP_MS + 1),
+  steps: fc.array(step, { maxLength: 2 }),
+})
+
+export const rounds: fc.Arbitrary<Round[]> = fc.array(
+  fc.oneof(
+    { weight: 12, arbitrary: work },
+    { weight: 2, arbitrary: everythingExpires },
+    { weight: 1, arbitrary: longPause },
+  ),
+  { minLength: 1, maxLength: 30, size: 'max' },
+)
+
+function overdrafts(account: string) {
+  return { overdraft: OVERDRAFT[account] ?? 0, subOverdraft: SUB_OVERDRAFT }
+}

@@ -1,0 +1,40 @@
+/** What every store must do, told through the Store interface alone. A new store runs it unchanged. */
+import { afterEach, beforeEach, describe } from 'vitest'
+import type { Store } from '../../../store/contract.ts'
+import { configCases } from './config-cases.ts'
+import { holdCases } from './hold-cases.ts'
+import { ledgerCases } from './ledger-cases.ts'
+import { stateCases } from './state-cases.ts'
+
+export interface StoreUnderTest {
+  store: Store
+  /** Lets time pass for the store: moves its clock, or waits. */
+  advance(ms: number): Promise<void>
+  dispose(): Promise<void>
+}
+
+export type CreateStore = () => Promise<StoreUnderTest>
+
+/** The store of the running test. */
+export type Current = () => StoreUnderTest
+
+/** Describes the whole contract for one kind of store. `create` makes an empty one for each test. */
+export function storeConformance(name: string, create: CreateStore): void {
+  describe(name, () => {
+    let current: StoreUnderTest | undefined
+    beforeEach(async () => {
+      current = await create()
+    })
+    afterEach(async () => {
+      await current?.dispose()
+    })
+    const use: Current = () => {
+      if (current === undefined) throw new Error('no store outside a test')
+      return current
+    }
+    describe('config', () => configCases(use))
+    describe('ledger', () => ledgerCases(use))
+    describe('holds', () => holdCases(use))
+    describe('affinity and state', () => stateCases(use))
+  })
+}

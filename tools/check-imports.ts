@@ -1,0 +1,127 @@
+/**
+ * Checks who imports whom. The table below is the architecture: a file belongs to the place with the longest matching
+ * path, and may import its own place and the places listed. Cycles are the linter's part.
+ *
+ *     node tools/check-imports.ts [<folder>]
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { importsOf } from './imports.ts'
+
+const STAGES = [
+  'proxy/auth',
+  'proxy/affinity',
+  'proxy/ledger',
+  'proxy/table',
+  'proxy/upstream',
+  'proxy/dialects',
+  'proxy/telemetry',
+]
+const STEPS = ['controller/source', 'controller/compile', 'controller/publish', 'controller/status']
+const BELOW_STAGES = ['contract', 'store', 'proxy/errors.ts']
+
+/** Place to the places that it may import. */
+const PLACES: Record<string, string[]> = {
+  contract: [],
+  store: ['contract'],
+
+  'controller/main.ts': ['contract', 'store', 'controller/snapshot.ts', ...STEPS],
+  'controller/snapshot.ts': ['contract'],
+  'controller/source': ['contract', 'controller/snapshot.ts'],
+  'controller/compile': ['contract', 'controller/snapshot.ts'],
+  'controller/publish': ['contract', 'store', 'controller/snapshot.ts'],
+  'controller/status': ['contract', 'store', 'controller/snapshot.ts'],
+
+  'proxy/main.ts': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline', 'proxy/server'],
+  'proxy/server': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline'],
+  'proxy/pipeline': [...BELOW_STAGES, ...STAGES],
+  ...Object.fromEntries(STAGES.map((stage) => [stage, BELOW_STAGES])),
+  'proxy/errors.ts': ['contract'],
+
+  cli: ['contract', 'store', 'controller/*', 'proxy/*', 'examples'],
+
+  examples: [],
+  bench: [],
+  tools: ['contract', 'store', 'controller/*', 'proxy/*', 'cli'],
+  test: ['contract', 'store', 'controller/*', 'proxy/*', 'cli', 'examples', 'tools', 'bench'],
+}
+
+/** Room to what its unit tests may import: siblings are free there, other rooms are not. */
+const TESTS: Record<string, string[]> = {
+  contract: ['contract', 'test'],
+  store: ['store', 'contract', 'test'],
+  controller: ['controller/*', 'contract', 'store', 'examples', 'test'],
+  proxy: ['proxy/*', 'contract', 'store', 'examples', 'test'],
+  cli: ['cli', 'controller/*', 'proxy/*', 'contract', 'store', 'examples', 'test'],
+  examples: ['examples', 'contract'],
+  tools: ['tools', 'contract', 'store', 'controller/*', 'proxy/*', 'cli'],
+}
+
+/** Libraries that only these places load; tests may use any. */
+const FENCES: Record<string, string[]> = {
+  express: ['proxy/server'],
+  undici: ['proxy/upstream', 'bench'],
+  pino: ['cli', 'controller/main.ts', 'proxy/main.ts'],
+  ioredis: ['store/redis'],
+  '@kubernetes/client-node': ['controller'],
+}
+
+/** Places without clock or I/O, and the built-in modules that do neither. */
+const PURE = ['contract', 'controller/compile', 'controller/snapshot.ts']
+const PURE_BUILTINS = ['node:buffer', 'node:crypto', 'node:net', 'node:util']
+
+/** One line for each violation: `file:line: what and which rule`. */
+export function checkImports(root: string): string[] {
+  const files = globSync('**/*.{ts,mts,js,mjs}', { cwd: root, exclude: isForeign }).sort()
+  return files.flatMap((file) =>
+    importsOf(readFileSync(join(root, file), 'utf8')).flatMap(({ specifier, line }) => {
+      const problem = specifier.startsWith('.')
+        ? checkFile(file, relative(root, resolve(root, file, '..', specifier)))
+        : checkLibrary(file, specifier)
+      return problem === undefined ? [] : [`${file}:${line}: ${problem}`]
+    }),
+  )
+}
+
+function checkFile(file: string, target: string): string | undefined {
+  if (!file.includes('/')) return undefined
+  const from = isTest(file) ? roomOf(file) : placeOf(file)
+  const to = placeOf(target)
+  if (from === undefined) return `${file} has no place in the table of tools/check-imports.ts`
+  if (to === undefined) return `${target} has no place in the table of tools/check-imports.ts`
+  const allowed = (isTest(file) ? TESTS : PLACES)[from] ?? []
+  if (from === to || isIn(to, allowed)) return undefined
+  return `${from} may not import ${to} (it may import: ${allowed.join(', ') || 'nothing'})`
+}
+
+function checkLibrary(file: string, specifier: string): string | undefined {
+  if (isTest(file) || roomOf(file) === 'test') return undefined
+  if (specifier.startsWith('node:')) {
+    const pure = isIn(file, PURE) && !PURE_BUILTINS.includes(specifier)
+    return pure ? `${placeOf(file)} does no I/O and may not import ${specifier}` : undefined
+  }
+  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+  const fence = FENCES[name]
+  if (fence === undefined || isIn(file, fence)) return undefined
+  return `only ${fence.join(', ')} may import ${name}`
+}
+
+/** True when `path` is one of the places, or lies in one; `x/*` is everything in x. */
+function isIn(path: string, places: string[]): boolean {
+  return places.some((place) => path === place || path.startsWith(`${place.replace(/\/\*$/, '')}/`))
+}
+
+function placeOf(file: string): string | undefined {
+  const places = Object.keys(PLACES).filter((place) => isIn(file, [place]))
+  return places.sort((a, b) => b.length - a.length)[0]
+}
+
+const roomOf = (file: string) => file.split('/')[0] ?? ''
+const isTest = (file: string) => file.endsWith('.test.ts') && roomOf(file) !== 'test'
+const isForeign = (path: string) => /^(node_modules|dist|\.[^/]+)$|\/node_modules$/.test(path)
+
+if (import.meta.main) {
+  const problems = checkImports(process.argv[2] ?? join(import.meta.dirname, '..'))
+  for (const problem of problems) console.error(problem)
+  process.exitCode = problems.length > 0 ? 1 : 0
+}

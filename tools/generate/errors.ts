@@ -1,0 +1,39 @@
+/** docs/errors.md: the codes that clients meet. */
+import { CATALOGUE, type FaultDomain } from '../../proxy/errors.ts'
+import { code, NOTICE, page, table } from './markdown.ts'
+
+const DOMAINS: Record<FaultDomain, string> = {
+  caller: 'the request is at fault; sending it again unchanged does not help',
+  policy: 'the request is fine, and the key or its account may not make it',
+  upstream: 'every upstream that could serve the request failed',
+  gateway: 'the gateway or its store is at fault or full; try again later',
+}
+
+export function errorsPage(): string {
+  return page([
+    '# Errors',
+    NOTICE,
+    'Every error carries a `code`, in the body of the client’s own dialect; the type columns are the word that each ' +
+      'family of SDKs knows for it. An upstream’s own 413 or 422 keeps its status.',
+    table(
+      ['Code', 'HTTP status', 'OpenAI type', 'Anthropic type', 'Domain', 'SDKs retry'],
+      Object.entries(CATALOGUE).map(([name, entry]) => [
+        code(name),
+        String(entry.status),
+        code(entry.openaiType),
+        code(entry.anthropicType),
+        entry.domain,
+        sdksRetry(entry) ? 'yes' : 'no',
+      ]),
+    ),
+    'The domain says whose fault it is, and labels the error metric:',
+    Object.entries(DOMAINS)
+      .map(([domain, meaning]) => `- ${code(domain)}: ${meaning}.`)
+      .join('\n'),
+  ])
+}
+
+/** SDKs retry 408, 409, 429 and 5xx by themselves unless an answer says `x-should-retry: false`. */
+function sdksRetry(entry: { status: number; retry?: boolean }): boolean {
+  return entry.retry !== false && ([408, 409, 429].includes(entry.status) || entry.status >= 500)
+}

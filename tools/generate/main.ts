@@ -1,0 +1,67 @@
+/**
+ * Writes what is made from the source: the CRDs and the reference pages. With --check it writes nothing, names the
+ * files that differ and exits 1.
+ */
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { GROUP, KINDS } from '../../contract/api/index.ts'
+import { crdFileName, crdYaml } from './crd.ts'
+import { environmentPage } from './environment.ts'
+import { errorsPage } from './errors.ts'
+import { resourcesPage } from './resources.ts'
+
+/** Path below the repository's root to content. */
+function generated(): Map<string, string> {
+  return new Map([
+    ...Object.values(KINDS).map((kind): [string, string] => [join('crds', crdFileName(kind)), crdYaml(kind)]),
+    [join('docs', 'resources.md'), resourcesPage()],
+    [join('docs', 'environment.md'), environmentPage()],
+    [join('docs', 'errors.md'), errorsPage()],
+  ])
+}
+
+/** Files below `root` that are missing, differ from what the source says, or belong to a kind that is gone. */
+async function stale(root: string, files: Map<string, string>): Promise<string[]> {
+  const differing: string[] = []
+  for (const [path, content] of files) if ((await read(join(root, path))) !== content) differing.push(path)
+  const present = await readdir(join(root, 'crds')).catch(() => [])
+  const orphans = present
+    .filter((name) => name.startsWith(`${GROUP}_`))
+    .map((name) => join('crds', name))
+    .filter((path) => !files.has(path))
+  return [...differing, ...orphans].sort()
+}
+
+async function read(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch(() => undefined)
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      check: { type: 'boolean', default: false },
+      root: { type: 'string', default: fileURLToPath(new URL('../..', import.meta.url)) },
+    },
+  })
+  const files = generated()
+  const paths = await stale(values.root, files)
+  if (values.check) {
+    for (const path of paths) console.error(`${path} is not what the source says; run make generate`)
+    process.exitCode = paths.length > 0 ? 1 : 0
+    return
+  }
+  for (const path of paths) {
+    const target = join(values.root, path)
+    const content = files.get(path)
+    if (content === undefined) {
+      await rm(target)
+      continue
+    }
+    await mkdir(dirname(target), { recursive: true })
+    await writeFile(target, content)
+  }
+}
+
+await main()

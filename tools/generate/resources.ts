@@ -1,0 +1,57 @@
+/** docs/resources.md: the reference page of all kinds. */
+import { API_VERSION, type ConditionType, KINDS, type Kind, REASONS } from '../../contract/api/index.ts'
+import { EXAMPLES } from './examples.ts'
+import { fieldTable } from './fields.ts'
+import { code, NOTICE, page, table } from './markdown.ts'
+import { crdSchema } from './schema.ts'
+
+const INTRO = `All kinds belong to ${code(API_VERSION)}, are namespaced and form the kubectl category ${code('sluice')}.
+References stay inside the namespace. Durations and dollars are text: quote them in YAML.`
+
+const CONDITIONS: Record<ConditionType, string> = {
+  Accepted: 'The spec is valid and in force.',
+  ResolvedRefs: 'Everything that the spec names exists.',
+  Priced: 'Routes only: the route has a price or is free.',
+  Programmed: 'Every live proxy serves this generation.',
+  Ready: 'The summary: all others are true. `kubectl wait --for=condition=Ready` waits for it.',
+}
+
+export function resourcesPage(): string {
+  return page([
+    '# Resources',
+    NOTICE,
+    INTRO,
+    Object.values(KINDS)
+      .map((kind) => `- [${kind.kind}](#${kind.singular}): ${kind.description}`)
+      .join('\n'),
+    ...Object.entries(KINDS).flatMap(([name, kind]) => section(kind, EXAMPLES[name] ?? '')),
+    '## Conditions',
+    'Each condition carries the generation that it judged; a rise of the generation makes it stale.',
+    table(
+      ['Type', 'True when'],
+      Object.entries(CONDITIONS).map(([type, meaning]) => [code(type), meaning]),
+    ),
+    table(
+      ['Reason', 'Meaning'],
+      Object.entries(REASONS).map(([reason, meaning]) => [code(reason), meaning]),
+    ),
+  ])
+}
+
+function section(kind: Kind, example: string): string[] {
+  return [
+    `## ${kind.kind}`,
+    kind.description,
+    `\`\`\`yaml\n${example}\`\`\``,
+    `Short names: ${kind.shortNames.map(code).join(', ')}. Field selectors: ${kind.selectableFields
+      .map((field) => code(field.slice(1)))
+      .join(', ')}.`,
+    '### Spec',
+    fieldTable(crdSchema(`${kind.kind}.spec`, kind.spec)),
+    ...(kind.rules.length > 0
+      ? ['Refused with these words:', kind.rules.map(({ message }) => `- ${message}`).join('\n')]
+      : []),
+    '### Status',
+    fieldTable(crdSchema(`${kind.kind}.status`, kind.status)),
+  ].map((block) => block.replace(/^### /, `### ${kind.kind} `))
+}

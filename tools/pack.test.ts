@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { toJavaScript } from './pack.ts'
+
+test('types go, relative imports end in .js, the rest stays', () => {
+  const source = [
+    "import { a } from './a.ts'",
+    "import type { B } from './b.ts'",
+    "import { c } from 'c.ts'",
+    "const d = await import('../d.ts')",
+    "export const name: string = './a.ts'",
+  ]
+  expect(toJavaScript(source.join('\n')).split('\n')).toEqual([
+    "import { a } from './a.js'",
+    expect.stringMatching(/^\s*$/),
+    "import { c } from 'c.ts'",
+    "const d = await import('../d.js')",
+    expect.stringMatching(/^export const name\s+= '.\/a.ts'$/),
+  ])
+})
+
+test('two imports on one line', () => {
+  expect(toJavaScript("export * from './a.ts'; export * from './b.ts'")).toBe(
+    "export * from './a.js'; export * from './b.js'",
+  )
+})

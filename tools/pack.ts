@@ -1,0 +1,42 @@
+/**
+ * Fills dist/ for the npm package: the checkout with its types stripped, because Node refuses TypeScript under
+ * node_modules. Same folders, same files, so that what the code opens beside itself is found there too.
+ */
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { dirname, join } from 'node:path'
+import { importsOf } from './imports.ts'
+
+const CODE = ['contract', 'store', 'controller', 'proxy', 'cli', 'examples']
+const AS_IT_IS = ['crds', 'examples']
+const root = join(import.meta.dirname, '..')
+const dist = join(root, 'dist')
+
+/** JavaScript of a TypeScript source: types blanked (line numbers stay), relative imports ending in .js. */
+export function toJavaScript(source: string): string {
+  const code = stripTypeScriptTypes(source)
+  const lines = code.split('\n')
+  for (const { specifier, line } of importsOf(code)) {
+    if (!/^\.\.?\/.*\.ts$/.test(specifier)) continue
+    const text = lines[line - 1] ?? ''
+    lines[line - 1] = text.replace(specifier, specifier.replace(/\.ts$/, '.js'))
+  }
+  return lines.join('\n')
+}
+
+function pack(): void {
+  rmSync(dist, { recursive: true, force: true })
+  for (const folder of AS_IT_IS)
+    cpSync(join(root, folder), join(dist, folder), {
+      recursive: true,
+      filter: (path) => !path.endsWith('.ts'),
+    })
+  for (const file of globSync(`{${CODE.join(',')}}/**/*.ts`, { cwd: root })) {
+    if (file.endsWith('.test.ts')) continue
+    const target = join(dist, file.replace(/\.ts$/, '.js'))
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, toJavaScript(readFileSync(join(root, file), 'utf8')))
+  }
+}
+
+if (import.meta.main) pack()
