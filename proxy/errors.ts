@@ -9,6 +9,8 @@ import type { FailureClass } from '../contract/failures.ts'
 export type FaultDomain = 'caller' | 'policy' | 'upstream' | 'gateway'
 
 interface CatalogueEntry {
+  /** For people: when it is answered. */
+  meaning: string
   status: number
   openaiType: string
   anthropicType: string
@@ -17,30 +19,34 @@ interface CatalogueEntry {
   retry?: boolean
 }
 
+/** Both families' word for a request that is wrong in itself. */
+const INVALID = { openaiType: 'invalid_request_error', anthropicType: 'invalid_request_error' }
+const FORBIDDEN = { openaiType: 'invalid_request_error', anthropicType: 'permission_error' }
+
 export const CATALOGUE = {
   invalid_request: {
+    ...INVALID,
     status: 400,
-    openaiType: 'invalid_request_error',
-    anthropicType: 'invalid_request_error',
     domain: 'caller',
+    meaning: 'The request is malformed; `param` names the field.',
   },
   unsupported_parameter: {
+    ...INVALID,
     status: 400,
-    openaiType: 'invalid_request_error',
-    anthropicType: 'invalid_request_error',
     domain: 'caller',
+    meaning: 'A field asks for what this model does not offer.',
   },
   context_length_exceeded: {
+    ...INVALID,
     status: 400,
-    openaiType: 'invalid_request_error',
-    anthropicType: 'invalid_request_error',
     domain: 'caller',
+    meaning: 'The prompt does not fit the model; the message has the numbers.',
   },
   content_filter: {
+    ...INVALID,
     status: 400,
-    openaiType: 'invalid_request_error',
-    anthropicType: 'invalid_request_error',
     domain: 'caller',
+    meaning: 'The upstream’s content filter refused the prompt.',
   },
   unauthorized: {
     status: 401,
@@ -48,6 +54,7 @@ export const CATALOGUE = {
     anthropicType: 'authentication_error',
     domain: 'caller',
     retry: false,
+    meaning: 'No key, two different keys, or one that is unknown, disabled or expired.',
   },
   insufficient_balance: {
     status: 402,
@@ -55,75 +62,94 @@ export const CATALOGUE = {
     anthropicType: 'billing_error',
     domain: 'policy',
     retry: false,
+    meaning: 'The balance is used up, or does not cover the most that the request may cost.',
   },
   account_disabled: {
+    ...FORBIDDEN,
     status: 403,
-    openaiType: 'invalid_request_error',
-    anthropicType: 'permission_error',
     domain: 'policy',
+    meaning: 'The account of the key is disabled.',
   },
   ip_not_allowed: {
+    ...FORBIDDEN,
     status: 403,
-    openaiType: 'invalid_request_error',
-    anthropicType: 'permission_error',
     domain: 'policy',
+    meaning: 'The key may not be used from this address.',
   },
   model_not_allowed: {
+    ...FORBIDDEN,
     status: 403,
-    openaiType: 'invalid_request_error',
-    anthropicType: 'permission_error',
     domain: 'policy',
+    meaning: 'The key may not use this model.',
   },
   not_found: {
     status: 404,
     openaiType: 'invalid_request_error',
     anthropicType: 'not_found_error',
     domain: 'caller',
+    meaning: 'The path does not exist, or the key cannot see the object.',
   },
   method_not_allowed: {
+    ...INVALID,
     status: 405,
-    openaiType: 'invalid_request_error',
-    anthropicType: 'invalid_request_error',
     domain: 'caller',
+    meaning: 'The path takes another method; see the Allow header.',
   },
-  request_timeout: { status: 408, openaiType: 'timeout', anthropicType: 'timeout_error', domain: 'caller' },
+  request_timeout: {
+    status: 408,
+    openaiType: 'timeout',
+    anthropicType: 'timeout_error',
+    domain: 'caller',
+    meaning: 'The request was not sent in time.',
+  },
   request_too_large: {
     status: 413,
     openaiType: 'invalid_request_error',
     anthropicType: 'request_too_large',
     domain: 'caller',
+    meaning: 'The body is larger than the limit.',
   },
   unsupported_media_type: {
+    ...INVALID,
     status: 415,
-    openaiType: 'invalid_request_error',
-    anthropicType: 'invalid_request_error',
     domain: 'caller',
+    meaning: 'The content type or encoding is not taken here.',
   },
   headers_too_large: {
     status: 431,
     openaiType: 'invalid_request_error',
     anthropicType: 'request_too_large',
     domain: 'caller',
+    meaning: 'The headers are too many or too large.',
   },
-  internal_error: { status: 500, openaiType: 'server_error', anthropicType: 'api_error', domain: 'gateway' },
+  internal_error: {
+    status: 500,
+    openaiType: 'server_error',
+    anthropicType: 'api_error',
+    domain: 'gateway',
+    meaning: 'A fault of the gateway; its log has the request id.',
+  },
   upstream_error: {
     status: 502,
     openaiType: 'server_error',
     anthropicType: 'api_error',
     domain: 'upstream',
     retry: false,
+    meaning: 'No upstream serves the model, or all that do have failed.',
   },
   store_unavailable: {
     status: 503,
     openaiType: 'service_unavailable_error',
     anthropicType: 'api_error',
     domain: 'gateway',
+    meaning: 'Keys or balances cannot be read at the moment.',
   },
   overloaded: {
     status: 503,
     openaiType: 'service_unavailable_error',
     anthropicType: 'overloaded_error',
     domain: 'gateway',
+    meaning: 'The gateway has more work than it can do, or is shutting down.',
   },
 } as const satisfies Record<string, CatalogueEntry>
 

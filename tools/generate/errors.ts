@@ -16,10 +16,11 @@ export function errorsPage(): string {
     'Every error carries a `code`, in the body of the client’s own dialect; the type columns are the word that each ' +
       'family of SDKs knows for it. An upstream’s own 413 or 422 keeps its status.',
     table(
-      ['Code', 'HTTP status', 'OpenAI type', 'Anthropic type', 'Domain', 'SDKs retry'],
+      ['Code', 'HTTP status', 'Meaning', 'OpenAI type', 'Anthropic type', 'Domain', 'SDKs retry'],
       Object.entries(CATALOGUE).map(([name, entry]) => [
         code(name),
         String(entry.status),
+        entry.meaning,
         code(entry.openaiType),
         code(entry.anthropicType),
         entry.domain,
