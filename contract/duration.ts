@@ -1,9 +1,10 @@
 /**
  * Durations as resources write them: one or more of h, m, s, ms, largest first ("1h30m", "30s", "250ms"). Hours go
  * up to 299 and the other digits are few enough that every duration stays below 2^31 ms, the longest that a timer
- * takes.
+ * takes. No part is zero: a time-out of zero would end everything at once.
  */
-export const DURATION = /^([12]?[0-9]{1,2}h)?([0-9]{1,4}m)?([0-9]{1,5}s)?([0-9]{1,8}ms)?$/
+export const DURATION =
+  /^([1-9][0-9]?h|[12][0-9]{2}h)?([1-9][0-9]{0,3}m)?([1-9][0-9]{0,4}s)?([1-9][0-9]{0,7}ms)?$/
 
 const UNIT_MS: Record<string, number> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 }
 

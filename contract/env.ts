@@ -16,7 +16,6 @@ const time = (value: string) =>
     .regex(DURATION, 'must be a duration such as 30s, 5m or 1h30m')
     .default(value)
     .transform((text) => parseDuration(text))
-    .refine((ms) => ms > 0, 'must be longer than 0s')
 const MIB = 1_048_576
 
 export const environment = z.object({

@@ -69,6 +69,8 @@ export function flatCost(price: Price, tier?: string): Nanos {
 }
 
 function multiplierOf(price: Price, tier: string | undefined): bigint {
-  const billionths = tier === undefined ? undefined : price.multipliers[tier]
+  // Clients and upstreams write the tier: `constructor` must find nothing.
+  const own = tier !== undefined && Object.hasOwn(price.multipliers, tier)
+  const billionths = own ? price.multipliers[tier] : undefined
   return billionths === undefined ? MULTIPLIER_UNIT : BigInt(billionths)
 }

@@ -4,6 +4,7 @@ import { once, setMaxListeners } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { AddressSet } from '../contract/address.ts'
 import type { Environment } from '../contract/env.ts'
@@ -55,10 +56,13 @@ export async function startProxy({
     store.config,
     `${hostname()}-${randomBytes(4).toString('hex')}`,
     {
-      swapped(table) {
-        const keys = new Set([...table.channels()].map(([key]) => key))
-        dispatchers.retain(keys)
-        health.retain(keys)
+      swapped(table, before) {
+        const channels = new Map(table.channels())
+        const earlier = new Map(before.channels())
+        dispatchers.retain(channels)
+        health.retain(channels)
+        for (const [key, channel] of channels)
+          if (!isDeepStrictEqual(channel, earlier.get(key))) health.forgive(key)
         metrics.tableSwapped()
         log.info({ epoch: table.epoch, generation: table.generation }, 'table in force')
       },

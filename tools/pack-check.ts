@@ -1,41 +1,77 @@
-/** Packs the npm package, installs it in an empty folder, and runs its command there. */
-import { execFileSync } from 'node:child_process'
+/** Packs the npm package, installs it in an empty folder, and serves a request with it there. */
+import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { z } from 'zod'
 
 const root = join(import.meta.dirname, '..')
-const folder = mkdtempSync(join(tmpdir(), 'sluice-pack-'))
-const run = (program: string, args: string[], cwd: string) =>
-  execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+const REQUIRED = [
+  'LICENSE',
+  'README.md',
+  'bin/sluice',
+  'dist/cli/main.js',
+  'dist/crds/',
+  'dist/examples/quickstart/',
+]
+const START_TIMEOUT_MS = 20_000
 
 const packed = z.tuple([z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) })])
 
-try {
-  const [{ filename, files }] = packed.parse(
-    JSON.parse(run('npm', ['pack', '--json', '--loglevel=error', '--pack-destination', folder], root)),
-  )
-  const paths = files.map(({ path }) => path)
-  const required = [
-    'LICENSE',
-    'README.md',
-    'bin/sluice',
-    'dist/cli/main.js',
-    'dist/crds/',
-    'dist/examples/quickstart/',
-  ]
-  for (const path of required)
-    if (!paths.some((packedPath) => packedPath.startsWith(path))) throw new Error(`the package lacks ${path}`)
-  const stray = paths.filter((path) => path.includes('.test.') || /^(?!bin\/).*\.ts$/.test(path))
-  if (stray.length > 0) throw new Error(`the package carries ${stray.join(', ')}`)
+function run(program: string, args: string[], cwd: string): string {
+  return execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+}
 
+/** The file name of the package, once its content has been looked at. */
+function pack(folder: string): string {
+  const output = run('npm', ['pack', '--json', '--silent', '--pack-destination', folder], root)
+  const [{ filename, files }] = packed.parse(JSON.parse(output))
+  const paths = files.map(({ path }) => path)
+  for (const required of REQUIRED)
+    if (!paths.some((path) => path.startsWith(required))) throw new Error(`the package lacks ${required}`)
+  const stray = paths.filter((path) => path.includes('.test.') || path.endsWith('.ts'))
+  if (stray.length > 0) throw new Error(`the package should not carry ${stray.join(', ')}`)
+  return filename
+}
+
+function install(folder: string, filename: string): string {
   writeFileSync(join(folder, 'package.json'), '{ "private": true }')
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error']
   run('npm', ['install', ...quiet, join(folder, filename)], folder)
-  const help = run(join(folder, 'node_modules/.bin/sluice'), ['--help'], folder)
-  if (!help.includes('sluice dev')) throw new Error(`the installed command printed no help:\n${help}`)
-  console.log(`package: ${paths.length} files, installs and runs`)
+  return join(folder, 'node_modules/.bin/sluice')
+}
+
+/** Starts the quickstart from the installed package and lists its models. */
+async function serves(sluice: string, folder: string): Promise<void> {
+  const child = spawn(sluice, ['dev'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, SLUICE_PORT: '0', SLUICE_ADMIN_PORT: '0', UPSTREAM_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: START_TIMEOUT_MS,
+  })
+  try {
+    for await (const line of createInterface(child.stdout)) {
+      const base = /Base URL\s+(\S+)/.exec(line)?.[1]
+      if (base === undefined) continue
+      const headers = { authorization: 'Bearer sk-quickstart-0123456789abcdef' }
+      const answer = await fetch(`${base}/models/example`, { headers })
+      if (!answer.ok) throw new Error(`the installed package answered ${answer.status}`)
+      return
+    }
+    throw new Error('the installed package did not start')
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-pack-'))
+try {
+  const sluice = install(folder, pack(folder))
+  const help = run(sluice, ['--help'], folder)
+  if (!help.includes('Usage: sluice')) throw new Error(`no help, but:\n${help}`)
+  await serves(sluice, folder)
+  console.log('package: packs, installs and serves')
 } finally {
   rmSync(folder, { recursive: true, force: true })
   rmSync(join(root, 'dist'), { recursive: true, force: true })

@@ -12,7 +12,8 @@ export function secretEntry(
   ref: { name: string; key: string },
 ): SecretEntry {
   const secret = secrets.get(`${namespace}/${ref.name}`)
-  if (secret === undefined) return missing(`${field} names the Secret ${ref.name}, which does not exist`)
+  if (secret === undefined)
+    return missing(`${field} names the Secret ${ref.name}, which does not exist or cannot be used`)
   const value = secret.get(ref.key)
   if (value === undefined) return missing(`${field}: the Secret ${ref.name} has no entry ${ref.key}`)
   if (value === '') return missing(`${field}: the entry ${ref.key} of the Secret ${ref.name} is empty`)

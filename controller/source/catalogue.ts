@@ -106,6 +106,8 @@ class Pass {
   readonly #options: CatalogueOptions
   readonly #before: ReadonlyMap<string, Entry>
   readonly #refused = new Map<string, Refused>()
+  /** Ids of resources whose edit was refused. */
+  readonly #held = new Set<string>()
   readonly #firstAt = new Map<string, string>()
   /** Files that say something that could not be understood: nothing that came from them is gone for sure. */
   readonly #unclearFiles = new Set<string>()
@@ -142,6 +144,7 @@ class Pass {
       case 'bad': {
         const { identity, createdAt, faults } = reading
         this.#report(document, subjectOf(identity), faults)
+        this.#hold(identity, document.file)
         this.#refused.set(idOf(identity), {
           identity,
           createdAt: createdAt === undefined ? undefined : Math.floor(createdAt / 1000) * 1000,
@@ -153,6 +156,13 @@ class Pass {
         this.#accept(document, reading.identity, reading.createdAt, reading.content)
         break
     }
+  }
+
+  #hold(identity: Identity, file: string): void {
+    this.#held.add(idOf(identity))
+    // An edit that moves a resource to a foreign namespace is refused like any other.
+    const own = idOf({ ...identity, namespace: this.#options.namespace })
+    if (this.#before.get(own)?.file === file) this.#held.add(own)
   }
 
   #accept(document: SourceDocument, identity: Identity, stamp: number | undefined, content: Content): void {
@@ -179,7 +189,7 @@ class Pass {
   /** Keeps what nobody took away; returns what is refused and has no good version to fall back on. */
   settle(): Refused[] {
     for (const [id, entry] of this.#before) {
-      const doubtful = this.#refused.has(id) || this.#unclearFiles.has(entry.file)
+      const doubtful = this.#held.has(id) || this.#unclearFiles.has(entry.file)
       if (doubtful && !this.entries.has(id)) this.entries.set(id, entry)
     }
     return [...this.#refused].filter(([id]) => !this.entries.has(id)).map(([, refused]) => refused)

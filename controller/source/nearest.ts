@@ -1,6 +1,6 @@
 /** The known word that a mistyped one probably means; undefined when none is close. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  const limit = Math.max(1, Math.floor(word.length / 3))
+  const limit = Math.max(word.length > 3 ? 2 : 1, Math.floor(word.length / 3))
   let best: { word: string; distance: number } | undefined
   for (const candidate of known) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), limit)

@@ -51,7 +51,7 @@ export class DirectoryWatch {
     const now = performance.now()
     this.#burstSince ??= now
     clearTimeout(this.#timer)
-    const wait = Math.min(QUIET_MS, this.#burstSince + MAX_HOLD_OFF_MS - now)
+    const wait = Math.max(0, Math.min(QUIET_MS, this.#burstSince + MAX_HOLD_OFF_MS - now))
     this.#timer = setTimeout(() => {
       this.#burstSince = undefined
       this.#changed()

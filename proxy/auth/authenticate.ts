@@ -2,6 +2,7 @@
 import { AddressSet } from '../../contract/address.ts'
 import { keyHash } from '../../contract/ids.ts'
 import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
+import { StoreUnavailable } from '../../store/contract.ts'
 import { GatewayError } from '../errors.ts'
 import { presentedKey } from './credentials.ts'
 
@@ -12,7 +13,7 @@ export interface Caller {
   account: AccountRecord | undefined
 }
 
-/** Where records come from. Both reject when the store cannot be asked. */
+/** Where records come from. Both reject with StoreUnavailable when the store cannot be asked. */
 export interface Records {
   key(hash: string): Promise<KeyRecord | undefined>
   account(id: string): Promise<AccountRecord | undefined>
@@ -23,7 +24,7 @@ const MAX_KEY_LENGTH = 1024
 /**
  * Checks in the order that clients see: 401 (one answer for a key that is missing, malformed, unknown, disabled or
  * expired, so that nothing can be learned from it), 503 for an account that is not loaded, 403 for a disabled
- * account, 403 for the address.
+ * account, 403 for the address. A store that is away is 503, never 401.
  */
 export async function authenticate(
   records: Records,
@@ -33,11 +34,11 @@ export async function authenticate(
 ): Promise<Caller> {
   const presented = presentedKey(rawHeaders)
   if (!('key' in presented) || presented.key.length > MAX_KEY_LENGTH) throw unauthorized()
-  const key = await records.key(keyHash(presented.key))
+  const key = await asked(records.key(keyHash(presented.key)))
   if (key === undefined || key.disabled || (key.expiresAt !== undefined && key.expiresAt <= nowMs))
     throw unauthorized()
 
-  const account = key.account === undefined ? undefined : await records.account(key.account)
+  const account = key.account === undefined ? undefined : await asked(records.account(key.account))
   if (key.account !== undefined && account === undefined) {
     throw new GatewayError('store_unavailable', 'The account of this API key is not available.', {
       retryAfterSeconds: 5,
@@ -49,6 +50,18 @@ export async function authenticate(
     throw new GatewayError('ip_not_allowed', 'This API key may not be used from your address.')
   }
   return { key, account }
+}
+
+async function asked<R>(record: Promise<R>): Promise<R> {
+  try {
+    return await record
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    throw new GatewayError('store_unavailable', 'API keys cannot be checked at the moment.', {
+      retryAfterSeconds: 1,
+      cause: error,
+    })
+  }
 }
 
 function unauthorized(): GatewayError {

@@ -10,6 +10,8 @@ import { GatewayError } from '../errors.ts'
 const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 10_000
 const SETTLE_RETRY_MS = [100, 500, 2_000, 5_000]
+/** Replies to a settle that leave a real cost uncharged: somebody must hear of it. */
+const UNPOSTED = new Set<SettleReply>(['CONFLICT', 'STALE', 'NOACCT'])
 
 export interface HoldEvents {
   /** A hold could not be renewed or settled; nothing of the request's content. */
@@ -48,6 +50,8 @@ export class Holds {
     switch (reply.reply) {
       case 'OK':
       case 'DUP': {
+        // The end of a hold was its only use: another call to an upstream would have none.
+        if (reply.reply === 'DUP' && reply.state !== 'P') throw usedTwice()
         const hold = new Hold(this.#ledger, account, id, amount, reply.reservedAt, this.#events, () =>
           this.#live.delete(hold),
         )
@@ -59,7 +63,7 @@ export class Holds {
       case 'NOACCT':
         throw unavailable()
       case 'CONFLICT':
-        throw new GatewayError('internal_error', 'The request id was used twice.')
+        throw usedTwice()
     }
   }
 
@@ -164,7 +168,9 @@ export class Hold {
     try {
       for (let attempt = 0; ; attempt++) {
         try {
-          return await this.#ledger.settle(command)
+          const reply = await this.#ledger.settle(command)
+          if (UNPOSTED.has(reply)) this.#events.failed('settle', new Error(`settle was answered ${reply}`))
+          return reply
         } catch (error) {
           const wait = SETTLE_RETRY_MS[attempt]
           if (wait === undefined || !(error instanceof StoreUnavailable)) throw error
@@ -187,6 +193,10 @@ function insufficientBalance(reason: 'empty' | 'hold'): GatewayError {
       ? 'The balance of this account is used up.'
       : 'The balance of this account does not cover the most that this request may cost; ask for fewer output tokens.',
   )
+}
+
+function usedTwice(): GatewayError {
+  return new GatewayError('internal_error', 'The request id was used twice.')
 }
 
 function unavailable(cause?: unknown): GatewayError {

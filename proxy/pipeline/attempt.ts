@@ -17,8 +17,8 @@ import type { Gateway } from './gateway.ts'
 import type { PlannedTarget } from './route.ts'
 import { UpstreamStream } from './upstream-stream.ts'
 
-/** Error bodies are read up to this size: what the log keeps, and more than any dialect needs. */
-const MAX_ERROR_BYTES = 65_536
+/** Larger error bodies are not read at all; the log keeps the beginning of smaller ones. */
+const MAX_ERROR_BYTES = 1_048_576
 
 export interface AttemptJob {
   gateway: Gateway

@@ -18,6 +18,7 @@ export function cancelSignal(res: ServerResponse, shutdown: AbortSignal): AbortS
       new GatewayError('overloaded', 'The gateway is shutting down; try again.', { retryAfterSeconds: 1 }),
     )
   }
+  if (shutdown.aborted) onShutdown()
   shutdown.addEventListener('abort', onShutdown)
   res.once('close', () => {
     shutdown.removeEventListener('abort', onShutdown)
@@ -35,16 +36,13 @@ export function sendWhole(
   stallMs: number,
 ): void {
   res.writeHead(status, { 'content-type': contentType, 'content-length': body.length })
+  onSilence(res, stallMs, () => res.destroy())
   res.end(body)
-  if (res.writableFinished) return
-  const socket = res.socket
-  let written = socket?.bytesWritten
-  const timer = setInterval(() => {
-    if (socket?.bytesWritten === written) res.destroy()
-    written = socket?.bytesWritten
-  }, stallMs)
-  timer.unref()
-  const stop = () => clearInterval(timer)
-  res.once('finish', stop)
-  res.once('close', stop)
+}
+
+/** Calls `silent` when for `ms` nothing was sent and the client took nothing of what is still to be sent. */
+export function onSilence(res: ServerResponse, ms: number, silent: () => void): void {
+  res.setTimeout(ms, silent)
+  // Before the server's own listener, which sets the time-out of the idle connection.
+  res.prependOnceListener('finish', () => res.setTimeout(0))
 }

@@ -1,5 +1,6 @@
 /** A Server-Sent Events answer to a client: opened late, kept alive in silence, dropped when nobody reads it. */
 import type { ServerResponse } from 'node:http'
+import { onSilence } from './client.ts'
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -18,7 +19,6 @@ export class EventStream {
   readonly #res: ServerResponse
   readonly #options: EventStreamOptions
   readonly #silence: NodeJS.Timeout
-  #stall: NodeJS.Timeout | undefined
   /** True when the client was cut off because it did not read. */
   stalled = false
 
@@ -29,6 +29,7 @@ export class EventStream {
     this.#silence = setTimeout(() => this.#keepAlive(), options.keepAliveMs)
     this.#silence.unref()
     res.once('close', () => this.#stop())
+    onSilence(res, options.stallMs, () => this.#cutIfUnread())
   }
 
   /** True once a status was sent: from then on a failure can only be told by an event. */
@@ -41,18 +42,12 @@ export class EventStream {
     if (this.#res.destroyed) return true
     this.#open()
     this.#silence.refresh()
-    const flowing = this.#res.write(bytes)
-    if (!flowing) this.#watchStall()
-    return flowing
+    return this.#res.write(bytes)
   }
 
   /** Calls `drained` each time the client has caught up. */
   onDrain(drained: () => void): void {
-    this.#res.on('drain', () => {
-      clearTimeout(this.#stall)
-      this.#stall = undefined
-      drained()
-    })
+    this.#res.on('drain', drained)
   }
 
   /** Ends the stream, after `last` if given. */
@@ -61,7 +56,6 @@ export class EventStream {
     if (this.#res.destroyed) return
     this.#open()
     this.#res.end(last)
-    if (!this.#res.writableFinished) this.#watchStall()
   }
 
   /** Ends the clocks of a stream that was never opened: its answer takes another form. */
@@ -74,19 +68,18 @@ export class EventStream {
   }
 
   #keepAlive(): void {
-    if (this.#stall === undefined) this.write(this.#options.keepAlive)
-    else this.#silence.refresh()
+    if (this.#res.writableNeedDrain) this.#silence.refresh()
+    else this.write(this.#options.keepAlive)
   }
 
-  #watchStall(): void {
-    this.#stall ??= setTimeout(() => {
-      this.stalled = true
-      this.#res.destroy()
-    }, this.#options.stallMs).unref()
+  /** Silence of the upstream is no fault of the client: only one that leaves bytes unread is cut off. */
+  #cutIfUnread(): void {
+    if (!this.#res.writableNeedDrain && !this.#res.writableEnded) return
+    this.stalled = true
+    this.#res.destroy()
   }
 
   #stop(): void {
     clearTimeout(this.#silence)
-    clearTimeout(this.#stall)
   }
 }

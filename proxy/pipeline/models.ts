@@ -54,7 +54,7 @@ export function pageQuery(query: URLSearchParams): PageQuery | undefined {
 }
 
 export function listModels(table: RoutingTable, caller: Caller, page: PageQuery | undefined): ModelPage {
-  const all = [...usableRoutes(table, caller)].map(modelObject)
+  const all = [...usableRoutes(table, caller)].map((route) => modelObject(route, route.model))
   const { data, hasMore } = page === undefined ? { data: all, hasMore: false } : slice(all, page)
   return {
     object: 'list',
@@ -73,7 +73,7 @@ export function findModel(table: RoutingTable, caller: Caller, model: string): M
       param: 'model',
     })
   }
-  return { ...modelObject(match.route), id: model }
+  return modelObject(match.route, model)
 }
 
 function* usableRoutes(table: RoutingTable, caller: Caller): Iterable<RouteRecord> {
@@ -87,15 +87,15 @@ export function usable(route: RouteRecord, caller: Caller): boolean {
   return route.free || route.price !== undefined || caller.account?.enforced !== true
 }
 
-function modelObject(route: RouteRecord): ModelObject {
+function modelObject(route: RouteRecord, id: string): ModelObject {
   return {
-    id: route.model,
+    id,
     object: 'model',
     type: 'model',
     created: route.created,
     created_at: new Date(route.created * 1_000).toISOString(),
     owned_by: route.display.owner ?? 'sluice',
-    display_name: route.display.name ?? route.model,
+    display_name: route.display.name ?? id,
     ...(route.display.description === undefined ? {} : { description: route.display.description }),
     ...(route.contextLength === undefined ? {} : { max_input_tokens: route.contextLength }),
     ...(route.maxOutputTokens === undefined ? {} : { max_tokens: route.maxOutputTokens }),

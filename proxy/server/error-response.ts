@@ -4,6 +4,9 @@ import { DIALECTS } from '../dialects/index.ts'
 import { errorBody as messagesErrorBody } from '../dialects/messages/error.ts'
 import type { GatewayError } from '../errors.ts'
 
+/** How long the rest of a refused upload is read and dropped: a client that is cut off while it sends loses the answer. */
+const LINGER_MS = 2_000
+
 /** Answers with the error; when an answer has begun already, all that is left is to break it off. */
 export function sendError(
   req: IncomingMessage,
@@ -22,6 +25,9 @@ export function sendError(
     ...retryHeaders(error),
   })
   res.end(body)
+  if (req.complete) return
+  const cut = setTimeout(() => req.socket.destroy(), LINGER_MS).unref()
+  req.once('close', () => clearTimeout(cut))
 }
 
 /** The family is told by the path, and where both families share one, by the header that only one of them sends. */

@@ -38,7 +38,8 @@ export function createHttpServer(
     connectionsCheckingInterval: 1_000,
     keepAliveTimeout: limits.idleTimeoutMs,
     maxHeaderSize: MAX_HEADER_BYTES,
-    requireHostHeader: true,
+    // Checked here, so that the refusal looks like all others.
+    requireHostHeader: false,
     noDelay: true,
   })
   server.maxHeadersCount = MAX_HEADERS * 2
@@ -47,7 +48,9 @@ export function createHttpServer(
   server.on('request', checked)
   // The body is asked for when it is read, so that a refusal costs the client no upload.
   server.on('checkContinue', checked)
-  server.on('clientError', answerBrokenRequest)
+  // Other expectations may be ignored (RFC 9110, section 10.1.1).
+  server.on('checkExpectation', checked)
+  server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, refuse))
   return server
 }
 
@@ -58,9 +61,10 @@ function problemOf(req: IncomingMessage): GatewayError | undefined {
     return new GatewayError('headers_too_large', `More than ${MAX_HEADERS} headers.`)
   if (!req.url?.startsWith('/'))
     return new GatewayError('invalid_request', 'The request target must be a path.')
-  if (names.filter((name) => name.toLowerCase() === 'host').length > 1) {
-    return new GatewayError('invalid_request', 'The request has more than one Host header.')
-  }
+  const hosts = names.filter((name) => name.toLowerCase() === 'host').length
+  if (hosts > 1) return new GatewayError('invalid_request', 'The request has more than one Host header.')
+  if (hosts === 0 && req.httpVersionMinor === 1)
+    return new GatewayError('invalid_request', 'The request has no Host header.')
   if (req.httpVersionMajor !== 1 || (req.httpVersionMinor !== 0 && req.httpVersionMinor !== 1)) {
     return new GatewayError('invalid_request', 'The request must use HTTP/1.1.')
   }
@@ -75,13 +79,18 @@ const BY_PARSER_CODE: Record<string, [ErrorCode, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request was not sent in time.'],
 }
 
-/** Answers on the bare socket: there is no request object for what does not parse or never became complete. */
+/** A response of Node knows its request, and a socket the response that is next on it. */
+type ServerSocket = Socket & { _httpMessage?: ServerResponse }
+
+/** Answers on the bare socket when there is no request object: for what does not parse or never became complete. */
 function answerBrokenRequest(
   error: Error & { code?: string },
-  socket: Socket & { _httpMessage?: ServerResponse },
+  socket: ServerSocket,
+  refuse: (req: IncomingMessage, res: ServerResponse, error: GatewayError) => void,
 ): void {
+  const res = socket._httpMessage
   // Behind the bytes of an answer under way, another one would be taken for part of it.
-  if (!socket.writable || error.code === 'ECONNRESET' || socket._httpMessage?.headersSent) {
+  if (!socket.writable || error.code === 'ECONNRESET' || res?.headersSent) {
     socket.destroy()
     return
   }
@@ -90,6 +99,14 @@ function answerBrokenRequest(
     'This is not a valid HTTP/1.1 request.',
   ]
   const refusal = new GatewayError(code, message)
+  // A peer that goes on sending must not keep the socket.
+  setTimeout(() => socket.destroy(), 1_000).unref()
+  // The body of a request that is being served broke or never came: the answer bears the id that the log will.
+  if (res !== undefined && !res.req.complete) {
+    res.shouldKeepAlive = false
+    refuse(res.req, res, refusal)
+    return
+  }
   const requestId = newRequestId()
   const body = JSON.stringify(DIALECTS.chat.errorBody(refusal, requestId))
   socket.end(
@@ -97,8 +114,6 @@ function answerBrokenRequest(
       `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestId}\r\nrequest-id: ${requestId}\r\n` +
       `connection: close\r\n\r\n${body}`,
   )
-  // A peer that goes on sending must not keep the socket.
-  setTimeout(() => socket.destroy(), 1_000).unref()
 }
 
 const STATUS_TEXT: Record<number, string> = { 408: 'Request Timeout', 431: 'Request Header Fields Too Large' }

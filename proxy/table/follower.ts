@@ -8,8 +8,8 @@ const HEARTBEAT_MS = 1_000
 const RETRY_MS = 1_000
 
 export interface FollowerEvents {
-  /** A new table is in force. */
-  swapped(table: RoutingTable): void
+  /** A new table is in force, in place of `before`. */
+  swapped(table: RoutingTable, before: RoutingTable): void
   /** The store could not be read; the last good table stays in force. */
   failed(error: unknown): void
 }
@@ -24,10 +24,13 @@ export class TableFollower {
   /** The newest publication that is in force here. */
   #applied = { epoch: 0, generation: 0 }
   #caughtUp = false
+  /** A table that was announced could not be read, so nothing newer than #applied is in force. */
+  #behind = false
   /** Changes are taken one after the other. */
   #queue: Promise<void> = Promise.resolve()
   #unfollow: (() => Promise<void>) | undefined
   #heartbeat: NodeJS.Timeout | undefined
+  #retry: NodeJS.Timeout | undefined
   #stopped = false
 
   constructor(store: ConfigStore, proxy: string, events: FollowerEvents) {
@@ -67,6 +70,7 @@ export class TableFollower {
   async stop(): Promise<void> {
     this.#stopped = true
     clearInterval(this.#heartbeat)
+    clearTimeout(this.#retry)
     await this.#unfollow?.()
     await this.#queue
     await this.#store.retire(this.#proxy).catch(() => undefined)
@@ -87,27 +91,37 @@ export class TableFollower {
         for (const hash of change.keys) this.#keys.drop(hash)
         for (const id of change.accounts) this.#accounts.drop(id)
         if (change.table) await this.#readTable()
-        this.#applied = { epoch: change.epoch, generation: change.generation }
+        if (!this.#behind) this.#applied = { epoch: change.epoch, generation: change.generation }
       }
       await this.#beat()
     } catch (error) {
+      this.#behind = true
       this.#events.failed(error)
-      setTimeout(() => this.#enqueue({ gap: true }), RETRY_MS).unref()
+      this.#retryLater()
     }
+  }
+
+  #retryLater(): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined
+      this.#enqueue({ gap: true })
+    }, RETRY_MS).unref()
   }
 
   async #readTable(): Promise<void> {
     const published = await this.#store.table()
+    this.#behind = false
     if (published === undefined) return
     const { epoch, generation } = published
     const older =
       epoch < this.#table.epoch || (epoch === this.#table.epoch && generation < this.#table.generation)
     if (older) return
+    const before = this.#table
     this.#table = new RoutingTable(published)
     if (generation > this.#applied.generation || epoch > this.#applied.epoch)
       this.#applied = { epoch, generation }
     this.#caughtUp = true
-    this.#events.swapped(this.#table)
+    this.#events.swapped(this.#table, before)
   }
 
   async #beat(): Promise<void> {

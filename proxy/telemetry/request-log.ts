@@ -105,7 +105,9 @@ export class RequestLog {
 /** Replaces the given secrets and everything of a credential's shape. */
 export function mask(text: string, secrets: readonly string[]): string {
   let masked = text
-  for (const secret of secrets) if (secret.length >= 4) masked = masked.replaceAll(secret, '***')
+  // Longest first: a secret inside another one must not save the rest of it.
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length))
+    if (secret.length >= 4) masked = masked.replaceAll(secret, '***')
   for (const shape of CREDENTIAL_SHAPES) masked = masked.replace(shape, '***')
   return masked
 }

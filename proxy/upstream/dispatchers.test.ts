@@ -143,10 +143,10 @@ describe.runIf(hasOpenssl())('TLS', () => {
     expect(await ask(dispatchers, 'default/a', at(server, { tls }))).toBe('secure')
     expect(names).toEqual(['gateway.test'])
     for (const wrong of [
-      undefined,
+      { ca, serverName: 'other.test' },
       { ca },
       { serverName: 'gateway.test' },
-      { ca, serverName: 'other.test' },
+      undefined,
     ]) {
       const refused = await ask(dispatchers, 'default/a', at(server, { tls: wrong })).catch(
         (error: unknown) => error,

@@ -37,7 +37,7 @@ export class Dispatchers {
   }
 
   /** Closes the pools of all other channels once their requests in flight have finished. */
-  retain(keys: ReadonlySet<string>): void {
+  retain(keys: Pick<ReadonlySet<string>, 'has'>): void {
     for (const [key, { pool }] of this.#pools) {
       if (keys.has(key)) continue
       this.#pools.delete(key)

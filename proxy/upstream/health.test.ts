@@ -53,6 +53,17 @@ describe('ejection', () => {
     ])
   })
 
+  test('a channel whose settings changed starts afresh, for every model', () => {
+    const { health, fail, rest } = setUp()
+    fail('transient', 3)
+    fail('model_gone', 3, undefined, 'other')
+    health.forgive('default/main2')
+    expect(rest()).toBe(1_000)
+    health.forgive(CHANNEL)
+    expect(rest()).toBe(0)
+    expect(rest('other')).toBe(0)
+  })
+
   test("a caller's fault never counts, and does not break a row of failures", () => {
     const { health, fail, rest } = setUp()
     fail('caller_fault', 100)

@@ -99,9 +99,19 @@ export class ChannelHealth {
   }
 
   /** Forgets all other channels, except those with requests in flight. */
-  retain(channels: ReadonlySet<string>): void {
+  retain(channels: Pick<ReadonlySet<string>, 'has'>): void {
     for (const [name, { inFlight }] of this.#channels)
       if (!channels.has(name) && inFlight === 0) this.#channels.delete(name)
+  }
+
+  /** Forgets the failures of a channel: its settings changed, and what failed may be mended. */
+  forgive(channel: string): void {
+    const entry = this.#channels.get(channel)
+    if (entry === undefined) return
+    entry.ejection = new Ejection()
+    entry.limitedUntil = 0
+    for (const pair of [...this.#pairs.keys()])
+      if (pair.startsWith(pairOf(channel, ''))) this.#pairs.delete(pair)
   }
 
   /** The channels that were used, for metrics. */

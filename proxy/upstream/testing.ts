@@ -1,10 +1,12 @@
 /** Servers on loopback and records for the tests of this folder. */
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { Pool } from 'undici'
+import { expect, onTestFinished, vi } from 'vitest'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import type { UpstreamFailure } from '../errors.ts'
-import type { AnswerSink } from './exchange.ts'
+import { type AnswerSink, type ExchangeTimeouts, send, type UpstreamResponse } from './exchange.ts'
+import { AttemptFailed } from './failure.ts'
 import type { UpstreamRequest } from './request.ts'
 
 export interface TestServer {
@@ -102,5 +104,56 @@ export class Recorder implements AnswerSink {
 
   fail(failure: UpstreamFailure): void {
     this.last.push(failure)
+  }
+}
+
+export const PATIENT: ExchangeTimeouts = { firstByte: 10_000, idle: 10_000, total: 15_000 }
+export const never = new AbortController().signal
+
+export function poolOf(server: TestServer): Pool {
+  const pool = new Pool(server.origin, { pipelining: 1, allowH2: false })
+  onTestFinished(() => pool.destroy())
+  return pool
+}
+
+export function call(
+  server: TestServer,
+  timeouts: Partial<ExchangeTimeouts> = {},
+  signal = never,
+  body = '{}',
+) {
+  return send(poolOf(server), testRequest(server.origin, body), { ...PATIENT, ...timeouts }, signal)
+}
+
+/** The detail of the failure that a promise is rejected with. */
+export async function faultIn(promise: Promise<unknown>): Promise<string> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof AttemptFailed)) throw new Error('expected AttemptFailed', { cause: error })
+  expect(error.failure.class).toBe('transient')
+  expect(error.message).toBe(error.failure.detail)
+  expect(error.cause).toBeUndefined()
+  return error.failure.detail
+}
+
+/** Attaches a recorder and waits until it has heard its last. */
+export async function record(response: UpstreamResponse): Promise<Recorder> {
+  const recorder = new Recorder()
+  response.attach(recorder)
+  await vi.waitFor(() => expect(recorder.last).toHaveLength(1), { timeout: 10_000 })
+  return recorder
+}
+
+/** Waits until a number has not changed for a while, in which server and client had all the turns they wanted. */
+export async function settledAt(read: () => number): Promise<void> {
+  let last = read()
+  let since = performance.now()
+  while (performance.now() - since < 150) {
+    await nextTurn()
+    if (read() === last) continue
+    last = read()
+    since = performance.now()
   }
 }

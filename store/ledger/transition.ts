@@ -115,7 +115,7 @@ export function settle(state: AccountState, command: Settle, nowMs: number): Out
     entomb(draft, id, lost, nowMs)
     return draft.answer('LOST')
   }
-  
+  if (hold.sub !== sub) return draft.answer('CONFLICT')
   switch (hold.state) {
     case 'P':
       release(draft, id, hold)
@@ -182,7 +182,7 @@ function expireDue(state: AccountState, draft: Draft, nowMs: number, max: number
 function collectDue(state: AccountState, draft: Draft, nowMs: number, max: number): void {
   for (const id of state.tombstones.due(nowMs - 1, max)) {
     draft.remove(id)
-    draft.unschedule('tombstones', id)
+
   }
 }
 

@@ -22,9 +22,11 @@ export function readAnswer(
     return { class: 'unknown', status: 200, detail: 'no_answer' }
   }
   const choices = value.choices.filter(isRecord)
+  const bytes = asStream ? toStream(value, choices, request.head.wantsStreamUsage) : body
+  if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
   const usage = readUsage(value.usage)
   return {
-    body: asStream ? toStream(value, choices, request.head.wantsStreamUsage) : body,
+    body: bytes,
     ...(usage !== undefined && { usage }),
     ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
     delivered: countMessages(choices),
@@ -51,11 +53,12 @@ function countMessages(choices: Record<string, unknown>[]): Delivered {
   return delivered
 }
 
+/** The completion as a stream; undefined when it nests deeper than JSON.stringify can follow. */
 function toStream(
   completion: Record<string, unknown>,
   choices: Record<string, unknown>[],
   wantsUsage: boolean,
-): Buffer {
+): Buffer | undefined {
   const base: Record<string, unknown> = { object: 'chat.completion.chunk' }
   for (const field of REPEATED) if (field in completion) base[field] = completion[field]
   const usageSoFar = wantsUsage ? { usage: null } : {}
@@ -65,9 +68,13 @@ function toStream(
   if (wantsUsage && isRecord(completion.usage)) {
     chunks.push({ ...base, choices: [], usage: completion.usage })
   }
-  return Buffer.from(
-    [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]'].map((data) => `data: ${data}\n\n`).join(''),
-  )
+  try {
+    const events = [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]']
+    return Buffer.from(events.map((data) => `data: ${data}\n\n`).join(''))
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
 }
 
 /** One choice as the chunks of a stream: role, what the message holds field by field, finish. */

@@ -16,7 +16,8 @@ export function weighInput({ value, members }: JsonObject): InputSize {
   weigh(value.messages, size)
   for (const { rawKey, start, end } of members) {
     if (rawKey === 'messages') continue
-    if (SCHEMAS.has(rawKey) || end - start > LARGE_BYTES) size.textBytes += end - start
+    const isSchema = SCHEMAS.has(rawKey) && value[rawKey] !== null
+    if (isSchema || end - start > LARGE_BYTES) size.textBytes += end - start
   }
   for (const list of [value.tools, value.functions]) if (Array.isArray(list)) size.tools += list.length
   return size

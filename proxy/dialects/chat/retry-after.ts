@@ -1,6 +1,8 @@
 /** Bounds of what is passed on, in seconds. */
 const SHORTEST = 1
 const LONGEST = 60
+/** Date.parse alone would take many a number for a year. */
+const HTTP_DATE = /^[A-Z][a-z]+,? .* GMT$/
 
 /**
  * When an upstream wants to be asked again, in whole seconds from 1 to 60; undefined when it does not say.
@@ -12,7 +14,7 @@ export function retryAfterSeconds(
   const seconds =
     readSeconds(headers['retry-after-ms'], (text) => Number(text) / 1000) ??
     readSeconds(headers['retry-after'], (text) =>
-      /^[\d.]+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000,
+      HTTP_DATE.test(text) ? (Date.parse(text) - Date.now()) / 1000 : Number(text),
     )
   return seconds === undefined ? undefined : Math.min(LONGEST, Math.max(SHORTEST, Math.ceil(seconds)))
 }

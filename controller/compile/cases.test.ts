@@ -1,0 +1,303 @@
+/** What the golden cases must say, by hand: a golden alone agrees with anything. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { objectId } from '../../contract/ids.ts'
+import type { Compiled } from '../snapshot.ts'
+import { emptySnapshot, SecretData } from '../snapshot.ts'
+import { Catalogue } from '../source/catalogue.ts'
+import { compile } from './index.ts'
+
+function compileCase(name: string): Compiled {
+  const text = readFileSync(join(import.meta.dirname, 'testdata', `${name}.in.yaml`), 'utf8')
+  const catalogue = new Catalogue({ namespace: 'default', env: {} })
+  return compile(catalogue.update([{ path: name, text }], 0).snapshot)
+}
+
+function statusOf(compiled: Compiled, object: string) {
+  const found = compiled.statuses.find(({ kind, metadata }) => `${kind}/${metadata.name}` === object)
+  if (found === undefined) throw new Error(`no status of ${object}`)
+  return found
+}
+
+/** "True Accepted" */
+function condition(compiled: Compiled, object: string, type: string): string {
+  const found = statusOf(compiled, object).conditions.find((c) => c.type === type)
+  return `${found?.status} ${found?.reason}`
+}
+
+function message(compiled: Compiled, object: string, type: string): string {
+  return statusOf(compiled, object).conditions.find((c) => c.type === type)?.message ?? ''
+}
+
+const publishedNames = (compiled: Compiled) => [...compiled.keys.values()].map(({ name }) => name).sort()
+const table = (compiled: Compiled) => compiled.table.namespaces.default ?? { routes: [], channels: {} }
+const route = (compiled: Compiled, name: string) => table(compiled).routes.find((r) => r.name === name)
+const team = objectId('default', 'team')
+
+describe('keys', () => {
+  it('become a record under the SHA-256 of what the Secret holds', () => {
+    const compiled = compileCase('minimal')
+    // printf %s sk-client-0123456789-not-to-be-seen | sha256sum
+    const hash = '2e484a48779a699d85893dd0d0c607b6c8be1664c3582cfadf25c6e771da373a'
+    expect(compiled.keys.get(hash)).toMatchObject({ name: 'alice', preview: '…seen', account: team })
+    expect(statusOf(compiled, 'ApiKey/alice').fields).toEqual({ preview: '…seen', secretName: 'client' })
+  })
+
+  it('may be given by several hashes', () => {
+    const compiled = compileCase('key-hashes')
+    expect(compiled.keys.get('ab'.repeat(32))?.preview).toBe('sha256:abababab')
+    expect(compiled.keys.get('cd'.repeat(32))).toMatchObject({
+      preview: 'sha256:cdcdcdcd',
+      expiresAt: Date.UTC(2027, 0, 1),
+      models: ['small', 'big-*'],
+      allowedIPs: ['192.0.2.0/24', '2001:db8::1'],
+    })
+    expect(compiled.keys.get('ef'.repeat(32))?.disabled).toBe(true)
+  })
+
+  it('are not published without a value', () => {
+    const compiled = compileCase('key-without-value')
+    expect(publishedNames(compiled)).toEqual([])
+    for (const name of ['absent-entry', 'absent-secret', 'empty-entry', 'neither']) {
+      expect(condition(compiled, `ApiKey/${name}`, 'ResolvedRefs')).toBe('False RefNotFound')
+      expect(message(compiled, `ApiKey/${name}`, 'ResolvedRefs')).toContain('spec.secretRef')
+    }
+  })
+
+  it('are visible ASCII; a short one is served with a warning and never shown', () => {
+    const compiled = compileCase('key-characters')
+    expect(publishedNames(compiled)).toEqual(['short', 'stripped'])
+    expect(condition(compiled, 'ApiKey/short', 'Accepted')).toBe('True ShortKey')
+    expect(statusOf(compiled, 'ApiKey/short').fields.preview).toBe('…')
+    expect(statusOf(compiled, 'ApiKey/stripped').fields.preview).toBe('…abcd')
+    expect(condition(compiled, 'ApiKey/umlaut', 'ResolvedRefs')).toBe('False Invalid')
+    expect(condition(compiled, 'ApiKey/spaced', 'ResolvedRefs')).toBe('False Invalid')
+  })
+
+  it('belong to the oldest who claims them', () => {
+    const compiled = compileCase('key-conflict')
+    expect(publishedNames(compiled)).toEqual(['a-old', 'free'])
+    for (const name of ['b-old', 'young', 'partly'])
+      expect(condition(compiled, `ApiKey/${name}`, 'Accepted')).toBe('False Conflicted')
+  })
+
+  it('with limits are not served', () => {
+    const compiled = compileCase('key-limits')
+    expect(publishedNames(compiled)).toEqual(['unlimited'])
+    expect(condition(compiled, 'ApiKey/limited', 'Accepted')).toBe('False NotSupported')
+    expect(message(compiled, 'ApiKey/limited', 'Accepted')).toBe(
+      'limits are not enforced yet, so the key is not served; remove spec.limits',
+    )
+  })
+
+  it('of an account that cannot pay are published without its record', () => {
+    const compiled = compileCase('key-account-missing')
+    expect(compiled.keys.get('56'.repeat(32))?.account).toBe(objectId('default', 'nobody'))
+    expect(compiled.keys.get('78'.repeat(32))?.account).toBe(objectId('default', 'limited'))
+    expect(compiled.accounts.size).toBe(0)
+    expect(condition(compiled, 'ApiKey/absent', 'ResolvedRefs')).toBe('False RefNotFound')
+    expect(condition(compiled, 'ApiKey/refused', 'ResolvedRefs')).toBe('False RefNotInForce')
+  })
+
+  it('of two namespaces do not tell on each other', () => {
+    const snapshot = emptySnapshot()
+    for (const [namespace, createdAt] of [
+      ['one', 1],
+      ['two', 2],
+    ] as const) {
+      const metadata = { namespace, name: `of-${namespace}`, generation: 1, createdAt }
+      snapshot.apiKeys.push({ kind: 'ApiKey', metadata, spec: { secretRef: { name: 's', key: 'key' } } })
+      snapshot.secrets.set(`${namespace}/s`, new SecretData([['key', 'one-and-the-same-key-value']]))
+    }
+    const compiled = compile(snapshot)
+    expect(publishedNames(compiled)).toEqual(['of-one'])
+    expect(condition(compiled, 'ApiKey/of-two', 'Accepted')).toBe('False Conflicted')
+    expect(message(compiled, 'ApiKey/of-two', 'Accepted')).not.toContain('of-one')
+  })
+})
+
+describe('accounts and credits', () => {
+  it('carry overdraft, enforcement and the switch', () => {
+    const { accounts } = compileCase('accounts')
+    expect([...accounts.values()].map(({ name }) => name).sort()).toEqual(['plain', 'unlimited'])
+    expect(accounts.get(objectId('default', 'plain'))).toMatchObject({
+      disabled: true,
+      enforced: true,
+      overdraft: 2_500_000_000,
+    })
+    expect(accounts.get(objectId('default', 'unlimited'))).toMatchObject({ enforced: false, overdraft: 0 })
+  })
+
+  it('are not served with what nothing enforces yet', () => {
+    const compiled = compileCase('accounts')
+    for (const name of ['sub', 'renewing', 'everything'])
+      expect(condition(compiled, `Account/${name}`, 'Accepted')).toBe('False NotSupported')
+    for (const field of ['spec.parent', 'spec.budget', 'spec.limits'])
+      expect(message(compiled, 'Account/everything', 'Accepted')).toContain(field)
+  })
+
+  it('become plans in nano-dollars, for accounts that are in force', () => {
+    const compiled = compileCase('credits')
+    expect(compiled.credits.toSorted((a, b) => a.amount - b.amount)).toEqual([
+      { id: 'default/debit', account: team, amount: -1 },
+      { id: 'default/gift', account: team, amount: 9_000_000_000_000_000 },
+    ])
+    expect(condition(compiled, 'Credit/lost', 'ResolvedRefs')).toBe('False RefNotFound')
+    expect(condition(compiled, 'Credit/refused', 'ResolvedRefs')).toBe('False RefNotInForce')
+  })
+})
+
+describe('channels', () => {
+  it.each([
+    ['chat-bare', 'http://localhost:8000/v1', 'Bearer', ['chat']],
+    ['chat-slash', 'http://localhost:8000/v1', 'Bearer', ['chat']],
+    ['chat-path', 'https://api.example.com/openai/v2', 'Bearer', ['chat']],
+    ['responses', 'https://api.example.com/v1', 'Bearer', []],
+    ['embeddings', 'https://api.example.com/v1', 'Bearer', []],
+    ['images', 'https://api.example.com/v1', 'Bearer', []],
+    ['messages-bare', 'https://api.example.com', 'XApiKey', []],
+    ['messages-version', 'https://api.example.com/v1', 'XApiKey', []],
+  ])('%s has its defaults', (name, baseURL, scheme, endpoints) => {
+    const compiled = compileCase('channel-defaults')
+    expect(table(compiled).channels[name]).toMatchObject({
+      baseURL,
+      auth: { scheme },
+      timeoutsMs: { connect: 5_000, firstByte: 300_000, idle: 120_000, total: 600_000 },
+      ejection: { consecutiveFailures: 5, intervalMs: 30_000, maxIntervalMs: 300_000 },
+    })
+    expect(statusOf(compiled, `Channel/${name}`).fields.endpoints).toEqual(endpoints)
+    const reason = endpoints.length === 0 ? 'True NoEndpoint' : 'True Accepted'
+    expect(condition(compiled, `Channel/${name}`, 'Accepted')).toBe(reason)
+  })
+
+  it('take over every field', () => {
+    expect(table(compileCase('channel-full')).channels.full).toEqual({
+      name: 'full',
+      type: 'chat_completion',
+      baseURL: 'https://gateway.example.com/team',
+      auth: { scheme: 'Header', header: 'x-token', secret: 'two words-not-to-be-seen' },
+      headers: { 'x-team': 'blue' },
+      query: { 'api-version': '2026-01-01' },
+      profile: 'anthropic',
+      features: { streamUsage: true, embeddings: true, images: false },
+      timeoutsMs: { connect: 1_000, firstByte: 90_000, idle: 250, total: 3_600_000 },
+      maxConcurrentRequests: 7,
+      tls: {
+        serverName: 'api.example.com',
+        ca: '-----BEGIN CERTIFICATE-----\n-not-to-be-seen\n-----END CERTIFICATE-----',
+      },
+      ejection: { consecutiveFailures: 0, intervalMs: 10_000, maxIntervalMs: 60_000 },
+    })
+  })
+
+  it('are left out for what they name in vain, and without a credential when they name none', () => {
+    const compiled = compileCase('channel-secrets')
+    expect(Object.keys(table(compiled).channels)).toEqual(['no-credential'])
+    expect(table(compiled).channels['no-credential']?.auth).toEqual({ scheme: 'XApiKey' })
+    for (const name of ['absent-secret', 'absent-entry'])
+      expect(condition(compiled, `Channel/${name}`, 'ResolvedRefs')).toBe('False RefNotFound')
+    for (const name of ['no-header-value', 'no-certificate'])
+      expect(condition(compiled, `Channel/${name}`, 'ResolvedRefs')).toBe('False Invalid')
+    expect(condition(compiled, 'Channel/no-url', 'Accepted')).toBe('False Invalid')
+    expect(condition(compiled, 'Channel/disabled', 'Accepted')).toBe('True Disabled')
+  })
+})
+
+describe('routes', () => {
+  it('keep the channels that remain', () => {
+    const compiled = compileCase('route-channels')
+    expect(route(compiled, 'mixed')?.targets).toEqual([
+      { channel: 'hosted', model: 'upstream-name', priority: 3, weight: 5, profile: 'openai' },
+      { channel: 'other-api', priority: 4, weight: 1 },
+    ])
+    expect(condition(compiled, 'ModelRoute/mixed', 'ResolvedRefs')).toBe('False RefNotFound')
+    expect(message(compiled, 'ModelRoute/mixed', 'ResolvedRefs')).toMatch(/absent.*broken/)
+    expect(statusOf(compiled, 'ModelRoute/mixed').fields.endpoints).toEqual(['chat'])
+  })
+
+  it('say when nothing can serve them', () => {
+    const compiled = compileCase('route-channels')
+    expect(condition(compiled, 'ModelRoute/all-off', 'Accepted')).toBe('True Disabled')
+    expect(condition(compiled, 'ModelRoute/no-endpoint', 'Accepted')).toBe('True NoEndpoint')
+    expect(statusOf(compiled, 'ModelRoute/no-endpoint').fields.endpoints).toEqual([])
+  })
+
+  it('lose a model to an older one', () => {
+    const compiled = compileCase('route-conflict')
+    expect(table(compiled).routes.map(({ name }) => name)).toEqual(['old', 'wildcard'])
+    expect(condition(compiled, 'ModelRoute/young', 'Accepted')).toBe('False Conflicted')
+    expect(route(compiled, 'old')?.created).toBe(Date.UTC(2026, 0, 1) / 1000)
+  })
+
+  it('have prices in nano-dollars, with the cheaper kinds at the price of input', () => {
+    const compiled = compileCase('route-prices')
+    const flat = { perRequest: 0, perImage: 0, multipliers: {} }
+    expect(route(compiled, 'by-token')?.price).toEqual({
+      ...flat,
+      input: 1_250_000_000,
+      cachedInput: 1_250_000_000,
+      cacheWrite: 1_250_000_000,
+      cacheWriteLong: 1_250_000_000,
+      output: 10_000_000_000,
+    })
+    expect(route(compiled, 'by-kind')?.price).toMatchObject({
+      cachedInput: 300_000_000,
+      cacheWrite: 3_750_000_000,
+      cacheWriteLong: 3_750_000_000,
+    })
+    expect(route(compiled, 'by-request')?.price).toMatchObject({
+      input: 0,
+      perRequest: 10_000_000,
+      perImage: 1,
+    })
+    expect(route(compiled, 'by-tier')?.price?.multipliers).toEqual({
+      flex: 500_000_000,
+      priority: 1_750_000_000,
+    })
+  })
+
+  it('without a price are in the table and not Priced', () => {
+    const compiled = compileCase('route-prices')
+    for (const name of ['unpriced', 'not-free']) {
+      expect(route(compiled, name)).toMatchObject({ free: false })
+      expect(route(compiled, name)?.price).toBeUndefined()
+      expect(condition(compiled, `ModelRoute/${name}`, 'Priced')).toBe('False Unpriced')
+    }
+    expect(condition(compiled, 'ModelRoute/free', 'Priced')).toBe('True Priced')
+  })
+
+  it('take over every field and name those without an effect', () => {
+    const compiled = compileCase('route-settings')
+    expect(route(compiled, 'full')).toMatchObject({
+      model: 'full-*',
+      affinity: { mode: 'Session', ttlMs: 600_000 },
+      retry: { attempts: 2, on: ['transient', 'rate_limit'], perTryTimeoutMs: 20_000 },
+      conversion: { unsupported: 'Reject' },
+      rewriteModel: true,
+      maxOutputTokens: 1000,
+      contextLength: 200_000,
+      display: { name: 'Full', description: 'All of it.', owner: 'example' },
+    })
+    expect(condition(compiled, 'ModelRoute/full', 'Accepted')).toBe('True PartlyInForce')
+    expect(message(compiled, 'ModelRoute/full', 'Accepted')).toMatch(
+      /spec\.affinity\.mode.*spec\.rewriteModel/,
+    )
+    expect(message(compiled, 'ModelRoute/renamed', 'Accepted')).not.toContain('affinity')
+    expect(route(compiled, 'renamed')?.retry).toEqual({
+      attempts: 3,
+      on: expect.not.arrayContaining(['caller_fault']),
+    })
+  })
+})
+
+describe('documents that do not parse', () => {
+  it('get a condition and touch nothing else', () => {
+    const compiled = compileCase('invalid')
+    for (const object of ['Credit/number', 'ApiKey/typo', 'ModelRoute/half-price', 'Channel/protocol']) {
+      expect(condition(compiled, object, 'Accepted')).toBe('False Invalid')
+      expect(statusOf(compiled, object).inForce).toBe(false)
+    }
+    expect(Object.keys(table(compiled).channels)).toEqual(['hosted'])
+  })
+})

@@ -1,0 +1,288 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { objectId } from '../../contract/ids.ts'
+import type { AccountRecord, ChannelRecord, KeyRecord, RouteRecord } from '../../contract/table/records.ts'
+import { type Publication, type Store, StoreUnavailable } from '../../store/contract.ts'
+import { createEmbeddedStore } from '../../store/embedded/index.ts'
+import type { Compiled } from '../snapshot.ts'
+import { Publisher, type PublishResult } from './publisher.ts'
+
+const TEAM = objectId('default', 'team')
+const NOW = 1_700_000_000_000
+
+const key: KeyRecord = {
+  version: 1,
+  id: objectId('default', 'alice'),
+  namespace: 'default',
+  name: 'alice',
+  preview: '…',
+  disabled: false,
+  models: [],
+  allowedIPs: [],
+  account: TEAM,
+}
+const account: AccountRecord = {
+  version: 1,
+  id: TEAM,
+  namespace: 'default',
+  name: 'team',
+  disabled: false,
+  enforced: true,
+  overdraft: 0,
+}
+const route: RouteRecord = {
+  name: 'small',
+  model: 'small',
+  created: 0,
+  targets: [],
+  affinity: { mode: 'None', ttlMs: 0 },
+  retry: { attempts: 1, on: [] },
+  conversion: { unsupported: 'Drop' },
+  rewriteModel: false,
+  free: true,
+  display: {},
+}
+const channels: Record<string, ChannelRecord> = {}
+
+interface Wish {
+  routes?: RouteRecord[]
+  keys?: [string, KeyRecord][]
+  accounts?: AccountRecord[]
+  credits?: { id: string; amount: number }[]
+}
+
+function compiled({ routes = [route], keys = [], accounts = [account], credits = [] }: Wish = {}): Compiled {
+  return {
+    table: { version: 1, namespaces: { default: { routes, channels } } },
+    keys: new Map(keys),
+    accounts: new Map(accounts.map((record) => [record.id, record])),
+    credits: credits.map((credit) => ({ ...credit, account: TEAM })),
+    statuses: [],
+  }
+}
+
+let store: Store
+let publications: Publication[]
+let logged: string[]
+let results: PublishResult[]
+let publisher: Publisher
+/** Errors that the next calls of publish end with: before or after the store took it. */
+let failures: ('before' | 'after')[]
+
+function start(options: { allowEmptyTable?: boolean; now?: () => number } = {}): void {
+  const note = (_: object, message: string) => logged.push(message)
+  const log = { info: note, warn: note, error: note }
+  const onResult = (result: PublishResult) => results.push(result)
+  publisher = new Publisher({ store, log, now: () => NOW, allowEmptyTable: false, onResult, ...options })
+}
+
+/** Submits and waits for its result. */
+async function publish(wish: Compiled) {
+  const count = results.length
+  publisher.submit(wish)
+  await vi.waitFor(() => expect(results.length).toBe(count + 1), { interval: 2 })
+  const result = results.at(-1)
+  if (result?.outcome !== 'published') throw new Error(`not published: ${result?.outcome}`)
+  return result
+}
+
+beforeEach(() => {
+  const embedded = createEmbeddedStore()
+  publications = []
+  logged = []
+  results = []
+  failures = []
+  const config = {
+    ...embedded.config,
+    async publish(publication: Publication) {
+      const failure = failures.shift()
+      if (failure === 'before') throw new StoreUnavailable('before')
+      const reply = await embedded.config.publish(publication)
+      if (failure === 'after') throw new StoreUnavailable('after')
+      publications.push(publication)
+      return reply
+    },
+  }
+  store = { ...embedded, config }
+  start()
+})
+
+afterEach(async () => {
+  await publisher.stop()
+  await store.close()
+})
+
+describe('a publication', () => {
+  it('carries table, keys and accounts, above the clock', async () => {
+    const { generation } = await publish(compiled({ keys: [['hash', key]] }))
+    expect(generation).toBe(NOW + 1)
+    expect((await store.config.table())?.table).toEqual(compiled().table)
+    expect(await store.config.key('hash')).toEqual(key)
+    expect(await store.config.account(TEAM)).toEqual(account)
+  })
+
+  it('is not made when nothing differs, however the records are ordered', async () => {
+    const { generation } = await publish(compiled({ keys: [['hash', key]] }))
+    const { version, ...rest } = key
+    const again = await publish(compiled({ keys: [['hash', { ...rest, version }]] }))
+    expect(again.generation).toBe(generation)
+    expect(publications).toHaveLength(1)
+  })
+
+  it('holds only what differs', async () => {
+    await publish(compiled({ keys: [['hash', key]] }))
+    await publish(compiled({ keys: [['hash', { ...key, disabled: true }]] }))
+    expect(publications[1]?.table).toBeUndefined()
+    expect([...(publications[1]?.keys.put.keys() ?? [])]).toEqual(['hash'])
+    expect(publications[1]?.accounts.put.size).toBe(0)
+    expect((await store.config.key('hash'))?.disabled).toBe(true)
+  })
+
+  it('removes what is gone', async () => {
+    await publish(compiled({ keys: [['hash', key]] }))
+    await publish(compiled({ accounts: [] }))
+    expect(await store.config.key('hash')).toBeUndefined()
+    expect(await store.config.account(TEAM)).toBeUndefined()
+  })
+
+  it('continues from what another process stored, and removes its orphans', async () => {
+    await publish(
+      compiled({
+        keys: [
+          ['hash', key],
+          ['orphan', key],
+        ],
+      }),
+    )
+    const before = publications[0]?.generation ?? 0
+    await publisher.stop()
+    start({ now: () => 5 })
+    const { generation } = await publish(compiled({ keys: [['hash', key]] }))
+    expect(generation).toBe(before + 1)
+    expect(publications[1]?.epoch).toBe(2)
+    expect(publications[1]?.table).toBeUndefined()
+    expect(publications[1]?.keys).toEqual({ put: new Map(), remove: ['orphan'] })
+  })
+
+  it('is above what any proxy has seen', async () => {
+    await store.config.beat({ proxy: 'p', epoch: 9, generation: NOW + 500 })
+    expect((await publish(compiled())).generation).toBe(NOW + 501)
+  })
+})
+
+describe('money', () => {
+  it('is there before the key that needs it', async () => {
+    let balance: number | undefined
+    const changes = await store.config.follow(() => {
+      void store.ledger.balance(TEAM).then((found) => {
+        balance ??= found?.posted
+      })
+    })
+    await publish(compiled({ keys: [['hash', key]], credits: [{ id: 'default/start', amount: 7 }] }))
+    await vi.waitFor(() => expect(balance).toBe(7))
+    await changes()
+  })
+
+  it('is given once: taken, taken before, or refused for another amount', async () => {
+    const credits = [{ id: 'default/start', amount: 7 }]
+    const outcome = (result: Awaited<ReturnType<typeof publish>>) =>
+      result.credits.results.get('default/start')?.outcome
+    const first = await publish(compiled({ credits }))
+    expect(first.credits.results.get('default/start')).toEqual({ outcome: 'applied', appliedAt: NOW })
+    // What this process applied stays "applied".
+    expect(outcome(await publish(compiled({ credits, keys: [['hash', key]] })))).toBe('applied')
+    await publisher.stop()
+    start()
+    expect(outcome(await publish(compiled({ credits })))).toBe('already')
+    expect(outcome(await publish(compiled({ credits: [{ id: 'default/start', amount: 8 }] })))).toBe(
+      'conflict',
+    )
+    expect((await store.ledger.balance(TEAM))?.posted).toBe(7)
+  })
+
+  it('counts what was credited once, removed credits included', async () => {
+    const one = { id: 'default/one', amount: 7 }
+    await publish(compiled({ credits: [one, { id: 'default/two', amount: -2 }] }))
+    await publish(compiled({ credits: [{ ...one, amount: 9 }] }))
+    const { credits } = await publish(compiled({ credits: [one] }))
+    expect(credits.credited.get(TEAM)).toBe(5)
+  })
+})
+
+describe('an empty table', () => {
+  it('does not replace one with routes, while keys and accounts are published', async () => {
+    await publish(compiled())
+    const result = await publish(compiled({ routes: [], keys: [['hash', key]] }))
+    expect(result.tableRefused).toBe(true)
+    expect((await store.config.table())?.table).toEqual(compiled().table)
+    expect(await store.config.key('hash')).toEqual(key)
+    await publish(compiled({ routes: [], keys: [] }))
+    expect(logged.filter((message) => message.includes('SLUICE_ALLOW_EMPTY_TABLE'))).toHaveLength(1)
+    expect((await publish(compiled())).tableRefused).toBe(false)
+  })
+
+  it('does when that is allowed', async () => {
+    start({ allowEmptyTable: true })
+    await publish(compiled())
+    expect((await publish(compiled({ routes: [] }))).tableRefused).toBe(false)
+    expect((await store.config.table())?.table).toEqual(compiled({ routes: [] }).table)
+  })
+
+  it('is fine at first', async () => {
+    expect((await publish(compiled({ routes: [] }))).tableRefused).toBe(false)
+  })
+})
+
+describe('a store that fails', () => {
+  it.each(['before', 'after'] as const)('is asked again, %s it took the publication', async (failure) => {
+    failures = [failure]
+    await publish(compiled({ keys: [['hash', key]] }))
+    expect(await store.config.key('hash')).toEqual(key)
+    // What had been taken is seen there and not written again.
+    expect(publications).toHaveLength(failure === 'before' ? 1 : 0)
+    expect(logged.join()).toContain('trying again')
+  })
+
+  it('does not lose a later wish, and skips the older one', async () => {
+    failures = ['before', 'before']
+    publisher.submit(compiled({ keys: [['old', key]] }))
+    await vi.waitFor(() => expect(logged).toHaveLength(1), { interval: 2 })
+    await publish(compiled({ keys: [['new', key]] }))
+    expect(await store.config.key('new')).toEqual(key)
+    expect(await store.config.key('old')).toBeUndefined()
+  })
+
+  it('holds up no stop', async () => {
+    failures = Array.from({ length: 100 }, () => 'before' as const)
+    publisher.submit(compiled())
+    await vi.waitFor(() => expect(logged.length).toBeGreaterThan(0), { interval: 2 })
+    await publisher.stop()
+    expect(results).toEqual([])
+  })
+
+  it('that someone else has written to is read again', async () => {
+    await publish(compiled())
+    // As a publication would that this process does not know of.
+    await store.config.publish({
+      epoch: 1,
+      generation: NOW + 1_000,
+      keys: { put: new Map([['foreign', key]]), remove: [] },
+      accounts: { put: new Map(), remove: [] },
+    })
+    const { generation } = await publish(compiled({ keys: [['hash', key]] }))
+    expect(generation).toBe(NOW + 1_001)
+    expect(await store.config.key('foreign')).toBeUndefined()
+  })
+})
+
+describe('a newer controller', () => {
+  it('ends this one', async () => {
+    await publish(compiled())
+    await store.config.newEpoch()
+    publisher.submit(compiled({ keys: [['hash', key]] }))
+    await vi.waitFor(() => expect(results.at(-1)).toEqual({ outcome: 'fenced' }), { interval: 2 })
+    publisher.submit(compiled({ keys: [['other', key]] }))
+    await publisher.stop()
+    expect(await store.config.key('hash')).toBeUndefined()
+    expect(await store.config.key('other')).toBeUndefined()
+  })
+})

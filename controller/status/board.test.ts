@@ -1,0 +1,296 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { KINDS } from '../../contract/api/index.ts'
+import { objectId } from '../../contract/ids.ts'
+import type { Store } from '../../store/contract.ts'
+import { createEmbeddedStore } from '../../store/embedded/index.ts'
+import type { Compiled, CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
+import { StatusBoard } from './board.ts'
+
+const TEAM = objectId('default', 'team')
+
+let now: number
+let store: Store
+let logged: string[]
+let board: StatusBoard
+
+beforeEach(() => {
+  now = 1_000_000
+  store = createEmbeddedStore({ now: () => now })
+  logged = []
+  const note = (level: string) => (_: object, message: string) => logged.push(`${level} ${message}`)
+  const log = { info: note('info'), warn: note('warn'), error: note('error') }
+  board = new StatusBoard({ store, log, now: () => now })
+})
+
+afterEach(() => store.close())
+
+interface Given {
+  kind?: ObjectStatus['kind']
+  name?: string
+  generation?: number
+  accepted?: boolean
+  resolved?: boolean
+  priced?: boolean
+  inForce?: boolean
+}
+
+function object(given: Given = {}): ObjectStatus {
+  const { kind = 'ApiKey', name = 'alice', generation = 1, accepted = true, resolved = true } = given
+  const common = { observedGeneration: generation }
+  const conditions: Judgement[] = [
+    accepted
+      ? { ...common, type: 'Accepted', status: 'True', reason: 'Accepted', message: 'fine' }
+      : {
+          ...common,
+          type: 'Accepted',
+          status: 'False',
+          reason: 'NotSupported',
+          message: 'remove spec.limits',
+        },
+    resolved
+      ? { ...common, type: 'ResolvedRefs', status: 'True', reason: 'ResolvedRefs', message: 'fine' }
+      : { ...common, type: 'ResolvedRefs', status: 'False', reason: 'RefNotFound', message: 'no Secret' },
+  ]
+  if (given.priced === false)
+    conditions.push({ ...common, type: 'Priced', status: 'False', reason: 'Unpriced', message: 'no price' })
+  return {
+    kind,
+    metadata: { namespace: 'default', name, generation, createdAt: 0 },
+    inForce: given.inForce ?? (accepted && resolved),
+    conditions,
+    fields: {},
+  }
+}
+
+function compiled(...statuses: ObjectStatus[]): Compiled {
+  return {
+    table: { version: 1, namespaces: {} },
+    keys: new Map(),
+    accounts: new Map(),
+    credits: [],
+    statuses,
+  }
+}
+
+function publish(
+  wish: Compiled,
+  generation: number,
+  more: { tableRefused?: boolean; credit?: CreditResult } = {},
+) {
+  const results = new Map(more.credit === undefined ? [] : [['default/start', more.credit]])
+  board.published({
+    compiled: wish,
+    generation,
+    tableRefused: more.tableRefused ?? false,
+    credits: { results, credited: new Map([[TEAM, 7_000_000_000]]) },
+  })
+}
+
+const beat = (proxy: string, generation: number) => store.config.beat({ proxy, epoch: 1, generation })
+
+/** "True Programmed" */
+async function condition(type: string, name = 'alice'): Promise<string> {
+  const found = await entry(name)
+  const { status, reason } = found.status.conditions.find((c) => c.type === type) ?? {}
+  return `${status} ${reason}`
+}
+
+async function entry(name: string) {
+  const found = (await board.list()).find((listed) => listed.name === name)
+  if (found === undefined) throw new Error(`${name} is not listed`)
+  return found
+}
+
+describe('Programmed', () => {
+  it('is pending, then unknown without proxies, then true when all of them serve it', async () => {
+    const wish = compiled(object())
+    board.judged(wish)
+    expect(await condition('Programmed')).toBe('False Pending')
+    publish(wish, 100)
+    expect(await condition('Programmed')).toBe('Unknown NoProxies')
+    await beat('one', 100)
+    await beat('two', 99)
+    expect(await condition('Programmed')).toBe('False Pending')
+    await beat('two', 101)
+    expect(await condition('Programmed')).toBe('True Programmed')
+  })
+
+  it('counts proxies that were heard of within 5 seconds', async () => {
+    const wish = compiled(object())
+    board.judged(wish)
+    publish(wish, 100)
+    await beat('slow', 99)
+    now += 4_000
+    await beat('quick', 100)
+    expect(await condition('Programmed')).toBe('False Pending')
+    now += 2_000
+    expect(await condition('Programmed')).toBe('True Programmed')
+    now += 4_000
+    expect(await condition('Programmed')).toBe('Unknown NoProxies')
+  })
+
+  it('asks for the publication that carried the generation, not for the newest', async () => {
+    const first = compiled(object())
+    board.judged(first)
+    publish(first, 100)
+    await beat('one', 100)
+    publish(compiled(object(), object({ name: 'bob' })), 200)
+    expect(await condition('Programmed')).toBe('True Programmed')
+    const edited = compiled(object({ generation: 2 }))
+    board.judged(edited)
+    expect(await condition('Programmed')).toBe('False Pending')
+    // The answer to an older wish says nothing of the new generation.
+    publish(first, 300)
+    await beat('one', 300)
+    expect(await condition('Programmed')).toBe('False Pending')
+    publish(edited, 400)
+    await beat('one', 400)
+    expect(await condition('Programmed')).toBe('True Programmed')
+  })
+
+  it('starts anew when a Secret brings the same generation into force', async () => {
+    const without = compiled(object({ resolved: false }))
+    board.judged(without)
+    publish(without, 100)
+    await beat('one', 100)
+    expect(await condition('Programmed')).toBe('False RefNotFound')
+    const complete = compiled(object())
+    board.judged(complete)
+    expect(await condition('Programmed')).toBe('False Pending')
+    publish(complete, 200)
+    expect(await condition('Programmed')).toBe('False Pending')
+    await beat('one', 200)
+    expect(await condition('Programmed')).toBe('True Programmed')
+  })
+
+  it('stays pending for a table that the store refused', async () => {
+    const wish = compiled(object({ kind: 'ModelRoute', name: 'small' }), object())
+    board.judged(wish)
+    publish(wish, 100, { tableRefused: true })
+    await beat('one', 100)
+    expect(await condition('Programmed', 'small')).toBe('False Pending')
+    expect(await condition('Programmed')).toBe('True Programmed')
+  })
+})
+
+describe('Ready', () => {
+  it.each([
+    [{}, 'True Ready'],
+    [{ accepted: false, resolved: false }, 'False NotSupported'],
+    [{ resolved: false }, 'False RefNotFound'],
+    [{ resolved: false, inForce: true }, 'False RefNotFound'],
+    [{ priced: false }, 'False Unpriced'],
+  ])('of %o is %s', async (given, expected) => {
+    const wish = compiled(object(given))
+    board.judged(wish)
+    publish(wish, 100)
+    await beat('one', 100)
+    expect(await condition('Ready')).toBe(expected)
+  })
+
+  it('waits for the proxies', async () => {
+    const wish = compiled(object())
+    board.judged(wish)
+    publish(wish, 100)
+    expect(await condition('Ready')).toBe('False NoProxies')
+  })
+})
+
+describe('credits', () => {
+  const credit = compiled(object({ kind: 'Credit', name: 'start' }))
+
+  it('are ready when the ledger has taken them, without any proxy', async () => {
+    board.judged(credit)
+    expect(await condition('Ready', 'start')).toBe('False Pending')
+    publish(credit, 100, { credit: { outcome: 'applied', appliedAt: now } })
+    expect(await condition('Ready', 'start')).toBe('True Ready')
+    expect((await entry('start')).status).toMatchObject({ appliedAt: '1970-01-01T00:16:40.000Z' })
+  })
+
+  it('say when they were taken before', async () => {
+    board.judged(credit)
+    publish(credit, 100, { credit: { outcome: 'already' } })
+    expect(await condition('Programmed', 'start')).toBe('True AlreadyApplied')
+  })
+
+  it('are refused when their name stands for another amount', async () => {
+    board.judged(credit)
+    publish(credit, 100, { credit: { outcome: 'conflict' } })
+    expect(await condition('Accepted', 'start')).toBe('False Conflicted')
+    expect(await condition('Ready', 'start')).toBe('False Conflicted')
+    expect(logged).toEqual([expect.stringContaining('warn Credit/start is not Accepted')])
+  })
+})
+
+describe('the list', () => {
+  it('shows the funds of an account', async () => {
+    await store.ledger.open(TEAM)
+    await store.ledger.topup({ account: TEAM, id: 'default/start', amount: 7_000_000_000 })
+    const hold = { account: TEAM, enforced: true, overdraft: 0, leaseMs: 60_000 }
+    await store.ledger.reserve({ ...hold, id: 'one', amount: 2_000_000_000 })
+    await store.ledger.reserve({ ...hold, id: 'two', amount: 1_000_000_000 })
+    const note = { reason: 'usage' as const, model: 'm', channel: 'c', key: 'k', tokens: {} }
+    await store.ledger.settle({ account: TEAM, id: 'one', actual: 500_000_000, reservedAt: now, note })
+    const wish = compiled(object({ kind: 'Account', name: 'team' }))
+    board.judged(wish)
+    publish(wish, 100)
+    expect((await entry('team')).status).toMatchObject({
+      balance: '6.5',
+      held: '1',
+      credited: '7',
+      spent: '0.5',
+    })
+  })
+
+  it('follows the status schema', async () => {
+    const wish = compiled(object(), object({ kind: 'Credit', name: 'start' }))
+    board.judged(wish)
+    publish(wish, 100, { credit: { outcome: 'applied', appliedAt: now } })
+    for (const { kind, status } of await board.list()) {
+      expect(KINDS[kind].status.parse(status)).toEqual(status)
+    }
+  })
+
+  it('forgets what is gone', async () => {
+    board.judged(compiled(object(), object({ name: 'bob' })))
+    board.judged(compiled(object({ name: 'bob' })))
+    expect((await board.list()).map(({ name }) => name)).toEqual(['bob'])
+  })
+
+  it('moves a time only when the status flips', async () => {
+    const wish = compiled(object())
+    const since = async () =>
+      (await entry('alice')).status.conditions.find((c) => c.type === 'Programmed')?.lastTransitionTime
+    await beat('one', 99)
+    board.judged(wish)
+    const first = await since()
+    now += 1_000
+    publish(wish, 100)
+    // Still False, for another reason.
+    expect(await since()).toBe(first)
+    await beat('one', 100)
+    expect(await since()).toBe(new Date(now).toISOString())
+    now += 1_000
+    expect(await since()).toBe(new Date(now - 1_000).toISOString())
+  })
+})
+
+describe('the log', () => {
+  it('tells once what is refused, and when it recovers', async () => {
+    board.judged(compiled(object({ resolved: false })))
+    await board.refresh()
+    board.judged(compiled(object({ resolved: false })))
+    expect(logged).toEqual(['warn ApiKey/alice is not ResolvedRefs: no Secret'])
+    board.judged(compiled(object()))
+    await board.refresh()
+    expect(logged.slice(1)).toEqual(['info ApiKey/alice is ResolvedRefs again'])
+  })
+
+  it('says nothing of what is in order', async () => {
+    const wish = compiled(object())
+    board.judged(wish)
+    publish(wish, 100)
+    await board.refresh()
+    expect(logged).toEqual([])
+  })
+})

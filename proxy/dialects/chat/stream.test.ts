@@ -1,0 +1,289 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { EventTooLarge } from '../sse/splitter.ts'
+import { chat } from './index.ts'
+
+const LIMITS = { maxDepth: 64, maxKeys: 1000 }
+function request(fields: Record<string, unknown> = {}) {
+  const body = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...fields }
+  return chat.parseRequest(Buffer.from(JSON.stringify(body)), LIMITS)
+}
+const WANTS_USAGE = { stream_options: { include_usage: true } }
+
+const event = (chunk: unknown, eol = '\n') => `data: ${JSON.stringify(chunk)}${eol}${eol}`
+const delta = (content: object, finish_reason: string | null = null, index = 0) => ({
+  id: 'c',
+  choices: [{ index, delta: content, finish_reason }],
+})
+const USAGE = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 }
+const USAGE_EVENT = event({ id: 'c', choices: [], usage: USAGE })
+const DONE = 'data: [DONE]\n\n'
+const HELLO = event(delta({ role: 'assistant', content: 'Hello' }))
+const STOP = event(delta({}, 'stop'))
+
+/** Pushes the stream in one piece and flushes. */
+function follow(stream: string, fields: Record<string, unknown> = {}) {
+  const observer = chat.observe(request(fields), 100_000)
+  const pushed = observer.push(Buffer.from(stream))?.toString() ?? ''
+  return { observer, pushed, flushed: observer.flush()?.toString() }
+}
+
+describe('bytes', () => {
+  test('pass as they came', () => {
+    const stream = `: hi\n\nevent: x\ndata:{"choices": []}\n\n${HELLO}data: no json\n\ndata: {"half\n\n${STOP}data:  [DONE] \n\n`
+    const { observer, pushed, flushed } = follow(stream)
+    expect(pushed).toBe(stream)
+    expect(flushed).toBeUndefined()
+    expect(observer.finished).toBe(true)
+  })
+
+  test('a chunk of plain events is handed on without a copy', () => {
+    const observer = chat.observe(request(), 100_000)
+    const chunk = Buffer.from(HELLO + HELLO)
+    expect(observer.push(chunk)).toBe(chunk)
+  })
+
+  test('what follows [DONE] is dropped', () => {
+    const { observer, pushed, flushed } = follow(HELLO + STOP + DONE + USAGE_EVENT + HELLO)
+    expect(pushed).toBe(HELLO + STOP + DONE)
+    expect(observer.push(Buffer.from(HELLO))).toBeUndefined()
+    expect(flushed).toBeUndefined()
+    expect(observer.usage).toBeUndefined()
+  })
+
+  test('an event past the limit throws', () => {
+    const observer = chat.observe(request(), 10)
+    expect(() => observer.push(Buffer.from('data: 123456'))).toThrow(EventTooLarge)
+  })
+
+  test('any split of any line ends passes the same bytes and learns the same', () => {
+    const events = fc.constantFrom(
+      delta({ content: 'a€"\n' }),
+      delta({ content: 'usage"' }),
+      delta({ tool_calls: [{ index: 0, function: { arguments: '{"usage":1}' } }] }),
+      { ...delta({ content: 'x' }), usage: null },
+      { ...delta({ reasoning_content: 'y' }), usage: USAGE, service_tier: 'flex' },
+      delta({}, 'stop'),
+    )
+    const stream = fc.array(fc.tuple(events, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 12 })
+    fc.assert(
+      fc.property(stream, fc.integer({ min: 1, max: 60 }), (list, size) => {
+        const bytes = Buffer.from(list.map(([chunk, eol]) => event(chunk, eol)).join(''))
+        const whole = chat.observe(request(), 100_000)
+        const split = chat.observe(request(), 100_000)
+        const passed: Buffer[] = []
+        for (let i = 0; i < bytes.length; i += size)
+          passed.push(split.push(bytes.subarray(i, i + size)) ?? Buffer.alloc(0))
+        expect(whole.push(bytes) ?? Buffer.alloc(0)).toEqual(bytes)
+        expect(Buffer.concat(passed)).toEqual(bytes)
+        for (const observer of [whole, split]) {
+          const last = list.findLast(([chunk]) => 'service_tier' in chunk)
+          expect(observer.usage?.output).toBe(last && USAGE.completion_tokens)
+          expect(observer.tier).toBe(last && 'flex')
+          expect(observer.finished).toBe(list.some(([chunk]) => chunk.choices[0]?.finish_reason === 'stop'))
+          expect(observer.delivered.deltas).toBe(
+            list.filter(([chunk]) => chunk.choices[0]?.finish_reason !== 'stop').length,
+          )
+        }
+      }),
+    )
+  })
+})
+
+describe('usage', () => {
+  test('an event of usage alone is kept back from a client that did not ask', () => {
+    for (const alone of [USAGE_EVENT, event({ usage: USAGE })]) {
+      const { observer, pushed } = follow(HELLO + STOP + alone + DONE)
+      expect(pushed).toBe(HELLO + STOP + DONE)
+      expect(observer.usage).toMatchObject({ input: 5, output: 2 })
+      expect(follow(HELLO + STOP + alone + DONE, WANTS_USAGE).pushed).toBe(HELLO + STOP + alone + DONE)
+    }
+  })
+
+  test('a chunk of nothing but a withheld event gives nothing', () => {
+    const observer = chat.observe(request(), 100_000)
+    expect(observer.push(Buffer.from(USAGE_EVENT))).toBeUndefined()
+  })
+
+  test('usage beside choices, null usage and empty choices pass', () => {
+    const stream =
+      event({ ...delta({}, 'stop'), usage: USAGE }) +
+      event({ choices: [], usage: null }) +
+      event({ choices: [] })
+    expect(follow(HELLO + stream).pushed).toBe(HELLO + stream)
+  })
+
+  test('the last one wins, a broken one does not', () => {
+    const more = event({ ...delta({ content: '!' }), usage: { ...USAGE, completion_tokens: 3 } })
+    const broken = event({ ...delta({}), usage: { completion_tokens: -1 } })
+    expect(follow(event({ ...delta({}), usage: USAGE }) + more + broken).observer.usage?.output).toBe(3)
+  })
+
+  test('only usage at the top level counts', () => {
+    expect(follow(HELLO + event({ ...delta({}), x_extra: { usage: USAGE } })).observer.usage).toBeUndefined()
+  })
+})
+
+describe('the end', () => {
+  test('a finished stream without [DONE] gets one', () => {
+    const { observer, flushed } = follow(HELLO + STOP)
+    expect(observer.finished).toBe(true)
+    expect(flushed).toBe(DONE)
+  })
+
+  test('a cut stream does not', () => {
+    const { observer, flushed } = follow(HELLO + HELLO)
+    expect(observer.finished).toBe(false)
+    expect(flushed).toBeUndefined()
+  })
+
+  test('half an event is dropped', () => {
+    const { observer, flushed } = follow(HELLO + STOP.slice(0, -20))
+    expect(observer.finished).toBe(false)
+    expect(flushed).toBeUndefined()
+  })
+
+  test.each([
+    ['[DONE] without its empty line', 'data: [DONE]', 'data: [DONE]\n\n'],
+    ['[DONE] with half of it', 'data: [DONE]\n', 'data: [DONE]\n\n'],
+    ['[DONE] with a CR', 'data: [DONE]\r', 'data: [DONE]\r\n\n'],
+    ['a finish', STOP.slice(0, -2), STOP + DONE],
+    ['a withheld usage', USAGE_EVENT.slice(0, -1), undefined],
+  ])('%s', (_, rest, expected) => {
+    const { observer, flushed } = follow(HELLO + rest)
+    expect(flushed).toBe(expected)
+    expect(observer.finished).toBe(expected !== undefined)
+  })
+
+  test('every choice must finish', () => {
+    const first = event(delta({}, 'stop', 0))
+    const second = event(delta({}, 'length', 1))
+    expect(follow(HELLO + first, { n: 2 }).observer.finished).toBe(false)
+    expect(follow(HELLO + first + first, { n: 2 }).observer.finished).toBe(false)
+    expect(follow(HELLO + first + second, { n: 2 }).observer.finished).toBe(true)
+  })
+
+  test.each([null, '', undefined])('finish_reason %j is none', (finish_reason) => {
+    const chunk = { choices: [{ index: 0, delta: { content: 'x' }, finish_reason }] }
+    expect(follow(HELLO + event(chunk)).observer.finished).toBe(false)
+  })
+})
+
+describe('failure', () => {
+  test.each([
+    ['an error object', event({ error: { message: 'x', type: 'server_error', code: null } }), 'transient'],
+    [
+      'an error with choices',
+      event({ ...delta({}, 'error'), error: { code: 502, message: 'x' } }),
+      'transient',
+    ],
+    ['an error text', event({ error: 'sorry' }), 'unknown'],
+    ['a named event', 'event: error\ndata: {"message":"x","code":"rate_limit_exceeded"}\n\n', 'rate_limit'],
+    ['a name after the data', 'data: oops\nevent: error\n\n', 'unknown'],
+    ['quota', event({ error: { code: 'insufficient_quota', type: 'insufficient_quota' } }), 'quota'],
+    ['a key', event({ error: { code: 'invalid_api_key', type: 'invalid_request_error' } }), 'credential'],
+    ['CR LF', event({ error: { type: 'overloaded_error' } }, '\r\n'), 'transient'],
+  ])('%s', (_, failing, failureClass) => {
+    const { observer, pushed, flushed } = follow(HELLO + failing + HELLO + STOP + DONE)
+    expect(pushed).toBe(HELLO)
+    expect(observer.failure).toMatchObject({ class: failureClass, detail: 'error_event' })
+    expect(observer.push(Buffer.from(HELLO))).toBeUndefined()
+    expect(flushed).toBeUndefined()
+    expect(observer.finished).toBe(false)
+    expect(observer.delivered.deltas).toBe(1)
+  })
+
+  test('as the first event nothing passes', () => {
+    const observer = chat.observe(request(), 100_000)
+    expect(observer.push(Buffer.from(event({ error: { type: 'server_error' } })))).toBeUndefined()
+    expect(observer.failure?.class).toBe('transient')
+  })
+
+  test('as an unfinished last event', () => {
+    const { observer, flushed } = follow(`${HELLO}event: error\ndata: {"error":{"type":"server_error"}}`)
+    expect(flushed).toBeUndefined()
+    expect(observer.failure?.class).toBe('transient')
+  })
+
+  test('a null error, and the word in a text, are none', () => {
+    const stream =
+      event({ ...delta({ content: '"error": {}' }), error: null }) + event(delta({ content: 'error' }))
+    const { observer, pushed } = follow(HELLO + stream)
+    expect(pushed).toBe(HELLO + stream)
+    expect(observer.failure).toBeUndefined()
+  })
+
+  test('the caller’s fault can be told', () => {
+    const { observer } = follow(event({ error: { code: 'context_length_exceeded', message: 'secret' } }))
+    expect(observer.failure?.forCaller).toMatchObject({ code: 'context_length_exceeded', status: 400 })
+  })
+})
+
+describe('delivered', () => {
+  const count = (...deltas: object[]) =>
+    follow(HELLO + deltas.map((d) => event(delta(d))).join('')).observer.delivered
+
+  test.each<[string, object[], number, number]>([
+    ['empty and null texts', [{ content: '', refusal: null }, {}, { role: 'assistant' }], 0, 0],
+    ['content in bytes', [{ content: 'äö' }, { content: 'x' }], 2, 5],
+    ['reasoning and refusal', [{ reasoning_content: '123' }, { reasoning: '12' }, { refusal: '1' }], 3, 6],
+    [
+      'function arguments',
+      [{ tool_calls: [{ index: 0, id: 'call_1', function: { name: 'fn', arguments: '{"a":1}' } }] }],
+      1,
+      7,
+    ],
+    ['escapes', [{ content: 'a\n"\\b' }], 1, 5],
+    ['brackets in texts', [{ content: '}]}' }, { content: '{[' }], 2, 5],
+  ])('%s', (_, deltas, expectedDeltas, bytes) => {
+    expect(count(...deltas)).toEqual({ deltas: 1 + expectedDeltas, bytes: 5 + bytes })
+  })
+
+  test('every choice of an event counts', () => {
+    const both = {
+      choices: [delta({ content: 'a' }).choices[0], delta({ content: 'bc' }, null, 1).choices[0]],
+    }
+    expect(follow(HELLO + event(both)).observer.delivered).toEqual({ deltas: 3, bytes: 8 })
+  })
+
+  test('escaped characters count about as many bytes as they stand for', () => {
+    const escaped = 'data: {"choices": [{"index": 0, "delta": {"content": "\\u65e5\\u672c"}}]}\n\n'
+    expect(follow(HELLO + escaped).observer.delivered).toEqual({ deltas: 2, bytes: 5 + 6 })
+  })
+
+  test('a withheld event adds nothing', () => {
+    expect(follow(HELLO + USAGE_EVENT).observer.delivered).toEqual({ deltas: 1, bytes: 5 })
+  })
+})
+
+test('any bytes are followed without an error', () => {
+  const junk = fc.string({
+    unit: fc.constantFrom(
+      'data:',
+      ' ',
+      '\n',
+      '\r',
+      '{',
+      '}',
+      '"',
+      '\\',
+      'usage"',
+      '"delta":{',
+      '"content":"',
+      ':',
+      'x',
+      '[DONE]',
+    ),
+    maxLength: 60,
+  })
+  fc.assert(
+    fc.property(fc.array(fc.oneof(junk, fc.uint8Array({ maxLength: 30 })), { maxLength: 8 }), (chunks) => {
+      const observer = chat.observe(request(), 100_000)
+      observer.push(Buffer.from(HELLO))
+      for (const chunk of chunks)
+        observer.push(typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk))
+      observer.flush()
+      expect(observer.delivered.bytes).toBeGreaterThanOrEqual(5)
+    }),
+  )
+})

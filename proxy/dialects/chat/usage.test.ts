@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { totalInput } from '../../../contract/usage.ts'
+import { readUsage } from './usage.ts'
+
+const NONE = {
+  input: 0,
+  cachedInput: 0,
+  cacheWrite: 0,
+  cacheWriteLong: 0,
+  output: 0,
+  reasoning: 0,
+  images: 0,
+}
+
+test.each<[string, unknown, object | undefined]>([
+  ['plain', { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }, { input: 10, output: 4 }],
+  ['explicit zeros', { prompt_tokens: 0, completion_tokens: 0 }, {}],
+  [
+    'caches and reasoning are parts of the totals',
+    {
+      prompt_tokens: 100,
+      completion_tokens: 50,
+      prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 30 },
+      completion_tokens_details: { reasoning_tokens: 45 },
+    },
+    { input: 10, cachedInput: 60, cacheWrite: 30, output: 50, reasoning: 45 },
+  ],
+  [
+    'DeepSeek’s own cache field',
+    { prompt_tokens: 9, completion_tokens: 1, prompt_cache_hit_tokens: 8 },
+    { input: 1, cachedInput: 8, output: 1 },
+  ],
+  [
+    'Mistral’s own cache field',
+    { prompt_tokens: 9, completion_tokens: 1, num_cached_tokens: 7 },
+    { input: 2, cachedInput: 7, output: 1 },
+  ],
+  [
+    'reasoning beside the completion, as the total tells',
+    {
+      prompt_tokens: 12,
+      completion_tokens: 1,
+      total_tokens: 241,
+      completion_tokens_details: { reasoning_tokens: 228 },
+    },
+    { input: 12, output: 229, reasoning: 228 },
+  ],
+  [
+    'more cached than prompt',
+    { prompt_tokens: 5, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9 } },
+    { cachedInput: 5, output: 1 },
+  ],
+  [
+    'broken details',
+    {
+      prompt_tokens: 5,
+      completion_tokens: 1,
+      prompt_tokens_details: { cached_tokens: -2 },
+      completion_tokens_details: 'x',
+    },
+    { input: 5, output: 1 },
+  ],
+  ['null', null, undefined],
+  ['empty', {}, undefined],
+  ['a negative total', { prompt_tokens: 5, completion_tokens: -1 }, undefined],
+  ['a fraction', { prompt_tokens: 5.5, completion_tokens: 1 }, undefined],
+  ['text', { prompt_tokens: '5', completion_tokens: 1 }, undefined],
+])('%s', (_, usage, expected) => {
+  expect(readUsage(usage)).toEqual(expected && { ...NONE, ...expected })
+})
+
+test('whatever the numbers, every kind is a whole number and the input adds up', () => {
+  const number = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(null, undefined, '7', {}))
+  const shape = fc.record({
+    prompt_tokens: number,
+    completion_tokens: number,
+    total_tokens: number,
+    prompt_tokens_details: fc.oneof(number, fc.record({ cached_tokens: number, cache_write_tokens: number })),
+    completion_tokens_details: fc.oneof(number, fc.record({ reasoning_tokens: number })),
+  })
+  fc.assert(
+    fc.property(shape, (value) => {
+      const usage = readUsage(value)
+      if (usage === undefined) return
+      for (const count of Object.values(usage)) expect(Number.isSafeInteger(count) && count >= 0).toBe(true)
+      expect(totalInput(usage)).toBe(value.prompt_tokens)
+    }),
+  )
+})

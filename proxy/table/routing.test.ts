@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { ChannelRecord } from '../../contract/table/records.ts'
+import { modelAllowed, RoutingTable } from './routing.ts'
+import { published, testRoute, testTable } from './testing.ts'
+
+const channel: ChannelRecord = {
+  name: 'main',
+  type: 'chat_completion',
+  baseURL: 'https://api.example.com/v1',
+  auth: { scheme: 'None' },
+  headers: {},
+  query: {},
+  profile: 'generic',
+  features: { streamUsage: true, embeddings: true, images: true },
+  timeoutsMs: { connect: 1, firstByte: 1, idle: 1, total: 1 },
+  ejection: { consecutiveFailures: 5, intervalMs: 1, maxIntervalMs: 1 },
+}
+
+function tableOf(...models: string[]): RoutingTable {
+  return new RoutingTable(published(testTable(models.map((model) => testRoute(model)))))
+}
+
+/** The route that serves a model, and the model it sends. */
+function served(table: RoutingTable, model: string, namespace = 'default') {
+  const match = table.match(namespace, model)
+  return match && [match.route.model, match.upstreamModel]
+}
+
+describe('match', () => {
+  test.each([
+    ['an exact name', ['gpt-5', 'gpt-4'], 'gpt-4', ['gpt-4', 'gpt-4']],
+    ['an exact name before a wildcard', ['gpt-*', '*', 'gpt-4'], 'gpt-4', ['gpt-4', 'gpt-4']],
+    ['a wildcard, whose rest goes upstream', ['azure/*'], 'azure/gpt-4', ['azure/*', 'gpt-4']],
+    ['a rest with slashes and stars', ['a/*'], 'a/b/c*', ['a/*', 'b/c*']],
+    ['the longest wildcard', ['*', 'gpt-4*', 'gpt-*', 'gpt-4o-*'], 'gpt-4o-mini', ['gpt-4o-*', 'mini']],
+    ['a shorter wildcard where the longer ends', ['gpt-*', 'gpt-4o-*'], 'gpt-4o', ['gpt-*', '4o']],
+    ['a lone star', ['*', 'gpt-*'], 'claude', ['*', 'claude']],
+    ['an empty rest never', ['gpt-*'], 'gpt-', undefined],
+    ['an empty rest by a shorter wildcard', ['gpt-*', 'gp*'], 'gpt-', ['gp*', 't-']],
+    ['other letters never', ['gpt-4', 'gpt-*'], 'GPT-4', undefined],
+    ['part of a name never', ['gpt-4'], 'gpt-4o', undefined],
+    ['an empty model never', ['*'], '', undefined],
+    ['nothing in an empty table', [], 'gpt-4', undefined],
+  ])('%s', (_, models, model, expected) => {
+    expect(served(tableOf(...models), model)).toEqual(expected)
+    expect(served(tableOf(...models.toReversed()), model)).toEqual(expected)
+  })
+
+  test('the winner is the exact name, else the longest prefix that leaves a rest', () => {
+    const name = fc.stringMatching(/^[ab]{0,4}$/)
+    const models = fc.uniqueArray(fc.oneof(name.filter((n) => n !== ''), name.map((n) => `${n}*`)))
+    fc.assert(
+      fc.property(models, name, (known, model) => {
+        const match = tableOf(...known).match('default', model)
+        if (known.includes(model)) {
+          expect(match).toMatchObject({ route: { model }, upstreamModel: model })
+          return
+        }
+        let longest = -1
+        for (let length = 0; length < model.length; length++)
+          if (known.includes(`${model.slice(0, length)}*`)) longest = length
+        expect(match?.route.model).toBe(longest < 0 ? undefined : `${model.slice(0, longest)}*`)
+        expect(match?.upstreamModel).toBe(longest < 0 ? undefined : model.slice(longest))
+      }),
+    )
+  })
+
+  test('only routes of the namespace are seen', () => {
+    expect(served(tableOf('gpt-4', '*'), 'gpt-4', 'other')).toBeUndefined()
+  })
+})
+
+describe('names that objects are born with', () => {
+  const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', '']
+  const table = new RoutingTable(published(testTable([testRoute('gpt-4')], { main: channel })))
+
+  test.each(names)('%j is no model, channel or namespace', (name) => {
+    expect(served(table, name)).toBeUndefined()
+    expect(served(table, 'gpt-4', name)).toBeUndefined()
+    expect(table.channel('default', name)).toBeUndefined()
+    expect(table.channel(name, 'main')).toBeUndefined()
+    expect([...table.models(name)]).toEqual([])
+  })
+
+  test('a route may have such a name all the same', () => {
+    expect(served(tableOf('constructor'), 'constructor')).toEqual(['constructor', 'constructor'])
+    expect(served(tableOf('__proto__*'), '__proto__x')).toEqual(['__proto__*', 'x'])
+  })
+})
+
+test('a table lists exact models in its order and channels by namespace and name', () => {
+  const table = new RoutingTable(
+    published({
+      version: 1,
+      namespaces: {
+        a: { routes: ['z', 'w-*', 'b'].map((model) => testRoute(model)), channels: { main: channel } },
+        b: { routes: [testRoute('c')], channels: { main: { ...channel, name: 'second' } } },
+      },
+    }),
+  )
+  expect([...table.models('a')].map((route) => route.model)).toEqual(['z', 'b'])
+  expect([...table.channels()].map(([key, { name }]) => [key, name])).toEqual([
+    ['a/main', 'main'],
+    ['b/main', 'second'],
+  ])
+  expect(table.channel('b', 'main')?.name).toBe('second')
+})
+
+test('a table knows who published it; before the first one there is nothing', () => {
+  const table = new RoutingTable(published(testTable([]), { epoch: 3, generation: 8 }))
+  expect([table.epoch, table.generation]).toEqual([3, 8])
+  const empty = new RoutingTable()
+  expect([empty.epoch, empty.generation, [...empty.channels()]]).toEqual([0, 0, []])
+  expect(served(empty, 'gpt-4')).toBeUndefined()
+})
+
+describe('models of a key', () => {
+  test.each([
+    [[], 'gpt-4', true],
+    [['*'], 'gpt-4', true],
+    [['gpt-4'], 'gpt-4', true],
+    [['claude', 'gpt-*'], 'gpt-4', true],
+    [['gpt-4'], 'gpt-4o', false],
+    [['gpt-?'], 'gpt-4', false],
+    [['GPT-4'], 'gpt-4', false],
+    [[''], 'gpt-4', false],
+  ])('%j and %s: %s', (globs, model, allowed) => {
+    expect(modelAllowed(globs, model)).toBe(allowed)
+  })
+})

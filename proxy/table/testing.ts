@@ -1,0 +1,33 @@
+/** Routes and tables for the tests of this folder and of those that use it. */
+import type { ChannelRecord, PublishedTable, RouteRecord, TableRecord } from '../../contract/table/records.ts'
+
+export function testRoute(model: string, changes: Partial<RouteRecord> = {}): RouteRecord {
+  return {
+    name: 'a-route',
+    model,
+    created: 1_700_000_000,
+    targets: [{ channel: 'main', priority: 0, weight: 1 }],
+    affinity: { mode: 'None', ttlMs: 3_600_000 },
+    retry: { attempts: 3, on: [] },
+    conversion: { unsupported: 'Drop' },
+    rewriteModel: false,
+    free: true,
+    display: {},
+    ...changes,
+  }
+}
+
+export function testTable(
+  routes: RouteRecord[],
+  channels: Record<string, ChannelRecord> = {},
+  namespace = 'default',
+): TableRecord {
+  return { version: 1, namespaces: { [namespace]: { routes, channels } } }
+}
+
+export function published(
+  table: TableRecord,
+  { epoch, generation }: { epoch: number; generation: number } = { epoch: 1, generation: 1 },
+): PublishedTable {
+  return { epoch, generation, table }
+}
