@@ -17,16 +17,19 @@ export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
   const settings = settingsOf(processEnv)
   if (settings === undefined) return
   const { env, unknown } = settings
-  const log = pino({ level: env.SLUICE_LOG_LEVEL, base: undefined, timestamp: pino.stdTimeFunctions.isoTime })
+  const out = openOutput()
+  const options = { level: env.SLUICE_LOG_LEVEL, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }
+  const log = pino(options, out)
   for (const name of unknown)
     log.warn({ name }, 'this is not a setting and has no effect; see docs/environment.md')
   log.info({ env: redactedEnvironment(env) }, 'starting; balances live in memory and end with this process')
 
   const running = new Running()
   try {
-    await start(env, processEnv, log, running)
+    await start(env, processEnv, log, out, running)
   } catch (error) {
     await running.stop(0)
+    out.flushSync()
     process.exitCode = 1
     const ports = {
       SLUICE_PORT: env.SLUICE_PORT,
@@ -36,7 +39,7 @@ export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
     console.error(`sluice: ${startProblem(error, ports)}`)
     return
   }
-  stopOnSignals(running, env.SLUICE_DRAIN_TIMEOUT)
+  stopOnSignals(running, env.SLUICE_DRAIN_TIMEOUT, out)
 }
 
 function settingsOf(processEnv: NodeJS.ProcessEnv): { env: Environment; unknown: string[] } | undefined {
@@ -48,6 +51,19 @@ function settingsOf(processEnv: NodeJS.ProcessEnv): { env: Environment; unknown:
     process.exitCode = 2
     return undefined
   }
+}
+
+/** Lines that a reader of standard output may lag behind before new ones are dropped. */
+const MAX_UNREAD_BYTES = 16_777_216
+
+type Output = ReturnType<typeof openOutput>
+
+/** Standard output, written in the background and many lines at a time: nobody waits for a log. */
+function openOutput() {
+  const out = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNREAD_BYTES })
+  // The reader has gone; the gateway goes on.
+  out.on('error', () => undefined)
+  return out
 }
 
 /** What runs, ended in the opposite order. */
@@ -67,6 +83,7 @@ async function start(
   env: Environment,
   processEnv: NodeJS.ProcessEnv,
   log: pino.Logger,
+  out: Output,
   running: Running,
 ): Promise<void> {
   const dir = resolve(env.SLUICE_CONFIG_DIR ?? QUICKSTART)
@@ -89,7 +106,7 @@ async function start(
     store,
     env,
     log,
-    writeRequestLog: (line) => process.stdout.write(`${line}\n`),
+    writeRequestLog: (line) => out.write(`${line}\n`),
     admin: {
       '/status': () => controller.statuses(),
       '/problems': async () => controller.problems(),
@@ -111,15 +128,19 @@ function startProblem(error: unknown, ports: Record<string, number>): string {
   return `port ${error.port} is taken; choose another one with ${setting} (with make run: ${makeVariable}=${Number(error.port) + 1000})`
 }
 
-function stopOnSignals(running: Running, drainMs: number): void {
+function stopOnSignals(running: Running, drainMs: number, out: Output): void {
   let stopping = false
   const stop = (graceMs: number) => {
     // The second signal does not wait for anybody.
     if (stopping) process.exit(130)
     stopping = true
+    const end = (code: number) => {
+      out.flushSync()
+      process.exit(code)
+    }
     running.stop(graceMs).then(
-      () => process.exit(0),
-      () => process.exit(1),
+      () => end(0),
+      () => end(1),
     )
   }
   process.on('SIGINT', () => stop(0))
