@@ -12,7 +12,7 @@ describe('durations', () => {
     ['168h', 604_800_000],
     ['1h1m1s1ms', 3_661_001],
     ['1m5ms', 60_005],
-    ['086s', 86_000],
+    ['86s', 86_000],
   ])('reads %s', (text, ms) => {
     expect(parseDuration(text)).toBe(ms)
   })

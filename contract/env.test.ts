@@ -4,7 +4,7 @@ import { EnvironmentError, environment, readEnvironment, redactedEnvironment } f
 const TOKEN = 'a-token-of-more-than-16'
 
 describe('environment', () => {
-  it('has a value for everything but the token when nothing is set', () => {
+  it('has a value for everything but the folder and the token when nothing is set', () => {
     const { env, unknown } = readEnvironment({})
     expect(unknown).toEqual([])
     expect(env).toMatchObject({
@@ -19,7 +19,7 @@ describe('environment', () => {
       SLUICE_LOG_LEVEL: 'info',
     })
     const unset = Object.keys(environment.shape).filter((name) => !(name in env))
-    expect(unset).toEqual(['SLUICE_ADMIN_TOKEN'])
+    expect(unset).toEqual(['SLUICE_CONFIG_DIR', 'SLUICE_ADMIN_TOKEN'])
   })
 
   it('reads what is set', () => {

@@ -182,7 +182,8 @@ function limitsOf(env: Environment): Gateway['limits'] {
 
 function httpLimitsOf(env: Environment) {
   return {
-    headersTimeoutMs: env.SLUICE_HEADERS_TIMEOUT,
+    // The headers are part of the request; Node refuses to wait for them longer than for all of it.
+    headersTimeoutMs: Math.min(env.SLUICE_HEADERS_TIMEOUT, env.SLUICE_REQUEST_TIMEOUT),
     requestTimeoutMs: env.SLUICE_REQUEST_TIMEOUT,
     idleTimeoutMs: env.SLUICE_IDLE_TIMEOUT,
     maxConnections: env.SLUICE_MAX_CONNECTIONS,

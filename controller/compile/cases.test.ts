@@ -193,8 +193,9 @@ describe('channels', () => {
 
   it('are left out for what they name in vain, and without a credential when they name none', () => {
     const compiled = compileCase('channel-secrets')
-    expect(Object.keys(table(compiled).channels)).toEqual(['no-credential'])
+    expect(Object.keys(table(compiled).channels)).toEqual(['no-credential', 'never-sent'])
     expect(table(compiled).channels['no-credential']?.auth).toEqual({ scheme: 'XApiKey' })
+    expect(table(compiled).channels['never-sent']?.auth).toEqual({ scheme: 'None' })
     for (const name of ['absent-secret', 'absent-entry'])
       expect(condition(compiled, `Channel/${name}`, 'ResolvedRefs')).toBe('False RefNotFound')
     for (const name of ['no-header-value', 'no-certificate'])

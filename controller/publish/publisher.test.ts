@@ -251,6 +251,13 @@ describe('a store that fails', () => {
     expect(await store.config.key('old')).toBeUndefined()
   })
 
+  it('and one that is slow do not lose a wish that comes meanwhile', async () => {
+    publisher.submit(compiled({ keys: [['old', key]] }))
+    publisher.submit(compiled({ keys: [['new', key]] }))
+    await vi.waitFor(async () => expect(await store.config.key('new')).toEqual(key), { interval: 2 })
+    expect(await store.config.key('old')).toBeUndefined()
+  })
+
   it('holds up no stop', async () => {
     failures = Array.from({ length: 100 }, () => 'before' as const)
     publisher.submit(compiled())

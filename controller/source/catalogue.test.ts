@@ -159,6 +159,7 @@ describe('problems', () => {
     ['a placeholder', `stringData: { key: "777001\${" }`],
     ['bad YAML', 'stringData: { key: "777001\\q" }'],
     ['an unknown escape', 'stringData: { key: "\\777001" }'],
+    ['an open quote', 'stringData: { key: "777001 }'],
     ['an alias', 'stringData: { key: *777001 }'],
     ['text after quotes', 'stringData: { key: "x" 777001 }'],
     ['text after a block header', 'stringData:\n  key: | 777001\n'],

@@ -24,15 +24,12 @@ export async function listFolder(dir: string): Promise<Listing> {
   return listing
 }
 
-/**
- * Where the path of the folder itself may change: beside each part of it that is a symbolic link, is missing, or is
- * the folder.
- */
+/** Where the path of the folder itself may come to mean another: beside each part that is a link or is missing. */
 export async function pathWatches(dir: string): Promise<Map<string, Set<string>>> {
   const watches = new Map<string, Set<string>>()
   for (let part = resolve(dir); part !== dirname(part); part = dirname(part)) {
     const found = await lstat(part).catch(() => undefined)
-    if (found !== undefined && !found.isSymbolicLink() && part !== resolve(dir)) continue
+    if (found !== undefined && !found.isSymbolicLink()) continue
     const parent = dirname(part)
     watches.set(parent, (watches.get(parent) ?? new Set()).add(basename(part)))
   }

@@ -161,6 +161,9 @@ describe('Programmed', () => {
     expect(await condition('Programmed')).toBe('False Pending')
     await beat('one', 200)
     expect(await condition('Programmed')).toBe('True Programmed')
+    board.judged(without)
+    board.judged(complete)
+    expect(await condition('Programmed')).toBe('False Pending')
   })
 
   it('stays pending for a table that the store refused', async () => {

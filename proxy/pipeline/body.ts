@@ -21,7 +21,7 @@ export async function readJsonBody(
   }
   if (Number(req.headers['content-length'] ?? 0) > limits.maxBodyBytes) throw tooLarge(limits.maxBodyBytes)
   if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue()
-  const body = await collect(req, limits.maxBodyBytes)
+  const body = await collect(req, res, limits.maxBodyBytes)
   return encoding === 'gzip' ? inflate(body, limits.maxInflatedBytes) : body
 }
 
@@ -31,7 +31,7 @@ function requireJson(contentType: string | undefined): void {
   throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json.')
 }
 
-function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
+function collect(req: IncomingMessage, res: ServerResponse, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -48,6 +48,8 @@ function collect(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
     )
     req.on('error', () => reject(new ClientGone()))
     req.on('close', () => reject(new ClientGone()))
+    // The server has answered a body that came too slowly or broken; of the request nothing more is heard.
+    res.on('close', () => reject(new ClientGone()))
   })
 }
 

@@ -1,6 +1,6 @@
 /** The HTTP server with its limits: what is no request of ours ends here, before any route sees it. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { DIALECTS } from '../dialects/index.ts'
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import { newRequestId } from './request-id.ts'
@@ -80,7 +80,7 @@ const BY_PARSER_CODE: Record<string, [ErrorCode, string]> = {
 }
 
 /** A response of Node knows its request, and a socket the response that is next on it. */
-type ServerSocket = Socket & { _httpMessage?: ServerResponse }
+type ServerSocket = Duplex & { _httpMessage?: ServerResponse }
 
 /** Answers on the bare socket when there is no request object: for what does not parse or never became complete. */
 function answerBrokenRequest(

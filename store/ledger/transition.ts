@@ -182,7 +182,7 @@ function expireDue(state: AccountState, draft: Draft, nowMs: number, max: number
 function collectDue(state: AccountState, draft: Draft, nowMs: number, max: number): void {
   for (const id of state.tombstones.due(nowMs - 1, max)) {
     draft.remove(id)
-
+    draft.unschedule('tombstones', id)
   }
 }
 

@@ -40,6 +40,7 @@ const PRICES: Record<string, object> = {
     price: { input: '2.50', cachedInput: '1.25', cacheWrite: '3.125', output: '10.00', perRequest: '0.001' },
   },
   tiny: { price: { input: '0.0001', output: '0.0001' } },
+  unreported: { price: { input: '0.0001', output: '0.0001' } },
   tiers: { price: { ...FLAT, multipliers: { priority: '2', flex: '0.5' } } },
   free: { free: true },
   unpriced: { free: false },
@@ -156,7 +157,7 @@ describe('prices', () => {
     upstream.answer(answersWith(null, {}, 'x'.repeat(4_000)))
     // 8 bytes of prompt and 4,000 of answer, four to a token, at 0.1 nano-dollars; plus rounding up.
     const messages = [{ role: 'user', content: '12345678' }]
-    expect(await costOf('tiny', { messages })).toMatchObject({ cost: 101, reason: 'estimate' })
+    expect(await costOf('unreported', { messages })).toMatchObject({ cost: 101, reason: 'estimate' })
   })
 
   it.each<[string, string | undefined, string | undefined, string, string]>([

@@ -213,6 +213,12 @@ describe('splice', () => {
     )
   })
 
+  test('a copy of a request is spliced like the request', () => {
+    const request = parse({ x: 1, model: 'a', messages: [USER], stream: true, stream_options: {} })
+    const edits = { model: 'b', askStreamUsage: true }
+    expect(chat.splice({ ...request }, edits)).toEqual(chat.splice(request, edits))
+  })
+
   test('asks for usage only in a stream that does not ask itself', () => {
     expect(edit(`{"model":"a",${messages}}`, true, 'b')).toBe(`{"model":"b",${messages}}`)
     expect(edit(`{"model":"a",${messages},"stream":true}`, true, 'b')).toBe(

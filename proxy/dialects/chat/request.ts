@@ -2,7 +2,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { JsonLimits, ParsedRequest, RequestEdits, RequestHead } from '../dialect.ts'
 import { parseJsonObject } from '../json/body.ts'
-import { scanObject } from '../json/scan.ts'
+import { type Member, scanObject } from '../json/scan.ts'
 import { isRecord, tryParse } from '../json/value.ts'
 import { weighInput } from './input.ts'
 
@@ -24,6 +24,25 @@ const MAX_CHOICES = 128
 const INSTEAD_OF_CONTENT = ['tool_calls', 'function_call', 'audio', 'refusal', 'reasoning_content']
 /** A body that was parsed is within its limits. */
 const NO_LIMITS: JsonLimits = { maxDepth: Infinity, maxKeys: Infinity }
+
+interface Span {
+  start: number
+  end: number
+}
+
+/** Bytes that give way to a text. */
+interface Cut extends Span {
+  text: string
+}
+
+/** Where the values of `model` and `stream_options` stand. */
+interface SplicePoints {
+  model: Span | undefined
+  options: Span | undefined
+}
+
+/** What the scan of a request found, so that it is not scanned again for every attempt. */
+const SPLICE_POINTS = new WeakMap<ParsedRequest, SplicePoints>()
 
 /** Checks what the gateway reads and leaves the rest to the upstream. Throws GatewayError naming the field. */
 export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
@@ -59,35 +78,39 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
     wantsStreamUsage: includeUsage,
     input: weighInput(parsed),
   }
-  return { head, body }
+  const request = { head, body }
+  SPLICE_POINTS.set(request, splicePoints(parsed.members))
+  return request
 }
 
 /** The request's bytes with another model name and, where asked for, the option that makes a stream report usage. */
 export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
   const { body, head } = request
-  const cuts: { start: number; end: number; text: string }[] = []
-  const members = scanObject(body, NO_LIMITS)
-  const model = members.find((m) => m.rawKey === 'model')
+  const { model, options } = SPLICE_POINTS.get(request) ?? splicePoints(scanObject(body, NO_LIMITS))
   if (model === undefined) throw new TypeError('the request has no model')
-  cuts.push({ start: model.start, end: model.end, text: JSON.stringify(edits.model) })
+  const cuts: Cut[] = [{ ...model, text: JSON.stringify(edits.model) }]
   if (edits.askStreamUsage && head.stream && !head.wantsStreamUsage) {
-    const options = members.find((m) => m.rawKey === 'stream_options')
     if (options === undefined) {
       const inside = body.indexOf('{') + 1
       cuts.push({ start: inside, end: inside, text: '"stream_options":{"include_usage":true},' })
     } else {
       const own = tryParse(body.toString('utf8', options.start, options.end))
-      const text = JSON.stringify({ ...(isRecord(own) && own), include_usage: true })
-      cuts.push({ start: options.start, end: options.end, text })
+      cuts.push({ ...options, text: JSON.stringify({ ...(isRecord(own) && own), include_usage: true }) })
     }
   }
-  return cut(
-    body,
-    cuts.sort((a, b) => a.start - b.start),
-  )
+  cuts.sort((a, b) => a.start - b.start)
+  return cut(body, cuts)
 }
 
-function cut(body: Buffer, cuts: { start: number; end: number; text: string }[]): Buffer {
+function splicePoints(members: Member[]): SplicePoints {
+  const span = (key: string) => {
+    const member = members.find((m) => m.rawKey === key)
+    return member && { start: member.start, end: member.end }
+  }
+  return { model: span('model'), options: span('stream_options') }
+}
+
+function cut(body: Buffer, cuts: Cut[]): Buffer {
   const pieces: Buffer[] = []
   let from = 0
   for (const { start, end, text } of cuts) {

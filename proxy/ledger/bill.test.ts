@@ -1,0 +1,107 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseDollars } from '../../contract/money.ts'
+import { zeroUsage } from '../../contract/usage.ts'
+import { billOf, type Served } from './bill.ts'
+import { anyPrice, testPrice } from './testing.ts'
+
+const PRICE = testPrice({ input: '2', cachedInput: '0.5', output: '10', perRequest: '0.001' })
+
+function served(changes: Partial<Served> = {}): Served {
+  return {
+    usage: undefined,
+    delivered: { deltas: 0, bytes: 0 },
+    prompt: { textBytes: 4_000, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 },
+    factor: 1,
+    requestedTier: undefined,
+    servedTier: undefined,
+    ...changes,
+  }
+}
+
+describe('what is charged', () => {
+  test('the usage that the upstream reports, each kind at its price', () => {
+    const usage = { ...zeroUsage(), input: 1_000, cachedInput: 2_000, output: 300, reasoning: 200 }
+    const bill = billOf(PRICE, served({ usage, delivered: { deltas: 999, bytes: 9_999 }, factor: 2 }))
+    expect(bill).toEqual({ actual: parseDollars('0.007'), usage, reason: 'usage' })
+  })
+
+  test('a reported zero is a report', () => {
+    const bill = billOf(PRICE, served({ usage: zeroUsage(), delivered: { deltas: 7, bytes: 70 } }))
+    expect(bill).toEqual({ actual: parseDollars('0.001'), usage: zeroUsage(), reason: 'usage' })
+    const free = billOf(testPrice({ input: '2', output: '10' }), served({ usage: zeroUsage() }))
+    expect(free.actual).toBe(0)
+  })
+
+  test('a stream that was cut: the prompt and what was delivered, corrected by the factor', () => {
+    const bill = billOf(PRICE, served({ delivered: { deltas: 10, bytes: 402 }, factor: 1.5 }))
+    // 1,000 prompt tokens; 101 tokens of output, times 1.5 and rounded up.
+    expect(bill.usage).toEqual({ ...zeroUsage(), input: 1_000, output: 152 })
+    expect([bill.actual, bill.reason]).toEqual([parseDollars('0.00452'), 'estimate'])
+  })
+
+  test('one delta is delivered output, however short', () => {
+    expect(billOf(PRICE, served({ delivered: { deltas: 1, bytes: 0 } })).usage.output).toBe(1)
+  })
+
+  test('nothing delivered: the prompt alone', () => {
+    const bill = billOf(PRICE, served({ factor: 2 }))
+    expect(bill).toEqual({
+      actual: parseDollars('0.003'),
+      usage: { ...zeroUsage(), input: 1_000 },
+      reason: 'input_only',
+    })
+  })
+
+  test('without a price: nothing, with the usage all the same', () => {
+    const usage = { ...zeroUsage(), input: 5, output: 5 }
+    expect(billOf(undefined, served({ usage }))).toEqual({ actual: 0, usage, reason: 'usage' })
+    expect(billOf(undefined, served())).toMatchObject({ actual: 0, reason: 'input_only' })
+  })
+})
+
+describe('tiers', () => {
+  const price = {
+    ...testPrice({ output: '1' }),
+    multipliers: { priority: 2_000_000_000, fast: 6_000_000_000, flex: 500_000_000 },
+  }
+  const usage = { ...zeroUsage(), output: 1_000_000 }
+
+  test.each([
+    ['none', undefined, undefined, '1'],
+    ['asked for, and the upstream says nothing', 'priority', undefined, '2'],
+    ['asked for and served', 'flex', 'flex', '0.5'],
+    ['asked for, and served at the normal price', 'priority', 'default', '1'],
+    ['served without being asked for', undefined, 'priority', '2'],
+    ['fast, which an upstream calls priority', 'fast', 'priority', '6'],
+    ['fast, and not served', 'fast', 'standard', '1'],
+    ['of a name that no price knows', 'turbo', undefined, '1'],
+    ['of a name that objects are born with', 'priority', 'constructor', '1'],
+    ['of another such name', '__proto__', undefined, '1'],
+  ])('%s', (_, requestedTier, servedTier, dollars) => {
+    expect(billOf(price, served({ usage, requestedTier, servedTier })).actual).toBe(parseDollars(dollars))
+  })
+})
+
+test('a bill is never negative, and an integer', () => {
+  const size = fc.record({
+    textBytes: fc.nat(1_000_000),
+    images: fc.nat(9),
+    audioBytes: fc.nat(1_000_000),
+    fileBytes: fc.nat(1_000_000),
+    tools: fc.nat(99),
+  })
+  const delivered = fc.record({ deltas: fc.nat(100_000), bytes: fc.nat(1_000_000) })
+  const factor = fc.double({ min: 0.5, max: 2, noNaN: true })
+  const tier = fc.option(fc.string(), { nil: undefined })
+  fc.assert(
+    fc.property(anyPrice, size, delivered, factor, tier, tier, (price, prompt, out, by, asked, got) => {
+      const bill = billOf(
+        price,
+        served({ prompt, delivered: out, factor: by, requestedTier: asked, servedTier: got }),
+      )
+      expect(Number.isSafeInteger(bill.actual) && bill.actual >= 0).toBe(true)
+      expect(Number.isInteger(bill.usage.output)).toBe(true)
+    }),
+  )
+})

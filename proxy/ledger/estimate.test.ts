@@ -1,0 +1,134 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { cost, parseDollars } from '../../contract/money.ts'
+import { EstimateFactors, holdAmount, inputEstimate, inputUpperBound, outputEstimate } from './estimate.ts'
+import { anyPrice, testPrice } from './testing.ts'
+
+const TEXT = { textBytes: 0, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 }
+
+describe('prompt tokens', () => {
+  test('two bytes a token and 64 more are held, four bytes a token are expected', () => {
+    expect(inputUpperBound({ ...TEXT, textBytes: 1_000 })).toBe(564)
+    expect(inputEstimate({ ...TEXT, textBytes: 1_000 })).toBe(250)
+    expect([inputUpperBound(TEXT), inputEstimate(TEXT)]).toEqual([64, 0])
+    expect([inputUpperBound({ ...TEXT, textBytes: 1 }), inputEstimate({ ...TEXT, textBytes: 1 })]).toEqual([65, 1])
+  })
+
+  test.each(['images', 'audioBytes', 'fileBytes', 'tools'] as const)('%s have a price of their own', (part) => {
+    const size = { ...TEXT, [part]: 100_000 }
+    expect(inputEstimate(size)).toBeGreaterThan(0)
+    expect(inputUpperBound(size)).toBe(inputEstimate(size) + 64)
+  })
+
+  test('what is held covers what is expected', () => {
+    const size = fc.record({
+      textBytes: fc.nat(100_000_000),
+      images: fc.nat(1_000),
+      audioBytes: fc.nat(100_000_000),
+      fileBytes: fc.nat(100_000_000),
+      tools: fc.nat(1_000),
+    })
+    fc.assert(
+      fc.property(size, (s) => {
+        expect(inputUpperBound(s)).toBeGreaterThan(inputEstimate(s))
+      }),
+    )
+  })
+})
+
+test.each([
+  ['nothing', { deltas: 0, bytes: 0 }, 0],
+  ['at least one a delta', { deltas: 10, bytes: 12 }, 10],
+  ['at least one per four bytes', { deltas: 1, bytes: 4_001 }, 1_001],
+])('output tokens: %s', (_, delivered, tokens) => {
+  expect(outputEstimate(delivered)).toBe(tokens)
+})
+
+describe('hold', () => {
+  test('of a plain price', () => {
+    // 1,000 at 3 dollars a million and 4,096 at 15.
+    expect(holdAmount(testPrice({ input: '3', output: '15' }), 1_000, 4_096, undefined)).toBe(
+      parseDollars('0.06444'),
+    )
+  })
+
+  test('assumes that the whole prompt is written to the cache where that costs more', () => {
+    const price = testPrice({ input: '3', cacheWrite: '3.75', cacheWriteLong: '6', output: '15' })
+    expect(holdAmount(price, 1_000_000, 0, undefined)).toBe(parseDollars('6'))
+    expect(holdAmount({ ...price, cacheWriteLong: 0 }, 1_000_000, 0, undefined)).toBe(parseDollars('3.75'))
+  })
+
+  test('a dearer tier raises it, a cheaper one does not lower it', () => {
+    const price = { ...testPrice({ output: '10' }), multipliers: { fast: 6_000_000_000, flex: 500_000_000 } }
+    const hold = (tier: string | undefined) => holdAmount(price, 0, 1_000_000, tier)
+    expect([hold('fast'), hold('flex'), hold(undefined), hold('unheard-of')]).toEqual(
+      ['60', '10', '10', '10'].map(parseDollars),
+    )
+  })
+
+  test('a price per request is held once', () => {
+    expect(holdAmount(testPrice({ perRequest: '0.04' }), 5_000, 5_000, undefined)).toBe(parseDollars('0.04'))
+  })
+
+  test('never lies below the cost of the same tokens, however the prompt is read', () => {
+    const tokens = fc.nat(10_000_000)
+    const prompt = fc.record({ input: tokens, cachedInput: tokens, cacheWrite: tokens, cacheWriteLong: tokens })
+    const tier = fc.constantFrom(undefined, 'priority', 'flex', 'fast', 'other', 'constructor')
+    fc.assert(
+      fc.property(anyPrice, prompt, tokens, tier, (price, read, output, asked) => {
+        const input = read.input + read.cachedInput + read.cacheWrite + read.cacheWriteLong
+        const hold = holdAmount(price, input, output, asked)
+        const usage = { ...read, output, reasoning: output, images: 0 }
+        expect(Number.isSafeInteger(hold)).toBe(true)
+        expect(hold).toBeGreaterThanOrEqual(cost(price, usage, asked))
+        // An upstream may serve what was asked for at the normal price.
+        expect(hold).toBeGreaterThanOrEqual(cost(price, usage))
+      }),
+    )
+  })
+
+  test.each(['constructor', '__proto__', 'toString'])('a client that asks for the tier %s pays the price', (tier) => {
+    expect(holdAmount(testPrice({ output: '1' }), 0, 1_000_000, tier)).toBe(parseDollars('1'))
+  })
+})
+
+describe('factors', () => {
+  test('a model that nothing is known of has 1', () => {
+    expect(new EstimateFactors().of('m')).toBe(1)
+  })
+
+  test('each finished stream moves its model a tenth of the way', () => {
+    const factors = new EstimateFactors()
+    factors.learn('m', 100, 150)
+    expect(factors.of('m')).toBeCloseTo(1.05)
+    factors.learn('m', 100, 150)
+    expect(factors.of('m')).toBeCloseTo(1.095)
+    expect(factors.of('other')).toBe(1)
+  })
+
+  test('they come close to the truth and stay between a half and two', () => {
+    const learned = (estimated: number, actual: number) => {
+      const factors = new EstimateFactors()
+      for (let i = 0; i < 200; i++) factors.learn('m', estimated, actual)
+      return factors.of('m')
+    }
+    expect(learned(100, 130)).toBeCloseTo(1.3)
+    expect([learned(1, 1_000_000), learned(1_000_000, 1)]).toEqual([2, 0.5])
+  })
+
+  test('streams without output teach nothing', () => {
+    const factors = new EstimateFactors()
+    factors.learn('m', 0, 100)
+    factors.learn('m', 100, 0)
+    expect(factors.of('m')).toBe(1)
+  })
+
+  test('the memory is bounded', () => {
+    const factors = new EstimateFactors()
+    for (let i = 0; i < 20_000; i++) factors.learn(`m${i}`, 1, 2)
+    expect(factors.of('m0')).toBeGreaterThan(1)
+    expect(factors.of('m19999')).toBe(1)
+    factors.learn('m0', 1, 2)
+    expect(factors.of('m0')).toBeCloseTo(1.19)
+  })
+})
