@@ -96,7 +96,7 @@ async function start(
     store,
     dir,
     namespace: env.SLUICE_NAMESPACE,
-    env: { ...processEnv, UPSTREAM_PORT: String(upstreamPort) },
+    env: { ...processEnv, UPSTREAM_PORT: String(running.upstream?.port ?? upstreamPort) },
     log,
     allowEmptyTable: env.SLUICE_ALLOW_EMPTY_TABLE,
   })

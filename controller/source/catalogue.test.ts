@@ -167,6 +167,7 @@ describe('problems', () => {
   ])('never quote a Secret: %s', (_, entries) => {
     const { problems, snapshot } = folder().read({ 'a.yaml': secret(entries) })
     expect(problems.length).toBeGreaterThan(0)
+    for (const { message } of problems) expect(message).not.toContain('\n')
     expect(JSON.stringify({ problems, snapshot })).not.toContain('777001')
   })
 

@@ -1,7 +1,6 @@
 /** What a stream costs that does not come to its end. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import { bearer, chat } from '../harness/everywhere.ts'
 import { type FollowedAnswer, follow } from '../harness/follow.ts'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
@@ -98,10 +97,8 @@ async function charged(name: string, answer: FollowedAnswer) {
 
 /** The stream ended in an error event, not like a finished one. */
 function endsInError(text: string, code: string) {
-  const events = eventData(text)
   expect(text).not.toContain('[DONE]')
-  const last = z.object({ error: z.object({ code: z.string() }) }).parse(JSON.parse(events.at(-1) ?? ''))
-  expect(last.error.code).toBe(code)
+  expect(JSON.parse(eventData(text).at(-1) ?? '')).toMatchObject({ error: { code } })
 }
 
 describe('a client that leaves', () => {
@@ -164,21 +161,21 @@ describe('a client that leaves', () => {
   })
 
   it('while a whole answer is on its way pays for its prompt', async () => {
+    // More than the buffers in between hold: it is gone only once the gateway reads the answer.
+    const read = Promise.withResolvers<void>()
     upstream.answer((call, res) => {
       res.writeHead(200, { 'content-type': 'application/json' })
-      res.write('{"id":')
+      res.write(' '.repeat(16_777_216))
+      res.once('drain', read.resolve)
       return never(call, res)
     })
     const leaving = new AbortController()
-    const before = upstream.calls.length
     const answer = follow(`${gateway.base}/v1/chat/completions`, {
       headers: jsonHeaders(keyOf('before-json')),
       body: chatBody('before-json', { messages: MESSAGES }),
       signal: leaving.signal,
     })
-    await until(() => upstream.calls.length > before, 'the upstream to be asked')
-    // Nothing tells from outside that the gateway has read the upstream's headers; they are on the same machine.
-    await pause(100)
+    await read.promise
     leaving.abort()
     await expect(answer).rejects.toThrow()
     await upstreamLeft()

@@ -1,18 +1,23 @@
 /** Streams: what the upstream wrote is what the client reads, and every ending is told for what it is. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import type { ServerResponse } from 'node:http'
-import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
 import { call, chatBody, eventData, expectError, jsonHeaders, open, readAll } from '../harness/http.ts'
 import { apiKey, channel, route } from '../harness/resources.ts'
-import { chatAnswer, chatEvents, completion, json, type Script, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
+import { CHUNKINGS, chunked, DONE, expectBroken, sse, written } from '../harness/sse.ts'
+import {
+  chatAnswer,
+  chatEvents,
+  completion,
+  json,
+  type Script,
+  type ScriptedUpstream,
+  startUpstream,
+} from '../harness/upstream.ts'
 
 const KEY = 'sk-streams-test'
 const MAX_EVENT = 100_000
 const USAGE = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }
-const DONE = 'data: [DONE]\n\n'
 const WITH_USAGE = { stream: true, stream_options: { include_usage: true } }
 
 let gateway: RunningGateway
@@ -50,54 +55,26 @@ const post = (more: object = {}, model = 'm') =>
     headers: jsonHeaders(KEY),
   })
 
-const sse = (pieces: readonly (string | Buffer)[], headers: Record<string, string> = {}): Script => {
-  return async (_call, res) => {
-    res.writeHead(200, { 'content-type': 'text/event-stream', ...headers })
-    for (const piece of pieces) await written(res, piece)
-    res.end()
-  }
-}
-
-/** Resolves when the bytes have left, so that the next ones do not join them. */
-function written(res: ServerResponse, bytes: string | Buffer): Promise<void> {
-  return new Promise((resolve) => res.write(bytes, () => resolve()))
-}
-
-const chunked = (text: Buffer, size: number) =>
-  Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.subarray(i * size, (i + 1) * size))
-const CHUNKINGS: [string, (text: Buffer) => Buffer[]][] = [
-  ['one write', (text) => [text]],
-  ['7-byte writes', (text) => chunked(text, 7)],
-  ['a write an event', (text) => text.toString('latin1').split(/(?<=\n\n)/).map((event) => Buffer.from(event, 'latin1'))],
-]
 const EVENTS = chatEvents('upstream-model', 'The whole answer, ünïcode 🎉 too ', USAGE)
-
-/** The answer ended in an error event and nothing behind it; all before it came whole from `events`. */
-function expectBroken(text: string, events: readonly string[]) {
-  const told = eventData(text).at(-1) ?? ''
-  expect(JSON.parse(told)).toEqual({
-    error: { message: expect.any(String), type: 'server_error', param: null, code: 'upstream_error' },
-  })
-  expect(text).toBe(`${events.join('')}data: ${told}\n\n`)
-}
 
 describe('bytes', () => {
   const odd = [
-    `data:${EVENTS[0]?.slice(6)}`,
+    `\uFEFFdata:${EVENTS[0]?.slice(6)}`,
     ': a comment\n\n',
     'event: message\nid: 7\nretry: 10\n',
     `${EVENTS[1]?.trimEnd()}\n\n`,
     `${EVENTS[2]?.slice(0, -2)}\r\n\r\n`,
-    `\uFEFF`.slice(1),
     'data: {"choices":[{"index":0,\ndata: "delta":{"content":"two lines"}}]}\n\n',
     'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}], "extra": 1.0, "\\u0061":12345678901234567890}\n\n',
     DONE,
   ].join('')
-  it.each(CHUNKINGS.flatMap(([name, cut]) => [
-    ['plain', name, cut, EVENTS.join('') + DONE] as const,
-    ['odd', name, cut, odd] as const,
-    ['CR LF', name, cut, (EVENTS.join('') + DONE).replaceAll('\n', '\r\n')] as const,
-  ]))('%s, in %s, pass as they are', async (_what, _name, cut, text) => {
+  it.each(
+    CHUNKINGS.flatMap(([name, cut]) => [
+      ['plain', name, cut, EVENTS.join('') + DONE] as const,
+      ['odd', name, cut, odd] as const,
+      ['CR LF', name, cut, (EVENTS.join('') + DONE).replaceAll('\n', '\r\n')] as const,
+    ]),
+  )('%s, in %s, pass as they are', async (_what, _name, cut, text) => {
     upstream.answer(sse(cut(Buffer.from(text))))
     const answer = await post(WITH_USAGE)
     expect(answer.text).toBe(text)
@@ -131,9 +108,9 @@ describe('bytes', () => {
       body: chatBody('m', WITH_USAGE),
       headers: jsonHeaders(KEY),
     })
-    const [first] = await Promise.all([
-      new Promise((resolve) => res.once('data', (chunk: Buffer) => resolve(chunk.toString()))),
-    ])
+    const first = await new Promise((resolve) =>
+      res.once('data', (chunk: Buffer) => resolve(chunk.toString())),
+    )
     expect(first).toBe(EVENTS[0])
     gate.resolve()
     expect((await readAll(res)).toString()).toBe(EVENTS.slice(1).join('') + DONE)
@@ -149,7 +126,9 @@ describe('usage', () => {
       ...JSON.parse(chatBody('upstream-model', { stream: true })),
       stream_options: { include_usage: true },
     })
-    expect(sent.replace('"stream_options":{"include_usage":true},', '')).toBe(chatBody('upstream-model', { stream: true }))
+    expect(sent.replace('"stream_options":{"include_usage":true},', '')).toBe(
+      chatBody('upstream-model', { stream: true }),
+    )
     expect(answer.text).toBe(chatEvents('upstream-model', 'Hello there', null).join('') + DONE)
     const id = answer.headers['x-request-id']
     const line = await until(() => gateway.requests().find((entry) => entry.requestId === id), 'the log line')
@@ -188,15 +167,27 @@ describe('endings', () => {
   const broken: [string, Script][] = [
     ['mid event', sse([...some, 'data: {"choices":[{"ind'])],
     ['between events', sse(some)],
-    ['by a reset', async (_call, res) => {
-      res.writeHead(200, { 'content-type': 'text/event-stream' })
-      await written(res, some.join(''))
-      res.socket?.resetAndDestroy()
-    }],
+    [
+      'by a reset',
+      async (_call, res) => {
+        res.writeHead(200, { 'content-type': 'text/event-stream' })
+        await written(res, some.join(''))
+        res.socket?.resetAndDestroy()
+      },
+    ],
     ['by an event that is too large', sse([...some, `data: {"x":"${'y'.repeat(MAX_EVENT)}`, 'y"}\n\n'])],
-    ['by an error event', sse([...some, 'data: {"error":{"message":"worker 10.1.2.3 died","code":"server_error"}}\n\n', DONE])],
-    ['by a named error event', sse([...some, 'event: error\ndata: {"message":"10.1.2.3"}\n\n', ...EVENTS.slice(3), DONE])],
-    ['by gzip that breaks', sse([gzipSync(some.join('')).subarray(0, -8), 'xxxxxxxx'], { 'content-encoding': 'gzip' })],
+    [
+      'by an error event',
+      sse([...some, 'data: {"error":{"message":"worker 10.1.2.3 died","code":"server_error"}}\n\n', DONE]),
+    ],
+    [
+      'by a named error event',
+      sse([...some, 'event: error\ndata: {"message":"10.1.2.3"}\n\n', ...EVENTS.slice(3), DONE]),
+    ],
+    [
+      'by gzip that breaks',
+      sse([gzipSync(some.join('')).subarray(0, -8), 'xxxxxxxx'], { 'content-encoding': 'gzip' }),
+    ],
   ]
   it.each(broken)('cut %s: an error event, and no [DONE]', async (_what, script) => {
     upstream.answer(script)
@@ -216,7 +207,10 @@ describe('endings', () => {
   ])('%s is a finished answer', async (_what, text) => {
     upstream.answer(sse([text]))
     const answer = await post(WITH_USAGE)
-    expect(eventData(answer.text)).toEqual([...eventData(text), ...(text.includes('[DONE]') ? [] : ['[DONE]'])])
+    expect(eventData(answer.text)).toEqual([
+      ...eventData(text),
+      ...(text.includes('[DONE]') ? [] : ['[DONE]']),
+    ])
     expect(answer.text).toMatch(/\n\n$/)
   })
 
@@ -226,21 +220,30 @@ describe('endings', () => {
     ['an error as JSON', (_call, res) => json(res, 200, { error: { message: 'no', code: 'server_error' } })],
     ['nothing', sse([])],
     ['half an event', sse(['data: {"cho'])],
-    ['a page for people', (_call, res) => {
-      res.writeHead(200, { 'content-type': 'text/html' }).end('<html>busy</html>')
-    }],
-    ['a reset', (_call, res) => {
-      res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
-      res.socket?.resetAndDestroy()
-    }],
-  ])('%s as the first thing falls over, or is a 502 where there is no other channel', async (_what, script) => {
-    upstream.answer(script)
-    const calls = second.calls.length
-    const saved = await post({}, 'two')
-    expect(saved.text).toBe(chatEvents('two', 'from the second', null).join('') + DONE)
-    expect(second.calls.length).toBe(calls + 1)
-    expectError(await post(), 502, 'upstream_error', null, 'server_error')
-  })
+    [
+      'a page for people',
+      (_call, res) => {
+        res.writeHead(200, { 'content-type': 'text/html' }).end('<html>busy</html>')
+      },
+    ],
+    [
+      'a reset',
+      (_call, res) => {
+        res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+        res.socket?.resetAndDestroy()
+      },
+    ],
+  ])(
+    '%s as the first thing falls over, or is a 502 where there is no other channel',
+    async (_what, script) => {
+      upstream.answer(script)
+      const calls = second.calls.length
+      const saved = await post({}, 'two')
+      expect(saved.text).toBe(chatEvents('two', 'from the second', null).join('') + DONE)
+      expect(second.calls.length).toBe(calls + 1)
+      expectError(await post(), 502, 'upstream_error', null, 'server_error')
+    },
+  )
 
   it('a JSON answer to a request for a stream becomes a stream', async () => {
     upstream.answer((_call, res) => json(res, 200, completion('upstream-model', 'All at once', USAGE)))
@@ -254,27 +257,4 @@ describe('endings', () => {
     expect(chunks.filter((chunk) => chunk.choices[0]?.finish_reason === 'stop')).toHaveLength(1)
     expect(chunks.at(-1)).toMatchObject({ object: 'chat.completion.chunk', choices: [], usage: USAGE })
   })
-})
-
-const recordings = join(process.env.RECORDINGS ?? '', 'chat')
-const files = process.env.RECORDINGS ? readdirSync(recordings).filter((name) => name.endsWith('.sse')) : []
-
-describe.runIf(process.env.RECORDINGS !== undefined && existsSync(recordings))('recorded streams', () => {
-  it.each(files.flatMap((file) => CHUNKINGS.map(([name, cut]) => [file, name, cut] as const)))(
-    '%s in %s',
-    async (file, _name, cut) => {
-      const bytes = readFileSync(join(recordings, file))
-      upstream.answer(sse(cut(bytes)))
-      // Comments ahead of the first event are dropped unless they come together with it.
-      const text = bytes.toString().replace(/^(?::[^\n]*\n\n)+/, '')
-      const asked = (await post(WITH_USAGE)).text.replace(/^(?::[^\n]*\n\n)+/, '')
-      const error = /(?:event: error\n)?data: \{"error":/.exec(text)
-      if (error === null) expect(asked).toBe(text.includes('[DONE]') ? text : text + DONE)
-      else expectBroken(asked, [text.slice(0, error.index)])
-
-      const unasked = (await post()).text
-      const withheld = eventData(asked).filter((data) => !/"choices": ?\[\],.*"usage": ?\{/.test(data))
-      expect(eventData(unasked)).toEqual(withheld)
-    },
-  )
 })

@@ -1,0 +1,272 @@
+/** Edits of the folder while traffic runs: soon in force, never half, and a mistake harms nothing that worked. */
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { bearer, chat } from '../harness/everywhere.ts'
+import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
+import { call, chatBody } from '../harness/http.ts'
+import { account, apiKey, channel, documents, route } from '../harness/resources.ts'
+import { type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
+
+/** What is promised for an edit, as its median; a revocation must be in force everywhere within a second. */
+const TYPICAL_MS = 300
+const LONGEST_MS = 1_000
+
+const KEY = 'sk-reload-key-0123456789'
+const STEADY = 'sk-reload-steady-0123456789'
+const PAYING = 'sk-reload-paying-0123456789'
+
+let upstream: ScriptedUpstream
+let other: ScriptedUpstream
+let gateway: RunningGateway
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  other = await startUpstream()
+  gateway = await startGateway({
+    'channel.yaml': channel('upstream', upstream.baseURL),
+    'route.yaml': route('model', 'model', ['upstream']),
+    'steady.yaml': route('steady', 'steady', ['upstream']) + apiKey('steady', STEADY),
+    'key.yaml': apiKey('key', KEY),
+    'paying.yaml': apiKey('paying', PAYING, { accountRef: { name: 'payer' } }),
+    'account.yaml': account('payer', undefined),
+  })
+})
+
+afterAll(async () => {
+  await gateway?.stop()
+  await upstream?.close()
+  await other?.close()
+})
+
+const ask = async (key: string, model = 'steady') =>
+  (await chat(gateway.base, bearer(key), chatBody(model))).status
+
+/** Milliseconds from the end of `edit` to the end of the first request that `sees` it. */
+async function timeOf(what: string, edit: () => void, sees: () => Promise<boolean>): Promise<number> {
+  expect(await sees(), `${what} before the edit`).toBe(false)
+  edit()
+  const from = performance.now()
+  await until(sees, `${what} to be in force`)
+  return performance.now() - from
+}
+
+const credit = (name: string) =>
+  documents({
+    apiVersion: 'sluice.dev/v1alpha1',
+    kind: 'Credit',
+    metadata: { name },
+    spec: { accountRef: { name: 'payer' }, amount: '1' },
+  })
+
+describe('an edit is in force at once', () => {
+  const write = (name: string, yaml: string) => () => gateway.write(name, yaml)
+  const remove = (name: string) => () => gateway.remove(name)
+  const answers = (status: number, key: string, model?: string) => async () =>
+    (await ask(key, model)) === status
+  const asks = (wanted: () => ScriptedUpstream) => async () => {
+    const before = wanted().calls.length
+    await ask(STEADY)
+    return wanted().calls.length > before
+  }
+  const calledWith = (value: string) => async () => {
+    await ask(STEADY)
+    return upstream.calls.at(-1)?.headers['x-edit'] === value
+  }
+  const OTHER_KEY = 'sk-reload-rotated-0123456789'
+
+  const edits: [string, () => () => void, () => Promise<boolean>][] = [
+    [
+      'an ApiKey is disabled',
+      () => write('key.yaml', apiKey('key', KEY, { disabled: true })),
+      answers(401, KEY),
+    ],
+    ['an ApiKey is enabled', () => write('key.yaml', apiKey('key', KEY)), answers(200, KEY)],
+    [
+      'models of an ApiKey are narrowed',
+      () => write('key.yaml', apiKey('key', KEY, { models: ['none'] })),
+      answers(403, KEY),
+    ],
+    [
+      'a Secret of a key is replaced',
+      () => write('key.yaml', apiKey('key', OTHER_KEY)),
+      answers(200, OTHER_KEY),
+    ],
+    ['a key is back', () => write('key.yaml', apiKey('key', KEY)), answers(200, KEY)],
+    ['an ApiKey is deleted', () => remove('key.yaml'), answers(401, KEY)],
+    ['an ApiKey is created', () => write('key.yaml', apiKey('key', KEY)), answers(200, KEY)],
+    [
+      'a ModelRoute is renamed',
+      () => write('route.yaml', route('model', 'renamed', ['upstream'])),
+      answers(200, STEADY, 'renamed'),
+    ],
+    ['a ModelRoute is deleted', () => remove('route.yaml'), answers(502, STEADY, 'renamed')],
+    [
+      'a Channel gets a header',
+      () => write('channel.yaml', channel('upstream', upstream.baseURL, { headers: { 'x-edit': 'one' } })),
+      calledWith('one'),
+    ],
+    ['a Channel moves', () => write('channel.yaml', channel('upstream', other.baseURL)), asks(() => other)],
+    [
+      'a Channel moves back',
+      () => write('channel.yaml', channel('upstream', upstream.baseURL)),
+      asks(() => upstream),
+    ],
+    ['a Credit is given', () => write('credit.yaml', credit('first')), answers(200, PAYING)],
+    [
+      'an Account is disabled',
+      () => write('account.yaml', account('payer', undefined, { disabled: true })),
+      answers(403, PAYING),
+    ],
+    ['an Account is deleted', () => remove('account.yaml'), answers(503, PAYING)],
+    ['an Account is created', () => write('account.yaml', account('payer', undefined)), answers(200, PAYING)],
+  ]
+  const times: number[] = []
+
+  it.each(edits)('%s', async (what, edit, sees) => {
+    const time = await timeOf(what, edit(), sees)
+    expect(time, what).toBeLessThan(LONGEST_MS)
+    times.push(time)
+  })
+
+  it('in all cases', () => {
+    expect(times.length).toBe(edits.length)
+    const sorted = [...times].sort((a, b) => a - b).map(Math.round)
+    const median = sorted[Math.floor(sorted.length / 2)]
+    expect(median, `all times: ${sorted.join(', ')} ms`).toBeLessThan(TYPICAL_MS)
+  })
+})
+
+describe('a revocation', () => {
+  /** Statuses of requests without a pause, each with the time at which it was sent. */
+  async function hammer(key: string, until: () => boolean) {
+    const seen: { sent: number; status: number }[] = []
+    const worker = async () => {
+      while (!until()) {
+        const sent = performance.now()
+        seen.push({ sent, status: await ask(key) })
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, worker))
+    return seen
+  }
+
+  it.each([
+    ['a disabled key', () => gateway.write('key.yaml', apiKey('key', KEY, { disabled: true }))],
+    ['a deleted key', () => gateway.remove('key.yaml')],
+    ['a replaced key', () => gateway.write('key.yaml', apiKey('key', 'sk-reload-the-next-0123456789'))],
+  ])('%s is refused from then on, by every request', async (_, revoke) => {
+    gateway.write('key.yaml', apiKey('key', KEY))
+    await until(async () => (await ask(KEY)) === 200, 'the key to work')
+    let refusedAt: number | undefined
+    let after = 0
+    const requests = hammer(KEY, () => after >= 300)
+    const watching = (async () => {
+      revoke()
+      await until(async () => (await ask(KEY)) === 401, 'the key to be refused')
+      refusedAt = performance.now()
+      await until(async () => {
+        after++
+        return after >= 300
+      }, 'many more requests')
+    })()
+    const [seen] = await Promise.all([requests, watching])
+    const later = seen.filter(({ sent }) => refusedAt !== undefined && sent > refusedAt)
+    expect(later.length).toBeGreaterThan(50)
+    expect(new Set(later.map(({ status }) => status))).toEqual(new Set([401]))
+    // Before that it was served or refused, and nothing else.
+    expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([200, 401]))
+  })
+})
+
+describe('ways to replace a file', () => {
+  it('a new file renamed over the old one', async () => {
+    gateway.write('key.yaml', apiKey('key', KEY))
+    await until(async () => (await ask(KEY)) === 200, 'the key to work')
+    gateway.write('key.yaml.new', apiKey('key', KEY, { disabled: true }))
+    const time = await timeOf(
+      'a rename',
+      () => renameSync(join(gateway.dir, 'key.yaml.new'), join(gateway.dir, 'key.yaml')),
+      async () => (await ask(KEY)) === 401,
+    )
+    expect(time).toBeLessThan(LONGEST_MS)
+  })
+
+  it('a file renamed to what is no resource file', async () => {
+    gateway.write('extra.yaml', apiKey('extra', 'sk-reload-extra-0123456789'))
+    await until(async () => (await ask('sk-reload-extra-0123456789')) === 200, 'the key to work')
+    const time = await timeOf(
+      'a rename',
+      () => renameSync(join(gateway.dir, 'extra.yaml'), join(gateway.dir, 'extra.yaml.off')),
+      async () => (await ask('sk-reload-extra-0123456789')) === 401,
+    )
+    expect(time).toBeLessThan(LONGEST_MS)
+  })
+
+  it('a link swapped as Kubernetes swaps a mounted ConfigMap', async () => {
+    const at = (...path: string[]) => join(gateway.dir, ...path)
+    const key = (version: number) => `sk-reload-mounted-${version}-0123456789`
+    const version = (n: number) => {
+      mkdirSync(at(`..v${n}`))
+      writeFileSync(at(`..v${n}`, 'mounted.yaml'), apiKey('mounted', key(n)))
+    }
+    const swap = (n: number) => {
+      symlinkSync(`..v${n}`, at('..data_tmp'))
+      renameSync(at('..data_tmp'), at('..data'))
+    }
+    version(1)
+    swap(1)
+    symlinkSync(join('..data', 'mounted.yaml'), at('mounted.yaml'))
+    await until(async () => (await ask(key(1))) === 200, 'the first version to be in force')
+    for (const next of [2, 3]) {
+      version(next)
+      const time = await timeOf(
+        'a swap',
+        () => swap(next),
+        async () => (await ask(key(next))) === 200,
+      )
+      expect(time).toBeLessThan(LONGEST_MS)
+      expect(await ask(key(next - 1))).toBe(401)
+    }
+  })
+})
+
+describe('a mistake', () => {
+  const problems = async () => {
+    const { text } = await call(`${gateway.admin}/problems`)
+    return z.array(z.looseObject({ file: z.string(), line: z.number() })).parse(JSON.parse(text))
+  }
+  const good = route('fragile', 'fragile', ['upstream'])
+
+  it.each<[string, string, number]>([
+    ['that is no YAML', `${good}---\nkind: [unclosed\n`, good.split('\n').length + 1],
+    ['in the name of a field', good.replace('"channels"', '"chanels"'), 8],
+  ])('%s: traffic goes on, the place is told, and the mended file is in force', async (_, bad, line) => {
+    gateway.write('fragile.yaml', good)
+    await until(async () => (await ask(STEADY, 'fragile')) === 200, 'the route to work')
+    expect(await problems()).toEqual([])
+    gateway.write('fragile.yaml', bad)
+    const told = await until(async () => (await problems())[0], 'the problem to be told')
+    expect(told.file).toMatch(/fragile\.yaml$/)
+    expect(told.line).toBe(line)
+    await until(() => gateway.output().includes(`fragile.yaml:${line}:`), 'the place to be printed')
+    for (let i = 0; i < 20; i++) {
+      expect(await ask(STEADY, 'fragile')).toBe(200)
+      expect(await ask(STEADY)).toBe(200)
+    }
+    gateway.write('fragile.yaml', route('fragile', 'mended', ['upstream']))
+    await until(async () => (await ask(STEADY, 'mended')) === 200, 'the mended file to be in force')
+    expect(await problems()).toEqual([])
+    expect(await ask(STEADY, 'fragile')).toBe(502)
+  })
+
+  it('a file that was never right does not hold up others', async () => {
+    gateway.write('junk.yaml', '{{{ not: yaml')
+    gateway.write('late.yaml', apiKey('late', 'sk-reload-late-0123456789'))
+    await until(async () => (await ask('sk-reload-late-0123456789')) === 200, 'the other file to be in force')
+    expect((await problems()).map(({ file }) => file.split('/').at(-1))).toContain('junk.yaml')
+    gateway.remove('junk.yaml')
+    await until(async () => (await problems()).length === 0, 'the problem to be gone')
+  })
+})

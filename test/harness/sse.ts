@@ -1,0 +1,46 @@
+/** Scripted streams in the chat dialect, and what becomes of one that breaks. */
+import type { ServerResponse } from 'node:http'
+import { expect } from 'vitest'
+import { eventData } from './http.ts'
+import type { Script } from './upstream.ts'
+
+export const DONE = 'data: [DONE]\n\n'
+
+/** Answers with these pieces, each in a write of its own. */
+export const sse = (pieces: readonly (string | Buffer)[], headers: Record<string, string> = {}): Script => {
+  return async (_call, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream', ...headers })
+    for (const piece of pieces) await written(res, piece)
+    res.end()
+  }
+}
+
+/** Resolves when the bytes have left, so that the next ones do not join them. */
+export function written(res: ServerResponse, bytes: string | Buffer): Promise<void> {
+  return new Promise((resolve) => res.write(bytes, () => resolve()))
+}
+
+export const chunked = (text: Buffer, size: number) =>
+  Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.subarray(i * size, (i + 1) * size))
+
+/** Ways in which the bytes of a stream may come. */
+export const CHUNKINGS: [string, (text: Buffer) => Buffer[]][] = [
+  ['one write', (text) => [text]],
+  ['7-byte writes', (text) => chunked(text, 7)],
+  [
+    'a write an event',
+    (text) =>
+      text
+        .toString('latin1')
+        .split(/(?<=\n\n)/)
+        .map((event) => Buffer.from(event, 'latin1')),
+  ],
+]
+/** The answer ended in an error event and nothing behind it; all before it came whole from `events`. */
+export function expectBroken(text: string, events: readonly string[]) {
+  const told = eventData(text).at(-1) ?? ''
+  expect(JSON.parse(told)).toEqual({
+    error: { message: expect.any(String), type: 'server_error', param: null, code: 'upstream_error' },
+  })
+  expect(text).toBe(`${events.join('')}data: ${told}\n\n`)
+}
