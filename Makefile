@@ -6,6 +6,9 @@ STAMP := node_modules/.package-lock.json
 VENV := .venv/.complete
 REPORTS := .run/reports
 
+# A test that spins without end cannot be stopped from inside the runner.
+TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 900)
+
 # Installed tools first, among them Node 24.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
@@ -36,8 +39,8 @@ run: export PWD_OF_CALLER := $(PWD)
 test: install $(VENV) ## Static checks and all tests
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@node tools/check.ts --report $(REPORTS)/check.json || true
-	@vitest run --reporter=default --reporter=json --outputFile.json=$(REPORTS)/vitest.json || true
-	@node tools/test-summary.ts $(REPORTS)/check.json $(REPORTS)/vitest.json
+	@$(TIME_LIMIT) vitest run --reporter=default --reporter=json --outputFile.json=$(REPORTS)/vitest.json || true
+	@node tools/test-summary.ts --output .run/summary.txt $(REPORTS)/check.json $(REPORTS)/vitest.json
 
 test-all: test ## test, thousands of cases for each property, planted faults, the npm package
 	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))

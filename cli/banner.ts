@@ -32,7 +32,7 @@ export function banner({ proxy, snapshot, dir, showKey }: BannerOptions): string
   Try it:
 
     curl ${base}/v1/chat/completions \\
-      -H 'authorization: Bearer ${shown}' \\
+      -H "authorization: Bearer ${shown}" \\
       -H 'content-type: application/json' \\
       -d '${body}'
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import pino from 'pino'
 import { type Environment, EnvironmentError, readEnvironment, redactedEnvironment } from '../contract/env.ts'
 import { type Controller, startController } from '../controller/main.ts'
-import { startExampleUpstream } from '../examples/upstream/server.ts'
+import { type ExampleUpstream, startExampleUpstream } from '../examples/upstream/server.ts'
 import { type RunningProxy, startProxy } from '../proxy/main.ts'
 import { createEmbeddedStore } from '../store/embedded/index.ts'
 import { banner } from './banner.ts'
@@ -30,11 +30,12 @@ export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
   } catch (error) {
     await running.stop(0)
     out.flushSync()
+    if (error instanceof EnvironmentError) return refuseSettings(error)
     process.exitCode = 1
     const ports = {
       SLUICE_PORT: env.SLUICE_PORT,
       SLUICE_ADMIN_PORT: env.SLUICE_ADMIN_PORT,
-      UPSTREAM_PORT: upstreamPortOf(processEnv),
+      UPSTREAM_PORT: Number(processEnv.UPSTREAM_PORT || UPSTREAM_PORT),
     }
     console.error(`sluice: ${startProblem(error, ports)}`)
     return
@@ -47,10 +48,14 @@ function settingsOf(processEnv: NodeJS.ProcessEnv): { env: Environment; unknown:
     return readEnvironment(processEnv)
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error
-    console.error(error.message)
-    process.exitCode = 2
+    refuseSettings(error)
     return undefined
   }
+}
+
+function refuseSettings(error: EnvironmentError): void {
+  console.error(error.message)
+  process.exitCode = 2
 }
 
 /** Lines that a reader of standard output may lag behind before new ones are dropped. */
@@ -70,7 +75,7 @@ function openOutput() {
 class Running {
   proxy: RunningProxy | undefined
   controller: Controller | undefined
-  upstream: { close(): Promise<void> } | undefined
+  upstream: ExampleUpstream | undefined
 
   async stop(graceMs: number): Promise<void> {
     await this.proxy?.stop(graceMs)
@@ -88,15 +93,15 @@ async function start(
 ): Promise<void> {
   const dir = resolve(env.SLUICE_CONFIG_DIR ?? QUICKSTART)
   const quickstart = dir === QUICKSTART
-  const upstreamPort = upstreamPortOf(processEnv)
-  if (quickstart) running.upstream = await startExampleUpstream({ port: upstreamPort, host: '127.0.0.1' })
+  if (quickstart)
+    running.upstream = await startExampleUpstream({ port: upstreamPortOf(processEnv), host: '127.0.0.1' })
 
   const store = createEmbeddedStore()
   running.controller = await startController({
     store,
     dir,
     namespace: env.SLUICE_NAMESPACE,
-    env: { ...processEnv, UPSTREAM_PORT: String(running.upstream?.port ?? upstreamPort) },
+    env: quickstart ? { ...processEnv, UPSTREAM_PORT: String(running.upstream?.port) } : processEnv,
     log,
     allowEmptyTable: env.SLUICE_ALLOW_EMPTY_TABLE,
   })
@@ -115,8 +120,11 @@ async function start(
   console.log(banner({ proxy: running.proxy, snapshot: controller.snapshot(), dir, showKey: quickstart }))
 }
 
+/** Throws EnvironmentError. In folders other than the quickstart the name means what their owner wants. */
 function upstreamPortOf(processEnv: NodeJS.ProcessEnv): number {
-  return Number(processEnv.UPSTREAM_PORT || UPSTREAM_PORT)
+  const port = Number(processEnv.UPSTREAM_PORT || UPSTREAM_PORT)
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
+  throw new EnvironmentError('UPSTREAM_PORT: must be a port, 0 to 65535')
 }
 
 /** Why it did not start; a port that is taken is told with the setting that takes another one. */

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -68,14 +68,14 @@ describe('the command', () => {
   function run(content: string) {
     const file = join(folder, 'report.json')
     writeFileSync(file, content)
-    const { status, stdout } = spawnSync(
-      process.execPath,
-      [join(import.meta.dirname, 'test-summary.ts'), file],
-      {
-        encoding: 'utf8',
-      },
-    )
-    return { status, last: stdout.trimEnd().split('\n').at(-1) }
+    const output = join(folder, 'summary.txt')
+    const script = join(import.meta.dirname, 'test-summary.ts')
+    const { status, stdout } = spawnSync(process.execPath, [script, '--output', output, file], {
+      encoding: 'utf8',
+    })
+    const last = stdout.trimEnd().split('\n').at(-1)
+    expect(readFileSync(output, 'utf8')).toBe(`${last}\n`)
+    return { status, last }
   }
 
   test('ends with the totals and the right exit code', () => {

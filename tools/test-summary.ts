@@ -2,9 +2,11 @@
  * Reads the runners' JSON reports and says what came of the tests: failures by file, then one line of totals. Only
  * the reports count, so a runner that died without writing one, or that ran nothing, is a failure too.
  *
- *     node tools/test-summary.ts [--skips <file>] <report.json>...
+ *     node tools/test-summary.ts [--skips <file>] [--output <file>] <report.json>...
+ *
+ * `--output` writes the line of totals to a file too.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
@@ -85,12 +87,17 @@ if (import.meta.main) {
   const root = join(import.meta.dirname, '..')
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { skips: { type: 'string', default: join(root, 'test/skips.json') } },
+    options: {
+      skips: { type: 'string', default: join(root, 'test/skips.json') },
+      output: { type: 'string' },
+    },
   })
   const reports = new Map(positionals.map((path) => [path, readReport(path)]))
   const allowed = skips.parse(JSON.parse(readFileSync(values.skips, 'utf8')))
   const { passed, failed, lines } = summarise(reports, allowed, root)
   for (const line of lines) console.log(line)
-  console.log(`${passed} passed, ${failed} failed`)
+  const totals = `${passed} passed, ${failed} failed`
+  if (values.output !== undefined) writeFileSync(values.output, `${totals}\n`)
+  console.log(totals)
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0
 }

@@ -34,15 +34,16 @@ function parse(text: string): Sample[] {
   for (const line of text.split('\n')) {
     if (line === '' || COMMENT.test(line)) continue
     const [, name, labels = '', , , number = ''] = SAMPLE.exec(line) ?? []
-    const value = number === '+Inf' ? Number.POSITIVE_INFINITY : Number(number)
-    if (name === undefined || Number.isNaN(value)) throw new Error(`not a sample: ${line}`)
+    // Go, which reads it, knows NaN in any letters.
+    const known = /^\+Inf$|^nan$/i.test(number) || Number.isFinite(Number(number))
+    if (name === undefined || !known) throw new Error(`not a sample: ${line}`)
     const series = `${name}{${labels}}`
     if (seen.has(series)) throw new Error(`named twice: ${series}`)
     seen.add(series)
     const unescaped = (text: string) => text.replace(/\\(.)/g, (_, c: string) => (c === 'n' ? '\n' : c))
     const pairs = [...labels.matchAll(new RegExp(LABEL, 'g'))]
     const entries = pairs.map(([, key = '', text = '']): [string, string] => [key, unescaped(text)])
-    samples.push({ name, labels: Object.fromEntries(entries), value })
+    samples.push({ name, labels: Object.fromEntries(entries), value: Number(number) })
   }
   return samples
 }

@@ -1,6 +1,6 @@
 /** Edits of the folder while traffic runs: soon in force, never half, and a mistake harms nothing that worked. */
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { bearer, chat } from '../harness/everywhere.ts'
@@ -139,19 +139,6 @@ describe('an edit is in force at once', () => {
 })
 
 describe('a revocation', () => {
-  /** Statuses of requests without a pause, each with the time at which it was sent. */
-  async function hammer(key: string, until: () => boolean) {
-    const seen: { sent: number; status: number }[] = []
-    const worker = async () => {
-      while (!until()) {
-        const sent = performance.now()
-        seen.push({ sent, status: await ask(key) })
-      }
-    }
-    await Promise.all(Array.from({ length: 8 }, worker))
-    return seen
-  }
-
   it.each([
     ['a disabled key', () => gateway.write('key.yaml', apiKey('key', KEY, { disabled: true }))],
     ['a deleted key', () => gateway.remove('key.yaml')],
@@ -159,22 +146,22 @@ describe('a revocation', () => {
   ])('%s is refused from then on, by every request', async (_, revoke) => {
     gateway.write('key.yaml', apiKey('key', KEY))
     await until(async () => (await ask(KEY)) === 200, 'the key to work')
-    let refusedAt: number | undefined
-    let after = 0
-    const requests = hammer(KEY, () => after >= 300)
-    const watching = (async () => {
-      revoke()
-      await until(async () => (await ask(KEY)) === 401, 'the key to be refused')
-      refusedAt = performance.now()
-      await until(async () => {
-        after++
-        return after >= 300
-      }, 'many more requests')
-    })()
-    const [seen] = await Promise.all([requests, watching])
-    const later = seen.filter(({ sent }) => refusedAt !== undefined && sent > refusedAt)
-    expect(later.length).toBeGreaterThan(50)
-    expect(new Set(later.map(({ status }) => status))).toEqual(new Set([401]))
+    const seen: { sent: number; status: number }[] = []
+    let refusedAt = Number.POSITIVE_INFINITY
+    const later = () => seen.filter(({ sent }) => sent > refusedAt)
+    const hammer = async () => {
+      while (later().length < 100) {
+        const sent = performance.now()
+        const status = await ask(KEY)
+        seen.push({ sent, status })
+        if (status === 401) refusedAt = Math.min(refusedAt, performance.now())
+      }
+    }
+    const hammering = Promise.all(Array.from({ length: 8 }, hammer))
+    await until(() => seen.length > 20, 'some requests to be served')
+    revoke()
+    await hammering
+    expect(new Set(later().map(({ status }) => status))).toEqual(new Set([401]))
     // Before that it was served or refused, and nothing else.
     expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([200, 401]))
   })
@@ -239,17 +226,22 @@ describe('a mistake', () => {
   }
   const good = route('fragile', 'fragile', ['upstream'])
 
-  it.each<[string, string, number]>([
-    ['that is no YAML', `${good}---\nkind: [unclosed\n`, good.split('\n').length + 1],
-    ['in the name of a field', good.replace('"channels"', '"chanels"'), 8],
-  ])('%s: traffic goes on, the place is told, and the mended file is in force', async (_, bad, line) => {
+  it.each([
+    ['that is no YAML', `${good}---\nkind: a: mistake\n`, 'a: mistake'],
+    ['in the name of a field', good.replace('"channels"', '"chanels"'), 'chanels'],
+  ])('%s: traffic goes on, the place is told, and the mended file is in force', async (_, bad, mistake) => {
+    const line = bad.slice(0, bad.indexOf(mistake)).split('\n').length
     gateway.write('fragile.yaml', good)
     await until(async () => (await ask(STEADY, 'fragile')) === 200, 'the route to work')
     expect(await problems()).toEqual([])
     gateway.write('fragile.yaml', bad)
-    const told = await until(async () => (await problems())[0], 'the problem to be told')
-    expect(told.file).toMatch(/fragile\.yaml$/)
-    expect(told.line).toBe(line)
+    const told = (
+      await until(async () => {
+        const found = await problems()
+        return found.length > 0 && found
+      }, 'the problem to be told')
+    ).map((problem) => `${basename(problem.file)}:${problem.line}`)
+    expect(told).toContain(`fragile.yaml:${line}`)
     await until(() => gateway.output().includes(`fragile.yaml:${line}:`), 'the place to be printed')
     for (let i = 0; i < 20; i++) {
       expect(await ask(STEADY, 'fragile')).toBe(200)
@@ -265,7 +257,7 @@ describe('a mistake', () => {
     gateway.write('junk.yaml', '{{{ not: yaml')
     gateway.write('late.yaml', apiKey('late', 'sk-reload-late-0123456789'))
     await until(async () => (await ask('sk-reload-late-0123456789')) === 200, 'the other file to be in force')
-    expect((await problems()).map(({ file }) => file.split('/').at(-1))).toContain('junk.yaml')
+    expect((await problems()).map(({ file }) => basename(file))).toContain('junk.yaml')
     gateway.remove('junk.yaml')
     await until(async () => (await problems()).length === 0, 'the problem to be gone')
   })

@@ -1,0 +1,73 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { AddressSet } from '../../contract/address.ts'
+import { createEmbeddedStore } from '../../store/embedded/index.ts'
+import { GatewayError } from '../errors.ts'
+import { EstimateFactors } from '../ledger/estimate.ts'
+import { Holds } from '../ledger/holds.ts'
+import { TableFollower } from '../table/follower.ts'
+import { ProxyMetrics } from '../telemetry/metrics.ts'
+import { RequestLog } from '../telemetry/request-log.ts'
+import { Dispatchers } from '../upstream/dispatchers.ts'
+import { ChannelHealth } from '../upstream/health.ts'
+import { RetryBudget } from '../upstream/retry-budget.ts'
+import type { Gateway } from './gateway.ts'
+import { finish, newRecord } from './record.ts'
+
+function testGateway(lines: string[]): Gateway {
+  const { config, ledger, state } = createEmbeddedStore()
+  const now = () => performance.now()
+  const holds = new Holds(ledger, { failed: () => undefined })
+  onTestFinished(() => holds.stop())
+  return {
+    follower: new TableFollower(config, 'proxy-1', { swapped: () => undefined, failed: () => undefined }),
+    holds,
+    factors: new EstimateFactors(),
+    dispatchers: new Dispatchers(),
+    health: new ChannelHealth(now),
+    retryBudget: new RetryBudget(now),
+    metrics: new ProxyMetrics({ inFlight: () => 0, holds: () => 0, generation: () => 0, ejected: () => [] }),
+    log: new RequestLog(state, (line) => void lines.push(line), 'full'),
+    trustedProxies: new AddressSet([]),
+    limits: {
+      maxBodyBytes: 1,
+      maxInflatedBytes: 1,
+      maxAnswerBytes: 1,
+      maxEventBytes: 1,
+      maxJsonDepth: 1,
+      maxJsonKeys: 1,
+      streamKeepAliveMs: 1,
+      clientStallMs: 1,
+    },
+    shutdown: new AbortController(),
+  }
+}
+
+test('nothing that a client sends becomes a metric', async () => {
+  const gateway = testGateway([])
+  const req = new IncomingMessage(new Socket())
+  req.headers = { traceparent: 'CLIENT-TEXT', 'user-agent': 'CLIENT-TEXT' }
+  const told = new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'CLIENT-TEXT' })
+  const record = { ...newRecord('chat', 'req_1', req), model: 'CLIENT-TEXT', key: 'CLIENT-TEXT' }
+  finish(gateway, record, told, new ServerResponse(req), performance.now())
+  const text = await gateway.metrics.registry.metrics()
+  expect(text).not.toContain('CLIENT-TEXT')
+  expect(text).toContain('gen_ai_request_model="unknown"')
+  expect(text).toContain('sluice_requests_total{endpoint="chat",status="502",code="upstream_error",domain="upstream"} 1')
+})
+
+test.each([
+  [`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, true],
+  [`00-${'A'.repeat(32)}-${'b'.repeat(16)}-01`, false],
+  [`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01\n`, false],
+  ['anything else', false],
+])('a traceparent is logged when it is one: %j', (traceparent, kept) => {
+  const lines: string[] = []
+  const gateway = testGateway(lines)
+  const req = new IncomingMessage(new Socket())
+  req.headers = { traceparent }
+  finish(gateway, newRecord('chat', 'req_1', req), undefined, new ServerResponse(req), performance.now())
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ requestId: 'req_1', status: 499, endpoint: 'chat' })
+  expect(lines[0]?.includes('traceparent')).toBe(kept)
+})

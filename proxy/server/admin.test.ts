@@ -1,0 +1,150 @@
+import { request } from 'node:http'
+import { describe, expect, test, vi } from 'vitest'
+import { ProxyMetrics } from '../telemetry/metrics.ts'
+import { listen } from '../upstream/testing.ts'
+import { type AdminOptions, createAdminServer } from './admin.ts'
+
+const TOKEN = 'a-token-of-the-operator'
+
+interface Reply {
+  status: number | undefined
+  type: string | undefined
+  text: string
+}
+
+/** An admin port, and a way to ask it. */
+async function adminOf(options: Partial<AdminOptions> = {}) {
+  const metrics = new ProxyMetrics({ inFlight: () => 0, holds: () => 0, generation: () => 7, ejected: () => [] })
+  const server = createAdminServer({
+    metrics,
+    token: TOKEN,
+    notReady: () => undefined,
+    guarded: { '/table': async () => ({ routes: ['a'] }) },
+    ...options,
+  })
+  const { origin } = await listen(server, 'http')
+  return {
+    server,
+    ask: (path: string, headers: Record<string, string | string[]> = {}, method = 'GET') =>
+      new Promise<Reply>((resolve, reject) => {
+        const asked = request(`${origin}${path}`, { headers, method, agent: false }, async (res) => {
+          const text = Buffer.concat(await res.toArray()).toString()
+          resolve({ status: res.statusCode, type: res.headers['content-type'], text })
+        })
+        asked.on('error', reject).end()
+      }),
+  }
+}
+
+describe('open to everybody', () => {
+  test('a process that runs is alive, also when it is not ready', async () => {
+    const { ask } = await adminOf({ notReady: () => 'draining' })
+    expect(await ask('/healthz')).toMatchObject({ status: 200, text: 'ok\n' })
+    expect(await ask('/readyz')).toMatchObject({ status: 503, text: 'draining\n' })
+  })
+
+  test('ready is what the process says now', async () => {
+    let reason: string | undefined = 'no table yet'
+    const { ask } = await adminOf({ notReady: () => reason })
+    expect(await ask('/readyz')).toMatchObject({ status: 503, text: 'no table yet\n' })
+    reason = undefined
+    expect(await ask('/readyz?verbose')).toMatchObject({ status: 200, text: 'ok\n' })
+  })
+
+  test('metrics', async () => {
+    const { ask } = await adminOf()
+    const { status, type, text } = await ask('/metrics')
+    expect([status, type]).toEqual([200, expect.stringMatching(/^text\/plain; version=0\.0\.4/)])
+    expect(text).toContain('\nsluice_table_generation 7\n')
+  })
+
+  test('HEAD is answered without a body, other methods not at all', async () => {
+    const { ask } = await adminOf()
+    expect(await ask('/healthz', {}, 'HEAD')).toMatchObject({ status: 200, text: '' })
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
+      expect(await ask('/healthz', {}, method)).toMatchObject({ status: 405 })
+  })
+})
+
+describe('guarded by a token', () => {
+  test('who holds it reads', async () => {
+    const { ask } = await adminOf()
+    const reply = await ask('/table', { 'X-Sluice-Admin-Token': TOKEN })
+    expect([reply.status, reply.type, JSON.parse(reply.text)]).toEqual([
+      200,
+      'application/json',
+      { routes: ['a'] },
+    ])
+    expect(await ask('/table?x=1', { 'x-sluice-admin-token': TOKEN })).toMatchObject({ status: 200 })
+  })
+
+  const refused: [string, Record<string, string | string[]>][] = [
+    ['nobody, loopback or not', {}],
+    ['an empty one', { 'x-sluice-admin-token': '' }],
+    ['another one', { 'x-sluice-admin-token': 'a-token-of-the-operatox' }],
+    ['the beginning of it', { 'x-sluice-admin-token': TOKEN.slice(0, -1) }],
+    ['it twice', { 'x-sluice-admin-token': [TOKEN, TOKEN] }],
+    ['it elsewhere', { authorization: `Bearer ${TOKEN}` }],
+  ]
+
+  test.each(refused)('%s: 403, and nothing is read', async (_, headers) => {
+    const table = vi.fn(async () => ({}))
+    const { ask } = await adminOf({ guarded: { '/table': table } })
+    const { status, text } = await ask('/table', headers)
+    expect([status, text.includes(TOKEN)]).toEqual([403, false])
+    expect(table).not.toHaveBeenCalled()
+  })
+
+  test('in a query it is none', async () => {
+    const { ask } = await adminOf()
+    expect(await ask(`/table?x-sluice-admin-token=${TOKEN}`)).toMatchObject({ status: 403 })
+  })
+})
+
+describe('guarded without a token', () => {
+  test('loopback reads', async () => {
+    const { ask } = await adminOf({ token: undefined })
+    expect(await ask('/table')).toMatchObject({ status: 200 })
+  })
+
+  test.each(['192.0.2.7', '::ffff:192.0.2.7', '2001:db8::1', '10.0.0.1', undefined])(
+    '%s does not, whatever it claims',
+    async (address) => {
+      const { ask, server } = await adminOf({ token: undefined })
+      server.prependListener('connection', (socket) =>
+        Object.defineProperty(socket, 'remoteAddress', { get: () => address }),
+      )
+      const claims = { 'x-forwarded-for': '127.0.0.1', 'x-sluice-admin-token': '' }
+      expect(await ask('/table', claims)).toMatchObject({ status: 403 })
+      expect(await ask('/healthz')).toMatchObject({ status: 200 })
+    },
+  )
+
+  test.each(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'])('%s is loopback', async (address) => {
+    const { ask, server } = await adminOf({ token: undefined })
+    server.prependListener('connection', (socket) =>
+      Object.defineProperty(socket, 'remoteAddress', { get: () => address }),
+    )
+    expect(await ask('/table')).toMatchObject({ status: 200 })
+  })
+})
+
+test.each(['/', '/nothing', '/table/', '/Table', '/__proto__', '/constructor', '/toString'])(
+  'there is nothing at %s',
+  async (path) => {
+    const { ask } = await adminOf()
+    const headers = { 'x-sluice-admin-token': TOKEN }
+    expect(await ask(path, headers)).toMatchObject({ status: 404 })
+  },
+)
+
+test('what fails is 500 without a reason', async () => {
+  const fails = async () => {
+    throw new Error('secret reason')
+  }
+  const { ask } = await adminOf({ guarded: { '/table': fails } })
+  expect(await ask('/table', { 'x-sluice-admin-token': TOKEN })).toMatchObject({
+    status: 500,
+    text: 'internal error\n',
+  })
+})

@@ -1,0 +1,94 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { GatewayError } from '../errors.ts'
+import { Overload } from './overload.ts'
+
+/** What the histogram of loop delays says, in nanoseconds, and how often it began anew. */
+const histogram = vi.hoisted(() => ({ p99: 0, resets: 0, enabled: false }))
+vi.mock('node:perf_hooks', () => ({
+  monitorEventLoopDelay: vi.fn(() => ({
+    enable: () => {
+      histogram.enabled = true
+    },
+    disable: () => {
+      histogram.enabled = false
+    },
+    percentile: (percent: number) => (percent === 99 ? histogram.p99 : 0),
+    reset: () => {
+      histogram.resets += 1
+    },
+  })),
+}))
+
+const MS = 1_000_000
+
+beforeEach(() => {
+  Object.assign(histogram, { p99: 0, resets: 0, enabled: false })
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'] })
+})
+afterEach(() => void vi.useRealTimers())
+
+function overloadOf(maxInFlight: number): Overload {
+  const overload = new Overload(maxInFlight)
+  onTestFinished(() => overload.stop())
+  return overload
+}
+
+function sheds(overload: Overload): boolean {
+  try {
+    overload.check()
+    return false
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    expect(error).toMatchObject({ code: 'overloaded', status: 503, retryAfterSeconds: 1 })
+    return true
+  }
+}
+
+test('new work is refused at the limit, and taken again below it', () => {
+  const overload = overloadOf(2)
+  const seen: boolean[] = []
+  for (const inFlight of [0, 1, 2, 3, 1]) {
+    overload.inFlight = inFlight
+    seen.push(sheds(overload))
+  }
+  expect(seen).toEqual([false, false, true, true, false])
+})
+
+test('a loop that is late by more than half a second for two seconds refuses new work', () => {
+  const overload = overloadOf(10)
+  histogram.p99 = 501 * MS
+  vi.advanceTimersByTime(1_999)
+  expect(sheds(overload)).toBe(false)
+  vi.advanceTimersByTime(1)
+  expect(sheds(overload)).toBe(true)
+  vi.advanceTimersByTime(60_000)
+  expect(sheds(overload)).toBe(true)
+})
+
+test('one good sample ends it, and the two seconds begin anew', () => {
+  const overload = overloadOf(10)
+  histogram.p99 = 900 * MS
+  vi.advanceTimersByTime(2_000)
+  histogram.p99 = 500 * MS
+  vi.advanceTimersByTime(500)
+  expect(sheds(overload)).toBe(false)
+  histogram.p99 = 900 * MS
+  vi.advanceTimersByTime(1_999)
+  expect(sheds(overload)).toBe(false)
+  vi.advanceTimersByTime(1)
+  expect(sheds(overload)).toBe(true)
+})
+
+test('every sample is of its own time', () => {
+  overloadOf(10)
+  vi.advanceTimersByTime(2_000)
+  expect(histogram.resets).toBe(4)
+})
+
+test('a process that stops measures no more', () => {
+  const overload = new Overload(10)
+  expect([vi.mocked(monitorEventLoopDelay).mock.calls.length > 0, histogram.enabled]).toEqual([true, true])
+  overload.stop()
+  expect([histogram.enabled, vi.getTimerCount()]).toEqual([false, 0])
+})

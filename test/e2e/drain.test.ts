@@ -1,0 +1,142 @@
+/** How the program ends: streams finish when they may, and are told when they may not. */
+import { once } from 'node:events'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { follow } from '../harness/follow.ts'
+import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
+import { call, chatBody, eventData, jsonHeaders } from '../harness/http.ts'
+import { lineOf } from '../harness/ledger.ts'
+import { account, apiKey, channel, route } from '../harness/resources.ts'
+import { chatEvents, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
+
+const KEY = 'sk-drain-key-0123456789'
+
+let upstream: ScriptedUpstream
+let gateway: RunningGateway
+/** Lets the upstream go on with its answers. */
+let release: () => void
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+})
+
+afterEach(() => gateway?.stop())
+
+afterAll(() => upstream?.close())
+
+async function start(env: Record<string, string> = {}) {
+  const gate = Promise.withResolvers<void>()
+  release = gate.resolve
+  upstream.answer(async (received, res) => {
+    if (!received.body.includes('"stream":true')) {
+      await gate.promise
+      return void res.destroy()
+    }
+    const [first = '', ...rest] = chatEvents('any', 'one two three', {
+      prompt_tokens: 1,
+      completion_tokens: 3,
+    })
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    res.write(first)
+    await gate.promise
+    res.end(`${rest.join('')}data: [DONE]\n\n`)
+  })
+  gateway = await startGateway(
+    {
+      'all.yaml':
+        channel('c', upstream.baseURL) +
+        route('r', 'model', ['c'], { price: { input: '1', output: '1' } }) +
+        account('a', '1') +
+        apiKey('k', KEY, { accountRef: { name: 'a' } }),
+    },
+    env,
+  )
+  const exited = once(gateway.child, 'exit').then(([code]: unknown[]) => code)
+  const stream = await follow(`${gateway.base}/v1/chat/completions`, {
+    headers: jsonHeaders(KEY),
+    body: chatBody('model', { stream: true }),
+  })
+  await until(() => eventData(stream.text()).length > 0, 'the stream to begin')
+  return { stream, exited }
+}
+
+const ready = async () => (await call(`${gateway.admin}/readyz`)).status
+
+/** A new connection: refused from the moment on that draining began. */
+const refusesConnections = () =>
+  call(`${gateway.base}/v1/models`, { headers: jsonHeaders(KEY) }).then(
+    () => false,
+    (error: unknown) => error instanceof Error && error.message.includes('ECONNREFUSED'),
+  )
+
+describe('SIGTERM', () => {
+  it('lets a running stream finish, takes nothing new and is not ready meanwhile', async () => {
+    const { stream, exited } = await start()
+    expect(await ready()).toBe(200)
+    expect(await refusesConnections()).toBe(false)
+    gateway.child.kill('SIGTERM')
+    await until(refusesConnections, 'new connections to be refused', 1_000)
+    expect(await ready()).toBe(503)
+    expect((await call(`${gateway.admin}/healthz`)).status).toBe(200)
+    expect((await call(`${gateway.admin}/metrics`)).text).toMatch(/^sluice_requests_in_flight 1$/m)
+    release()
+    expect(await stream.ended).toBe(true)
+    expect(eventData(stream.text()).at(-1)).toBe('[DONE]')
+    expect(await exited).toBe(0)
+    // The log is written to its end.
+    expect(await lineOf(gateway, stream)).toMatchObject({ outcome: 'finished', settled: '0.000004' })
+  })
+
+  it('after the grace a stream ends in an error event, a waiting request in a 503, and all is settled', async () => {
+    const { stream, exited } = await start({ SLUICE_DRAIN_TIMEOUT: '1s' })
+    const calls = upstream.calls.length
+    const waiting = call(`${gateway.base}/v1/chat/completions`, {
+      headers: jsonHeaders(KEY),
+      body: chatBody('model'),
+    })
+    await until(() => upstream.calls.length > calls, 'the second request to be under way')
+    const from = performance.now()
+    gateway.child.kill('SIGTERM')
+    expect(await stream.ended).toBe(true)
+    const grace = performance.now() - from
+    expect(grace).toBeGreaterThan(950)
+    expect(grace).toBeLessThan(2_500)
+    expect(stream.text()).not.toContain('[DONE]')
+    expect(JSON.parse(eventData(stream.text()).at(-1) ?? '')).toMatchObject({ error: { code: 'overloaded' } })
+    const refused = await waiting
+    expect(refused.status).toBe(503)
+    expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'overloaded' } })
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect(await exited).toBe(0)
+    expect(performance.now() - from).toBeLessThan(4_000)
+    // Nothing was delivered yet, so the prompt alone is charged: 5 bytes, estimated as 2 tokens.
+    expect(await lineOf(gateway, stream)).toMatchObject({ outcome: 'shutdown', settled: '0.000002' })
+  })
+
+  it('an idle connection does not hold it up', async () => {
+    const { stream, exited } = await start()
+    release()
+    await stream.ended
+    const idle = await import('node:net').then(({ connect }) =>
+      connect(Number(new URL(gateway.base).port), '127.0.0.1'),
+    )
+    await once(idle, 'connect')
+    const from = performance.now()
+    gateway.child.kill('SIGTERM')
+    expect(await exited).toBe(0)
+    expect(performance.now() - from).toBeLessThan(2_000)
+    idle.destroy()
+  })
+})
+
+describe('a second signal', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('%s ends it at once', async (second) => {
+    const { stream, exited } = await start()
+    gateway.child.kill('SIGTERM')
+    await until(refusesConnections, 'draining to begin')
+    const from = performance.now()
+    gateway.child.kill(second)
+    expect(await exited).toBe(130)
+    expect(performance.now() - from).toBeLessThan(1_000)
+    expect(await stream.ended).toBe(false)
+  })
+})

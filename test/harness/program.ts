@@ -1,0 +1,101 @@
+/** A program of the checkout as a child process, for what happens at its start and its end. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { until } from './gateway.ts'
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const START_MS = 15_000
+
+export interface Program {
+  child: ChildProcess
+  /** All that was printed so far, both streams. */
+  output(): string
+  /** Exit code, or the signal that ended it. */
+  exited: Promise<number | string>
+  /** Waits for a text in the output and gives what matched. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>
+}
+
+export interface ProgramOptions {
+  /** The whole environment beside PATH and HOME. */
+  env?: Record<string, string>
+  cwd?: string
+}
+
+/** Starts a program as the leader of a process group of its own, as a shell at a terminal does. */
+export function startProgram(
+  command: string,
+  args: string[],
+  { env = {}, cwd = ROOT }: ProgramOptions = {},
+): Program {
+  const child = spawn(command, args, {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  let output = ''
+  const take = (chunk: Buffer) => {
+    output += chunk
+  }
+  child.stdout.on('data', take)
+  child.stderr.on('data', take)
+  // Once the output is complete.
+  const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
+  const printed = (pattern: RegExp) => {
+    const look = () => {
+      const found = pattern.exec(output)
+      if (found === null && child.exitCode !== null)
+        throw new Error(`ended with ${child.exitCode} before it printed ${pattern}:\n${output}`)
+      return found
+    }
+    return until(look, `the output ${pattern}`, START_MS)
+  }
+  return { child, output: () => output, exited, printed }
+}
+
+/** `sluice dev`, or another command of it. */
+export const startSluice = (env: Record<string, string>, args: string[] = ['dev']) =>
+  startProgram(process.execPath, [`${ROOT}/cli/main.ts`, ...args], {
+    env: { SLUICE_PORT: '0', SLUICE_ADMIN_PORT: '0', UPSTREAM_PORT: '0', SLUICE_HOST: '127.0.0.1', ...env },
+  })
+
+/** Ends a program that may still run, with all its children. */
+export async function endProgram(program: Program | undefined): Promise<void> {
+  if (program?.child.pid === undefined) return
+  if (groupRuns(program)) process.kill(-program.child.pid, 'SIGKILL')
+  await program.exited
+}
+
+/** True while a process of the program's group is alive. */
+export function groupRuns({ child }: Program): boolean {
+  try {
+    return child.pid !== undefined && process.kill(-child.pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** A port that is in use until `free` is called. */
+export async function takenPort(): Promise<{ port: number; free(): Promise<void> }> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    async free() {
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** A port that nobody uses at the moment. */
+export async function freePort(): Promise<number> {
+  const { port, free } = await takenPort()
+  await free()
+  return port
+}

@@ -1,0 +1,37 @@
+/** Snippets and scripts that a test runs to their end. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from './program.ts'
+
+/** The Python with the official SDKs. Throws when it is not there. */
+export function python(): string {
+  const path = join(ROOT, '.venv/bin/python')
+  if (!existsSync(path)) throw new Error('.venv is missing: `make test` makes it')
+  return path
+}
+
+/** Runs a program in the checkout and gives what it printed. Rejects when it fails, with its error output. */
+export async function run(
+  program: string,
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<string> {
+  const child = spawn(program, args, {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  let errors = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text
+  })
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`${program} ended with ${code}:\n${errors}${output}`)
+  return output
+}
