@@ -58,14 +58,18 @@ function refuseSettings(error: EnvironmentError): void {
   process.exitCode = 2
 }
 
-/** Lines that a reader of standard output may lag behind before new ones are dropped. */
+/** Lines are written this many bytes at a time, or when this time has passed: a write costs more than a line. */
+const WRITE_BYTES = 8_192
+const WRITE_EVERY_MS = 25
+/** How far a reader of standard output may lag behind before new lines are dropped. */
 const MAX_UNREAD_BYTES = 16_777_216
 
 type Output = ReturnType<typeof openOutput>
 
 /** Standard output, written in the background and many lines at a time: nobody waits for a log. */
 function openOutput() {
-  const out = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNREAD_BYTES })
+  const out = pino.destination({ dest: 1, sync: false, minLength: WRITE_BYTES, maxLength: MAX_UNREAD_BYTES })
+  setInterval(() => out.flush(), WRITE_EVERY_MS).unref()
   // The reader has gone; the gateway goes on.
   out.on('error', () => undefined)
   return out
@@ -139,13 +143,13 @@ function startProblem(error: unknown, ports: Record<string, number>): string {
 function stopOnSignals(running: Running, drainMs: number, out: Output): void {
   let stopping = false
   const stop = (graceMs: number) => {
-    // The second signal does not wait for anybody.
-    if (stopping) process.exit(130)
-    stopping = true
     const end = (code: number) => {
       out.flushSync()
       process.exit(code)
     }
+    // The second signal does not wait for anybody.
+    if (stopping) end(130)
+    stopping = true
     running.stop(graceMs).then(
       () => end(0),
       () => end(1),

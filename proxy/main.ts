@@ -1,6 +1,6 @@
 /** A proxy: stateless, follows the table in the store, serves traffic, drains when it is told to stop. */
 import { randomBytes } from 'node:crypto'
-import { once, setMaxListeners } from 'node:events'
+import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
@@ -12,10 +12,12 @@ import type { Store } from '../store/contract.ts'
 import { EstimateFactors } from './ledger/estimate.ts'
 import { Holds } from './ledger/holds.ts'
 import type { Gateway } from './pipeline/gateway.ts'
+import { Shutdown } from './pipeline/shutdown.ts'
 import { createAdminServer } from './server/admin.ts'
 import { createApp, refuse } from './server/app.ts'
 import { createHttpServer } from './server/http-server.ts'
 import { Overload } from './server/overload.ts'
+import { trackUnused, type UnusedConnections } from './server/unused-connections.ts'
 import { TableFollower } from './table/follower.ts'
 import { ProxyMetrics } from './telemetry/metrics.ts'
 import { RequestLog } from './telemetry/request-log.ts'
@@ -84,9 +86,7 @@ export async function startProxy({
     generation: () => follower.table.generation,
     ejected: () => health.snapshot().flatMap((state) => (state.resting ? [state.channel] : [])),
   })
-  const shutdown = new AbortController()
-  // One listener for each request in flight is no leak.
-  setMaxListeners(0, shutdown.signal)
+  const shutdown = new Shutdown()
   const gateway: Gateway = {
     follower,
     holds,
@@ -106,6 +106,7 @@ export async function startProxy({
     unexpected: (error, requestId) => log.error({ err: error, requestId }, 'unexpected error'),
   })
   const api = createHttpServer(httpLimitsOf(env), app, refuse)
+  const unused = trackUnused(api)
   api.prependListener('request', (_req, res) => {
     if (draining) res.setHeader('connection', 'close')
   })
@@ -130,7 +131,7 @@ export async function startProxy({
     async stop(graceMs) {
       draining = true
       log.info({ inFlight: overload.inFlight }, 'draining')
-      await drain(api, graceMs, () => shutdown.abort())
+      await drain(api, unused, graceMs, () => shutdown.begin())
       await follower.stop()
       holds.stop()
       overload.stop()
@@ -144,11 +145,19 @@ export async function startProxy({
 /** How long broken-off requests may take to tell their clients and settle. */
 const BREAK_OFF_MS = 2_000
 
-async function drain(server: Server, graceMs: number, breakOff: () => void): Promise<void> {
+async function drain(
+  server: Server,
+  unused: UnusedConnections,
+  graceMs: number,
+  breakOff: () => void,
+): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
-  const idle = setInterval(() => server.closeIdleConnections(), 100)
+  const idle = setInterval(() => {
+    server.closeIdleConnections()
+    unused.close()
+  }, 100)
   const cut = setTimeout(breakOff, graceMs)
   const kill = setTimeout(() => server.closeAllConnections(), graceMs + BREAK_OFF_MS)
   await closed

@@ -98,9 +98,12 @@ describe('the first of several reasons is told', () => {
 describe('addresses', () => {
   const key = testKey({ allowedIPs: ['192.0.2.0/24', '2001:db8::/64'] })
 
-  test.each(['192.0.2.0', '192.0.2.255', '2001:db8::7', '2001:DB8:0:0:ffff::'])('%s is let in', async (address) => {
-    expect(await ask({ key, address })).toHaveProperty('key')
-  })
+  test.each(['192.0.2.0', '192.0.2.255', '2001:db8::7', '2001:DB8:0:0:ffff::'])(
+    '%s is let in',
+    async (address) => {
+      expect(await ask({ key, address })).toHaveProperty('key')
+    },
+  )
 
   test.each(['192.0.3.0', '2001:db8:0:1::', '::1', 'junk', ''])('%j is not', async (address) => {
     expect(await refusal({ key, address })).toMatchObject({ code: 'ip_not_allowed', status: 403 })
@@ -109,7 +112,12 @@ describe('addresses', () => {
   test('an unknown address is not let in, and only a list asks for it', async () => {
     const records = { key: async () => key, account: async () => undefined }
     const unknown = (allowedIPs: string[]) =>
-      authenticate({ ...records, key: async () => testKey({ allowedIPs }) }, ['x-api-key', KEY], undefined, NOW)
+      authenticate(
+        { ...records, key: async () => testKey({ allowedIPs }) },
+        ['x-api-key', KEY],
+        undefined,
+        NOW,
+      )
     await expect(unknown(['0.0.0.0/0', '::/0'])).rejects.toMatchObject({ code: 'ip_not_allowed' })
     await expect(unknown([])).resolves.toHaveProperty('key')
   })

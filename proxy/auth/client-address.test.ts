@@ -66,7 +66,12 @@ test('nothing that a client writes changes what the ingress says', () => {
 })
 
 test('every walk ends in an address that is not trusted, or in none', () => {
-  const entry = fc.oneof(fc.string({ maxLength: 20 }), fc.ipV4(), fc.ipV6(), fc.ipV4().map((a) => `${a}:80`))
+  const entry = fc.oneof(
+    fc.string({ maxLength: 20 }),
+    fc.ipV4(),
+    fc.ipV6(),
+    fc.ipV4().map((a) => `${a}:80`),
+  )
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 5 }), (entries) => {
       const address = clientAddress(INGRESS, entries.join(','), trusted)

@@ -11,14 +11,19 @@ describe('prompt tokens', () => {
     expect(inputUpperBound({ ...TEXT, textBytes: 1_000 })).toBe(564)
     expect(inputEstimate({ ...TEXT, textBytes: 1_000 })).toBe(250)
     expect([inputUpperBound(TEXT), inputEstimate(TEXT)]).toEqual([64, 0])
-    expect([inputUpperBound({ ...TEXT, textBytes: 1 }), inputEstimate({ ...TEXT, textBytes: 1 })]).toEqual([65, 1])
+    expect([inputUpperBound({ ...TEXT, textBytes: 1 }), inputEstimate({ ...TEXT, textBytes: 1 })]).toEqual([
+      65, 1,
+    ])
   })
 
-  test.each(['images', 'audioBytes', 'fileBytes', 'tools'] as const)('%s have a price of their own', (part) => {
-    const size = { ...TEXT, [part]: 100_000 }
-    expect(inputEstimate(size)).toBeGreaterThan(0)
-    expect(inputUpperBound(size)).toBe(inputEstimate(size) + 64)
-  })
+  test.each(['images', 'audioBytes', 'fileBytes', 'tools'] as const)(
+    '%s have a price of their own',
+    (part) => {
+      const size = { ...TEXT, [part]: 100_000 }
+      expect(inputEstimate(size)).toBeGreaterThan(0)
+      expect(inputUpperBound(size)).toBe(inputEstimate(size) + 64)
+    },
+  )
 
   test('what is held covers what is expected', () => {
     const size = fc.record({
@@ -72,7 +77,12 @@ describe('hold', () => {
 
   test('never lies below the cost of the same tokens, however the prompt is read', () => {
     const tokens = fc.nat(10_000_000)
-    const prompt = fc.record({ input: tokens, cachedInput: tokens, cacheWrite: tokens, cacheWriteLong: tokens })
+    const prompt = fc.record({
+      input: tokens,
+      cachedInput: tokens,
+      cacheWrite: tokens,
+      cacheWriteLong: tokens,
+    })
     const tier = fc.constantFrom(undefined, 'priority', 'flex', 'fast', 'other', 'constructor')
     fc.assert(
       fc.property(anyPrice, prompt, tokens, tier, (price, read, output, asked) => {
@@ -87,9 +97,12 @@ describe('hold', () => {
     )
   })
 
-  test.each(['constructor', '__proto__', 'toString'])('a client that asks for the tier %s pays the price', (tier) => {
-    expect(holdAmount(testPrice({ output: '1' }), 0, 1_000_000, tier)).toBe(parseDollars('1'))
-  })
+  test.each(['constructor', '__proto__', 'toString'])(
+    'a client that asks for the tier %s pays the price',
+    (tier) => {
+      expect(holdAmount(testPrice({ output: '1' }), 0, 1_000_000, tier)).toBe(parseDollars('1'))
+    },
+  )
 })
 
 describe('factors', () => {

@@ -163,14 +163,17 @@ describe('admit', () => {
 })
 
 describe('a store that fails while a hold is taken', () => {
-  test.each([false, true])('is asked once more by the same id; first one carried out: %s', async (carriedOut) => {
-    const { on, calls } = failing('reserve', { times: 1, carriedOut })
-    const { holds } = holdsOf(on)
-    await holds.take(ACCOUNT, 'r1', 400)
-    expect(calls).toHaveLength(2)
-    expect(calls[1]).toEqual(calls[0])
-    expect(await sums()).toEqual([1_000, 400])
-  })
+  test.each([false, true])(
+    'is asked once more by the same id; first one carried out: %s',
+    async (carriedOut) => {
+      const { on, calls } = failing('reserve', { times: 1, carriedOut })
+      const { holds } = holdsOf(on)
+      await holds.take(ACCOUNT, 'r1', 400)
+      expect(calls).toHaveLength(2)
+      expect(calls[1]).toEqual(calls[0])
+      expect(await sums()).toEqual([1_000, 400])
+    },
+  )
 
   test('is 503 after the second time', async () => {
     const { on, calls } = failing('reserve', { times: 9 })
@@ -234,13 +237,18 @@ describe('settle', () => {
     expect([await sums(), failures]).toEqual([[850, 0], []])
   })
 
-  test.each(['STALE', 'NOACCT', 'CONFLICT'] as const)('a cost that %s left unposted is told', async (reply) => {
-    const { holds, failures } = holdsOf({ ...ledger, settle: async () => reply })
-    const hold = await holds.take(ACCOUNT, 'r1', 400)
-    expect(await hold.settle(150, NOTE)).toBe(reply)
-    expect(failures).toEqual([['settle', expect.objectContaining({ message: expect.stringContaining(reply) })]])
-    expect(holds.live).toBe(0)
-  })
+  test.each(['STALE', 'NOACCT', 'CONFLICT'] as const)(
+    'a cost that %s left unposted is told',
+    async (reply) => {
+      const { holds, failures } = holdsOf({ ...ledger, settle: async () => reply })
+      const hold = await holds.take(ACCOUNT, 'r1', 400)
+      expect(await hold.settle(150, NOTE)).toBe(reply)
+      expect(failures).toEqual([
+        ['settle', expect.objectContaining({ message: expect.stringContaining(reply) })],
+      ])
+      expect(holds.live).toBe(0)
+    },
+  )
 })
 
 describe('while an upstream answers', () => {

@@ -43,13 +43,18 @@ function collect(req: IncomingMessage, res: ServerResponse, maxBytes: number): P
         reject(tooLarge(maxBytes))
       }
     })
-    req.on('end', () =>
-      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
-    )
-    req.on('error', () => reject(new ClientGone()))
-    req.on('close', () => reject(new ClientGone()))
+    let ended = false
+    const gone = () => {
+      if (!ended) reject(new ClientGone())
+    }
+    req.on('end', () => {
+      ended = true
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks))
+    })
+    req.on('error', gone)
+    req.on('close', gone)
     // The server has answered a body that came too slowly or broken; of the request nothing more is heard.
-    res.on('close', () => reject(new ClientGone()))
+    res.on('close', gone)
   })
 }
 

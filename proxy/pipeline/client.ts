@@ -1,6 +1,6 @@
 /** The client's side of a request: whether it is still there, and answers of one piece. */
 import type { ServerResponse } from 'node:http'
-import { GatewayError } from '../errors.ts'
+import type { Shutdown } from './shutdown.ts'
 
 /** The client closed the connection; there is nobody to answer. */
 export class ClientGone extends Error {
@@ -11,17 +11,11 @@ export class ClientGone extends Error {
  * A signal that aborts when work on an answer must end early. Its reason is ClientGone, or the GatewayError that the
  * client is still to be told when the process shuts down.
  */
-export function cancelSignal(res: ServerResponse, shutdown: AbortSignal): AbortSignal {
+export function cancelSignal(res: ServerResponse, shutdown: Shutdown): AbortSignal {
   const controller = new AbortController()
-  const onShutdown = () => {
-    controller.abort(
-      new GatewayError('overloaded', 'The gateway is shutting down; try again.', { retryAfterSeconds: 1 }),
-    )
-  }
-  if (shutdown.aborted) onShutdown()
-  shutdown.addEventListener('abort', onShutdown)
+  shutdown.add(controller)
   res.once('close', () => {
-    shutdown.removeEventListener('abort', onShutdown)
+    shutdown.remove(controller)
     if (!res.writableFinished) controller.abort(new ClientGone())
   })
   return controller.signal

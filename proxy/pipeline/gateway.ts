@@ -8,6 +8,7 @@ import type { RequestLog } from '../telemetry/request-log.ts'
 import type { Dispatchers } from '../upstream/dispatchers.ts'
 import type { ChannelHealth } from '../upstream/health.ts'
 import type { RetryBudget } from '../upstream/retry-budget.ts'
+import type { Shutdown } from './shutdown.ts'
 
 export interface Gateway {
   follower: TableFollower
@@ -21,8 +22,7 @@ export interface Gateway {
   /** Proxies whose X-Forwarded-For is believed. */
   trustedProxies: AddressSet
   limits: Limits
-  /** Aborts when requests in flight must be broken off. */
-  shutdown: AbortController
+  shutdown: Shutdown
 }
 
 /** Bounds on what clients and upstreams may send and how long they may take; see docs/environment.md. */

@@ -97,7 +97,11 @@ describe('a hold grows', () => {
 
   test('once at a time', async () => {
     const answer = Promise.withResolvers<'OK'>()
-    const { asked, exhausted, to } = await stream({ funds: 1_000_000, held: 1_000, renew: () => answer.promise })
+    const { asked, exhausted, to } = await stream({
+      funds: 1_000_000,
+      held: 1_000,
+      renew: () => answer.promise,
+    })
     await to(3_000)
     expect([asked.length, exhausted.mock.calls]).toEqual([1, []])
     answer.resolve('OK')

@@ -240,9 +240,12 @@ describe('query', () => {
     expect(pageQuery(new URLSearchParams(query))).toEqual(page)
   })
 
-  test.each(['0', '1001', '-1', '1.5', '', 'ten', '1e2', '0x10', ' 5', '99999999999'])('limit %j is 400', (limit) => {
-    expect(() => pageQuery(new URLSearchParams({ limit }))).toThrow(
-      expect.objectContaining({ code: 'invalid_request', status: 400, param: 'limit' }),
-    )
-  })
+  test.each(['0', '1001', '-1', '1.5', '', 'ten', '1e2', '0x10', ' 5', '99999999999'])(
+    'limit %j is 400',
+    (limit) => {
+      expect(() => pageQuery(new URLSearchParams({ limit }))).toThrow(
+        expect.objectContaining({ code: 'invalid_request', status: 400, param: 'limit' }),
+      )
+    },
+  )
 })

@@ -14,6 +14,7 @@ import { ChannelHealth } from '../upstream/health.ts'
 import { RetryBudget } from '../upstream/retry-budget.ts'
 import type { Gateway } from './gateway.ts'
 import { finish, newRecord } from './record.ts'
+import { Shutdown } from './shutdown.ts'
 
 function testGateway(lines: string[]): Gateway {
   const { config, ledger, state } = createEmbeddedStore()
@@ -40,7 +41,7 @@ function testGateway(lines: string[]): Gateway {
       streamKeepAliveMs: 1,
       clientStallMs: 1,
     },
-    shutdown: new AbortController(),
+    shutdown: new Shutdown(),
   }
 }
 
@@ -54,7 +55,9 @@ test('nothing that a client sends becomes a metric', async () => {
   const text = await gateway.metrics.registry.metrics()
   expect(text).not.toContain('CLIENT-TEXT')
   expect(text).toContain('gen_ai_request_model="unknown"')
-  expect(text).toContain('sluice_requests_total{endpoint="chat",status="502",code="upstream_error",domain="upstream"} 1')
+  expect(text).toContain(
+    'sluice_requests_total{endpoint="chat",status="502",code="upstream_error",domain="upstream"} 1',
+  )
 })
 
 test.each([

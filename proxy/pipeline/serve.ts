@@ -43,7 +43,7 @@ export async function serve(
   requestId: string,
 ): Promise<void> {
   const startedAt = performance.now()
-  const cancel = cancelSignal(res, gateway.shutdown.signal)
+  const cancel = cancelSignal(res, gateway.shutdown)
   const record = newRecord(endpoint.name, requestId, req)
   let told: GatewayError | undefined
   try {

@@ -14,7 +14,12 @@ interface Reply {
 
 /** An admin port, and a way to ask it. */
 async function adminOf(options: Partial<AdminOptions> = {}) {
-  const metrics = new ProxyMetrics({ inFlight: () => 0, holds: () => 0, generation: () => 7, ejected: () => [] })
+  const metrics = new ProxyMetrics({
+    inFlight: () => 0,
+    holds: () => 0,
+    generation: () => 7,
+    ejected: () => [],
+  })
   const server = createAdminServer({
     metrics,
     token: TOKEN,

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 
-/** Unique for ever (96 random bits): it is the id of the hold, too. */
+/** Unique for ever (122 random bits): it is the id of the hold, too. */
 export function newRequestId(): string {
-  return `req_${randomBytes(12).toString('hex')}`
+  return `req_${randomUUID().replaceAll('-', '')}`
 }

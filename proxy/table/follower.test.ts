@@ -191,7 +191,9 @@ describe('a table that goes back', () => {
 })
 
 describe('a store that fails', () => {
-  beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] }))
+  beforeEach(() =>
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] }),
+  )
 
   test('the last good table stays until the store is back', async () => {
     await publish({ table: tableOf('a') })

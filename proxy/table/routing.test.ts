@@ -49,7 +49,12 @@ describe('match', () => {
 
   test('the winner is the exact name, else the longest prefix that leaves a rest', () => {
     const name = fc.stringMatching(/^[ab]{0,4}$/)
-    const models = fc.uniqueArray(fc.oneof(name.filter((n) => n !== ''), name.map((n) => `${n}*`)))
+    const models = fc.uniqueArray(
+      fc.oneof(
+        name.filter((n) => n !== ''),
+        name.map((n) => `${n}*`),
+      ),
+    )
     fc.assert(
       fc.property(models, name, (known, model) => {
         const match = tableOf(...known).match('default', model)

@@ -68,7 +68,12 @@ test('a request counts by endpoint, status, code and domain', async () => {
 
 test('durations are seconds, by operation, model and error', async () => {
   metrics.finished(FACTS)
-  metrics.finished({ ...FACTS, durationSeconds: 2, status: 502, error: { code: 'upstream_error', domain: 'upstream' } })
+  metrics.finished({
+    ...FACTS,
+    durationSeconds: 2,
+    status: 502,
+    error: { code: 'upstream_error', domain: 'upstream' },
+  })
   const labels = { gen_ai_operation_name: 'chat', gen_ai_request_model: 'gpt' }
   expect(await samples('gen_ai_server_request_duration_seconds_sum')).toEqual([
     { labels: { ...labels, error_type: '' }, value: 0.5 },
@@ -81,7 +86,15 @@ test('tokens are input of every kind and output; what is not known adds nothing'
   expect(await samples('gen_ai_client_token_usage_count')).toEqual([])
   expect(await samples('gen_ai_server_time_to_first_token_seconds_count')).toEqual([])
   expect(await samples('sluice_request_overhead_seconds_count')).toEqual([])
-  const usage = { input: 1, cachedInput: 10, cacheWrite: 100, cacheWriteLong: 1_000, output: 7, reasoning: 5, images: 0 }
+  const usage = {
+    input: 1,
+    cachedInput: 10,
+    cacheWrite: 100,
+    cacheWriteLong: 1_000,
+    output: 7,
+    reasoning: 5,
+    images: 0,
+  }
   metrics.finished({ ...FACTS, usage, firstTokenSeconds: 0.25, overheadSeconds: 0.001 })
   const sums = await samples('gen_ai_client_token_usage_sum')
   expect(sums.map(({ labels, value }) => [labels.gen_ai_token_type, value])).toEqual([
@@ -102,7 +115,9 @@ test('the rest is counted', async () => {
     { channel: 'default/main', class: 'ok' },
     { channel: 'default/main', class: 'rate_limit' },
   ])
-  expect(await samples('sluice_ledger_failures_total')).toEqual([{ labels: { operation: 'settle' }, value: 1 }])
+  expect(await samples('sluice_ledger_failures_total')).toEqual([
+    { labels: { operation: 'settle' }, value: 1 },
+  ])
   expect(await samples('sluice_table_read_failures_total')).toEqual([{ labels: {}, value: 1 }])
   expect(await samples('sluice_table_swaps_total')).toEqual([{ labels: {}, value: 1 }])
 })
@@ -130,7 +145,11 @@ test('the text keeps to the exposition format whatever a name holds', async () =
   const [counted] = await samples('sluice_requests_total')
   const [attempt] = await samples('sluice_upstream_attempts_total')
   const [resting] = await samples('sluice_channel_ejected')
-  expect([counted?.labels.endpoint, attempt?.labels.channel, resting?.labels.channel]).toEqual([name, name, name])
+  expect([counted?.labels.endpoint, attempt?.labels.channel, resting?.labels.channel]).toEqual([
+    name,
+    name,
+    name,
+  ])
 })
 
 test('process metrics are there, and the type of the text is the one that scrapers ask for', async () => {

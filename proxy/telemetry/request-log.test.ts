@@ -45,7 +45,15 @@ describe('a line', () => {
       status: 502,
       code: 'upstream_error',
       attempts: [{ channel: 'default/main', status: 500, class: 'transient', body: '{}', ms: 3 }],
-      usage: { input: 1, cachedInput: 0, cacheWrite: 0, cacheWriteLong: 0, output: 2, reasoning: 0, images: 0 },
+      usage: {
+        input: 1,
+        cachedInput: 0,
+        cacheWrite: 0,
+        cacheWriteLong: 0,
+        output: 2,
+        reasoning: 0,
+        images: 0,
+      },
       hold: 1_500_000_000,
       settled: 1,
       reason: 'usage',
@@ -107,7 +115,12 @@ describe('an error answer', () => {
 
   test('keeps listed headers and the body, credentials masked', () => {
     expect(logOf().errorAnswer(headers, body, ['upstream-secret'])).toEqual({
-      headers: { 'content-type': 'application/json', 'retry-after': '7', 'x-request-id': 'a,b', server: '***' },
+      headers: {
+        'content-type': 'application/json',
+        'retry-after': '7',
+        'x-request-id': 'a,b',
+        server: '***',
+      },
       body: '{"error":"Incorrect API key provided: ***"}',
     })
   })
@@ -160,12 +173,12 @@ describe('mask', () => {
     expect(mask('a.b*c$& xa.b*c$&y a.b*c$', ['a.b*c$&'])).toBe('*** x***y a.b*c$')
   })
 
-  test.each([
-    [['abcd', 'abcdefgh']],
-    [['abcdefgh', 'abcd']],
-  ])('a secret within another one, in either order', (secrets) => {
-    expect(mask('abcdefgh abcd', secrets)).toBe('*** ***')
-  })
+  test.each([[['abcd', 'abcdefgh']], [['abcdefgh', 'abcd']]])(
+    'a secret within another one, in either order',
+    (secrets) => {
+      expect(mask('abcdefgh abcd', secrets)).toBe('*** ***')
+    },
+  )
 
   test('nothing is left of a secret', () => {
     const secret = fc.string({ minLength: 4, maxLength: 20 }).filter((s) => !s.includes('*'))

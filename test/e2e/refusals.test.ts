@@ -186,4 +186,3 @@ describe('of two refusals the earlier one is told', () => {
     if (winner.says !== undefined) expect(errorIn(answer.text).message).toMatch(winner.says)
   })
 })
-

@@ -48,7 +48,7 @@ export async function refusedEverywhere(
   for (const { status, text, headers: sent } of answers) {
     expect({ status, text }).toEqual({ status: first.status, text: first.text })
     expect(sent['content-type']).toBe('application/json')
-    expect(sent['x-request-id']).toMatch(/^req_[0-9a-f]{24}$/)
+    expect(sent['x-request-id']).toMatch(/^req_[0-9a-f]{32}$/)
     expect(sent['request-id']).toBe(sent['x-request-id'])
   }
   expect(new Set(answers.map((answer) => answer.headers['x-request-id'])).size).toBe(answers.length)

@@ -1,7 +1,8 @@
 /** A scripted upstream on loopback: every request is kept, and answered as the test says. */
 
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
 export interface UpstreamCall {
@@ -24,10 +25,14 @@ export interface ScriptedUpstream {
   close(): Promise<void>
 }
 
-export async function startUpstream(script: Script = chatAnswer()): Promise<ScriptedUpstream> {
+/** `tls` (PEM) makes it speak HTTPS. */
+export async function startUpstream(
+  script: Script = chatAnswer(),
+  tls?: { key: string; cert: string },
+): Promise<ScriptedUpstream> {
   let current = script
   const calls: UpstreamCall[] = []
-  const server = createServer(async (req, res) => {
+  const serve: RequestListener = async (req, res) => {
     const chunks: Buffer[] = []
     for await (const chunk of req) chunks.push(chunk as Buffer)
     const { method = '', url = '', headers } = req
@@ -38,11 +43,12 @@ export async function startUpstream(script: Script = chatAnswer()): Promise<Scri
     })
     res.on('error', () => undefined)
     await current(call, res)
-  })
+  }
+  const server = tls === undefined ? createServer(serve) : createTlsServer(tls, serve)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
-    baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    baseURL: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     calls,
     answer: (next) => {
       current = next

@@ -1,0 +1,116 @@
+/** The snippets of README.md and docs/clients.md run as they stand; only the address is another one. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { QUICKSTART_KEY, startExample } from '../harness/examples.ts'
+import { type RunningGateway, startGateway } from '../harness/gateway.ts'
+import { call, jsonHeaders } from '../harness/http.ts'
+import { ROOT } from '../harness/program.ts'
+import { apiKey, channel } from '../harness/resources.ts'
+import { python, run } from '../harness/script.ts'
+
+const ADDRESS = 'http://localhost:8080'
+/** What the example upstream says to the snippets' prompt. */
+const ANSWER = 'Hello from the example upstream. You said: Hello there'
+
+let gateway: RunningGateway
+
+beforeAll(async () => {
+  gateway = await startExample('quickstart')
+})
+
+afterAll(() => gateway?.stop())
+
+const page = (name: string) => readFileSync(join(ROOT, name), 'utf8')
+
+/** Fenced blocks of one language. */
+const fenced = (text: string, language: string) =>
+  [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].filter((b) => b[1] === language).map((b) => b[2] ?? '')
+
+/** Indented curl commands with the lines that continue them. */
+const curls = (text: string) =>
+  [...text.matchAll(/^ {4}curl(?:.*\\\n)*.*$/gm)].map(([command]) => command.replace(/^ {4}/gm, ''))
+
+/** The snippet with the address of the gateway under test. */
+function here(snippet: string): string {
+  expect(snippet).toContain(ADDRESS)
+  return snippet.replaceAll(ADDRESS, gateway.base)
+}
+
+const clients = page('docs/clients.md')
+const readme = page('README.md')
+
+const shell = (command: string) => run('bash', ['-c', command])
+const node = (code: string, env = {}) => run(process.execPath, ['--input-type=module', '--eval', code], env)
+const py = (code: string, env = {}) => run(python(), ['-c', code], env)
+
+describe('README.md', () => {
+  it('curl', async () => {
+    const [command = '', ...others] = curls(readme)
+    expect(others).toEqual([])
+    const answer = JSON.parse(await shell(here(command)))
+    expect(answer.choices[0].message.content).toBe(ANSWER)
+  })
+
+  it('the resource', async () => {
+    const [yaml = '', ...others] = fenced(readme, 'yaml')
+    expect(others).toEqual([])
+    const own = await startGateway({
+      'readme.yaml': yaml,
+      'rest.yaml':
+        channel('openai', 'http://127.0.0.1:9/v1') +
+        channel('openai-backup', 'http://127.0.0.1:9/v1') +
+        apiKey('key', QUICKSTART_KEY),
+    })
+    try {
+      expect(JSON.parse((await call(`${own.admin}/problems`)).text)).toEqual([])
+      const { text } = await call(`${own.base}/v1/models`, { headers: jsonHeaders(QUICKSTART_KEY) })
+      expect(JSON.parse(text).data).toMatchObject([{ id: 'gpt-4o-mini' }])
+    } finally {
+      await own.stop()
+    }
+  })
+})
+
+describe('docs/clients.md', () => {
+  it('curl', async () => {
+    const [models = '', stream = '', ...others] = curls(clients)
+    expect(others).toEqual([])
+    expect(JSON.parse(await shell(here(models))).data).toHaveLength(2)
+    const events = await shell(here(stream))
+    expect(events).toContain('"content":" upstream."')
+    expect(events.endsWith('data: [DONE]\n\n')).toBe(true)
+  })
+
+  it('Node', async () => {
+    const [snippet = '', ...others] = fenced(clients, 'js')
+    expect(others).toEqual([])
+    expect(await node(here(snippet))).toBe(ANSWER)
+  })
+
+  it('Python', async () => {
+    const [chat = '', models = '', ...others] = fenced(clients, 'python')
+    expect(others).toEqual([])
+    expect(await py(here(chat))).toBe(`${ANSWER}\n`)
+    expect(await py(here(models))).toBe("['example', 'example-free']\n")
+  })
+
+  it('the variables that both SDKs read', async () => {
+    expect(clients).toContain('Both SDKs also read `OPENAI_BASE_URL` and `OPENAI_API_KEY`.')
+    const env = { OPENAI_BASE_URL: `${gateway.base}/v1`, OPENAI_API_KEY: QUICKSTART_KEY }
+    const models = '["example","example-free"]'
+    const inNode = `import OpenAI from 'openai'
+      const ids = []
+      for await (const { id } of new OpenAI().models.list()) ids.push(id)
+      console.log(JSON.stringify(ids.sort()))`
+    expect(await node(inNode, env)).toBe(`${models}\n`)
+    const inPython = `import json, openai
+print(json.dumps(sorted(m.id for m in openai.OpenAI().models.list()), separators=(",", ":")))`
+    expect(await py(inPython, env)).toBe(`${models}\n`)
+  })
+
+  it('has no other snippet', () => {
+    const languages = [...clients.matchAll(/^```(\w+)$/gm)].map(([, language]) => language)
+    expect(languages.sort()).toEqual(['js', 'python', 'python'])
+  })
+})
