@@ -11,9 +11,6 @@ export interface Member {
   end: number
 }
 
-/** Bytes of a string that are looked at one by one: a native search pays only for longer ones. */
-const NEAR = 32
-
 const TAB = 0x09
 const LF = 0x0a
 const CR = 0x0d
@@ -80,24 +77,24 @@ export function scanObject(bytes: Buffer, limits: JsonLimits): Member[] {
   return members
 }
 
+/** Escaped quotes mostly come in company: this near to one, bytes are faster than a search for the next. */
+const NEAR_BYTES = 64
+
 /** Index of the quote that closes the string opened at `open`; the end of the bytes when none does. */
 function closingQuote(bytes: Buffer, open: number): number {
-  let step = NEAR
-  for (let i = open + 1; ; ) {
-    for (const near = Math.min(i + step, bytes.length); i < near; i++) {
-      const byte = bytes[i]
-      if (byte === QUOTE) return i
-      if (byte === BACKSLASH) i++
+  for (let from = open + 1; ; ) {
+    const near = Math.min(bytes.length, from + NEAR_BYTES)
+    for (; from < near; from++) {
+      if (bytes[from] === BACKSLASH) from++
+      else if (bytes[from] === QUOTE) return from
     }
-    const quote = bytes.indexOf(QUOTE, i)
+    const quote = bytes.indexOf(QUOTE, from)
     if (quote < 0) return bytes.length
     let before = quote - 1
-    while (before >= i && bytes[before] === BACKSLASH) before--
+    while (before >= from && bytes[before] === BACKSLASH) before--
     // An even run of backslashes before a quote escapes itself, not the quote.
     if ((quote - before) % 2 === 1) return quote
-    i = quote + 1
-    // A text with one escaped quote has more of them.
-    step *= 2
+    from = quote + 1
   }
 }
 
