@@ -1,5 +1,4 @@
 /** The command line: `sluice <command>`. */
-import { dev } from './dev.ts'
 import { version } from './version.ts'
 
 const HELP = `sluice: an LLM gateway
@@ -17,9 +16,12 @@ Settings come from the environment; see docs/environment.md.`
 
 const [command] = process.argv.slice(2)
 switch (command) {
-  case 'dev':
+  case 'dev': {
+    // Loaded when it is wanted: the other words answer at once.
+    const { dev } = await import('./dev.ts')
     await dev(process.env)
     break
+  }
   case '--version':
     console.log(version())
     break

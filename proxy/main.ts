@@ -15,9 +15,10 @@ import type { Gateway } from './pipeline/gateway.ts'
 import { Shutdown } from './pipeline/shutdown.ts'
 import { createAdminServer } from './server/admin.ts'
 import { createApp, refuse } from './server/app.ts'
+import { drain } from './server/drain.ts'
 import { createHttpServer } from './server/http-server.ts'
 import { Overload } from './server/overload.ts'
-import { trackUnused, type UnusedConnections } from './server/unused-connections.ts'
+import { trackUnused } from './server/unused-connections.ts'
 import { TableFollower } from './table/follower.ts'
 import { ProxyMetrics } from './telemetry/metrics.ts'
 import { RequestLog } from './telemetry/request-log.ts'
@@ -131,7 +132,13 @@ export async function startProxy({
     async stop(graceMs) {
       draining = true
       log.info({ inFlight: overload.inFlight }, 'draining')
-      await drain(api, unused, graceMs, () => shutdown.begin())
+      await drain({
+        server: api,
+        unused,
+        graceMs,
+        breakOff: () => shutdown.begin(),
+        inFlight: () => overload.inFlight,
+      })
       await follower.stop()
       holds.stop()
       overload.stop()
@@ -140,30 +147,6 @@ export async function startProxy({
       await dispatchers.close()
     },
   }
-}
-
-/** How long broken-off requests may take to tell their clients and settle. */
-const BREAK_OFF_MS = 2_000
-
-async function drain(
-  server: Server,
-  unused: UnusedConnections,
-  graceMs: number,
-  breakOff: () => void,
-): Promise<void> {
-  const closed = once(server, 'close')
-  server.close()
-  server.closeIdleConnections()
-  const idle = setInterval(() => {
-    server.closeIdleConnections()
-    unused.close()
-  }, 100)
-  const cut = setTimeout(breakOff, graceMs)
-  const kill = setTimeout(() => server.closeAllConnections(), graceMs + BREAK_OFF_MS)
-  await closed
-  clearInterval(idle)
-  clearTimeout(cut)
-  clearTimeout(kill)
 }
 
 async function listen(server: Server, port: number, host: string): Promise<void> {

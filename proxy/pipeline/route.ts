@@ -36,7 +36,7 @@ export function planRoute(
   const targets: PlannedTarget[] = []
   for (const target of route.targets) {
     const channel = table.channel(namespace, target.channel)
-    if (channel === undefined || channel.type !== endpoint.byteLane) continue
+    if (target.weight === 0 || channel === undefined || channel.type !== endpoint.byteLane) continue
     const key = `${namespace}/${target.channel}`
     targets.push({
       key,

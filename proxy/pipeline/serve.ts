@@ -11,22 +11,18 @@
  *   log            one line and the metrics
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { COSTLIER_TIERS } from '../../contract/api/index.ts'
 import type { RouteRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import type { ParsedRequest } from '../dialects/dialect.ts'
 import type { Endpoint } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
-import { billOf } from '../ledger/bill.ts'
-import { DEFAULT_OUTPUT_TOKENS, holdAmount, inputUpperBound, outputEstimate } from '../ledger/estimate.ts'
-import type { Hold } from '../ledger/holds.ts'
 import { modelAllowed } from '../table/routing.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
 import { readJsonBody } from './body.ts'
+import { meterOf, refuseUnpricedTier, settle, takeHold } from './charge.ts'
 import { ClientGone, cancelSignal } from './client.ts'
 import { type Delivery, deliver } from './deliver.ts'
 import type { Gateway } from './gateway.ts'
-import { StreamMeter } from './meter.ts'
 import { elapsed, finish, identify, newRecord } from './record.ts'
 import { type PlannedTarget, planRoute } from './route.ts'
 
@@ -55,21 +51,22 @@ export async function serve(
     allowModel(caller, request)
 
     const { route, targets } = await findRoute(gateway, endpoint, caller, request, record)
-    refuseUnpricedTier(caller, route, request)
-    const hold = await takeHold(gateway, caller, route, request, requestId)
+    const priced = { caller, route, request }
+    refuseUnpricedTier(priced)
+    const hold = await takeHold(gateway, priced, requestId)
     record.hold = hold?.amount
     record.ms.overhead = elapsed(startedAt) - record.ms.body
 
     let delivery: Delivery | undefined
     try {
-      const meterFor = (exhausted: () => void) => meterOf(gateway, hold, route, request, exhausted)
+      const meterFor = (exhausted: () => void) => meterOf(gateway, priced, hold, exhausted)
       const job = { gateway, dialect: endpoint.dialect, request, route, targets, cancel, requestId, meterFor }
       delivery = await deliver({ ...job, attempts: record.attempts }, res)
       told = delivery.error
       record.outcome = delivery.outcome
       if (delivery.firstByteAt !== undefined) record.ms.firstEvent = elapsed(startedAt, delivery.firstByteAt)
     } finally {
-      await settle(gateway, caller, route, request, hold, delivery, record)
+      await settle(gateway, priced, hold, delivery, record)
     }
   } catch (error) {
     if (error instanceof ClientGone) record.outcome = 'client_gone'
@@ -109,82 +106,4 @@ async function findRoute(
   record.outcome = plan.none
   if (caller.account !== undefined) await gateway.holds.admit(caller.account)
   throw new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'model' })
-}
-
-/** A tier that costs more at the upstream must have a factor before an account that pays may ask for it. */
-function refuseUnpricedTier(caller: Caller, route: RouteRecord, request: ParsedRequest): void {
-  const tier = COSTLIER_TIERS.find((costlier) => costlier === request.head.tier)
-  if (tier === undefined || caller.account?.enforced !== true || route.price === undefined) return
-  if (route.price.multipliers[tier] !== undefined) return
-  throw new GatewayError('unsupported_parameter', 'This service tier is not offered for this model.', {
-    param: 'service_tier',
-  })
-}
-
-async function takeHold(
-  gateway: Gateway,
-  caller: Caller,
-  route: RouteRecord,
-  request: ParsedRequest,
-  requestId: string,
-): Promise<Hold | undefined> {
-  if (caller.account === undefined) return undefined
-  const { input, maxOutputTokens, choices, tier } = request.head
-  const output = (maxOutputTokens ?? route.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS) * choices
-  const amount = route.price === undefined ? 0 : holdAmount(route.price, inputUpperBound(input), output, tier)
-  return gateway.holds.take(caller.account, requestId, amount)
-}
-
-function meterOf(
-  gateway: Gateway,
-  hold: Hold | undefined,
-  route: RouteRecord,
-  { head }: ParsedRequest,
-  exhausted: () => void,
-): StreamMeter | undefined {
-  if (hold === undefined || route.price === undefined) return undefined
-  return new StreamMeter({
-    hold,
-    price: route.price,
-    tier: head.tier,
-    prompt: head.input,
-    factor: gateway.factors.of(route.name),
-    capped: head.maxOutputTokens !== undefined,
-    exhausted,
-  })
-}
-
-async function settle(
-  gateway: Gateway,
-  caller: Caller,
-  route: RouteRecord,
-  { head }: ParsedRequest,
-  hold: Hold | undefined,
-  delivery: Delivery | undefined,
-  record: RequestRecord,
-): Promise<void> {
-  const charged = delivery?.charged
-  if (charged === undefined) {
-    await hold?.settle(0, { reason: 'usage', model: route.name, channel: '', key: caller.key.id, tokens: {} })
-    return
-  }
-  const { usage: reported, delivered, tier: servedTier, target } = charged
-  const factor = gateway.factors.of(route.name)
-  const served = {
-    usage: reported,
-    delivered,
-    prompt: head.input,
-    factor,
-    requestedTier: head.tier,
-    servedTier,
-  }
-  const { actual, usage, reason } = billOf(route.price, served)
-  if (reason === 'usage') gateway.factors.learn(route.name, outputEstimate(delivered), usage.output)
-  record.usage = usage
-  record.reason = reason
-  if (hold === undefined) return
-  record.settled = actual
-  record.hold = hold.amount
-  const note = { reason, model: route.name, channel: target.key, key: caller.key.id, tokens: { ...usage } }
-  await hold.settle(actual, note)
 }

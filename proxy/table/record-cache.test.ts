@@ -86,6 +86,14 @@ describe('drop', () => {
     expect(source.asked).toEqual(['a', 'a'])
   })
 
+  test('during a fetch, with nobody asking until its answer is there', async () => {
+    const before = cache.get('a')
+    cache.drop('a')
+    source.answer('old')
+    await before
+    expect(await get('a', 'new')).toBe('new')
+  })
+
   test('an old fetch that ends last does not replace what a newer one found', async () => {
     const open: PromiseWithResolvers<Named | undefined>[] = []
     const late = new RecordCache<Named>(() => {
@@ -98,7 +106,7 @@ describe('drop', () => {
     const after = late.get('a')
     open[1]?.resolve({ name: 'new' })
     await after
-    open[0]?.resolve(undefined)
+    open[0]?.resolve({ name: 'old' })
     await before
     expect((await late.get('a'))?.name).toBe('new')
   })

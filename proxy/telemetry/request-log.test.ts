@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { StateStore } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
@@ -93,11 +93,11 @@ describe('a line', () => {
   })
 
   test('is written out although the store is away', async () => {
-    const appendLog = vi.fn().mockRejectedValue(new StoreUnavailable('away'))
+    const appendLog = () => Promise.reject(new StoreUnavailable('away'))
     logOf('full', { ...state, appendLog }).write(RECORD)
     // A rejection that nobody takes would fail the run.
     await new Promise((resolve) => setImmediate(resolve))
-    expect([lines.length, appendLog.mock.calls.length]).toEqual([1, 1])
+    expect(lines).toHaveLength(1)
   })
 })
 

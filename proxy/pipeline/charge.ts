@@ -1,0 +1,100 @@
+/** The money of one request: what is held before it, watched while it streams, and charged after it. */
+import { COSTLIER_TIERS } from '../../contract/api/index.ts'
+import type { RouteRecord } from '../../contract/table/records.ts'
+import type { Caller } from '../auth/authenticate.ts'
+import type { ParsedRequest } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import { billOf } from '../ledger/bill.ts'
+import { DEFAULT_OUTPUT_TOKENS, holdAmount, inputUpperBound, outputEstimate } from '../ledger/estimate.ts'
+import type { Hold } from '../ledger/holds.ts'
+import type { RequestRecord } from '../telemetry/request-log.ts'
+import type { Delivery } from './deliver.ts'
+import type { Gateway } from './gateway.ts'
+import { StreamMeter } from './meter.ts'
+
+/** Who asks for what at which price. */
+export interface Priced {
+  caller: Caller
+  route: RouteRecord
+  request: ParsedRequest
+}
+
+/** A tier that costs more at the upstream must have a factor before an account that pays may ask for it. */
+export function refuseUnpricedTier({ caller, route, request }: Priced): void {
+  const tier = COSTLIER_TIERS.find((costlier) => costlier === request.head.tier)
+  if (tier === undefined || caller.account?.enforced !== true || route.price === undefined) return
+  if (route.price.multipliers[tier] !== undefined) return
+  throw new GatewayError('unsupported_parameter', 'This service tier is not offered for this model.', {
+    param: 'service_tier',
+  })
+}
+
+/** Holds the most that the request may cost; undefined for a key that is not metered. */
+export async function takeHold(
+  gateway: Gateway,
+  { caller, route, request }: Priced,
+  requestId: string,
+): Promise<Hold | undefined> {
+  if (caller.account === undefined) return undefined
+  const { input, maxOutputTokens, choices, tier } = request.head
+  const output = (maxOutputTokens ?? route.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS) * choices
+  const amount = route.price === undefined ? 0 : holdAmount(route.price, inputUpperBound(input), output, tier)
+  return gateway.holds.take(caller.account, requestId, amount)
+}
+
+/** Watches the cost of a stream; undefined where nothing is to be paid. */
+export function meterOf(
+  gateway: Gateway,
+  { caller, route, request: { head } }: Priced,
+  hold: Hold | undefined,
+  exhausted: () => void,
+): StreamMeter | undefined {
+  if (hold === undefined || route.price === undefined) return undefined
+  return new StreamMeter({
+    hold,
+    price: route.price,
+    tier: head.tier,
+    prompt: head.input,
+    factor: gateway.factors.of(factorKey(caller, route)),
+    capped: head.maxOutputTokens !== undefined,
+    exhausted,
+  })
+}
+
+/** Charges what was served, or frees the hold when nothing was, and notes both. */
+export async function settle(
+  gateway: Gateway,
+  { caller, route, request: { head } }: Priced,
+  hold: Hold | undefined,
+  delivery: Delivery | undefined,
+  record: RequestRecord,
+): Promise<void> {
+  const charged = delivery?.charged
+  if (charged === undefined) {
+    await hold?.settle(0, { reason: 'usage', model: route.name, channel: '', key: caller.key.id, tokens: {} })
+    return
+  }
+  const { delivered, target } = charged
+  const learned = factorKey(caller, route)
+  const { actual, usage, reason } = billOf(route.price, {
+    usage: charged.usage,
+    delivered,
+    prompt: head.input,
+    factor: gateway.factors.of(learned),
+    requestedTier: head.tier,
+    servedTier: charged.tier,
+  })
+  if (reason === 'usage') gateway.factors.learn(learned, outputEstimate(delivered), usage.output)
+  record.usage = usage
+  record.reason = reason
+  if (hold === undefined) return
+  record.settled = actual
+  record.hold = hold.amount
+  const note = { reason, model: route.name, channel: target.key, key: caller.key.id, tokens: { ...usage } }
+  await hold.settle(actual, note)
+}
+
+/** Estimates are corrected for each route by itself. */
+function factorKey(caller: Caller, route: RouteRecord): string {
+  return `${caller.key.namespace}/${route.name}`
+}

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { featuresOf } from '../../contract/profiles.ts'
+import type { ChannelRecord, RouteRecord } from '../../contract/table/records.ts'
+import type { Caller } from '../auth/authenticate.ts'
+import { ENDPOINTS } from '../dialects/index.ts'
+import { RoutingTable } from '../table/routing.ts'
+import { planRoute } from './route.ts'
+
+const channel = (name: string, type: ChannelRecord['type'] = 'chat_completion'): ChannelRecord => ({
+  name,
+  type,
+  baseURL: 'http://127.0.0.1:1/v1',
+  auth: { scheme: 'None' },
+  headers: {},
+  query: {},
+  profile: 'generic',
+  features: featuresOf('generic'),
+  timeoutsMs: { connect: 1, firstByte: 1, idle: 1, total: 1 },
+  ejection: { consecutiveFailures: 5, intervalMs: 1, maxIntervalMs: 1 },
+})
+
+const target = (name: string, more: Partial<RouteRecord['targets'][number]> = {}) => ({
+  channel: name,
+  priority: 0,
+  weight: 1,
+  ...more,
+})
+
+function plan(model: string, route: Partial<RouteRecord>, account?: Partial<Caller['account']>) {
+  const full: RouteRecord = {
+    name: 'r',
+    model,
+    created: 0,
+    targets: [],
+    affinity: { mode: 'None', ttlMs: 1 },
+    retry: { attempts: 1, on: [] },
+    conversion: { unsupported: 'Drop' },
+    rewriteModel: false,
+    free: true,
+    display: {},
+    ...route,
+  }
+  const channels = { a: channel('a'), b: channel('b'), m: channel('m', 'messages') }
+  const table = new RoutingTable({
+    epoch: 1,
+    generation: 1,
+    table: { version: 1, namespaces: { ns: { routes: [full], channels } } },
+  })
+  const key = {
+    version: 1,
+    id: 'k',
+    namespace: 'ns',
+    name: 'k',
+    preview: '…',
+    disabled: false,
+    models: [],
+    allowedIPs: [],
+  } as const
+  const payer = {
+    version: 1,
+    id: 'a',
+    namespace: 'ns',
+    name: 'a',
+    disabled: false,
+    enforced: true,
+    overdraft: 0,
+    ...account,
+  } as const
+  const caller: Caller = { key: { ...key, models: [], allowedIPs: [] }, account: account && payer }
+  return (asked: string) => planRoute(table, caller, asked, ENDPOINTS.chat)
+}
+
+const models = (planned: ReturnType<typeof planRoute>) =>
+  'none' in planned ? planned.none : planned.targets.map(({ key, model }) => [key, model])
+
+describe('planRoute', () => {
+  test('sends the model as asked, unless the target names another', () => {
+    const ask = plan('gpt', { targets: [target('a'), target('b', { model: 'other' })] })
+    expect(models(ask('gpt'))).toEqual([
+      ['ns/a', 'gpt'],
+      ['ns/b', 'other'],
+    ])
+    expect(models(ask('gpt-2'))).toBe('no_route')
+  })
+
+  test('sends the rest of a wildcard, also in the place of a star', () => {
+    const ask = plan('acme/*', { targets: [target('a'), target('b', { model: 'x-*-y' })] })
+    expect(models(ask('acme/$&'))).toEqual([
+      ['ns/a', '$&'],
+      ['ns/b', 'x-$&-y'],
+    ])
+  })
+
+  test('leaves out channels of another type, unknown ones and those without weight', () => {
+    const ask = plan('gpt', {
+      targets: [target('m'), target('gone'), target('a', { weight: 0 }), target('b')],
+    })
+    expect(models(ask('gpt'))).toEqual([['ns/b', 'gpt']])
+    expect(models(plan('gpt', { targets: [target('m'), target('a', { weight: 0 })] })('gpt'))).toBe(
+      'no_eligible_channel',
+    )
+  })
+
+  test('serves a route without a price to those only who need not pay', () => {
+    const unpriced = { free: false, targets: [target('a')] }
+    expect(models(plan('gpt', unpriced, { enforced: true })('gpt'))).toBe('unpriced')
+    expect(models(plan('gpt', unpriced, { enforced: false })('gpt'))).toEqual([['ns/a', 'gpt']])
+    expect(models(plan('gpt', unpriced)('gpt'))).toEqual([['ns/a', 'gpt']])
+  })
+})

@@ -1,0 +1,39 @@
+/** The end of a server: no new connections, what is in flight may finish for a while, then it is broken off. */
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { UnusedConnections } from './unused-connections.ts'
+
+/** How long broken-off requests may take to tell their clients. */
+const BREAK_OFF_MS = 2_000
+/** How long settles may take once all connections are closed. */
+const SETTLE_MS = 10_000
+const LOOK_EVERY_MS = 100
+
+export interface DrainOptions {
+  server: Server
+  unused: UnusedConnections
+  graceMs: number
+  /** Ends the requests in flight, each with an error. */
+  breakOff: () => void
+  /** Requests that are not over; one is over when its bill is settled. */
+  inFlight: () => number
+}
+
+export async function drain({ server, unused, graceMs, breakOff, inFlight }: DrainOptions): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  const idle = setInterval(() => {
+    server.closeIdleConnections()
+    unused.close()
+  }, LOOK_EVERY_MS)
+  const cut = setTimeout(breakOff, graceMs)
+  const kill = setTimeout(() => server.closeAllConnections(), graceMs + BREAK_OFF_MS)
+  await closed
+  clearInterval(idle)
+  clearTimeout(cut)
+  clearTimeout(kill)
+  const deadline = performance.now() + SETTLE_MS
+  while (inFlight() > 0 && performance.now() < deadline) await delay(LOOK_EVERY_MS / 10)
+}
