@@ -141,7 +141,8 @@ export class Hold {
   /** Enlarges the hold; false when the funds do not allow it. A store that is away is no reason to cut a stream. */
   async extend(extra: Nanos): Promise<boolean> {
     try {
-      if ((await this.#renew(extra)) === 'NOFUNDS') return false
+      const reply = await this.#renew(extra)
+      if (reply === 'NOFUNDS' || reply === 'GONE') return false
       this.amount += extra
     } catch (error) {
       this.#events.failed('renew', error)

@@ -211,8 +211,7 @@ async function readRefusal(
   const { gateway, dialect, request } = job
   const body = await response.readAll(MAX_ERROR_BYTES).catch(() => Buffer.alloc(0))
   const failure = dialect.readError(response.status, response.headers, body, request)
-  const secrets = [target.channel.auth.secret, ...Object.values(target.channel.headers)].filter(
-    (s) => s !== undefined,
-  )
+  const { auth, headers, query } = target.channel
+  const secrets = [auth.secret ?? '', ...Object.values(headers), ...Object.values(query)]
   return { failure, quote: gateway.log.errorAnswer(response.headers, body, secrets) }
 }

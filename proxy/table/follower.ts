@@ -77,19 +77,26 @@ export class TableFollower {
   }
 
   #enqueue(change: Change | Gap): void {
+    this.#forget(change)
     this.#queue = this.#queue.then(() => this.#apply(change))
+  }
+
+  /** At once: a key that was taken back must not wait until a table has been read. */
+  #forget(change: Change | Gap): void {
+    if ('gap' in change) {
+      this.#keys.clear()
+      this.#accounts.clear()
+    } else {
+      for (const hash of change.keys) this.#keys.drop(hash)
+      for (const id of change.accounts) this.#accounts.drop(id)
+    }
   }
 
   async #apply(change: Change | Gap): Promise<void> {
     if (this.#stopped) return
     try {
-      if ('gap' in change) {
-        this.#keys.clear()
-        this.#accounts.clear()
-        await this.#readTable()
-      } else {
-        for (const hash of change.keys) this.#keys.drop(hash)
-        for (const id of change.accounts) this.#accounts.drop(id)
+      if ('gap' in change) await this.#readTable()
+      else {
         if (change.table) await this.#readTable()
         if (!this.#behind) this.#applied = { epoch: change.epoch, generation: change.generation }
       }
