@@ -138,7 +138,10 @@ export class Hold {
     await this.#renew(0).catch((error: unknown) => this.#events.failed('renew', error))
   }
 
-  /** Enlarges the hold; false when the funds do not allow it. A store that is away is no reason to cut a stream. */
+  /**
+   * Enlarges the hold; false when the funds do not allow it or the hold has expired. A store that is away is no reason
+   * to cut a stream.
+   */
   async extend(extra: Nanos): Promise<boolean> {
     try {
       const reply = await this.#renew(extra)

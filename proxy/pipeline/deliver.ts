@@ -1,13 +1,12 @@
 /** From a planned route to an answer at the client: attempts until one commits, then the relay. */
 import type { ServerResponse } from 'node:http'
-import type { Usage } from '../../contract/usage.ts'
-import type { Delivered } from '../dialects/dialect.ts'
+import type { Answer, Delivered } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { AbandonedAttempt, type AttemptJob, attempt, type Committed } from './attempt.ts'
 import { sendWhole } from './client.ts'
 import { EventStream } from './event-stream.ts'
 import type { StreamMeter } from './meter.ts'
-import { relayStream } from './relay.ts'
+import { relayStream, type StreamResult } from './relay.ts'
 import type { PlannedTarget } from './route.ts'
 
 export interface DeliverJob extends AttemptJob {
@@ -16,22 +15,16 @@ export interface DeliverJob extends AttemptJob {
   meterFor(exhausted: () => void): StreamMeter | undefined
 }
 
+/** What is known of the cost of an answer. */
+interface Charged extends Pick<StreamResult, 'usage' | 'tier' | 'delivered'> {
+  target: PlannedTarget
+}
+
 /** How a request ended, and what its bill is made of. */
 export interface Delivery {
   /** Absent when no upstream had accepted the request: nothing is charged. */
-  charged?: {
-    target: PlannedTarget
-    usage: Usage | undefined
-    tier: string | undefined
-    delivered: Delivered
-  }
-  outcome:
-    | 'finished'
-    | 'client_gone'
-    | 'client_stalled'
-    | 'upstream_failed'
-    | 'balance_exhausted'
-    | 'shutdown'
+  charged?: Charged
+  outcome: StreamResult['outcome']
   /** What an event told the client after the stream had begun. */
   error?: GatewayError
   /** performance.now() when the first byte of the answer was sent. */
@@ -79,23 +72,15 @@ export async function deliver(job: DeliverJob, res: ServerResponse): Promise<Del
 
 function whole(job: DeliverJob, committed: Committed, res: ServerResponse): Delivery {
   if (committed.kind === 'stream') throw new Error('a stream was committed for a request that asked for none')
-  const { answer, target } = committed
-  sendWhole(res, 200, 'application/json', answer.body, job.gateway.limits.clientStallMs)
-  return {
-    outcome: 'finished',
-    charged: { target, usage: answer.usage, tier: answer.tier, delivered: answer.delivered },
-  }
+  sendWhole(res, 200, 'application/json', committed.answer.body, job.gateway.limits.clientStallMs)
+  return finished(committed.target, committed.answer)
 }
 
 async function streamed(job: DeliverJob, committed: Committed, client: EventStream): Promise<Delivery> {
   const { target } = committed
   if (committed.kind === 'answer') {
-    const { answer } = committed
-    client.end(answer.body)
-    return {
-      outcome: 'finished',
-      charged: { target, usage: answer.usage, tier: answer.tier, delivered: answer.delivered },
-    }
+    client.end(committed.answer.body)
+    return finished(target, committed.answer)
   }
   const result = await relayStream(
     committed.stream,
@@ -116,4 +101,8 @@ async function streamed(job: DeliverJob, committed: Committed, client: EventStre
   }
   const { outcome, error, usage, tier, delivered } = result
   return { outcome, error, charged: { target, usage, tier, delivered } }
+}
+
+function finished(target: PlannedTarget, { usage, tier, delivered }: Answer): Delivery {
+  return { outcome: 'finished', charged: { target, usage, tier, delivered } }
 }
