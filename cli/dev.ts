@@ -8,6 +8,7 @@ import { type ExampleUpstream, startExampleUpstream } from '../examples/upstream
 import { type RunningProxy, startProxy } from '../proxy/main.ts'
 import { createEmbeddedStore } from '../store/embedded/index.ts'
 import { banner } from './banner.ts'
+import { type Output, openOutput } from './output.ts'
 
 const QUICKSTART = fileURLToPath(new URL('../examples/quickstart', import.meta.url))
 const UPSTREAM_PORT = 8082
@@ -19,7 +20,7 @@ export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
   const { env, unknown } = settings
   const out = openOutput()
   const options = { level: env.SLUICE_LOG_LEVEL, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }
-  const log = pino(options, out)
+  const log = pino(options, out.destination)
   for (const name of unknown)
     log.warn({ name }, 'this is not a setting and has no effect; see docs/environment.md')
   log.info({ env: redactedEnvironment(env) }, 'starting; balances live in memory and end with this process')
@@ -29,7 +30,7 @@ export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
     await start(env, processEnv, log, out, running)
   } catch (error) {
     await running.stop(0)
-    out.flushSync()
+    out.close()
     if (error instanceof EnvironmentError) return refuseSettings(error)
     process.exitCode = 1
     const ports = {
@@ -56,23 +57,6 @@ function settingsOf(processEnv: NodeJS.ProcessEnv): { env: Environment; unknown:
 function refuseSettings(error: EnvironmentError): void {
   console.error(error.message)
   process.exitCode = 2
-}
-
-/** Lines are written this many bytes at a time, or when this time has passed: a write costs more than a line. */
-const WRITE_BYTES = 8_192
-const WRITE_EVERY_MS = 25
-/** How far a reader of standard output may lag behind before new lines are dropped. */
-const MAX_UNREAD_BYTES = 16_777_216
-
-type Output = ReturnType<typeof openOutput>
-
-/** Standard output, written in the background and many lines at a time: nobody waits for a log. */
-function openOutput() {
-  const out = pino.destination({ dest: 1, sync: false, minLength: WRITE_BYTES, maxLength: MAX_UNREAD_BYTES })
-  setInterval(() => out.flush(), WRITE_EVERY_MS).unref()
-  // The reader has gone; the gateway goes on.
-  out.on('error', () => undefined)
-  return out
 }
 
 /** What runs, ended in the opposite order. */
@@ -115,7 +99,7 @@ async function start(
     store,
     env,
     log,
-    writeRequestLog: (line) => out.write(`${line}\n`),
+    writeRequestLog: (line) => out.writeLine(line),
     admin: {
       '/status': () => controller.statuses(),
       '/problems': async () => controller.problems(),
@@ -144,7 +128,7 @@ function stopOnSignals(running: Running, drainMs: number, out: Output): void {
   let stopping = false
   const stop = (graceMs: number) => {
     const end = (code: number) => {
-      out.flushSync()
+      out.close()
       process.exit(code)
     }
     // The second signal does not wait for anybody.

@@ -7,6 +7,8 @@ const KEEP_ALIVE_MS = 30_000
 
 interface OpenPool {
   pool: Pool
+  /** The record that it was last asked for with. */
+  channel: ChannelRecord
   shape: ConnectionShape
 }
 
@@ -27,12 +29,13 @@ export class Dispatchers {
    * connect time-out or TLS settings changed gets a new pool; requests in flight finish on the old one.
    */
   get(key: string, channel: ChannelRecord): Dispatcher {
-    const shape = shapeOf(channel)
     const open = this.#pools.get(key)
-    if (open !== undefined && sameShape(open.shape, shape)) return open.pool
-    if (open !== undefined) this.#close(open.pool)
-    const pool = openPool(shape)
-    this.#pools.set(key, { pool, shape })
+    if (open?.channel === channel) return open.pool
+    const shape = shapeOf(channel)
+    const same = open !== undefined && sameShape(open.shape, shape)
+    if (open !== undefined && !same) this.#close(open.pool)
+    const pool = same ? open.pool : openPool(shape)
+    this.#pools.set(key, { pool, shape, channel })
     return pool
   }
 

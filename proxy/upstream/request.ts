@@ -24,21 +24,39 @@ export function upstreamRequest(
   accept: 'application/json' | 'text/event-stream',
   extraHeaders: Record<string, string> = {},
 ): UpstreamRequest {
-  const headers: Record<string, string> = {
-    accept,
-    'user-agent': 'sluice',
-    ...extraHeaders,
-    ...credentialHeader(channel.auth),
-  }
-  for (const [name, value] of Object.entries(channel.headers)) headers[name.toLowerCase()] = value
-  headers['content-type'] = 'application/json'
-  headers['accept-encoding'] = 'identity'
+  const { origin, base, query, headers } = fixedOf(channel)
   return {
-    origin: new URL(channel.baseURL).origin,
-    path: endpointPath(channel.type, channel.baseURL, path) + queryOf(channel),
-    headers,
+    origin,
+    path: base + path + query,
+    headers: { accept, 'user-agent': 'sluice', ...extraHeaders, ...headers, ...OWN_HEADERS },
     body,
   }
+}
+
+const OWN_HEADERS = { 'content-type': 'application/json', 'accept-encoding': 'identity' }
+
+/** What every request of a channel has in common. */
+interface Fixed {
+  origin: string
+  /** Path below which the endpoints are. */
+  base: string
+  query: string
+  headers: Record<string, string>
+}
+
+/** Made once for each record: parsing a URL costs more than looking a record up. */
+const fixedParts = new WeakMap<ChannelRecord, Fixed>()
+
+function fixedOf(channel: ChannelRecord): Fixed {
+  const known = fixedParts.get(channel)
+  if (known !== undefined) return known
+  const headers: Record<string, string> = credentialHeader(channel.auth)
+  for (const [name, value] of Object.entries(channel.headers)) headers[name.toLowerCase()] = value
+  const { origin } = new URL(channel.baseURL)
+  const base = endpointPath(channel.type, channel.baseURL, '')
+  const fixed = { origin, base, query: queryOf(channel), headers }
+  fixedParts.set(channel, fixed)
+  return fixed
 }
 
 /**

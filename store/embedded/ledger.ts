@@ -2,7 +2,6 @@ import type { Ledger, Reaped, ReserveReply } from '../ledger/contract.ts'
 import type { Outcome } from '../ledger/draft.ts'
 import { type AccountState, apply, emptyAccount } from '../ledger/state.ts'
 import { reap, renew, reserve, settle, topup } from '../ledger/transition.ts'
-import { frozenCopy } from './frozen.ts'
 
 /** Each command runs to its end without giving way, so commands are applied one after another. */
 export function createLedger(now: () => number): Ledger {
@@ -37,7 +36,8 @@ export function createLedger(now: () => number): Ledger {
       return run(command.account, 'NOACCT', (state) => renew(state, command, now()))
     },
     async settle(command) {
-      const own = { ...command, note: frozenCopy(command.note) }
+      const { note } = command
+      const own = { ...command, note: Object.freeze({ ...note, tokens: Object.freeze({ ...note.tokens }) }) }
       return run(command.account, 'NOACCT', (state) => settle(state, own, now()))
     },
     async reap(account, max) {

@@ -45,9 +45,10 @@ export class Schedule {
 
   /** The first `max` ids due at `now` or before, in order, in O(max log max) however many there are. */
   due(now: number, max: number): string[] {
+    let next = this.#heap[0]
+    if (next === undefined || next.at > now) return []
     const due: string[] = []
     const frontier = new Schedule()
-    let next = this.#heap[0]
     while (next !== undefined && next.at <= now && due.length < max) {
       due.push(next.id)
       for (const child of this.#children(next)) frontier.set(child.id, child.at)
@@ -68,7 +69,8 @@ export class Schedule {
 
   #sink(item: Item): void {
     for (;;) {
-      const [left, right] = this.#children(item)
+      const left = this.#heap[2 * item.index + 1]
+      const right = this.#heap[2 * item.index + 2]
       const child = left && right && isBefore(right, left) ? right : left
       if (child === undefined || isBefore(item, child)) return
       this.#swap(item, child)

@@ -1,10 +1,11 @@
 /**
- * Runs the planted faults of list.ts: each in a copy of the tree, with the one test that must fail. The named tests
- * must pass without a fault first, and a fault must make an assertion fail, not stop the file from loading.
+ * Runs the planted faults of list.ts, two at a time: each in a copy of the tree, with the one test that must fail. The
+ * named tests must pass without a fault first, and a fault must make an assertion fail, not stop the file from loading.
  *
  *     node test/mutants/run.ts [<part of a file name>]
  */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -19,24 +20,41 @@ export interface Verdict {
   outcome: 'caught' | 'survived' | 'broken' | 'stale'
 }
 
-/** Tries every fault on a copy of the tree at `root`. Throws when a named test fails without any fault. */
-export function tryMutants(root: string, mutants: Mutant[]): Verdict[] {
-  const copy = mkdtempSync(join(tmpdir(), 'sluice-mutants-'))
+/** Copies of the tree, each with one fault at a time. */
+const LANES = 2
+
+/** Tries every fault on copies of the tree at `root`. Rejects when a named test fails without any fault. */
+export async function tryMutants(root: string, mutants: readonly Mutant[]): Promise<Verdict[]> {
+  const scratch = mkdtempSync(join(tmpdir(), 'sluice-mutants-'))
   try {
-    cpSync(root, copy, {
-      recursive: true,
-      filter: (path) => path === root || !NOT_COPIED.has(basename(path)),
-    })
-    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
-    const sound = runTests(copy, [...new Set(mutants.map(({ test }) => test))])
-    if (!sound?.success || sound.numPassedTests === 0) throw new Error('the tests fail without a fault')
-    return mutants.map((mutant) => ({ mutant, outcome: tryMutant(copy, mutant) }))
+    const copies = Array.from({ length: LANES }, (_, lane) => copyTree(root, join(scratch, String(lane))))
+    const sound = await runTests(copies[0] ?? scratch, [...new Set(mutants.map(({ test }) => test))])
+    if (!sound?.success || sound.numPassedTests === 0)
+      throw new Error(`the tests fail without a fault: ${failedFiles(sound).join(', ')}`)
+    const verdicts: Verdict[] = []
+    const waiting = mutants.entries()
+    const work = async (copy: string) => {
+      for (const [index, mutant] of waiting)
+        verdicts[index] = { mutant, outcome: await tryMutant(copy, mutant) }
+    }
+    await Promise.all(copies.map(work))
+    return verdicts
   } finally {
-    rmSync(copy, { recursive: true, force: true })
+    rmSync(scratch, { recursive: true, force: true })
   }
 }
 
-function tryMutant(copy: string, { file, find, replace, test }: Mutant): Verdict['outcome'] {
+/** Returns `copy`. */
+function copyTree(root: string, copy: string): string {
+  cpSync(root, copy, {
+    recursive: true,
+    filter: (path) => path === root || !NOT_COPIED.has(basename(path)),
+  })
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  return copy
+}
+
+async function tryMutant(copy: string, { file, find, replace, test }: Mutant): Promise<Verdict['outcome']> {
   const path = join(copy, file)
   const source = readFileSync(path, 'utf8')
   if (source.split(find).length !== 2) return 'stale'
@@ -44,26 +62,39 @@ function tryMutant(copy: string, { file, find, replace, test }: Mutant): Verdict
     path,
     source.replace(find, () => replace),
   )
-  const faulty = runTests(copy, [test])
+  const faulty = await runTests(copy, [test], '--bail=1')
   writeFileSync(path, source)
   if (faulty === undefined) return 'broken'
   if (faulty.numFailedTests > 0) return 'caught'
   return faulty.success ? 'survived' : 'broken'
 }
 
-const report = z.object({ success: z.boolean(), numPassedTests: z.int(), numFailedTests: z.int() })
+const report = z.object({
+  success: z.boolean(),
+  numPassedTests: z.int(),
+  numFailedTests: z.int(),
+  testResults: z.array(z.object({ name: z.string(), status: z.string() })),
+})
+type Report = z.output<typeof report>
+
+function failedFiles(from: Report | undefined): string[] {
+  return (from?.testResults ?? [])
+    .filter(({ status }) => status !== 'passed')
+    .map(({ name }) => basename(name))
+}
 
 const TIMEOUT_MS = 120_000
 
 /** Undefined when the runner did not come to its end. */
-function runTests(root: string, tests: string[]): z.output<typeof report> | undefined {
+async function runTests(root: string, tests: string[], ...options: string[]): Promise<Report | undefined> {
   const output = join(root, '.run/mutant.json')
   rmSync(output, { force: true })
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const args = [vitest, 'run', '--reporter=json', `--outputFile=${output}`, ...tests]
+  const args = [vitest, 'run', '--reporter=json', `--outputFile=${output}`, ...options, ...tests]
   // The runner may itself run inside vitest, whose variables would mislead the inner one.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST')))
-  spawnSync(process.execPath, args, { cwd: root, env, stdio: 'ignore', timeout: TIMEOUT_MS })
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore', timeout: TIMEOUT_MS })
+  await once(child, 'exit')
   if (!existsSync(output)) return undefined
   return report.parse(JSON.parse(readFileSync(output, 'utf8')))
 }
@@ -78,7 +109,7 @@ const EXPLAIN: Record<Verdict['outcome'], string> = {
 if (import.meta.main) {
   const part = process.argv[2] ?? ''
   const chosen = MUTANTS.filter(({ file }) => file.includes(part))
-  const verdicts = tryMutants(join(import.meta.dirname, '../..'), chosen)
+  const verdicts = await tryMutants(join(import.meta.dirname, '../..'), chosen)
   for (const { mutant, outcome } of verdicts)
     console.log(`${EXPLAIN[outcome]}  ${mutant.file}: ${mutant.find.trim()}  ->  ${mutant.replace.trim()}`)
   const caught = verdicts.filter(({ outcome }) => outcome === 'caught').length
