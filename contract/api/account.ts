@@ -4,23 +4,33 @@ import { defineKind, type Rule } from './kind.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
 
 const spec = z.strictObject({
-  parent: reference('parent Account').optional().meta({
-    description:
-      'Makes this a sub-account: its own funds are an allowance, spending lowers both. Two levels.',
-  }),
+  parent: reference('parent Account')
+    .optional()
+    .meta({
+      description:
+        'Makes this a sub-account: its own funds are an allowance, spending lowers both. Two levels. Not enforced ' +
+        'yet: an account with a parent is not accepted.',
+    }),
   disabled: z.boolean().optional().meta({ description: 'Keys of a disabled account are answered 403.' }),
   overdraft: price().optional().meta({ description: 'Dollars that the balance may fall below zero.' }),
   enforcement: z.enum(['Enforced', 'Unlimited']).default('Enforced').meta({
     description: 'Unlimited counts the spending and never refuses. The word of the root account counts.',
   }),
-  limits: limits().optional().meta({ description: 'Limits of all keys of this account together.' }),
+  limits: limits()
+    .optional()
+    .meta({
+      description:
+        'Limits of all keys of this account together. Not enforced yet: an account with limits is not accepted.',
+    }),
   budget: z
     .strictObject({
       amount: price().meta({ description: 'Dollars that each period begins with.' }),
       period: z.enum(['Day', 'Week', 'Month']).meta({ description: 'Calendar period, UTC.' }),
     })
     .optional()
-    .meta({ description: 'An allowance that renews.' }),
+    .meta({
+      description: 'An allowance that renews. Not enforced yet: an account with a budget is not accepted.',
+    }),
 })
 export type AccountSpec = z.output<typeof spec>
 

@@ -30,7 +30,9 @@ const spec = z.strictObject({
   allowedIPs: z.array(z.string().min(2).max(64)).max(256).optional().meta({
     description: 'Client addresses (IPv4, IPv6) or CIDR ranges that may use the key. Empty: any.',
   }),
-  limits: limits().optional().meta({ description: 'Limits of this key.' }),
+  limits: limits()
+    .optional()
+    .meta({ description: 'Limits of this key. Not enforced yet: a key with limits is not accepted.' }),
   secretRef: secretEntry('key').optional().meta({ description: 'Secret entry that holds the key itself.' }),
   hashes: z
     .array(

@@ -59,7 +59,7 @@ const spec = z.strictObject({
   affinity: z
     .strictObject({
       mode: z.enum(['None', 'Session']).default('None').meta({
-        description: 'Session keeps the requests of one session on one channel.',
+        description: 'Session keeps the requests of one session on one channel. No effect yet.',
       }),
       ttl: duration()
         .default('1h')
@@ -92,7 +92,7 @@ const spec = z.strictObject({
     .optional()
     .meta({ description: 'How a request is turned into another API.' }),
   rewriteModel: z.boolean().optional().meta({
-    description: 'Shows clients the model name that they asked for instead of the upstream’s.',
+    description: 'Shows clients the model name that they asked for instead of the upstream’s. No effect yet.',
   }),
   maxOutputTokens: z.int().min(1).max(10_000_000).optional().meta({
     description: 'Output tokens to hold money for when the client names no limit; default 4096.',
