@@ -9,9 +9,11 @@ export interface BannerOptions {
   dir: string
   /** Only the key of the quickstart is printed: everybody knows it. */
   showKey: boolean
+  /** Documents of the folder that cannot be used. */
+  problems: number
 }
 
-export function banner({ proxy, snapshot, dir, showKey }: BannerOptions): string {
+export function banner({ proxy, snapshot, dir, showKey, problems }: BannerOptions): string {
   const base = `http://localhost:${proxy.port}`
   const model = snapshot.modelRoutes.find((route) => !route.spec.model.endsWith('*'))?.spec.model ?? 'MODEL'
   const key = snapshot.apiKeys.find((apiKey) => apiKey.spec.disabled !== true)
@@ -28,10 +30,10 @@ export function banner({ proxy, snapshot, dir, showKey }: BannerOptions): string
     Base URL   ${base}/v1   (messages-style SDKs: ${base})
     API key    ${shown === '$KEY' ? where : shown}
     Admin      http://localhost:${proxy.adminPort}   /status /metrics /readyz
-
+${problems === 0 ? '' : `    Problems   ${problems}, named above and at /problems of the admin port\n`}
   Try it:
 
-    curl ${base}/v1/chat/completions \\
+${shown === '$KEY' ? `    export KEY=...   # ${where}\n` : ''}    curl ${base}/v1/chat/completions \\
       -H "authorization: Bearer ${shown}" \\
       -H 'content-type: application/json' \\
       -d '${body}'

@@ -15,15 +15,18 @@ const UPSTREAM_PORT = 8082
 
 /** Runs until SIGINT (ends at once) or SIGTERM (drains). Sets the exit code; never throws for a bad setting. */
 export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
-  const settings = settingsOf(processEnv)
-  if (settings === undefined) return
-  const { env, unknown } = settings
+  const read = settingsOf(processEnv)
+  if (read === undefined) return
+  const { env, unknown } = read
   const out = openOutput()
   const options = { level: env.SLUICE_LOG_LEVEL, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }
   const log = pino(options, out.destination)
   for (const name of unknown)
     log.warn({ name }, 'this is not a setting and has no effect; see docs/environment.md')
-  log.info({ env: redactedEnvironment(env) }, 'starting; balances live in memory and end with this process')
+  const settings = Object.entries(redactedEnvironment(env))
+  const chosen = Object.fromEntries(settings.filter(([name]) => processEnv[name]))
+  log.debug({ settings: Object.fromEntries(settings) }, 'all settings')
+  log.info({ settings: chosen }, 'starting; balances live in memory and end with this process')
 
   const running = new Running()
   try {
@@ -105,7 +108,15 @@ async function start(
       '/problems': async () => controller.problems(),
     },
   })
-  console.log(banner({ proxy: running.proxy, snapshot: controller.snapshot(), dir, showKey: quickstart }))
+  console.log(
+    banner({
+      proxy: running.proxy,
+      snapshot: controller.snapshot(),
+      dir,
+      showKey: quickstart,
+      problems: controller.problems().length,
+    }),
+  )
 }
 
 /** Throws EnvironmentError. In folders other than the quickstart the name means what their owner wants. */

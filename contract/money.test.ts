@@ -163,6 +163,7 @@ describe('cost', () => {
     expect(cost(p, u, 'fast')).toBe(8)
     expect(cost(p, u, 'flex')).toBe(0)
     expect(cost(p, u, 'scale')).toBe(5)
+    expect(cost(p, u, 'constructor')).toBe(5)
   })
 
   it('costs what the request alone costs when nothing is reported', () => {

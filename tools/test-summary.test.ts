@@ -65,12 +65,15 @@ describe('the command', () => {
   const folder = mkdtempSync(join(tmpdir(), 'summary-'))
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  function run(content: string) {
-    const file = join(folder, 'report.json')
-    writeFileSync(file, content)
+  function run(...contents: string[]) {
+    const files = contents.map((content, i) => {
+      const file = join(folder, `${i}.json`)
+      writeFileSync(file, content)
+      return file
+    })
     const output = join(folder, 'summary.txt')
     const script = join(import.meta.dirname, 'test-summary.ts')
-    const { status, stdout } = spawnSync(process.execPath, [script, '--output', output, file], {
+    const { status, stdout } = spawnSync(process.execPath, [script, '--output', output, ...files], {
       encoding: 'utf8',
     })
     const last = stdout.trimEnd().split('\n').at(-1)
@@ -85,5 +88,6 @@ describe('the command', () => {
       last: '1 passed, 1 failed',
     })
     expect(run('{ "success": tr')).toEqual({ status: 1, last: '0 passed, 1 failed' })
+    expect(run()).toEqual({ status: 1, last: '0 passed, 0 failed' })
   })
 })

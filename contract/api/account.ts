@@ -16,12 +16,10 @@ const spec = z.strictObject({
   enforcement: z.enum(['Enforced', 'Unlimited']).default('Enforced').meta({
     description: 'Unlimited counts the spending and never refuses. The word of the root account counts.',
   }),
-  limits: limits()
-    .optional()
-    .meta({
-      description:
-        'Limits of all keys of this account together. Not enforced yet: an account with limits is not accepted.',
-    }),
+  limits: limits().optional().meta({
+    description:
+      'Limits of all keys of this account together. Not enforced yet: an account with limits is not accepted.',
+  }),
   budget: z
     .strictObject({
       amount: price().meta({ description: 'Dollars that each period begins with.' }),

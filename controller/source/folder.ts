@@ -57,7 +57,7 @@ class FolderSource implements Source {
   async start(onSnapshot: (snapshot: Snapshot, problems: Problem[]) => void): Promise<void> {
     const { dir, rereadMs = 5000 } = this.#options
     await listFolder(dir).catch((error: unknown) => {
-      const hint = 'set SLUICE_CONFIG_DIR to a folder of resources'
+      const hint = 'set SLUICE_CONFIG_DIR (with make run: CONFIG) to a folder of resources'
       throw new FolderMissing(`${dir} is not a folder that can be read (${errorCode(error)}); ${hint}`)
     })
     this.#onSnapshot = onSnapshot
@@ -124,6 +124,8 @@ class FolderSource implements Source {
   #logNew(problems: readonly Problem[]): void {
     const texts = problems.map(problemText)
     for (const text of texts) if (!this.#logged.has(text)) this.#options.log.warn({}, text)
+    if (texts.length === 0 && this.#logged.size > 0)
+      this.#options.log.info({}, 'no problems left in the folder')
     this.#logged = new Set(texts)
   }
 }

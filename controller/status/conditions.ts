@@ -107,6 +107,7 @@ export function withTimes(
     const old = before.find(({ type }) => type === judgement.type)
     const lastTransitionTime =
       old?.status === judgement.status ? old.lastTransitionTime : new Date(now).toISOString()
-    return { ...judgement, lastTransitionTime }
+    const { type, status, observedGeneration, reason, message } = judgement
+    return { type, status, observedGeneration, lastTransitionTime, reason, message }
   })
 }

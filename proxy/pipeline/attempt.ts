@@ -15,6 +15,7 @@ import { upstreamRequest } from '../upstream/request.ts'
 import { ClientGone } from './client.ts'
 import type { Gateway } from './gateway.ts'
 import type { PlannedTarget } from './route.ts'
+import { secretsOf } from './secrets.ts'
 import { UpstreamStream } from './upstream-stream.ts'
 
 /** Larger error bodies are not read at all; the log keeps the beginning of smaller ones. */
@@ -211,7 +212,5 @@ async function readRefusal(
   const { gateway, dialect, request } = job
   const body = await response.readAll(MAX_ERROR_BYTES).catch(() => Buffer.alloc(0))
   const failure = dialect.readError(response.status, response.headers, body, request)
-  const { auth, headers, query } = target.channel
-  const secrets = [auth.secret ?? '', ...Object.values(headers), ...Object.values(query)]
-  return { failure, quote: gateway.log.errorAnswer(response.headers, body, secrets) }
+  return { failure, quote: gateway.log.errorAnswer(response.headers, body, secretsOf(target.channel)) }
 }

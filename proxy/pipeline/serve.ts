@@ -55,7 +55,7 @@ export async function serve(
     refuseUnpricedTier(priced)
     const hold = await takeHold(gateway, priced, requestId)
     record.hold = hold?.amount
-    record.ms.overhead = elapsed(startedAt) - record.ms.body
+    record.ms.overhead = elapsed(startedAt + record.ms.body)
 
     let delivery: Delivery | undefined
     try {

@@ -122,6 +122,22 @@ describe('a change', () => {
     expect(swaps).toEqual([1])
   })
 
+  test('of a key does not wait for a table that is still being read', async () => {
+    await publish({ table: tableOf('a'), ...keyChange(key) })
+    const { config, table, announce } = scripted()
+    const { follower } = follow(config)
+    await follower.start()
+    expect(await follower.key('hash')).toEqual(key)
+    const reading = Promise.withResolvers<undefined>()
+    table.mockReturnValueOnce(reading.promise)
+    announce({ generation: 2, table: true })
+    await vi.waitFor(() => expect(table).toHaveBeenCalledTimes(2))
+    await publish(keyChange({ ...key, disabled: true }))
+    announce({ generation: 3, keys: ['hash'] })
+    expect((await follower.key('hash'))?.disabled).toBe(true)
+    reading.resolve(undefined)
+  })
+
   test('of an account is in force, and of others nothing is read again', async () => {
     const account = { version: 1 as const, id: 'a', namespace: 'default', name: 'team' }
     const record = { ...account, disabled: false, enforced: true, overdraft: 0 }

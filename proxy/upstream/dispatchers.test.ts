@@ -148,6 +148,8 @@ describe.runIf(hasOpenssl())('TLS', () => {
       { serverName: 'gateway.test' },
       undefined,
     ]) {
+      // A channel that was in order is not served by the old connection once its settings are wrong.
+      expect(await ask(dispatchers, 'default/a', at(server, { tls }))).toBe('secure')
       const refused = await ask(dispatchers, 'default/a', at(server, { tls: wrong })).catch(
         (error: unknown) => error,
       )

@@ -113,7 +113,7 @@ describe('choice', () => {
   it('gives weight 0 nothing, though it be alone, or all others fail', async () => {
     await Promise.all(Array.from({ length: 20 }, () => send('zero')))
     expect([a.calls.length, b.calls.length]).toEqual([0, 20])
-    expectError(await send('zero-only'), 502, 'upstream_error', null, 'server_error')
+    expectError(await send('zero-only'), 502, 'upstream_error', 'model', 'server_error')
     b.answer(fail(500))
     expect((await send('zero')).status).toBe(502)
     expect(a.calls.length).toBe(0)

@@ -283,3 +283,9 @@ describe('a client that leaves', () => {
     expect(upstream.calls.length).toBe(before + 1)
   })
 })
+
+it('the log writes times with three decimals at most', async () => {
+  await until(() => gateway.requests().length > 20, 'the log of the requests above')
+  const texts = gateway.requests().flatMap(({ ms }) => Object.values(Object(ms)).map(String))
+  expect(texts.filter((text) => !/^\d+(\.\d{1,3})?$/.test(text))).toEqual([])
+})

@@ -91,10 +91,15 @@ export function configCases(current: Current): void {
   test('what is read is independent of what was given', async () => {
     const epoch = await config().newEpoch()
     const given = keyOf('one')
-    await config().publish(publication(epoch, 1, { keys: { put: new Map([['h1', given]]), remove: [] } }))
+    const table = tableOf('small')
+    await config().publish(
+      publication(epoch, 1, { table, keys: { put: new Map([['h1', given]]), remove: [] } }),
+    )
     given.models.push('changed')
     given.disabled = true
+    table.namespaces.default?.routes.pop()
     expect(await config().key('h1')).toEqual(keyOf('one'))
+    expect((await config().table())?.table).toEqual(tableOf('small'))
     const read = await config().key('h1')
     try {
       read?.models.push('changed')

@@ -58,6 +58,8 @@ interface ModelHold {
 
 type Entry = Pick<LedgerEntry, 'kind' | 'ref' | 'sub' | 'delta'>
 
+const byEnd = (a: ModelHold, b: ModelHold) => a.until - b.until || (a.id < b.id ? -1 : 1)
+
 export class ModelAccount {
   readonly id: string
   readonly credits: Topup[] = []
@@ -85,9 +87,7 @@ export class ModelAccount {
 
   /** Pending holds in the order in which they expire. */
   pending(): ModelHold[] {
-    return this.holds
-      .filter((h) => h.state === 'P')
-      .sort((a, b) => a.until - b.until || (a.id < b.id ? -1 : 1))
+    return this.holds.filter((h) => h.state === 'P').sort(byEnd)
   }
 
   topup(command: Topup): TopupReply {
@@ -171,7 +171,7 @@ export class ModelAccount {
 
   reap(max: number, now: number): Reaped[] {
     const reaped = this.#expire(now, max)
-    this.#forget(now)
+    this.#forget(now, max)
     return reaped
   }
 
@@ -186,8 +186,11 @@ export class ModelAccount {
     return due.map((h) => ({ account: this.id, id: h.id, charged: h.seen }))
   }
 
-  #forget(now: number): void {
-    this.holds = this.holds.filter((h) => h.state === 'P' || h.until >= now)
+  /** The oldest first. */
+  #forget(now: number, max = Number.POSITIVE_INFINITY): void {
+    const over = this.holds.filter((h) => h.state !== 'P' && h.until < now).sort(byEnd)
+    const forgotten = new Set(over.slice(0, max))
+    this.holds = this.holds.filter((h) => !forgotten.has(h))
   }
 
   #post(kind: Entry['kind'], ref: string, sub: string | undefined, amount: number, covered: number): void {

@@ -1,0 +1,171 @@
+import { describe, expect, test, vi } from 'vitest'
+import { chat } from '../dialects/chat/index.ts'
+import type { UpstreamFailure } from '../errors.ts'
+import type { AnswerSink } from '../upstream/exchange.ts'
+import { UpstreamStream } from './upstream-stream.ts'
+
+const DELTA = 'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n'
+const STOP = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+const DONE = 'data: [DONE]\n\n'
+const RESET: UpstreamFailure = { class: 'transient', detail: 'cut_stream' }
+
+/** A stream whose upstream the test plays. */
+function open(maxEventBytes = 1_000) {
+  let sink: AnswerSink | undefined
+  const response = {
+    status: 200,
+    headers: {},
+    isEventStream: true,
+    attach: (given: AnswerSink) => {
+      sink = given
+    },
+    pause: vi.fn(),
+    resume: vi.fn(),
+    abort: vi.fn(),
+    readAll: () => Promise.reject(new Error('a stream is not read as a whole')),
+  }
+  const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true}')
+  const request = chat.parseRequest(body, { maxDepth: 10, maxKeys: 100 })
+  const stream = new UpstreamStream(response, chat.observe(request, maxEventBytes), 1_000)
+  let opening: string | undefined
+  void stream.opening().then((result) => {
+    opening = result.kind === 'failed' ? result.failure.detail : result.kind
+  })
+  return {
+    stream,
+    response,
+    send: (text: string) => sink?.data(Buffer.from(text)),
+    end: () => sink?.end(),
+    fail: () => sink?.fail(RESET),
+    /** What the answer has turned out to be by now. */
+    opened: async () => {
+      await new Promise(setImmediate)
+      return opening
+    },
+  }
+}
+
+/** Takes all of a stream; `flowing` is what the client says to each piece. */
+function take({ stream }: ReturnType<typeof open>, flowing = true) {
+  const told: string[] = []
+  stream.deliverTo({
+    take: (bytes) => {
+      told.push(bytes.toString())
+      return flowing
+    },
+    finished: (last) => told.push(`finished ${last ?? ''}`),
+    broke: ({ detail }) => told.push(`broke ${detail}`),
+  })
+  return told
+}
+
+describe('the opening', () => {
+  test('waits for an event: blanks and comments commit to nothing', async () => {
+    const upstream = open()
+    upstream.send('\n')
+    upstream.send(': PROCESSING\n\n')
+    expect(await upstream.opened()).toBeUndefined()
+    upstream.send(DELTA)
+    expect(await upstream.opened()).toBe('stream')
+    expect(take(upstream)).toEqual([DELTA])
+  })
+
+  test.each([
+    ['an error event', 'data: {"error":{"message":"no"}}\n\n', 'error_event'],
+    ['an event that is too large', `data: {"x":"${'x'.repeat(1_000)}`, 'event_too_large'],
+    ['a JSON answer that is too large', `{"x":"${'x'.repeat(1_000)}`, 'answer_too_large'],
+  ])('%s is a failure, and the upstream is let go', async (_, bytes, detail) => {
+    const upstream = open()
+    upstream.send(bytes)
+    expect(await upstream.opened()).toBe(detail)
+    expect(upstream.response.abort).toHaveBeenCalledOnce()
+  })
+
+  test.each(['', ': PROCESSING\n\n', 'data: {"choi'])('an end after %j is a failure', async (bytes) => {
+    const upstream = open()
+    if (bytes !== '') upstream.send(bytes)
+    upstream.end()
+    expect(await upstream.opened()).toBe('cut_stream')
+  })
+
+  test('a JSON answer is known by its first byte and kept whole', async () => {
+    const upstream = open()
+    upstream.send(' \n{"a":')
+    upstream.send('1}')
+    expect(await upstream.opened()).toBeUndefined()
+    upstream.end()
+    expect(await upstream.stream.opening()).toEqual({ kind: 'json', body: Buffer.from(' \n{"a":1}') })
+  })
+})
+
+describe('the upstream waits', () => {
+  test('from the first event until somebody takes it', async () => {
+    const { response, send, ...upstream } = open()
+    send(DELTA)
+    expect([response.pause.mock.calls.length, response.resume.mock.calls.length]).toEqual([1, 0])
+    expect(take({ response, send, ...upstream })).toEqual([DELTA])
+    expect(response.resume).toHaveBeenCalledOnce()
+  })
+
+  test.each([true, false])('as long as the client does not keep up (it does: %s)', (flowing) => {
+    const upstream = open()
+    upstream.send(DELTA)
+    const told = take(upstream, flowing)
+    expect(upstream.response.resume).toHaveBeenCalledTimes(flowing ? 1 : 0)
+    upstream.response.pause.mockClear()
+    upstream.send(DELTA)
+    expect(upstream.response.pause).toHaveBeenCalledTimes(flowing ? 0 : 1)
+    expect(told).toEqual([DELTA, DELTA])
+  })
+})
+
+describe('the end', () => {
+  test('finished: with [DONE], or with all choices finished and then one of ours', () => {
+    const whole = open()
+    const told = take(whole)
+    whole.send(DELTA + STOP + DONE)
+    whole.end()
+    expect(told).toEqual([DELTA + STOP + DONE, 'finished '])
+
+    const without = open()
+    const told2 = take(without)
+    without.send(DELTA + STOP)
+    without.end()
+    expect(told2).toEqual([DELTA + STOP, `finished ${DONE}`])
+  })
+
+  test('cut: a stream that ends in the middle broke, whether the connection says so or not', () => {
+    for (const stop of ['end', 'fail'] as const) {
+      const upstream = open()
+      const told = take(upstream)
+      upstream.send(DELTA)
+      upstream[stop]()
+      expect(told).toEqual([DELTA, 'broke cut_stream'])
+    }
+  })
+
+  test('a connection that breaks after a complete answer has harmed nobody', () => {
+    const upstream = open()
+    const told = take(upstream)
+    upstream.send(DELTA + STOP)
+    upstream.fail()
+    expect(told).toEqual([DELTA + STOP, `finished ${DONE}`])
+  })
+
+  test('an end before anybody took the stream is told after what was held', () => {
+    const upstream = open()
+    upstream.send(DELTA)
+    upstream.fail()
+    expect(take(upstream)).toEqual([DELTA, 'broke cut_stream'])
+  })
+
+  test('nothing is told after an error event', () => {
+    const upstream = open()
+    const told = take(upstream)
+    upstream.send(`${DELTA}data: {"error":{"message":"no"}}\n\n${DELTA}`)
+    upstream.send(DELTA)
+    upstream.end()
+    expect(told).toEqual([DELTA, 'broke error_event'])
+    expect(upstream.response.abort).toHaveBeenCalledOnce()
+  })
+})
