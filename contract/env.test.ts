@@ -4,13 +4,12 @@ import { EnvironmentError, environment, readEnvironment, redactedEnvironment } f
 const TOKEN = 'a-token-of-more-than-16'
 
 describe('environment', () => {
-  it('has a value for everything but the folder and the token when nothing is set', () => {
+  it('has a value for everything but address, folder and token when nothing is set', () => {
     const { env, unknown } = readEnvironment({})
     expect(unknown).toEqual([])
     expect(env).toMatchObject({
       SLUICE_PORT: 8080,
       SLUICE_ADMIN_PORT: 8081,
-      SLUICE_HOST: '::',
       SLUICE_TRUSTED_PROXIES: [],
       SLUICE_ALLOW_EMPTY_TABLE: false,
       SLUICE_MAX_BODY_BYTES: 64 * 1024 * 1024,
@@ -19,7 +18,7 @@ describe('environment', () => {
       SLUICE_LOG_LEVEL: 'info',
     })
     const unset = Object.keys(environment.shape).filter((name) => !(name in env))
-    expect(unset).toEqual(['SLUICE_CONFIG_DIR', 'SLUICE_ADMIN_TOKEN'])
+    expect(unset).toEqual(['SLUICE_HOST', 'SLUICE_CONFIG_DIR', 'SLUICE_ADMIN_TOKEN'])
   })
 
   it('reads what is set', () => {

@@ -23,7 +23,7 @@ export const environment = z.object({
   SLUICE_ADMIN_PORT: port(8081).describe(
     'Port of metrics, health and what the command line reads. 0 takes a free one.',
   ),
-  SLUICE_HOST: z.string().default('::').describe('Address to listen on; default all interfaces.'),
+  SLUICE_HOST: z.string().optional().describe('Address to listen on; default all interfaces.'),
   SLUICE_CONFIG_DIR: z
     .string()
     .optional()

@@ -149,8 +149,9 @@ export async function startProxy({
   }
 }
 
-async function listen(server: Server, port: number, host: string): Promise<void> {
-  server.listen(port, host)
+/** Without a host Node takes all interfaces, IPv6 among them where there is IPv6. */
+async function listen(server: Server, port: number, host: string | undefined): Promise<void> {
+  server.listen({ port, host })
   await once(server, 'listening')
 }
 

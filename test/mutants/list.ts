@@ -236,7 +236,7 @@ export const MUTANTS: Mutant[] = [
   ...faults(
     'proxy/pipeline/body.ts',
     'test/e2e/bad-input.test.ts',
-    // A body of exactly the limit loses its last bytes.
+    // A body of exactly the limit is refused.
     ['if (size <= maxBytes) chunks.push(chunk)', 'if (size < maxBytes) chunks.push(chunk)'],
   ),
 
