@@ -49,7 +49,7 @@ function resources(): Record<string, string> {
   const never = { ejection: { consecutiveFailures: 0 } }
   const withSecret = (name: string, spec: object = {}) =>
     channel(name, upstream.baseURL, { ...never, secretRef: { name }, ...spec }) +
-    route(name, `${name}-*`, [name])
+    route(name, `${name}-*`, [name], { retry: { attempts: 1 } })
   return {
     'all.yaml': [
       apiKey('client', SECRETS.client, { accountRef: { name: 'rich' }, models: ['*-*', 'm'] }),

@@ -275,4 +275,19 @@ describe('a client that leaves', () => {
       expect.objectContaining({ class: expect.stringMatching(/^(ok|cancelled)$/) }),
     ])
   })
+
+  it('with requests in line behind the first: all are dropped', async () => {
+    upstream.answer(() => undefined)
+    const seen = upstream.calls.length
+    const bytes = requestBytes(
+      'POST /v1/chat/completions HTTP/1.1',
+      [`authorization: Bearer ${KEY}`],
+      chatBody('m'),
+    )
+    const kept = Buffer.from(bytes.toString().replace('connection: close\r\n', ''))
+    const { socket } = await connection(gateway.base, Buffer.concat([kept, kept]))
+    await until(() => upstream.calls.length === seen + 2, 'both requests upstream')
+    socket.destroy()
+    await until(() => upstream.calls.slice(seen).every(({ aborted }) => aborted), 'both to be dropped', 1_000)
+  })
 })
