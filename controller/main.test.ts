@@ -72,7 +72,7 @@ describe('the controller', () => {
     expect(problems()).toEqual([])
     expect(snapshot().apiKeys).toHaveLength(1)
     const record = await store.config.key(keyHash(KEY))
-    expect(record).toMatchObject({ name: 'alice', preview: '…efgh' })
+    expect(record).toMatchObject({ name: 'alice', preview: '...efgh' })
     expect((await store.ledger.balance(record?.account ?? ''))?.posted).toBe(5_000_000_000)
     const table = await store.config.table()
     expect(table?.table.namespaces.default?.routes.map(({ model }) => model)).toEqual(['small'])

@@ -40,8 +40,8 @@ describe('keys', () => {
     const compiled = compileCase('minimal')
     // printf %s sk-client-0123456789-not-to-be-seen | sha256sum
     const hash = '2e484a48779a699d85893dd0d0c607b6c8be1664c3582cfadf25c6e771da373a'
-    expect(compiled.keys.get(hash)).toMatchObject({ name: 'alice', preview: '…seen', account: team })
-    expect(statusOf(compiled, 'ApiKey/alice').fields).toEqual({ preview: '…seen', secretName: 'client' })
+    expect(compiled.keys.get(hash)).toMatchObject({ name: 'alice', preview: '...seen', account: team })
+    expect(statusOf(compiled, 'ApiKey/alice').fields).toEqual({ preview: '...seen', secretName: 'client' })
   })
 
   it('may be given by several hashes', () => {
@@ -69,8 +69,8 @@ describe('keys', () => {
     const compiled = compileCase('key-characters')
     expect(publishedNames(compiled)).toEqual(['short', 'stripped'])
     expect(condition(compiled, 'ApiKey/short', 'Accepted')).toBe('True ShortKey')
-    expect(statusOf(compiled, 'ApiKey/short').fields.preview).toBe('…')
-    expect(statusOf(compiled, 'ApiKey/stripped').fields.preview).toBe('…abcd')
+    expect(statusOf(compiled, 'ApiKey/short').fields.preview).toBe('...')
+    expect(statusOf(compiled, 'ApiKey/stripped').fields.preview).toBe('...abcd')
     expect(condition(compiled, 'ApiKey/umlaut', 'ResolvedRefs')).toBe('False Invalid')
     expect(condition(compiled, 'ApiKey/spaced', 'ResolvedRefs')).toBe('False Invalid')
   })

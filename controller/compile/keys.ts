@@ -65,7 +65,7 @@ function credentialsOf(
     const message = `the key has fewer than ${SHORT_KEY} characters and can be guessed; use a longer one`
     findings.notes.push({ reason: 'ShortKey', message })
   }
-  return [{ hash: keyHash(entry.value), preview: short ? '…' : `…${entry.value.slice(-4)}` }]
+  return [{ hash: keyHash(entry.value), preview: short ? '...' : `...${entry.value.slice(-4)}` }]
 }
 
 function refuseLimits(spec: ApiKeySpec, findings: Findings): void {

@@ -14,7 +14,7 @@ const key: KeyRecord = {
   id: objectId('default', 'alice'),
   namespace: 'default',
   name: 'alice',
-  preview: '…',
+  preview: '...',
   disabled: false,
   models: [],
   allowedIPs: [],

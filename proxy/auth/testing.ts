@@ -7,7 +7,7 @@ export function testKey(changes: Partial<KeyRecord> = {}): KeyRecord {
     id: 'key-id',
     namespace: 'default',
     name: 'alice',
-    preview: '…1234',
+    preview: '...1234',
     disabled: false,
     models: [],
     allowedIPs: [],

@@ -51,7 +51,7 @@ function plan(model: string, route: Partial<RouteRecord>, account?: Partial<Call
     id: 'k',
     namespace: 'ns',
     name: 'k',
-    preview: '…',
+    preview: '...',
     disabled: false,
     models: [],
     allowedIPs: [],

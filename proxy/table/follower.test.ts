@@ -12,7 +12,7 @@ const key: KeyRecord = {
   id: 'key-id',
   namespace: 'default',
   name: 'alice',
-  preview: '…1234',
+  preview: '...1234',
   disabled: false,
   models: [],
   allowedIPs: [],

@@ -38,7 +38,7 @@ describe('a line', () => {
     const record: RequestRecord = {
       ...RECORD,
       traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`,
-      key: '…1234',
+      key: '...1234',
       account: 'team',
       model: 'gpt-4',
       route: 'gpt',

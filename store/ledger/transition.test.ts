@@ -49,6 +49,8 @@ describe('a command', () => {
     const state = funded(100)
     const { effects } = reserve(state, reservation('r', 40, { enforced: false, sub: 's' }), START)
     expect(effects.map((effect) => effect.type)).toEqual(['add', 'add', 'put', 'schedule'])
+    const free = reserve(state, reservation('free', 0), START)
+    expect(free.effects.map((effect) => effect.type)).toEqual(['put', 'schedule'])
   })
 
   test('that changes nothing has no effects', () => {

@@ -100,7 +100,7 @@ export const MUTANTS: Mutant[] = [
     // A key never expires.
     ['expiresAt !== undefined && { expiresAt }', 'false'],
     // The end of a short key, most of it, is shown.
-    ["short ? '…' : ", ''],
+    ["short ? '...' : ", ''],
   ),
   ...faults(
     'controller/status/conditions.ts',

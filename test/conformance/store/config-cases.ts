@@ -203,6 +203,16 @@ export function configCases(current: Current): void {
     expect(left.map(generationOf)).toEqual([1])
   })
 
+  test('who stops following does not hear what was still on its way', async () => {
+    const epoch = await config().newEpoch()
+    const left: (Change | Gap)[] = []
+    const leave = await config().follow((change) => void left.push(change))
+    const stayed = await followed(config())
+    await Promise.all([config().publish(publication(epoch, 1)), leave()])
+    await vi.waitFor(() => expect(stayed).toHaveLength(1))
+    expect(left).toEqual([])
+  })
+
   test('heartbeats: the newest of each proxy, until they are too old', async () => {
     const beat = (proxy: string, generation: number) => config().beat({ proxy, epoch: 1, generation })
     const living = async () =>

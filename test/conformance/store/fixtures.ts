@@ -79,7 +79,7 @@ export function keyOf(name: string): KeyRecord {
     id: name.padEnd(20, 'k'),
     namespace: 'default',
     name,
-    preview: '…1234',
+    preview: '...1234',
     disabled: false,
     models: [],
     allowedIPs: [],
