@@ -32,7 +32,7 @@ export interface ConfigStore {
   /** Digests of all that is stored, so that a controller that starts writes only what differs. */
   manifest(): Promise<Manifest>
 
-  /** The current table; undefined before the first publication. */
+  /** The current table, under the newest generation; undefined before the first publication. */
   table(): Promise<PublishedTable | undefined>
 
   /** The record of the key with this SHA-256 (hex), if there is one. */

@@ -229,7 +229,8 @@ describe('the list', () => {
   it('shows the funds of an account', async () => {
     await store.ledger.open(TEAM)
     await store.ledger.topup({ account: TEAM, id: 'default/start', amount: 7_000_000_000 })
-    const hold = { account: TEAM, enforced: true, overdraft: 0, leaseMs: 60_000 }
+    const about = { model: 'm', key: 'k' }
+    const hold = { account: TEAM, enforced: true, overdraft: 0, leaseMs: 60_000, about }
     await store.ledger.reserve({ ...hold, id: 'one', amount: 2_000_000_000 })
     await store.ledger.reserve({ ...hold, id: 'two', amount: 1_000_000_000 })
     const note = { reason: 'usage' as const, model: 'm', channel: 'c', key: 'k', tokens: {} }

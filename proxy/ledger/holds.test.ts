@@ -10,6 +10,7 @@ const waits = vi.hoisted((): number[] => [])
 vi.mock('node:timers/promises', () => ({ setTimeout: async (ms: number) => void waits.push(ms) }))
 
 const ACCOUNT = testPayer()
+const ABOUT = { model: 'm', key: 'k' }
 const NOTE: EntryNote = { reason: 'usage', model: 'm', channel: 'c', key: 'k', tokens: { input: 1 } }
 const AWAY = new StoreUnavailable('away')
 
@@ -54,7 +55,7 @@ const sums = async () => {
 describe('take and settle', () => {
   test('money is held, then the real cost posted and the rest free again', async () => {
     const { holds, failures } = holdsOf()
-    const hold = await holds.take(ACCOUNT, 'r1', 400)
+    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
     expect([await sums(), holds.live, hold.amount]).toEqual([[1_000, 400], 1, 400])
     expect(await hold.settle(150, NOTE)).toBe('OK')
     expect([await sums(), holds.live, failures]).toEqual([[850, 0], 0, []])
@@ -64,20 +65,20 @@ describe('take and settle', () => {
 
   test('a cost of 0 frees the hold', async () => {
     const { holds } = holdsOf()
-    await (await holds.take(ACCOUNT, 'r1', 400)).settle(0, NOTE)
+    await (await holds.take(ACCOUNT, 'r1', 400, ABOUT)).settle(0, NOTE)
     expect(await sums()).toEqual([1_000, 0])
   })
 
   test('a cost above the hold is posted', async () => {
     const { holds } = holdsOf()
-    await (await holds.take(ACCOUNT, 'r1', 400)).settle(1_500, NOTE)
+    await (await holds.take(ACCOUNT, 'r1', 400, ABOUT)).settle(1_500, NOTE)
     expect(await sums()).toEqual([-500, 0])
   })
 
   test('of many requests at once only as many pass as the funds cover', async () => {
     const { holds } = holdsOf()
     const taken = await Promise.allSettled(
-      Array.from({ length: 100 }, (_, i) => holds.take(ACCOUNT, `r${i}`, 70)),
+      Array.from({ length: 100 }, (_, i) => holds.take(ACCOUNT, `r${i}`, 70, ABOUT)),
     )
     expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(14)
     expect([await sums(), holds.live]).toEqual([[1_000, 980], 14])
@@ -89,9 +90,9 @@ describe('refusals', () => {
 
   test('402 tells empty funds from funds that do not cover the request', async () => {
     const { holds } = holdsOf()
-    const poor = await holds.take(ACCOUNT, 'r1', 1_001).catch((error: unknown) => error)
+    const poor = await holds.take(ACCOUNT, 'r1', 1_001, ABOUT).catch((error: unknown) => error)
     await ledger.topup({ account: ACCOUNT.id, id: 'default/second', amount: -1_000 })
-    const empty = await holds.take(ACCOUNT, 'r2', 1).catch((error: unknown) => error)
+    const empty = await holds.take(ACCOUNT, 'r2', 1, ABOUT).catch((error: unknown) => error)
     expect([poor, empty]).toMatchObject([funds, funds])
     expect(poor).toHaveProperty('message', expect.stringMatching(/does not cover/))
     expect(empty).toHaveProperty('message', expect.stringMatching(/used up/))
@@ -100,21 +101,21 @@ describe('refusals', () => {
 
   test('a free route asks for positive funds, too', async () => {
     const { holds } = holdsOf()
-    await holds.take(ACCOUNT, 'r1', 0)
+    await holds.take(ACCOUNT, 'r1', 0, ABOUT)
     await ledger.topup({ account: ACCOUNT.id, id: 'default/second', amount: -1_000 })
-    await expect(holds.take(ACCOUNT, 'r2', 0)).rejects.toMatchObject(funds)
+    await expect(holds.take(ACCOUNT, 'r2', 0, ABOUT)).rejects.toMatchObject(funds)
   })
 
   test('an overdraft counts as funds, and who is not enforced is never refused', async () => {
     const { holds } = holdsOf()
-    await holds.take({ ...ACCOUNT, overdraft: 500 }, 'r1', 1_500)
-    await holds.take({ ...ACCOUNT, enforced: false }, 'r2', 9_000)
+    await holds.take({ ...ACCOUNT, overdraft: 500 }, 'r1', 1_500, ABOUT)
+    await holds.take({ ...ACCOUNT, enforced: false }, 'r2', 9_000, ABOUT)
     expect(await sums()).toEqual([1_000, 10_500])
   })
 
   test('an account that the ledger does not know is 503, never 402', async () => {
     const { holds } = holdsOf()
-    await expect(holds.take(testPayer({ id: 'unknown' }), 'r1', 1)).rejects.toMatchObject({
+    await expect(holds.take(testPayer({ id: 'unknown' }), 'r1', 1, ABOUT)).rejects.toMatchObject({
       code: 'store_unavailable',
       status: 503,
       retryAfterSeconds: expect.any(Number),
@@ -123,10 +124,10 @@ describe('refusals', () => {
 
   test('an id that was used for another amount, or whose hold is over, is used twice', async () => {
     const { holds } = holdsOf()
-    const hold = await holds.take(ACCOUNT, 'r1', 10)
-    await expect(holds.take(ACCOUNT, 'r1', 11)).rejects.toMatchObject({ code: 'internal_error' })
+    const hold = await holds.take(ACCOUNT, 'r1', 10, ABOUT)
+    await expect(holds.take(ACCOUNT, 'r1', 11, ABOUT)).rejects.toMatchObject({ code: 'internal_error' })
     await hold.settle(10, NOTE)
-    await expect(holds.take(ACCOUNT, 'r1', 10)).rejects.toMatchObject({ code: 'internal_error' })
+    await expect(holds.take(ACCOUNT, 'r1', 10, ABOUT)).rejects.toMatchObject({ code: 'internal_error' })
     expect(await sums()).toEqual([990, 0])
   })
 })
@@ -149,7 +150,7 @@ describe('admit', () => {
 
   test('asks for lasting want alone: money that others hold is no reason', async () => {
     const { holds } = holdsOf()
-    await holds.take(ACCOUNT, 'r1', 1_000)
+    await holds.take(ACCOUNT, 'r1', 1_000, ABOUT)
     await expect(holds.admit(ACCOUNT)).resolves.toBeUndefined()
   })
 
@@ -168,7 +169,7 @@ describe('a store that fails while a hold is taken', () => {
     async (carriedOut) => {
       const { on, calls } = failing('reserve', { times: 1, carriedOut })
       const { holds } = holdsOf(on)
-      await holds.take(ACCOUNT, 'r1', 400)
+      await holds.take(ACCOUNT, 'r1', 400, ABOUT)
       expect(calls).toHaveLength(2)
       expect(calls[1]).toEqual(calls[0])
       expect(await sums()).toEqual([1_000, 400])
@@ -178,7 +179,7 @@ describe('a store that fails while a hold is taken', () => {
   test('is 503 after the second time', async () => {
     const { on, calls } = failing('reserve', { times: 9 })
     const { holds } = holdsOf(on)
-    await expect(holds.take(ACCOUNT, 'r1', 400)).rejects.toMatchObject({
+    await expect(holds.take(ACCOUNT, 'r1', 400, ABOUT)).rejects.toMatchObject({
       code: 'store_unavailable',
       status: 503,
       cause: AWAY,
@@ -188,7 +189,7 @@ describe('a store that fails while a hold is taken', () => {
 
   test('other errors are not tried again', async () => {
     const { on, calls } = failing('reserve', { times: 9, error: new RangeError('a fault') })
-    await expect(holdsOf(on).holds.take(ACCOUNT, 'r1', 400)).rejects.toThrow(RangeError)
+    await expect(holdsOf(on).holds.take(ACCOUNT, 'r1', 400, ABOUT)).rejects.toThrow(RangeError)
     expect(calls).toHaveLength(1)
   })
 })
@@ -197,7 +198,7 @@ describe('settle', () => {
   test.each([false, true])('is tried until the store is back; carried out: %s', async (carriedOut) => {
     const { on, calls } = failing('settle', { times: 2, carriedOut })
     const { holds, failures } = holdsOf(on)
-    const hold = await holds.take(ACCOUNT, 'r1', 400)
+    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
     expect(await hold.settle(150, NOTE)).toBe(carriedOut ? 'DUP' : 'OK')
     expect([await sums(), calls.length, holds.live, failures]).toEqual([[850, 0], 3, 0, []])
   })
@@ -205,7 +206,7 @@ describe('settle', () => {
   test('is given up after seconds, and told; the hold is not kept alive', async () => {
     const { on, calls } = failing('settle', { times: 99 })
     const { holds, failures } = holdsOf(on)
-    const hold = await holds.take(ACCOUNT, 'r1', 400)
+    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
     waits.length = 0
     expect(await hold.settle(150, NOTE)).toBeUndefined()
     expect([calls.length, holds.live, failures]).toEqual([waits.length + 1, 0, [['settle', AWAY]]])
@@ -220,14 +221,14 @@ describe('settle', () => {
     const fault = new RangeError('a fault')
     const { on, calls } = failing('settle', { times: 9, error: fault })
     const { holds, failures } = holdsOf(on)
-    const hold = await holds.take(ACCOUNT, 'r1', 400)
+    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
     expect(await hold.settle(150, NOTE)).toBeUndefined()
     expect([calls.length, holds.live, failures]).toEqual([1, 0, [['settle', fault]]])
   })
 
   test('a late one is posted; the expiry had charged what was seen', async () => {
     const { holds, failures } = holdsOf()
-    const hold = await holds.take(ACCOUNT, 'r1', 400)
+    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
     hold.seen(40)
     await hold.renew()
     now += 30_001
@@ -241,7 +242,7 @@ describe('settle', () => {
     'a cost that %s left unposted is told',
     async (reply) => {
       const { holds, failures } = holdsOf({ ...ledger, settle: async () => reply })
-      const hold = await holds.take(ACCOUNT, 'r1', 400)
+      const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
       expect(await hold.settle(150, NOTE)).toBe(reply)
       expect(failures).toEqual([
         ['settle', expect.objectContaining({ message: expect.stringContaining(reply) })],
@@ -256,8 +257,8 @@ describe('while an upstream answers', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const renew = vi.fn(ledger.renew)
     const { holds } = holdsOf({ ...ledger, renew })
-    const first = await holds.take(ACCOUNT, 'r1', 400)
-    await holds.take(ACCOUNT, 'r2', 100)
+    const first = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
+    await holds.take(ACCOUNT, 'r2', 100, ABOUT)
     first.seen(70)
     first.seen(30)
     for (let seconds = 10; seconds <= 120; seconds += 10) {
@@ -265,7 +266,7 @@ describe('while an upstream answers', () => {
       await vi.advanceTimersByTimeAsync(10_000)
     }
     expect(renew).toHaveBeenCalledTimes(24)
-    expect(renew).toHaveBeenCalledWith(expect.objectContaining({ id: 'r1', seen: 70, extra: 0 }))
+    expect(renew).toHaveBeenCalledWith(expect.objectContaining({ id: 'r1', seen: 70, amount: 400 }))
     expect(await ledger.reap(ACCOUNT.id, 10)).toEqual([])
 
     await first.settle(70, NOTE)
@@ -281,7 +282,7 @@ describe('while an upstream answers', () => {
 
   test('of a process that died the last cost seen is charged, after thirty seconds', async () => {
     const { holds } = holdsOf()
-    const hold = await holds.take(ACCOUNT, 'r1', 400)
+    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
     hold.seen(70)
     await hold.renew()
     now += 29_999
@@ -292,7 +293,7 @@ describe('while an upstream answers', () => {
 
   test('a hold grows while the funds allow it', async () => {
     const { holds, failures } = holdsOf()
-    const hold = await holds.take(ACCOUNT, 'r1', 400)
+    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
     expect(await hold.extend(600)).toBe(true)
     expect([hold.amount, await sums()]).toEqual([1_000, [1_000, 1_000]])
     expect(await hold.extend(1)).toBe(false)
@@ -301,16 +302,16 @@ describe('while an upstream answers', () => {
 
   test('an overdraft lets it grow further, and who is not enforced is never refused', async () => {
     const { holds } = holdsOf()
-    const hold = await holds.take({ ...ACCOUNT, overdraft: 100 }, 'r1', 1_000)
+    const hold = await holds.take({ ...ACCOUNT, overdraft: 100 }, 'r1', 1_000, ABOUT)
     expect([await hold.extend(100), await hold.extend(1)]).toEqual([true, false])
-    const open = await holds.take({ ...ACCOUNT, enforced: false }, 'r2', 10)
+    const open = await holds.take({ ...ACCOUNT, enforced: false }, 'r2', 10, ABOUT)
     expect(await open.extend(1_000_000)).toBe(true)
   })
 
   test('a store that is away is told and is no reason to end a stream', async () => {
     const { on } = failing('renew', { times: 2 })
     const { holds, failures } = holdsOf(on)
-    const hold = await holds.take(ACCOUNT, 'r1', 400)
+    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
     expect(await hold.extend(5_000)).toBe(true)
     await hold.renew()
     expect([hold.amount, failures]).toEqual([

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Nanos } from '../../contract/money.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
-import type { EntryNote, Ledger, SettleReply } from '../../store/ledger/contract.ts'
+import type { EntryNote, Ledger, Reserve, SettleReply } from '../../store/ledger/contract.ts'
 import { GatewayError } from '../errors.ts'
 
 /** Short, so that the hold of a proxy that died is soon free again. */
@@ -37,7 +37,7 @@ export class Holds {
    * Holds `amount` for the request `id`. Throws insufficient_balance when the funds are empty or do not cover it,
    * store_unavailable when the store cannot say.
    */
-  async take(account: AccountRecord, id: string, amount: Nanos): Promise<Hold> {
+  async take(account: AccountRecord, id: string, amount: Nanos, about: Reserve['about']): Promise<Hold> {
     const command = {
       account: account.id,
       id,
@@ -45,6 +45,7 @@ export class Holds {
       enforced: account.enforced,
       overdraft: account.overdraft,
       leaseMs: LEASE_MS,
+      about,
     }
     const reply = await this.#asked(() => this.#ledger.reserve(command))
     switch (reply.reply) {
@@ -135,7 +136,7 @@ export class Hold {
 
   /** Extends the lease. */
   async renew(): Promise<void> {
-    await this.#renew(0).catch((error: unknown) => this.#events.failed('renew', error))
+    await this.#renew(this.amount).catch((error: unknown) => this.#events.failed('renew', error))
   }
 
   /**
@@ -144,7 +145,7 @@ export class Hold {
    */
   async extend(extra: Nanos): Promise<boolean> {
     try {
-      const reply = await this.#renew(extra)
+      const reply = await this.#renew(this.amount + extra)
       if (reply === 'NOFUNDS' || reply === 'GONE') return false
       this.amount += extra
     } catch (error) {
@@ -153,13 +154,13 @@ export class Hold {
     return true
   }
 
-  #renew(extra: Nanos) {
+  #renew(amount: Nanos) {
     const { id: account, enforced, overdraft } = this.account
     return this.#ledger.renew({
       account,
       id: this.id,
       seen: this.#seen,
-      extra,
+      amount,
       enforced,
       overdraft,
       leaseMs: LEASE_MS,

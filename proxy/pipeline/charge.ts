@@ -39,7 +39,7 @@ export async function takeHold(
   const { input, maxOutputTokens, choices, tier } = request.head
   const output = (maxOutputTokens ?? route.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS) * choices
   const amount = route.price === undefined ? 0 : holdAmount(route.price, inputUpperBound(input), output, tier)
-  return gateway.holds.take(caller.account, requestId, amount)
+  return gateway.holds.take(caller.account, requestId, amount, { model: route.name, key: caller.key.id })
 }
 
 /** Watches the cost of a stream; undefined where nothing is to be paid. */

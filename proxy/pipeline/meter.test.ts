@@ -40,7 +40,7 @@ async function stream({ funds, held, price = PRICE, renew, ...options }: Setup) 
   }
   const holds = new Holds(watched, { failed: () => undefined })
   onTestFinished(() => holds.stop())
-  const hold: Hold = await holds.take(ACCOUNT, 'r1', held)
+  const hold: Hold = await holds.take(ACCOUNT, 'r1', held, { model: 'm', key: 'k' })
   const exhausted = vi.fn()
   const meter = new StreamMeter({
     hold,
@@ -71,7 +71,7 @@ describe('a hold grows', () => {
     await to(3_200 + STEP + 1)
     expect(hold.amount).toBe(4_000 + QUANTUM)
     expect(asked).toHaveLength(1)
-    expect(asked[0]?.command.extra).toBe(QUANTUM)
+    expect(asked[0]?.command.amount).toBe(4_000 + QUANTUM)
     await to(4_800)
     expect(asked).toHaveLength(1)
     // 80 % of 6,048.

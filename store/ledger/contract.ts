@@ -52,6 +52,8 @@ export interface Reserve {
   overdraft: Nanos
   subOverdraft?: Nanos
   leaseMs: number
+  /** What the entry of an expiry says; which channel will serve is not known yet. */
+  about: Pick<EntryNote, 'model' | 'key'>
 }
 
 export interface Renew {
@@ -59,8 +61,8 @@ export interface Renew {
   id: string
   /** Cost so far; never falls. What an expiry charges. */
   seen: Nanos
-  /** Adds to the hold; 0 for none. */
-  extra: Nanos
+  /** What the hold shall be from now on; less than it is changes nothing, so that a repeat changes nothing. */
+  amount: Nanos
   enforced: boolean
   overdraft: Nanos
   subOverdraft?: Nanos
@@ -97,7 +99,7 @@ export type ReserveReply =
   | { reply: 'NOFUNDS'; of: 'account' | 'sub'; reason: 'empty' | 'hold' }
   | { reply: 'NOACCT' }
 
-/** NOFUNDS keeps the lease extended without the extra; GONE: the hold is terminal; UNKNOWN: never seen. */
+/** NOFUNDS extends the lease and leaves the hold as it was; GONE: the hold is terminal; UNKNOWN: never seen. */
 export type RenewReply = 'OK' | 'NOFUNDS' | 'GONE' | 'UNKNOWN' | 'NOACCT'
 
 /** LATE: after expiry; LOST: the hold was not known but young; STALE: too old to judge, nothing posted. */
@@ -128,7 +130,7 @@ export interface LedgerEntry {
   /** Request id, or "namespace/name" of a Credit. */
   ref: string
   sub: string
-  /** Signed change of the posted balance. */
+  /** Signed change of the posted balance: of the sub-account alone for a credit with `sub`, else of both. */
   delta: Nanos
   note?: EntryNote
 }

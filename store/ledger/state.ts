@@ -4,7 +4,7 @@
  */
 import type { Nanos } from '../../contract/money.ts'
 import { Tail } from '../tail.ts'
-import type { HoldState, LedgerEntry } from './contract.ts'
+import type { HoldState, LedgerEntry, Reserve } from './contract.ts'
 import { Schedule } from './schedule.ts'
 
 /** Newest entries that an account keeps in memory. Balances do not depend on them. */
@@ -29,6 +29,8 @@ export interface Hold {
   actual: Nanos | undefined
   /** Store time in ms. */
   reservedAt: number
+  /** What the entry of an expiry says; undefined when the hold was lost. */
+  about: Reserve['about'] | undefined
 }
 
 export interface Credited {

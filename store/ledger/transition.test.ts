@@ -19,7 +19,8 @@ function perform<Reply>(state: AccountState, outcome: Outcome<Reply>): Reply {
 }
 
 function reservation(id: string, amount: number, rest: Partial<Reserve> = {}): Reserve {
-  return { account: 'a', id, amount, enforced: true, overdraft: 0, leaseMs: LEASE_MS, ...rest }
+  const about = { model: 'm', key: 'k' }
+  return { account: 'a', id, amount, enforced: true, overdraft: 0, leaseMs: LEASE_MS, about, ...rest }
 }
 
 function settlement(id: string, actual: number, reservedAt = START, rest: Partial<Settle> = {}): Settle {
@@ -37,7 +38,7 @@ describe('a command', () => {
     const later = START + KEEP_MS + 1
     topup(state, { account: 'a', id: 'default/c2', amount: 5 })
     reserve(state, reservation('r', 10), later)
-    renew(state, { ...reservation('due', 0), seen: 5, extra: 1 }, later)
+    renew(state, { ...reservation('due', 11), seen: 5 }, later)
     settle(state, settlement('due', 9), later)
     reap(state, 10, later)
     expect({ ...state, leases: [], tombstones: [], entries: state.entries.last }).toEqual(before)
@@ -59,7 +60,7 @@ describe('a command', () => {
     perform(state, settle(state, settlement('r', 10), START))
     expect(reserve(state, reservation('r', 40), START).effects).toEqual([])
     expect(reserve(state, reservation('r2', 91), START).effects).toEqual([])
-    expect(renew(state, { ...reservation('r', 0), seen: 1, extra: 1 }, START).effects).toEqual([])
+    expect(renew(state, { ...reservation('r', 41), seen: 1 }, START).effects).toEqual([])
     expect(settle(state, settlement('r', 10), START).effects).toEqual([])
     expect(settle(state, settlement('old', 10, START - KEEP_MS - 1), START).effects).toEqual([])
     expect(topup(state, { account: 'a', id: 'default/start', amount: 100 }).effects).toEqual([])
@@ -74,8 +75,8 @@ describe('a command', () => {
       'overdraft of a sub-account',
       (s: AccountState) => reserve(s, reservation('r', 1, { sub: 's', subOverdraft: 0.1 }), START),
     ],
-    ['seen', (s: AccountState) => renew(s, { ...reservation('r', 0), seen: -1, extra: 0 }, START)],
-    ['extra', (s: AccountState) => renew(s, { ...reservation('r', 0), seen: 0, extra: -1 }, START)],
+    ['seen', (s: AccountState) => renew(s, { ...reservation('r', 0), seen: -1 }, START)],
+    ['hold', (s: AccountState) => renew(s, { ...reservation('r', -1), seen: 0 }, START)],
     ['actual', (s: AccountState) => settle(s, settlement('r', -1), START)],
     ['time of reservation', (s: AccountState) => settle(s, settlement('r', 1, 0.5), START)],
     ['number of leases to reap', (s: AccountState) => reap(s, -1, START)],
@@ -87,7 +88,7 @@ describe('a command', () => {
     const state = emptyAccount('a')
     perform(state, topup(state, { account: 'a', id: 'default/c', amount: -0 }))
     perform(state, reserve(state, reservation('r', -0, { enforced: false, sub: 's' }), START))
-    perform(state, renew(state, { ...reservation('r', 0), seen: -0, extra: -0 }, START))
+    perform(state, renew(state, { ...reservation('r', -0), seen: -0 }, START))
     expect(reap(state, 1, START + LEASE_MS).reply).toEqual([{ account: 'a', id: 'r', charged: 0 }])
     perform(state, settle(state, settlement('r', -0, START, { sub: 's' }), START))
     expect(state.funds).toEqual({ posted: 0, held: 0 })
@@ -139,7 +140,7 @@ test('100,000 holds are reserved, renewed, expired and forgotten in small steps'
   const state = funded(count)
   for (let i = 0; i < count; i++) perform(state, reserve(state, reservation(`r${i}`, 1), START + (i % 1_000)))
   for (let i = 0; i < count; i += 2)
-    perform(state, renew(state, { ...reservation(`r${i}`, 0), seen: 1, extra: 0 }, START + 5_000))
+    perform(state, renew(state, { ...reservation(`r${i}`, 1), seen: 1 }, START + 5_000))
   expect(state.funds).toEqual({ posted: count, held: count })
 
   const expired = START + 5_000 + LEASE_MS

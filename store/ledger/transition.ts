@@ -27,7 +27,7 @@ export const KEEP_MS = 15 * 60_000
 /** Due leases that a reserve expires, and tombstones that a command collects, at most. */
 export const REAPED_AT_ONCE = 20
 
-/** Nobody said what an expired hold was for. */
+/** What served an expired hold, and how much, nobody said. */
 const CHECKPOINT: EntryNote = Object.freeze({
   reason: 'checkpoint',
   model: '',
@@ -76,6 +76,7 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): O
     seen: 0,
     actual: undefined,
     reservedAt: nowMs,
+    about: Object.freeze({ ...command.about }),
   })
   draft.schedule('leases', id, nowMs + leaseMs)
   return draft.answer({ reply: 'OK', reservedAt: nowMs })
@@ -83,7 +84,7 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): O
 
 export function renew(state: AccountState, command: Renew, nowMs: number): Outcome<RenewReply> {
   const seen = natural('seen', command.seen)
-  const extra = natural('extra', command.extra)
+  const amount = natural('amount', command.amount)
   const leaseMs = natural('leaseMs', command.leaseMs)
   const { id } = command
   const draft = new Draft(state)
@@ -91,6 +92,7 @@ export function renew(state: AccountState, command: Renew, nowMs: number): Outco
   if (hold === undefined) return draft.answer('UNKNOWN')
   if (hold.state !== 'P') return draft.answer('GONE')
 
+  const extra = Math.max(0, amount - hold.amount)
   const refused =
     extra > 0 && command.enforced && findShortfall(draft, { ...command, sub: hold.sub }, extra) !== undefined
   const added = refused ? 0 : extra
@@ -111,7 +113,16 @@ export function settle(state: AccountState, command: Settle, nowMs: number): Out
   if (hold === undefined) {
     if (nowMs - reservedAt > KEEP_MS) return draft.answer('STALE')
     charge(draft, { kind: 'lost', ref: id, sub, amount: actual, note })
-    const lost: Hold = { state: 'L', sub, asked: undefined, amount: 0, seen: 0, actual, reservedAt }
+    const lost: Hold = {
+      state: 'L',
+      sub,
+      asked: undefined,
+      amount: 0,
+      seen: 0,
+      actual,
+      reservedAt,
+      about: undefined,
+    }
     entomb(draft, id, lost, nowMs)
     return draft.answer('LOST')
   }
@@ -168,7 +179,13 @@ function expireDue(state: AccountState, draft: Draft, nowMs: number, max: number
     const hold = draft.hold(id)
     if (hold === undefined) continue
     release(draft, id, hold)
-    charge(draft, { kind: 'expire', ref: id, sub: hold.sub, amount: hold.seen, note: CHECKPOINT })
+    charge(draft, {
+      kind: 'expire',
+      ref: id,
+      sub: hold.sub,
+      amount: hold.seen,
+      note: { ...CHECKPOINT, ...hold.about },
+    })
     entomb(draft, id, { ...hold, state: 'E' }, nowMs)
     reaped.push({ account: state.account, id, charged: hold.seen })
   }

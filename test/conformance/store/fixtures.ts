@@ -16,7 +16,8 @@ export const NOTE: EntryNote = {
 }
 
 export function reservation(id: string, amount: number, rest: Partial<Reserve> = {}): Reserve {
-  return { account: ACCOUNT, id, amount, enforced: true, overdraft: 0, leaseMs: LEASE_MS, ...rest }
+  const about = { model: NOTE.model, key: NOTE.key }
+  return { account: ACCOUNT, id, amount, enforced: true, overdraft: 0, leaseMs: LEASE_MS, about, ...rest }
 }
 
 export function renewal(id: string, rest: Partial<Renew> = {}): Renew {
@@ -24,7 +25,7 @@ export function renewal(id: string, rest: Partial<Renew> = {}): Renew {
     account: ACCOUNT,
     id,
     seen: 0,
-    extra: 0,
+    amount: 0,
     enforced: true,
     overdraft: 0,
     leaseMs: LEASE_MS,

@@ -69,10 +69,14 @@ export function holdCases(current: Current): void {
 
   test('renew enlarges the hold when funds allow, and keeps the lease when not', async () => {
     await hold(ledger(), reservation('r1', 60))
-    expect(await ledger().renew(renewal('r1', { extra: 40 }))).toBe('OK')
+    expect(await ledger().renew(renewal('r1', { amount: 100 }))).toBe('OK')
+    expect(await sums()).toEqual([100, 100])
+    // Said again after an unclear failure, or said less: nothing is added and nothing given back.
+    expect(await ledger().renew(renewal('r1', { amount: 100 }))).toBe('OK')
+    expect(await ledger().renew(renewal('r1', { amount: 1 }))).toBe('OK')
     expect(await sums()).toEqual([100, 100])
     await current().advance(LEASE_MS - 5_000)
-    expect(await ledger().renew(renewal('r1', { seen: 7, extra: 1 }))).toBe('NOFUNDS')
+    expect(await ledger().renew(renewal('r1', { seen: 7, amount: 101 }))).toBe('NOFUNDS')
     expect(await sums()).toEqual([100, 100])
     await current().advance(LEASE_MS - 5_000)
     expect(await ledger().reap(ACCOUNT, 10)).toEqual([])
@@ -83,8 +87,8 @@ export function holdCases(current: Current): void {
   test('renew tests the sub-account too', async () => {
     await ledger().topup({ account: ACCOUNT, sub: SUB, id: 'default/allow', amount: 20 })
     await hold(ledger(), reservation('r1', 20, { sub: SUB }))
-    expect(await ledger().renew(renewal('r1', { extra: 6, subOverdraft: 5 }))).toBe('NOFUNDS')
-    expect(await ledger().renew(renewal('r1', { extra: 5, subOverdraft: 5 }))).toBe('OK')
+    expect(await ledger().renew(renewal('r1', { amount: 26, subOverdraft: 5 }))).toBe('NOFUNDS')
+    expect(await ledger().renew(renewal('r1', { amount: 25, subOverdraft: 5 }))).toBe('OK')
   })
 
   test('a lease that renew made longer is not made shorter', async () => {
@@ -108,7 +112,13 @@ export function holdCases(current: Current): void {
       subs: { [SUB]: { posted: -12, held: 0 } },
     })
     expect(await entries()).toMatchObject([
-      { kind: 'expire', ref: 'r1', sub: SUB, delta: -12, note: { reason: 'checkpoint' } },
+      {
+        kind: 'expire',
+        ref: 'r1',
+        sub: SUB,
+        delta: -12,
+        note: { reason: 'checkpoint', model: NOTE.model, key: NOTE.key },
+      },
     ])
     expect(await ledger().renew(renewal('r1'))).toBe('GONE')
     expect(await ledger().reserve(reservation('r1', 40, { sub: SUB, subOverdraft: 50 }))).toMatchObject({

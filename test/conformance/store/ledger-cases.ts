@@ -93,7 +93,7 @@ export function ledgerCases(current: Current): void {
   test('an enlarged hold is still DUP to its first reservation', async () => {
     await fund(ledger(), ACCOUNT, 100)
     const at = await hold(ledger(), reservation('r1', 60))
-    expect(await ledger().renew(renewal('r1', { extra: 10 }))).toBe('OK')
+    expect(await ledger().renew(renewal('r1', { amount: 70 }))).toBe('OK')
     expect(await ledger().reserve(reservation('r1', 60))).toEqual({
       reply: 'DUP',
       reservedAt: at,
@@ -160,7 +160,7 @@ export function ledgerCases(current: Current): void {
   test('what is not enforced is counted and never refused', async () => {
     await ledger().open(ACCOUNT)
     const at = await hold(ledger(), reservation('r1', 70, { enforced: false, sub: SUB }))
-    expect(await ledger().renew(renewal('r1', { extra: 5, enforced: false }))).toBe('OK')
+    expect(await ledger().renew(renewal('r1', { amount: 75, enforced: false }))).toBe('OK')
     expect(await ledger().balance(ACCOUNT)).toEqual({
       posted: 0,
       held: 75,
@@ -216,7 +216,7 @@ export function ledgerCases(current: Current): void {
       ledger().topup({ account: ACCOUNT, id: 'default/c9', amount }),
       ledger().reserve(reservation('r2', amount)),
       ledger().renew(renewal('r1', { seen: amount })),
-      ledger().renew(renewal('r1', { extra: amount })),
+      ledger().renew(renewal('r1', { amount })),
       ledger().settle(settlement('r1', amount, at)),
     ]
     for (const result of await Promise.allSettled(calls))

@@ -132,10 +132,11 @@ export class ModelAccount {
     if (hold.state !== 'P') return 'GONE'
     hold.seen = Math.max(hold.seen, command.seen)
     hold.until = Math.max(hold.until, now + command.leaseMs)
-    if (command.extra === 0) return 'OK'
-    if (command.enforced && this.#refusal({ ...command, sub: hold.sub }, command.extra)) return 'NOFUNDS'
-    if (!command.enforced) this.#spend(hold.sub, command.extra)
-    hold.amount += command.extra
+    const extra = Math.max(0, command.amount - hold.amount)
+    if (extra === 0) return 'OK'
+    if (command.enforced && this.#refusal({ ...command, sub: hold.sub }, extra)) return 'NOFUNDS'
+    if (!command.enforced) this.#spend(hold.sub, extra)
+    hold.amount += extra
     return 'OK'
   }
 

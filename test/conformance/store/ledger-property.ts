@@ -125,6 +125,7 @@ async function storeTime(ledger: Ledger): Promise<number> {
     enforced: false,
     overdraft: 0,
     leaseMs: 1,
+    about: { model: '', key: '' },
   })
   if (reply.reply !== 'OK') throw new Error(`reserve answered ${reply.reply}`)
   const note = { reason: 'usage' as const, model: '', channel: '', key: '', tokens: {} }

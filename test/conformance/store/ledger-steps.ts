@@ -57,7 +57,7 @@ const topup: fc.Arbitrary<Step> = fc
 
 const reservation = fc
   .record({ account, sub, id, amount, enforced, leaseMs: fc.constantFrom(10_000, LEASE_MS) })
-  .map((given) => ({ ...given, ...overdrafts(given.account) }))
+  .map((given) => ({ ...given, ...overdrafts(given.account), about: { model: NOTE.model, key: NOTE.key } }))
 
 const reserve: fc.Arbitrary<Step> = reservation.map((command) => () => [{ type: 'reserve', command }])
 
@@ -70,7 +70,7 @@ const reap: fc.Arbitrary<Step> = fc
 
 const extension = fc.record({
   seen: amount,
-  extra: fc.constantFrom(0, 10, 90),
+  amount: fc.constantFrom(0, 10, 60, 90, 150),
   enforced,
   leaseMs: fc.constant(LEASE_MS),
 })
