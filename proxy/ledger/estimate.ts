@@ -66,7 +66,8 @@ export function holdAmount(
     input: Math.max(price.input, price.cachedInput, price.cacheWrite, price.cacheWriteLong),
   }
   const usage = { ...zeroUsage(), input: inputTokens, output: outputTokens }
-  return Math.max(cost(dearest, usage, tier), cost(dearest, usage))
+  const normal = cost(dearest, usage)
+  return tier === undefined ? normal : Math.max(normal, cost(dearest, usage, tier))
 }
 
 /** Learns, per model, how far estimates of finished streams were off, and corrects later ones. */

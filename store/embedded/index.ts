@@ -13,7 +13,7 @@ export interface EmbeddedStoreOptions {
 
 /** A store inside the process, for one process alone: what it holds ends with it. */
 export function createEmbeddedStore(options: EmbeddedStoreOptions = {}): Store {
-  const { now = Date.now, logCapacity = 10_000 } = options
+  const { now = Date.now, logCapacity = 1_000 } = options
   const config = createConfigStore(now)
   return {
     config,
