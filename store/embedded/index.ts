@@ -7,7 +7,7 @@ import { createStateStore } from './state.ts'
 export interface EmbeddedStoreOptions {
   /** Milliseconds since the epoch; default Date.now. */
   now?: () => number
-  /** Lines that the request log keeps; default 10,000. */
+  /** Lines that the request log keeps; default 1,000. */
   logCapacity?: number
 }
 
