@@ -51,7 +51,11 @@ const spec = z.strictObject({
 export type ApiKeySpec = z.output<typeof spec>
 
 const status = statusOf({
-  preview: z.string().max(64).optional().meta({ description: 'The end of the key, to recognise it by.' }),
+  preview: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({ description: 'The end of the key, or the start of its digest, to recognise it by.' }),
   secretName: z.string().max(253).optional().meta({ description: 'Secret that holds the key.' }),
 })
 export type ApiKeyStatus = z.output<typeof status>

@@ -68,8 +68,11 @@ const spec = z.strictObject({
   features: z
     .strictObject({
       streamUsage: z.boolean().optional().meta({ description: 'Understands stream_options.include_usage.' }),
-      embeddings: z.boolean().optional().meta({ description: 'Serves /embeddings.' }),
-      images: z.boolean().optional().meta({ description: 'Serves /images/generations and /images/edits.' }),
+      embeddings: z.boolean().optional().meta({ description: 'Serves /embeddings. No effect yet.' }),
+      images: z
+        .boolean()
+        .optional()
+        .meta({ description: 'Serves /images/generations and /images/edits. No effect yet.' }),
     })
     .optional()
     .meta({ description: 'Overrides single features of the profile.' }),
@@ -162,7 +165,7 @@ export const channel = defineKind({
   plural: 'channels',
   singular: 'channel',
   shortNames: ['ch'],
-  description: 'One upstream API: where it is, how to authenticate, how long to wait.',
+  description: 'One upstream: where it is, which API it speaks, how to authenticate, how long to wait.',
   spec,
   status,
   rules,

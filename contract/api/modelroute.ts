@@ -50,7 +50,10 @@ const spec = z.strictObject({
         weight: z.int().min(0).max(1_000_000).default(1).meta({
           description: 'Share among channels of the same priority; 0 gets none.',
         }),
-        profile: z.enum(PROFILES).optional().meta({ description: 'Profile for this model on that channel.' }),
+        profile: z
+          .enum(PROFILES)
+          .optional()
+          .meta({ description: 'Profile for this model on that channel. No effect yet.' }),
       }),
     )
     .min(1)
@@ -90,12 +93,13 @@ const spec = z.strictObject({
       }),
     })
     .optional()
-    .meta({ description: 'How a request is turned into another API.' }),
+    .meta({ description: 'How a request is turned into another API. No effect yet.' }),
   rewriteModel: z.boolean().optional().meta({
     description: 'Shows clients the model name that they asked for instead of the upstream’s. No effect yet.',
   }),
   maxOutputTokens: z.int().min(1).max(10_000_000).optional().meta({
-    description: 'Output tokens to hold money for when the client names no limit; default 4096.',
+    description:
+      'Output tokens to hold money for when the client names no limit; default 4096. Also shown in the model list.',
   }),
   contextLength: z
     .int()
