@@ -14,7 +14,7 @@ import { Holds } from './ledger/holds.ts'
 import type { Gateway } from './pipeline/gateway.ts'
 import { Shutdown } from './pipeline/shutdown.ts'
 import { createAdminServer } from './server/admin.ts'
-import { createApp, refuse } from './server/app.ts'
+import { breakOff, createApp, refuse } from './server/app.ts'
 import { drain } from './server/drain.ts'
 import { createHttpServer } from './server/http-server.ts'
 import { Overload } from './server/overload.ts'
@@ -106,11 +106,13 @@ export async function startProxy({
   const app = createApp(gateway, overload, {
     unexpected: (error, requestId) => log.error({ err: error, requestId }, 'unexpected error'),
   })
-  const api = createHttpServer(httpLimitsOf(env), app, refuse)
-  const unused = trackUnused(api)
-  api.prependListener('request', (_req, res) => {
-    if (draining) res.setHeader('connection', 'close')
+  const api = createHttpServer(httpLimitsOf(env), {
+    handle: app,
+    refuse: (req, res, error) => refuse(gateway, req, res, error),
+    breakOff,
+    draining: () => draining,
   })
+  const unused = trackUnused(api)
   const adminServer = createAdminServer({
     metrics,
     token: env.SLUICE_ADMIN_TOKEN,

@@ -81,6 +81,8 @@ export interface StreamObserver {
   readonly failure: UpstreamFailure | undefined
   /** True when the stream has ended as its dialect says a finished answer ends. */
   readonly finished: boolean
+  /** True once the event that ends a stream (`[DONE]`) was seen: nothing more is read, the upstream may be left. */
+  readonly done: boolean
   readonly usage: Usage | undefined
   readonly tier: string | undefined
   readonly delivered: Delivered
@@ -105,8 +107,11 @@ export interface Dialect {
    */
   readAnswer(body: Buffer, request: ParsedRequest, asStream: boolean): Answer | UpstreamFailure
 
-  /** Observer for a stream; usage events that only the gateway asked for are withheld. */
-  observe(request: ParsedRequest, maxEventBytes: number): StreamObserver
+  /**
+   * Observer for a stream; usage events that only the gateway asked for are withheld. `askedUsage` (true unless told)
+   * says whether it asked: a usage event that nobody asked for passes.
+   */
+  observe(request: ParsedRequest, maxEventBytes: number, askedUsage?: boolean): StreamObserver
 
   /** Reads an error status with its body (which may be anything) into a class and a sanitised message. */
   readError(

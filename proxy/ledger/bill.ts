@@ -35,7 +35,10 @@ export function billOf(price: Price | undefined, served: Served): Bill {
     input: inputEstimate(served.prompt),
     output: reason === 'estimate' ? Math.ceil(outputEstimate(served.delivered) * served.factor) : 0,
   }
-  return { actual: price === undefined ? 0 : cost(price, usage, tier), usage, reason }
+  if (price === undefined) return { actual: 0, usage, reason }
+  // A tier that nobody confirmed makes nothing cheaper: the upstream may not know it.
+  const unconfirmed = served.servedTier === undefined ? cost(price, usage) : 0
+  return { actual: Math.max(cost(price, usage, tier), unconfirmed), usage, reason }
 }
 
 /** The upstream's word on the tier counts; some report `priority` for what is asked for as `fast`. */

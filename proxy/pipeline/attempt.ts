@@ -20,6 +20,8 @@ import { UpstreamStream } from './upstream-stream.ts'
 
 /** Larger error bodies are not read at all; the log keeps the beginning of smaller ones. */
 const MAX_ERROR_BYTES = 1_048_576
+/** How long the body of an error answer may take. */
+const ERROR_BODY_MS = 3_000
 
 export interface AttemptJob {
   gateway: Gateway
@@ -63,7 +65,8 @@ export async function attempt(job: AttemptJob): Promise<Committed> {
     const before = tried.get(next) ?? 0
     if (last !== undefined) {
       if (performance.now() - startedAt > next.channel.timeoutsMs.total) break
-      if (!gateway.retryBudget.takeRetry()) break
+      // Another channel is asked whatever the budget says: it has no part in the trouble of the first.
+      if (before > 0 && !gateway.retryBudget.takeRetry()) break
       const waitMs = before === 0 ? 0 : retryDelay(before, last.retryAfterSeconds, Math.random())
       if (waitMs === undefined) break
       if (waitMs > 0) await delay(waitMs, undefined, { signal: cancel }).catch(() => undefined)
@@ -96,8 +99,6 @@ function nextTarget(
   { gateway, targets }: AttemptJob,
   tried: Map<PlannedTarget, number>,
 ): PlannedTarget | undefined {
-  const only = targets.length === 1 ? targets[0] : undefined
-  if (only !== undefined && only.target.weight > 0) return only
   const candidates = targets.map((planned) => ({
     planned,
     target: planned.target,
@@ -128,7 +129,8 @@ async function tryOnce(job: AttemptJob, target: PlannedTarget): Promise<Committe
     const result =
       response.status === 200 ? await readSuccess(job, response) : await readRefusal(job, target, response)
     if ('answer' in result || 'stream' in result) {
-      gateway.health.succeeded(target.key, target.model)
+      // A stream has succeeded when it is over: many break after a good beginning.
+      if ('answer' in result) gateway.health.succeeded(target.key, target.model)
       record('ok')
       return { ...result, target, release }
     }
@@ -210,7 +212,10 @@ async function readRefusal(
   response: UpstreamResponse,
 ): Promise<Read> {
   const { gateway, dialect, request } = job
+  // The status is enough to go on: nobody waits long for the rest.
+  const slow = setTimeout(() => response.abort(), ERROR_BODY_MS)
   const body = await response.readAll(MAX_ERROR_BYTES).catch(() => Buffer.alloc(0))
+  clearTimeout(slow)
   const failure = dialect.readError(response.status, response.headers, body, request)
   return { failure, quote: gateway.log.errorAnswer(response.headers, body, secretsOf(target.channel)) }
 }

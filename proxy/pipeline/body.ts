@@ -33,6 +33,8 @@ function requireJson(contentType: string | undefined): void {
 
 function collect(req: IncomingMessage, res: ServerResponse, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    // What happened before anybody listened is not told again: the client left, or its body was refused as broken.
+    if (req.destroyed || res.destroyed || res.writableEnded) return reject(new ClientGone())
     const chunks: Buffer[] = []
     let size = 0
     req.on('data', (chunk: Buffer) => {

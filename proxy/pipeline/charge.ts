@@ -19,6 +19,9 @@ export interface Priced {
   request: ParsedRequest
 }
 
+/** A thousand dollars. */
+const MAX_UNENFORCED_HOLD = 1_000_000_000_000
+
 /** A tier that costs more at the upstream must have a factor before an account that pays may ask for it. */
 export function refuseUnpricedTier({ caller, route, request }: Priced): void {
   const tier = COSTLIER_TIERS.find((costlier) => costlier === request.head.tier)
@@ -38,7 +41,9 @@ export async function takeHold(
   if (caller.account === undefined) return undefined
   const { input, maxOutputTokens, choices, tier } = request.head
   const output = (maxOutputTokens ?? route.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS) * choices
-  const amount = route.price === undefined ? 0 : holdAmount(route.price, inputUpperBound(input), output, tier)
+  const bound = route.price === undefined ? 0 : holdAmount(route.price, inputUpperBound(input), output, tier)
+  // Nothing is refused where funds are not enforced, and the sum of such holds must stay countable.
+  const amount = caller.account.enforced ? bound : Math.min(bound, MAX_UNENFORCED_HOLD)
   return gateway.holds.take(caller.account, requestId, amount, { model: route.name, key: caller.key.id })
 }
 

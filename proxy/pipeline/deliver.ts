@@ -99,6 +99,7 @@ async function streamed(job: DeliverJob, committed: Committed, client: EventStre
       ms: 0,
     })
   }
+  if (result.outcome === 'finished') job.gateway.health.succeeded(target.key, target.model)
   const { outcome, error, usage, tier, delivered } = result
   return { outcome, error, charged: { target, usage, tier, delivered } }
 }

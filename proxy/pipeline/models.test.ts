@@ -5,7 +5,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import { testAccount, testKey } from '../auth/testing.ts'
 import { testPrice } from '../ledger/testing.ts'
 import { RoutingTable } from '../table/routing.ts'
-import { published, testRoute, testTable } from '../table/testing.ts'
+import { published, testChannel, testRoute, testTable } from '../table/testing.ts'
 import { findModel, listModels, type PageQuery, pageQuery } from './models.ts'
 
 const anybody: Caller = { key: testKey(), account: undefined }
@@ -14,7 +14,8 @@ const unlimited: Caller = { key: testKey(), account: testAccount({ enforced: fal
 const PRICE = testPrice({ input: '1', output: '1' })
 
 function tableOf(routes: RouteRecord[], namespace = 'default'): RoutingTable {
-  return new RoutingTable(published(testTable(routes, {}, namespace)))
+  const channels = { main: testChannel('main'), talk: testChannel('talk', 'messages') }
+  return new RoutingTable(published(testTable(routes, channels, namespace)))
 }
 
 function tableOfModels(...models: string[]): RoutingTable {
@@ -110,6 +111,19 @@ describe('what a key may see', () => {
     const caller = { ...anybody, key: testKey({ models: ['a-*', 'b'] }) }
     expect(ids(table, caller)).toEqual(['b', 'a-1', 'a-2'])
     expect(ids(table)).toEqual(['b', 'a-1', 'c', 'a-2'])
+  })
+
+  test('models that reach a channel', () => {
+    const weight = { targets: [{ channel: 'main', priority: 0, weight: 0 }] }
+    const foreign = { targets: [{ channel: 'talk', priority: 0, weight: 1 }] }
+    const table = tableOf([
+      testRoute('a'),
+      testRoute('b', weight),
+      testRoute('c', foreign),
+      testRoute('d', { targets: [] }),
+    ])
+    expect(listModels(table, anybody, undefined).data.map(({ id }) => id)).toEqual(['a'])
+    expect(() => findModel(table, anybody, 'c')).toThrow(expect.objectContaining({ code: 'not_found' }))
   })
 
   test('its namespace', () => {

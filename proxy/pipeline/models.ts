@@ -6,6 +6,7 @@ import type { RouteRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { GatewayError } from '../errors.ts'
 import { modelAllowed, type RoutingTable } from '../table/routing.ts'
+import { isServed } from './route.ts'
 
 export interface ModelObject {
   id: string
@@ -68,7 +69,7 @@ export function listModels(table: RoutingTable, caller: Caller, page: PageQuery 
 /** One model, also one that only a wildcard serves. Throws not_found when the key cannot see it. */
 export function findModel(table: RoutingTable, caller: Caller, model: string): ModelObject {
   const match = table.match(caller.key.namespace, model)
-  if (match === undefined || !modelAllowed(caller.key.models, model) || !usable(match.route, caller)) {
+  if (match === undefined || !modelAllowed(caller.key.models, model) || !isServed(table, caller, model)) {
     throw new GatewayError('not_found', 'This model does not exist, or your API key has no access to it.', {
       param: 'model',
     })
@@ -78,13 +79,8 @@ export function findModel(table: RoutingTable, caller: Caller, model: string): M
 
 function* usableRoutes(table: RoutingTable, caller: Caller): Iterable<RouteRecord> {
   for (const route of table.models(caller.key.namespace)) {
-    if (modelAllowed(caller.key.models, route.model) && usable(route, caller)) yield route
+    if (modelAllowed(caller.key.models, route.model) && isServed(table, caller, route.model)) yield route
   }
-}
-
-/** A route without a price is not there for those who must pay. */
-export function usable(route: RouteRecord, caller: Caller): boolean {
-  return route.free || route.price !== undefined || caller.account?.enforced !== true
 }
 
 function modelObject(route: RouteRecord, id: string): ModelObject {

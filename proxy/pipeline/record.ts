@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { authenticate, type Caller } from '../auth/authenticate.ts'
 import { clientAddress } from '../auth/client-address.ts'
 import type { GatewayError } from '../errors.ts'
+import type { RequestFacts } from '../telemetry/metrics.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
 import type { Gateway } from './gateway.ts'
 
@@ -50,13 +51,19 @@ export function finish(
     endpoint: record.endpoint,
     model: record.route ?? 'unknown',
     status: record.status,
-    error: told === undefined ? undefined : { code: told.code, domain: told.entry.domain },
+    error: errorOf(told, record.status),
     durationSeconds: record.ms.total / 1_000,
     overheadSeconds: record.ms.overhead === undefined ? undefined : record.ms.overhead / 1_000,
     firstTokenSeconds:
       record.stream && record.ms.firstEvent !== undefined ? record.ms.firstEvent / 1_000 : undefined,
     usage: record.usage,
   })
+}
+
+/** A request that has a bad end without an error of ours was given up by its client, or its body broke. */
+function errorOf(told: GatewayError | undefined, status: number): RequestFacts['error'] {
+  if (told !== undefined) return { code: told.code, domain: told.entry.domain }
+  return status < 400 ? undefined : { code: 'client_gone', domain: 'caller' }
 }
 
 /** Milliseconds to three decimals. */

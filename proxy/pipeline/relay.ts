@@ -61,7 +61,7 @@ export function relayStream(
       if (over) return
       const error = new GatewayError(
         'insufficient_balance',
-        'The balance of this account was used up during the answer.',
+        'The balance of this account does not cover the rest of the answer.',
       )
       finish({ outcome: 'balance_exhausted', error })
       upstream.abort()

@@ -1,23 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { featuresOf } from '../../contract/profiles.ts'
-import type { ChannelRecord, RouteRecord } from '../../contract/table/records.ts'
+import type { RouteRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { RoutingTable } from '../table/routing.ts'
+import { testChannel } from '../table/testing.ts'
 import { planRoute } from './route.ts'
-
-const channel = (name: string, type: ChannelRecord['type'] = 'chat_completion'): ChannelRecord => ({
-  name,
-  type,
-  baseURL: 'http://127.0.0.1:1/v1',
-  auth: { scheme: 'None' },
-  headers: {},
-  query: {},
-  profile: 'generic',
-  features: featuresOf('generic'),
-  timeoutsMs: { connect: 1, firstByte: 1, idle: 1, total: 1 },
-  ejection: { consecutiveFailures: 5, intervalMs: 1, maxIntervalMs: 1 },
-})
 
 const target = (name: string, more: Partial<RouteRecord['targets'][number]> = {}) => ({
   channel: name,
@@ -40,7 +27,7 @@ function plan(model: string, route: Partial<RouteRecord>, account?: Partial<Call
     display: {},
     ...route,
   }
-  const channels = { a: channel('a'), b: channel('b'), m: channel('m', 'messages') }
+  const channels = { a: testChannel('a'), b: testChannel('b'), m: testChannel('m', 'messages') }
   const table = new RoutingTable({
     epoch: 1,
     generation: 1,

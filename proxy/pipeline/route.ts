@@ -1,9 +1,8 @@
 /** From a model name to the channels that can serve this endpoint, or the reason why there are none. */
 import type { ChannelRecord, RouteRecord, TargetRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
-import type { Endpoint } from '../dialects/index.ts'
+import { ENDPOINTS, type Endpoint } from '../dialects/index.ts'
 import type { RoutingTable } from '../table/routing.ts'
-import { usable } from './models.ts'
 
 export interface RoutePlan {
   route: RouteRecord
@@ -46,4 +45,14 @@ export function planRoute(
     })
   }
   return targets.length === 0 ? { route, none: 'no_eligible_channel' } : { route, targets }
+}
+
+/** True when the caller's request for this model would reach a channel, at one endpoint at least. */
+export function isServed(table: RoutingTable, caller: Caller, model: string): boolean {
+  return Object.values(ENDPOINTS).some((endpoint) => !('none' in planRoute(table, caller, model, endpoint)))
+}
+
+/** A route without a price is not there for those who must pay. */
+function usable(route: RouteRecord, caller: Caller): boolean {
+  return route.free || route.price !== undefined || caller.account?.enforced !== true
 }

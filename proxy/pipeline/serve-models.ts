@@ -43,6 +43,8 @@ async function answer(
   let told: GatewayError | undefined
   try {
     const body = Buffer.from(JSON.stringify(await make(record)))
+    // The request broke meanwhile and was refused.
+    if (res.headersSent) return
     sendWhole(res, 200, 'application/json', body, gateway.limits.clientStallMs)
   } catch (error) {
     told = GatewayError.from(error)

@@ -4,6 +4,7 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import type { Gateway } from '../pipeline/gateway.ts'
+import { finish, newRecord } from '../pipeline/record.ts'
 import { serve } from '../pipeline/serve.ts'
 import { serveModel, serveModels } from '../pipeline/serve-models.ts'
 import { sendError } from './error-response.ts'
@@ -55,7 +56,9 @@ export function createApp(gateway: Gateway, overload: Overload, events: AppEvent
     const requestId = requestIdOf(res)
     const told = toGatewayError(error)
     if (told.code === 'internal_error') events.unexpected(told.cause, requestId)
-    sendError(req, res, told, requestId)
+    // What was served has been logged; this was turned away before.
+    if (res.locals.served === true) sendError(req, res, told, requestId)
+    else refuse(gateway, req, res, told)
   })
   return app
 }
@@ -78,6 +81,7 @@ function only(method: 'GET' | 'POST') {
 function work(overload: Overload, run: (req: Request, res: Response, requestId: string) => Promise<void>) {
   return async (req: Request, res: Response) => {
     overload.check()
+    res.locals.served = true
     overload.inFlight++
     try {
       await run(req, res, requestIdOf(res))
@@ -100,7 +104,19 @@ function toGatewayError(error: unknown): GatewayError {
   return GatewayError.from(error)
 }
 
-/** Answers a request that no route may see. */
-export function refuse(req: IncomingMessage, res: ServerResponse, error: GatewayError): void {
+/** Turns a request away that is not served at all, and notes it. */
+export function refuse(
+  gateway: Gateway,
+  req: IncomingMessage,
+  res: ServerResponse,
+  error: GatewayError,
+): void {
+  const requestId = requestIdOf(res)
+  finish(gateway, newRecord('none', requestId, req), error, res, performance.now())
+  sendError(req, res, error, requestId)
+}
+
+/** Answers a request that is being served, in place of what serves it. */
+export function breakOff(req: IncomingMessage, res: ServerResponse, error: GatewayError): void {
   sendError(req, res, error, requestIdOf(res))
 }

@@ -18,18 +18,27 @@ const MAX_REQUESTS_PER_SOCKET = 1_000
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => void
 
-/** `refuse` answers a request that is well-formed HTTP but not acceptable; `handle` gets all others. */
-export function createHttpServer(
-  limits: HttpLimits,
-  handle: Handler,
-  refuse: (req: IncomingMessage, res: ServerResponse, error: GatewayError) => void,
-): Server {
+type Refusal = (req: IncomingMessage, res: ServerResponse, error: GatewayError) => void
+
+export interface HttpHooks {
+  /** Gets every request that is well-formed and acceptable. */
+  handle: Handler
+  /** Answers one that is not acceptable. */
+  refuse: Refusal
+  /** Answers one that is being served and whose body broke or never came. */
+  breakOff: Refusal
+  /** True while no connection is to be kept. */
+  draining(): boolean
+}
+
+export function createHttpServer(limits: HttpLimits, hooks: HttpHooks): Server {
   const checked: Handler = (req, res) => {
+    if (hooks.draining()) res.setHeader('connection', 'close')
     const problem = problemOf(req)
-    if (problem === undefined) handle(req, res)
+    if (problem === undefined) hooks.handle(req, res)
     else {
       res.shouldKeepAlive = false
-      refuse(req, res, problem)
+      hooks.refuse(req, res, problem)
     }
   }
   const server = createServer({
@@ -50,7 +59,7 @@ export function createHttpServer(
   server.on('checkContinue', checked)
   // Other expectations may be ignored (RFC 9110, section 10.1.1).
   server.on('checkExpectation', checked)
-  server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, refuse))
+  server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, hooks.breakOff))
   return server
 }
 
@@ -86,7 +95,7 @@ type ServerSocket = Duplex & { _httpMessage?: ServerResponse }
 function answerBrokenRequest(
   error: Error & { code?: string },
   socket: ServerSocket,
-  refuse: (req: IncomingMessage, res: ServerResponse, error: GatewayError) => void,
+  breakOff: Refusal,
 ): void {
   const res = socket._httpMessage
   // Behind the bytes of an answer under way, another one would be taken for part of it.
@@ -104,7 +113,7 @@ function answerBrokenRequest(
   // The body of a request that is being served broke or never came: the answer bears the id that the log will.
   if (res !== undefined && !res.req.complete) {
     res.shouldKeepAlive = false
-    refuse(res.req, res, refusal)
+    breakOff(res.req, res, refusal)
     return
   }
   const requestId = newRequestId()

@@ -22,6 +22,7 @@ export function trackUnused(server: Server): UnusedConnections {
   const used = ({ socket }: IncomingMessage) => openedAt.delete(socket)
   server.on('request', used)
   server.on('checkContinue', used)
+  server.on('checkExpectation', used)
   return {
     close() {
       const latest = performance.now() - HEAD_MS

@@ -111,7 +111,8 @@ export class TableFollower {
   #retryLater(): void {
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined
-      this.#enqueue({ gap: true })
+      // What is cached is the last that was known; only the table is asked for again.
+      this.#queue = this.#queue.then(() => this.#apply({ gap: true }))
     }, RETRY_MS).unref()
   }
 
@@ -120,12 +121,11 @@ export class TableFollower {
     this.#behind = false
     if (published === undefined) return
     const { epoch, generation } = published
-    const older =
-      epoch < this.#table.epoch || (epoch === this.#table.epoch && generation < this.#table.generation)
-    if (older) return
+    // Only inside one epoch: a store that was wiped begins its epochs again.
+    if (epoch === this.#table.epoch && generation < this.#table.generation) return
     const before = this.#table
     this.#table = new RoutingTable(published)
-    if (generation > this.#applied.generation || epoch > this.#applied.epoch)
+    if (generation > this.#applied.generation || epoch !== this.#applied.epoch)
       this.#applied = { epoch, generation }
     this.#caughtUp = true
     this.#events.swapped(this.#table, before)

@@ -1,4 +1,5 @@
 /** Routes and tables for the tests of this folder and of those that use it. */
+import { featuresOf } from '../../contract/profiles.ts'
 import type { ChannelRecord, PublishedTable, RouteRecord, TableRecord } from '../../contract/table/records.ts'
 
 export function testRoute(model: string, changes: Partial<RouteRecord> = {}): RouteRecord {
@@ -14,6 +15,21 @@ export function testRoute(model: string, changes: Partial<RouteRecord> = {}): Ro
     free: true,
     display: {},
     ...changes,
+  }
+}
+
+export function testChannel(name: string, type: ChannelRecord['type'] = 'chat_completion'): ChannelRecord {
+  return {
+    name,
+    type,
+    baseURL: 'http://127.0.0.1:1/v1',
+    auth: { scheme: 'None' },
+    headers: {},
+    query: {},
+    profile: 'generic',
+    features: featuresOf('generic'),
+    timeoutsMs: { connect: 1, firstByte: 1, idle: 1, total: 1 },
+    ejection: { consecutiveFailures: 5, intervalMs: 1, maxIntervalMs: 1 },
   }
 }
 

@@ -21,7 +21,7 @@ export interface RequestFacts {
   endpoint: string
   model: string
   status: number
-  error?: { code: ErrorCode; domain: FaultDomain }
+  error?: { code: ErrorCode | 'client_gone'; domain: FaultDomain }
   durationSeconds: number
   /** Own time before the upstream was called. */
   overheadSeconds?: number

@@ -20,7 +20,7 @@ const LOGGED_HEADERS = [
 const CREDENTIAL_SHAPES = [
   /\b(?:sk|pk|rk|key|gsk|xai|AIza|ghp|hf)[-_][A-Za-z0-9*._-]{6,}/g,
   /\bAIza[A-Za-z0-9_-]{10,}/g,
-  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?/g,
+  /(?<![\w-])eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]+)?/g,
   /\b(?:Bearer|Basic)\s+[^\s"']{4,}/gi,
 ]
 

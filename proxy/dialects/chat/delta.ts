@@ -10,10 +10,11 @@ const BACKSLASH = 0x5c
 const SMALL_U = 0x75
 
 /**
- * Adds the texts in one `delta` object to `delivered`. `latin1` is the stream's bytes, the object begins at `from`
- * and ends before `end`; bytes that are no JSON add a wrong number and nothing worse.
+ * Adds the texts in one `delta` object to `delivered` and returns the index after what it read. `latin1` is the
+ * stream's bytes, the object begins at `from` and ends before `end`; bytes that are no JSON add a wrong number and
+ * nothing worse.
  */
-export function countDelta(latin1: string, from: number, end: number, delivered: Delivered): void {
+export function countDelta(latin1: string, from: number, end: number, delivered: Delivered): number {
   let depth = 0
   let counts = false
   for (let i = from; i < end; i++) {
@@ -24,7 +25,7 @@ export function countDelta(latin1: string, from: number, end: number, delivered:
         break
       case '}':
       case ']':
-        if (--depth <= 0) return
+        if (--depth <= 0) return i + 1
         break
       case '"': {
         const open = i
@@ -47,6 +48,7 @@ export function countDelta(latin1: string, from: number, end: number, delivered:
         break
       }
     }
-    if (depth === 0) return
+    if (depth === 0) return i + 1
   }
+  return end
 }

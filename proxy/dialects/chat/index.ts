@@ -11,7 +11,8 @@ export const chat: Dialect = {
   parseRequest,
   splice,
   readAnswer,
-  observe: (request, maxEventBytes) => new ChatStreamObserver(request, maxEventBytes),
+  observe: (request, maxEventBytes, askedUsage = true) =>
+    new ChatStreamObserver(request, maxEventBytes, askedUsage),
   readError,
   errorBody,
   errorEvent,

@@ -64,6 +64,19 @@ describe('parseRequest', () => {
     ).toBe(7)
   })
 
+  test.each([
+    [1, 100_000, 100_000],
+    [100_000, 1, 100_000],
+    [undefined, 10_000_000, 10_000_000],
+    [10_000_000, undefined, 10_000_000],
+  ])(
+    'of max_completion_tokens %s and max_tokens %s the larger is held',
+    (max_completion_tokens, max_tokens, held) => {
+      const { head } = parse({ model: 'm', messages: [USER], max_completion_tokens, max_tokens })
+      expect(head.maxOutputTokens).toBe(held)
+    },
+  )
+
   test.each(['auto', 'default'])('tier %s is none', (service_tier) => {
     expect(parse({ model: 'm', messages: [USER], service_tier }).head.tier).toBeUndefined()
   })
@@ -84,6 +97,9 @@ describe('parseRequest', () => {
     ['messages[2].content', { messages: [USER, USER, { role: 'user' }] }],
     ['messages[0].content', { messages: [{ role: 'user', content: null }] }],
     ['messages[0].content', { messages: [{ role: 'assistant', content: null, tool_calls: null }] }],
+    ['messages[0].content', { messages: [{ role: 'assistant', content: null, tool_calls: [] }] }],
+    ['messages[0].content', { messages: [{ role: 'assistant', content: null, thinking_blocks: [] }] }],
+    ['messages[0].content', { messages: [{ role: 'function', name: 'f' }] }],
     ['messages[0].content', { messages: [{ role: 'user', content: { type: 'text' } }] }],
     ['messages[0].content', { messages: [{ role: 'user', content: 5 }] }],
     ['messages[0].content[1]', { messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }, 'b'] }] }],
@@ -99,7 +115,9 @@ describe('parseRequest', () => {
     ['max_tokens', { max_tokens: 1.5 }],
     ['max_tokens', { max_tokens: '5' }],
     ['max_tokens', { max_tokens: 1e300 }],
+    ['max_tokens', { max_tokens: 10_000_001 }],
     ['max_completion_tokens', { max_completion_tokens: 0 }],
+    ['max_completion_tokens', { max_completion_tokens: 10_000_001, max_tokens: 5 }],
     ['n', { n: 0 }],
     ['n', { n: 129 }],
     ['n', { n: true }],
@@ -111,16 +129,28 @@ describe('parseRequest', () => {
     expect(error.message).toContain(param)
   })
 
-  test.each(['tool_calls', 'function_call', 'audio', 'refusal', 'reasoning_content'])(
-    'content may be absent beside %s',
-    (field) => {
-      for (const content of [null, undefined]) {
-        expect(() =>
-          parse({ model: 'm', messages: [USER, { role: 'assistant', content, [field]: 'x' }] }),
-        ).not.toThrow()
-      }
-    },
-  )
+  test.each<[string, unknown]>([
+    ['tool_calls', [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }]],
+    ['function_call', { name: 'f', arguments: '{}' }],
+    ['audio', { id: 'audio_1' }],
+    ['refusal', 'No.'],
+    ['reasoning_content', 'hm'],
+    ['reasoning', 'hm'],
+    ['reasoning_details', [{ type: 'reasoning.text', text: 'hm' }]],
+    ['thinking_blocks', [{ type: 'thinking', thinking: 'hm' }]],
+  ])('content may be absent beside %s', (field, said) => {
+    for (const content of [null, undefined]) {
+      expect(() =>
+        parse({ model: 'm', messages: [USER, { role: 'assistant', content, [field]: said }] }),
+      ).not.toThrow()
+    }
+  })
+
+  test('the result of a function may be null', () => {
+    expect(() =>
+      parse({ model: 'm', messages: [USER, { role: 'function', name: 'f', content: null }] }),
+    ).not.toThrow()
+  })
 
   test('limits and a doubled model are refused', () => {
     const deep = { model: 'm', messages: [USER], x: JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`) }
@@ -218,6 +248,29 @@ describe('splice', () => {
     const edits = { model: 'b', askStreamUsage: true }
     expect(chat.splice({ ...request }, edits)).toEqual(chat.splice(request, edits))
   })
+
+  test('nothing to change gives the body itself', () => {
+    const unchanged = (fields: object, askStreamUsage: boolean) => {
+      const request = parse({ model: 'a', messages: [USER], ...fields })
+      return chat.splice(request, { model: 'a', askStreamUsage }) === request.body
+    }
+    const asking = { stream: true, stream_options: { x: { include_usage: false }, include_usage: true } }
+    expect(unchanged({}, true)).toBe(true)
+    expect(unchanged({ stream: true }, false)).toBe(true)
+    expect(unchanged(asking, true)).toBe(true)
+    expect(unchanged({ stream: true }, true)).toBe(false)
+  })
+
+  test.each(['include_usage', 'include\\u005fusage'])(
+    'an option that stands twice, once as %s, is written anew when usage is needed',
+    (key) => {
+      const body = `{"model":"a",${messages},"stream":true,"stream_options":{"${key}":false,"include_usage":true}}`
+      expect(edit(body, true, 'a')).toBe(
+        `{"model":"a",${messages},"stream":true,"stream_options":{"include_usage":true}}`,
+      )
+      expect(edit(body, false, 'a')).toBe(body)
+    },
+  )
 
   test('asks for usage only in a stream that does not ask itself', () => {
     expect(edit(`{"model":"a",${messages}}`, true, 'b')).toBe(`{"model":"b",${messages}}`)

@@ -20,8 +20,19 @@ const READ_KEYS: ReadonlySet<string> = new Set([
 ])
 const MAX_MODEL_LENGTH = 256
 const MAX_CHOICES = 128
+const MAX_OUTPUT_TOKENS = 10_000_000
+const OUTPUT_RULE = `an integer from 1 to ${MAX_OUTPUT_TOKENS}`
 /** Fields that say what a message without content says. */
-const INSTEAD_OF_CONTENT = ['tool_calls', 'function_call', 'audio', 'refusal', 'reasoning_content']
+const INSTEAD_OF_CONTENT = [
+  'tool_calls',
+  'function_call',
+  'audio',
+  'refusal',
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+  'thinking_blocks',
+]
 /** A body that was parsed is within its limits. */
 const NO_LIMITS: JsonLimits = { maxDepth: Infinity, maxKeys: Infinity }
 
@@ -57,22 +68,18 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
   }
   const includeUsage = streamOptions?.include_usage ?? false
   if (!isBoolean(includeUsage)) throw refusal('stream_options.include_usage', 'must be true or false')
-  const maxTokens = readOptional(value, 'max_tokens', isPositiveInteger, 'a positive integer')
-  const maxCompletionTokens = readOptional(
-    value,
-    'max_completion_tokens',
-    isPositiveInteger,
-    'a positive integer',
-  )
+  // Some upstreams know only one of the two, so the larger one is the limit that surely holds.
+  const limitsGiven = ['max_tokens', 'max_completion_tokens']
+    .map((field) => readOptional(value, field, isOutputLimit, OUTPUT_RULE))
+    .filter((limit) => limit !== undefined)
   const choices = readOptional(value, 'n', isChoiceCount, `an integer from 1 to ${MAX_CHOICES}`) ?? 1
   const tier = readOptional(value, 'service_tier', isString, 'a string')
   readOptional(value, 'tools', Array.isArray, 'an array')
 
-  const maxOutputTokens = maxCompletionTokens ?? maxTokens
   const head: RequestHead = {
     model,
     stream,
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(limitsGiven.length > 0 && { maxOutputTokens: Math.max(...limitsGiven) }),
     choices,
     ...(tier !== undefined && !['', 'auto', 'default'].includes(tier) && { tier }),
     wantsStreamUsage: includeUsage,
@@ -83,13 +90,17 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
   return request
 }
 
-/** The request's bytes with another model name and, where asked for, the option that makes a stream report usage. */
+/**
+ * The request's bytes with another model name and, where asked for, the option that makes a stream report usage; the
+ * body itself when both are there already.
+ */
 export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
   const { body, head } = request
   const { model, options } = SPLICE_POINTS.get(request) ?? splicePoints(scanObject(body, NO_LIMITS))
   if (model === undefined) throw new TypeError('the request has no model')
-  const cuts: Cut[] = [{ ...model, text: JSON.stringify(edits.model) }]
-  if (edits.askStreamUsage && head.stream && !head.wantsStreamUsage) {
+  const cuts: Cut[] = []
+  if (edits.model !== head.model) cuts.push({ ...model, text: JSON.stringify(edits.model) })
+  if (edits.askStreamUsage && head.stream && !asksUsagePlainly(request, options)) {
     if (options === undefined) {
       const inside = body.indexOf('{') + 1
       cuts.push({ start: inside, end: inside, text: '"stream_options":{"include_usage":true},' })
@@ -98,8 +109,16 @@ export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
       cuts.push({ ...options, text: JSON.stringify({ ...(isRecord(own) && own), include_usage: true }) })
     }
   }
+  if (cuts.length === 0) return body
   cuts.sort((a, b) => a.start - b.start)
   return cut(body, cuts)
+}
+
+/** True when the client asks for usage, and no upstream can read its options in another way. */
+function asksUsagePlainly({ body, head }: ParsedRequest, options: Span | undefined): boolean {
+  if (!head.wantsStreamUsage || options === undefined) return false
+  const members = scanObject(body.subarray(options.start, options.end), NO_LIMITS)
+  return members.filter((m) => JSON.parse(`"${m.rawKey}"`) === 'include_usage').length === 1
 }
 
 function splicePoints(members: Member[]): SplicePoints {
@@ -145,8 +164,9 @@ function checkMessages(messages: unknown): void {
 function checkContent(message: Record<string, unknown>, path: string): void {
   const { content } = message
   if (typeof content === 'string') return
+  if (content === null && message.role === 'function') return
   if (content === undefined || content === null) {
-    if (INSTEAD_OF_CONTENT.some((field) => (message[field] ?? null) !== null)) return
+    if (INSTEAD_OF_CONTENT.some((field) => saysSomething(message[field]))) return
     throw refusal(path, `may be absent or null only beside ${INSTEAD_OF_CONTENT.join(', ')}`)
   }
   if (!Array.isArray(content)) throw refusal(path, 'must be a string or an array of parts')
@@ -154,6 +174,10 @@ function checkContent(message: Record<string, unknown>, path: string): void {
     if (!isRecord(part)) throw refusal(`${path}[${i}]`, 'must be an object')
     if (typeof part.type !== 'string') throw refusal(`${path}[${i}].type`, 'must be a string')
   })
+}
+
+function saysSomething(value: unknown): boolean {
+  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 }
 
 function readOptional<T>(
@@ -178,6 +202,10 @@ function isString(value: unknown): value is string {
 
 function isPositiveInteger(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0
+}
+
+function isOutputLimit(value: unknown): value is number {
+  return isPositiveInteger(value) && value <= MAX_OUTPUT_TOKENS
 }
 
 function isChoiceCount(value: unknown): value is number {

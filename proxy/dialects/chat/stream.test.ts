@@ -51,6 +51,16 @@ describe('bytes', () => {
     expect(observer.usage).toBeUndefined()
   })
 
+  test('[DONE] is told as soon as it was seen, a finish alone is not', () => {
+    const observer = chat.observe(request(), 100_000)
+    observer.push(Buffer.from(HELLO + STOP))
+    expect(observer.done).toBe(false)
+    observer.push(Buffer.from('data: [DONE]\n'))
+    expect(observer.done).toBe(false)
+    observer.push(Buffer.from('\n'))
+    expect(observer.done).toBe(true)
+  })
+
   test('an event past the limit throws', () => {
     const observer = chat.observe(request(), 10)
     expect(() => observer.push(Buffer.from('data: 123456'))).toThrow(EventTooLarge)
@@ -103,6 +113,13 @@ describe('usage', () => {
   test('a chunk of nothing but a withheld event gives nothing', () => {
     const observer = chat.observe(request(), 100_000)
     expect(observer.push(Buffer.from(USAGE_EVENT))).toBeUndefined()
+  })
+
+  test('an event of usage alone that nobody asked for passes', () => {
+    const observer = chat.observe(request(), 100_000, false)
+    const stream = HELLO + STOP + USAGE_EVENT + DONE
+    expect(observer.push(Buffer.from(stream))?.toString()).toBe(stream)
+    expect(observer.usage).toMatchObject({ input: 5, output: 2 })
   })
 
   test('usage beside choices, null usage and empty choices pass', () => {
@@ -249,6 +266,18 @@ describe('delivered', () => {
   test('escaped characters count about as many bytes as they stand for', () => {
     const escaped = 'data: {"choices": [{"index": 0, "delta": {"content": "\\u65e5\\u672c"}}]}\n\n'
     expect(follow(HELLO + escaped).observer.delivered).toEqual({ deltas: 2, bytes: 5 + 6 })
+  })
+
+  test('a delta inside a delta counts once', () => {
+    expect(count({ content: 'ab', delta: { content: 'cde', delta: { content: 'f' } } })).toEqual({
+      deltas: 1 + 3,
+      bytes: 5 + 6,
+    })
+  })
+
+  test('deltas one after another in an event all count', () => {
+    const stream = 'data: {"delta":{"content":"a"},"delta":"b","delta":null,"delta":{"content":"cd"}}\n\n'
+    expect(follow(HELLO + stream).observer.delivered).toEqual({ deltas: 1 + 2, bytes: 5 + 3 })
   })
 
   test('a withheld event adds nothing', () => {

@@ -27,40 +27,42 @@ export class ChatStreamObserver implements StreamObserver {
   usage: Usage | undefined
   tier: string | undefined
   readonly delivered: Delivered = { deltas: 0, bytes: 0 }
+  done = false
   readonly #request: ParsedRequest
+  readonly #askedUsage: boolean
   readonly #splitter: EventSplitter
   readonly #finishedChoices = new Set<unknown>()
   #begun = false
-  #done = false
 
-  constructor(request: ParsedRequest, maxEventBytes: number) {
+  constructor(request: ParsedRequest, maxEventBytes: number, askedUsage: boolean) {
     this.#request = request
+    this.#askedUsage = askedUsage
     this.#splitter = new EventSplitter(maxEventBytes)
   }
 
   /** `[DONE]` was seen, or every choice asked for has a finish_reason: some upstreams send no `[DONE]`. */
   get finished(): boolean {
     if (this.failure !== undefined) return false
-    return this.#done || this.#finishedChoices.size >= this.#request.head.choices
+    return this.done || this.#finishedChoices.size >= this.#request.head.choices
   }
 
   push(chunk: Buffer): Buffer | undefined {
-    if (this.#done || this.failure !== undefined) return undefined
+    if (this.done || this.failure !== undefined) return undefined
     const events = this.#splitter.push(chunk)
     return events === undefined ? undefined : this.#follow(events)
   }
 
   /** A last event without its empty line gets one, or strict readers would lose it; half an event is dropped. */
   flush(): Buffer | undefined {
-    if (this.#done || this.failure !== undefined) return undefined
+    if (this.done || this.failure !== undefined) return undefined
     const rest = this.#splitter.rest()
     const pieces: Buffer[] = []
     if (isWholeEvent(rest)) {
       const last = this.#follow(Buffer.concat([rest, Buffer.from(rest.at(-1) === LF ? '\n' : '\n\n')]))
       if (last !== undefined) pieces.push(last)
     }
-    if (this.finished && !this.#done) {
-      this.#done = true
+    if (this.finished && !this.done) {
+      this.done = true
       pieces.push(Buffer.from(`data: ${DONE}\n\n`))
     }
     return pieces.length === 0 ? undefined : Buffer.concat(pieces)
@@ -81,8 +83,9 @@ export class ChatStreamObserver implements StreamObserver {
       const plain = lineEvent >= 0 && this.#begun && isPlain(text, search, start, end)
       const verdict = plain ? 'pass' : this.#inspect(bytes.subarray(start, end))
       if (verdict === 'pass') {
-        for (let at = search.delta(start, end); at >= 0; at = search.delta(at, end)) {
-          countDelta(text, at, end, this.delivered)
+        for (let at = search.delta(start, end); at >= 0; ) {
+          // A delta inside a delta was read with it.
+          at = search.delta(countDelta(text, at, end, this.delivered), end)
         }
       } else {
         pieces.push(bytes.subarray(from, verdict === 'last' ? end : start))
@@ -101,7 +104,7 @@ export class ChatStreamObserver implements StreamObserver {
     for (const { event, data } of sseEvents(bytes)) {
       this.#begun = true
       if (data.trim() === DONE) {
-        this.#done = true
+        this.done = true
         return 'last'
       }
       const chunk = tryParse(data)
@@ -123,7 +126,8 @@ export class ChatStreamObserver implements StreamObserver {
     })
     if (!isRecord(chunk.usage)) return 'pass'
     this.usage = readUsage(chunk.usage) ?? this.usage
-    return choices.length === 0 && !this.#request.head.wantsStreamUsage ? 'withhold' : 'pass'
+    const unwanted = this.#askedUsage && !this.#request.head.wantsStreamUsage
+    return unwanted && choices.length === 0 ? 'withhold' : 'pass'
   }
 }
 

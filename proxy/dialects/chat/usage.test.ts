@@ -52,6 +52,48 @@ test.each<[string, unknown, object | undefined]>([
     { cachedInput: 5, output: 1 },
   ],
   [
+    'writes that live long',
+    {
+      prompt_tokens: 100,
+      completion_tokens: 1,
+      prompt_tokens_details: {
+        cache_write_tokens: 30,
+        cache_write_tokens_details: { ttl_30m_tokens: 10, ttl_12h_tokens: 20 },
+      },
+    },
+    { input: 70, cacheWrite: 10, cacheWriteLong: 20, output: 1 },
+  ],
+  [
+    'more writes that live long than writes',
+    {
+      prompt_tokens: 100,
+      completion_tokens: 1,
+      prompt_tokens_details: {
+        cached_tokens: 95,
+        cache_write_tokens: 30,
+        cache_write_tokens_details: { ttl_12h_tokens: 40 },
+      },
+    },
+    { cachedInput: 95, cacheWriteLong: 5, output: 1 },
+  ],
+  ['a billion', { prompt_tokens: 1e9, completion_tokens: 1e9 }, { input: 1e9, output: 1e9 }],
+  ['too large a prompt', { prompt_tokens: 1e9 + 1, completion_tokens: 1 }, undefined],
+  ['too large a completion', { prompt_tokens: 1, completion_tokens: 1e9 + 1 }, undefined],
+  ...[1e9 + 1, 0.5, Infinity].flatMap((count): [string, unknown, undefined][] =>
+    [
+      { prompt_tokens_details: { cached_tokens: count } },
+      { prompt_tokens_details: { cache_write_tokens: count } },
+      { prompt_tokens_details: { cache_write_tokens_details: { ttl_12h_tokens: count } } },
+      { completion_tokens_details: { reasoning_tokens: count } },
+      { prompt_cache_hit_tokens: count },
+      { num_cached_tokens: count },
+    ].map((part) => [
+      `${count} in ${JSON.stringify(part)}`,
+      { prompt_tokens: 5, completion_tokens: 1, ...part },
+      undefined,
+    ]),
+  ),
+  [
     'broken details',
     {
       prompt_tokens: 5,
@@ -76,7 +118,14 @@ test('whatever the numbers, every kind is a whole number and the input adds up',
     prompt_tokens: number,
     completion_tokens: number,
     total_tokens: number,
-    prompt_tokens_details: fc.oneof(number, fc.record({ cached_tokens: number, cache_write_tokens: number })),
+    prompt_tokens_details: fc.oneof(
+      number,
+      fc.record({
+        cached_tokens: number,
+        cache_write_tokens: number,
+        cache_write_tokens_details: fc.record({ ttl_12h_tokens: number }),
+      }),
+    ),
     completion_tokens_details: fc.oneof(number, fc.record({ reasoning_tokens: number })),
   })
   fc.assert(

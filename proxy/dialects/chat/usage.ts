@@ -1,9 +1,12 @@
 import { type Usage, zeroUsage } from '../../../contract/usage.ts'
 import { isRecord } from '../json/value.ts'
 
+/** More than any request uses: a larger count is a mistake of the upstream. */
+const MAX_TOKENS = 1_000_000_000
+
 /**
- * The `usage` object of an answer or a chunk in disjoint kinds. Undefined when it lacks either of the two totals:
- * half a usage would charge the missing half as nothing.
+ * The `usage` object of an answer or a chunk in disjoint kinds. Undefined when it lacks either of the two totals,
+ * because half a usage would charge the missing half as nothing, and when one of its counts cannot be true.
  */
 export function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
@@ -13,21 +16,24 @@ export function readUsage(value: unknown): Usage | undefined {
 
   const input = isRecord(value.prompt_tokens_details) ? value.prompt_tokens_details : {}
   // DeepSeek and Mistral count cache hits beside the details.
-  const cached =
-    count(input.cached_tokens) ?? count(value.prompt_cache_hit_tokens) ?? count(value.num_cached_tokens) ?? 0
-  const cachedInput = Math.min(cached, prompt)
-  const cacheWrite = Math.min(count(input.cache_write_tokens) ?? 0, prompt - cachedInput)
-
+  const hits = [input.cached_tokens, value.prompt_cache_hit_tokens, value.num_cached_tokens]
+  const writes = isRecord(input.cache_write_tokens_details) ? input.cache_write_tokens_details : {}
   const details = isRecord(value.completion_tokens_details) ? value.completion_tokens_details : {}
+  const parts = [...hits, input.cache_write_tokens, writes.ttl_12h_tokens, details.reasoning_tokens]
+  if (parts.some(isImpossible)) return undefined
+
+  const cachedInput = Math.min(hits.map(count).find((hit) => hit !== undefined) ?? 0, prompt)
+  const written = Math.min(count(input.cache_write_tokens) ?? 0, prompt - cachedInput)
+  const cacheWriteLong = Math.min(count(writes.ttl_12h_tokens) ?? 0, written)
   const reasoning = count(details.reasoning_tokens) ?? 0
   // xAI leaves reasoning out of completion_tokens; its total tells.
-  const output =
-    count(value.total_tokens) === prompt + completion + reasoning ? completion + reasoning : completion
+  const output = value.total_tokens === prompt + completion + reasoning ? completion + reasoning : completion
   return {
     ...zeroUsage(),
-    input: prompt - cachedInput - cacheWrite,
+    input: prompt - cachedInput - written,
     cachedInput,
-    cacheWrite,
+    cacheWrite: written - cacheWriteLong,
+    cacheWriteLong,
     output,
     reasoning: Math.min(reasoning, output),
   }
@@ -35,5 +41,10 @@ export function readUsage(value: unknown): Usage | undefined {
 
 /** A number of tokens; undefined for what is none. */
 function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+  return typeof value === 'number' && value >= 0 && !isImpossible(value) ? value : undefined
+}
+
+/** True for a fraction or a count past all measure. Details that are no or negative numbers count as absent. */
+function isImpossible(value: unknown): boolean {
+  return typeof value === 'number' && (!Number.isInteger(value) || value > MAX_TOKENS)
 }
