@@ -9,9 +9,11 @@ import type { Logger } from 'pino'
 import { AddressSet } from '../contract/address.ts'
 import type { Environment } from '../contract/env.ts'
 import type { Store } from '../store/contract.ts'
+import { isInForce } from './auth/authenticate.ts'
 import { EstimateFactors } from './ledger/estimate.ts'
 import { Holds } from './ledger/holds.ts'
 import type { Gateway } from './pipeline/gateway.ts'
+import { Revocation } from './pipeline/revocation.ts'
 import { Shutdown } from './pipeline/shutdown.ts'
 import { createAdminServer } from './server/admin.ts'
 import { breakOff, createApp, refuse } from './server/app.ts'
@@ -69,12 +71,19 @@ export async function startProxy({
         metrics.tableSwapped()
         log.info({ epoch: table.epoch, generation: table.generation }, 'table in force')
       },
+      keysChanged: (hashes) => void revocation.recheck(hashes, mayBeUsed),
       failed(error) {
         metrics.tableFailed()
         log.warn({ err: error }, 'the store could not be read; what was last known stays in force')
       },
     },
   )
+  const revocation = new Revocation()
+  const mayBeUsed = async (hash: string) => {
+    // A store that does not answer takes no key back.
+    const key = await follower.key(hash).catch(() => 'unknown' as const)
+    return key === 'unknown' || (key !== undefined && isInForce(key, Date.now()))
+  }
   const holds = new Holds(store.ledger, {
     failed(operation, error) {
       metrics.ledgerFailed(operation)
@@ -100,6 +109,7 @@ export async function startProxy({
     trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
     limits: limitsOf(env),
     shutdown,
+    revocation,
   }
 
   let draining = false

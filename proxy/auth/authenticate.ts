@@ -8,6 +8,8 @@ import { presentedKey } from './credentials.ts'
 
 /** An authenticated caller. */
 export interface Caller {
+  /** SHA-256 of the key. */
+  hash: string
   key: KeyRecord
   /** Who pays; absent for a key that is not metered. */
   account: AccountRecord | undefined
@@ -34,9 +36,9 @@ export async function authenticate(
 ): Promise<Caller> {
   const presented = presentedKey(rawHeaders)
   if (!('key' in presented) || presented.key.length > MAX_KEY_LENGTH) throw unauthorized()
-  const key = await asked(records.key(keyHash(presented.key)))
-  if (key === undefined || key.disabled || (key.expiresAt !== undefined && key.expiresAt <= nowMs))
-    throw unauthorized()
+  const hash = keyHash(presented.key)
+  const key = await asked(records.key(hash))
+  if (key === undefined || !isInForce(key, nowMs)) throw unauthorized()
 
   const account = key.account === undefined ? undefined : await asked(records.account(key.account))
   if (key.account !== undefined && account === undefined) {
@@ -49,7 +51,12 @@ export async function authenticate(
   if (key.allowedIPs.length > 0 && !(address !== undefined && addressesOf(key).has(address))) {
     throw new GatewayError('ip_not_allowed', 'This API key may not be used from your address.')
   }
-  return { key, account }
+  return { hash, key, account }
+}
+
+/** Neither disabled nor expired. */
+export function isInForce(key: KeyRecord, nowMs: number): boolean {
+  return !key.disabled && (key.expiresAt === undefined || key.expiresAt > nowMs)
 }
 
 async function asked<R>(record: Promise<R>): Promise<R> {

@@ -127,7 +127,9 @@ async function tryOnce(job: AttemptJob, target: PlannedTarget): Promise<Committe
     const response = await dispatch(job, target)
     progress.status = response.status
     const result =
-      response.status === 200 ? await readSuccess(job, response) : await readRefusal(job, target, response)
+      response.status === 200
+        ? await readSuccess(job, target, response)
+        : await readRefusal(job, target, response)
     if ('answer' in result || 'stream' in result) {
       // A stream has succeeded when it is over: many break after a good beginning.
       if ('answer' in result) gateway.health.succeeded(target.key, target.model)
@@ -182,13 +184,15 @@ type Read =
 
 async function readSuccess(
   { gateway, dialect, request }: AttemptJob,
+  target: PlannedTarget,
   response: UpstreamResponse,
 ): Promise<Read> {
   const { maxAnswerBytes, maxEventBytes } = gateway.limits
   if (!request.head.stream) {
     return answerOf(dialect, await response.readAll(maxAnswerBytes), request, false)
   }
-  const stream = new UpstreamStream(response, dialect.observe(request, maxEventBytes), maxAnswerBytes)
+  const observer = dialect.observe(request, maxEventBytes, target.channel.features.streamUsage)
+  const stream = new UpstreamStream(response, observer, maxAnswerBytes)
   const opening = await stream.opening()
   switch (opening.kind) {
     case 'stream':

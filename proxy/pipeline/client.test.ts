@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { GatewayError } from '../errors.ts'
 import { httpServer } from '../upstream/testing.ts'
-import { ClientGone, cancelSignal, sendWhole } from './client.ts'
+import { ClientGone, requestControl, sendWhole } from './client.ts'
 import { Shutdown } from './shutdown.ts'
 
 /** An answer that a server is about to give, and the client that waits for it. */
@@ -22,7 +22,7 @@ async function exchange() {
 describe('the signal of a request', () => {
   test('aborts when the client leaves before its answer', async () => {
     const { request, res } = await exchange()
-    const signal = cancelSignal(res, new Shutdown())
+    const { signal } = requestControl(res, new Shutdown())
     expect(signal.aborted).toBe(false)
     request.destroy()
     await once(signal, 'abort')
@@ -31,7 +31,7 @@ describe('the signal of a request', () => {
 
   test('aborts when the client leaves in the middle of its answer', async () => {
     const { request, answered, res } = await exchange()
-    const signal = cancelSignal(res, new Shutdown())
+    const { signal } = requestControl(res, new Shutdown())
     res.write('a')
     await answered
     request.destroy()
@@ -42,7 +42,7 @@ describe('the signal of a request', () => {
   test('stays quiet after a whole answer', async () => {
     const shutdown = new Shutdown()
     const { answered, res } = await exchange()
-    const signal = cancelSignal(res, shutdown)
+    const { signal } = requestControl(res, shutdown)
     const closed = once(res, 'close')
     res.end('a')
     const answer = await answered
@@ -58,7 +58,7 @@ describe('the signal of a request', () => {
       const shutdown = new Shutdown()
       const { res } = await exchange()
       if (order === 'before') shutdown.begin()
-      const signal = cancelSignal(res, shutdown)
+      const { signal } = requestControl(res, shutdown)
       if (order === 'after') shutdown.begin()
       expect(signal.aborted).toBe(true)
       expect(signal.reason).toBeInstanceOf(GatewayError)

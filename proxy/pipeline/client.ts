@@ -8,17 +8,17 @@ export class ClientGone extends Error {
 }
 
 /**
- * A signal that aborts when work on an answer must end early. Its reason is ClientGone, or the GatewayError that the
- * client is still to be told when the process shuts down.
+ * Aborts when work on an answer must end early. The reason is ClientGone, or the GatewayError that the client is still
+ * to be told: the process shuts down, or the key was taken back.
  */
-export function cancelSignal(res: ServerResponse, shutdown: Shutdown): AbortSignal {
+export function requestControl(res: ServerResponse, shutdown: Shutdown): AbortController {
   const controller = new AbortController()
   shutdown.add(controller)
   res.once('close', () => {
     shutdown.remove(controller)
     if (!res.writableFinished) controller.abort(new ClientGone())
   })
-  return controller.signal
+  return controller
 }
 
 /** Sends a whole answer; a client that does not read it for `stallMs` is cut off. */

@@ -8,6 +8,7 @@ import type { RequestLog } from '../telemetry/request-log.ts'
 import type { Dispatchers } from '../upstream/dispatchers.ts'
 import type { ChannelHealth } from '../upstream/health.ts'
 import type { RetryBudget } from '../upstream/retry-budget.ts'
+import type { Revocation } from './revocation.ts'
 import type { Shutdown } from './shutdown.ts'
 
 export interface Gateway {
@@ -23,6 +24,7 @@ export interface Gateway {
   trustedProxies: AddressSet
   limits: Limits
   shutdown: Shutdown
+  revocation: Revocation
 }
 
 /** Bounds on what clients and upstreams may send and how long they may take; see docs/environment.md. */

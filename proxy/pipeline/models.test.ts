@@ -8,9 +8,9 @@ import { RoutingTable } from '../table/routing.ts'
 import { published, testChannel, testRoute, testTable } from '../table/testing.ts'
 import { findModel, listModels, type PageQuery, pageQuery } from './models.ts'
 
-const anybody: Caller = { key: testKey(), account: undefined }
-const payer: Caller = { key: testKey(), account: testAccount() }
-const unlimited: Caller = { key: testKey(), account: testAccount({ enforced: false }) }
+const anybody: Caller = { hash: 'h', key: testKey(), account: undefined }
+const payer: Caller = { hash: 'h', key: testKey(), account: testAccount() }
+const unlimited: Caller = { hash: 'h', key: testKey(), account: testAccount({ enforced: false }) }
 const PRICE = testPrice({ input: '1', output: '1' })
 
 function tableOf(routes: RouteRecord[], namespace = 'default'): RoutingTable {

@@ -14,15 +14,20 @@ import { ChannelHealth } from '../upstream/health.ts'
 import { RetryBudget } from '../upstream/retry-budget.ts'
 import type { Gateway } from './gateway.ts'
 import { finish, newRecord } from './record.ts'
+import { Revocation } from './revocation.ts'
 import { Shutdown } from './shutdown.ts'
 
 function testGateway(lines: string[]): Gateway {
   const { config, ledger, state } = createEmbeddedStore()
   const now = () => performance.now()
-  const holds = new Holds(ledger, { failed: () => undefined })
+  const holds = new Holds(ledger, { failed: () => undefined, keysChanged: () => undefined })
   onTestFinished(() => holds.stop())
   return {
-    follower: new TableFollower(config, 'proxy-1', { swapped: () => undefined, failed: () => undefined }),
+    follower: new TableFollower(config, 'proxy-1', {
+      swapped: () => undefined,
+      failed: () => undefined,
+      keysChanged: () => undefined,
+    }),
     holds,
     factors: new EstimateFactors(),
     dispatchers: new Dispatchers(),
@@ -42,6 +47,7 @@ function testGateway(lines: string[]): Gateway {
       clientStallMs: 1,
     },
     shutdown: new Shutdown(),
+    revocation: new Revocation(),
   }
 }
 

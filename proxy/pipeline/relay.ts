@@ -15,6 +15,7 @@ export interface StreamResult {
     | 'upstream_failed'
     | 'balance_exhausted'
     | 'shutdown'
+    | 'key_revoked'
   /** Why the upstream failed, for health and log. */
   failure?: UpstreamFailure
   /** The error that the client was told by an event. */
@@ -50,7 +51,8 @@ export function relayStream(
     const onCancel = () => {
       upstream.abort()
       if (cancel.reason instanceof GatewayError) {
-        finish({ outcome: 'shutdown', error: cancel.reason })
+        const outcome = cancel.reason.code === 'unauthorized' ? 'key_revoked' : 'shutdown'
+        finish({ outcome, error: cancel.reason })
         endWith(cancel.reason)
         return
       }

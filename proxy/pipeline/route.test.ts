@@ -53,7 +53,7 @@ function plan(model: string, route: Partial<RouteRecord>, account?: Partial<Call
     overdraft: 0,
     ...account,
   } as const
-  const caller: Caller = { key: { ...key, models: [], allowedIPs: [] }, account: account && payer }
+  const caller: Caller = { hash: 'h', key: { ...key, models: [], allowedIPs: [] }, account: account && payer }
   return (asked: string) => planRoute(table, caller, asked, ENDPOINTS.chat)
 }
 

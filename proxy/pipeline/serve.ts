@@ -20,7 +20,7 @@ import { modelAllowed } from '../table/routing.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
 import { readJsonBody } from './body.ts'
 import { meterOf, refuseUnpricedTier, settle, takeHold } from './charge.ts'
-import { ClientGone, cancelSignal } from './client.ts'
+import { ClientGone, requestControl } from './client.ts'
 import { type Delivery, deliver } from './deliver.ts'
 import type { Gateway } from './gateway.ts'
 import { elapsed, finish, identify, newRecord } from './record.ts'
@@ -39,11 +39,15 @@ export async function serve(
   requestId: string,
 ): Promise<void> {
   const startedAt = performance.now()
-  const cancel = cancelSignal(res, gateway.shutdown)
+  const control = requestControl(res, gateway.shutdown)
+  const cancel = control.signal
   const record = newRecord(endpoint.name, requestId, req)
   let told: GatewayError | undefined
+  let unwatch: (() => void) | undefined
   try {
     const caller = await identify(gateway, req, record)
+    if (cancel.aborted) throw cancel.reason
+    unwatch = gateway.revocation.watch(caller.hash, control)
     const bodyFrom = performance.now()
     const body = await readJsonBody(req, res, gateway.limits)
     record.ms.body = elapsed(bodyFrom)
@@ -75,6 +79,7 @@ export async function serve(
       throw told
     }
   } finally {
+    unwatch?.()
     finish(gateway, record, told, res, startedAt)
   }
 }

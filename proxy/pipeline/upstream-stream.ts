@@ -3,6 +3,7 @@
  * upstream calls its answer is not trusted: a JSON body instead of a stream is recognised by its first byte.
  */
 import type { StreamObserver } from '../dialects/dialect.ts'
+import { EventTooLarge } from '../dialects/sse/splitter.ts'
 import type { UpstreamFailure } from '../errors.ts'
 import type { AnswerSink, UpstreamResponse } from '../upstream/exchange.ts'
 
@@ -22,6 +23,8 @@ export interface StreamTaker {
   broke(failure: UpstreamFailure): void
 }
 
+/** How long an upstream may take to end its answer once the last event has come; then the connection is given up. */
+const CLOSING_MS = 500
 const OPENING_BRACE = 0x7b
 const DATA_FIELD = Buffer.from('data')
 
@@ -34,6 +37,7 @@ export class UpstreamStream implements AnswerSink {
   #held: Buffer[] = []
   #json: { chunks: Buffer[]; size: number } | undefined
   #begun = false
+  #closing: NodeJS.Timeout | undefined
   #taker: StreamTaker | undefined
   /** How it ended, if it did before somebody took it. */
   #end: { last: Buffer | undefined } | { failure: UpstreamFailure } | undefined
@@ -79,8 +83,9 @@ export class UpstreamStream implements AnswerSink {
     let bytes: Buffer | undefined
     try {
       bytes = this.observer.push(chunk)
-    } catch {
-      this.#finish({ failure: { class: 'transient', detail: 'event_too_large' } })
+    } catch (error) {
+      const detail = error instanceof EventTooLarge ? 'event_too_large' : 'observer_failed'
+      this.#finish({ failure: { class: 'transient', detail } })
       this.#response.abort()
       return
     }
@@ -88,10 +93,11 @@ export class UpstreamStream implements AnswerSink {
     if (this.observer.failure !== undefined) {
       this.#finish({ failure: this.observer.failure })
       this.#response.abort()
-    }
+    } else if (this.observer.done) this.#closing ??= setTimeout(() => this.#close(), CLOSING_MS)
   }
 
   end(): void {
+    clearTimeout(this.#closing)
     if (this.#end !== undefined) return
     if (this.#json !== undefined) {
       this.#opening.resolve({ kind: 'json', body: Buffer.concat(this.#json.chunks) })
@@ -104,10 +110,17 @@ export class UpstreamStream implements AnswerSink {
   }
 
   fail(failure: UpstreamFailure): void {
+    clearTimeout(this.#closing)
     if (this.#end !== undefined) return
     // A connection that breaks after the answer was complete has harmed nobody.
     if (this.#json === undefined && this.observer.finished) this.end()
     else this.#finish({ failure })
+  }
+
+  /** The answer is complete, and its upstream leaves the connection open. */
+  #close(): void {
+    this.end()
+    this.#response.abort()
   }
 
   /** True when the chunk is blank so far: what it is cannot be told yet. */

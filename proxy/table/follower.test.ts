@@ -48,6 +48,7 @@ function follow(config: ConfigStore = store) {
   const follower = new TableFollower(config, 'proxy-1', {
     swapped: (table) => void swaps.push(table.generation),
     failed: (error) => void failures.push(error),
+    keysChanged: () => undefined,
   })
   onTestFinished(() => follower.stop())
   return { follower, swaps, failures }

@@ -12,6 +12,8 @@ export interface FollowerEvents {
   swapped(table: RoutingTable, before: RoutingTable): void
   /** The store could not be read; the last good table stays in force. */
   failed(error: unknown): void
+  /** Records of these keys (SHA-256) were written or removed; undefined: any may have been. */
+  keysChanged(hashes: readonly string[] | undefined): void
 }
 
 export class TableFollower {
@@ -86,9 +88,11 @@ export class TableFollower {
     if ('gap' in change) {
       this.#keys.clear()
       this.#accounts.clear()
+      this.#events.keysChanged(undefined)
     } else {
       for (const hash of change.keys) this.#keys.drop(hash)
       for (const id of change.accounts) this.#accounts.drop(id)
+      if (change.keys.length > 0) this.#events.keysChanged(change.keys)
     }
   }
 

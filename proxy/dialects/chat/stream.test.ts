@@ -275,6 +275,14 @@ describe('delivered', () => {
     })
   })
 
+  test('an event of nothing but nested deltas is read once', () => {
+    const depth = 10_000
+    const nested = `data: ${'{"delta":'.repeat(depth)}{"content":"ab"}${'}'.repeat(depth)}\n\n`
+    const observer = chat.observe(request(), 1_000_000)
+    observer.push(Buffer.from(HELLO + nested))
+    expect(observer.delivered).toEqual({ deltas: 1 + 1, bytes: 5 + 2 })
+  })
+
   test('deltas one after another in an event all count', () => {
     const stream = 'data: {"delta":{"content":"a"},"delta":"b","delta":null,"delta":{"content":"cd"}}\n\n'
     expect(follow(HELLO + stream).observer.delivered).toEqual({ deltas: 1 + 2, bytes: 5 + 3 })
