@@ -34,13 +34,17 @@ async function refusal(given: Given) {
 
 test('a key without an account is not metered', async () => {
   const key = testKey()
-  expect(await ask({ key })).toEqual({ key, account: undefined })
+  expect(await ask({ key })).toEqual({ hash: keyHash(KEY), key, account: undefined })
 })
 
 test('a key brings its account', async () => {
   const account = testAccount()
   const key = testKey({ account: account.id })
-  expect(await ask({ key, account, headers: ['authorization', `Bearer ${KEY}`] })).toEqual({ key, account })
+  expect(await ask({ key, account, headers: ['authorization', `Bearer ${KEY}`] })).toEqual({
+    hash: keyHash(KEY),
+    key,
+    account,
+  })
 })
 
 describe('401', () => {

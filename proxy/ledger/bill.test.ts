@@ -71,6 +71,7 @@ describe('tiers', () => {
     ['none', undefined, undefined, '1'],
     ['asked for, and the upstream says nothing', 'priority', undefined, '2'],
     ['asked for and served', 'flex', 'flex', '0.5'],
+    ['cheap and not confirmed: the upstream may not know it', 'flex', undefined, '1'],
     ['asked for, and served at the normal price', 'priority', 'default', '1'],
     ['served without being asked for', undefined, 'priority', '2'],
     ['fast, which an upstream calls priority', 'fast', 'priority', '6'],

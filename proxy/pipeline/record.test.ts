@@ -20,7 +20,7 @@ import { Shutdown } from './shutdown.ts'
 function testGateway(lines: string[]): Gateway {
   const { config, ledger, state } = createEmbeddedStore()
   const now = () => performance.now()
-  const holds = new Holds(ledger, { failed: () => undefined, keysChanged: () => undefined })
+  const holds = new Holds(ledger, { failed: () => undefined })
   onTestFinished(() => holds.stop())
   return {
     follower: new TableFollower(config, 'proxy-1', {
