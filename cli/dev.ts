@@ -130,7 +130,10 @@ function upstreamPortOf(processEnv: NodeJS.ProcessEnv): number {
 function startProblem(error: unknown, ports: Record<string, number>): string {
   if (!(error instanceof Error)) return String(error)
   if (!('code' in error && error.code === 'EADDRINUSE' && 'port' in error)) return error.message
-  const setting = Object.keys(ports).find((name) => ports[name] === error.port) ?? 'SLUICE_PORT'
+  const names = Object.keys(ports).filter((name) => ports[name] === error.port)
+  if (names.includes('SLUICE_PORT') && names.includes('SLUICE_ADMIN_PORT'))
+    return `SLUICE_PORT and SLUICE_ADMIN_PORT both name port ${error.port}; choose another one for one of them`
+  const setting = names[0] ?? 'SLUICE_PORT'
   const makeVariable = setting.replace('SLUICE_', '')
   return `port ${error.port} is taken; choose another one with ${setting} (with make run: ${makeVariable}=${Number(error.port) + 1000})`
 }

@@ -73,6 +73,10 @@ describe('environment', () => {
     expect(() => readEnvironment({ [name]: value })).toThrow(new RegExp(`^${name}: [^\\n]+$`))
   })
 
+  it.each(['http', '65536', '-1', '80.5'])('says of a port %s what a port is', (text) => {
+    expect(() => readEnvironment({ SLUICE_PORT: text })).toThrow(/^SLUICE_PORT: must be a port, 0 to 65535$/)
+  })
+
   it('names every bad value at once and repeats none of a secret', () => {
     const read = () =>
       readEnvironment({ SLUICE_PORT: 'x', SLUICE_LOG_LEVEL: 'x', SLUICE_ADMIN_TOKEN: 'hunter2' })

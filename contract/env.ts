@@ -6,7 +6,10 @@ import { z } from 'zod'
 import { AddressSet } from './address.ts'
 import { DURATION, parseDuration } from './duration.ts'
 
-const port = (value: number) => z.coerce.number().int().min(0).max(65535).default(value)
+const port = (value: number) => {
+  const error = 'must be a port, 0 to 65535'
+  return z.coerce.number({ error }).int({ error }).min(0, { error }).max(65535, { error }).default(value)
+}
 const bytes = (value: number) => z.coerce.number().int().min(1024).max(1_073_741_824).default(value)
 const count = (value: number) => z.coerce.number().int().min(1).max(10_000_000).default(value)
 const time = (value: string) =>

@@ -118,15 +118,18 @@ export interface Published {
 }
 
 export interface AppliedCredits {
-  /** By the credit's id. */
+  /** By the credit's id; none for a credit that the ledger has not answered yet. */
   results: ReadonlyMap<string, CreditResult>
   /** Sum of the credits that were seen since the start, removed ones included, by account id. */
   credited: ReadonlyMap<string, Nanos>
 }
 
-/** A credit was taken now or before, or refused because its id stands for another amount or account. */
+/**
+ * A credit was taken now or before, or refused: because its id stands for another amount or account, or because the
+ * balance would exceed what the ledger counts (limit).
+ */
 export interface CreditResult {
-  outcome: 'applied' | 'already' | 'conflict'
+  outcome: 'applied' | 'already' | 'conflict' | 'limit'
   /** When the ledger took it, in milliseconds since the epoch, if that happened since the start. */
   appliedAt?: number
 }

@@ -208,6 +208,63 @@ describe('money', () => {
   })
 })
 
+describe('a credit that fails', () => {
+  const disabled = compiled({ keys: [['hash', { ...key, disabled: true }]] })
+
+  it('by its size is refused alone, and a disabled key is published', async () => {
+    const half = 8_999_999_999_999_999
+    const credits = [
+      { id: 'default/one', amount: half },
+      { id: 'default/two', amount: half },
+      { id: 'default/three', amount: 5 },
+    ]
+    await publish(compiled({ keys: [['hash', key]] }))
+    const result = await publish(compiled({ keys: [['hash', { ...key, disabled: true }]], credits }))
+    const outcomes = credits.map(({ id }) => result.credits.results.get(id)?.outcome)
+    expect(outcomes).toEqual(['applied', 'limit', 'applied'])
+    expect((await store.config.key('hash'))?.disabled).toBe(true)
+    expect(result.credits.credited.get(TEAM)).toBe(half + 5)
+  })
+
+  it('in a way that nobody foresaw is tried again without the others', async () => {
+    const { topup } = store.ledger
+    const broken = vi.spyOn(store.ledger, 'topup').mockImplementation(async (command) => {
+      if (command.id === 'default/bad') throw new RangeError('no')
+      return topup(command)
+    })
+    const credits = ['default/bad', 'default/good'].map((id) => ({ id, amount: 5 }))
+    publisher.submit(compiled({ keys: [['hash', key]], credits }))
+    await vi.waitFor(async () => expect((await store.ledger.balance(TEAM))?.posted).toBe(5))
+    await vi.waitFor(async () => expect(await store.config.key('hash')).toEqual(key))
+    broken.mockRestore()
+    await vi.waitFor(async () => expect((await store.ledger.balance(TEAM))?.posted).toBe(10))
+  })
+
+  it('because the ledger is away delays no revocation, and follows when it is back', async () => {
+    await publish(compiled({ keys: [['hash', key]] }))
+    const away = vi.spyOn(store.ledger, 'topup').mockRejectedValue(new StoreUnavailable('away'))
+    const credits = [{ id: 'default/start', amount: 7 }]
+    publisher.submit(compiled({ keys: [['hash', key]], credits }))
+    // By now it waits longer between two attempts than a revocation may take.
+    await vi.waitFor(() => expect(away.mock.calls.length).toBeGreaterThanOrEqual(4), { timeout: 5_000 })
+    const before = performance.now()
+    publisher.submit({ ...disabled, credits: credits.map((credit) => ({ ...credit, account: TEAM })) })
+    await vi.waitFor(async () => expect((await store.config.key('hash'))?.disabled).toBe(true), {
+      interval: 2,
+    })
+    expect(performance.now() - before).toBeLessThan(400)
+    away.mockRestore()
+    await vi.waitFor(async () => expect((await store.ledger.balance(TEAM))?.posted).toBe(7), {
+      timeout: 5_000,
+    })
+    await vi.waitFor(() =>
+      expect(results.at(-1)).toMatchObject({
+        credits: { results: new Map([['default/start', { outcome: 'applied' }]]) },
+      }),
+    )
+  })
+})
+
 describe('an empty table', () => {
   it('does not replace one with routes, while keys and accounts are published', async () => {
     await publish(compiled())

@@ -34,16 +34,19 @@ export class Publisher {
   /** What the store holds; undefined when that must be asked again. */
   #stored: Manifest | undefined
   readonly #stop = new AbortController()
+  /** Ends a pause early, for a newer wish. */
+  #wake = new AbortController()
   #emptyLogged = false
 
   constructor(options: PublisherOptions) {
     this.#options = options
-    this.#credits = new CreditApplier(options.store.ledger, options.now)
+    this.#credits = new CreditApplier({ ...options, ledger: options.store.ledger })
   }
 
   /** Wishes for `compiled`. An older wish that is not yet begun is forgotten. */
   submit(compiled: Compiled): void {
     this.#wanted = compiled
+    this.#wake.abort()
     this.#working ??= this.#work()
   }
 
@@ -58,28 +61,36 @@ export class Publisher {
     while (this.#wanted !== undefined && !this.#stop.signal.aborted) {
       const compiled = this.#wanted
       try {
-        const result = await this.#publish(compiled)
-        if (this.#wanted === compiled) this.#wanted = undefined
-        backoff = FIRST_BACKOFF_MS
+        const { result, complete } = await this.#publish(compiled)
+        if (complete && this.#wanted === compiled) this.#wanted = undefined
         if (result.outcome === 'fenced') this.#stop.abort()
         this.#options.onResult(result)
+        if (complete) backoff = FIRST_BACKOFF_MS
+        else backoff = await this.#pause(backoff, compiled)
       } catch (error) {
         // Whether the store took the command is not known.
         this.#stored = undefined
         this.#options.log.warn({ err: error, retryInMs: backoff }, 'publishing failed; trying again')
-        await pause(backoff, this.#stop.signal)
-        backoff = Math.min(backoff * 2, MAX_BACKOFF_MS)
+        backoff = await this.#pause(backoff, compiled)
       }
     }
     // In the same step as the last look at the wish, so that none is lost in between.
     this.#working = undefined
   }
 
-  async #publish(compiled: Compiled): Promise<PublishResult> {
+  /** Waits until it is time to try `tried` again, or there is a newer wish; the next pause is longer. */
+  async #pause(ms: number, tried: Compiled): Promise<number> {
+    this.#wake = new AbortController()
+    if (this.#wanted === tried) await pause(ms, AbortSignal.any([this.#stop.signal, this.#wake.signal]))
+    return Math.min(ms * 2, MAX_BACKOFF_MS)
+  }
+
+  /** `complete` is false when credits are left to try again; the rest is published all the same. */
+  async #publish(compiled: Compiled): Promise<{ result: PublishResult; complete: boolean }> {
     const { config } = this.#options.store
     this.#epoch ??= await config.newEpoch()
     // Money first: a key whose account has none yet would be refused.
-    const credits = await this.#credits.apply(compiled)
+    const { applied: credits, complete } = await this.#credits.apply(compiled)
     let tableRefused = false
     for (;;) {
       this.#stored ??= await config.manifest()
@@ -89,7 +100,7 @@ export class Publisher {
         publication === undefined ? 'unchanged' : await config.publish(publication)
       switch (reply) {
         case 'fenced':
-          return { outcome: 'fenced' }
+          return { result: { outcome: 'fenced' }, complete: true }
         case 'stale':
           this.#stored = undefined
           break
@@ -101,7 +112,10 @@ export class Publisher {
         case 'unchanged':
           this.#stored = after
           if (!tableRefused) this.#emptyLogged = false
-          return { outcome: 'published', compiled, generation: after.generation, tableRefused, credits }
+          return {
+            result: { outcome: 'published', compiled, generation: after.generation, tableRefused, credits },
+            complete,
+          }
       }
     }
   }

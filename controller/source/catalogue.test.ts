@@ -1,13 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import type { Snapshot } from '../snapshot.ts'
-import { Catalogue, type SourceFile } from './catalogue.ts'
+import { Catalogue } from './catalogue.ts'
 import type { Problem } from './problem.ts'
+import type { SourceFile } from './source-file.ts'
 
 const HEAD = 'apiVersion: sluice.dev/v1alpha1'
 const account = (name: string, spec = '{}') =>
   `${HEAD}\nkind: Account\nmetadata: { name: ${name} }\nspec: ${spec}\n`
 const credit = (name: string, amount: string) =>
   `${HEAD}\nkind: Credit\nmetadata: { name: ${name} }\nspec:\n  accountRef: { name: team }\n  amount: ${amount}\n`
+const route = (field: string) =>
+  `${HEAD}\nkind: ModelRoute\nmetadata: { name: r }\nspec: { model: m, channels: [{ name: c }], ${field} }\n`
+const channel = (field: string) =>
+  `${HEAD}\nkind: Channel\nmetadata: { name: c }\nspec: { type: chat_completion, baseURL: "http://h/v1", ${field} }\n`
+const key = (field: string) =>
+  `${HEAD}\nkind: ApiKey\nmetadata: { name: k }\nspec: { secretRef: { name: s }, ${field} }\n`
 const secret = (entries: string) => `apiVersion: v1\nkind: Secret\nmetadata: { name: s }\n${entries}\n`
 
 interface Folder {
@@ -131,8 +138,13 @@ describe('problems', () => {
     [
       'a name that is none',
       account('a').replace('name: a', 'name: A_b'),
-      'metadata.name does not have the right form',
+      'metadata.name does not have the right form: lower-case letters, digits, dots and - (it must match',
     ],
+    ['a list of resources', `${HEAD}\nkind: List\nitems: []\n`, 'write its items as documents of their own'],
+    ['an amount that is none', credit('c', '"a lot"'), 'such as "0.25"'],
+    ['a price that is none', route('price: { input: free, output: "1" }'), 'such as "0.25"'],
+    ['a duration that is none', channel('timeouts: { firstByte: soon }'), 'such as 30s'],
+    ['a time that is none', key('expiresAt: tomorrow'), 'such as 2027-12-31T23:59:59Z'],
     ['a rule', credit('c', '"9999999"'), 'spec.amount must lie within 9000000 dollars'],
     ['no mapping', '- a\n- b\n', 'must be a mapping, not a list'],
     ['YAML', 'a: b: c\n', 'not valid YAML: Nested mappings are not allowed'],
@@ -140,7 +152,7 @@ describe('problems', () => {
     [
       'a bad stamp',
       account('a').replace('name: a', 'name: a, creationTimestamp: soon'),
-      'a time in RFC 3339',
+      'a time in RFC 3339; such as 2027-12-31T23:59:59Z',
     ],
   ])('%s', (_, text, message) => {
     expect(problemOf({ 'a.yaml': text }).message).toContain(message)

@@ -5,12 +5,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Metadata } from '../../contract/api/index.ts'
 import { emptySnapshot, type InvalidResource, type Snapshot } from '../snapshot.ts'
-import { readDocuments, type SourceDocument } from './documents.ts'
+import { DocumentCache } from './document-cache.ts'
+import type { FileDocuments, SourceDocument } from './documents.ts'
 import { type Content, type Identity, parseDocument } from './parse.ts'
 import type { Problem } from './problem.ts'
-
-/** A file's text, or why it cannot be read. */
-export type SourceFile = { path: string; text: string } | { path: string; unreadable: string }
+import type { SourceFile } from './source-file.ts'
 
 interface Entry {
   identity: Identity
@@ -34,6 +33,7 @@ export interface CatalogueOptions {
 
 export class Catalogue {
   readonly #options: CatalogueOptions
+  readonly #cache = new DocumentCache()
   #entries = new Map<string, Entry>()
   /** When a resource that never was in order was first seen. */
   #refusedSince = new Map<string, number>()
@@ -45,7 +45,8 @@ export class Catalogue {
   /** Takes all files of the folder, sorted by path, at `now` (milliseconds since the epoch). */
   update(files: readonly SourceFile[], now: number): { snapshot: Snapshot; problems: Problem[] } {
     const pass = new Pass(this.#options, this.#entries, Math.floor(now / 1000) * 1000)
-    for (const file of files) pass.file(file)
+    const documents = this.#cache.read(files)
+    for (const file of files) pass.file(file, documents.get(file.path))
     const refused = pass.settle()
     this.#entries = pass.entries
     this.#refusedSince = new Map(
@@ -118,14 +119,15 @@ class Pass {
     this.now = now
   }
 
-  file(file: SourceFile): void {
+  /** `read` is what the file says; undefined for a file that cannot be read. */
+  file(file: SourceFile, read: FileDocuments | undefined): void {
     if ('unreadable' in file) {
       this.#unclearFiles.add(file.path)
       const message = `cannot be read: ${file.unreadable}`
       this.problems.push({ file: file.path, line: 1, column: 1, subject: undefined, message })
-      return
     }
-    const { documents, problems } = readDocuments(file.path, file.text)
+    if (read === undefined) return
+    const { documents, problems } = read
     if (problems.length > 0) this.#unclearFiles.add(file.path)
     this.problems.push(...problems)
     for (const document of documents) this.#document(document)

@@ -1,5 +1,8 @@
 /** Turns a schema's issues into sentences that say what to change, without quoting any value. */
 import { z } from 'zod'
+import { PRICE } from '../../contract/api/fields.ts'
+import { DURATION } from '../../contract/duration.ts'
+import { DECIMAL } from '../../contract/money.ts'
 import type { Path } from './documents.ts'
 import { nearest } from './nearest.ts'
 
@@ -68,6 +71,14 @@ const TYPE_WORDS: Record<string, string> = {
   int: 'a whole number',
 }
 
+/** By the pattern that a value must match: what says more than the pattern. */
+const EXAMPLES: ReadonlyMap<string, string> = new Map([
+  [String(DECIMAL), '"0.25"'],
+  [String(PRICE), '"0.25"'],
+  [String(DURATION), '30s'],
+])
+const TIME_EXAMPLE = '2027-12-31T23:59:59Z'
+
 function sentence(schema: z.ZodType, root: unknown, full: Path, path: Path, issue: z.core.$ZodIssue): string {
   const field = fieldName(full)
   switch (issue.code) {
@@ -88,6 +99,9 @@ function sentence(schema: z.ZodType, root: unknown, full: Path, path: Path, issu
         ? `${field} must be at most ${issue.maximum}`
         : `${field} may have at most ${issue.maximum} ${unit(issue.origin)}`
     case 'invalid_format': {
+      const example = issue.format === 'datetime' ? TIME_EXAMPLE : EXAMPLES.get(issue.pattern ?? '')
+      if (example !== undefined)
+        return `${field} does not have the right form${about(schema, path)}; such as ${example}`
       const form =
         issue.format === 'regex' && issue.pattern !== undefined ? ` (it must match ${issue.pattern})` : ''
       return `${field} does not have the right form${about(schema, path)}${form}`

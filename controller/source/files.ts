@@ -1,7 +1,7 @@
 /** The files of a folder of resources, and the directories that must be watched to see them change. */
 import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { SourceFile } from './catalogue.ts'
+import type { SourceFile } from './source-file.ts'
 
 const RESOURCE_FILE = /\.(ya?ml|json)$/
 /** Deeper than any folder of resources; ends loops of symbolic links. */
@@ -20,8 +20,15 @@ export async function listFolder(dir: string): Promise<Listing> {
   await visit(dir, 0, listing)
   listing.files.sort()
   for (const [parent, names] of await pathWatches(dir))
-    if (!listing.watch.has(parent)) listing.watch.set(parent, names)
+    for (const name of names) watchName(listing, parent, name)
   return listing
+}
+
+/** Watches one name of a directory, unless all of it is watched. */
+function watchName({ watch }: Listing, dir: string, name: string): void {
+  const names = watch.get(dir)
+  if (names !== undefined) names.add(name)
+  else if (!watch.has(dir)) watch.set(dir, new Set([name]))
 }
 
 /** Where the path of the folder itself may come to mean another: beside each part that is a link or is missing. */
@@ -66,7 +73,7 @@ async function visit(dir: string, depth: number, listing: Listing): Promise<void
     else if (target?.isFile() === true && RESOURCE_FILE.test(entry.name)) {
       listing.files.push(path)
       const real = entry.isSymbolicLink() ? await realpath(path).catch(() => undefined) : undefined
-      if (real !== undefined) listing.watch.set(dirname(real), undefined)
+      if (real !== undefined) watchName(listing, dirname(real), basename(real))
     }
   }
 }

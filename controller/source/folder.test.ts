@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Snapshot } from '../snapshot.ts'
+import { listFolder } from './files.ts'
 import { createFolderSource, FolderMissing, type Source } from './folder.ts'
 import type { Problem } from './problem.ts'
 import { DirectoryWatch } from './watch.ts'
@@ -41,6 +42,18 @@ async function start(path = dir, rereadMs = NEVER_MS): Promise<void> {
   await source.start((snapshot: Snapshot, problems) => {
     seen.push({ names: snapshot.accounts.map(({ metadata }) => metadata.name).sort(), problems })
   })
+}
+
+async function accepts(names: string[]): Promise<void> {
+  const note = () => {}
+  const log = { info: note, warn: note, error: note }
+  let failures = 1
+  source = createFolderSource({ dir, namespace: 'default', env: {}, log, rereadMs: 20 })
+  await source.start((snapshot) => {
+    if (failures-- > 0) throw new Error('not taken')
+    seen.push({ names: snapshot.accounts.map(({ metadata }) => metadata.name), problems: [] })
+  })
+  await becomes(names)
 }
 
 async function becomes(names: string[]): Promise<void> {
@@ -213,6 +226,49 @@ describe('an edit is seen', () => {
     await rename(join(root, 'between/tmp'), join(root, 'between/link.yaml'))
     await becomes(['a', 'two'])
   })
+})
+
+describe('a file that is empty', () => {
+  beforeEach(async () => {
+    await writeFile(join(dir, 'a.yaml'), account('a'))
+  })
+
+  it('keeps what it said for a moment, in which it may be filled again', async () => {
+    await start()
+    await Promise.all([writeFile(join(dir, 'a.yaml'), ' \n'), writeFile(join(dir, 'b.yaml'), account('b'))])
+    await becomes(['b'])
+    expect(seen.map(({ names }) => names)).toContainEqual(['a', 'b'])
+  })
+
+  it('and stays so says nothing any more', async () => {
+    await start()
+    await writeFile(join(dir, 'a.yaml'), '')
+    await becomes([])
+  })
+
+  it('at first is empty at once', async () => {
+    await writeFile(join(dir, 'a.yaml'), '')
+    await start()
+    expect(last()).toEqual([])
+  })
+})
+
+it('a snapshot that could not be taken is given again', async () => {
+  await writeFile(join(dir, 'a.yaml'), account('a'))
+  await accepts(['a'])
+})
+
+it('of the directory of a linked file only that name is watched', async () => {
+  const outside = join(root, 'outside')
+  await mkdir(outside)
+  await writeFile(join(outside, 'one.yaml'), account('one'))
+  await symlink(join(outside, 'one.yaml'), join(dir, 'a.yaml'))
+  const { watch } = await listFolder(dir)
+  expect(watch.get(await realpath(outside))).toEqual(new Set(['one.yaml']))
+  expect(watch.get(dir)).toBeUndefined()
+  await start()
+  await writeFile(join(outside, 'one.yaml'), account('two'))
+  await becomes(['two'])
 })
 
 describe('what was good stays', () => {

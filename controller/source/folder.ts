@@ -1,9 +1,11 @@
 /** A folder of YAML and JSON files as a source of snapshots. */
 import type { Log } from '../../contract/log.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { Catalogue, type SourceFile } from './catalogue.ts'
+import { Catalogue } from './catalogue.ts'
+import { EmptiedFiles } from './emptied.ts'
 import { errorCode, type Listing, listFolder, pathWatches, readSource } from './files.ts'
 import { type Problem, problemText } from './problem.ts'
+import type { SourceFile } from './source-file.ts'
 import { DirectoryWatch } from './watch.ts'
 
 export interface FolderOptions {
@@ -39,10 +41,12 @@ class FolderSource implements Source {
   readonly #options: FolderOptions
   readonly #catalogue: Catalogue
   readonly #watch: DirectoryWatch
+  readonly #emptied = new EmptiedFiles()
   #onSnapshot: (snapshot: Snapshot, problems: Problem[]) => void = () => {}
   /** The reading under way; each one begins after the one before. */
   #reading: Promise<void> = Promise.resolve()
   #reread: NodeJS.Timeout | undefined
+  #lookAgain: NodeJS.Timeout | undefined
   #stopped = false
   #lastFiles: string | undefined
   #logged = new Set<string>()
@@ -70,6 +74,7 @@ class FolderSource implements Source {
     clearInterval(this.#reread)
     this.#watch.close()
     await this.#reading
+    clearTimeout(this.#lookAgain)
   }
 
   #read(): Promise<void> {
@@ -89,17 +94,22 @@ class FolderSource implements Source {
     if (this.#stopped) this.#watch.close()
     else if (added) this.#watch.trigger()
     if (listing === undefined) return
-    const files: SourceFile[] = []
+    const read: SourceFile[] = []
     for (const path of listing.files) {
       const file = await readSource(path)
-      if (file !== undefined) files.push(file)
+      if (file !== undefined) read.push(file)
     }
+    const { files, lookAgainInMs } = this.#emptied.settle(read, performance.now())
+    clearTimeout(this.#lookAgain)
+    if (lookAgainInMs !== undefined)
+      this.#lookAgain = setTimeout(() => this.#read(), Math.ceil(lookAgainInMs))
     const content = JSON.stringify(files)
     if (this.#stopped || content === this.#lastFiles) return
-    this.#lastFiles = content
     const { snapshot, problems } = this.#catalogue.update(files, Date.now())
     this.#logNew(problems)
     this.#onSnapshot(snapshot, problems)
+    // Last: what throws is tried again.
+    this.#lastFiles = content
   }
 
   /** Undefined when the folder cannot be listed: what it says is not known, so everything stays as it is. */

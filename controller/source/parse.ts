@@ -53,7 +53,7 @@ export interface ParseContext {
 const text = z.string()
 const labels = z.record(text, text).nullish()
 /** What Kubernetes allows in metadata; the folder uses the first three. */
-const nameSchema = objectName().meta({ description: 'lower-case letters, digits, - and .' })
+const nameSchema = objectName().meta({ description: 'lower-case letters, digits, dots and -' })
 const metadataSchema = z.strictObject({
   name: nameSchema,
   namespace: text.optional(),
@@ -115,6 +115,10 @@ function unknownKind(kind: unknown, name: unknown, apiVersion: string): Reading 
   const subject = typeof kind === 'string' && typeof name === 'string' ? `${kind}/${name}` : undefined
   if (typeof kind !== 'string') {
     const message = kind === undefined ? 'kind is missing' : wantedText('kind', typeName(kind))
+    return anonymous([{ path: ['kind'], message }])
+  }
+  if (kind === 'List') {
+    const message = 'kind List is not read; write its items as documents of their own, with --- between them'
     return anonymous([{ path: ['kind'], message }])
   }
   const close = nearest(kind, kindNames)

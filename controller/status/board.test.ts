@@ -225,6 +225,19 @@ describe('credits', () => {
   })
 })
 
+describe('a credit beyond what the ledger counts', () => {
+  it('is refused, with the reason', async () => {
+    const credit = compiled(object({ kind: 'Credit', name: 'start' }))
+    board.judged(credit)
+    publish(credit, 100, { credit: { outcome: 'limit' } })
+    expect(await condition('Accepted', 'start')).toBe('False Invalid')
+    expect(await condition('Ready', 'start')).toBe('False Invalid')
+    expect(logged.join()).toContain('the balance would exceed what the ledger counts')
+    publish(credit, 101, { credit: { outcome: 'applied' } })
+    expect(await condition('Ready', 'start')).toBe('True Ready')
+  })
+})
+
 describe('the list', () => {
   it('shows the funds of an account', async () => {
     await store.ledger.open(TEAM)

@@ -17,18 +17,31 @@ export function allConditions(
   carried: Carried,
   live: readonly Heartbeat[],
 ): Judgement[] {
-  const judged = carried.credit === 'conflict' ? conflicted(object) : object
+  const refusal = refusalOf(carried.credit)
+  const judged = refusal === undefined ? object : refused(object, refusal)
   const conditions = [...judged.conditions, programmed(judged, carried, live)]
   return [...conditions, ready(judged, conditions)]
 }
 
-function conflicted(object: ObjectStatus): ObjectStatus {
-  const message =
-    'a Credit of this name was applied before with another amount or account, and that one counts; use another name'
+/** Why the ledger did not take a credit. */
+function refusalOf(credit: Carried['credit']): Pick<Judgement, 'reason' | 'message'> | undefined {
+  switch (credit) {
+    case 'conflict':
+      return {
+        reason: 'Conflicted',
+        message:
+          'a Credit of this name was applied before with another amount or account, and that one counts; use another name',
+      }
+    case 'limit':
+      return { reason: 'Invalid', message: 'the balance would exceed what the ledger counts' }
+    default:
+      return undefined
+  }
+}
+
+function refused(object: ObjectStatus, refusal: Pick<Judgement, 'reason' | 'message'>): ObjectStatus {
   const conditions = object.conditions.map((condition) =>
-    condition.type === 'Accepted'
-      ? { ...condition, status: 'False' as const, reason: 'Conflicted' as const, message }
-      : condition,
+    condition.type === 'Accepted' ? { ...condition, status: 'False' as const, ...refusal } : condition,
   )
   return { ...object, conditions, inForce: false }
 }

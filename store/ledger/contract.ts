@@ -15,11 +15,14 @@ export interface Ledger {
   open(account: string): Promise<'OK' | 'DUP'>
   /** Adds a credit, once by its id. */
   topup(command: Topup): Promise<TopupReply>
-  /** Holds `amount` if funds allow: checked and applied in one step. Reaps a few passed leases of the account first. */
+  /**
+   * Holds `amount` if funds allow: checked and applied in one step. Reaps a few passed leases of the account first.
+   * Of an amount that would take the sum of holds out of the safe integers, what still counts is held.
+   */
   reserve(command: Reserve): Promise<ReserveReply>
   /** Extends the lease of a hold, notes the cost so far, and may enlarge the hold. */
   renew(command: Renew): Promise<RenewReply>
-  /** Posts the real cost and frees the hold. */
+  /** Posts the real cost and frees the hold. Of a cost that would leave the safe integers, what still counts. */
   settle(command: Settle): Promise<SettleReply>
   /** Expires holds whose lease has passed, on one account or on all; posts what was seen of each. */
   reap(account: string | undefined, max: number): Promise<Reaped[]>
@@ -105,8 +108,11 @@ export type RenewReply = 'OK' | 'NOFUNDS' | 'GONE' | 'UNKNOWN' | 'NOACCT'
 /** LATE: after expiry; LOST: the hold was not known but young; STALE: too old to judge, nothing posted. */
 export type SettleReply = 'OK' | 'DUP' | 'CONFLICT' | 'LATE' | 'LOST' | 'STALE' | 'NOACCT'
 
-/** CONFLICT: the id was applied with another amount or to another sub-account. */
-export type TopupReply = 'OK' | 'DUP' | 'CONFLICT' | 'NOACCT'
+/**
+ * CONFLICT: the id was applied with another amount or to another sub-account. LIMIT: the balance would leave the safe
+ * integers; nothing was changed, and the same command may be accepted once the balance allows it.
+ */
+export type TopupReply = 'OK' | 'DUP' | 'CONFLICT' | 'LIMIT' | 'NOACCT'
 
 /** pending, settled, void, expired, late (settled after expiry or loss). */
 export type HoldState = 'P' | 'S' | 'V' | 'E' | 'L'

@@ -30,13 +30,17 @@ export class Draft {
     return this.#holds.has(id) ? this.#holds.get(id) : this.#state.holds.get(id)
   }
 
-  /** Changes one balance. Throws RangeError when it would leave the safe integers. */
+  /** The part of `by` that leaves the balance within the safe integers: all of it, but for absurd sums. */
+  countable(field: keyof Funds, sub: string | undefined, by: Nanos): Nanos {
+    const now = this.funds(sub)[field]
+    return Math.min(Math.max(by, -Number.MAX_SAFE_INTEGER - now), Number.MAX_SAFE_INTEGER - now)
+  }
+
+  /** Changes one balance by a countable amount. */
   add(field: keyof Funds, sub: string | undefined, by: Nanos): void {
     if (by === 0) return
     const funds = this.funds(sub)
-    const sum = funds[field] + by
-    if (!Number.isSafeInteger(sum)) throw new RangeError('the balance would leave the safe integers')
-    this.#funds.set(sub, { ...funds, [field]: sum })
+    this.#funds.set(sub, { ...funds, [field]: funds[field] + by })
     this.#effects.push({ type: 'add', field, sub, by })
   }
 

@@ -97,6 +97,55 @@ describe('a command', () => {
   })
 })
 
+describe('a sum that would leave the safe integers', () => {
+  const MAX = Number.MAX_SAFE_INTEGER
+
+  test('refuses a credit and changes nothing', () => {
+    const state = funded(MAX - 10)
+    expect(topup(state, { account: 'a', id: 'default/more', amount: 11 })).toEqual({
+      reply: 'LIMIT',
+      effects: [],
+    })
+    expect(topup(state, { account: 'a', id: 'default/more', amount: 10 }).reply).toBe('OK')
+    expect(topup(state, { account: 'a', id: 'default/allow', sub: 's', amount: MAX }).reply).toBe('OK')
+    const poor = funded(-MAX)
+    expect(topup(poor, { account: 'a', id: 'default/less', amount: -1 }).reply).toBe('LIMIT')
+  })
+
+  test('holds what still counts, and frees as much', () => {
+    const state = emptyAccount('a')
+    const free = { enforced: false, sub: 's' }
+    perform(state, reserve(state, reservation('r1', MAX - 5, free), START))
+    expect(perform(state, reserve(state, reservation('r2', 9, free), START)).reply).toBe('OK')
+    expect(state.funds.held).toBe(MAX)
+    expect(perform(state, reserve(state, reservation('r2', 9, free), START)).reply).toBe('DUP')
+    expect(perform(state, renew(state, { ...reservation('r2', 20, free), seen: 1 }, START))).toBe('OK')
+    expect(state.funds.held).toBe(MAX)
+    perform(state, settle(state, settlement('r1', 0, START, { sub: 's' }), START))
+    expect([state.funds.held, state.subs.get('s')?.held]).toEqual([5, 5])
+    perform(state, reap(state, 9, START + LEASE_MS))
+    expect([state.funds.held, state.subs.get('s')?.held]).toEqual([0, 0])
+  })
+
+  test('posts of a cost what still counts, the same to account and sub-account', () => {
+    const state = funded(7 - MAX)
+    const free = { enforced: false, sub: 's' }
+    for (const id of ['settled', 'expired']) perform(state, reserve(state, reservation(id, 1, free), START))
+    perform(state, renew(state, { ...reservation('expired', 1, free), seen: 5 }, START))
+    expect(perform(state, settle(state, settlement('settled', 4, START, { sub: 's' }), START))).toBe('OK')
+    expect(perform(state, reap(state, 9, START + LEASE_MS))).toHaveLength(1)
+    expect(perform(state, settle(state, settlement('expired', 50, START, { sub: 's' }), START))).toBe('LATE')
+    expect(perform(state, settle(state, settlement('lost', MAX), START))).toBe('LOST')
+    expect(state.funds).toEqual({ posted: -MAX, held: 0 })
+    expect(state.subs.get('s')).toEqual({ posted: -7, held: 0 })
+    const deltas = state.entries.after(1, 10).map(({ kind, delta }) => [kind, delta])
+    expect(deltas).toEqual([
+      ['settle', -4],
+      ['expire', -3],
+    ])
+  })
+})
+
 describe('to the millisecond', () => {
   test('a lease passes when its time is reached', () => {
     const state = funded(100)

@@ -19,7 +19,7 @@ import type {
   TopupReply,
 } from './contract.ts'
 import { Draft, type Outcome } from './draft.ts'
-import type { AccountState, Hold } from './state.ts'
+import type { AccountState, Funds, Hold } from './state.ts'
 
 /** How long the end of a hold is remembered: above lease, longest relay and longest retry of a settle together. */
 export const KEEP_MS = 15 * 60_000
@@ -43,6 +43,7 @@ export function topup(state: AccountState, command: Topup): Outcome<TopupReply> 
   const known = state.credits.get(id)
   if (known !== undefined)
     return draft.answer(known.sub === sub && known.amount === amount ? 'DUP' : 'CONFLICT')
+  if (draft.countable('posted', sub, amount) !== amount) return draft.answer('LIMIT')
   draft.credit(id, { sub, amount })
   // An allowance raises the sub-account alone: it is no money of its own.
   draft.add('posted', sub, amount)
@@ -67,12 +68,13 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): O
   if (shortfall !== undefined) return draft.answer({ reply: 'NOFUNDS', ...shortfall })
 
   const { id, sub } = command
-  addHeld(draft, sub, amount)
+  const held = countable(draft, 'held', sub, amount)
+  addHeld(draft, sub, held)
   draft.put(id, {
     state: 'P',
     sub,
     asked: amount,
-    amount,
+    amount: held,
     seen: 0,
     actual: undefined,
     reservedAt: nowMs,
@@ -95,7 +97,7 @@ export function renew(state: AccountState, command: Renew, nowMs: number): Outco
   const extra = Math.max(0, amount - hold.amount)
   const refused =
     extra > 0 && command.enforced && findShortfall(draft, { ...command, sub: hold.sub }, extra) !== undefined
-  const added = refused ? 0 : extra
+  const added = refused ? 0 : countable(draft, 'held', hold.sub, extra)
   addHeld(draft, hold.sub, added)
   draft.put(id, { ...hold, amount: hold.amount + added, seen: Math.max(hold.seen, seen) })
   draft.schedule('leases', id, Math.max(state.leases.at(id) ?? 0, nowMs + leaseMs))
@@ -214,7 +216,10 @@ function entomb(draft: Draft, id: string, hold: Hold, nowMs: number): void {
   draft.schedule('tombstones', id, Math.max(nowMs, hold.reservedAt) + KEEP_MS)
 }
 
-/** Lowers the account and its sub-account together; one entry for one change, none for no change. */
+/**
+ * Lowers the account and its sub-account together; one entry for one change, none for no change. Of a cost that
+ * would take a balance out of the safe integers it posts what still counts: a settle is never refused.
+ */
 function charge(
   draft: Draft,
   charged: {
@@ -226,10 +231,17 @@ function charge(
   },
 ): void {
   const { kind, ref, sub, amount, note } = charged
-  if (amount === 0) return
-  draft.add('posted', undefined, -amount)
-  if (sub !== undefined) draft.add('posted', sub, -amount)
-  draft.append({ kind, ref, sub: sub ?? '', delta: -amount, note })
+  const delta = countable(draft, 'posted', sub, 0 - amount)
+  if (delta === 0) return
+  draft.add('posted', undefined, delta)
+  if (sub !== undefined) draft.add('posted', sub, delta)
+  draft.append({ kind, ref, sub: sub ?? '', delta, note })
+}
+
+/** The part of `by` that account and sub-account can both take, so that they change alike. */
+function countable(draft: Draft, field: keyof Funds, sub: string | undefined, by: Nanos): Nanos {
+  const part = draft.countable(field, undefined, by)
+  return sub === undefined ? part : draft.countable(field, sub, part)
 }
 
 function addHeld(draft: Draft, sub: string | undefined, amount: Nanos): void {

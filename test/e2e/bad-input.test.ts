@@ -118,7 +118,7 @@ describe('fields', () => {
   it('leaves what it does not read to the upstream, byte for byte', async () => {
     const body =
       '{ "a":1,"a":2, "\\u0062":[1.0,1e5], "big":12345678901234567890,\n"__proto__":{"model":"other","stream":true},' +
-      '"constructor":null,"model":"m","messages":[{"role":"user","content":null,"tool_calls":[]}],"max_tokens":null}'
+      '"constructor":null,"model":"m","messages":[{"role":"user","content":null,"tool_calls":[{}]}],"max_tokens":null}'
     expect((await post(body)).status).toBe(200)
     expect(upstream.calls.at(-1)?.body.toString()).toBe(body)
   })

@@ -130,13 +130,13 @@ export const MUTANTS: Mutant[] = [
     'proxy/auth/authenticate.ts',
     'proxy/auth/authenticate.test.ts',
     // A key works in the instant in which it expires.
-    ['key.expiresAt <= nowMs', 'key.expiresAt < nowMs'],
+    ['key.expiresAt > nowMs', 'key.expiresAt >= nowMs'],
     // A client whose address is not known is let in.
     ['!(address !== undefined && addresses', '(address !== undefined && !addresses'],
     // Guesses learn which keys exist.
     [
-      'if (key === undefined || key.disabled',
-      "if (key?.disabled) throw new GatewayError('unauthorized', 'Disabled.'); if (key === undefined",
+      'if (key === undefined || !isInForce',
+      "if (key?.disabled) throw new GatewayError('unauthorized', 'Disabled.'); if (key === undefined || !isInForce",
     ],
   ),
   ...faults(
@@ -165,7 +165,7 @@ export const MUTANTS: Mutant[] = [
     'proxy/table/follower.ts',
     'proxy/table/follower.test.ts',
     // An older table comes back into force.
-    ['if (older) return', ''],
+    ['if (epoch === this.#table.epoch && generation < this.#table.generation) return', ''],
   ),
 
   ...faults(
@@ -251,15 +251,15 @@ export const MUTANTS: Mutant[] = [
     'proxy/dialects/chat/request.ts',
     'proxy/dialects/chat/request.test.ts',
     // Streams report no usage and are billed by estimate.
-    ['edits.askStreamUsage && head.stream && !head.wantsStreamUsage', 'false'],
+    ['edits.askStreamUsage && head.stream && !asksUsagePlainly(request, options)', 'false'],
   ),
   ...faults(
     'proxy/dialects/chat/stream.ts',
     'proxy/dialects/chat/stream.test.ts',
     // A client gets an event without choices that it did not ask for.
-    ["!this.#request.head.wantsStreamUsage ? 'withhold' : 'pass'", "false ? 'withhold' : 'pass'"],
+    ['this.#askedUsage && !this.#request.head.wantsStreamUsage', 'false'],
     // A cut stream ends in [DONE].
-    ['if (this.finished && !this.#done)', 'if (!this.#done)'],
+    ['if (this.finished && !this.done)', 'if (!this.done)'],
     // An upstream's error event reaches the client as it is.
     ["event === 'error' || error", "event === 'error'"],
   ),

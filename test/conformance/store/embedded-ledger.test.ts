@@ -18,6 +18,7 @@ describe('embedded ledger under random work', () => {
     'topup OK',
     'topup DUP',
     'topup CONFLICT',
+    'topup LIMIT',
     'topup NOACCT',
     'reserve OK',
     'reserve DUP',

@@ -94,6 +94,7 @@ export class ModelAccount {
     const { id, sub = '', amount } = command
     const known = this.credits.find((c) => c.id === id)
     if (known) return known.amount === amount && (known.sub ?? '') === sub ? 'DUP' : 'CONFLICT'
+    if (!Number.isSafeInteger(this.posted(command.sub) + amount)) return 'LIMIT'
     this.credits.push(command)
     if (amount !== 0) this.entries.push({ kind: 'credit', ref: id, sub, delta: amount })
     if (amount < 0) this.#uncover(sub, -amount)
@@ -195,7 +196,10 @@ export class ModelAccount {
   }
 
   #post(kind: Entry['kind'], ref: string, sub: string | undefined, amount: number, covered: number): void {
-    if (amount !== 0) this.entries.push({ kind, ref, sub: sub ?? '', delta: -amount })
+    // A refund to a balance that is as high as it can be.
+    const room = Number.MAX_SAFE_INTEGER - Math.max(this.posted(), sub === undefined ? 0 : this.posted(sub))
+    const delta = Math.min(0 - amount, room)
+    if (delta !== 0) this.entries.push({ kind, ref, sub: sub ?? '', delta })
     this.#spend(sub, Math.max(0, amount - covered))
   }
 

@@ -12,6 +12,8 @@ export const SUBS = ['s1', 's2'] as const
 /** How far below zero each account and each sub-account may fall, in all commands. */
 export const OVERDRAFT: Record<string, number> = { first: 0, second: 15 }
 export const SUB_OVERDRAFT = 5
+/** A credit that only fits a balance that is low; a little more of it is still an amount. */
+const NEARLY_ALL = Number.MAX_SAFE_INTEGER - 50
 
 /** A hold that a store granted. */
 export interface Granted {
@@ -51,7 +53,10 @@ const topup: fc.Arbitrary<Step> = fc
     account,
     sub,
     id: fc.constantFrom('c1', 'c2', 'c3', 'c4'),
-    amount: fc.integer({ min: -40, max: 150 }),
+    amount: fc.oneof(
+      { weight: 5, arbitrary: fc.integer({ min: -40, max: 150 }) },
+      { weight: 1, arbitrary: fc.constant(NEARLY_ALL) },
+    ),
   })
   .map((command) => () => [{ type: 'topup', command }])
 

@@ -1,0 +1,2 @@
+/** A file's text, or why it cannot be read. */
+export type SourceFile = { path: string; text: string } | { path: string; unreadable: string }
