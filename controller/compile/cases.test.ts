@@ -260,7 +260,7 @@ describe('routes', () => {
 
   it('without a price are in the table and not Priced', () => {
     const compiled = compileCase('route-prices')
-    for (const name of ['unpriced', 'not-free']) {
+    for (const name of ['unpriced', 'not-free', 'by-image-only']) {
       expect(route(compiled, name)).toMatchObject({ free: false })
       expect(route(compiled, name)?.price).toBeUndefined()
       expect(condition(compiled, `ModelRoute/${name}`, 'Priced')).toBe('False Unpriced')

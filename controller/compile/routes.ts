@@ -6,7 +6,7 @@ import type { ObjectStatus, Snapshot } from '../snapshot.ts'
 import type { Channels } from './channels.ts'
 import { byAge, condition, type Finding, type Findings, judge, noFindings } from './conditions.ts'
 import { endpointsOf } from './endpoints.ts'
-import { compilePrice } from './prices.ts'
+import { compilePrice, pricesText } from './prices.ts'
 
 export interface Routes {
   records: { namespace: string; record: RouteRecord }[]
@@ -58,7 +58,8 @@ function compileRoute(
       ...(profile !== undefined && { profile }),
     })
   })
-  const price = spec.price === undefined ? undefined : compilePrice(spec.price, findings)
+  const compiled = spec.price === undefined ? undefined : compilePrice(spec.price, findings)
+  const price = spec.price !== undefined && pricesText(spec.price) ? compiled : undefined
   return {
     name: metadata.name,
     model: spec.model,
@@ -121,16 +122,22 @@ function reachedBy(namespace: string, record: RouteRecord, channels: Channels): 
 }
 
 function priced(spec: ModelRouteSpec, generation: number) {
-  const unpriced = spec.price === undefined && spec.free !== true
-  return unpriced
-    ? condition('Priced', 'False', generation, [
-        {
-          reason: 'Unpriced',
-          message:
-            'neither spec.price nor spec.free: true, so accounts that are enforced cannot use it; write one of them',
-        },
-      ])
-    : condition('Priced', 'True', generation, [
-        { reason: 'Priced', message: spec.free === true ? 'the model is free' : 'the model has a price' },
-      ])
+  if (spec.free === true) return isPriced(generation, 'the model is free')
+  if (spec.price === undefined)
+    return isUnpriced(generation, 'neither spec.price nor spec.free: true; write one of them')
+  if (!pricesText(spec.price))
+    return isUnpriced(
+      generation,
+      'spec.price.perImage alone prices no text; add input and output, or perRequest',
+    )
+  return isPriced(generation, 'the model has a price')
+}
+
+function isPriced(generation: number, message: string) {
+  return condition('Priced', 'True', generation, [{ reason: 'Priced', message }])
+}
+
+function isUnpriced(generation: number, why: string) {
+  const message = `accounts that are enforced cannot use it: ${why}`
+  return condition('Priced', 'False', generation, [{ reason: 'Unpriced', message }])
 }
