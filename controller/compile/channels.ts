@@ -1,10 +1,10 @@
 import type { ChannelSpec, Resource } from '../../contract/api/index.ts'
 import { parseDuration } from '../../contract/duration.ts'
+import { endpointsOf } from '../../contract/endpoints.ts'
 import { featuresOf } from '../../contract/profiles.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import type { ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
 import { type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
-import { endpointsOf } from './endpoints.ts'
 import { secretEntry } from './secrets.ts'
 
 export interface Channels {
@@ -62,7 +62,7 @@ function compileChannel(
   const tls = tlsOf(resource, secrets, findings)
   const inForce = findings.refusals.length === 0 && findings.missing.length === 0
   const served = inForce && spec.disabled !== true
-  const endpoints = served ? [...endpointsOf(spec.type)] : []
+  const endpoints = served ? endpointsOf(spec.type) : []
   if (spec.disabled === true)
     findings.notes.push({ reason: 'Disabled', message: 'the channel is switched off by spec.disabled' })
   else if (endpointsOf(spec.type).length === 0)

@@ -1,11 +1,11 @@
 import type { ModelRouteSpec, Resource } from '../../contract/api/index.ts'
 import { parseDuration } from '../../contract/duration.ts'
+import { endpointsOf } from '../../contract/endpoints.ts'
 import { RETRYABLE_CLASSES } from '../../contract/failures.ts'
 import type { RouteRecord } from '../../contract/table/records.ts'
 import type { ObjectStatus, Snapshot } from '../snapshot.ts'
 import type { Channels } from './channels.ts'
 import { byAge, condition, type Finding, type Findings, judge, noFindings } from './conditions.ts'
-import { endpointsOf } from './endpoints.ts'
 import { compilePrice, pricesText } from './prices.ts'
 
 export interface Routes {
