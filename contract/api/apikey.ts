@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isAddressRange } from '../address.ts'
-import { MAX_GLOB_LENGTH } from '../glob.ts'
+import { MAX_GLOB_LENGTH, MAX_GLOB_STARS } from '../glob.ts'
 import { limits, reference, secretEntry } from './fields.ts'
 import { defineKind } from './kind.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
@@ -19,7 +19,7 @@ const spec = z.strictObject({
         .string()
         .min(1)
         .max(MAX_GLOB_LENGTH)
-        .regex(/^[^*]*(\*[^*]*){0,8}$/),
+        .regex(new RegExp(`^[^*]*(\\*[^*]*){0,${MAX_GLOB_STARS}}$`)),
     )
     .max(256)
     .optional()

@@ -56,7 +56,6 @@ export interface Metadata {
   generation: number
   /** Milliseconds since the epoch; decides which of two competing resources is the older. */
   createdAt: number
-  uid?: string
 }
 
 export function defineKind<S extends z.ZodType, T extends z.ZodType>(kind: Kind<S, T>): Kind<S, T> {

@@ -1,5 +1,5 @@
 /** Watches what a stream costs while it runs, so that a balance used up in mid-stream ends it. */
-import { cost, type Price } from '../../contract/money.ts'
+import { cost, flatCost, type Price } from '../../contract/money.ts'
 import { zeroUsage } from '../../contract/usage.ts'
 import type { Delivered, InputSize } from '../dialects/dialect.ts'
 import { inputEstimate, outputEstimate } from '../ledger/estimate.ts'
@@ -36,7 +36,7 @@ export class StreamMeter {
     this.#inputTokens = inputEstimate(options.prompt)
     this.#quantum =
       cost(options.price, { ...zeroUsage(), output: QUANTUM_TOKENS }, options.tier) -
-      cost(options.price, zeroUsage(), options.tier)
+      flatCost(options.price, options.tier)
   }
 
   /** To be called with the totals after each piece that was forwarded. */
