@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Catalogue } from '../controller/source/catalogue.ts'
+import { Catalogue } from '../controller/source/folder/catalogue.ts'
 import { banner } from './banner.ts'
 
 const HEAD = 'apiVersion: sluice.dev/v1alpha1'

@@ -4,7 +4,7 @@ import { EnvironmentError, environment, readEnvironment, redactedEnvironment } f
 const TOKEN = 'a-token-of-more-than-16'
 
 describe('environment', () => {
-  it('has a value for everything but address, folder and token when nothing is set', () => {
+  it('has a value for everything but addresses, files, names and token when nothing is set', () => {
     const { env, unknown } = readEnvironment({})
     expect(unknown).toEqual([])
     expect(env).toMatchObject({
@@ -18,7 +18,15 @@ describe('environment', () => {
       SLUICE_LOG_LEVEL: 'info',
     })
     const unset = Object.keys(environment.shape).filter((name) => !(name in env))
-    expect(unset).toEqual(['SLUICE_HOST', 'SLUICE_CONFIG_DIR', 'SLUICE_ADMIN_TOKEN'])
+    expect(unset).toEqual([
+      'SLUICE_HOST',
+      'SLUICE_CONFIG_DIR',
+      'SLUICE_REDIS_URL',
+      'SLUICE_STATE_REDIS_URL',
+      'SLUICE_SEALING_KEYS_FILE',
+      'SLUICE_INSTANCE',
+      'SLUICE_ADMIN_TOKEN',
+    ])
   })
 
   it('reads what is set', () => {
@@ -90,5 +98,14 @@ describe('environment', () => {
     expect(shown).toMatchObject({ SLUICE_ADMIN_TOKEN: '(set)', SLUICE_PORT: 1 })
     expect(JSON.stringify(shown)).not.toContain(TOKEN)
     expect(redactedEnvironment(readEnvironment({}).env)).not.toHaveProperty('SLUICE_ADMIN_TOKEN')
+  })
+
+  it('takes one Redis, or the nodes of a Cluster, and never prints them', () => {
+    const nodes = 'redis://:secret-word@a:6379,rediss://b:6380'
+    const { env } = readEnvironment({ SLUICE_REDIS_URL: nodes })
+    expect(env.SLUICE_REDIS_URL).toBe(nodes)
+    expect(JSON.stringify(redactedEnvironment(env))).not.toContain('secret-word')
+    for (const wrong of ['localhost:6379', 'http://a', 'redis://a,b'])
+      expect(() => readEnvironment({ SLUICE_REDIS_URL: wrong })).toThrow('SLUICE_REDIS_URL: must be redis://')
   })
 })

@@ -19,6 +19,19 @@ const time = (value: string) =>
     .regex(DURATION, 'must be a duration such as 30s, 5m or 1h30m')
     .default(value)
     .transform((text) => parseDuration(text))
+const listed = (text: string) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+const redisUrl = z
+  .string()
+  .refine(
+    (text) =>
+      listed(text).length > 0 && listed(text).every((url) => /^rediss?:\/\/./.test(url) && URL.canParse(url)),
+    'must be redis:// or rediss:// addresses, separated by commas',
+  )
+  .optional()
 const MIB = 1_048_576
 
 export const environment = z.object({
@@ -31,7 +44,45 @@ export const environment = z.object({
     .string()
     .optional()
     .describe('Folder of resources, read by `sluice dev`; default the quickstart example.'),
-  SLUICE_NAMESPACE: z.string().default('default').describe('Namespace of the resources in a folder.'),
+  SLUICE_NAMESPACE: z
+    .string()
+    .default('default')
+    .describe(
+      'Namespace of the resources in a folder; in a cluster, the one of the Lease, default that of the pod.',
+    ),
+  SLUICE_REDIS_URL: redisUrl.describe(
+    'The Redis that controller and proxies share, as redis:// or rediss:// with user and password where they are needed; several addresses separated by commas are nodes of one Cluster.',
+  ),
+  SLUICE_STATE_REDIS_URL: redisUrl.describe(
+    'A Redis of its own for conversations and the request log; default SLUICE_REDIS_URL.',
+  ),
+  SLUICE_SEALING_KEYS_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'File with the keys that seal what is stored in Redis; see docs/redis.md. Read again when it changes.',
+    ),
+  SLUICE_WATCH_NAMESPACES: z
+    .string()
+    .default('')
+    .transform(listed)
+    .describe('Namespaces that the controller watches, separated by commas; default all.'),
+  SLUICE_LEASE_NAME: z
+    .string()
+    .default('sluice-controller')
+    .describe('Lease that decides which controller leads.'),
+  SLUICE_LEASE_DURATION: time('15s').describe(
+    'How long a controller that stopped answering stays leader; it renews its Lease in a fraction of it.',
+  ),
+  SLUICE_INSTANCE: z
+    .string()
+    .max(128)
+    .regex(/^[-.\w]+$/, 'may have letters, digits, -, _ and .')
+    .optional()
+    .describe('Name of this process among its peers; default the host name and a random part.'),
+  SLUICE_KEY_MAX_AGE: time('10m').describe(
+    'How long a proxy serves what it knows of API keys while Redis is away; after that their requests are answered 503.',
+  ),
   SLUICE_ADMIN_TOKEN: z
     .string()
     .min(16)
@@ -42,12 +93,7 @@ export const environment = z.object({
   SLUICE_TRUSTED_PROXIES: z
     .string()
     .default('')
-    .transform((text) =>
-      text
-        .split(',')
-        .map((part) => part.trim())
-        .filter((part) => part !== ''),
-    )
+    .transform(listed)
     .refine((ranges) => {
       try {
         return new AddressSet(ranges) !== undefined
@@ -93,7 +139,7 @@ export const environment = z.object({
 export type Environment = z.output<typeof environment>
 
 /** Names whose values are never printed. */
-const SECRET_NAMES = new Set(['SLUICE_ADMIN_TOKEN'])
+const SECRET_NAMES = new Set(['SLUICE_ADMIN_TOKEN', 'SLUICE_REDIS_URL', 'SLUICE_STATE_REDIS_URL'])
 
 /**
  * What Kubernetes injects for a Service called sluice or sluice-admin: SLUICE_SERVICE_HOST, and under the very names of
@@ -132,6 +178,9 @@ export class EnvironmentError extends Error {
 /** The environment for the log at start: secrets show only that they are set. */
 export function redactedEnvironment(env: Environment): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(env).map(([name, value]) => [name, SECRET_NAMES.has(name) ? '(set)' : value]),
+    Object.entries(env).map(([name, value]) => [
+      name,
+      SECRET_NAMES.has(name) && value !== undefined ? '(set)' : value,
+    ]),
   )
 }

@@ -4,8 +4,8 @@ import type { Store } from '../store/contract.ts'
 import { compile } from './compile/index.ts'
 import { Publisher, type PublishResult } from './publish/publisher.ts'
 import { emptySnapshot, type Snapshot } from './snapshot.ts'
-import { createFolderSource } from './source/folder.ts'
-import type { Problem } from './source/problem.ts'
+import { createFolderSource } from './source/folder/folder.ts'
+import type { Problem } from './source/folder/problem.ts'
 import { type ListedStatus, StatusBoard } from './status/board.ts'
 
 const REFRESH_MS = 1_000

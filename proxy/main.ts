@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
+import { type AdminPage, createAdminServer } from '../admin/server.ts'
 import { AddressSet } from '../contract/address.ts'
 import type { Environment } from '../contract/env.ts'
 import type { Store } from '../store/contract.ts'
@@ -15,7 +16,6 @@ import { Holds } from './ledger/holds.ts'
 import type { Gateway } from './pipeline/gateway.ts'
 import { Revocation } from './pipeline/revocation.ts'
 import { Shutdown } from './pipeline/shutdown.ts'
-import { createAdminServer } from './server/admin.ts'
 import { breakOff, createApp, refuse } from './server/app.ts'
 import { drain } from './server/drain.ts'
 import { createHttpServer } from './server/http-server.ts'
@@ -35,7 +35,7 @@ export interface ProxyOptions {
   /** Takes the request log, a line at a time. */
   writeRequestLog: (line: string) => void
   /** More guarded paths for the admin port. */
-  admin?: Record<string, () => Promise<unknown>>
+  admin?: Record<string, AdminPage>
 }
 
 export interface RunningProxy {
@@ -124,7 +124,7 @@ export async function startProxy({
   })
   const unused = trackUnused(api)
   const adminServer = createAdminServer({
-    metrics,
+    metrics: metrics.registry,
     token: env.SLUICE_ADMIN_TOKEN,
     notReady: () => (draining ? 'draining' : follower.caughtUp ? undefined : 'no table yet'),
     guarded: admin,

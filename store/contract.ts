@@ -13,6 +13,11 @@ export interface Store {
   ledger: Ledger
   affinity: AffinityStore
   state: StateStore
+  /**
+   * Calls `listener` when a connection that was lost is back, until the returned function is called: commands that
+   * were acknowledged shortly before may be lost. A store without connections never calls it.
+   */
+  onRestored(listener: () => void): () => void
   close(): Promise<void>
 }
 
@@ -21,10 +26,24 @@ export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable'
 }
 
+/**
+ * A stored table or record does not open, does not parse, or is older than one that was read before: nothing is known
+ * of what it should be. What was known before stays in force.
+ */
+export class RecordUnreadable extends Error {
+  override name = 'RecordUnreadable'
+}
+
 /** Tables and records: written by the leading controller alone, read and followed by every proxy. */
 export interface ConfigStore {
-  /** Starts a term of leadership: what carries an older epoch is refused from now on. Epochs rise by one. */
-  newEpoch(): Promise<number>
+  /**
+   * Starts a term of leadership: what carries an older epoch is refused from now on. The new epoch is one above the
+   * stored one and above `above`, which a leader knows after the store has lost its own.
+   */
+  newEpoch(above?: number): Promise<number>
+
+  /** The epoch and generation that are stored now; zeros in a store that is empty, or was emptied. */
+  position(): Promise<Position>
 
   /** Writes a publication, announces it and checks the fence, all or nothing. */
   publish(publication: Publication): Promise<PublishReply>
@@ -32,26 +51,34 @@ export interface ConfigStore {
   /** Digests of all that is stored, so that a controller that starts writes only what differs. */
   manifest(): Promise<Manifest>
 
-  /** The current table, under the newest generation; undefined before the first publication. */
+  /**
+   * The current table, under the newest generation; undefined before the first publication. Rejects with
+   * RecordUnreadable.
+   */
   table(): Promise<PublishedTable | undefined>
 
-  /** The record of the key with this SHA-256 (hex), if there is one. */
+  /** The record of the key with this SHA-256 (hex), if there is one. Rejects with RecordUnreadable. */
   key(hash: string): Promise<KeyRecord | undefined>
 
-  /** The record of the account with this id, if there is one. */
+  /** The record of the account with this id, if there is one. Rejects with RecordUnreadable. */
   account(id: string): Promise<AccountRecord | undefined>
 
   /** Calls `listener` for every publication from now on, in order, until the returned function is called. */
   follow(listener: (change: Change | Gap) => void): Promise<() => Promise<void>>
 
-  /** Says that a proxy lives and what it serves. */
-  beat(heartbeat: Heartbeat): Promise<void>
+  /** Says that a proxy lives and what it serves, and answers what is stored: a proxy that is behind missed a change. */
+  beat(heartbeat: Heartbeat): Promise<Position>
 
   /** Heartbeats not older than `withinMs`, by the store's clock. */
   heartbeats(withinMs: number): Promise<Heartbeat[]>
 
   /** Takes a proxy that stops out of the living at once. */
   retire(proxy: string): Promise<void>
+}
+
+export interface Position {
+  epoch: number
+  generation: number
 }
 
 export interface Publication {

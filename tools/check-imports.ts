@@ -17,42 +17,63 @@ const STAGES = [
   'proxy/dialects',
   'proxy/telemetry',
 ]
-const STEPS = ['controller/source', 'controller/compile', 'controller/publish', 'controller/status']
+const STEPS = [
+  'controller/source',
+  'controller/compile',
+  'controller/publish',
+  'controller/status',
+  'controller/keys',
+  'controller/kube',
+  'controller/telemetry',
+]
 const BELOW_STAGES = ['contract', 'store', 'proxy/errors.ts']
 
 /** Place to the places that it may import. */
 const PLACES: Record<string, string[]> = {
   contract: [],
   store: ['contract'],
+  admin: ['contract'],
 
-  'controller/main.ts': ['contract', 'store', 'controller/snapshot.ts', ...STEPS],
+  'controller/main.ts': [
+    'admin',
+    'contract',
+    'store',
+    'controller/snapshot.ts',
+    'controller/lead.ts',
+    ...STEPS,
+  ],
+  'controller/lead.ts': ['contract', 'store', 'controller/snapshot.ts', ...STEPS],
   'controller/snapshot.ts': ['contract'],
-  'controller/source': ['contract', 'controller/snapshot.ts'],
+  'controller/source': ['contract', 'controller/snapshot.ts', 'controller/kube'],
   'controller/compile': ['contract', 'controller/snapshot.ts'],
   'controller/publish': ['contract', 'store', 'controller/snapshot.ts'],
-  'controller/status': ['contract', 'store', 'controller/snapshot.ts'],
+  'controller/status': ['contract', 'store', 'controller/snapshot.ts', 'controller/kube'],
+  'controller/keys': ['contract', 'controller/snapshot.ts', 'controller/kube'],
+  'controller/kube': ['contract'],
+  'controller/telemetry': ['contract'],
 
-  'proxy/main.ts': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline', 'proxy/server'],
+  'proxy/main.ts': ['admin', ...BELOW_STAGES, ...STAGES, 'proxy/pipeline', 'proxy/server'],
   'proxy/server': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline'],
   'proxy/pipeline': [...BELOW_STAGES, ...STAGES],
   ...Object.fromEntries(STAGES.map((stage) => [stage, BELOW_STAGES])),
   'proxy/errors.ts': ['contract'],
 
-  cli: ['contract', 'store', 'controller/*', 'proxy/*', 'examples'],
+  cli: ['admin', 'contract', 'store', 'controller/*', 'proxy/*', 'examples'],
 
   examples: [],
   bench: [],
-  tools: ['contract', 'store', 'controller/*', 'proxy/*', 'cli'],
-  test: ['contract', 'store', 'controller/*', 'proxy/*', 'cli', 'examples', 'tools', 'bench'],
+  tools: ['admin', 'test/assets', 'contract', 'store', 'controller/*', 'proxy/*', 'cli'],
+  test: ['admin', 'contract', 'store', 'controller/*', 'proxy/*', 'cli', 'examples', 'tools', 'bench'],
 }
 
 /** Room to what its unit tests may import: siblings are free there, other rooms are not. */
 const TESTS: Record<string, string[]> = {
   contract: ['contract', 'test'],
   store: ['store', 'contract', 'test'],
-  controller: ['controller/*', 'contract', 'store', 'examples', 'test'],
-  proxy: ['proxy/*', 'contract', 'store', 'examples', 'test'],
-  cli: ['cli', 'controller/*', 'proxy/*', 'contract', 'store', 'examples', 'test'],
+  admin: ['admin', 'contract', 'proxy/upstream'],
+  controller: ['controller/*', 'admin', 'contract', 'store', 'examples', 'test'],
+  proxy: ['proxy/*', 'admin', 'contract', 'store', 'examples', 'test'],
+  cli: ['cli', 'admin', 'controller/*', 'proxy/*', 'contract', 'store', 'examples', 'test'],
   examples: ['examples', 'contract'],
   tools: ['tools', 'contract', 'store', 'controller/*', 'proxy/*', 'cli'],
 }
@@ -60,10 +81,10 @@ const TESTS: Record<string, string[]> = {
 /** Libraries that only these places load; tests may use any. */
 const FENCES: Record<string, string[]> = {
   express: ['proxy/server'],
-  undici: ['proxy/upstream', 'bench'],
+  undici: ['proxy/upstream', 'controller/kube', 'bench'],
   pino: ['cli', 'controller/main.ts', 'proxy/main.ts'],
   ioredis: ['store/redis'],
-  '@kubernetes/client-node': ['controller'],
+  '@kubernetes/client-node': ['controller/kube'],
 }
 
 /** Places without clock or I/O, and the built-in modules that do neither. */

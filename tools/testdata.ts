@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import type { ChannelRecord, TableRecord } from '../contract/table/records.ts'
 import { compile } from '../controller/compile/index.ts'
-import { Catalogue } from '../controller/source/catalogue.ts'
-import { problemText } from '../controller/source/problem.ts'
+import { Catalogue } from '../controller/source/folder/catalogue.ts'
+import { problemText } from '../controller/source/folder/problem.ts'
 
 const FOLDER = join(import.meta.dirname, '../controller/compile/testdata')
 

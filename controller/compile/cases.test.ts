@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { objectId } from '../../contract/ids.ts'
 import type { Compiled } from '../snapshot.ts'
 import { emptySnapshot, SecretData } from '../snapshot.ts'
-import { Catalogue } from '../source/catalogue.ts'
+import { Catalogue } from '../source/folder/catalogue.ts'
 import { compile } from './index.ts'
 
 function compileCase(name: string): Compiled {

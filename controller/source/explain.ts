@@ -3,8 +3,10 @@ import { z } from 'zod'
 import { PRICE } from '../../contract/api/fields.ts'
 import { DURATION } from '../../contract/duration.ts'
 import { DECIMAL } from '../../contract/money.ts'
-import type { Path } from './documents.ts'
 import { nearest } from './nearest.ts'
+
+/** Where in a document: names of fields, numbers of items. */
+export type Path = readonly (string | number)[]
 
 export interface Fault {
   /** Where in the document. */

@@ -52,9 +52,12 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
   }
 
   return {
-    async newEpoch() {
-      epoch += 1
+    async newEpoch(above = 0) {
+      epoch = Math.max(epoch, above) + 1
       return epoch
+    },
+    async position() {
+      return { epoch, generation }
     },
     async publish(publication) {
       const refused = refusal(publication)
@@ -101,6 +104,7 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
     },
     async beat(heartbeat) {
       beats.set(heartbeat.proxy, { heartbeat: frozenCopy(heartbeat), at: now() })
+      return { epoch, generation }
     },
     async heartbeats(withinMs) {
       const oldest = now() - withinMs

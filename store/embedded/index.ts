@@ -20,6 +20,7 @@ export function createEmbeddedStore(options: EmbeddedStoreOptions = {}): Store {
     ledger: createLedger(now),
     affinity: createAffinityStore(now),
     state: createStateStore(now, logCapacity),
+    onRestored: () => () => {},
     async close() {
       config.close()
     },

@@ -74,8 +74,8 @@ export const MUTANTS: Mutant[] = [
   ),
 
   ...faults(
-    'controller/source/catalogue.ts',
-    'controller/source/catalogue.test.ts',
+    'controller/source/folder/catalogue.ts',
+    'controller/source/folder/catalogue.test.ts',
     // A mistake in a resource takes its last good version out of force.
     ['this.#held.has(id) || this.#unclearFiles.has(entry.file)', 'this.#unclearFiles.has(entry.file)'],
   ),

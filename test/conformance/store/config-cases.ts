@@ -25,6 +25,18 @@ export function configCases(current: Current): void {
     expect((await config().manifest()).epoch).toBe(2)
   })
 
+  test('an epoch stands above the one that a leader remembers', async () => {
+    expect([await config().newEpoch(7), await config().newEpoch(3)]).toEqual([8, 9])
+  })
+
+  test('the position is what is stored, and a heartbeat is answered with it', async () => {
+    expect(await config().position()).toEqual({ epoch: 0, generation: 0 })
+    const epoch = await config().newEpoch()
+    await config().publish(publication(epoch, 5, { table: tableOf('small') }))
+    expect(await config().position()).toEqual({ epoch, generation: 5 })
+    expect(await config().beat({ proxy: 'p', epoch: 0, generation: 0 })).toEqual({ epoch, generation: 5 })
+  })
+
   test('a publication writes table, keys and accounts', async () => {
     const epoch = await config().newEpoch()
     const reply = await config().publish(

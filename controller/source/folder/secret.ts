@@ -1,6 +1,6 @@
 /** The entries of a Secret: `stringData` with the environment filled in, over base64 `data`. */
-import { SecretData } from '../snapshot.ts'
-import { type Fault, fieldName, typeName, wantedText } from './explain.ts'
+import { SecretData } from '../../snapshot.ts'
+import { type Fault, fieldName, typeName, wantedText } from '../explain.ts'
 import { substitute } from './substitute.ts'
 
 const ENTRY_NAME = /^[-._a-zA-Z0-9]{1,253}$/

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Snapshot } from '../snapshot.ts'
+import type { Snapshot } from '../../snapshot.ts'
 import { Catalogue } from './catalogue.ts'
 import type { Problem } from './problem.ts'
 import type { SourceFile } from './source-file.ts'

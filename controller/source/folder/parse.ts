@@ -1,6 +1,6 @@
 /** One document to a resource or Secret, or to what is wrong with it: what `kubectl apply` would say of it. */
 import { z } from 'zod'
-import { objectName } from '../../contract/api/fields.ts'
+import { objectName } from '../../../contract/api/fields.ts'
 import {
   type AccountSpec,
   API_VERSION,
@@ -9,12 +9,12 @@ import {
   type CreditSpec,
   GROUP,
   KINDS,
-  type Kind,
   type ModelRouteSpec,
-} from '../../contract/api/index.ts'
-import type { SecretData } from '../snapshot.ts'
-import { explain, type Fault, typeName, unknownField, wantedText } from './explain.ts'
-import { nearest } from './nearest.ts'
+} from '../../../contract/api/index.ts'
+import type { SecretData } from '../../snapshot.ts'
+import { explain, type Fault, typeName, unknownField, wantedText } from '../explain.ts'
+import { nearest } from '../nearest.ts'
+import { readSpec, type SpecReading } from '../spec.ts'
 import { readSecret } from './secret.ts'
 import { substitute } from './substitute.ts'
 
@@ -195,8 +195,6 @@ function readContent(
   }
 }
 
-type SpecReading<Spec> = { spec: Spec; faults: [] } | { spec: undefined; faults: Fault[] }
-
 function as<K extends string, Spec>(
   kind: K,
   reading: SpecReading<Spec>,
@@ -205,19 +203,6 @@ function as<K extends string, Spec>(
     content: reading.spec === undefined ? undefined : { kind, spec: reading.spec },
     faults: reading.faults,
   }
-}
-
-function readSpec<Schema extends z.ZodType>(
-  kind: Kind<Schema>,
-  value: unknown,
-  old: z.output<Schema> | undefined,
-): SpecReading<z.output<Schema>> {
-  const parsed = kind.spec.safeParse(value)
-  if (!parsed.success) return { spec: undefined, faults: explain(kind.spec, value, ['spec'], parsed.error) }
-  const broken = kind.rules.filter((rule) => !rule.test(parsed.data, old))
-  return broken.length === 0
-    ? { spec: parsed.data, faults: [] }
-    : { spec: undefined, faults: broken.map((rule) => ({ path: ['spec'], message: rule.message })) }
 }
 
 function withBaseURL(

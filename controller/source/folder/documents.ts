@@ -1,8 +1,7 @@
 /** Text of a YAML or JSON file to plain values that still know where they stood. */
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments } from 'yaml'
+import type { Path } from '../explain.ts'
 import type { Problem } from './problem.ts'
-
-export type Path = readonly (string | number)[]
 
 /** One document of a file, as plain JSON-like data. */
 export interface SourceDocument {

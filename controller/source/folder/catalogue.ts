@@ -3,8 +3,8 @@
  * of its resource stays, as it would after a refused `kubectl apply`.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Metadata } from '../../contract/api/index.ts'
-import { emptySnapshot, type InvalidResource, type Snapshot } from '../snapshot.ts'
+import type { Metadata } from '../../../contract/api/index.ts'
+import { emptySnapshot, type InvalidResource, type Snapshot } from '../../snapshot.ts'
 import { DocumentCache } from './document-cache.ts'
 import type { FileDocuments, SourceDocument } from './documents.ts'
 import { type Content, type Identity, parseDocument } from './parse.ts'

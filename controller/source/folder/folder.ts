@@ -1,6 +1,6 @@
 /** A folder of YAML and JSON files as a source of snapshots. */
-import type { Log } from '../../contract/log.ts'
-import type { Snapshot } from '../snapshot.ts'
+import type { Log } from '../../../contract/log.ts'
+import type { Snapshot } from '../../snapshot.ts'
 import { Catalogue } from './catalogue.ts'
 import { EmptiedFiles } from './emptied.ts'
 import { errorCode, type Listing, listFolder, pathWatches, readSource } from './files.ts'

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rename, rm, symlink, unlink, writeFile } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Snapshot } from '../snapshot.ts'
+import type { Snapshot } from '../../snapshot.ts'
 import { listFolder } from './files.ts'
 import { createFolderSource, FolderMissing, type Source } from './folder.ts'
 import type { Problem } from './problem.ts'

@@ -1,18 +1,31 @@
 /** The admin port: metrics and health for everybody, the rest for those who hold the token or sit on loopback. */
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { AddressSet } from '../../contract/address.ts'
-import { keyHash } from '../../contract/ids.ts'
-import type { ProxyMetrics } from '../telemetry/metrics.ts'
+import type { Registry } from 'prom-client'
+import { AddressSet } from '../contract/address.ts'
+import { keyHash } from '../contract/ids.ts'
 
 export interface AdminOptions {
-  metrics: ProxyMetrics
+  metrics: Registry
   /** Undefined when the process is ready for traffic, else the reason why not. */
   notReady(): string | undefined
   /** Guards `guarded`; without a token only loopback addresses may read. */
   token: string | undefined
   /** Path to what it shows, such as `/status`. */
-  guarded: Record<string, () => Promise<unknown>>
+  guarded: Record<string, AdminPage>
+}
+
+/** Answers JSON for the query of a request. Throws AdminError for a question that it cannot answer. */
+export type AdminPage = (query: URLSearchParams) => Promise<unknown>
+
+/** Told to whoever asked, as `{"error": message}`. */
+export class AdminError extends Error {
+  override name = 'AdminError'
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
 }
 
 const LOOPBACK = new AddressSet(['127.0.0.0/8', '::1'])
@@ -24,7 +37,7 @@ export function createAdminServer(options: AdminOptions): Server {
 }
 
 async function answer(options: AdminOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const path = (req.url ?? '').split('?')[0] ?? ''
+  const [path = '', query = ''] = (req.url ?? '').split('?', 2)
   if (req.method !== 'GET' && req.method !== 'HEAD') return text(res, 405, 'method not allowed\n')
   switch (path) {
     case '/healthz':
@@ -34,13 +47,18 @@ async function answer(options: AdminOptions, req: IncomingMessage, res: ServerRe
       return text(res, reason === undefined ? 200 : 503, `${reason ?? 'ok'}\n`)
     }
     case '/metrics':
-      return text(res, 200, await options.metrics.registry.metrics(), options.metrics.registry.contentType)
+      return text(res, 200, await options.metrics.metrics(), options.metrics.contentType)
   }
   const show = Object.hasOwn(options.guarded, path) ? options.guarded[path] : undefined
   if (show === undefined) return text(res, 404, 'not found\n')
   if (!mayRead(options.token, req))
     return text(res, 403, 'forbidden: send the admin token, or ask from this host\n')
-  return text(res, 200, `${JSON.stringify(await show(), null, 2)}\n`, 'application/json')
+  try {
+    return json(res, 200, await show(new URLSearchParams(query)))
+  } catch (error) {
+    if (!(error instanceof AdminError)) throw error
+    return json(res, error.status, { error: error.message })
+  }
 }
 
 function mayRead(token: string | undefined, req: IncomingMessage): boolean {
@@ -50,6 +68,10 @@ function mayRead(token: string | undefined, req: IncomingMessage): boolean {
   return (
     typeof given === 'string' && timingSafeEqual(Buffer.from(keyHash(given)), Buffer.from(keyHash(token)))
   )
+}
+
+function json(res: ServerResponse, status: number, value: unknown): void {
+  text(res, status, `${JSON.stringify(value, null, 2)}\n`, 'application/json')
 }
 
 function text(

@@ -1,8 +1,8 @@
 import { request } from 'node:http'
+import { Gauge, Registry } from 'prom-client'
 import { describe, expect, test, vi } from 'vitest'
-import { ProxyMetrics } from '../telemetry/metrics.ts'
-import { listen } from '../upstream/testing.ts'
-import { type AdminOptions, createAdminServer } from './admin.ts'
+import { listen } from '../proxy/upstream/testing.ts'
+import { AdminError, type AdminOptions, createAdminServer } from './server.ts'
 
 const TOKEN = 'a-token-of-the-operator'
 
@@ -14,12 +14,8 @@ interface Reply {
 
 /** An admin port, and a way to ask it. */
 async function adminOf(options: Partial<AdminOptions> = {}) {
-  const metrics = new ProxyMetrics({
-    inFlight: () => 0,
-    holds: () => 0,
-    generation: () => 7,
-    ejected: () => [],
-  })
+  const metrics = new Registry()
+  new Gauge({ name: 'sluice_table_generation', help: 'x', registers: [metrics] }).set(7)
   const server = createAdminServer({
     metrics,
     token: TOKEN,
@@ -152,4 +148,21 @@ test('what fails is 500 without a reason', async () => {
     status: 500,
     text: 'internal error\n',
   })
+})
+
+test('a page reads the query, and a question that it cannot answer is told why', async () => {
+  const { ask } = await adminOf({
+    guarded: {
+      '/explain': async (query) => {
+        if (query.get('key') === null) throw new AdminError(400, 'name a key')
+        return { key: query.get('key') }
+      },
+    },
+  })
+  const token = { 'x-sluice-admin-token': TOKEN }
+  expect(await ask('/explain?key=a%2Fb', token)).toMatchObject({
+    status: 200,
+    text: '{\n  "key": "a/b"\n}\n',
+  })
+  expect(await ask('/explain', token)).toMatchObject({ status: 400, text: '{\n  "error": "name a key"\n}\n' })
 })

@@ -1,7 +1,7 @@
 /** Watches directories and says, a short while after the last event, that something may have changed. */
 import { type FSWatcher, watch } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import type { Log } from '../../contract/log.ts'
+import type { Log } from '../../../contract/log.ts'
 import { errorCode } from './files.ts'
 
 /** Quiet time that ends a burst of events, and the longest that a burst may put the answer off. */
