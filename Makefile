@@ -12,7 +12,7 @@ TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 900)
 # Installed tools first, among them Node 24.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help install run test test-all check generate testdata bench-quick
+.PHONY: help install run up down test test-binaries test-all check generate testdata bench-quick
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -36,7 +36,16 @@ run: install ## Gateway on your machine: PORT=8080 ADMIN_PORT=8081 CONFIG=<folde
 # With `make -C <here>` a relative CONFIG still means the folder of the caller, whose shell left its name in PWD.
 run: export PWD_OF_CALLER := $(PWD)
 
-test: install $(VENV) ## Static checks and all tests
+up: install test-binaries ## Cluster on your machine: CONTROLLERS=2 PROXIES=2 UPSTREAM_PORT=8082; what runs stays
+	@node tools/cluster/up.ts
+
+down: install ## End what up has started
+	@node tools/cluster/down.ts
+
+test-binaries: install ## Kubernetes binaries: KUBEBUILDER_ASSETS, else built once with Go (ten minutes)
+	@node test/assets/binaries.ts
+
+test: install test-binaries $(VENV) ## Static checks and all tests
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@node tools/check.ts --report $(REPORTS)/check.json || true
 	@$(TIME_LIMIT) vitest run --reporter=default --reporter=json --outputFile.json=$(REPORTS)/vitest.json || true

@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['**/*.test.ts'],
     exclude: ['**/node_modules/**', 'dist/**', '.run/**', '.venv/**'],
+    globalSetup: ['./test/global/control-plane.ts'],
     setupFiles: ['./tools/property-runs.ts'],
     // A test that hangs is a failure soon, and a slow machine is not.
     testTimeout: 20_000,

@@ -11,7 +11,7 @@ export interface AdminOptions {
   notReady(): string | undefined
   /** Guards `guarded`; without a token only loopback addresses may read. */
   token: string | undefined
-  /** Path to what it shows, such as `/status`. */
+  /** Path to what it shows, such as `/resources`. */
   guarded: Record<string, AdminPage>
 }
 

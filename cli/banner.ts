@@ -22,7 +22,7 @@ export function banner({ proxy, snapshot, dir, showKey, problems }: BannerOption
 
     Base URL   ${base}/v1   (messages-style SDKs: ${base})
     API key    ${keyLine(key, showKey)}
-    Admin      http://localhost:${proxy.adminPort}   /status /metrics /readyz
+    Admin      http://localhost:${proxy.adminPort}   /resources /metrics /readyz
 ${problems === 0 ? '' : `    Problems   ${problems}, named above and at /problems of the admin port\n`}
 ${key === undefined || model === undefined ? missing(key, model) : request(base, key, model, showKey)}
   Edit the folder and the change is in force at once. Ctrl-C ends everything.

@@ -90,6 +90,13 @@ export const environment = z.object({
     .describe(
       'Token for the guarded paths of the admin port. Without it they answer loopback addresses only.',
     ),
+  SLUICE_ADMIN_URLS: z
+    .string()
+    .default('')
+    .transform(listed)
+    .describe(
+      'Admin ports that the command line asks, separated by commas; default http://127.0.0.1:8081, else the pods of the cluster.',
+    ),
   SLUICE_TRUSTED_PROXIES: z
     .string()
     .default('')

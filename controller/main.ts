@@ -1,17 +1,14 @@
-/** The controller: reads resources, compiles them, publishes what differs and keeps their status. */
+/** The controller on a folder: reads resources, compiles them, publishes what differs and keeps their status. */
+import type { AdminPage } from '../admin/server.ts'
 import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
 import { compile } from './compile/index.ts'
-import { Publisher, type PublishResult } from './publish/publisher.ts'
-import { emptySnapshot, type Snapshot } from './snapshot.ts'
+import { Leader } from './lead.ts'
+import { controllerPages } from './pages.ts'
+import { type Compiled, emptySnapshot, type Snapshot } from './snapshot.ts'
 import { createFolderSource } from './source/folder/folder.ts'
 import type { Problem } from './source/folder/problem.ts'
-import { type ListedStatus, StatusBoard } from './status/board.ts'
-
-const REFRESH_MS = 1_000
-const REAP_MS = 10_000
-/** Holds expired by one call of the ledger, so that it never blocks for long. */
-const REAP_BATCH = 1_000
+import { LIVE_MS, type ListedStatus } from './status/board.ts'
 
 export interface ControllerOptions {
   store: Store
@@ -24,6 +21,8 @@ export interface ControllerOptions {
   log: Log
   /** Lets a table without routes replace one with routes. */
   allowEmptyTable: boolean
+  /** Name of this process; default "dev". */
+  instance?: string
   /** Milliseconds since the epoch; default Date.now. */
   now?: () => number
 }
@@ -37,77 +36,59 @@ export interface Controller {
   snapshot(): Snapshot
   /** Documents of the folder that cannot be used now. */
   problems(): Problem[]
+  /** What the admin port shows of it, by path. */
+  pages: Record<string, AdminPage>
   stop(): Promise<void>
 }
 
-/** Starts the controller on a folder. Rejects with FolderMissing. */
+/** Starts the controller on a folder, where it always leads. Rejects with FolderMissing. */
 export async function startController(options: ControllerOptions): Promise<Controller> {
-  const { store, dir, namespace, env, log, allowEmptyTable, now = Date.now } = options
-  const ready = Promise.withResolvers<void>()
-  // Who does not wait for it is not ended by it.
-  ready.promise.catch(() => {})
-  let current = { snapshot: emptySnapshot(), problems: [] as Problem[] }
+  const { store, dir, namespace, env, log, allowEmptyTable, instance = 'dev', now = Date.now } = options
+  let snapshot = emptySnapshot()
+  let problems: Problem[] = []
+  let compiled: Compiled | undefined
+  let fenced = false
 
-  const board = new StatusBoard({ store, log, now })
-  const publisher = new Publisher({ store, log, now, allowEmptyTable, onResult })
   const source = createFolderSource({ dir, namespace, env, log })
-
-  function onResult(result: PublishResult): void {
-    if (result.outcome === 'published') {
-      board.published(result)
-      ready.resolve()
-    } else {
+  const leader = new Leader({
+    store,
+    log,
+    now,
+    allowEmptyTable,
+    onFenced() {
+      fenced = true
       log.error({}, 'another controller has taken over; this one publishes nothing more')
-      ready.reject(new Error('another controller has taken over'))
-    }
+    },
+  })
+  try {
+    await source.start((read, faults) => {
+      snapshot = read
+      problems = faults
+      compiled = compile(snapshot)
+      leader.submit(compiled)
+    })
+  } catch (error) {
+    await leader.stop()
+    throw error
   }
 
-  await source.start((snapshot, problems) => {
-    current = { snapshot, problems }
-    const compiled = compile(snapshot)
-    board.judged(compiled)
-    publisher.submit(compiled)
-  })
-  const refreshing = repeat(REFRESH_MS, () => board.refresh(), log)
-  const reaping = repeat(REAP_MS, () => reapAll(store), log)
-
   return {
-    ready: ready.promise,
-    statuses: () => board.list(),
-    snapshot: () => current.snapshot,
-    problems: () => current.problems,
+    ready: leader.ready,
+    statuses: () => leader.statuses(),
+    snapshot: () => snapshot,
+    problems: () => problems,
+    pages: controllerPages({
+      instance,
+      leading: () => !fenced,
+      position: () => leader.position,
+      notReady: () => (fenced ? 'another controller has taken over' : undefined),
+      proxies: () => store.config.heartbeats(LIVE_MS),
+      compiled: () => compiled,
+      statuses: () => leader.statuses(),
+    }),
     async stop() {
       await source.stop()
-      await Promise.all([refreshing.stop(), reaping.stop(), publisher.stop()])
-    },
-  }
-}
-
-/** Charges holds whose proxy never came back. */
-async function reapAll(store: Store): Promise<void> {
-  for (;;) {
-    const reaped = await store.ledger.reap(undefined, REAP_BATCH)
-    if (reaped.length < REAP_BATCH) return
-  }
-}
-
-/** Does `work` again and again, never twice at once; a failure is logged and the next turn is taken all the same. */
-function repeat(everyMs: number, work: () => Promise<void>, log: Log): { stop(): Promise<void> } {
-  let under = Promise.resolve()
-  let busy = false
-  const timer = setInterval(() => {
-    if (busy) return
-    busy = true
-    under = work()
-      .catch((error: unknown) => log.warn({ err: error }, 'the store did not answer'))
-      .finally(() => {
-        busy = false
-      })
-  }, everyMs)
-  return {
-    stop() {
-      clearInterval(timer)
-      return under
+      await leader.stop()
     },
   }
 }

@@ -6,6 +6,7 @@ import type {
   AccountSpec,
   ApiKeySpec,
   ChannelSpec,
+  Condition,
   ConditionType,
   CreditSpec,
   KindName,
@@ -26,6 +27,11 @@ export interface Snapshot {
   modelRoutes: Resource<ModelRouteSpec>[]
   /** "namespace/name" to the Secret's decoded entries. */
   secrets: Map<string, SecretData>
+  /**
+   * "namespace/name" of each ApiKey that names no key of its own to the Secret that is made for it; undefined where
+   * none are made.
+   */
+  generated?: ReadonlyMap<string, GeneratedKey>
   /** Resources that exist but do not parse: they get Accepted=False and take no part. */
   invalid: InvalidResource[]
 }
@@ -45,6 +51,13 @@ export class SecretData {
   toJSON(): Record<string, string> {
     return Object.fromEntries(this.keys().map((key) => [key, '(redacted)']))
   }
+}
+
+/** The Secret that holds a key which the controller made. */
+export interface GeneratedKey {
+  secretName: string
+  /** `absent`: not made yet; `foreign`: a Secret of this name belongs to somebody else and is not touched. */
+  state: 'made' | 'absent' | 'foreign'
 }
 
 export interface InvalidResource {
@@ -120,8 +133,32 @@ export interface Published {
 export interface AppliedCredits {
   /** By the credit's id; none for a credit that the ledger has not answered yet. */
   results: ReadonlyMap<string, CreditResult>
-  /** Sum of the credits that were seen since the start, removed ones included, by account id. */
-  credited: ReadonlyMap<string, Nanos>
+  /** By account id; none for an account that the ledger has not answered for yet. */
+  funds: ReadonlyMap<string, Funds>
+  /** Ids of accounts that had credits or spending and that the ledger no longer knows. They are not opened again. */
+  lost: ReadonlySet<string>
+}
+
+export interface Funds {
+  balance: Nanos
+  held: Nanos
+  /** Sum of the credits that the ledger has taken, removed ones included. */
+  credited: Nanos
+  spent: Nanos
+}
+
+/** A status as the API server has it. */
+export type FoundStatus = { conditions?: Condition[] | undefined } & Record<string, unknown>
+
+/**
+ * What the statuses of resources said when this process first saw them: kept by the API server, whatever becomes of
+ * the store.
+ */
+export interface Recorded {
+  /** By "namespace/name"; undefined when nothing was written of its funds. */
+  account(name: string): Pick<Funds, 'credited' | 'spent'> | undefined
+  /** When the ledger took a Credit ("namespace/name"), in milliseconds since the epoch. */
+  credit(name: string): number | undefined
 }
 
 /**

@@ -1,9 +1,7 @@
 /** A proxy: stateless, follows the table in the store, serves traffic, drains when it is told to stop. */
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { type AdminPage, createAdminServer } from '../admin/server.ts'
@@ -13,15 +11,17 @@ import type { Store } from '../store/contract.ts'
 import { isInForce } from './auth/authenticate.ts'
 import { EstimateFactors } from './ledger/estimate.ts'
 import { Holds } from './ledger/holds.ts'
+import { proxyPages } from './pages.ts'
 import type { Gateway } from './pipeline/gateway.ts'
 import { Revocation } from './pipeline/revocation.ts'
 import { Shutdown } from './pipeline/shutdown.ts'
 import { breakOff, createApp, refuse } from './server/app.ts'
-import { drain } from './server/drain.ts'
+import { drain, SETTLE_MS } from './server/drain.ts'
 import { createHttpServer } from './server/http-server.ts'
 import { Overload } from './server/overload.ts'
 import { trackUnused } from './server/unused-connections.ts'
-import { TableFollower } from './table/follower.ts'
+import { RECORD_KINDS, TableFollower } from './table/follower.ts'
+import { StoreAlarms } from './telemetry/alarms.ts'
 import { ProxyMetrics } from './telemetry/metrics.ts'
 import { RequestLog } from './telemetry/request-log.ts'
 import { Dispatchers } from './upstream/dispatchers.ts'
@@ -31,6 +31,8 @@ import { RetryBudget } from './upstream/retry-budget.ts'
 export interface ProxyOptions {
   store: Store
   env: Environment
+  /** Name of this process, unique among the proxies of a store. */
+  instance: string
   log: Logger
   /** Takes the request log, a line at a time. */
   writeRequestLog: (line: string) => void
@@ -43,12 +45,31 @@ export interface RunningProxy {
   adminPort: number
   /** Takes no new connections, lets requests in flight finish for at most `graceMs`, then breaks them off. */
   stop(graceMs: number): Promise<void>
+  status(): ProxyStatus
 }
 
-/** Resolves when both ports listen. Rejects with the listen error, whose `port` tells which one was taken. */
+/** What `/status` of the admin port shows of a proxy. */
+export interface ProxyStatus {
+  role: 'proxy'
+  instance: string
+  /** The newest publication in force. */
+  epoch: number
+  generation: number
+  ready: boolean
+  /** Why it is not ready. */
+  reason?: string
+  store: 'reachable' | 'away'
+  port: number
+}
+
+/**
+ * Resolves when both ports listen. A store that is away is waited for: until its table was read the proxy is not ready
+ * and answers 503. Rejects with the listen error, whose `port` tells which one was taken.
+ */
 export async function startProxy({
   store,
   env,
+  instance,
   log,
   writeRequestLog,
   admin = {},
@@ -59,7 +80,7 @@ export async function startProxy({
   const dispatchers = new Dispatchers()
   const follower: TableFollower = new TableFollower(
     store.config,
-    `${hostname()}-${randomBytes(4).toString('hex')}`,
+    { proxy: instance, keyMaxAgeMs: env.SLUICE_KEY_MAX_AGE },
     {
       swapped(table, before) {
         const channels = new Map(table.channels())
@@ -72,10 +93,9 @@ export async function startProxy({
         log.info({ epoch: table.epoch, generation: table.generation }, 'table in force')
       },
       keysChanged: (hashes) => void revocation.recheck(hashes, mayBeUsed),
-      failed(error) {
-        metrics.tableFailed()
-        log.warn({ err: error }, 'the store could not be read; what was last known stays in force')
-      },
+      failed: (error) => alarms.tableFailed(error),
+      unreadable: (kind, error) => alarms.unreadable(kind, error),
+      behind: () => alarms.behind(),
     },
   )
   const revocation = new Revocation()
@@ -85,17 +105,20 @@ export async function startProxy({
     return key === 'unknown' || (key !== undefined && isInForce(key, Date.now()))
   }
   const holds = new Holds(store.ledger, {
-    failed(operation, error) {
-      metrics.ledgerFailed(operation)
-      log.error({ err: error, operation }, 'the ledger did not answer')
-    },
+    failed: (operation, error) => alarms.ledgerFailed(operation, error),
+    dead: (account, id, amount, reason) => alarms.settleDead(account, id, amount, reason),
   })
   const metrics = new ProxyMetrics({
     inFlight: () => overload.inFlight,
     holds: () => holds.live,
-    generation: () => follower.table.generation,
+    unsettled: () => holds.unsettled,
+    generation: () => follower.applied.generation,
+    tableAgeSeconds: () => follower.ageMs / 1_000,
+    storeAvailable: () => follower.reachable,
     ejected: () => health.snapshot().flatMap((state) => (state.resting ? [state.channel] : [])),
+    recordKinds: RECORD_KINDS,
   })
+  const alarms = new StoreAlarms(log, metrics)
   const shutdown = new Shutdown()
   const gateway: Gateway = {
     follower,
@@ -105,7 +128,9 @@ export async function startProxy({
     health,
     retryBudget: new RetryBudget(now),
     metrics,
-    log: new RequestLog(store.state, writeRequestLog, env.SLUICE_LOG_UPSTREAM_BODIES),
+    log: new RequestLog(store.state, writeRequestLog, env.SLUICE_LOG_UPSTREAM_BODIES, () =>
+      metrics.logLineDropped(),
+    ),
     trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
     limits: limitsOf(env),
     shutdown,
@@ -113,6 +138,23 @@ export async function startProxy({
   }
 
   let draining = false
+  const notReady = () => {
+    if (draining) return 'draining'
+    if (follower.caughtUp) return undefined
+    return follower.reachable ? 'no table yet' : 'the store is away'
+  }
+  const status = (): ProxyStatus => {
+    const reason = notReady()
+    return {
+      role: 'proxy',
+      instance,
+      ...follower.applied,
+      ready: reason === undefined,
+      ...(reason === undefined ? {} : { reason }),
+      store: follower.reachable ? 'reachable' : 'away',
+      port: portOf(api),
+    }
+  }
   const app = createApp(gateway, overload, {
     unexpected: (error, requestId) => log.error({ err: error, requestId }, 'unexpected error'),
   })
@@ -126,22 +168,39 @@ export async function startProxy({
   const adminServer = createAdminServer({
     metrics: metrics.registry,
     token: env.SLUICE_ADMIN_TOKEN,
-    notReady: () => (draining ? 'draining' : follower.caughtUp ? undefined : 'no table yet'),
-    guarded: admin,
+    notReady,
+    guarded: {
+      '/status': async () => ({ instances: [status()] }),
+      ...proxyPages(gateway, store),
+      ...admin,
+    },
+  })
+  const unwatch = store.onRestored(() => {
+    follower.readAgain()
+    holds.restored()
   })
 
-  await follower.start()
-  await listen(adminServer, env.SLUICE_ADMIN_PORT, env.SLUICE_HOST)
-  await listen(api, env.SLUICE_PORT, env.SLUICE_HOST).catch(async (error: unknown) => {
-    adminServer.close()
+  const stopFollowing = async () => {
+    unwatch()
     await follower.stop()
+  }
+
+  await follower.start()
+  try {
+    await listen(adminServer, env.SLUICE_ADMIN_PORT, env.SLUICE_HOST)
+    await listen(api, env.SLUICE_PORT, env.SLUICE_HOST)
+  } catch (error) {
+    adminServer.close()
+    await stopFollowing()
     throw error
-  })
+  }
 
   return {
     port: portOf(api),
     adminPort: portOf(adminServer),
+    status,
     async stop(graceMs) {
+      const stopping = now()
       draining = true
       log.info({ inFlight: overload.inFlight }, 'draining')
       await drain({
@@ -151,8 +210,9 @@ export async function startProxy({
         breakOff: () => shutdown.begin(),
         inFlight: () => overload.inFlight,
       })
-      await follower.stop()
-      holds.stop()
+      // As long as a settle could need anyway, and longer where there is time: what waits is money.
+      await holds.stop(Math.max(SETTLE_MS, graceMs - (now() - stopping)))
+      await stopFollowing()
       overload.stop()
       adminServer.close()
       adminServer.closeAllConnections()

@@ -4,7 +4,8 @@ import { DURATION } from '../duration.ts'
 import { DECIMAL, MAX_DOLLARS } from '../money.ts'
 import type { Rule } from './kind.ts'
 
-const DNS_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+/** A DNS subdomain (RFC 1123), which the names of Kubernetes resources are. */
+const DNS_NAME = /^[a-z0-9]+(-+[a-z0-9]+)*(\.[a-z0-9]+(-+[a-z0-9]+)*)*$/
 /** An HTTP field name (RFC 9110, section 5.1). */
 export const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 const VISIBLE_ASCII = /^[\x20-\x7e]*$/
@@ -44,7 +45,8 @@ export const headerValue = () => z.string().max(2048).regex(VISIBLE_ASCII)
 export function amountWithinLedger<Spec>(path: string, read: (spec: Spec) => string | undefined): Rule<Spec> {
   const has = path.split('.').map((_, depth, parts) => `has(self.${parts.slice(0, depth + 1).join('.')})`)
   return {
-    cel: `!(${has.join(' && ')}) || (double(self.${path}) <= ${MAX_DOLLARS}.0 && double(self.${path}) >= -${MAX_DOLLARS}.0)`,
+    // Text that is no number is the schema's to refuse: the API server asks its rules all the same.
+    cel: `!(${has.join(' && ')}) || !self.${path}.matches(r"${DECIMAL.source}") || (double(self.${path}) <= ${MAX_DOLLARS}.0 && double(self.${path}) >= -${MAX_DOLLARS}.0)`,
     message: `spec.${path} must lie within ${MAX_DOLLARS} dollars, the most that the ledger counts`,
     test: (spec) => Math.abs(Number(read(spec) ?? '0')) <= MAX_DOLLARS,
   }

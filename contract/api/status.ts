@@ -27,6 +27,7 @@ export const REASONS = {
   AlreadyApplied: 'The ledger took the credit before; nothing was added again.',
   Pending: 'Not every live proxy serves this generation yet, or the controller has not looked at it.',
   NoProxies: 'No proxy is alive.',
+  LedgerLost: 'The ledger has lost the balance of the account, which stays closed until it is restored.',
   Ready: 'All other conditions are true.',
 } as const
 export type Reason = keyof typeof REASONS

@@ -17,10 +17,14 @@ const NOT_ENFORCED = ['parent', 'budget', 'limits'] as const
 
 export function compileAccounts(snapshot: Snapshot): Accounts {
   const records = new Map<string, AccountRecord>()
+  const inForce = new Set<string>()
   const statuses: ObjectStatus[] = []
   for (const resource of snapshot.accounts) {
     const { record, status } = compileAccount(resource)
-    if (record !== undefined) records.set(record.id, record)
+    if (record !== undefined) {
+      records.set(record.id, record)
+      inForce.add(nameOf(resource))
+    }
     statuses.push(status)
   }
   const known = new Set(
@@ -30,7 +34,7 @@ export function compileAccounts(snapshot: Snapshot): Accounts {
     records,
     statuses,
     fault(namespace, name) {
-      if (records.has(objectId(namespace, name))) return undefined
+      if (inForce.has(`${namespace}/${name}`)) return undefined
       return known.has(`${namespace}/${name}`)
         ? {
             reason: 'RefNotInForce',
@@ -44,7 +48,23 @@ export function compileAccounts(snapshot: Snapshot): Accounts {
   }
 }
 
-function compileAccount(resource: Resource<AccountSpec>): { record?: AccountRecord; status: ObjectStatus } {
+interface CompiledAccount {
+  record?: AccountRecord
+  status: ObjectStatus
+}
+
+/** An account depends on nothing else, so it is worked out once. */
+const compiledAccounts = new WeakMap<Resource<AccountSpec>, CompiledAccount>()
+
+function compileAccount(resource: Resource<AccountSpec>): CompiledAccount {
+  const known = compiledAccounts.get(resource)
+  if (known !== undefined) return known
+  const compiled = accountOf(resource)
+  compiledAccounts.set(resource, compiled)
+  return compiled
+}
+
+function accountOf(resource: Resource<AccountSpec>): CompiledAccount {
   const { metadata, spec } = resource
   const findings = noFindings()
   for (const field of NOT_ENFORCED) {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { objectId } from '../../contract/ids.ts'
-import type { Compiled } from '../snapshot.ts'
+import type { Compiled, GeneratedKey, Snapshot } from '../snapshot.ts'
 import { emptySnapshot, SecretData } from '../snapshot.ts'
 import { Catalogue } from '../source/folder/catalogue.ts'
 import { compile } from './index.ts'
@@ -300,5 +300,93 @@ describe('documents that do not parse', () => {
       expect(statusOf(compiled, object).inForce).toBe(false)
     }
     expect(Object.keys(table(compiled).channels)).toEqual(['hosted'])
+  })
+})
+
+describe('a key that is made for an ApiKey', () => {
+  const KEY = 'sk-made-0123456789-abcdefgh'
+  function compileWith(state: GeneratedKey['state'] | undefined, data = new SecretData([['key', KEY]])) {
+    const metadata = { namespace: 'default', name: 'alice', generation: 1, createdAt: 0 }
+    return compile({
+      ...emptySnapshot(),
+      apiKeys: [{ kind: 'ApiKey', metadata, spec: {} }],
+      secrets: new Map([['default/alice-key', data]]),
+      ...(state !== undefined && {
+        generated: new Map([['default/alice', { secretName: 'alice-key', state }]]),
+      }),
+    })
+  }
+
+  it('is in force once its Secret is there', () => {
+    const compiled = compileWith('made')
+    expect(publishedNames(compiled)).toEqual(['alice'])
+    expect(statusOf(compiled, 'ApiKey/alice').fields).toEqual({
+      preview: '...efgh',
+      secretName: 'alice-key',
+    })
+    expect(condition(compiled, 'ApiKey/alice', 'ResolvedRefs')).toBe('True ResolvedRefs')
+  })
+
+  it('is pending before', () => {
+    const compiled = compileWith('absent')
+    expect(publishedNames(compiled)).toEqual([])
+    expect(condition(compiled, 'ApiKey/alice', 'ResolvedRefs')).toBe('False Pending')
+  })
+
+  it('is never taken from a Secret of somebody else', () => {
+    const compiled = compileWith('foreign')
+    expect(publishedNames(compiled)).toEqual([])
+    expect(condition(compiled, 'ApiKey/alice', 'ResolvedRefs')).toBe('False Conflicted')
+    expect(message(compiled, 'ApiKey/alice', 'ResolvedRefs')).toContain('does not belong to this ApiKey')
+    expect(statusOf(compiled, 'ApiKey/alice').fields).toEqual({})
+  })
+
+  it('is never expected where none are made', () => {
+    expect(message(compileWith(undefined), 'ApiKey/alice', 'ResolvedRefs')).toContain('spec.secretRef')
+  })
+
+  it('that was emptied by hand is not made again', () => {
+    const compiled = compileWith('made', new SecretData([]))
+    expect(publishedNames(compiled)).toEqual([])
+    expect(message(compiled, 'ApiKey/alice', 'ResolvedRefs')).toContain('no entry key')
+  })
+})
+
+describe('what is remembered of a resource', () => {
+  it('follows its Secret, its account and its rivals', () => {
+    const metadata = { namespace: 'default', name: 'alice', generation: 1, createdAt: 5 }
+    const alice = {
+      kind: 'ApiKey',
+      metadata,
+      spec: { secretRef: { name: 'client', key: 'key' }, accountRef: { name: 'team' } },
+    }
+    const account = {
+      kind: 'Account',
+      metadata: { ...metadata, name: 'team' },
+      spec: { enforcement: 'Enforced' as const },
+    }
+    const secret = (key: string) => new Map([['default/client', new SecretData([['key', key]])]])
+    const first = { ...emptySnapshot(), apiKeys: [alice], secrets: secret('sk-first-0123456789') }
+    const preview = (snapshot: Snapshot) => [...compile(snapshot).keys.values()].map((r) => r.preview)
+    expect(preview(first)).toEqual(['...'])
+    expect(preview({ ...first, secrets: secret('sk-other-0123456789-wxyz') })).toEqual(['...wxyz'])
+    expect(preview({ ...first, secrets: new Map() })).toEqual([])
+    const refs = (snapshot: Snapshot) => condition(compile(snapshot), 'ApiKey/alice', 'ResolvedRefs')
+    expect(refs(first)).toBe('False RefNotFound')
+    expect(refs({ ...first, accounts: [account] })).toBe('True ResolvedRefs')
+    const rival = { ...alice, metadata: { ...metadata, name: 'older', createdAt: 1 } }
+    const both = { ...first, accounts: [account], apiKeys: [alice, rival] }
+    expect(condition(compile(both), 'ApiKey/alice', 'Accepted')).toBe('False Conflicted')
+    expect(condition(compile({ ...both, apiKeys: [alice] }), 'ApiKey/alice', 'Accepted')).toBe(
+      'True ShortKey',
+    )
+  })
+
+  it('keeps the record the same object while nothing changes', () => {
+    const snapshot = emptySnapshot()
+    const metadata = { namespace: 'default', name: 'alice', generation: 1, createdAt: 5 }
+    snapshot.apiKeys.push({ kind: 'ApiKey', metadata, spec: { hashes: ['ab'.repeat(32)] } })
+    const records = () => [...compile({ ...snapshot, apiKeys: [...snapshot.apiKeys] }).keys.values()]
+    expect(records()[0]).toBe(records()[0])
   })
 })

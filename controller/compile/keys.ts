@@ -1,17 +1,30 @@
 import type { ApiKeySpec, Resource } from '../../contract/api/index.ts'
 import { keyHash, objectId } from '../../contract/ids.ts'
 import { type KeyRecord, RECORD_VERSION } from '../../contract/table/records.ts'
-import type { ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
+import type { GeneratedKey, ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
 import type { Accounts } from './accounts.ts'
 import { instant } from './amounts.ts'
-import { byAge, type Findings, judge, noFindings } from './conditions.ts'
+import { byAge, type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
 import { secretEntry } from './secrets.ts'
 
-/** A key as it is looked up, and what may be shown of it. */
+/** A key as it is looked up, and its record. */
 interface Credential {
   hash: string
   preview: string
+  record: KeyRecord
 }
+
+/** What one resource says by itself. Worked out once for each resource and Secret: there may be thousands. */
+interface Reading {
+  secret: SecretData | undefined
+  generated: GeneratedKey | undefined
+  credentials: Credential[]
+  findings: Findings
+  /** The status when nobody else has claimed the key, and the fault of its account that it tells. */
+  status?: { fault: string | undefined; object: ObjectStatus }
+}
+
+const readings = new WeakMap<Resource<ApiKeySpec>, Reading>()
 
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/
 /** Below this a key can be guessed, and four of its characters are too many to show. */
@@ -24,39 +37,56 @@ export function compileKeys(
   const keys = new Map<string, KeyRecord>()
   const statuses: ObjectStatus[] = []
   for (const resource of [...snapshot.apiKeys].sort(byAge)) {
-    const findings = noFindings()
-    const credentials = credentialsOf(resource, snapshot.secrets, findings)
-    refuseLimits(resource.spec, findings)
-    const expiresAt = expiryOf(resource.spec, findings)
-    refuseClaimed(credentials, keys, resource.metadata.namespace, findings)
-    const inForce = credentials.length > 0 && findings.refusals.length === 0
-    if (inForce)
-      for (const { hash, preview } of credentials) keys.set(hash, record(resource, preview, expiresAt))
-    statuses.push(keyStatus(resource, credentials, accounts, findings, inForce))
+    const reading = read(resource, snapshot)
+    const claimed = claimedBy(reading.credentials, keys, resource.metadata.namespace)
+    const inForce =
+      claimed === undefined && reading.credentials.length > 0 && reading.findings.refusals.length === 0
+    if (inForce) for (const { hash, record } of reading.credentials) keys.set(hash, record)
+    statuses.push(statusOf(resource, reading, claimed, accounts, inForce))
   }
   return { keys, statuses }
 }
 
+function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot): Reading {
+  const { metadata, spec } = resource
+  const generated = snapshot.generated?.get(nameOf(resource))
+  const secretName = spec.secretRef?.name ?? generated?.secretName
+  const secret =
+    secretName === undefined ? undefined : snapshot.secrets.get(`${metadata.namespace}/${secretName}`)
+  const known = readings.get(resource)
+  if (known !== undefined && known.secret === secret && known.generated?.state === generated?.state)
+    return known
+
+  const findings = noFindings()
+  refuseLimits(spec, findings)
+  const expiresAt = expiryOf(spec, findings)
+  const credentials = credentialsOf(resource, generated, snapshot.secrets, findings).map(
+    ({ hash, preview }) => ({ hash, preview, record: recordOf(resource, preview, expiresAt) }),
+  )
+  const reading = { secret, generated, credentials, findings }
+  readings.set(resource, reading)
+  return reading
+}
+
 function credentialsOf(
   { metadata, spec }: Resource<ApiKeySpec>,
+  generated: GeneratedKey | undefined,
   secrets: ReadonlyMap<string, SecretData>,
   findings: Findings,
-): Credential[] {
+): Pick<Credential, 'hash' | 'preview'>[] {
   if (spec.hashes !== undefined)
     return spec.hashes.map((hash) => ({ hash, preview: `sha256:${hash.slice(0, 8)}` }))
-  if (spec.secretRef === undefined) {
-    const message = 'the key is not known; put it in a Secret and name that in spec.secretRef'
-    findings.missing.push({ reason: 'RefNotFound', message })
-    return []
-  }
-  const entry = secretEntry(secrets, metadata.namespace, 'spec.secretRef', spec.secretRef)
+  const ref = spec.secretRef ?? generatedRef(generated, findings)
+  if (ref === undefined) return []
+  const field = spec.secretRef === undefined ? 'the generated key' : 'spec.secretRef'
+  const entry = secretEntry(secrets, metadata.namespace, field, ref)
   if ('missing' in entry) {
     findings.missing.push(entry.missing)
     return []
   }
-  const place = `the entry ${spec.secretRef.key} of the Secret ${spec.secretRef.name}`
+  const place = `the entry ${ref.key} of the Secret ${ref.name}`
   if (!VISIBLE_ASCII.test(entry.value)) {
-    const message = `spec.secretRef: ${place} is no key; a key has visible ASCII characters only and no spaces`
+    const message = `${field}: ${place} is no key; a key has visible ASCII characters only and no spaces`
     findings.missing.push({ reason: 'Invalid', message })
     return []
   }
@@ -66,6 +96,32 @@ function credentialsOf(
     findings.notes.push({ reason: 'ShortKey', message })
   }
   return [{ hash: keyHash(entry.value), preview: short ? '...' : `...${entry.value.slice(-4)}` }]
+}
+
+/** Where the key stands that is made for a resource which names none. */
+function generatedRef(
+  generated: GeneratedKey | undefined,
+  findings: Findings,
+): { name: string; key: string } | undefined {
+  switch (generated?.state) {
+    case 'made':
+      return { name: generated.secretName, key: 'key' }
+    case 'absent': {
+      const message = `the key is being made, in the Secret ${generated.secretName}`
+      findings.missing.push({ reason: 'Pending', message })
+      return undefined
+    }
+    case 'foreign': {
+      const message = `no key is made: the Secret ${generated.secretName} exists and does not belong to this ApiKey; delete or rename it, or name it in spec.secretRef to use the key in it`
+      findings.missing.push({ reason: 'Conflicted', message })
+      return undefined
+    }
+    case undefined: {
+      const message = 'the key is not known; put it in a Secret and name that in spec.secretRef'
+      findings.missing.push({ reason: 'RefNotFound', message })
+      return undefined
+    }
+  }
 }
 
 function refuseLimits(spec: ApiKeySpec, findings: Findings): void {
@@ -83,23 +139,19 @@ function expiryOf(spec: ApiKeySpec, findings: Findings): number | undefined {
 }
 
 /** Two resources with one key would be two answers to who pays: the older one keeps it. */
-function refuseClaimed(
+function claimedBy(
   credentials: readonly Credential[],
   keys: ReadonlyMap<string, KeyRecord>,
   namespace: string,
-  findings: Findings,
-): void {
+): Finding | undefined {
   const owner = credentials.map(({ hash }) => keys.get(hash)).find((claimed) => claimed !== undefined)
-  if (owner === undefined) return
+  if (owner === undefined) return undefined
   // Another namespace's names are not for its tenants' eyes.
   const who = owner.namespace === namespace ? `the ApiKey ${owner.name}` : 'an ApiKey of another namespace'
-  findings.refusals.push({
-    reason: 'Conflicted',
-    message: `${who} is older and has the same key; use another key`,
-  })
+  return { reason: 'Conflicted', message: `${who} is older and has the same key; use another key` }
 }
 
-function record(
+function recordOf(
   { metadata, spec }: Resource<ApiKeySpec>,
   preview: string,
   expiresAt: number | undefined,
@@ -119,20 +171,32 @@ function record(
   }
 }
 
-function keyStatus(
-  { metadata, spec }: Resource<ApiKeySpec>,
-  credentials: readonly Credential[],
+function statusOf(
+  resource: Resource<ApiKeySpec>,
+  reading: Reading,
+  claimed: Finding | undefined,
   accounts: Accounts,
-  findings: Findings,
   inForce: boolean,
 ): ObjectStatus {
+  const { metadata, spec } = resource
   const fault = spec.accountRef && accounts.fault(metadata.namespace, spec.accountRef.name)
-  if (fault !== undefined) findings.missing.push(fault)
+  if (claimed === undefined && reading.status !== undefined && reading.status.fault === fault?.message)
+    return reading.status.object
+  const { refusals, missing, notes } = reading.findings
+  const findings = {
+    refusals: claimed === undefined ? refusals : [...refusals, claimed],
+    missing: fault === undefined ? missing : [...missing, fault],
+    notes: [...notes],
+  }
   if (spec.disabled === true)
     findings.notes.push({ reason: 'Disabled', message: 'the key is switched off by spec.disabled' })
-  const preview = credentials[0]?.preview
-  return judge('ApiKey', metadata, findings, inForce, {
+  const preview = reading.credentials[0]?.preview
+  const { generated } = reading
+  const secretName = spec.secretRef?.name ?? (generated?.state === 'made' ? generated.secretName : undefined)
+  const object = judge('ApiKey', metadata, findings, inForce, {
     ...(preview !== undefined && { preview }),
-    ...(spec.secretRef !== undefined && { secretName: spec.secretRef.name }),
+    ...(secretName !== undefined && { secretName }),
   })
+  if (claimed === undefined) reading.status = { fault: fault?.message, object }
+  return object
 }

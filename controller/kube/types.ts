@@ -37,6 +37,8 @@ export interface KubeCall {
   path: string
   query?: Readonly<Record<string, string>>
   body?: unknown
+  /** More request headers, for what stands behind the server's proxy. */
+  headers?: Readonly<Record<string, string>>
   /** Default application/json; a patch names its kind. */
   contentType?: string
   /** For a stream: until the answer begins. Default 10 s. */

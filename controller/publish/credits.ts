@@ -1,105 +1,210 @@
-/** Opens accounts and hands credits to the ledger, each once. */
+/**
+ * Opens accounts and hands credits to the ledger, each once. An account that had credits or spending is opened by
+ * nobody again: if the ledger does not know it, its balance was lost, and giving its credits anew would give money away.
+ */
 import type { Log } from '../../contract/log.ts'
 import type { Nanos } from '../../contract/money.ts'
-import { StoreUnavailable } from '../../store/contract.ts'
-import type { Ledger } from '../../store/ledger/contract.ts'
-import type { AppliedCredits, Compiled, CreditPlan, CreditResult } from '../snapshot.ts'
+import type { AccountRecord } from '../../contract/table/records.ts'
+import type { Balance, Ledger } from '../../store/ledger/contract.ts'
+import type { AppliedCredits, Compiled, CreditPlan, CreditResult, Funds, Recorded } from '../snapshot.ts'
+import { Attempt } from './attempt.ts'
 
 export interface CreditOptions {
   ledger: Ledger
   log: Log
   /** Milliseconds since the epoch. */
   now: () => number
+  recorded?: Recorded | undefined
+}
+
+type Money = Pick<Compiled, 'accounts' | 'credits'>
+
+/** What is known of one account. */
+interface Account {
+  /** What its status said first. */
+  before: Pick<Funds, 'credited' | 'spent'>
+  /** Sum of what the ledger took since. */
+  added: Nanos
+  /** It had credits or spending: it is never opened anew. */
+  used: boolean
+  /** `unknown`: the ledger was not asked yet. */
+  state: 'unknown' | 'open' | 'lost'
+  balance: Pick<Balance, 'posted' | 'held'> | undefined
 }
 
 export class CreditApplier {
   readonly #options: CreditOptions
-  readonly #opened = new Set<string>()
+  readonly #accounts = new Map<string, Account>()
   readonly #results = new Map<string, { plan: CreditPlan; result: CreditResult }>()
-  /** Ids that `credited` counts already. */
-  readonly #counted = new Set<string>()
-  readonly #credited = new Map<string, Nanos>()
+  /** Accounts that got a credit since their balance was read. */
+  readonly #raised = new Set<string>()
 
   constructor(options: CreditOptions) {
     this.#options = options
   }
 
   /**
-   * Makes every account known and every credit applied, as far as the ledger answers; never rejects. `complete` is
-   * false when something is left to try again. A repeat asks the ledger only about what is new, left or over the limit.
+   * Opens new accounts and applies new credits, as far as the ledger answers; never rejects. `complete` is false when
+   * something is left to try again. What was taken before is believed: `verify` and `reassert` look after it.
    */
-  async apply({ accounts, credits }: Compiled): Promise<{ applied: AppliedCredits; complete: boolean }> {
+  async apply(money: Money): Promise<{ applied: AppliedCredits; complete: boolean }> {
+    this.#know(money)
     const attempt = new Attempt(this.#options.log)
-    for (const account of accounts.keys())
-      if (!this.#opened.has(account)) await attempt.run(() => this.#open(account))
+    const fresh = [...money.accounts.keys()].filter((id) => {
+      const account = this.#accounts.get(id)
+      return account?.state === 'unknown' && !account.used
+    })
+    await attempt.runAll(fresh, (id) => this.#open(id))
+    const asked = money.credits.filter(
+      (plan) => this.#accounts.get(plan.account)?.state !== 'lost' && this.#answered(plan) === undefined,
+    )
+    await attempt.runAll(asked, (plan) => this.#ask(plan))
+    await attempt.runAll([...this.#raised], (id) => this.#look(id))
+    return { applied: this.applied(money), complete: attempt.complete }
+  }
+
+  /** Asks the ledger for every balance, and learns which accounts it has lost or has again. */
+  async verify(money: Money): Promise<AppliedCredits> {
+    this.#know(money)
+    await new Attempt(this.#options.log).runAll([...money.accounts.keys()], (id) => this.#look(id))
+    return this.applied(money)
+  }
+
+  /** Hands every credit to the ledger again; what it has already is answered so. */
+  async reassert(money: Money): Promise<AppliedCredits> {
+    await this.verify(money)
+    const open = money.credits.filter(({ account }) => this.#accounts.get(account)?.state === 'open')
+    const attempt = new Attempt(this.#options.log)
+    await attempt.runAll(open, (plan) => this.#ask(plan))
+    await attempt.runAll([...this.#raised], (id) => this.#look(id))
+    return this.applied(money)
+  }
+
+  /** What the ledger is known to have taken of `money`. */
+  applied({ accounts, credits }: Money): AppliedCredits {
     const results = new Map<string, CreditResult>()
     for (const plan of credits) {
-      const result = this.#known(plan) ?? (await attempt.run(() => this.#ask(plan)))
+      const result = this.#latest(plan)
       if (result !== undefined) results.set(plan.id, result)
     }
-    return { applied: { results, credited: new Map(this.#credited) }, complete: attempt.complete }
+    const funds = new Map<string, Funds>()
+    const lost = new Set<string>()
+    for (const id of accounts.keys()) {
+      const account = this.#accounts.get(id)
+      if (account?.state === 'lost') lost.add(id)
+      else if (account?.balance !== undefined) funds.set(id, fundsOf(account, account.balance))
+    }
+    return { results, funds, lost }
   }
 
-  async #open(account: string): Promise<void> {
-    await this.#options.ledger.open(account)
-    this.#opened.add(account)
+  /** Notes what the resources themselves say of the past, once. */
+  #know({ accounts, credits }: Money): void {
+    const { recorded } = this.#options
+    for (const [id, record] of accounts)
+      if (!this.#accounts.has(id)) this.#accounts.set(id, firstSight(record, recorded))
+    for (const plan of credits) {
+      if (this.#results.has(plan.id)) continue
+      const appliedAt = recorded?.credit(plan.id)
+      if (appliedAt === undefined) continue
+      this.#results.set(plan.id, { plan, result: { outcome: 'applied', appliedAt } })
+      const account = this.#accounts.get(plan.account)
+      if (account !== undefined) account.used = true
+    }
   }
 
-  /** What the ledger said before, where it would say the same again. */
-  #known(plan: CreditPlan): CreditResult | undefined {
+  async #open(id: string): Promise<void> {
+    await this.#options.ledger.open(id)
+    const account = this.#accounts.get(id)
+    if (account !== undefined) account.state = 'open'
+    await this.#look(id)
+  }
+
+  async #look(id: string): Promise<void> {
+    const account = this.#accounts.get(id)
+    if (account === undefined) return
+    const balance = await this.#options.ledger.balance(id)
+    this.#raised.delete(id)
+    if (balance !== undefined) {
+      const { posted, held } = balance
+      account.balance = { posted, held }
+      account.used ||= posted !== 0 || held !== 0
+      if (account.state === 'lost')
+        this.#options.log.info({ account: id }, 'the ledger knows this account again')
+      account.state = 'open'
+    } else if (account.used) this.#lose(id, account)
+    else await this.#open(id)
+  }
+
+  #lose(id: string, account: Account): void {
+    if (account.state !== 'lost')
+      this.#options.log.error(
+        { account: id },
+        'the ledger has lost the balance of an account; it stays closed until it is restored',
+      )
+    account.state = 'lost'
+    account.balance = undefined
+  }
+
+  /** What the ledger said of this very credit. */
+  #latest(plan: CreditPlan): CreditResult | undefined {
     const known = this.#results.get(plan.id)
     const same = known?.plan.account === plan.account && known.plan.amount === plan.amount
-    return same && known.result.outcome !== 'limit' ? known.result : undefined
+    return same ? known.result : undefined
   }
 
-  async #ask(plan: CreditPlan): Promise<CreditResult> {
-    const result = await this.#topup(plan)
-    this.#results.set(plan.id, { plan, result })
-    const taken = result.outcome === 'applied' || result.outcome === 'already'
-    if (taken && !this.#counted.has(plan.id)) {
-      this.#counted.add(plan.id)
-      this.#credited.set(plan.account, (this.#credited.get(plan.account) ?? 0) + plan.amount)
-    }
-    return result
+  /** What the ledger would say again; a credit over the limit may be taken later. */
+  #answered(plan: CreditPlan): CreditResult | undefined {
+    const result = this.#latest(plan)
+    return result?.outcome === 'limit' ? undefined : result
   }
 
-  async #topup({ id, account, amount }: CreditPlan): Promise<CreditResult> {
-    switch (await this.#options.ledger.topup({ id, account, amount })) {
-      case 'OK':
-        return { outcome: 'applied', appliedAt: this.#options.now() }
-      case 'DUP':
-        return { outcome: 'already' }
-      case 'CONFLICT':
-        return { outcome: 'conflict' }
-      case 'LIMIT':
-        return { outcome: 'limit' }
-      case 'NOACCT':
-        // The ledger has lost what it knew: the next attempt opens the account again.
-        this.#opened.delete(account)
-        throw new Error('the ledger does not know an account that was opened')
+  async #ask(plan: CreditPlan): Promise<void> {
+    const { ledger, now } = this.#options
+    const { id, account: accountId, amount } = plan
+    const account = this.#accounts.get(accountId)
+    if (account === undefined) return
+    const reply = await ledger.topup({ id, account: accountId, amount })
+    const before = this.#latest(plan)
+    if (reply === 'NOACCT') {
+      if (account.used) return this.#lose(accountId, account)
+      account.state = 'unknown'
+      throw new Error('the ledger does not know an account that was opened')
     }
+    if (reply === 'OK' && before?.outcome !== 'applied') account.added += amount
+    if (reply === 'OK' || reply === 'DUP') account.used = true
+    this.#results.set(id, { plan, result: resultOf(reply, before, now) })
+    if (reply === 'OK') this.#raised.add(accountId)
   }
 }
 
-/** Calls of the ledger of which one may fail without the others; once it is away, no more are made. */
-class Attempt {
-  readonly #log: Log
-  #away = false
-  complete = true
+function firstSight(record: AccountRecord, recorded: Recorded | undefined): Account {
+  const before = recorded?.account(`${record.namespace}/${record.name}`) ?? { credited: 0, spent: 0 }
+  const used = before.credited !== 0 || before.spent !== 0
+  return { before, added: 0, used, state: 'unknown', balance: undefined }
+}
 
-  constructor(log: Log) {
-    this.#log = log
+function resultOf(
+  reply: 'OK' | 'DUP' | 'CONFLICT' | 'LIMIT',
+  before: CreditResult | undefined,
+  now: () => number,
+): CreditResult {
+  switch (reply) {
+    case 'OK':
+      return { outcome: 'applied', appliedAt: now() }
+    case 'DUP':
+      return before?.outcome === 'applied' ? before : { outcome: 'already' }
+    case 'CONFLICT':
+      return { outcome: 'conflict' }
+    case 'LIMIT':
+      return { outcome: 'limit' }
   }
+}
 
-  async run<T>(call: () => Promise<T>): Promise<T | undefined> {
-    if (this.#away) return undefined
-    try {
-      return await call()
-    } catch (error) {
-      this.complete = false
-      this.#away = error instanceof StoreUnavailable
-      this.#log.warn({ err: error }, 'the ledger did not take an account or a credit; trying again')
-      return undefined
-    }
-  }
+/**
+ * Spending never falls: a credit that a process took and did not live to record shows in the balance, and is counted
+ * as credited here.
+ */
+function fundsOf({ before, added }: Account, { posted, held }: Pick<Balance, 'posted' | 'held'>): Funds {
+  const credited = Math.max(before.credited + added, posted + before.spent)
+  return { balance: posted, held, credited, spent: credited - posted }
 }

@@ -4,6 +4,7 @@ import type { AccountRecord, ChannelRecord, KeyRecord, RouteRecord } from '../..
 import { type Publication, type Store, StoreUnavailable } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
 import type { Compiled } from '../snapshot.ts'
+import { CreditApplier } from './credits.ts'
 import { Publisher, type PublishResult } from './publisher.ts'
 
 const TEAM = objectId('default', 'team')
@@ -72,7 +73,9 @@ function start(options: { allowEmptyTable?: boolean; now?: () => number } = {}):
   const note = (_: object, message: string) => logged.push(message)
   const log = { info: note, warn: note, error: note }
   const onResult = (result: PublishResult) => results.push(result)
-  publisher = new Publisher({ store, log, now: () => NOW, allowEmptyTable: false, onResult, ...options })
+  const now = () => NOW
+  const credits = new CreditApplier({ ledger: store.ledger, log, now })
+  publisher = new Publisher({ store, credits, log, now, allowEmptyTable: false, onResult, ...options })
 }
 
 /** Submits and waits for its result. */
@@ -204,7 +207,7 @@ describe('money', () => {
     await publish(compiled({ credits: [one, { id: 'default/two', amount: -2 }] }))
     await publish(compiled({ credits: [{ ...one, amount: 9 }] }))
     const { credits } = await publish(compiled({ credits: [one] }))
-    expect(credits.credited.get(TEAM)).toBe(5)
+    expect(credits.funds.get(TEAM)?.credited).toBe(5)
   })
 })
 
@@ -223,7 +226,7 @@ describe('a credit that fails', () => {
     const outcomes = credits.map(({ id }) => result.credits.results.get(id)?.outcome)
     expect(outcomes).toEqual(['applied', 'limit', 'applied'])
     expect((await store.config.key('hash'))?.disabled).toBe(true)
-    expect(result.credits.credited.get(TEAM)).toBe(half + 5)
+    expect(result.credits.funds.get(TEAM)?.credited).toBe(half + 5)
   })
 
   it('in a way that nobody foresaw is tried again without the others', async () => {
@@ -349,5 +352,131 @@ describe('a newer controller', () => {
     expect(await store.config.key('hash')).toBeUndefined()
     expect(await store.config.key('other')).toBeUndefined()
     expect((await store.ledger.balance(TEAM))?.posted).toBe(0)
+  })
+})
+
+describe('a store that was wiped', () => {
+  /** What a new embedded store would be to a process that knew the old one. */
+  function wipe(): void {
+    const fresh = createEmbeddedStore()
+    Object.assign(store.config, fresh.config)
+    Object.assign(store.ledger, fresh.ledger)
+  }
+
+  it('is noticed without a change, and gets everything again under a higher epoch', async () => {
+    await store.config.newEpoch(41)
+    await publish(compiled({ keys: [['hash', key]] }))
+    expect(publisher.position?.epoch).toBe(43)
+    wipe()
+    await publisher.verify()
+    await vi.waitFor(() => expect(results).toHaveLength(2), { interval: 2 })
+    expect(await store.config.key('hash')).toEqual(key)
+    expect((await store.config.table())?.table).toEqual(compiled().table)
+    expect((await store.config.position()).epoch).toBeGreaterThan(43)
+  })
+
+  it('is noticed by a change too, which does not take it for a newer controller', async () => {
+    await publish(compiled({ keys: [['hash', key]] }))
+    wipe()
+    const other = { ...key, name: 'bob' }
+    await publish(
+      compiled({
+        keys: [
+          ['hash', key],
+          ['other', other],
+        ],
+      }),
+    )
+    expect(await store.config.key('hash')).toEqual(key)
+    expect(await store.config.key('other')).toEqual(other)
+  })
+
+  it('gets an epoch above what proxies have seen', async () => {
+    await store.config.beat({ proxy: 'p', epoch: 70, generation: 1 })
+    await publish(compiled())
+    expect(publisher.position?.epoch).toBe(71)
+  })
+
+  it('is not asked while nothing is known, and left alone while it holds what was published', async () => {
+    await publisher.verify()
+    await publish(compiled())
+    await publisher.verify()
+    expect(results).toHaveLength(1)
+    expect(publications).toHaveLength(1)
+  })
+})
+
+describe('a newer controller that has published nothing yet', () => {
+  it('is noticed by its epoch', async () => {
+    await publish(compiled())
+    await store.config.newEpoch()
+    await publisher.verify()
+    expect(results.at(-1)).toEqual({ outcome: 'fenced' })
+  })
+})
+
+describe('a mass removal', () => {
+  const many = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, i): [string, KeyRecord] => [`hash-${from + i}`, key])
+  const routes = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      ...route,
+      name: `r${i}`,
+      targets: [{ channel: 'c', priority: 0, weight: 1 }],
+    }))
+  const stored = async () => (await store.config.manifest()).keys.size
+
+  it('after a relist is held back, while what was added is published', async () => {
+    await publish(compiled({ keys: many(0, 30) }))
+    publisher.submit(compiled({ keys: [...many(0, 5), ['new', key]] }), true)
+    await vi.waitFor(() => expect(results).toHaveLength(2), { interval: 2 })
+    expect(await stored()).toBe(31)
+    expect(logged.join()).toContain('most of the keys')
+    // What people delete afterwards goes, and what comes back is followed again.
+    await publish(compiled({ keys: [...many(1, 12), ['new', key]] }))
+    expect(await store.config.key('hash-0')).toBeUndefined()
+    expect(await store.config.key('hash-20')).toEqual(key)
+    await publish(compiled({ keys: [...many(1, 11), ['new', key]] }))
+    expect(await store.config.key('hash-11')).toBeUndefined()
+  })
+
+  it('by people passes', async () => {
+    await publish(compiled({ keys: many(0, 30) }))
+    await publish(compiled({ keys: [] }))
+    expect(await stored()).toBe(0)
+  })
+
+  it('at the start of a term is held back, and passes when that is allowed', async () => {
+    await publish(compiled({ keys: many(0, 30) }))
+    await publisher.stop()
+    start()
+    await publish(compiled({ keys: many(0, 10) }))
+    expect(await stored()).toBe(30)
+    await publisher.stop()
+    start({ allowEmptyTable: true })
+    await publish(compiled({ keys: many(0, 10) }))
+    expect(await stored()).toBe(10)
+  })
+
+  it('of few, or of less than half, passes', async () => {
+    await publish(compiled({ keys: many(0, 30) }))
+    publisher.submit(compiled({ keys: many(0, 16) }), true)
+    await vi.waitFor(() => expect(results).toHaveLength(2), { interval: 2 })
+    publisher.submit(compiled({ keys: many(0, 7) }), true)
+    await vi.waitFor(() => expect(results).toHaveLength(3), { interval: 2 })
+    expect(await stored()).toBe(7)
+  })
+
+  it('of routes keeps the table until they are there again', async () => {
+    await publish(compiled({ routes: routes(20) }))
+    publisher.submit(compiled({ routes: routes(3) }), true)
+    await vi.waitFor(() => expect(results).toHaveLength(2), { interval: 2 })
+    expect(results[1]).toMatchObject({ tableRefused: true })
+    expect((await publish(compiled({ routes: routes(4) }))).tableRefused).toBe(true)
+    const count = async () => (await store.config.table())?.table.namespaces.default?.routes.length
+    expect(await count()).toBe(20)
+    expect((await publish(compiled({ routes: routes(15) }))).tableRefused).toBe(false)
+    expect(await count()).toBe(15)
+    expect((await publish(compiled({ routes: routes(1) }))).tableRefused).toBe(false)
   })
 })

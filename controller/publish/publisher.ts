@@ -1,53 +1,115 @@
 /** Brings the store to what compile says: the newest wish wins, and only what differs is written. */
 import type { Log } from '../../contract/log.ts'
-import type { Manifest, Publication, PublishReply, Store } from '../../store/contract.ts'
-import { digest } from '../../store/digest.ts'
+import type { Position, Store } from '../../store/contract.ts'
 import type { Compiled, Published } from '../snapshot.ts'
-import { difference, isEmpty } from './changes.ts'
-import { CreditApplier } from './credits.ts'
+import { isEmpty } from './changes.ts'
+import type { CreditApplier } from './credits.ts'
+import { pause } from './pause.ts'
+import { Planner, routesOf, type Stored } from './plan.ts'
 
 const FIRST_BACKOFF_MS = 100
 const MAX_BACKOFF_MS = 2_000
-/** How old a heartbeat may be whose generation must be exceeded. */
+/** How old a heartbeat may be whose epoch and generation must be exceeded. */
 const HEARTBEATS_WITHIN_MS = 60_000
 
 export interface PublisherOptions {
   store: Store
+  credits: CreditApplier
   log: Log
   /** Milliseconds since the epoch. */
   now: () => number
-  /** Lets a table without routes replace one with routes. */
+  /** Lets a table without routes replace one with routes, and most of the routes or keys go at once. */
   allowEmptyTable: boolean
   /** Called after each attempt that came to an end, in order. */
   onResult: (result: PublishResult) => void
+  /** Called after each attempt, with what became of it. */
+  onAttempt?: ((outcome: AttemptOutcome, seconds: number) => void) | undefined
+  /** Called when removals are held back; see RemovalGuard. */
+  onHeldBack?: ((message: string) => void) | undefined
 }
 
 /** `fenced`: another controller has taken over, and this one writes nothing more. */
 export type PublishResult = ({ outcome: 'published' } & Published) | { outcome: 'fenced' }
+export type AttemptOutcome = 'published' | 'unchanged' | 'fenced' | 'failed'
+
+interface Wish {
+  compiled: Compiled
+  /** Everything was read anew since the last wish, so that what is missing may be missing by mistake. */
+  anew: boolean
+}
 
 export class Publisher {
   readonly #options: PublisherOptions
-  readonly #credits: CreditApplier
-  #wanted: Compiled | undefined
+  readonly #planner = new Planner()
+  #wanted: Wish | undefined
+  #latest: Compiled | undefined
   #working: Promise<void> | undefined
   #epoch: number | undefined
+  /** An epoch must be above this: one that this process had before the store lost it. */
+  #above = 0
   /** What the store holds; undefined when that must be asked again. */
-  #stored: Manifest | undefined
+  #stored: Stored | undefined
+  #first = true
   readonly #stop = new AbortController()
   /** Ends a pause early, for a newer wish. */
   #wake = new AbortController()
-  #emptyLogged = false
+  #logged = new Set<string>()
 
   constructor(options: PublisherOptions) {
     this.#options = options
-    this.#credits = new CreditApplier({ ...options, ledger: options.store.ledger })
   }
 
-  /** Wishes for `compiled`. An older wish that is not yet begun is forgotten. */
-  submit(compiled: Compiled): void {
-    this.#wanted = compiled
+  /** The epoch of this term and the generation that is stored, once both are known. */
+  get position(): Position | undefined {
+    if (this.#epoch === undefined || this.#stored === undefined) return undefined
+    return { epoch: this.#epoch, generation: this.#stored.manifest.generation }
+  }
+
+  /**
+   * Wishes for `compiled`. An older wish that is not yet begun is forgotten. `anew`: it was read anew as a whole, so
+   * that removals are looked at twice; the first wish of a term always is.
+   */
+  submit(compiled: Compiled, anew = false): void {
+    this.#wanted = { compiled, anew: anew || (this.#wanted?.anew ?? this.#first) }
+    this.#first = false
+    this.#latest = compiled
     this.#wake.abort()
-    this.#working ??= this.#work()
+    this.#start()
+  }
+
+  /**
+   * Compares the store's position with what was published, and publishes again what a wiped or restored store lacks.
+   * Rejects with StoreUnavailable.
+   */
+  async verify(): Promise<void> {
+    const known = this.position
+    if (known === undefined || this.#working !== undefined) return
+    const { epoch, generation } = await this.#options.store.config.position()
+    // A publication that began meanwhile finds out by itself.
+    if (this.#working !== undefined || this.#stop.signal.aborted) return
+    if (epoch === known.epoch && generation === known.generation) return
+    if (epoch > known.epoch) {
+      this.#stop.abort()
+      this.#options.onResult({ outcome: 'fenced' })
+      return
+    }
+    if (epoch < known.epoch) {
+      this.#above = known.epoch
+      this.#epoch = undefined
+    }
+    this.#options.log.warn(
+      { epoch, generation, published: known },
+      'the store does not hold what was published; comparing all of it',
+    )
+    this.repair()
+  }
+
+  /** Compares every record with what is stored and writes what differs. */
+  repair(): void {
+    this.#stored = undefined
+    if (this.#latest === undefined) return
+    this.#wanted ??= { compiled: this.#latest, anew: false }
+    this.#start()
   }
 
   /** Ends after the store call under way. */
@@ -56,22 +118,31 @@ export class Publisher {
     await this.#working
   }
 
+  #start(): void {
+    this.#working ??= this.#work()
+  }
+
   async #work(): Promise<void> {
     let backoff = FIRST_BACKOFF_MS
     while (this.#wanted !== undefined && !this.#stop.signal.aborted) {
-      const compiled = this.#wanted
+      const wish = this.#wanted
+      const began = performance.now()
+      const done = (outcome: AttemptOutcome) =>
+        this.#options.onAttempt?.(outcome, (performance.now() - began) / 1_000)
       try {
-        const { result, complete } = await this.#publish(compiled)
-        if (complete && this.#wanted === compiled) this.#wanted = undefined
+        const { result, outcome, complete } = await this.#publish(wish)
+        done(outcome)
+        if (complete && this.#wanted === wish) this.#wanted = undefined
         if (result.outcome === 'fenced') this.#stop.abort()
         this.#options.onResult(result)
         if (complete) backoff = FIRST_BACKOFF_MS
-        else backoff = await this.#pause(backoff, compiled)
+        else backoff = await this.#pause(backoff, wish)
       } catch (error) {
+        done('failed')
         // Whether the store took the command is not known.
         this.#stored = undefined
         this.#options.log.warn({ err: error, retryInMs: backoff }, 'publishing failed; trying again')
-        backoff = await this.#pause(backoff, compiled)
+        backoff = await this.#pause(backoff, wish)
       }
     }
     // In the same step as the last look at the wish, so that none is lost in between.
@@ -79,77 +150,80 @@ export class Publisher {
   }
 
   /** Waits until it is time to try `tried` again, or there is a newer wish; the next pause is longer. */
-  async #pause(ms: number, tried: Compiled): Promise<number> {
+  async #pause(ms: number, tried: Wish): Promise<number> {
     this.#wake = new AbortController()
     if (this.#wanted === tried) await pause(ms, AbortSignal.any([this.#stop.signal, this.#wake.signal]))
     return Math.min(ms * 2, MAX_BACKOFF_MS)
   }
 
   /** `complete` is false when credits are left to try again; the rest is published all the same. */
-  async #publish(compiled: Compiled): Promise<{ result: PublishResult; complete: boolean }> {
-    const { config } = this.#options.store
-    this.#epoch ??= await config.newEpoch()
+  async #publish(wish: Wish): Promise<{ result: PublishResult; outcome: AttemptOutcome; complete: boolean }> {
+    const { compiled, anew } = wish
+    const { store, credits, allowEmptyTable, log } = this.#options
+    this.#epoch ??= await this.#newEpoch()
     // Money first: a key whose account has none yet would be refused.
-    const { applied: credits, complete } = await this.#credits.apply(compiled)
-    let tableRefused = false
+    const { applied, complete } = await credits.apply(compiled)
+    let refused = false
     for (;;) {
-      this.#stored ??= await config.manifest()
-      const stored = this.#stored
-      const { publication, after } = await this.#plan(compiled, stored, this.#epoch, tableRefused)
-      const reply: PublishReply | 'unchanged' =
-        publication === undefined ? 'unchanged' : await config.publish(publication)
+      this.#stored ??= await this.#read()
+      const { manifest } = this.#stored
+      const { changes, after, tableKept } = this.#planner.plan(compiled, this.#stored, {
+        anew,
+        keepTable: refused,
+        allowRemovals: allowEmptyTable,
+      })
+      this.#tellHeldBack(tableKept)
+      const unchanged = changes.table === undefined && isEmpty(changes.keys) && isEmpty(changes.accounts)
+      const epoch = this.#epoch
+      const generation = unchanged ? manifest.generation : await this.#nextGeneration(manifest.generation)
+      const reply = unchanged
+        ? 'unchanged'
+        : await store.config.publish({ epoch, generation, allowEmptyTable, ...changes })
       switch (reply) {
         case 'fenced':
-          return { result: { outcome: 'fenced' }, complete: true }
+          if ((await store.config.position()).epoch >= epoch)
+            return { result: { outcome: 'fenced' }, outcome: 'fenced', complete: true }
+          log.warn({ epoch }, 'the store has lost its epoch; beginning a new one')
+          this.#above = epoch
+          this.#epoch = await this.#newEpoch()
+          this.#stored = undefined
+          break
         case 'stale':
           this.#stored = undefined
           break
         case 'empty':
-          tableRefused = true
-          this.#logEmpty()
+          refused = true
+          this.#logOnce('the new table has no routes, so the one in force stays')
           break
         case 'published':
-        case 'unchanged':
-          this.#stored = after
-          if (!tableRefused) this.#emptyLogged = false
+        case 'unchanged': {
+          const { routes, ...rest } = after
+          this.#stored = { manifest: { epoch, generation, ...rest }, routes }
+          const tableRefused = refused || tableKept
+          if (!tableRefused && this.#planner.heldBack === 0) this.#logged.clear()
           return {
-            result: { outcome: 'published', compiled, generation: after.generation, tableRefused, credits },
+            result: { outcome: 'published', compiled, generation, tableRefused, credits: applied },
+            outcome: reply,
             complete,
           }
+        }
       }
     }
   }
 
-  /** The publication that brings the store from `stored` to `compiled`, if one is needed, and what it holds then. */
-  async #plan(
-    compiled: Compiled,
-    stored: Manifest,
-    epoch: number,
-    keepTable: boolean,
-  ): Promise<{ publication: Publication | undefined; after: Manifest }> {
-    const table = keepTable ? stored.table : digest(compiled.table)
-    const keys = difference(stored.keys, compiled.keys)
-    const accounts = difference(stored.accounts, compiled.accounts)
-    const tableChanges = table !== stored.table
-    if (!tableChanges && isEmpty(keys.changes) && isEmpty(accounts.changes))
-      return { publication: undefined, after: stored }
-    const generation = await this.#nextGeneration(stored.generation)
-    const publication = {
-      epoch,
-      generation,
-      ...(tableChanges && { table: compiled.table }),
-      allowEmptyTable: this.#options.allowEmptyTable,
-      keys: keys.changes,
-      accounts: accounts.changes,
-    }
-    const after = {
-      epoch,
-      generation,
-      ...(table !== undefined && { table }),
-      keys: keys.digests,
-      accounts: accounts.digests,
-    }
-    return { publication, after }
+  /** Above every epoch that anybody has seen, also after the store has lost its own. */
+  async #newEpoch(): Promise<number> {
+    const { config } = this.#options.store
+    const seen = await config.heartbeats(HEARTBEATS_WITHIN_MS)
+    return config.newEpoch(Math.max(this.#above, ...seen.map(({ epoch }) => epoch)))
+  }
+
+  async #read(): Promise<Stored> {
+    const { config } = this.#options.store
+    const manifest = await config.manifest()
+    // A table that does not open is replaced, not guarded.
+    const table = manifest.table === undefined ? undefined : await config.table().catch(() => undefined)
+    return { manifest, routes: table && routesOf(table.table) }
   }
 
   /** Above what is stored and above what any proxy has seen, also after the store lost its data. */
@@ -158,26 +232,19 @@ export class Publisher {
     return Math.max(stored, this.#options.now(), ...heartbeats.map(({ generation }) => generation)) + 1
   }
 
-  #logEmpty(): void {
-    if (this.#emptyLogged) return
-    this.#emptyLogged = true
-    this.#options.log.warn(
-      {},
-      'the new table has no routes, so the one in force stays; set SLUICE_ALLOW_EMPTY_TABLE=true to allow it',
-    )
+  #tellHeldBack(tableKept: boolean): void {
+    const { heldBack } = this.#planner
+    if (!tableKept && heldBack === 0) return
+    const what = tableKept ? 'most of the routes' : 'most of the keys or accounts'
+    const message = `${what} have disappeared at once, so what was stored of them stays in force`
+    if (this.#logOnce(message)) this.#options.onHeldBack?.(message)
   }
-}
 
-/** Resolves after `ms`, or at once when `signal` aborts. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done)
-    if (signal.aborted) done()
-  })
+  /** True the first time. */
+  #logOnce(message: string): boolean {
+    if (this.#logged.has(message)) return false
+    this.#logged.add(message)
+    this.#options.log.error({}, `${message}; set SLUICE_ALLOW_EMPTY_TABLE=true to allow it`)
+    return true
+  }
 }

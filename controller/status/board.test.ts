@@ -3,7 +3,7 @@ import { KINDS } from '../../contract/api/index.ts'
 import { objectId } from '../../contract/ids.ts'
 import type { Store } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
-import type { Compiled, CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
+import type { AppliedCredits, Compiled, CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
 import { StatusBoard } from './board.ts'
 
 const TEAM = objectId('default', 'team')
@@ -75,14 +75,19 @@ function compiled(...statuses: ObjectStatus[]): Compiled {
 function publish(
   wish: Compiled,
   generation: number,
-  more: { tableRefused?: boolean; credit?: CreditResult } = {},
+  more: {
+    tableRefused?: boolean
+    credit?: CreditResult
+    funds?: AppliedCredits['funds']
+    lost?: AppliedCredits['lost']
+  } = {},
 ) {
   const results = new Map(more.credit === undefined ? [] : [['default/start', more.credit]])
   board.published({
     compiled: wish,
     generation,
     tableRefused: more.tableRefused ?? false,
-    credits: { results, credited: new Map([[TEAM, 7_000_000_000]]) },
+    credits: { results, funds: more.funds ?? new Map(), lost: more.lost ?? new Set() },
   })
 }
 
@@ -240,17 +245,15 @@ describe('a credit beyond what the ledger counts', () => {
 
 describe('the list', () => {
   it('shows the funds of an account', async () => {
-    await store.ledger.open(TEAM)
-    await store.ledger.topup({ account: TEAM, id: 'default/start', amount: 7_000_000_000 })
-    const about = { model: 'm', key: 'k' }
-    const hold = { account: TEAM, enforced: true, overdraft: 0, leaseMs: 60_000, about }
-    await store.ledger.reserve({ ...hold, id: 'one', amount: 2_000_000_000 })
-    await store.ledger.reserve({ ...hold, id: 'two', amount: 1_000_000_000 })
-    const note = { reason: 'usage' as const, model: 'm', channel: 'c', key: 'k', tokens: {} }
-    await store.ledger.settle({ account: TEAM, id: 'one', actual: 500_000_000, reservedAt: now, note })
     const wish = compiled(object({ kind: 'Account', name: 'team' }))
     board.judged(wish)
-    publish(wish, 100)
+    const funds = {
+      balance: 6_500_000_000,
+      held: 1_000_000_000,
+      credited: 7_000_000_000,
+      spent: 500_000_000,
+    }
+    publish(wish, 100, { funds: new Map([[TEAM, funds]]) })
     expect((await entry('team')).status).toMatchObject({
       balance: '6.5',
       held: '1',
@@ -309,5 +312,82 @@ describe('the log', () => {
     publish(wish, 100)
     await board.refresh()
     expect(logged).toEqual([])
+  })
+})
+
+describe('a resource that every proxy has served', () => {
+  it('stays programmed when a proxy joins that is still behind', async () => {
+    const wish = compiled(object())
+    board.judged(wish)
+    publish(wish, 100)
+    await beat('one', 100)
+    expect(await condition('Programmed')).toBe('True Programmed')
+    await beat('joining', 1)
+    expect(await condition('Programmed')).toBe('True Programmed')
+    board.judged(compiled(object({ generation: 2 })))
+    expect(await condition('Programmed')).toBe('False Pending')
+  })
+
+  it('is what a look at the heartbeats no longer waits for', async () => {
+    const wish = compiled(object(), object({ name: 'bob', accepted: false }))
+    board.judged(wish)
+    expect(board.waiting).toBe(false)
+    publish(wish, 100)
+    expect(board.waiting).toBe(true)
+    await beat('one', 99)
+    await board.refresh()
+    expect(board.waiting).toBe(true)
+    await beat('one', 100)
+    await board.refresh()
+    expect(board.waiting).toBe(false)
+  })
+})
+
+describe('an account whose balance the ledger has lost', () => {
+  it('is accepted and not ready, with what was recorded of its funds', async () => {
+    const found = { conditions: [], balance: '6.5', held: '0', credited: '7', spent: '0.5' }
+    const log = { info() {}, warn() {}, error() {} }
+    board = new StatusBoard({ store, log, now: () => now, found: () => found })
+    const wish = compiled(object({ kind: 'Account', name: 'team' }))
+    board.judged(wish)
+    await beat('one', 100)
+    publish(wish, 100, { lost: new Set([TEAM]) })
+    expect(await condition('Accepted', 'team')).toBe('True Accepted')
+    expect(await condition('Ready', 'team')).toBe('False LedgerLost')
+    const { conditions: _, ...funds } = found
+    expect((await entry('team')).status).toMatchObject(funds)
+    publish(wish, 100)
+    expect(await condition('Ready', 'team')).toBe('True Ready')
+  })
+})
+
+describe('a status that was found', () => {
+  it('keeps its times while nothing flips, whatever happened in between', async () => {
+    const since = '2026-01-01T00:00:00.000Z'
+    const found = {
+      conditions: ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'].map((type) => ({
+        ...{ type, status: 'True' as const, observedGeneration: 1, lastTransitionTime: since },
+        ...{ reason: 'Old', message: 'old' },
+      })),
+    }
+    const changed: string[][] = []
+    const log = { info() {}, warn() {}, error() {} }
+    const onChange = (ids: readonly string[]) => changed.push([...ids])
+    board = new StatusBoard({ store, log, now: () => now, found: () => found, onChange })
+    const wish = compiled(object({ generation: 2 }))
+    board.judged(wish)
+    expect(changed).toEqual([['ApiKey/default/alice']])
+    now += 5_000
+    publish(wish, 100)
+    await beat('one', 100)
+    const { status } = await entry('alice')
+    expect(status.conditions.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual(
+      status.conditions.map(() => since),
+    )
+    expect(status.conditions.map(({ observedGeneration }) => observedGeneration)).toEqual([2, 2, 2, 2])
+    changed.length = 0
+    await board.refresh()
+    board.judged(wish)
+    expect(changed).toEqual([])
   })
 })

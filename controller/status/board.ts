@@ -1,21 +1,23 @@
-/** The current status of every resource: what `kubectl get` would show, kept in memory. */
+/** The current status of every resource: what `kubectl get` shows, or would show. */
 import type { Condition, KindName } from '../../contract/api/index.ts'
 import { objectId } from '../../contract/ids.ts'
 import type { Log } from '../../contract/log.ts'
 import { formatDollars } from '../../contract/money.ts'
 import type { Heartbeat, Store } from '../../store/contract.ts'
-import type { AppliedCredits, Compiled, ObjectStatus, Published } from '../snapshot.ts'
+import type { AppliedCredits, Compiled, FoundStatus, ObjectStatus, Published } from '../snapshot.ts'
 import { allConditions, type Carried, withTimes } from './conditions.ts'
 
 /** A proxy counts as alive this long after its last heartbeat. */
-const LIVE_MS = 5_000
+export const LIVE_MS = 5_000
+
+export type Status = { conditions: Condition[] } & Record<string, unknown>
 
 export interface ListedStatus {
   kind: KindName
   namespace: string
   name: string
   generation: number
-  status: { conditions: Condition[] } & Record<string, unknown>
+  status: Status
 }
 
 export interface BoardOptions {
@@ -23,103 +25,229 @@ export interface BoardOptions {
   log: Log
   /** Milliseconds since the epoch. */
   now: () => number
+  /** The status that the API server has of a resource, where there is one. Its times and funds are carried on. */
+  found?: ((id: string) => FoundStatus | undefined) | undefined
+  /** Called with the ids of resources whose status may have changed. */
+  onChange?: ((ids: readonly string[]) => void) | undefined
 }
 
 interface Entry {
   object: ObjectStatus
   conditions: Condition[]
+  /** Number of the judgement that first said this generation is in force, or is not. */
+  judgement: number
   /** The publication that carried this generation of the resource. */
-  carried: { generation: number; publication: number } | undefined
+  publication: number | undefined
+  /** Every live proxy has served that publication; a proxy that joins later catches up before it serves. */
+  served: boolean
+}
+
+/** "ApiKey/namespace/name" */
+export function statusId({ kind, metadata }: Pick<ObjectStatus, 'kind' | 'metadata'>): string {
+  return `${kind}/${metadata.namespace}/${metadata.name}`
 }
 
 export class StatusBoard {
   readonly #options: BoardOptions
   #entries = new Map<string, Entry>()
-  #credits: AppliedCredits = { results: new Map(), credited: new Map() }
+  /** Entries that some proxy does not serve yet. */
+  readonly #waiting = new Map<string, Entry>()
+  #judgements = 0
+  readonly #judgementOf = new WeakMap<Compiled, number>()
+  #credits: AppliedCredits = { results: new Map(), funds: new Map(), lost: new Set() }
   #live: readonly Heartbeat[] = []
 
   constructor(options: BoardOptions) {
     this.#options = options
   }
 
+  /** True while a publication is not served by every live proxy. */
+  get waiting(): boolean {
+    for (const { publication } of this.#waiting.values()) if (publication !== undefined) return true
+    return false
+  }
+
+  /** statusId of every resource. */
+  ids(): string[] {
+    return [...this.#entries.keys()]
+  }
+
+  /** Proxies that were alive at the last refresh. */
+  get live(): readonly Heartbeat[] {
+    return this.#live
+  }
+
   /** Takes what compile says of all resources; those it does not name are gone. */
-  judged({ statuses }: Compiled): void {
+  judged(compiled: Compiled): void {
     const before = this.#entries
     this.#entries = new Map()
-    for (const object of statuses) {
-      const old = before.get(idOf(object))
+    this.#judgements++
+    this.#judgementOf.set(compiled, this.#judgements)
+    const changed: string[] = []
+    for (const object of compiled.statuses) {
+      const id = statusId(object)
+      const old = before.get(id)
+      if (old?.object === object) {
+        this.#entries.set(id, old)
+        continue
+      }
       // A Secret may bring a resource into force without a new generation.
-      const carried = old?.object.inForce === true && object.inForce ? old.carried : undefined
-      this.#entries.set(idOf(object), { object, conditions: old?.conditions ?? [], carried })
+      const same =
+        old?.object.inForce === object.inForce &&
+        old.object.metadata.generation === object.metadata.generation
+      const entry: Entry = same
+        ? { ...old, object }
+        : {
+            object,
+            conditions: old?.conditions ?? this.#options.found?.(id)?.conditions ?? [],
+            judgement: this.#judgements,
+            publication: undefined,
+            served: false,
+          }
+      this.#entries.set(id, entry)
+      changed.push(id)
     }
-    this.#judge()
+    this.#waiting.clear()
+    for (const [id, entry] of this.#entries)
+      if (entry.object.inForce && entry.object.kind !== 'Credit' && !entry.served)
+        this.#waiting.set(id, entry)
+    this.#judge(changed)
   }
 
   /** Takes what the publisher has done: everything that `compiled` names is in the store. */
   published({ compiled, generation, tableRefused, credits }: Published): void {
-    this.#credits = credits
-    for (const { kind, metadata, inForce } of compiled.statuses) {
-      const inTable = kind === 'Channel' || kind === 'ModelRoute'
-      const entry = this.#entries.get(idOf({ kind, metadata }))
-      if (entry === undefined || !inForce || (inTable && tableRefused)) continue
-      if (entry.carried?.generation !== metadata.generation)
-        entry.carried = { generation: metadata.generation, publication: generation }
+    const judgement = this.#judgementOf.get(compiled) ?? 0
+    const changed: string[] = []
+    for (const [id, entry] of this.#waiting) {
+      const inTable = entry.object.kind === 'Channel' || entry.object.kind === 'ModelRoute'
+      if (entry.publication !== undefined || entry.judgement > judgement) continue
+      if (inTable && tableRefused) continue
+      entry.publication = generation
+      changed.push(id)
     }
-    this.#judge()
+    this.#judge(changed)
+    this.money(credits)
+  }
+
+  /** Takes what the ledger has said. */
+  money(credits: AppliedCredits): void {
+    const before = this.#credits
+    this.#credits = credits
+    const changed: string[] = []
+    for (const [id, { object }] of this.#entries) {
+      const { namespace, name } = object.metadata
+      if (object.kind === 'Credit') {
+        const key = `${namespace}/${name}`
+        if (before.results.get(key) !== credits.results.get(key)) changed.push(id)
+      } else if (object.kind === 'Account') {
+        const account = objectId(namespace, name)
+        const old = before.funds.get(account)
+        const now = credits.funds.get(account)
+        const moved = old?.balance !== now?.balance || old?.held !== now?.held
+        if (
+          moved ||
+          old?.credited !== now?.credited ||
+          before.lost.has(account) !== credits.lost.has(account)
+        )
+          changed.push(id)
+      }
+    }
+    this.#judge(changed)
   }
 
   /** Judges Programmed and Ready by the proxies that are alive now. Rejects with StoreUnavailable. */
   async refresh(): Promise<void> {
+    const before = this.#live.length
     this.#live = await this.#options.store.config.heartbeats(LIVE_MS)
-    this.#judge()
+    const changed = this.#serve()
+    const all = (before === 0) !== (this.#live.length === 0)
+    this.#judge(all ? [...this.#entries.keys()] : changed)
   }
 
   /** The status of every resource, judged now. Rejects with StoreUnavailable. */
   async list(): Promise<ListedStatus[]> {
     await this.refresh()
-    return Promise.all(
-      [...this.#entries.values()].map(async ({ object, conditions }) => {
-        const { kind, metadata, fields } = object
-        const { namespace, name, generation } = metadata
-        const status = { conditions, ...fields, ...(await this.#moreFields(object)) }
-        return { kind, namespace, name, generation, status }
-      }),
-    )
+    return [...this.#entries].map(([id, { object, conditions }]) => {
+      const { kind, metadata } = object
+      const { namespace, name, generation } = metadata
+      return { kind, namespace, name, generation, status: this.#status(id, object, conditions) }
+    })
   }
 
-  #judge(): void {
-    const now = this.#options.now()
-    for (const entry of this.#entries.values()) {
-      const before = entry.conditions
-      const judgements = allConditions(entry.object, this.#carriedBy(entry), this.#live)
-      entry.conditions = withTimes(judgements, before, now)
-      this.#logChange(entry.object, before, entry.conditions)
+  /** The status that a resource should have, by statusId; undefined when it is gone. */
+  status(id: string): Status | undefined {
+    const entry = this.#entries.get(id)
+    return entry && this.#status(id, entry.object, entry.conditions)
+  }
+
+  #status(id: string, { kind, metadata, fields }: ObjectStatus, conditions: readonly Condition[]): Status {
+    const found = this.#options.found?.(id)
+    return {
+      conditions: conditions.map((condition) => withTimeFound(condition, found?.conditions)),
+      ...fields,
+      ...(kind === 'Account' && this.#funds(objectId(metadata.namespace, metadata.name), found)),
+      ...(kind === 'Credit' && this.#appliedAt(`${metadata.namespace}/${metadata.name}`)),
     }
   }
 
-  #carriedBy({ object, carried }: Entry): Carried {
-    const { namespace, name, generation } = object.metadata
-    const credit =
-      object.kind === 'Credit' ? this.#credits.results.get(`${namespace}/${name}`)?.outcome : undefined
-    return { publication: carried?.generation === generation ? carried.publication : undefined, credit }
+  /** Notes which of the waiting are served by everybody, and returns their ids. */
+  #serve(): string[] {
+    if (this.#live.length === 0) return []
+    const served = Math.min(...this.#live.map(({ generation }) => generation))
+    const changed: string[] = []
+    for (const [id, entry] of this.#waiting) {
+      if (entry.publication === undefined || entry.publication > served) continue
+      entry.served = true
+      this.#waiting.delete(id)
+      changed.push(id)
+    }
+    return changed
   }
 
-  async #moreFields({ kind, metadata }: ObjectStatus): Promise<Record<string, string>> {
-    if (kind === 'Account') return this.#funds(objectId(metadata.namespace, metadata.name))
-    if (kind !== 'Credit') return {}
-    const appliedAt = this.#credits.results.get(`${metadata.namespace}/${metadata.name}`)?.appliedAt
+  #judge(ids: readonly string[]): void {
+    const changed = new Set([...ids, ...this.#serve()])
+    if (changed.size === 0) return
+    const now = this.#options.now()
+    for (const id of changed) {
+      const entry = this.#entries.get(id)
+      if (entry === undefined) continue
+      const before = entry.conditions
+      const judgements = allConditions(entry.object, this.#carried(entry), this.#live.length)
+      entry.conditions = withTimes(judgements, before, now)
+      this.#logChange(entry.object, before, entry.conditions)
+    }
+    this.#options.onChange?.([...changed])
+  }
+
+  #carried({ object, publication, served }: Entry): Carried {
+    const { namespace, name } = object.metadata
+    const carried = { publication, served }
+    if (object.kind === 'Credit')
+      return { ...carried, credit: this.#credits.results.get(`${namespace}/${name}`)?.outcome }
+    if (object.kind === 'Account')
+      return { ...carried, lost: this.#credits.lost.has(objectId(namespace, name)) }
+    return carried
+  }
+
+  #appliedAt(credit: string): Record<string, string> {
+    const appliedAt = this.#credits.results.get(credit)?.appliedAt
     return appliedAt === undefined ? {} : { appliedAt: new Date(appliedAt).toISOString() }
   }
 
-  async #funds(account: string): Promise<Record<string, string>> {
-    const balance = await this.#options.store.ledger.balance(account)
-    if (balance === undefined) return {}
-    const credited = this.#credits.credited.get(account) ?? 0
+  /** While the ledger has not answered, what was recorded last: it is the one proof of what the account had. */
+  #funds(account: string, found: FoundStatus | undefined): Record<string, unknown> {
+    const funds = this.#credits.funds.get(account)
+    if (funds === undefined) {
+      const names = ['balance', 'held', 'credited', 'spent'] as const
+      return Object.fromEntries(
+        names.flatMap((name) => (found?.[name] === undefined ? [] : [[name, found[name]]])),
+      )
+    }
     return {
-      balance: formatDollars(balance.posted),
-      held: formatDollars(balance.held),
-      credited: formatDollars(credited),
-      spent: formatDollars(credited - balance.posted),
+      balance: formatDollars(funds.balance),
+      held: formatDollars(funds.held),
+      credited: formatDollars(funds.credited),
+      spent: formatDollars(funds.spent),
     }
   }
 
@@ -137,6 +265,10 @@ export class StatusBoard {
   }
 }
 
-function idOf({ kind, metadata }: Pick<ObjectStatus, 'kind' | 'metadata'>): string {
-  return `${kind}/${metadata.namespace}/${metadata.name}`
+/** Whoever reads the API server sees no change of status where there was none since the last write. */
+function withTimeFound(condition: Condition, found: readonly Condition[] | undefined): Condition {
+  const old = found?.find(({ type }) => type === condition.type)
+  return old?.status === condition.status
+    ? { ...condition, lastTransitionTime: old.lastTransitionTime }
+    : condition
 }

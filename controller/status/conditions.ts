@@ -1,26 +1,25 @@
 /** Programmed and Ready, and the times of conditions. */
 import type { Condition } from '../../contract/api/index.ts'
-import type { Heartbeat } from '../../store/contract.ts'
 import type { CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
 
 /** What the publisher reports of one resource. */
 export interface Carried {
   /** Generation of the publication that carried it; undefined: not published yet. */
   publication: number | undefined
+  /** Every live proxy has served that publication. */
+  served: boolean
   /** What the ledger said of a Credit. */
   credit?: CreditResult['outcome'] | undefined
+  /** True: the ledger has lost the balance of this Account. */
+  lost?: boolean
 }
 
-/** All conditions of a resource, in the order of CONDITION_TYPES. */
-export function allConditions(
-  object: ObjectStatus,
-  carried: Carried,
-  live: readonly Heartbeat[],
-): Judgement[] {
+/** All conditions of a resource, in the order of CONDITION_TYPES. `proxies` is how many are alive. */
+export function allConditions(object: ObjectStatus, carried: Carried, proxies: number): Judgement[] {
   const refusal = refusalOf(carried.credit)
   const judged = refusal === undefined ? object : refused(object, refusal)
-  const conditions = [...judged.conditions, programmed(judged, carried, live)]
-  return [...conditions, ready(judged, conditions)]
+  const conditions = [...judged.conditions, programmed(judged, carried, proxies)]
+  return [...conditions, ready(judged, conditions, carried)]
 }
 
 /** Why the ledger did not take a credit. */
@@ -46,7 +45,7 @@ function refused(object: ObjectStatus, refusal: Pick<Judgement, 'reason' | 'mess
   return { ...object, conditions, inForce: false }
 }
 
-function programmed(object: ObjectStatus, carried: Carried, live: readonly Heartbeat[]): Judgement {
+function programmed(object: ObjectStatus, carried: Carried, proxies: number): Judgement {
   const condition = { type: 'Programmed', observedGeneration: object.metadata.generation } as const
   const failed = object.conditions.find(({ status }) => status !== 'True')
   if (!object.inForce && failed !== undefined)
@@ -57,12 +56,11 @@ function programmed(object: ObjectStatus, carried: Carried, live: readonly Heart
       message: 'not published, because it is not in force',
     }
   if (object.kind === 'Credit') return creditProgrammed(condition, carried)
-  const { publication } = carried
-  if (publication === undefined)
+  if (carried.publication === undefined)
     return { ...condition, status: 'False', reason: 'Pending', message: 'waiting to be published' }
-  if (live.length === 0)
+  if (proxies === 0)
     return { ...condition, status: 'Unknown', reason: 'NoProxies', message: 'no proxy is alive' }
-  return live.every(({ generation }) => generation >= publication)
+  return carried.served
     ? {
         ...condition,
         status: 'True',
@@ -102,9 +100,16 @@ function creditProgrammed(
   }
 }
 
-function ready(object: ObjectStatus, conditions: readonly Judgement[]): Judgement {
+function ready(object: ObjectStatus, conditions: readonly Judgement[], { lost }: Carried): Judgement {
   const condition = { type: 'Ready', observedGeneration: object.metadata.generation } as const
   const failed = conditions.find(({ status }) => status !== 'True')
+  if (failed === undefined && lost === true)
+    return {
+      ...condition,
+      status: 'False',
+      reason: 'LedgerLost',
+      message: 'the ledger has lost the balance of this account; it stays closed until it is restored',
+    }
   return failed === undefined
     ? { ...condition, status: 'True', reason: 'Ready', message: 'all other conditions are true' }
     : { ...condition, status: 'False', reason: failed.reason, message: failed.message }

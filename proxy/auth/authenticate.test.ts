@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { keyHash } from '../../contract/ids.ts'
+import { mintKey } from '../../contract/key-format.ts'
 import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
-import { StoreUnavailable } from '../../store/contract.ts'
+import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
 import { GatewayError } from '../errors.ts'
 import { authenticate } from './authenticate.ts'
 import { testAccount, testKey } from './testing.ts'
@@ -127,28 +128,37 @@ describe('addresses', () => {
   })
 })
 
-describe('a store that is away', () => {
-  const away = () => Promise.reject(new StoreUnavailable('away'))
+describe.each([new StoreUnavailable('away'), new RecordUnreadable('does not open')])(
+  'a store that cannot tell: %s',
+  (error) => {
+    const away = () => Promise.reject(error)
 
-  test('is 503 and never 401', async () => {
-    const headers = ['x-api-key', KEY]
-    const keyed = { key: async () => testKey({ account: 'a' }), account: away }
-    for (const records of [{ key: away, account: away }, keyed])
-      await expect(authenticate(records, headers, HERE, NOW)).rejects.toMatchObject({
-        code: 'store_unavailable',
-        status: 503,
-      })
-  })
-
-  test('is not asked for what is no key', async () => {
-    const records = { key: away, account: away }
-    await expect(authenticate(records, ['x-api-key', ''], HERE, NOW)).rejects.toMatchObject({
-      code: 'unauthorized',
+    test('is 503 and never 401', async () => {
+      const headers = ['x-api-key', KEY]
+      const keyed = { key: async () => testKey({ account: 'a' }), account: away }
+      for (const records of [{ key: away, account: away }, keyed])
+        await expect(authenticate(records, headers, HERE, NOW)).rejects.toMatchObject({
+          code: 'store_unavailable',
+          status: 503,
+        })
     })
-  })
 
-  test('other failures are not called that', async () => {
-    const records = { key: () => Promise.reject(new TypeError('a fault')), account: away }
-    await expect(authenticate(records, ['x-api-key', KEY], HERE, NOW)).rejects.toThrow(TypeError)
-  })
-})
+    test('is not asked for what is no key', async () => {
+      const records = { key: away, account: away }
+      const minted = mintKey()
+      const wrong = minted.slice(0, -1) + (minted.endsWith('a') ? 'b' : 'a')
+      for (const value of ['', wrong])
+        await expect(authenticate(records, ['x-api-key', value], HERE, NOW)).rejects.toMatchObject({
+          code: 'unauthorized',
+        })
+      await expect(authenticate(records, ['x-api-key', minted], HERE, NOW)).rejects.toMatchObject({
+        code: 'store_unavailable',
+      })
+    })
+
+    test('other failures are not called that', async () => {
+      const records = { key: () => Promise.reject(new TypeError('a fault')), account: away }
+      await expect(authenticate(records, ['x-api-key', KEY], HERE, NOW)).rejects.toThrow(TypeError)
+    })
+  },
+)

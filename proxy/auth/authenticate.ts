@@ -1,8 +1,9 @@
 /** Who calls, and may this key be used now and from there. */
 import { AddressSet } from '../../contract/address.ts'
 import { keyHash } from '../../contract/ids.ts'
+import { hasValidChecksum, isMintedFormat } from '../../contract/key-format.ts'
 import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
-import { StoreUnavailable } from '../../store/contract.ts'
+import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
 import { GatewayError } from '../errors.ts'
 import { presentedKey } from './credentials.ts'
 
@@ -15,7 +16,7 @@ export interface Caller {
   account: AccountRecord | undefined
 }
 
-/** Where records come from. Both reject with StoreUnavailable when the store cannot be asked. */
+/** Where records come from. Both reject with StoreUnavailable or RecordUnreadable where it cannot be told. */
 export interface Records {
   key(hash: string): Promise<KeyRecord | undefined>
   account(id: string): Promise<AccountRecord | undefined>
@@ -36,6 +37,8 @@ export async function authenticate(
 ): Promise<Caller> {
   const presented = presentedKey(rawHeaders)
   if (!('key' in presented) || presented.key.length > MAX_KEY_LENGTH) throw unauthorized()
+  // Made up in our own format: no look-up tells more.
+  if (isMintedFormat(presented.key) && !hasValidChecksum(presented.key)) throw unauthorized()
   const hash = keyHash(presented.key)
   const key = await asked(records.key(hash))
   if (key === undefined || !isInForce(key, nowMs)) throw unauthorized()
@@ -63,7 +66,7 @@ async function asked<R>(record: Promise<R>): Promise<R> {
   try {
     return await record
   } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
+    if (!(error instanceof StoreUnavailable || error instanceof RecordUnreadable)) throw error
     throw new GatewayError('store_unavailable', 'API keys cannot be checked at the moment.', {
       retryAfterSeconds: 1,
       cause: error,

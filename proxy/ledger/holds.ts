@@ -1,32 +1,39 @@
 /** Holds of requests in flight: taken before the upstream is called, renewed while it answers, settled once after. */
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Nanos } from '../../contract/money.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { EntryNote, Ledger, Reserve, SettleReply } from '../../store/ledger/contract.ts'
 import { GatewayError } from '../errors.ts'
+import { type DeadReason, Settles } from './settles.ts'
+import { StoreTime } from './store-time.ts'
 
 /** Short, so that the hold of a proxy that died is soon free again. */
 const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 10_000
-const SETTLE_RETRY_MS = [100, 500, 2_000, 5_000]
-/** Replies to a settle that leave a real cost uncharged: somebody must hear of it. */
-const UNPOSTED = new Set<SettleReply>(['CONFLICT', 'STALE', 'NOACCT'])
+/** A retry with less time than this would come too late: after a time-out there is none, after a reset there is. */
+const WORTH_A_RETRY_MS = 100
 
 export interface HoldEvents {
   /** A hold could not be renewed or settled; nothing of the request's content. */
   failed(operation: 'renew' | 'settle', error: unknown): void
+  /** A cost that nobody charges any more. */
+  dead(account: string, id: string, amount: Nanos, reason: DeadReason): void
 }
 
 export class Holds {
   readonly #ledger: Ledger
   readonly #events: HoldEvents
+  readonly #settles: Settles
   readonly #live = new Set<Hold>()
   readonly #renewer: NodeJS.Timeout
 
   constructor(ledger: Ledger, events: HoldEvents) {
     this.#ledger = ledger
     this.#events = events
+    this.#settles = new Settles(ledger, {
+      failed: (error) => events.failed('settle', error),
+      dead: ({ account, id, actual }, reason) => events.dead(account, id, actual, reason),
+    })
     this.#renewer = setInterval(() => {
       for (const hold of this.#live) void hold.renew()
     }, RENEW_EVERY_MS)
@@ -37,7 +44,13 @@ export class Holds {
    * Holds `amount` for the request `id`. Throws insufficient_balance when the funds are empty or do not cover it,
    * store_unavailable when the store cannot say.
    */
-  async take(account: AccountRecord, id: string, amount: Nanos, about: Reserve['about']): Promise<Hold> {
+  async take(
+    account: AccountRecord,
+    id: string,
+    amount: Nanos,
+    about: Reserve['about'],
+    time: StoreTime = new StoreTime(),
+  ): Promise<Hold> {
     const command = {
       account: account.id,
       id,
@@ -47,15 +60,14 @@ export class Holds {
       leaseMs: LEASE_MS,
       about,
     }
-    const reply = await this.#asked(() => this.#ledger.reserve(command))
+    const reply = await asked(time, () => this.#ledger.reserve(command))
     switch (reply.reply) {
       case 'OK':
       case 'DUP': {
         // The end of a hold was its only use: another call to an upstream would have none.
         if (reply.reply === 'DUP' && reply.state !== 'P') throw usedTwice()
-        const hold = new Hold(this.#ledger, account, id, amount, reply.reservedAt, this.#events, () =>
-          this.#live.delete(hold),
-        )
+        const parts = { ledger: this.#ledger, settles: this.#settles, events: this.#events }
+        const hold = new Hold(parts, account, id, amount, reply.reservedAt, () => this.#live.delete(hold))
         this.#live.add(hold)
         return hold
       }
@@ -69,9 +81,9 @@ export class Holds {
   }
 
   /** Throws insufficient_balance when the account has no funds left; for requests that end before a hold. */
-  async admit(account: AccountRecord): Promise<void> {
+  async admit(account: AccountRecord, time: StoreTime = new StoreTime()): Promise<void> {
     if (!account.enforced) return
-    const balance = await this.#asked(() => this.#ledger.balance(account.id))
+    const balance = await asked(time, () => this.#ledger.balance(account.id))
     if (balance === undefined) throw unavailable()
     if (balance.posted + account.overdraft <= 0) throw insufficientBalance('empty')
   }
@@ -81,51 +93,65 @@ export class Holds {
     return this.#live.size
   }
 
-  stop(): void {
-    clearInterval(this.#renewer)
+  /** Number of settles that wait for the store. */
+  get unsettled(): number {
+    return this.#settles.waiting
   }
 
-  /** One retry after an unclear failure: every command is idempotent. */
-  async #asked<T>(ask: () => Promise<T>): Promise<T> {
-    try {
-      return await ask()
-    } catch (first) {
-      if (!(first instanceof StoreUnavailable)) throw first
-      try {
-        return await ask()
-      } catch (error) {
-        throw error instanceof StoreUnavailable ? unavailable(error) : error
-      }
-    }
+  /** See Store.onRestored. */
+  restored(): void {
+    this.#settles.restored()
   }
+
+  /** Ends all renewals, and waits at most so long for settles that the store has not taken. */
+  async stop(graceMs: number): Promise<void> {
+    clearInterval(this.#renewer)
+    await this.#settles.stop(graceMs)
+  }
+}
+
+/** One retry after an unclear failure, where the time allows it: every command is idempotent. */
+async function asked<T>(time: StoreTime, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await time.spend(ask).catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailable) || time.leftMs < WORTH_A_RETRY_MS) throw error
+      return time.spend(ask)
+    })
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? unavailable(error) : error
+  }
+}
+
+/** What a hold works with. */
+interface HoldParts {
+  ledger: Ledger
+  settles: Settles
+  events: HoldEvents
 }
 
 export class Hold {
   readonly account: AccountRecord
   readonly id: string
   amount: Nanos
-  readonly #ledger: Ledger
+  readonly #parts: HoldParts
   readonly #reservedAt: number
-  readonly #events: HoldEvents
   readonly #closed: () => void
   /** Cost so far, charged if this process dies. */
   #seen: Nanos = 0
 
   constructor(
-    ledger: Ledger,
+    parts: HoldParts,
     account: AccountRecord,
     id: string,
     amount: Nanos,
     reservedAt: number,
-    events: HoldEvents,
     closed: () => void,
   ) {
-    this.#ledger = ledger
+    this.#parts = parts
     this.account = account
     this.id = id
     this.amount = amount
     this.#reservedAt = reservedAt
-    this.#events = events
     this.#closed = closed
   }
 
@@ -136,7 +162,7 @@ export class Hold {
 
   /** Extends the lease. */
   async renew(): Promise<void> {
-    await this.#renew(this.amount).catch((error: unknown) => this.#events.failed('renew', error))
+    await this.#renew(this.amount).catch((error: unknown) => this.#parts.events.failed('renew', error))
   }
 
   /**
@@ -149,14 +175,14 @@ export class Hold {
       if (reply === 'NOFUNDS' || reply === 'GONE') return false
       this.amount += extra
     } catch (error) {
-      this.#events.failed('renew', error)
+      this.#parts.events.failed('renew', error)
     }
     return true
   }
 
   #renew(amount: Nanos) {
     const { id: account, enforced, overdraft } = this.account
-    return this.#ledger.renew({
+    return this.#parts.ledger.renew({
       account,
       id: this.id,
       seen: this.#seen,
@@ -167,27 +193,19 @@ export class Hold {
     })
   }
 
-  /** Posts the real cost; 0 frees the hold. Tried again while the store is away; undefined when it stayed away. */
+  /**
+   * Posts the real cost; 0 frees the hold. Undefined where the store does not take it now: it is tried again until the
+   * store does, and nobody needs to wait for that.
+   */
   async settle(actual: Nanos, note: EntryNote): Promise<SettleReply | undefined> {
-    const command = { account: this.account.id, id: this.id, actual, reservedAt: this.#reservedAt, note }
-    try {
-      for (let attempt = 0; ; attempt++) {
-        try {
-          const reply = await this.#ledger.settle(command)
-          if (UNPOSTED.has(reply)) this.#events.failed('settle', new Error(`settle was answered ${reply}`))
-          return reply
-        } catch (error) {
-          const wait = SETTLE_RETRY_MS[attempt]
-          if (wait === undefined || !(error instanceof StoreUnavailable)) throw error
-          await delay(wait)
-        }
-      }
-    } catch (error) {
-      this.#events.failed('settle', error)
-      return undefined
-    } finally {
-      this.#closed()
-    }
+    this.#closed()
+    return this.#parts.settles.post({
+      account: this.account.id,
+      id: this.id,
+      actual,
+      reservedAt: this.#reservedAt,
+      note,
+    })
   }
 }
 

@@ -1,12 +1,14 @@
 /** The money of one request: what is held before it, watched while it streams, and charged after it. */
 import { COSTLIER_TIERS } from '../../contract/api/index.ts'
-import type { RouteRecord } from '../../contract/table/records.ts'
+import type { Nanos } from '../../contract/money.ts'
+import type { AccountRecord, RouteRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import type { ParsedRequest } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { billOf } from '../ledger/bill.ts'
 import { DEFAULT_OUTPUT_TOKENS, holdAmount, inputUpperBound, outputEstimate } from '../ledger/estimate.ts'
 import type { Hold } from '../ledger/holds.ts'
+import type { StoreTime } from '../ledger/store-time.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
 import type { Delivery } from './deliver.ts'
 import type { Gateway } from './gateway.ts'
@@ -37,14 +39,31 @@ export async function takeHold(
   gateway: Gateway,
   { caller, route, request }: Priced,
   requestId: string,
+  time: StoreTime,
 ): Promise<Hold | undefined> {
   if (caller.account === undefined) return undefined
   const { input, maxOutputTokens, choices, tier } = request.head
-  const output = (maxOutputTokens ?? route.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS) * choices
-  const bound = route.price === undefined ? 0 : holdAmount(route.price, inputUpperBound(input), output, tier)
+  const output = outputLimit(route, maxOutputTokens) * choices
+  const amount = amountToHold(caller.account, route, inputUpperBound(input), output, tier)
+  const about = { model: route.name, key: caller.key.id }
+  return gateway.holds.take(caller.account, requestId, amount, about, time)
+}
+
+/** Output tokens that one answer may have; `asked` is the caller's own limit. */
+export function outputLimit(route: RouteRecord, asked: number | undefined): number {
+  return asked ?? route.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS
+}
+
+export function amountToHold(
+  account: AccountRecord,
+  route: RouteRecord,
+  inputTokens: number,
+  outputTokens: number,
+  tier?: string,
+): Nanos {
+  const bound = route.price === undefined ? 0 : holdAmount(route.price, inputTokens, outputTokens, tier)
   // Nothing is refused where funds are not enforced, and the sum of such holds must stay countable.
-  const amount = caller.account.enforced ? bound : Math.min(bound, MAX_UNENFORCED_HOLD)
-  return gateway.holds.take(caller.account, requestId, amount, { model: route.name, key: caller.key.id })
+  return account.enforced ? bound : Math.min(bound, MAX_UNENFORCED_HOLD)
 }
 
 /** Watches the cost of a stream; undefined where nothing is to be paid. */

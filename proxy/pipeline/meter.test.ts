@@ -38,8 +38,8 @@ async function stream({ funds, held, price = PRICE, renew, ...options }: Setup) 
       return (renew ?? ledger.renew)(command)
     },
   }
-  const holds = new Holds(watched, { failed: () => undefined })
-  onTestFinished(() => holds.stop())
+  const holds = new Holds(watched, { failed: () => undefined, dead: () => undefined })
+  onTestFinished(() => holds.stop(0))
   const hold: Hold = await holds.take(ACCOUNT, 'r1', held, { model: 'm', key: 'k' })
   const exhausted = vi.fn()
   const meter = new StreamMeter({

@@ -9,6 +9,7 @@ import { Holds } from '../ledger/holds.ts'
 import { TableFollower } from '../table/follower.ts'
 import { ProxyMetrics } from '../telemetry/metrics.ts'
 import { RequestLog } from '../telemetry/request-log.ts'
+import { testGauges } from '../telemetry/testing.ts'
 import { Dispatchers } from '../upstream/dispatchers.ts'
 import { ChannelHealth } from '../upstream/health.ts'
 import { RetryBudget } from '../upstream/retry-budget.ts'
@@ -20,21 +21,32 @@ import { Shutdown } from './shutdown.ts'
 function testGateway(lines: string[]): Gateway {
   const { config, ledger, state } = createEmbeddedStore()
   const now = () => performance.now()
-  const holds = new Holds(ledger, { failed: () => undefined })
-  onTestFinished(() => holds.stop())
+  const holds = new Holds(ledger, { failed: () => undefined, dead: () => undefined })
+  onTestFinished(() => holds.stop(0))
   return {
-    follower: new TableFollower(config, 'proxy-1', {
-      swapped: () => undefined,
-      failed: () => undefined,
-      keysChanged: () => undefined,
-    }),
+    follower: new TableFollower(
+      config,
+      { proxy: 'proxy-1', keyMaxAgeMs: 1 },
+      {
+        swapped: () => undefined,
+        failed: () => undefined,
+        unreadable: () => undefined,
+        behind: () => undefined,
+        keysChanged: () => undefined,
+      },
+    ),
     holds,
     factors: new EstimateFactors(),
     dispatchers: new Dispatchers(),
     health: new ChannelHealth(now),
     retryBudget: new RetryBudget(now),
-    metrics: new ProxyMetrics({ inFlight: () => 0, holds: () => 0, generation: () => 0, ejected: () => [] }),
-    log: new RequestLog(state, (line) => void lines.push(line), 'full'),
+    metrics: new ProxyMetrics(testGauges()),
+    log: new RequestLog(
+      state,
+      (line) => void lines.push(line),
+      'full',
+      () => undefined,
+    ),
     trustedProxies: new AddressSet([]),
     limits: {
       maxBodyBytes: 1,

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { authenticate, type Caller } from '../auth/authenticate.ts'
 import { clientAddress } from '../auth/client-address.ts'
 import type { GatewayError } from '../errors.ts'
+import type { StoreTime } from '../ledger/store-time.ts'
 import type { RequestFacts } from '../telemetry/metrics.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
 import type { Gateway } from './gateway.ts'
@@ -19,6 +20,7 @@ export async function identify(
   gateway: Gateway,
   req: IncomingMessage,
   record: RequestRecord,
+  time: StoreTime,
 ): Promise<Caller> {
   const forwarded = req.headers['x-forwarded-for']
   const peer = req.socket.remoteAddress
@@ -28,7 +30,11 @@ export async function identify(
     gateway.trustedProxies,
   )
   record.client = address
-  const caller = await authenticate(gateway.follower, req.rawHeaders, address, Date.now())
+  const records = {
+    key: (hash: string) => time.spend(() => gateway.follower.key(hash)),
+    account: (id: string) => time.spend(() => gateway.follower.account(id)),
+  }
+  const caller = await authenticate(records, req.rawHeaders, address, Date.now())
   record.key = caller.key.preview
   record.namespace = caller.key.namespace
   record.account = caller.account?.name

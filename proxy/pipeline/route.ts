@@ -35,16 +35,31 @@ export function planRoute(
   const targets: PlannedTarget[] = []
   for (const target of route.targets) {
     const channel = table.channel(namespace, target.channel)
-    if (target.weight === 0 || channel === undefined || channel.type !== endpoint.byteLane) continue
-    const key = `${namespace}/${target.channel}`
+    if (channel === undefined || notEligible(target, channel, endpoint) !== undefined) continue
     targets.push({
-      key,
+      key: `${namespace}/${target.channel}`,
       channel,
       target,
-      model: target.model?.replace('*', () => upstreamModel) ?? upstreamModel,
+      model: targetModel(target, upstreamModel),
     })
   }
   return targets.length === 0 ? { route, none: 'no_eligible_channel' } : { route, targets }
+}
+
+/** Why a target cannot serve an endpoint, in our words; undefined when it can. */
+export function notEligible(
+  target: TargetRecord,
+  channel: ChannelRecord,
+  endpoint: Endpoint,
+): string | undefined {
+  if (target.weight === 0) return 'its weight is 0'
+  if (channel.type !== endpoint.byteLane) return `the endpoint reaches ${endpoint.byteLane} channels only`
+  return undefined
+}
+
+/** The model to ask a target for; `upstreamModel` is what the route's match gives. */
+export function targetModel(target: TargetRecord, upstreamModel: string): string {
+  return target.model?.replace('*', () => upstreamModel) ?? upstreamModel
 }
 
 /** True when the caller's request for this model would reach a channel, at one endpoint at least. */

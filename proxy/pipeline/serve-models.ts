@@ -1,6 +1,7 @@
 /** GET /v1/models and GET /v1/models/{model}: authenticated like any request, logged, never billed. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GatewayError } from '../errors.ts'
+import { StoreTime } from '../ledger/store-time.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
 import { sendWhole } from './client.ts'
 import type { Gateway } from './gateway.ts'
@@ -14,7 +15,7 @@ export function serveModels(
   requestId: string,
 ): Promise<void> {
   return answer(gateway, res, newRecord('models', requestId, req), async (record) => {
-    const caller = await identify(gateway, req, record)
+    const caller = await identify(gateway, req, record, new StoreTime())
     const page = pageQuery(new URLSearchParams(req.url?.split('?')[1]))
     return listModels(gateway.follower.table, caller, page)
   })
@@ -28,7 +29,7 @@ export function serveModel(
   model: string,
 ): Promise<void> {
   return answer(gateway, res, newRecord('models', requestId, req), async (record) => {
-    const caller = await identify(gateway, req, record)
+    const caller = await identify(gateway, req, record, new StoreTime())
     return findModel(gateway.follower.table, caller, model)
   })
 }

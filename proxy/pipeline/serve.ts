@@ -16,6 +16,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import type { ParsedRequest } from '../dialects/dialect.ts'
 import type { Endpoint } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
+import { StoreTime } from '../ledger/store-time.ts'
 import { modelAllowed } from '../table/routing.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
 import { readJsonBody } from './body.ts'
@@ -42,10 +43,11 @@ export async function serve(
   const control = requestControl(res, gateway.shutdown)
   const cancel = control.signal
   const record = newRecord(endpoint.name, requestId, req)
+  const time = new StoreTime()
   let told: GatewayError | undefined
   let unwatch: (() => void) | undefined
   try {
-    const caller = await identify(gateway, req, record)
+    const caller = await identify(gateway, req, record, time)
     if (cancel.aborted) throw cancel.reason
     unwatch = gateway.revocation.watch(caller.hash, control)
     const bodyFrom = performance.now()
@@ -54,10 +56,10 @@ export async function serve(
     const request = readHead(gateway, endpoint, body, record)
     allowModel(caller, request)
 
-    const { route, targets } = await findRoute(gateway, endpoint, caller, request, record)
+    const { route, targets } = await findRoute(gateway, endpoint, caller, request, record, time)
     const priced = { caller, route, request }
     refuseUnpricedTier(priced)
-    const hold = await takeHold(gateway, priced, requestId)
+    const hold = await takeHold(gateway, priced, requestId, time)
     record.hold = hold?.amount
     record.ms.overhead = elapsed(startedAt + record.ms.body)
 
@@ -104,11 +106,12 @@ async function findRoute(
   caller: Caller,
   request: ParsedRequest,
   record: RequestRecord,
+  time: StoreTime,
 ): Promise<{ route: RouteRecord; targets: PlannedTarget[] }> {
   const plan = planRoute(gateway.follower.table, caller, request.head.model, endpoint)
   record.route = plan.route?.name
   if (!('none' in plan)) return plan
   record.outcome = plan.none
-  if (caller.account !== undefined) await gateway.holds.admit(caller.account)
+  if (caller.account !== undefined) await gateway.holds.admit(caller.account, time)
   throw new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'model' })
 }

@@ -7,7 +7,7 @@ import type { UnusedConnections } from './unused-connections.ts'
 /** How long broken-off requests may take to tell their clients. */
 const BREAK_OFF_MS = 2_000
 /** How long settles may take once all connections are closed. */
-const SETTLE_MS = 10_000
+export const SETTLE_MS = 10_000
 const LOOK_EVERY_MS = 100
 
 export interface DrainOptions {

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { KeyRecord, TableRecord } from '../../contract/table/records.ts'
 import type { Change, ConfigStore, Gap, Publication } from '../../store/contract.ts'
-import { StoreUnavailable } from '../../store/contract.ts'
+import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
 import { TableFollower } from './follower.ts'
 import { published, testRoute, testTable } from './testing.ts'
 
 const NONE = { put: new Map(), remove: [] }
+const MAX_AGE = 600_000
 const key: KeyRecord = {
   version: 1,
   id: 'key-id',
@@ -42,16 +43,26 @@ function keyChange(record: KeyRecord): Partial<Publication> {
   return { keys: { put: new Map([['hash', record]]), remove: [] } }
 }
 
+/** Moved by tests that look at ages. */
+let time = 0
+
 function follow(config: ConfigStore = store) {
   const swaps: number[] = []
   const failures: unknown[] = []
-  const follower = new TableFollower(config, 'proxy-1', {
-    swapped: (table) => void swaps.push(table.generation),
-    failed: (error) => void failures.push(error),
-    keysChanged: () => undefined,
-  })
+  const alarms: string[] = []
+  const follower = new TableFollower(
+    config,
+    { proxy: 'proxy-1', keyMaxAgeMs: MAX_AGE, now: () => time },
+    {
+      swapped: (table) => void swaps.push(table.generation),
+      failed: (error) => void failures.push(error),
+      unreadable: (kind) => void alarms.push(kind),
+      behind: () => void alarms.push('behind'),
+      keysChanged: () => undefined,
+    },
+  )
   onTestFinished(() => follower.stop())
-  return { follower, swaps, failures }
+  return { follower, swaps, failures, alarms }
 }
 
 function serves(follower: TableFollower, model: string): boolean {
@@ -188,23 +199,285 @@ test('after a gap everything is read again', async () => {
 
 describe('a table that goes back', () => {
   test.each([
-    ['in its epoch is refused', { epoch: 2, generation: 4 }, false],
+    ['in its epoch is refused, with an alarm', { epoch: 2, generation: 4 }, false],
+    ['to an earlier epoch is refused, with an alarm', { epoch: 1, generation: 4 }, false],
     ['to the first epoch of a store that was wiped is taken', { epoch: 1, generation: 9 }, true],
     ['in a newer epoch is taken', { epoch: 3, generation: 1 }, true],
   ])('%s', async (_, offered, taken) => {
     const { config, table, announce } = scripted()
     table.mockResolvedValue(published(tableOf('a'), { epoch: 2, generation: 5 }))
-    const { follower, swaps } = follow(config)
+    const { follower, swaps, alarms } = follow(config)
     await follower.start()
     table.mockResolvedValue(published(tableOf('b'), offered))
     announce({ ...offered, table: true })
-    await vi.waitFor(() => expect(table).toHaveBeenCalledTimes(2))
-    // A later change has been taken only when the earlier one is through.
-    announce({ epoch: 9, generation: 9 })
-    await vi.waitFor(async () => expect(await beaten()).toBe(9))
+    await vi.waitFor(() => expect([...swaps.slice(1), ...alarms]).toHaveLength(1))
     expect([serves(follower, 'b'), serves(follower, 'a')]).toEqual([taken, !taken])
-    expect(swaps).toHaveLength(taken ? 2 : 1)
+    expect(alarms).toEqual(taken ? [] : ['table'])
+    // Nothing is said to be in force that is not.
+    await vi.waitFor(async () => expect(await beaten()).toBe(taken ? offered.generation : 5))
   })
+})
+
+/** Announcements and answers of one store until `use` puts another in its place, which is not announced. */
+function replaceable() {
+  let inner = store
+  const listeners = new Set<(change: Change | Gap) => void>()
+  const config: ConfigStore = {
+    ...store,
+    position: () => inner.position(),
+    table: () => inner.table(),
+    key: (hash) => inner.key(hash),
+    account: (id) => inner.account(id),
+    manifest: () => inner.manifest(),
+    beat: (heartbeat) => inner.beat(heartbeat),
+    heartbeats: (withinMs) => inner.heartbeats(withinMs),
+    retire: (proxy) => inner.retire(proxy),
+    async follow(listener) {
+      listeners.add(listener)
+      await store.follow(listener)
+      return async () => undefined
+    },
+  }
+  return {
+    config,
+    use(other: ConfigStore) {
+      inner = other
+    },
+    gap() {
+      for (const listener of listeners) listener({ gap: true })
+    },
+  }
+}
+
+/** As the controller fills it again, from its own memory. */
+async function refill(other: ConfigStore, changes: Partial<Publication>): Promise<void> {
+  const epoch = await other.newEpoch(1)
+  const reply = await other.publish({ epoch, generation: 100, keys: NONE, accounts: NONE, ...changes })
+  expect(reply).toBe('published')
+}
+
+describe('a store that was emptied', () => {
+  beforeEach(() =>
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] }),
+  )
+
+  test('takes no table and no key away, says nothing of other keys, and counts again once it is full', async () => {
+    await publish({ table: tableOf('a'), ...keyChange(key) })
+    const { config, use, gap } = replaceable()
+    const { follower, alarms, failures } = follow(config)
+    await follower.start()
+    expect(await follower.key('hash')).toEqual(key)
+    expect(await follower.key('unknown')).toBeUndefined()
+
+    const emptied = createEmbeddedStore().config
+    use(emptied)
+    // Before anybody has noticed.
+    await expect(follower.key('another')).rejects.toBeInstanceOf(StoreUnavailable)
+    gap()
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect([serves(follower, 'a'), follower.caughtUp, await follower.key('hash')]).toEqual([true, true, key])
+    await expect(follower.key('unknown')).rejects.toBeInstanceOf(StoreUnavailable)
+    // A leader that has not published yet changes nothing.
+    await emptied.newEpoch(1)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(await follower.key('hash')).toEqual(key)
+    await expect(follower.key('unknown')).rejects.toBeInstanceOf(StoreUnavailable)
+
+    await refill(emptied, { table: tableOf('b'), ...keyChange({ ...key, disabled: true }) })
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect([serves(follower, 'a'), serves(follower, 'b')]).toEqual([false, true])
+    expect((await follower.key('hash'))?.disabled).toBe(true)
+    expect(await follower.key('unknown')).toBeUndefined()
+    expect(follower.applied).toEqual({ epoch: 3, generation: 100 })
+    expect([alarms, failures]).toEqual([['behind'], []])
+  })
+
+  test('and filled at once is noticed by its position alone', async () => {
+    await publish({ table: tableOf('a'), ...keyChange(key) })
+    const { config, use } = replaceable()
+    const { follower } = follow(config)
+    await follower.start()
+    expect(await follower.key('hash')).toEqual(key)
+    const other = createEmbeddedStore().config
+    await refill(other, { table: tableOf('b') })
+    use(other)
+    // A key that was never asked for is looked up in what is there now, not refused for what is not.
+    expect(await follower.key('unknown')).toBeUndefined()
+    expect([serves(follower, 'b'), await follower.key('hash')]).toEqual([true, undefined])
+  })
+
+  test('or restored from an older copy gives no key back that was taken', async () => {
+    await publish({ table: tableOf('a'), ...keyChange(key) })
+    const copy = createEmbeddedStore().config
+    await copy.newEpoch()
+    const early = {
+      put: new Map([
+        ['hash', key],
+        ['early', key],
+      ]),
+      remove: [],
+    }
+    await copy.publish({ epoch: 1, generation: 1, table: tableOf('a'), keys: early, accounts: NONE })
+    await publish(keyChange({ ...key, disabled: true }))
+    const { config, use, gap } = replaceable()
+    const { follower, alarms } = follow(config)
+    await follower.start()
+    expect((await follower.key('hash'))?.disabled).toBe(true)
+    use(copy)
+    gap()
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect((await follower.key('hash'))?.disabled).toBe(true)
+    await expect(follower.key('early')).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(alarms).toContain('behind')
+    expect(alarms).toContain('table')
+  })
+})
+
+describe('without any announcement', () => {
+  beforeEach(() =>
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] }),
+  )
+
+  test('a publication is noticed by the answers to heartbeats', async () => {
+    await publish({ table: tableOf('a'), ...keyChange(key) })
+    const { config } = scripted()
+    const { follower } = follow(config)
+    await follower.start()
+    expect(await follower.key('hash')).toEqual(key)
+    await publish({ table: tableOf('b'), ...keyChange({ ...key, disabled: true }) })
+    await vi.advanceTimersByTimeAsync(2_100)
+    expect(serves(follower, 'b')).toBe(true)
+    expect((await follower.key('hash'))?.disabled).toBe(true)
+    expect(await beaten()).toBe(2)
+  })
+
+  test('a new leader that has nothing to publish makes nothing be read again', async () => {
+    await publish({ table: tableOf('a'), ...keyChange(key) })
+    const reads = vi.spyOn(store, 'key')
+    const { follower, swaps } = follow()
+    await follower.start()
+    await follower.key('hash')
+    await store.newEpoch()
+    await vi.advanceTimersByTimeAsync(2_000)
+    await follower.key('hash')
+    expect([reads.mock.calls.length, swaps, follower.applied]).toEqual([1, [1], { epoch: 2, generation: 1 }])
+  })
+})
+
+describe('a table that does not open', () => {
+  beforeEach(() =>
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] }),
+  )
+
+  test('leaves the last good one, is tried again, and says nothing of the keys', async () => {
+    await publish({ table: tableOf('a'), ...keyChange(key) })
+    const { config, table, announce } = scripted()
+    const reads = vi.spyOn(config, 'key')
+    const { follower, alarms, failures } = follow(config)
+    await follower.start()
+    await follower.key('hash')
+    table.mockRejectedValue(new RecordUnreadable('does not open'))
+    await publish({ table: tableOf('b') })
+    announce({ generation: 2, table: true })
+    // Much longer than a record serves that nobody vouches for.
+    for (let i = 0; i < 10; i++) {
+      time += MAX_AGE / 5
+      await vi.advanceTimersByTimeAsync(1_000)
+    }
+    expect([serves(follower, 'a'), await beaten(), await follower.key('hash')]).toEqual([true, 1, key])
+    expect(reads).toHaveBeenCalledOnce()
+    expect([new Set(alarms), failures]).toEqual([new Set(['table']), []])
+    expect(alarms.length).toBeGreaterThan(5)
+    table.mockImplementation(store.table)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect([serves(follower, 'b'), await beaten()]).toEqual([true, 2])
+  })
+
+  test('and one that is gone alone is no empty table', async () => {
+    await publish({ table: tableOf('a') })
+    const { config, table, gap } = scripted()
+    const { follower, alarms } = follow(config)
+    await follower.start()
+    table.mockResolvedValue(undefined)
+    gap()
+    await vi.advanceTimersByTimeAsync(0)
+    expect([serves(follower, 'a'), alarms]).toEqual([true, ['table']])
+  })
+})
+
+test('knowledge is as old as the last answer that vouched for it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+  await publish({ table: tableOf('a'), ...keyChange(key) })
+  const away = vi.fn(async () => {})
+  const guarded = <A extends unknown[], R>(method: (...args: A) => Promise<R>) => {
+    return async (...args: A) => {
+      await away()
+      return method(...args)
+    }
+  }
+  const config = {
+    ...store,
+    position: guarded(store.position),
+    table: guarded(store.table),
+    key: guarded(store.key),
+    beat: guarded(store.beat),
+  }
+  const { follower } = follow(config)
+  await follower.start()
+  await follower.key('hash')
+  time += 3 * MAX_AGE
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect([follower.ageMs, follower.reachable, await follower.key('hash')]).toEqual([0, true, key])
+
+  away.mockRejectedValue(new StoreUnavailable('away'))
+  follower.readAgain()
+  time += MAX_AGE - 1
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect([follower.ageMs, follower.reachable, follower.caughtUp]).toEqual([MAX_AGE - 1, false, true])
+  expect(await follower.key('hash')).toEqual(key)
+  await expect(follower.key('unknown')).rejects.toBeInstanceOf(StoreUnavailable)
+  time += 1
+  await expect(follower.key('hash')).rejects.toBeInstanceOf(StoreUnavailable)
+
+  away.mockResolvedValue(undefined)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect([follower.reachable, await follower.key('hash'), await follower.key('unknown')]).toEqual([
+    true,
+    key,
+    undefined,
+  ])
+})
+
+test('a flood of unknown keys costs the store a bounded number of look-ups, and no good key suffers', async () => {
+  await publish({ table: tableOf('a'), ...keyChange(key) })
+  const reads = vi.spyOn(store, 'key')
+  const lists = vi.spyOn(store, 'manifest')
+  const { follower } = follow()
+  await follower.start()
+  const flood = await Promise.all(Array.from({ length: 5_000 }, (_, i) => follower.key(`bad-${i}`)))
+  expect(new Set(flood)).toEqual(new Set([undefined]))
+  expect(reads).toHaveBeenCalledTimes(400)
+  expect(lists).toHaveBeenCalledOnce()
+  // Never asked for before, or made in the middle of it.
+  expect(await follower.key('hash')).toEqual(key)
+  await publish({ keys: { put: new Map([['young', key]]), remove: [] } })
+  await vi.waitFor(async () => expect(await follower.key('young')).toEqual(key))
+  // A second later there is room again.
+  time += 1_000
+  reads.mockClear()
+  for (let i = 0; i < 1_000; i++) await follower.key(`worse-${i}`)
+  expect(reads.mock.calls.length).toBeLessThanOrEqual(201)
+  expect(lists).toHaveBeenCalledOnce()
+})
+
+test('in a store that was emptied a flood learns nothing either', async () => {
+  await publish({ table: tableOf('a'), ...keyChange(key) })
+  const { config, use } = replaceable()
+  const { follower } = follow(config)
+  await follower.start()
+  for (let i = 0; i < 400; i++) await follower.key(`bad-${i}`)
+  use(createEmbeddedStore().config)
+  await expect(follower.key('hash')).rejects.toBeInstanceOf(StoreUnavailable)
 })
 
 describe('a store that fails', () => {

@@ -1,144 +1,330 @@
-/** Follows what the controller publishes: the table is swapped whole, records are dropped when a change names them. */
-import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
-import type { Change, ConfigStore, Gap } from '../../store/contract.ts'
-import { RecordCache } from './record-cache.ts'
+/**
+ * Follows what the controller publishes: the table is swapped whole, records are read again when a change names them.
+ * Whatever the store does, what was last good stays in force: a store that is away, that was emptied, or whose records
+ * do not open takes nothing away.
+ */
+import type { AccountRecord, KeyRecord, PublishedTable } from '../../contract/table/records.ts'
+import {
+  type Change,
+  type ConfigStore,
+  type Gap,
+  type Position,
+  RecordUnreadable,
+  StoreUnavailable,
+} from '../../store/contract.ts'
+import { Heartbeat } from './heartbeat.ts'
+import { type Asked, Knowledge, newest } from './knowledge.ts'
+import { Records } from './records.ts'
 import { RoutingTable } from './routing.ts'
 
-const HEARTBEAT_MS = 1_000
 const RETRY_MS = 1_000
+/** How long a publication that the store has may stay unheard of before everything is read again. */
+const LAG_MS = 1_000
+
+export interface FollowerOptions {
+  /** Name of this process. */
+  proxy: string
+  /** How long records serve without the store vouching for them. */
+  keyMaxAgeMs: number
+  /** Milliseconds, monotonic; default performance.now. */
+  now?: () => number
+}
 
 export interface FollowerEvents {
   /** A new table is in force, in place of `before`. */
   swapped(table: RoutingTable, before: RoutingTable): void
-  /** The store could not be read; the last good table stays in force. */
+  /** The store could not be read; what was last good stays in force. */
   failed(error: unknown): void
+  /** What is stored does not open or parse, or is older than what is in force; what was last good stays in force. */
+  unreadable(kind: RecordKind, error: Error): void
+  /** The store holds less than is in force here: it was emptied, or restored from a copy. Told once. */
+  behind(): void
   /** Records of these keys (SHA-256) were written or removed; undefined: any may have been. */
   keysChanged(hashes: readonly string[] | undefined): void
 }
+
+export const RECORD_KINDS = ['table', 'key', 'account'] as const
+export type RecordKind = (typeof RECORD_KINDS)[number]
 
 export class TableFollower {
   readonly #store: ConfigStore
   readonly #proxy: string
   readonly #events: FollowerEvents
-  readonly #keys: RecordCache<KeyRecord>
-  readonly #accounts: RecordCache<AccountRecord>
+  readonly #now: () => number
+  readonly #knowledge: Knowledge
+  readonly #records: Records
+  readonly #heartbeat = new Heartbeat(() => this.#beat())
   #table = new RoutingTable()
-  /** The newest publication that is in force here. */
-  #applied = { epoch: 0, generation: 0 }
+  /** The newest publication that is in force, its table and its records. */
+  #applied: Position = { epoch: 0, generation: 0 }
   #caughtUp = false
+  #reachable = false
+  #toldBehind = false
   /** A table that was announced could not be read, so nothing newer than #applied is in force. */
-  #behind = false
+  #tableMissing = false
   /** Changes are taken one after the other. */
   #queue: Promise<void> = Promise.resolve()
+  /** The newest question for the position before everything is read again; set while that waits for its turn. */
+  #position: Promise<void> | undefined
+  /** A publication that the store has and that was not heard of. */
+  #unheard: { generation: number; asked: Asked; timer: NodeJS.Timeout } | undefined
   #unfollow: (() => Promise<void>) | undefined
-  #heartbeat: NodeJS.Timeout | undefined
   #retry: NodeJS.Timeout | undefined
   #stopped = false
 
-  constructor(store: ConfigStore, proxy: string, events: FollowerEvents) {
+  constructor(
+    store: ConfigStore,
+    { proxy, keyMaxAgeMs, now = () => performance.now() }: FollowerOptions,
+    events: FollowerEvents,
+  ) {
     this.#store = store
     this.#proxy = proxy
     this.#events = events
-    this.#keys = new RecordCache((hash) => store.key(hash))
-    this.#accounts = new RecordCache((id) => store.account(id))
+    this.#now = now
+    this.#knowledge = new Knowledge(now)
+    this.#records = new Records(store, {
+      knowledge: this.#knowledge,
+      isAbsent: () => this.#isAbsent(),
+      unreadable: (kind, error) => events.unreadable(kind, error),
+      maxAgeMs: keyMaxAgeMs,
+      now,
+    })
   }
 
   get table(): RoutingTable {
     return this.#table
   }
 
-  /** True from the first table on: a proxy without one must not get traffic. */
+  /** The newest publication that is in force: it and all before it. */
+  get applied(): Position {
+    return this.#applied
+  }
+
+  /** True from the first time on that all that is published is in force. A store that is away changes nothing. */
   get caughtUp(): boolean {
     return this.#caughtUp
   }
 
-  key(hash: string): Promise<KeyRecord | undefined> {
-    return this.#keys.get(hash)
+  /** Whether the store answered when it was last asked. */
+  get reachable(): boolean {
+    return this.#reachable
   }
 
+  /** How long ago the store was last known to have published nothing but what is in force here. */
+  get ageMs(): number {
+    return this.#now() - this.#knowledge.verifiedAt
+  }
+
+  /** Rejects with StoreUnavailable or RecordUnreadable where it cannot be told whether there is such a key. */
+  async key(hash: string): Promise<KeyRecord | undefined> {
+    if (!this.#caughtUp) throw new StoreUnavailable('no table has been read yet')
+    return this.#records.key(hash)
+  }
+
+  /** Rejects like `key`. */
   account(id: string): Promise<AccountRecord | undefined> {
-    return this.#accounts.get(id)
+    return this.#records.account(id)
   }
 
-  /** Follows first and reads then, so that nothing falls between the two. */
+  /**
+   * Follows first and reads then, so that nothing falls between the two. Resolves when that was tried once; while it
+   * fails it is tried again.
+   */
   async start(): Promise<void> {
-    this.#unfollow = await this.#store.follow((change) => this.#enqueue(change))
-    this.#enqueue({ gap: true })
+    // Where that fails it is tried again with the table.
+    await this.#follow().catch(() => undefined)
+    this.readAgain()
     await this.#queue
-    this.#heartbeat = setInterval(() => void this.#beat(), HEARTBEAT_MS)
-    this.#heartbeat.unref()
+    this.#heartbeat.start()
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
-    clearInterval(this.#heartbeat)
     clearTimeout(this.#retry)
+    clearTimeout(this.#unheard?.timer)
     await this.#unfollow?.()
+    await this.#heartbeat.stop()
     await this.#queue
     await this.#store.retire(this.#proxy).catch(() => undefined)
   }
 
-  #enqueue(change: Change | Gap): void {
-    this.#forget(change)
+  /** As after changes that were missed: the table now, records at their next use. */
+  readAgain(): void {
+    if (this.#stopped) return
+    this.#knowledge.gap()
+    this.#records.gap()
+    this.#events.keysChanged(undefined)
+    // The position at once, because records wait for it; the table in its turn.
+    const waits = this.#position !== undefined
+    this.#position = this.#askPosition()
+    // Awaited in its turn, and only the newest one is.
+    this.#position.catch(() => undefined)
+    if (!waits) this.#queue = this.#queue.then(() => this.#catchUp())
+  }
+
+  async #follow(): Promise<void> {
+    this.#unfollow = await this.#store.follow((change) => this.#take(change))
+  }
+
+  #take(change: Change | Gap): void {
+    if ('gap' in change) {
+      this.readAgain()
+      return
+    }
+    // At once: a key that was taken back must not wait until a table has been read.
+    this.#records.changed(change)
+    this.#knowledge.take(change)
+    const { taken } = this.#knowledge
+    if (this.#unheard !== undefined && taken.generation >= this.#unheard.generation) {
+      this.#knowledge.verify(this.#unheard.asked)
+      this.#forgetUnheard()
+    }
+    if (change.keys.length > 0) this.#events.keysChanged(change.keys)
     this.#queue = this.#queue.then(() => this.#apply(change))
   }
 
-  /** At once: a key that was taken back must not wait until a table has been read. */
-  #forget(change: Change | Gap): void {
-    if ('gap' in change) {
-      this.#keys.clear()
-      this.#accounts.clear()
-      this.#events.keysChanged(undefined)
-    } else {
-      for (const hash of change.keys) this.#keys.drop(hash)
-      for (const id of change.accounts) this.#accounts.drop(id)
-      if (change.keys.length > 0) this.#events.keysChanged(change.keys)
+  async #apply(change: Change): Promise<void> {
+    if (this.#stopped) return
+    try {
+      if (change.table) await this.#readTable()
+    } catch (error) {
+      return this.#failed(error)
+    }
+    if (this.#tableMissing) return
+    this.#applied = newest(this.#applied, change)
+    this.#heartbeat.now()
+  }
+
+  /** Waits for the position, which says of which publication the table is at least. */
+  async #catchUp(): Promise<void> {
+    const position = this.#position
+    this.#position = undefined
+    if (this.#stopped) return
+    try {
+      if (this.#unfollow === undefined) {
+        await this.#follow()
+        // What was published before that may have been missed.
+        return this.readAgain()
+      }
+      await position
+      const { taken } = this.#knowledge
+      const published = await this.#readTable()
+      if (published === undefined) {
+        if (!this.#caughtUp) this.#retryLater()
+        return
+      }
+      this.#applied = newest(newest(this.#applied, published), taken)
+      this.#heartbeat.now()
+    } catch (error) {
+      this.#failed(error)
     }
   }
 
-  async #apply(change: Change | Gap): Promise<void> {
-    if (this.#stopped) return
-    try {
-      if ('gap' in change) await this.#readTable()
-      else {
-        if (change.table) await this.#readTable()
-        if (!this.#behind) this.#applied = { epoch: change.epoch, generation: change.generation }
-      }
-      await this.#beat()
-    } catch (error) {
-      this.#behind = true
-      this.#events.failed(error)
-      this.#retryLater()
+  /** Puts the stored table in force. Undefined, and all as it was, where the store has none to be expected of it. */
+  async #readTable(): Promise<PublishedTable | undefined> {
+    const published = await this.#store.table()
+    if (published === undefined) {
+      if (this.#caughtUp && (await this.#knowledge.standing()) !== 'behind')
+        throw new RecordUnreadable('the table is gone')
+      return undefined
     }
+    const { epoch, generation } = published
+    const before = this.#table
+    if (epoch <= before.epoch && generation < before.generation)
+      throw new RecordUnreadable(`the table is of generation ${generation}, older than the one in force`)
+    this.#tableMissing = false
+    this.#caughtUp = true
+    if (epoch !== before.epoch || generation !== before.generation) {
+      this.#table = new RoutingTable(published)
+      this.#events.swapped(this.#table, before)
+    }
+    return published
+  }
+
+  /** What is stored and does not open is no reason to doubt the records; a store that is away is. */
+  #failed(error: unknown): void {
+    this.#tableMissing = true
+    if (error instanceof RecordUnreadable) this.#events.unreadable('table', error)
+    else this.#unreachable(error)
+    this.#retryLater()
   }
 
   #retryLater(): void {
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined
-      // What is cached is the last that was known; only the table is asked for again.
-      this.#queue = this.#queue.then(() => this.#apply({ gap: true }))
+      if (!this.#reachable || !this.#caughtUp) return this.readAgain()
+      this.#queue = this.#queue.then(() => this.#catchUp())
     }, RETRY_MS).unref()
   }
 
-  async #readTable(): Promise<void> {
-    const published = await this.#store.table()
-    this.#behind = false
-    if (published === undefined) return
-    const { epoch, generation } = published
-    // Only inside one epoch: a store that was wiped begins its epochs again.
-    if (epoch === this.#table.epoch && generation < this.#table.generation) return
-    const before = this.#table
-    this.#table = new RoutingTable(published)
-    if (generation > this.#applied.generation || epoch !== this.#applied.epoch)
-      this.#applied = { epoch, generation }
-    this.#caughtUp = true
-    this.#events.swapped(this.#table, before)
+  /** Of what is read from now on, that it is of this position at least. Rejects with StoreUnavailable. */
+  async #askPosition(): Promise<void> {
+    const asked = this.#knowledge.ask()
+    try {
+      const position = await this.#store.position()
+      if (this.#hear(position, asked) === 'behind') return
+      this.#knowledge.take(position)
+      this.#knowledge.verify(asked)
+    } catch (error) {
+      this.#knowledge.away()
+      throw error
+    }
   }
 
+  /** Says that this proxy lives; the answer tells whether a change was missed. */
   async #beat(): Promise<void> {
     if (!this.#caughtUp || this.#stopped) return
-    await this.#store
-      .beat({ proxy: this.#proxy, ...this.#applied })
-      .catch((error: unknown) => this.#events.failed(error))
+    const asked = this.#knowledge.ask()
+    try {
+      const position = await this.#store.beat({ proxy: this.#proxy, ...this.#applied })
+      if (this.#stopped) return
+      const heard = this.#hear(position, asked)
+      if (heard === 'moved') this.readAgain()
+      else if (heard === 'ahead') this.#awaitChange(position, asked)
+      // The epoch of a leader that had nothing to publish.
+      else if (heard === 'same' && this.#applied.generation === position.generation) this.#applied = position
+    } catch (error) {
+      this.#unreachable(error)
+    }
+  }
+
+  /** Does not rely on the announcements: a publication of which none came was missed. */
+  #awaitChange({ generation }: Position, asked: Asked): void {
+    if (this.#unheard !== undefined || this.#knowledge.taken.generation >= generation) return
+    const timer = setTimeout(() => {
+      this.#forgetUnheard()
+      this.readAgain()
+    }, LAG_MS).unref()
+    this.#unheard = { generation, asked, timer }
+  }
+
+  #forgetUnheard(): void {
+    clearTimeout(this.#unheard?.timer)
+    this.#unheard = undefined
+  }
+
+  #hear(position: Position, asked: Asked) {
+    this.#reachable = true
+    const heard = this.#knowledge.hear(position, asked)
+    if (heard === 'behind' && this.#caughtUp && !this.#toldBehind) this.#events.behind()
+    this.#toldBehind = heard === 'behind'
+    return heard
+  }
+
+  #unreachable(error: unknown): void {
+    this.#reachable = false
+    this.#knowledge.away()
+    this.#events.failed(error)
+  }
+
+  /** See RecordSource. The store's word counts only where it holds all that has been in force here. */
+  async #isAbsent(): Promise<boolean> {
+    const asked = this.#knowledge.ask()
+    const heard = this.#hear(await this.#store.position(), asked)
+    if (heard === 'behind') throw new StoreUnavailable('the store holds less than is in force here')
+    if (heard !== 'moved') return true
+    this.readAgain()
+    await this.#queue
+    return false
   }
 }

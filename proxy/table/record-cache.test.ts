@@ -1,28 +1,48 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { RecordCache } from './record-cache.ts'
+import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
+import type { Standing, Stretch } from './knowledge.ts'
+import { RecordCache, type RecordSource } from './record-cache.ts'
 
 interface Named {
   name: string
 }
 
+const MAX_AGE = 600_000
+const AWAY = new StoreUnavailable('away')
+const UNREADABLE = new RecordUnreadable('does not open')
+
 /** A source whose fetches end when the test says so. */
-class Source {
+class Source implements RecordSource<Named> {
   readonly asked: string[] = []
-  readonly #open: PromiseWithResolvers<Named | undefined>[] = []
+  readonly open: PromiseWithResolvers<Named | undefined>[] = []
+  readonly alarms: Error[] = []
+  readonly maxAgeMs = MAX_AGE
+  stretch: Stretch = { until: 0 }
+  standing: Standing = 'current'
+  absent: () => Promise<boolean> = async () => true
+  time = 1_000
+
+  get knowledge() {
+    return { stretch: this.stretch, standing: async () => this.standing }
+  }
+
+  readonly now = () => this.time
+  readonly isAbsent = () => this.absent()
+  readonly unreadable = (error: Error) => void this.alarms.push(error)
 
   readonly fetch = (id: string): Promise<Named | undefined> => {
     this.asked.push(id)
     const fetch = Promise.withResolvers<Named | undefined>()
-    this.#open.push(fetch)
+    this.open.push(fetch)
     return fetch.promise
   }
 
   answer(name: string | undefined): void {
-    this.#open.shift()?.resolve(name === undefined ? undefined : { name })
+    this.open.shift()?.resolve(name === undefined ? undefined : { name })
   }
 
-  fail(): void {
-    this.#open.shift()?.reject(new Error('away'))
+  fail(error: Error = AWAY): void {
+    this.open.shift()?.reject(error)
   }
 }
 
@@ -30,14 +50,23 @@ let source: Source
 let cache: RecordCache<Named>
 beforeEach(() => {
   source = new Source()
-  cache = new RecordCache(source.fetch)
+  cache = new RecordCache(source)
 })
 
-/** Asks and answers at once. */
-async function get(id: string, name: string | undefined): Promise<string | undefined> {
+/** Asks; the store answers with this name, or fails with this error. */
+async function get(id: string, answer: string | undefined | Error): Promise<string | undefined> {
   const got = cache.get(id)
-  source.answer(name)
+  got.catch(() => undefined)
+  // What it asks before it fetches has been answered by then.
+  await new Promise(setImmediate)
+  if (answer instanceof Error) source.fail(answer)
+  else source.answer(answer)
   return (await got)?.name
+}
+
+function gap(): void {
+  source.stretch = { until: 0 }
+  cache.gap()
 }
 
 test('one fetch serves all who ask meanwhile and later', async () => {
@@ -55,26 +84,29 @@ test('ids do not mix', async () => {
   expect((await cache.get('a'))?.name).toBe('first')
 })
 
-describe('drop', () => {
-  test('forgets one id', async () => {
+describe('a change', () => {
+  test('has one id read again', async () => {
     await get('a', 'old')
     await get('b', 'kept')
-    cache.drop('a')
+    cache.changed('a')
     expect(await get('a', 'new')).toBe('new')
     expect((await cache.get('b'))?.name).toBe('kept')
     expect(source.asked).toEqual(['a', 'b', 'a'])
   })
 
-  test('an absent id may be there now', async () => {
+  test('may bring an absent id, and take one away', async () => {
     await get('a', undefined)
-    cache.drop('a')
+    cache.changed('a')
     expect(await get('a', 'new')).toBe('new')
+    cache.changed('a')
+    expect(await get('a', undefined)).toBeUndefined()
+    expect(await cache.get('a')).toBeUndefined()
   })
 
   test.each([
-    ['drop', () => cache.drop('a')],
-    ['clear', () => cache.clear()],
-  ])('%s during a fetch: its answer is not kept, and new callers do not get it', async (_, forget) => {
+    ['change', () => cache.changed('a')],
+    ['gap', gap],
+  ])('or %s during a fetch: its answer is not kept, and new callers do not get it', async (_, forget) => {
     const before = cache.get('a')
     forget()
     const after = cache.get('a')
@@ -88,32 +120,27 @@ describe('drop', () => {
 
   test('during a fetch, with nobody asking until its answer is there', async () => {
     const before = cache.get('a')
-    cache.drop('a')
+    cache.changed('a')
     source.answer('old')
     await before
     expect(await get('a', 'new')).toBe('new')
   })
 
   test('an old fetch that ends last does not replace what a newer one found', async () => {
-    const open: PromiseWithResolvers<Named | undefined>[] = []
-    const late = new RecordCache<Named>(() => {
-      const fetch = Promise.withResolvers<Named | undefined>()
-      open.push(fetch)
-      return fetch.promise
-    })
-    const before = late.get('a')
-    late.drop('a')
-    const after = late.get('a')
-    open[1]?.resolve({ name: 'new' })
+    const before = cache.get('a')
+    cache.changed('a')
+    const after = cache.get('a')
+    const [old, young] = source.open
+    young?.resolve({ name: 'new' })
     await after
-    open[0]?.resolve({ name: 'old' })
+    old?.resolve({ name: 'old' })
     await before
-    expect((await late.get('a'))?.name).toBe('new')
+    expect((await cache.get('a'))?.name).toBe('new')
   })
 
   test('an old fetch that fails last leaves a newer one alone', async () => {
     const before = cache.get('a')
-    cache.drop('a')
+    cache.changed('a')
     const after = cache.get('a')
     source.fail()
     await expect(before).rejects.toThrow('away')
@@ -123,14 +150,116 @@ describe('drop', () => {
     expect((await joined)?.name).toBe('new')
     expect(source.asked).toHaveLength(2)
   })
+
+  test('that cannot be read is not covered up by the old record', async () => {
+    await get('a', 'old')
+    cache.changed('a')
+    await expect(get('a', AWAY)).rejects.toBe(AWAY)
+    source.standing = 'away'
+    await expect(get('a', AWAY)).rejects.toBe(AWAY)
+  })
+
+  test('to something that does not open leaves the last good one, with an alarm', async () => {
+    await get('a', 'good')
+    cache.changed('a')
+    expect(await get('a', UNREADABLE)).toBe('good')
+    expect(source.alarms).toEqual([UNREADABLE])
+  })
 })
 
-test('clear forgets everything', async () => {
+describe('after a gap', () => {
+  test('everything is read again at its next use, once', async () => {
+    await get('a', 'old')
+    await get('b', undefined)
+    gap()
+    expect(await get('a', 'new')).toBe('new')
+    expect((await cache.get('a'))?.name).toBe('new')
+    expect(await get('b', 'new')).toBe('new')
+    expect(source.asked).toEqual(['a', 'b', 'a', 'b'])
+  })
+
+  test.each([AWAY, UNREADABLE])('the last known one serves where that fails: %s', async (error) => {
+    await get('a', 'old')
+    gap()
+    expect(await get('a', error)).toBe('old')
+    // Not asked for each request, but soon again.
+    expect((await cache.get('a'))?.name).toBe('old')
+    expect(source.asked).toHaveLength(2)
+    source.time += 250
+    expect(await get('a', 'new')).toBe('new')
+  })
+
+  test('a failure that was excused is none after the next gap', async () => {
+    await get('a', 'old')
+    gap()
+    expect(await get('a', AWAY)).toBe('old')
+    gap()
+    expect(await get('a', 'new')).toBe('new')
+  })
+
+  test.each(['away', 'behind'] as const)(
+    'a store that is %s is not asked for what is known',
+    async (standing) => {
+      await get('a', 'known')
+      gap()
+      source.standing = standing
+      expect((await cache.get('a'))?.name).toBe('known')
+      expect(source.asked).toEqual(['a'])
+    },
+  )
+
+  test('the last known one serves until it is too old, counted from when it was last vouched for', async () => {
+    await get('a', 'old')
+    source.time += 5 * MAX_AGE
+    source.stretch.until = source.time
+    gap()
+    source.standing = 'away'
+    source.time += MAX_AGE - 1
+    expect((await cache.get('a'))?.name).toBe('old')
+    source.time += 1
+    await expect(cache.get('a')).rejects.toBeInstanceOf(StoreUnavailable)
+    source.standing = 'current'
+    expect(await get('a', 'new')).toBe('new')
+    expect((await cache.get('a'))?.name).toBe('new')
+  })
+})
+
+test('without any gap a record is too old when nobody vouched for it so long', async () => {
   await get('a', 'old')
-  await get('b', undefined)
-  cache.clear()
-  expect(await get('a', 'new')).toBe('new')
-  expect(await get('b', 'new')).toBe('new')
+  source.time += MAX_AGE
+  await expect(get('a', AWAY)).rejects.toBe(AWAY)
+})
+
+describe('an absence', () => {
+  test('counts only as far as the store does', async () => {
+    source.absent = () => Promise.reject(AWAY)
+    await expect(get('a', undefined)).rejects.toBe(AWAY)
+    source.absent = async () => true
+    expect(await get('a', undefined)).toBeUndefined()
+    expect(source.asked).toHaveLength(2)
+  })
+
+  test('takes nothing away while the store does not count', async () => {
+    await get('a', 'known')
+    gap()
+    source.absent = () => Promise.reject(AWAY)
+    expect(await get('a', undefined)).toBe('known')
+  })
+
+  test('in a store that has begun anew is asked about once more', async () => {
+    const answers = [false, true]
+    source.absent = async () => answers.shift() ?? true
+    const got = cache.get('a')
+    source.answer(undefined)
+    await vi.waitFor(() => expect(source.asked).toHaveLength(2))
+    source.answer('there')
+    expect((await got)?.name).toBe('there')
+  })
+
+  test('nor does a record count in a store that is behind', async () => {
+    source.standing = 'behind'
+    await expect(get('a', 'of a backup')).rejects.toBeInstanceOf(StoreUnavailable)
+  })
 })
 
 test('a fetch that fails is told to all who wait and not kept', async () => {
@@ -138,6 +267,12 @@ test('a fetch that fails is told to all who wait and not kept', async () => {
   source.fail()
   for (const caller of callers) await expect(caller).rejects.toThrow('away')
   expect(await get('a', 'there')).toBe('there')
+})
+
+test('a fault of ours is never covered up', async () => {
+  await get('a', 'known')
+  gap()
+  await expect(get('a', new TypeError('a fault'))).rejects.toThrow(TypeError)
 })
 
 describe('absent ids', () => {
@@ -160,9 +295,16 @@ describe('absent ids', () => {
 
   test('a flood of them pushes out no record, and each other only', async () => {
     const asked: string[] = []
-    const flooded = new RecordCache<Named>(async (id) => {
-      asked.push(id)
-      return id === 'good' ? { name: 'kept' } : undefined
+    const flooded = new RecordCache<Named>({
+      isAbsent: async () => true,
+      unreadable: () => undefined,
+      knowledge: source.knowledge,
+      maxAgeMs: MAX_AGE,
+      now: () => 0,
+      fetch: async (id) => {
+        asked.push(id)
+        return id === 'good' ? { name: 'kept' } : undefined
+      },
     })
     await flooded.get('good')
     // More than there is room for records.

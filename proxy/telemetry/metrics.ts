@@ -2,7 +2,8 @@
  * Metrics of a proxy. Names follow OpenTelemetry's GenAI conventions in Prometheus form, beside `sluice_*`. Labels
  * are configured names and closed sets only: nothing that a client sends can become a series.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { addProcessMetrics } from '../../admin/process-metrics.ts'
 import { totalInput, type Usage } from '../../contract/usage.ts'
 import type { ErrorCode, FaultDomain } from '../errors.ts'
 
@@ -27,6 +28,20 @@ export interface RequestFacts {
   overheadSeconds?: number
   firstTokenSeconds?: number
   usage?: Usage
+}
+
+/** What is read when somebody asks for the metrics. */
+export interface ProxyGauges {
+  inFlight(): number
+  holds(): number
+  unsettled(): number
+  generation(): number
+  tableAgeSeconds(): number
+  storeAvailable(): boolean
+  /** Channels that rest. */
+  ejected(): string[]
+  /** Kinds of stored records; each is a series from the start. */
+  recordKinds: readonly string[]
 }
 
 export class ProxyMetrics {
@@ -77,17 +92,48 @@ export class ProxyMetrics {
     help: 'Reads of table or records that failed; the last good ones stay in force.',
     registers: [this.registry],
   })
+  readonly #unreadable = new Counter({
+    name: 'sluice_records_unreadable_total',
+    help: 'Stored tables and records that did not open or parse, or were too old; the last good ones stay in force.',
+    labelNames: ['kind'],
+    registers: [this.registry],
+  })
+  readonly #deadSettles = new Counter({
+    name: 'sluice_settles_dead_lettered_total',
+    help: 'Costs that nobody charges any more; the program log has a line for each.',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  })
+  readonly #droppedLines = new Counter({
+    name: 'sluice_request_log_dropped_total',
+    help: 'Lines of the request log that the store did not take; standard output has them.',
+    registers: [this.registry],
+  })
   readonly #swaps = new Counter({
     name: 'sluice_table_swaps_total',
     help: 'Tables swapped in.',
     registers: [this.registry],
   })
 
-  constructor(gauges: { inFlight(): number; holds(): number; generation(): number; ejected(): string[] }) {
-    collectDefaultMetrics({ register: this.registry })
+  constructor(gauges: ProxyGauges) {
+    addProcessMetrics(this.registry)
+    for (const kind of gauges.recordKinds) this.#unreadable.inc({ kind }, 0)
     this.#gauge('sluice_requests_in_flight', 'Requests being served.', gauges.inFlight)
     this.#gauge('sluice_holds', 'Holds that are not settled yet.', gauges.holds)
-    this.#gauge('sluice_table_generation', 'Generation of the table in force.', gauges.generation)
+    this.#gauge('sluice_settle_queue', 'Settles that wait for the store.', gauges.unsettled)
+    this.#gauge(
+      'sluice_table_generation',
+      'Generation of the newest publication in force.',
+      gauges.generation,
+    )
+    this.#gauge(
+      'sluice_table_age_seconds',
+      'Time since the store was last known to have published nothing newer.',
+      gauges.tableAgeSeconds,
+    )
+    this.#gauge('sluice_store_available', '1 while the store answers.', () =>
+      gauges.storeAvailable() ? 1 : 0,
+    )
     new Gauge({
       name: 'sluice_channel_ejected',
       help: '1 for a channel that rests after failures.',
@@ -128,6 +174,18 @@ export class ProxyMetrics {
 
   tableFailed(): void {
     this.#tableFailures.inc()
+  }
+
+  unreadable(kind: string): void {
+    this.#unreadable.inc({ kind })
+  }
+
+  settleDead(reason: string): void {
+    this.#deadSettles.inc({ reason })
+  }
+
+  logLineDropped(): void {
+    this.#droppedLines.inc()
   }
 
   tableSwapped(): void {

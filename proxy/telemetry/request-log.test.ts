@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import type { StateStore } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
@@ -17,13 +17,14 @@ const line = z.record(z.string(), z.unknown())
 
 let state: StateStore
 let lines: string[]
+const dropped = vi.fn()
 beforeEach(() => {
   state = createEmbeddedStore().state
   lines = []
 })
 
 function logOf(bodies: 'full' | 'redacted' = 'full', on = state) {
-  return new RequestLog(on, (text) => void lines.push(text), bodies)
+  return new RequestLog(on, (text) => void lines.push(text), bodies, dropped)
 }
 
 describe('a line', () => {
@@ -98,6 +99,7 @@ describe('a line', () => {
     // A rejection that nobody takes would fail the run.
     await new Promise((resolve) => setImmediate(resolve))
     expect(lines).toHaveLength(1)
+    expect(dropped).toHaveBeenCalledOnce()
   })
 })
 

@@ -65,11 +65,19 @@ export class RequestLog {
   readonly #state: StateStore
   readonly #write: (line: string) => void
   readonly #bodies: 'full' | 'redacted'
+  readonly #dropped: () => void
 
-  constructor(state: StateStore, write: (line: string) => void, bodies: 'full' | 'redacted') {
+  /** `dropped` hears of each line that the store did not take. */
+  constructor(
+    state: StateStore,
+    write: (line: string) => void,
+    bodies: 'full' | 'redacted',
+    dropped: () => void,
+  ) {
     this.#state = state
     this.#write = write
     this.#bodies = bodies
+    this.#dropped = dropped
   }
 
   write(record: RequestRecord): void {
@@ -83,7 +91,7 @@ export class RequestLog {
     })
     this.#write(line)
     // The capped log is a convenience: a request never fails for it, and nobody waits for it.
-    this.#state.appendLog(line).catch(() => undefined)
+    this.#state.appendLog(line).catch(this.#dropped)
   }
 
   /** What the log keeps of an error answer. `secrets` are masked wherever they stand. */

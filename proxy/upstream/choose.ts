@@ -20,17 +20,20 @@ export type Choice<C> = { candidate: C } | { none: 'no_target' | 'full' }
  * `random` is from [0, 1).
  */
 export function choose<C extends Candidate>(candidates: readonly C[], random: number): Choice<C> {
-  const weighted = candidates.filter((c) => c.target.weight > 0)
-  const free = weighted.filter((c) => !c.full)
-  if (free.length === 0) return { none: weighted.length === 0 ? 'no_target' : 'full' }
+  const candidate = byWeight(contenders(candidates), random)
+  if (candidate !== undefined) return { candidate }
+  return { none: candidates.some((c) => c.target.weight > 0) ? 'full' : 'no_target' }
+}
+
+/** Those among which chance decides the next attempt; none when no channel has both a weight and a free place. */
+export function contenders<C extends Candidate>(candidates: readonly C[]): C[] {
+  const free = candidates.filter((c) => c.target.weight > 0 && !c.full)
   const awake = free.filter((c) => c.restingUntil === 0)
   const leastTried = lowest(awake.length > 0 ? awake : free, (c) => c.tried)
-  const next = lowest(
+  return lowest(
     lowest(leastTried, (c) => c.restingUntil),
     (c) => c.target.priority,
   )
-  const candidate = byWeight(next, random)
-  return candidate === undefined ? { none: 'no_target' } : { candidate }
 }
 
 /** Those with the smallest rank, in their order. */

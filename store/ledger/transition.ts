@@ -250,12 +250,12 @@ function addHeld(draft: Draft, sub: string | undefined, amount: Nanos): void {
 }
 
 /** Also turns -0 into 0, which Redis has no text for. */
-function integer(name: string, value: number): number {
+export function integer(name: string, value: number): number {
   if (!Number.isSafeInteger(value)) throw new RangeError(`${name} must be a safe integer`)
   return value + 0
 }
 
-function natural(name: string, value: number): number {
+export function natural(name: string, value: number): number {
   if (integer(name, value) < 0) throw new RangeError(`${name} must not be below zero`)
   return value + 0
 }

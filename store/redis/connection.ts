@@ -1,4 +1,11 @@
 /** One Redis, or one Redis Cluster, as the parts of the store see it. */
+import { Command } from 'ioredis'
+import type { Log } from '../../contract/log.ts'
+import { StoreUnavailable } from '../contract.ts'
+import { Breaker } from './breaker.ts'
+import { type Client, createClient } from './client.ts'
+import { DeadlinePassed, withDeadline } from './deadline.ts'
+import { SCRIPTS, scriptNamed } from './scripts.ts'
 
 export interface RedisConnection {
   /**
@@ -20,4 +27,169 @@ export interface RedisConnection {
   /** See Store.onRestored. */
   onRestored(listener: () => void): () => void
   close(): Promise<void>
+}
+
+export interface RedisConnectionOptions {
+  /** See createClient. */
+  url: string
+  /** What CLIENT LIST calls this connection. */
+  name: string
+  log: Log
+  /** Default 250. */
+  commandTimeoutMs?: number
+}
+
+/** Connects in the background, now and whenever the connection is lost; never throws for a server that is away. */
+export function createRedisConnection(options: RedisConnectionOptions): RedisConnection {
+  return new Connection(options)
+}
+
+/** The server refused a command. Unlike ioredis's own error it does not carry the command with its arguments. */
+export class RedisError extends Error {
+  override name = 'RedisError'
+}
+
+/** Errors of a server that cannot do its work for now (https://redis.io/docs/latest/develop/reference/protocol-spec). */
+const AWAY = /^(LOADING|BUSY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|READONLY|NOREPLICAS|MISCONF|OOM|UNBLOCKED)\b/
+
+class Connection implements RedisConnection {
+  readonly #client: Client
+  readonly #log: Log
+  readonly #name: string
+  readonly #timeoutMs: number
+  readonly #breakers = new Map<string, Breaker>()
+  /** Servers that were lost since they last were ready. */
+  readonly #lost = new Set<string>()
+  readonly #listeners = new Set<{ listener: () => void }>()
+  #closed = false
+
+  constructor({ url, name, log, commandTimeoutMs = 250 }: RedisConnectionOptions) {
+    this.#log = log
+    this.#name = name
+    this.#timeoutMs = commandTimeoutMs
+    this.#client = createClient(url, name, {
+      ready: (node, redis) => {
+        // Before any command, so that commands keep their order: one whose script is missing is sent twice.
+        for (const { source } of SCRIPTS.values())
+          void redis.call('script', 'LOAD', source).catch(() => undefined)
+        this.#breakers.get(node)?.reset()
+        if (this.#lost.delete(node)) this.#restored(node)
+      },
+      lost: (node, reason) => {
+        if (this.#closed || this.#lost.has(node)) return
+        this.#lost.add(node)
+        log.warn({ connection: name, node, reason }, 'Redis is away')
+      },
+    })
+  }
+
+  run(
+    name: string,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    timeoutMs = this.#timeoutMs,
+  ): Promise<unknown> {
+    const { source, sha, readOnly } = scriptNamed(name)
+    const rest = [keys.length, ...keys, ...args]
+    return this.#within(timeoutMs, async (send) => {
+      try {
+        return await send(readOnly ? 'evalsha_ro' : 'evalsha', [sha, ...rest])
+      } catch (error) {
+        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+        return await send(readOnly ? 'eval_ro' : 'eval', [source, ...rest])
+      }
+    })
+  }
+
+  command(
+    [name, ...args]: readonly [name: string, key: string, ...args: (string | number)[]],
+    timeoutMs = this.#timeoutMs,
+  ): Promise<unknown> {
+    return this.#within(timeoutMs, (send) => send(name, args))
+  }
+
+  onRestored(listener: () => void): () => void {
+    const entry = { listener }
+    this.#listeners.add(entry)
+    return () => void this.#listeners.delete(entry)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const breaker of this.#breakers.values()) breaker.reset()
+    this.#client.close()
+  }
+
+  /** Does what `work` sends, all of it within the time, and turns its errors into ours. */
+  async #within(
+    timeoutMs: number,
+    work: (send: (name: string, args: (string | number)[]) => Promise<unknown>) => Promise<unknown>,
+  ): Promise<unknown> {
+    let last: Command | undefined
+    const send = (name: string, args: (string | number)[]) => {
+      const command = new Command(name, args, { replyEncoding: 'utf8' })
+      last = command
+      if (this.#client.isAway()) throw new StoreUnavailable('Redis is not connected')
+      if (this.#breakers.get(this.#client.nodeOf(command))?.isOpen)
+        throw new StoreUnavailable('Redis does not answer')
+      return this.#client.send(command)
+    }
+    try {
+      return await withDeadline(
+        this.#client.started.then(() => work(send)),
+        timeoutMs,
+      )
+    } catch (error) {
+      if (error instanceof DeadlinePassed && last !== undefined) this.#timedOut(last)
+      throw inOurWords(error)
+    }
+  }
+
+  #timedOut(command: Command): void {
+    const node = this.#client.nodeOf(command)
+    let breaker = this.#breakers.get(node)
+    if (breaker === undefined) {
+      breaker = new Breaker(() => this.#restored(node))
+      this.#breakers.set(node, breaker)
+    }
+    const [key] = command.getKeys()
+    if (breaker.timedOut(() => this.#answers(key)))
+      this.#log.warn({ connection: this.#name, node }, 'Redis does not answer in time')
+  }
+
+  /** Asks for the key that had no answer, since in a Cluster another server may have it by now. */
+  async #answers(key: string | Buffer | undefined): Promise<boolean> {
+    const probe = key === undefined ? new Command('ping') : new Command('exists', [key])
+    try {
+      if (this.#client.isAway()) return false
+      await withDeadline(this.#client.send(probe), this.#timeoutMs)
+      return true
+    } catch (error) {
+      // A server that refuses the question does answer.
+      return inOurWords(error) instanceof RedisError
+    }
+  }
+
+  #restored(node: string): void {
+    if (this.#closed) return
+    this.#log.info({ connection: this.#name, node }, 'Redis is back')
+    for (const { listener } of [...this.#listeners]) {
+      try {
+        listener()
+      } catch (error) {
+        this.#log.error({ err: error }, 'a listener of onRestored failed')
+      }
+    }
+  }
+}
+
+function inOurWords(error: unknown): Error {
+  if (error instanceof StoreUnavailable) return error
+  const message = error instanceof Error ? error.message : String(error)
+  if (!(error instanceof Error) || error.name !== 'ReplyError')
+    return new StoreUnavailable(`Redis is away: ${message}`)
+  if (AWAY.test(message)) return new StoreUnavailable(`Redis cannot work: ${message}`)
+  if (message.startsWith('MOVED'))
+    return new RedisError('this Redis is a node of a Cluster: its address needs ?cluster=true')
+  return new RedisError(message)
 }

@@ -37,7 +37,7 @@ const problemsOf = async ({ admin }: RunningGateway) =>
   problemList.parse(JSON.parse((await call(`${admin}/problems`)).text))
 
 const statusesOf = async ({ admin }: RunningGateway) =>
-  statusList.parse(JSON.parse((await call(`${admin}/status`)).text))
+  statusList.parse(JSON.parse((await call(`${admin}/resources`)).text))
 
 describe('every example', () => {
   it('is in this list', () => {

@@ -177,7 +177,15 @@ async function exercise({ base, requests }: RunningGateway): Promise<void> {
 async function shown(gateway: RunningGateway): Promise<string> {
   const headers = { 'x-sluice-admin-token': SECRETS.admin }
   const texts = [gateway.output()]
-  for (const path of ['/metrics', '/status', '/problems', '/healthz', '/readyz', `/${SECRETS.other}`]) {
+  for (const path of [
+    '/metrics',
+    '/status',
+    '/resources',
+    '/problems',
+    '/healthz',
+    '/readyz',
+    `/${SECRETS.other}`,
+  ]) {
     const answer = await call(gateway.admin + path, { headers })
     expect(answer.status).toBe(path.includes(SECRETS.other) ? 404 : 200)
     texts.push(answer.text)

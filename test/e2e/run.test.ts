@@ -87,7 +87,7 @@ describe('the quickstart', () => {
     }, 'the request to be counted')
     expect((await page('/problems')).text.trim()).toBe('[]')
     expect((await page('/nothing')).status).toBe(404)
-    expect((await page('/status', 'POST')).status).toBe(405)
+    expect((await page('/resources', 'POST')).status).toBe(405)
   })
 
   it('ends all that it started at one Ctrl-C, also in the middle of a stream', async () => {
@@ -129,7 +129,7 @@ describe('a folder of one’s own', () => {
     const [, admin = ''] = await program.printed(/Admin +(http:\/\/localhost:\d+)/)
     for (const path of ['/healthz', '/readyz', '/metrics'])
       expect((await call(`${admin}${path}`)).status).toBe(200)
-    for (const path of ['/status', '/problems']) {
+    for (const path of ['/status', '/resources', '/problems', '/logs']) {
       expect((await call(`${admin}${path}`)).status).toBe(403)
       expect(
         (await call(`${admin}${path}`, { headers: { 'x-sluice-admin-token': `${token}!` } })).status,

@@ -9,11 +9,12 @@ const FOLDER = join(ROOT, 'examples')
 /** As in examples/quickstart/3-clients.yaml. */
 export const QUICKSTART_KEY = 'sk-quickstart-0123456789abcdef'
 
-/** Folders of resources: those that hold YAML. */
+/** Folders of resources for `sluice dev`: those that hold YAML. What is in `cluster` needs one: test/e2e/up.test.ts. */
 export const exampleNames = (): string[] =>
   readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
+    .filter((name) => name !== 'cluster')
     .filter((name) => readdirSync(join(FOLDER, name)).some((file) => file.endsWith('.yaml')))
 
 export const exampleText = (example: string, file: string): string =>

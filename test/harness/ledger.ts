@@ -12,7 +12,7 @@ export const nanos = (dollars: string) => Math.round(Number(dollars) * 1e9)
 
 /** Balance and holds of an Account, in nano-dollars. */
 export async function balanceOf(gateway: RunningGateway, account: string) {
-  const { text } = await call(`${gateway.admin}/status`)
+  const { text } = await call(`${gateway.admin}/resources`)
   const found = statuses.parse(JSON.parse(text)).find((s) => s.kind === 'Account' && s.name === account)
   const { balance, held } = z.object({ balance: z.string(), held: z.string() }).parse(found?.status)
   return { balance: nanos(balance), held: nanos(held) }

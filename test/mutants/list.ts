@@ -17,6 +17,7 @@ function faults(file: string, test: string, ...pairs: [find: string, replace: st
 }
 
 const CONFORMANCE = 'test/conformance/store/embedded.test.ts'
+const REDIS_LEDGER = 'test/conformance/store/redis-ledger.test.ts'
 const COMPILED = 'controller/compile/cases.test.ts'
 
 /** The harm is named above each fault. */
@@ -103,16 +104,46 @@ export const MUTANTS: Mutant[] = [
     ["short ? '...' : ", ''],
   ),
   ...faults(
-    'controller/status/conditions.ts',
+    'controller/status/board.ts',
     'controller/status/board.test.ts',
     // An edit is said to be in force while a proxy still serves the old one.
-    ['live.every(({ generation })', 'live.some(({ generation })'],
+    ['Math.min(...this.#live', 'Math.max(...this.#live'],
+    // The one proof of what an account had is written over when the ledger does not answer.
+    ['found?.[name] === undefined ? [] :', 'true ? [] :'],
   ),
   ...faults(
     'controller/publish/publisher.ts',
     'controller/publish/publisher.test.ts',
     // Every reading of the folder makes all proxies swap their tables.
-    ['!tableChanges && isEmpty(keys.changes)', 'false && isEmpty(keys.changes)'],
+    ['changes.table === undefined && isEmpty(changes.keys)', 'false && isEmpty(changes.keys)'],
+    // A store that was wiped ends the controller that would fill it again.
+    ['(await store.config.position()).epoch >= epoch', 'epoch > 0'],
+  ),
+  ...faults(
+    'controller/publish/guard.ts',
+    'controller/publish/publisher.test.ts',
+    // An API server that was restored empty revokes every key.
+    ['removed >= MANY && removed * 2 > stored', 'removed < 0 && stored < 0'],
+  ),
+  ...faults(
+    'controller/publish/credits.ts',
+    'controller/publish/credits.test.ts',
+    // A ledger that was wiped gets every account's credits again: what was spent is given away.
+    ['else if (account.used) this.#lose(id, account)', ''],
+    // Restarting a controller makes up spending.
+    ['Math.max(before.credited + added, posted + before.spent)', 'before.credited + added'],
+  ),
+  ...faults(
+    'controller/status/writer.ts',
+    'controller/status/writer.test.ts',
+    // A controller that starts writes every status once more.
+    ['says(found.status, status) ||', ''],
+  ),
+  ...faults(
+    'contract/key-format.ts',
+    'contract/key-format.test.ts',
+    // A key that was made up costs a look-up.
+    ['return key.slice(end) === checksum(key.slice(0, end))', 'return end > 0'],
   ),
   ...faults(
     'controller/publish/changes.ts',
@@ -155,17 +186,36 @@ export const MUTANTS: Mutant[] = [
       'if (exact !== undefined && !index?.wildcards.some((w) => model.startsWith(w.prefix))) return',
     ],
   ),
+  // A good key is turned away while others guess.
+  ...faults('proxy/table/key-directory.ts', 'proxy/table/follower.test.ts', [
+    'if (!all.has(hash) && !this.#named.has(hash)) return undefined',
+    'if (!all.has(hash)) return undefined',
+  ]),
   ...faults(
     'proxy/table/record-cache.ts',
     'proxy/table/record-cache.test.ts',
     // A key that is revoked while it is read stays in force.
     ['if (this.#pending.get(id) !== pending) return record', ''],
+    // A key that was taken back serves on when the store goes away at that moment.
+    ['(known.changed && !unreadable)', 'false'],
+    // Each request waits for a store that is known to be away.
+    ["if (!known.changed && (await this.#source.knowledge.standing()) !== 'current')", 'if (false)'],
+    // A copy of a backup is believed.
+    ["!== 'behind') return record", '!== undefined) return record'],
+    // Keys are served for ever while the store is away.
+    ['known === undefined || !this.#isFresh(known) ||', 'known === undefined ||'],
   ),
   ...faults(
     'proxy/table/follower.ts',
     'proxy/table/follower.test.ts',
     // An older table comes back into force.
-    ['if (epoch === this.#table.epoch && generation < this.#table.generation) return', ''],
+    ['if (epoch <= before.epoch && generation < before.generation)', 'if (false)'],
+    // A store that was emptied refuses the keys that it has lost.
+    ["if (heard === 'behind') throw new StoreUnavailable('the store holds less than is in force here')", ''],
+    // A change of which no announcement came stays unheard of.
+    ["else if (heard === 'ahead') this.#awaitChange(position, asked)", ''],
+    // A table that was deleted by itself is taken for none at all.
+    ["if (this.#caughtUp && (await this.#knowledge.standing()) !== 'behind')", 'if (false)'],
   ),
 
   ...faults(
@@ -177,10 +227,18 @@ export const MUTANTS: Mutant[] = [
   ...faults(
     'proxy/ledger/holds.ts',
     'proxy/ledger/holds.test.ts',
-    // One lost answer of the store is a request that nobody pays.
-    ['if (wait === undefined || !(error instanceof StoreUnavailable)) throw error', 'throw error'],
     // A hold that is settled is renewed for ever.
     ['this.#closed()', ''],
+  ),
+  ...faults(
+    'proxy/ledger/settles.ts',
+    'proxy/ledger/settles.test.ts',
+    // One lost answer of the store is a request that nobody pays.
+    ["if (outcome === 'later') this.#wait({ command, notBefore: 0 })\n    else if", 'if'],
+    // What a server lost with its last moments stays lost.
+    ['    this.#replay ??=', '    if (false) this.#replay ??='],
+    // The costs of a process that ends are forgotten.
+    ["for (const { command } of this.#waiting.values()) this.#events.dead(command, 'stopped')", ''],
   ),
   ...faults(
     'proxy/pipeline/serve.ts',
@@ -198,7 +256,7 @@ export const MUTANTS: Mutant[] = [
       'if (caller.account) await gateway.holds.admit(caller.account); allowModel(caller, request)',
     ],
     // A missing route is told before the missing funds.
-    ['if (caller.account !== undefined) await gateway.holds.admit(caller.account)', ''],
+    ['if (caller.account !== undefined) await gateway.holds.admit(caller.account, time)', ''],
   ),
   ...faults(
     'proxy/pipeline/upstream-stream.ts',
@@ -232,7 +290,10 @@ export const MUTANTS: Mutant[] = [
     ['if (!route.retry.on.includes(outcome.class)) break', ''],
   ),
   // A channel that was taken out by weight 0 gets traffic.
-  ...faults('proxy/pipeline/route.ts', 'proxy/pipeline/route.test.ts', ['target.weight === 0 || ', '']),
+  ...faults('proxy/pipeline/route.ts', 'proxy/pipeline/route.test.ts', [
+    "if (target.weight === 0) return 'its weight is 0'",
+    '',
+  ]),
   ...faults(
     'proxy/pipeline/body.ts',
     'test/e2e/bad-input.test.ts',
@@ -343,4 +404,152 @@ export const MUTANTS: Mutant[] = [
     // No test at all is a success.
     ['failed > 0 || passed === 0 ? 1 : 0', 'failed > 0 ? 1 : 0'],
   ),
+
+  ...faults(
+    'store/lua/ledger/common.lua',
+    REDIS_LEDGER,
+    // Amounts of a million dollars lose their last digits.
+    ["string.format('%.0f', n + 0)", 'tostring(n + 0)'],
+    // Parallel requests spend the same money.
+    ["posted - funds('h', of) + allowed < amount", 'posted + allowed < amount'],
+    // A settle that comes again just when its hold is forgotten is charged twice.
+    ['due(GC, now - 1, max)', 'due(GC, now, max)'],
+  ),
+  // A server without memory admits requests that it may not be able to account for.
+  ...faults('store/lua/ledger/reserve.lua', REDIS_LEDGER, ['#!lua', '#!lua flags=allow-oom']),
+  // A server without memory charges nothing for what it admitted.
+  ...faults('store/lua/ledger/settle.lua', REDIS_LEDGER, ['#!lua flags=allow-oom', '#!lua']),
+  // A credit counts again at each start.
+  ...faults('store/lua/ledger/topup.lua', REDIS_LEDGER, ["redis.call('HSET', BAL, 'c:' .. id, credit)", '']),
+  // Holds of proxies that died stay on an account that has more than its share of them.
+  ...faults('store/redis/ledger.ts', 'store/redis/ledger.test.ts', [
+    'result.value.length === share',
+    'false',
+  ]),
+
+  ...faults(
+    'crds/sluice.dev_credits.yaml',
+    'test/crd/rules.test.ts',
+    // A credit changes after it was applied.
+    ['rule: self == oldSelf', 'rule: self == self'],
+  ),
+  ...faults(
+    'crds/sluice.dev_apikeys.yaml',
+    'test/crd/rules.test.ts',
+    // The API server has other words than a folder.
+    ['message: spec names both secretRef and hashes; keep one of them', 'message: one of them'],
+  ),
+  ...faults(
+    'crds/sluice.dev_channels.yaml',
+    'test/crd/crds.test.ts',
+    // What waits for Ready goes on before the controller has looked.
+    ['status: Unknown', 'status: "True"'],
+  ),
+  ...faults(
+    'contract/api/fields.ts',
+    'test/crd/schemas.test.ts',
+    // A folder takes names that no cluster takes.
+    ['(\\.[a-z0-9]+(-+[a-z0-9]+)*)*$/', '[-.a-z0-9]*$/'],
+  ),
+  ...faults(
+    'tools/cluster/state.ts',
+    'tools/cluster/state.test.ts',
+    // make down ends whatever has the pid now.
+    ['beginning(pid) === began', 'beginning(pid) !== undefined'],
+    // A server is elsewhere after each start.
+    ['if (before !== undefined) return before', 'if (before !== undefined) return before + 1'],
+  ),
+
+  // A key that is switched off is explained as if it were served.
+  ...faults('proxy/pipeline/explain.ts', 'proxy/pipeline/explain.test.ts', [
+    'if (!isInForce(key, nowMs))',
+    'if (false)',
+  ]),
+  ...faults(
+    'proxy/pipeline/explain.ts',
+    'proxy/pipeline/explain.test.ts',
+    // The last refusal is told, not the one that the client meets.
+    ['explanation.refusal ??= ', 'explanation.refusal = '],
+  ),
+  // A proxy of a former leader counts as current.
+  ...faults('cli/status.ts', 'cli/status.test.ts', ['b.epoch - a.epoch || b.generation', 'b.generation']),
+  // A model name that a client made up moves the operator's cursor.
+  ...faults('cli/table.ts', 'cli/table.test.ts', ['return plain(String(cell))', 'return String(cell)']),
+  // The pods are asked without the token.
+  ...faults('cli/admin/pods.ts', 'cli/admin/pods.test.ts', ['query, headers, timeoutMs', 'query, timeoutMs']),
+  // Helm and an autoscaler fight over the number of proxies.
+  ...faults('helm/sluice/templates/proxy.yaml', 'test/chart/values.test.ts', [
+    'or $.Values.autoscaling.enabled (kindIs',
+    'or false (kindIs',
+  ]),
+  // The proxies can talk to the API server.
+  ...faults('helm/sluice/templates/proxy.yaml', 'test/chart/render.test.ts', [
+    'automountServiceAccountToken: false\n      enableServiceLinks',
+    'automountServiceAccountToken: true\n      enableServiceLinks',
+  ]),
+  // Everybody in the cluster reaches Redis.
+  ...faults('helm/sluice/templates/networkpolicy.yaml', 'test/chart/render.test.ts', [
+    '        - port: redis\n      from:',
+    '        - port: redis\n      from:\n        - namespaceSelector: {}',
+  ]),
+  ...faults(
+    'helm/sluice/files/rules.yaml',
+    'test/chart/render.test.ts',
+    // Every edit of a resource is an alarm.
+    [' offset 1m', ''],
+  ),
+  ...faults(
+    'helm/sluice/templates/_helpers.tpl',
+    'test/chart/release.test.ts',
+    // An upgrade throws the sealing key away.
+    ['$root.Release.Namespace (index . 1) |', '$root.Release.Namespace "none" |'],
+  ),
+  ...faults(
+    'helm/sluice/templates/rbac.yaml',
+    'test/chart/release.test.ts',
+    // The controller may delete any Secret.
+    [', create{{ end }}]', ', create, delete{{ end }}]'],
+  ),
+  ...faults(
+    'examples/ingress/nginx.conf',
+    'test/e2e/ingress/ingress.test.ts',
+    // The address of a client is lost where there is a load balancer before the ingress.
+    ['$proxy_add_x_forwarded_for', '$remote_addr'],
+  ),
+
+  // An epoch that nobody began is a leader's.
+  ...faults('store/lua/config/publish.lua', 'test/conformance/store/redis.test.ts', [
+    'if tonumber(epoch) ~= tonumber(',
+    'if tonumber(epoch) < tonumber(',
+  ]),
+  // A record in the place of another one is read.
+  ...faults('store/sealing.ts', 'store/sealing.test.ts', [
+    'const boundTo = (name: string) => Buffer.from(name)',
+    'const boundTo = (_name: string) => Buffer.alloc(0)',
+  ]),
+  // An old table that somebody put back is read.
+  ...faults('store/redis/config.ts', 'test/conformance/store/redis-config.test.ts', [
+    'epoch === newest.epoch && generation < newest.generation',
+    'false',
+  ]),
+  // After a rotation records stay under the old key.
+  ...faults('store/redis/publication.ts', 'test/conformance/store/redis-config.test.ts', [
+    'return kid === ring.sealsWith() ? digest',
+    'return kid !== undefined ? digest',
+  ]),
+  // Announcements are missed in silence.
+  ...faults('store/redis/follow.ts', 'test/conformance/store/redis-config.test.ts', [
+    'const missed = before !== this.#place.generation',
+    'const missed = before < 0',
+  ]),
+  // Every request waits for a server that does not answer.
+  ...faults('store/redis/breaker.ts', 'test/conformance/store/redis-dead.test.ts', [
+    'this.#timeouts.length < TIMEOUTS',
+    'this.#timeouts.length <= TIMEOUTS',
+  ]),
+  // What was acknowledged before a server died is never sent again.
+  ...faults('store/redis/connection.ts', 'test/conformance/store/redis-dead.test.ts', [
+    'if (this.#lost.delete(node)) this.#restored(node)',
+    'this.#lost.delete(node)',
+  ]),
 ]

@@ -25,6 +25,7 @@ const LANES = 2
 
 /** Tries every fault on copies of the tree at `root`. Rejects when a named test fails without any fault. */
 export async function tryMutants(root: string, mutants: readonly Mutant[]): Promise<Verdict[]> {
+  if (mutants.length === 0) throw new Error('there is no such planted fault')
   const scratch = mkdtempSync(join(tmpdir(), 'sluice-mutants-'))
   try {
     const copies = Array.from({ length: LANES }, (_, lane) => copyTree(root, join(scratch, String(lane))))

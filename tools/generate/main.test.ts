@@ -31,6 +31,7 @@ describe('generated files', () => {
     root = await mkdtemp(join(tmpdir(), 'generate-'))
     await cp(join(ROOT, 'crds'), join(root, 'crds'), { recursive: true })
     await cp(join(ROOT, 'docs'), join(root, 'docs'), { recursive: true })
+    await cp(join(ROOT, 'helm'), join(root, 'helm'), { recursive: true })
   })
   afterAll(() => rm(root, { recursive: true, force: true }))
 

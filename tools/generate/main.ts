@@ -12,10 +12,15 @@ import { environmentPage } from './environment.ts'
 import { errorsPage } from './errors.ts'
 import { resourcesPage } from './resources.ts'
 
+/** The chart has its own copy, because Helm reads nothing outside of the chart's folder. */
+const CRD_FOLDERS = ['crds', join('helm', 'sluice', 'files', 'crds')]
+
 /** Path below the repository's root to content. */
 function generated(): Map<string, string> {
   return new Map([
-    ...Object.values(KINDS).map((kind): [string, string] => [join('crds', crdFileName(kind)), crdYaml(kind)]),
+    ...CRD_FOLDERS.flatMap((folder) =>
+      Object.values(KINDS).map((kind): [string, string] => [join(folder, crdFileName(kind)), crdYaml(kind)]),
+    ),
     [join('docs', 'resources.md'), resourcesPage()],
     [join('docs', 'environment.md'), environmentPage()],
     [join('docs', 'errors.md'), errorsPage()],
@@ -26,11 +31,14 @@ function generated(): Map<string, string> {
 async function stale(root: string, files: Map<string, string>): Promise<string[]> {
   const differing: string[] = []
   for (const [path, content] of files) if ((await read(join(root, path))) !== content) differing.push(path)
-  const present = await readdir(join(root, 'crds')).catch(() => [])
-  const orphans = present
-    .filter((name) => name.startsWith(`${GROUP}_`))
-    .map((name) => join('crds', name))
-    .filter((path) => !files.has(path))
+  const present = await Promise.all(
+    CRD_FOLDERS.map(async (folder) =>
+      (await readdir(join(root, folder)).catch(() => []))
+        .filter((name) => name.startsWith(`${GROUP}_`))
+        .map((name) => join(folder, name)),
+    ),
+  )
+  const orphans = present.flat().filter((path) => !files.has(path))
   return [...differing, ...orphans].sort()
 }
 

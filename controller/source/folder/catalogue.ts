@@ -28,6 +28,8 @@ interface Refused {
 
 export interface CatalogueOptions {
   namespace: string
+  /** Documents may name other namespaces than `namespace`. */
+  anyNamespace?: boolean
   env: Readonly<Record<string, string | undefined>>
 }
 

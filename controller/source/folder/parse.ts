@@ -43,8 +43,9 @@ export type Reading =
   | { outcome: 'anonymous'; foreign: boolean; subject: string | undefined; faults: Fault[] }
 
 export interface ParseContext {
-  /** Namespace that all resources belong to. */
+  /** Namespace of the documents that name none; the others must name the same, unless `anyNamespace`. */
   namespace: string
+  anyNamespace?: boolean
   env: Readonly<Record<string, string | undefined>>
   /** The content of a resource that is in force now: rules on changes compare with it. */
   inForce(identity: Identity): Content | undefined
@@ -88,7 +89,7 @@ export function parseDocument(value: unknown, context: ParseContext): Reading {
   }
   const namespace = typeof metadata.data.namespace === 'string' ? metadata.data.namespace : context.namespace
   const identity = { kind: known, namespace, name: validName.data }
-  const faults = headFaults(known, document.data, context.namespace)
+  const faults = headFaults(known, document.data, context.anyNamespace ? namespace : context.namespace)
   const head = metadataSchema.safeParse(metadata.data)
   if (!head.success) faults.push(...explain(metadataSchema, metadata.data, ['metadata'], head.error))
   const stamp = head.success ? head.data.creationTimestamp : undefined

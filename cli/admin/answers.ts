@@ -1,0 +1,85 @@
+/** The answers of admin pages, as far as the command line reads them. */
+import { z } from 'zod'
+
+const position = { epoch: z.number(), generation: z.number() }
+
+/** One program, as it says of itself. */
+const instance = z.object({
+  role: z.enum(['controller', 'proxy']),
+  instance: z.string(),
+  /** Absent while they are not known. */
+  epoch: z.number().optional(),
+  generation: z.number().optional(),
+  ready: z.boolean(),
+  reason: z.string().optional(),
+  /** Of a controller: whether it holds the Lease. */
+  leading: z.boolean().optional(),
+  /** Of a controller: the heartbeats of the proxies that live; absent when the store does not answer. */
+  proxies: z.array(z.object({ proxy: z.string(), ...position })).optional(),
+})
+export type Instance = z.output<typeof instance>
+
+/** `/status` */
+export const statusAnswer = z.object({ instances: z.array(instance) })
+
+/** `/keys` */
+export const keyAnswer = z.object({
+  namespace: z.string(),
+  name: z.string(),
+  hashes: z.array(z.string()),
+  preview: z.string().optional(),
+})
+export type KeyAnswer = z.output<typeof keyAnswer>
+
+/** `/resources` */
+export const resourcesAnswer = z.array(
+  z.object({
+    kind: z.string(),
+    namespace: z.string(),
+    name: z.string(),
+    status: z.object({
+      conditions: z.array(
+        z.object({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() }),
+      ),
+    }),
+  }),
+)
+export type ListedResource = z.output<typeof resourcesAnswer>[number]
+
+/** `/explain` */
+export const explanationAnswer = z.object({
+  generation: z.number(),
+  refusal: z.object({ status: z.number(), code: z.string(), reason: z.string() }).optional(),
+  key: z.object({ namespace: z.string(), name: z.string(), preview: z.string() }).optional(),
+  account: z.string().optional(),
+  route: z.string().optional(),
+  candidates: z.array(
+    z.object({
+      channel: z.string(),
+      type: z.string(),
+      model: z.string(),
+      priority: z.number(),
+      weight: z.number(),
+      share: z.number(),
+      lane: z.string().optional(),
+      state: z.enum(['ready', 'resting', 'full', 'not_eligible']),
+      restsForMs: z.number().optional(),
+      reason: z.string().optional(),
+    }),
+  ),
+  hold: z.object({ amount: z.string(), inputTokens: z.number(), outputTokens: z.number() }).optional(),
+  funds: z
+    .object({
+      available: z.string(),
+      balance: z.string(),
+      held: z.string(),
+      overdraft: z.string(),
+      enforced: z.boolean(),
+    })
+    .optional(),
+  notes: z.array(z.string()),
+})
+export type ExplanationAnswer = z.output<typeof explanationAnswer>
+
+/** `/logs` */
+export const logsAnswer = z.object({ lines: z.array(z.string()) })

@@ -1,0 +1,57 @@
+/** Which admin ports a command asks: those that are named, one on this machine, or the pods of a cluster. */
+import type { z } from 'zod'
+import { environment } from '../../contract/env.ts'
+import { type Arguments, UsageError } from '../arguments.ts'
+import { CommandFailure, type Terminal } from '../command.ts'
+import { type AdminPort, httpPort } from './port.ts'
+
+const LOCAL = 'http://127.0.0.1:8081'
+const LOOK_MS = 1_000
+
+export interface Ports {
+  ports: AdminPort[]
+  close(): Promise<void>
+}
+
+const settings = environment.pick({ SLUICE_ADMIN_URLS: true, SLUICE_ADMIN_TOKEN: true })
+
+/** Throws UsageError for what is no address, CommandFailure when there is nobody to ask. */
+export async function findPorts(args: Arguments, { env }: Terminal): Promise<Ports> {
+  const { SLUICE_ADMIN_URLS, SLUICE_ADMIN_TOKEN: token } = settingsOf(env)
+  const given = args.texts('admin').flatMap((text) => text.split(',').map((url) => url.trim()))
+  const named = given.length > 0 ? given.filter((url) => url !== '') : SLUICE_ADMIN_URLS
+  for (const url of named)
+    if (!/^https?:\/\/./.test(url) || !URL.canParse(url))
+      throw new UsageError(`--admin: '${url}' is not an address such as http://127.0.0.1:8081`)
+  const namespace = args.text('sluice-namespace')
+  if (named.length > 0) return open(named.map((url) => httpPort(url, token)))
+  if (namespace === undefined && (await answers(LOCAL))) return open([httpPort(LOCAL, token)])
+  const { podPorts } = await import('./pods.ts')
+  return podPorts({ namespace, token }).catch((error: unknown) => {
+    if (!(error instanceof CommandFailure)) throw error
+    const local = namespace === undefined ? `nothing answers at ${LOCAL}, and ` : ''
+    throw new CommandFailure(`${local}${error.message}; name admin ports with --admin or SLUICE_ADMIN_URLS`)
+  })
+}
+
+function settingsOf(env: Terminal['env']): z.output<typeof settings> {
+  // As for the programs, an empty value is none.
+  const parsed = settings.safeParse(
+    Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')),
+  )
+  if (parsed.success) return parsed.data
+  throw new UsageError(
+    parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '),
+  )
+}
+
+function open(ports: AdminPort[]): Ports {
+  return { ports, close: async () => undefined }
+}
+
+function answers(url: string): Promise<boolean> {
+  return fetch(`${url}/healthz`, { signal: AbortSignal.timeout(LOOK_MS) }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+}

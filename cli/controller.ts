@@ -1,0 +1,60 @@
+/** `sluice controller`: follows the resources of a cluster and publishes them to Redis. */
+import { once } from 'node:events'
+import { createAdminServer } from '../admin/server.ts'
+import { type ClusterController, startClusterController } from '../controller/cluster.ts'
+import { connectKube } from '../controller/kube/client.ts'
+import { openProgram, refuseStart, stopOnSignals } from './process.ts'
+import { openRedisStore } from './redis-store.ts'
+
+/** Time for calls under way to end after SIGTERM. */
+const STOP_MS = 5_000
+
+/**
+ * Runs until SIGINT or SIGTERM, or until another controller has taken over, which ends the process with 1. Sets the
+ * exit code; never throws for a bad setting.
+ */
+export async function controller(processEnv: NodeJS.ProcessEnv): Promise<void> {
+  const program = openProgram(processEnv, 'starting a controller')
+  if (program === undefined) return
+  const { env, instance, log, out } = program
+  try {
+    const store = openRedisStore(env, instance, log)
+    let running: ClusterController | undefined
+    const kube = connectKube({
+      log,
+      onRequest: (verb, status) => running?.metrics.requested(verb, status),
+    })
+    const namespace = processEnv.SLUICE_NAMESPACE || kube.namespace || env.SLUICE_NAMESPACE
+    running = startClusterController({ store, kube, env, namespace, instance, log })
+    const { metrics, pages, ended } = running
+    const admin = createAdminServer({
+      metrics: metrics.registry,
+      notReady: () => running.notReady(),
+      token: env.SLUICE_ADMIN_TOKEN,
+      guarded: pages,
+    })
+    const stop = async () => {
+      admin.close()
+      admin.closeAllConnections()
+      await running.stop()
+      await kube.close()
+      await store.close()
+    }
+    admin.listen(env.SLUICE_ADMIN_PORT, env.SLUICE_HOST)
+    await once(admin, 'listening').catch(async (error: unknown) => {
+      await stop()
+      throw error
+    })
+    const address = admin.address()
+    const adminPort = typeof address === 'object' ? address?.port : undefined
+    log.info({ instance, namespace, lease: env.SLUICE_LEASE_NAME, adminPort }, 'watching')
+    stopOnSignals(stop, STOP_MS, out)
+    const reason = await ended
+    log.error({ instance }, `ending: ${reason}`)
+    // No more than this: the next leader is at work, and the Lease is no longer ours to give.
+    out.close()
+    process.exit(1)
+  } catch (error) {
+    refuseStart(error, out, { SLUICE_ADMIN_PORT: env.SLUICE_ADMIN_PORT })
+  }
+}

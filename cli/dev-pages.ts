@@ -1,0 +1,21 @@
+/** What the admin port of `sluice dev` shows of the controller and of both programs; the proxy adds its own pages. */
+import type { AdminPage } from '../admin/server.ts'
+import type { Controller } from '../controller/main.ts'
+import type { RunningProxy } from '../proxy/main.ts'
+import { statusAnswer } from './admin/answers.ts'
+
+/** `proxy` gives the proxy of this process once it runs. */
+export function devPages(
+  controller: Pick<Controller, 'pages' | 'problems'>,
+  proxy: () => Pick<RunningProxy, 'status'> | undefined,
+): Record<string, AdminPage> {
+  return {
+    ...controller.pages,
+    '/status': async (query) => {
+      const { instances } = statusAnswer.parse(await controller.pages['/status']?.(query))
+      const status = proxy()?.status()
+      return { instances: status === undefined ? instances : [...instances, status] }
+    },
+    '/problems': async () => controller.problems(),
+  }
+}

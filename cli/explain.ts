@@ -1,0 +1,241 @@
+/** `sluice explain`: where a request would go, or why it would be refused. */
+import type { ExplanationAnswer, KeyAnswer, ListedResource } from './admin/answers.ts'
+import { explanationAnswer, keyAnswer, resourcesAnswer } from './admin/answers.ts'
+import { findPorts } from './admin/discover.ts'
+import { ofRole, type Survey, survey, tried } from './admin/survey.ts'
+import type { Arguments } from './arguments.ts'
+import {
+  ADMIN_OPTIONS,
+  type Command,
+  CommandFailure,
+  json,
+  OUTPUT_OPTION,
+  type Terminal,
+  wantsJson,
+} from './command.ts'
+import { plain, table } from './table.ts'
+
+const ENDPOINTS = ['chat', 'responses', 'messages', 'embeddings', 'images'] as const
+const MAX_TOKENS = 10_000_000
+
+/** What `-o json` prints. */
+interface Report {
+  key: { namespace: string; name: string; preview: string | null }
+  model: string
+  endpoint: string
+  /** What each proxy says, by its admin port. */
+  proxies: (ExplanationAnswer & { admin: string })[]
+  unreachable: { admin: string; reason: string }[]
+  /** What the controller says of the resources that matter. */
+  notes: string[]
+}
+
+export const explain: Command = {
+  name: 'explain',
+  summary: 'where a request would go, or why it would be refused',
+  usage: '--key NAME --model MODEL [options]',
+  about: `Asks a controller for the key and every proxy what it would do now. No upstream is called and nothing is held.
+Exit code 1 when a proxy would refuse the request, or a program is not reachable.`,
+  options: {
+    key: { type: 'string', value: 'NAME', help: 'name of the ApiKey' },
+    model: { type: 'string', value: 'MODEL', help: 'model as the client sends it' },
+    namespace: {
+      type: 'string',
+      short: 'n',
+      value: 'NAME',
+      help: 'namespace of the ApiKey; default default',
+    },
+    endpoint: { type: 'string', value: 'NAME', help: `${ENDPOINTS.join(', ')}; default chat` },
+    'input-tokens': { type: 'string', value: 'N', help: 'size of the prompt that is held for; default 1000' },
+    'max-tokens': {
+      type: 'string',
+      value: 'N',
+      help: 'output limit of the request; default the one of the route',
+    },
+    ...OUTPUT_OPTION,
+    ...ADMIN_OPTIONS,
+  },
+  run,
+}
+
+async function run(args: Arguments, terminal: Terminal): Promise<number> {
+  const asJson = wantsJson(args)
+  const name = args.required('key', 'the name of an ApiKey')
+  const model = args.required('model', 'a model as clients send it')
+  const namespace = args.text('namespace') ?? 'default'
+  const endpoint = args.choice('endpoint', ENDPOINTS) ?? 'chat'
+  const inputTokens = args.count('input-tokens', 0, MAX_TOKENS)
+  const maxOutputTokens = args.count('max-tokens', 0, MAX_TOKENS)
+  const { ports, close } = await findPorts(args, terminal)
+  try {
+    const found = await survey(ports)
+    const key = await keyOf(found, namespace, name)
+    const [keyHash] = key.hashes
+    if (keyHash === undefined) {
+      const [why] = notesOf(await resourcesOf(found), { namespace, key: name, channels: false })
+      throw new CommandFailure(
+        `the ApiKey ${namespace}/${name} has no value that is in force${why === undefined ? '' : `; ${why}`}`,
+      )
+    }
+    const query = {
+      ...{ keyHash, model, endpoint },
+      ...(inputTokens !== undefined && { inputTokens: String(inputTokens) }),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens: String(maxOutputTokens) }),
+    }
+    const report: Report = {
+      key: { namespace, name, preview: key.preview ?? null },
+      ...{ model, endpoint },
+      ...(await askProxies(found, query)),
+      notes: [],
+    }
+    const route = report.proxies.find((proxy) => proxy.route !== undefined)?.route
+    const channels = report.proxies.some(({ refusal }) => refusal?.code === 'upstream_error')
+    report.notes = notesOf(await resourcesOf(found), {
+      ...{ namespace, key: name, channels },
+      ...(route !== undefined && { route }),
+    })
+    if (asJson) terminal.print(json(report))
+    else show(report, terminal)
+    const fine =
+      report.unreachable.length === 0 && report.proxies.every(({ refusal }) => refusal === undefined)
+    return fine ? 0 : 1
+  } finally {
+    await close()
+  }
+}
+
+/** The key as the first controller that answers knows it. */
+async function keyOf(found: Survey, namespace: string, name: string): Promise<KeyAnswer> {
+  const reasons = found.unreached.map(({ name: port, reason }) => `${port} ${reason}`)
+  for (const port of ofRole(found, 'controller')) {
+    const answer = await tried(port, '/keys', keyAnswer, { namespace, name })
+    if ('value' in answer) return answer.value
+    if (answer.failure.status === 404) throw new CommandFailure(answer.failure.message)
+    reasons.push(`${port.name} ${answer.failure.message}`)
+  }
+  throw new CommandFailure(
+    reasons.length === 0
+      ? 'none of the admin ports belongs to a controller, which knows the keys by name'
+      : reasons.join('; '),
+  )
+}
+
+async function askProxies(
+  found: Survey,
+  query: Readonly<Record<string, string>>,
+): Promise<Pick<Report, 'proxies' | 'unreachable'>> {
+  const ports = ofRole(found, 'proxy')
+  const unreachable = found.unreached.map(({ name, reason }) => ({ admin: name, reason }))
+  if (ports.length === 0 && unreachable.length === 0)
+    throw new CommandFailure('none of the admin ports belongs to a proxy')
+  const answers = await Promise.all(
+    ports.map(async (port) => ({ port, answer: await tried(port, '/explain', explanationAnswer, query) })),
+  )
+  const proxies: Report['proxies'] = []
+  for (const { port, answer } of answers) {
+    if ('value' in answer) proxies.push({ admin: port.name, ...answer.value })
+    else unreachable.push({ admin: port.name, reason: answer.failure.message })
+  }
+  return { proxies, unreachable }
+}
+
+/** The status of all resources; empty when no controller tells it. */
+async function resourcesOf(found: Survey): Promise<ListedResource[]> {
+  for (const port of ofRole(found, 'controller')) {
+    const answer = await tried(port, '/resources', resourcesAnswer)
+    if ('value' in answer) return answer.value
+  }
+  return []
+}
+
+/**
+ * Conditions that stand in the way: of the key, of the route (of all routes when none was found) and, where no upstream
+ * would be reached, of the Channels; also which Channels are switched off.
+ */
+export function notesOf(
+  resources: readonly ListedResource[],
+  { namespace, key, route, channels }: { namespace: string; key: string; route?: string; channels: boolean },
+): string[] {
+  const matters = ({ kind, name }: ListedResource) =>
+    (kind === 'ApiKey' && name === key) ||
+    (kind === 'ModelRoute' && (name === route || (channels && route === undefined))) ||
+    (kind === 'Channel' && channels)
+  return resources
+    .filter((resource) => resource.namespace === namespace && matters(resource))
+    .flatMap(({ kind, name, status: { conditions } }) =>
+      conditions
+        .filter(({ type }) => type !== 'Ready' && type !== 'Programmed')
+        .filter(({ status, reason }) => status === 'False' || reason === 'Disabled')
+        .map(({ message }) => `${kind}/${name}: ${message}`),
+    )
+}
+
+function show({ key, model, endpoint, proxies, unreachable, notes }: Report, terminal: Terminal): void {
+  const preview = key.preview === null ? '' : ` (${key.preview})`
+  terminal.print(plain(`ApiKey ${key.namespace}/${key.name}${preview}, model ${model}, endpoint ${endpoint}`))
+  for (const proxy of proxies) terminal.print(`\n${blockOf(proxy)}`)
+  if (notes.length > 0)
+    terminal.print(`\nFrom the controller:\n${notes.map((note) => `  ${plain(note)}`).join('\n')}`)
+  for (const { admin, reason } of unreachable) terminal.tell(plain(`${admin} ${reason}`))
+}
+
+function blockOf({
+  admin,
+  refusal,
+  route,
+  account,
+  candidates,
+  hold,
+  funds,
+  notes,
+}: Report['proxies'][number]): string {
+  const verdict =
+    refusal === undefined
+      ? 'would be served'
+      : `would be refused: ${refusal.status} ${refusal.code}, ${refusal.reason}`
+  const lines = [`${admin}: ${verdict}`]
+  if (route !== undefined) lines.push(`  route   ${route}`)
+  if (account !== undefined && funds !== undefined) {
+    const { available, balance, held, overdraft, enforced } = funds
+    const more = Number(overdraft) === 0 ? '' : `, overdraft $${overdraft}`
+    lines.push(
+      `  funds   $${available} of account ${account}: balance $${balance}, held $${held}${more}${enforced ? '' : ', not enforced'}`,
+    )
+  }
+  if (hold !== undefined)
+    lines.push(
+      `  hold    $${hold.amount}, assuming ${hold.inputTokens} prompt tokens and at most ${hold.outputTokens} of output`,
+    )
+  for (const note of notes) lines.push(`  note    ${note}`)
+  if (candidates.length > 0) lines.push(...candidateTable(candidates).split('\n'))
+  for (const { channel, reason } of candidates)
+    if (reason !== undefined) lines.push(`  ${channel}: ${reason}`)
+  return lines.map(plain).join('\n')
+}
+
+function candidateTable(candidates: ExplanationAnswer['candidates']): string {
+  return table(
+    ['', '#', 'channel', 'type', 'upstream model', 'priority', 'weight', 'first', 'lane', 'state'],
+    candidates.map(({ channel, type, model, priority, weight, share, lane, ...rest }, index) => [
+      ...[' ', index + 1, channel, type, model, priority, weight],
+      ...[`${share}%`, lane, stateText(rest)],
+    ]),
+    ['state'],
+  )
+}
+
+function stateText({
+  state,
+  restsForMs = 0,
+}: Pick<ExplanationAnswer['candidates'][number], 'state' | 'restsForMs'>): string {
+  switch (state) {
+    case 'ready':
+      return 'ready'
+    case 'resting':
+      return `resting for ${Math.ceil(restsForMs / 1_000)}s`
+    case 'full':
+      return 'at capacity'
+    case 'not_eligible':
+      return 'not eligible'
+  }
+}

@@ -1,0 +1,93 @@
+/** What every program of the command line does: settings, output, signals, and why it could not start. */
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import pino, { type Logger } from 'pino'
+import { type Environment, EnvironmentError, readEnvironment, redactedEnvironment } from '../contract/env.ts'
+import { type Output, openOutput } from './output.ts'
+
+/** A program that has read its settings. */
+export interface Program {
+  env: Environment
+  /** Name of this process among its peers. */
+  instance: string
+  log: Logger
+  out: Output
+}
+
+/**
+ * Reads the settings and opens the log. Undefined for bad settings, which are told on standard error with exit code 2.
+ * `about` stands beside the chosen settings in the first line of the log.
+ */
+export function openProgram(processEnv: NodeJS.ProcessEnv, about: string): Program | undefined {
+  const read = settingsOf(processEnv)
+  if (read === undefined) return undefined
+  const { env, unknown } = read
+  const out = openOutput()
+  const options = { level: env.SLUICE_LOG_LEVEL, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }
+  const log = pino(options, out.destination)
+  for (const name of unknown)
+    log.warn({ name }, 'this is not a setting and has no effect; see docs/environment.md')
+  const settings = Object.entries(redactedEnvironment(env))
+  const chosen = Object.fromEntries(settings.filter(([name]) => processEnv[name]))
+  log.debug({ settings: Object.fromEntries(settings) }, 'all settings')
+  log.info({ settings: chosen }, about)
+  const instance = env.SLUICE_INSTANCE ?? `${hostname()}-${randomBytes(4).toString('hex')}`
+  return { env, instance, log, out }
+}
+
+function settingsOf(processEnv: NodeJS.ProcessEnv): { env: Environment; unknown: string[] } | undefined {
+  try {
+    return readEnvironment(processEnv)
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error
+    refuseSettings(error.message)
+    return undefined
+  }
+}
+
+export function refuseSettings(message: string): void {
+  console.error(message)
+  process.exitCode = 2
+}
+
+/** Ends a program that could not start, with `ports` for one that is taken (setting to its value). */
+export function refuseStart(error: unknown, out: Output, ports: Record<string, number>): void {
+  out.close()
+  if (error instanceof EnvironmentError) refuseSettings(error.message)
+  else {
+    process.exitCode = 1
+    console.error(`sluice: ${startProblem(error, ports)}`)
+  }
+}
+
+/** Why it did not start; a port that is taken is told with the setting that takes another one. */
+function startProblem(error: unknown, ports: Record<string, number>): string {
+  if (!(error instanceof Error)) return String(error)
+  if (!('code' in error && error.code === 'EADDRINUSE' && 'port' in error)) return error.message
+  const names = Object.keys(ports).filter((name) => ports[name] === error.port)
+  if (names.includes('SLUICE_PORT') && names.includes('SLUICE_ADMIN_PORT'))
+    return `SLUICE_PORT and SLUICE_ADMIN_PORT both name port ${error.port}; choose another one for one of them`
+  const setting = names[0] ?? 'SLUICE_PORT'
+  const makeVariable = setting.replace('SLUICE_', '')
+  return `port ${error.port} is taken; choose another one with ${setting} (with make run: ${makeVariable}=${Number(error.port) + 1000})`
+}
+
+/** SIGINT stops at once, SIGTERM after a drain of at most `drainMs`; then the process ends. */
+export function stopOnSignals(stop: (graceMs: number) => Promise<void>, drainMs: number, out: Output): void {
+  let stopping = false
+  const begin = (graceMs: number) => {
+    const end = (code: number) => {
+      out.close()
+      process.exit(code)
+    }
+    // The second signal does not wait for anybody.
+    if (stopping) end(130)
+    stopping = true
+    stop(graceMs).then(
+      () => end(0),
+      () => end(1),
+    )
+  }
+  process.on('SIGINT', () => begin(0))
+  process.on('SIGTERM', () => begin(drainMs))
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import type { Instance } from './admin/answers.ts'
+import type { Survey } from './admin/survey.ts'
+import { reportOf } from './status.ts'
+
+const controller = (instance: string, more: Partial<Instance> = {}): Instance => ({
+  ...{ role: 'controller', instance, epoch: 3, generation: 50, ready: true, leading: false },
+  ...more,
+})
+const proxy = (instance: string, epoch: number, generation: number): Instance => ({
+  ...{ role: 'proxy', instance, epoch, generation, ready: true },
+})
+const survey = (instances: Instance[], unreached: Survey['unreached'] = []): Survey => ({
+  reached: instances.map((instance) => ({
+    port: { name: `at-${instance.instance}`, get: async () => ({}) },
+    instances: [instance],
+  })),
+  unreached,
+})
+
+describe('what status reports', () => {
+  it('measures proxies by what the leader has published', () => {
+    const leader = controller('b', { leading: true, epoch: 3, generation: 70 })
+    const { newest, instances } = reportOf(
+      survey([
+        proxy('current', 3, 70),
+        proxy('late', 3, 69),
+        proxy('former', 2, 99),
+        controller('a', { generation: 80 }),
+        leader,
+      ]),
+    )
+    expect(newest).toEqual({ epoch: 3, generation: 70 })
+    expect(instances.map(({ instance, behind }) => [instance, behind])).toEqual([
+      ['a', undefined],
+      ['b', undefined],
+      ['current', false],
+      ['former', true],
+      ['late', true],
+    ])
+  })
+
+  it('without a leader the newest that anybody serves counts', () => {
+    const { newest, instances } = reportOf(survey([proxy('one', 3, 70), proxy('two', 4, 60)]))
+    expect(newest).toEqual({ epoch: 4, generation: 60 })
+    expect(instances.map(({ behind }) => behind)).toEqual([true, false])
+  })
+
+  it('lists a proxy that only its heartbeat tells of, once', () => {
+    const heartbeats = [
+      { proxy: 'asked', epoch: 3, generation: 50 },
+      { proxy: 'heard', epoch: 3, generation: 40 },
+    ]
+    const both = [
+      controller('a', { leading: true, proxies: heartbeats }),
+      controller('b', { proxies: heartbeats }),
+    ]
+    const { instances } = reportOf(survey([...both, proxy('asked', 3, 50)]))
+    expect(instances.filter(({ role }) => role === 'proxy')).toEqual([
+      {
+        ...{ role: 'proxy', instance: 'asked', epoch: 3, generation: 50, ready: true },
+        behind: false,
+        admin: 'at-asked',
+        source: 'admin',
+      },
+      {
+        ...{ role: 'proxy', instance: 'heard', epoch: 3, generation: 40 },
+        behind: true,
+        admin: 'at-a',
+        source: 'heartbeat',
+      },
+    ])
+  })
+
+  it('lists whom it could not ask', () => {
+    const { newest, unreachable } = reportOf(
+      survey([], [{ name: 'http://gone', reason: 'cannot be reached (ECONNREFUSED)' }]),
+    )
+    expect(newest).toBeNull()
+    expect(unreachable).toEqual([{ admin: 'http://gone', reason: 'cannot be reached (ECONNREFUSED)' }])
+  })
+})

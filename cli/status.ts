@@ -1,0 +1,120 @@
+/** `sluice status`: who runs, who leads, and which generation each of them serves. */
+import type { Instance } from './admin/answers.ts'
+import { findPorts } from './admin/discover.ts'
+import { type Survey, survey } from './admin/survey.ts'
+import type { Arguments } from './arguments.ts'
+import { ADMIN_OPTIONS, type Command, json, OUTPUT_OPTION, type Terminal, wantsJson } from './command.ts'
+import { plain, table } from './table.ts'
+
+interface Position {
+  epoch: number
+  generation: number
+}
+
+interface Row extends Partial<Position> {
+  role: Instance['role']
+  instance: string
+  leading?: boolean
+  /** Absent for a proxy that is known by its heartbeat alone. */
+  ready?: boolean
+  reason?: string
+  /** Of a proxy: it does not serve the newest generation. */
+  behind?: boolean
+  /** The admin port that told of it. */
+  admin: string
+  /** Whether it was asked itself, or a controller told of its heartbeat. */
+  source: 'admin' | 'heartbeat'
+}
+
+export interface StatusReport {
+  /** What the leader has published, else the newest that anybody serves; null when nobody answered. */
+  newest: Position | null
+  instances: Row[]
+  unreachable: { admin: string; reason: string }[]
+}
+
+export const status: Command = {
+  name: 'status',
+  summary: 'who runs, who leads, and which generation each proxy serves',
+  usage: '[options]',
+  about: `Asks every admin port. Proxies that no admin port stands for are listed from their heartbeats.
+Exit code 1 when one is not reachable, not ready, or does not serve the newest generation.`,
+  options: { ...OUTPUT_OPTION, ...ADMIN_OPTIONS },
+  run,
+}
+
+async function run(args: Arguments, terminal: Terminal): Promise<number> {
+  const asJson = wantsJson(args)
+  const { ports, close } = await findPorts(args, terminal)
+  const report = reportOf(await survey(ports).finally(close))
+  if (asJson) terminal.print(json(report))
+  else {
+    if (report.instances.length > 0) terminal.print(tableOf(report))
+    for (const line of problemsOf(report)) terminal.tell(line)
+  }
+  return problemsOf(report).length === 0 ? 0 : 1
+}
+
+export function reportOf({ reached, unreached }: Survey): StatusReport {
+  const asked = reached.flatMap(({ port, instances }) =>
+    instances.map(({ proxies, ...one }): Row => ({ ...one, admin: port.name, source: 'admin' })),
+  )
+  const known = new Set(asked.map(({ instance }) => instance))
+  const heard = reached.flatMap(({ port, instances }) =>
+    instances.flatMap(({ proxies }) =>
+      (proxies ?? []).map(
+        ({ proxy, epoch, generation }): Row => ({
+          ...{ role: 'proxy', instance: proxy, epoch, generation, admin: port.name, source: 'heartbeat' },
+        }),
+      ),
+    ),
+  )
+  const unasked = heard.filter(({ instance }) => !known.has(instance) && known.add(instance))
+  const rows = [...asked, ...unasked]
+  const newest =
+    positionOf(rows.find(({ leading }) => leading === true)) ??
+    rows.flatMap((row) => positionOf(row) ?? []).toSorted(newestFirst)[0]
+  return {
+    newest: newest ?? null,
+    instances: rows
+      .map((row) =>
+        row.role === 'proxy' && newest !== undefined ? { ...row, behind: isBehind(row, newest) } : row,
+      )
+      .toSorted((a, b) => byText(a.role, b.role) || byText(a.instance, b.instance)),
+    unreachable: unreached.map(({ name, reason }) => ({ admin: name, reason })),
+  }
+}
+
+function positionOf(row: Row | undefined): Position | undefined {
+  if (row?.epoch === undefined || row.generation === undefined) return undefined
+  return { epoch: row.epoch, generation: row.generation }
+}
+
+function isBehind(row: Row, newest: Position): boolean {
+  const position = positionOf(row)
+  return position === undefined || newestFirst(position, newest) > 0
+}
+
+const newestFirst = (a: Position, b: Position) => b.epoch - a.epoch || b.generation - a.generation
+const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+function tableOf({ instances }: StatusReport): string {
+  return table(
+    ['role', 'instance', 'leading', 'epoch', 'generation', 'ready', 'behind', 'from'],
+    instances.map(({ role, instance, leading, epoch, generation, ready, behind, admin, source }) => [
+      ...[role, instance, leading, epoch, generation, ready, behind],
+      source === 'heartbeat' ? 'heartbeat' : admin,
+    ]),
+  )
+}
+
+/** A line for each thing that is not as it should be. */
+function problemsOf({ newest, instances, unreachable }: StatusReport): string[] {
+  const notReady = instances.filter(({ ready }) => ready === false)
+  const behind = instances.filter((row) => row.behind === true)
+  return [
+    ...unreachable.map(({ admin, reason }) => `${admin} ${reason}`),
+    ...notReady.map(({ instance, reason }) => `${instance} is not ready: ${reason ?? 'it does not say why'}`),
+    ...behind.map(({ instance }) => `${instance} does not serve generation ${newest?.generation} yet`),
+  ].map(plain)
+}

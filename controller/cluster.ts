@@ -1,0 +1,236 @@
+/** The controller in a cluster: every replica watches, the one that holds the Lease publishes. */
+import { z } from 'zod'
+import type { AdminPage } from '../admin/server.ts'
+import type { Environment } from '../contract/env.ts'
+import type { Log } from '../contract/log.ts'
+import type { Store } from '../store/contract.ts'
+import { compile } from './compile/index.ts'
+import { KeyMinter, type KeyWanted } from './keys/minter.ts'
+import { EventRecorder } from './kube/events.ts'
+import { Elector } from './kube/lease.ts'
+import type { KubeClient } from './kube/types.ts'
+import { Leader } from './lead.ts'
+import { controllerPages } from './pages.ts'
+import type { Compiled, Snapshot } from './snapshot.ts'
+import { ClusterSource } from './source/cluster/cluster.ts'
+import { LIVE_MS, type ListedStatus } from './status/board.ts'
+import { StatusWriter } from './status/writer.ts'
+import { ControllerMetrics } from './telemetry/metrics.ts'
+
+export interface ClusterControllerOptions {
+  store: Store
+  kube: KubeClient
+  env: Pick<
+    Environment,
+    'SLUICE_WATCH_NAMESPACES' | 'SLUICE_LEASE_NAME' | 'SLUICE_LEASE_DURATION' | 'SLUICE_ALLOW_EMPTY_TABLE'
+  >
+  /** Namespace of the Lease. */
+  namespace: string
+  /** Name of this process among its peers. */
+  instance: string
+  log: Log
+}
+
+export interface ClusterController {
+  /** Resolves with the reason when it must not go on: whoever started it ends the process. */
+  ended: Promise<string>
+  /** Undefined when it leads or stands by, else what it waits for. */
+  notReady(): string | undefined
+  leading(): boolean
+  metrics: ControllerMetrics
+  /** What the admin port shows of it, by path. */
+  pages: Record<string, AdminPage>
+  /** Ends the work and hands the Lease over. */
+  stop(): Promise<void>
+}
+
+/** What runs while this process holds the Lease. */
+interface Term {
+  leader: Leader
+  writer: StatusWriter
+  minter: KeyMinter
+}
+
+/** Starts at once; the API server and the store may come later. */
+export function startClusterController(options: ClusterControllerOptions): ClusterController {
+  const controller = new Controller(options)
+  controller.start()
+  return controller
+}
+
+class Controller implements ClusterController {
+  readonly metrics: ControllerMetrics
+  readonly pages: Record<string, AdminPage>
+  readonly ended: Promise<string>
+  readonly #options: ClusterControllerOptions
+  readonly #end = Promise.withResolvers<string>()
+  readonly #source: ClusterSource
+  readonly #elector: Elector
+  readonly #events: EventRecorder
+  #election: Promise<void> | undefined
+  #latest: { snapshot: Snapshot; compiled: Compiled } | undefined
+  #term: Term | undefined
+  #stopped = false
+
+  constructor(options: ClusterControllerOptions) {
+    const { store, kube, env, namespace, instance, log } = options
+    this.#options = options
+    this.ended = this.#end.promise
+    this.#source = new ClusterSource({
+      client: kube,
+      namespaces: env.SLUICE_WATCH_NAMESPACES,
+      log,
+      onSnapshot: (snapshot, anew) => this.#take(snapshot, anew),
+      onSeen: (id) => this.#term?.writer.seen(id),
+    })
+    this.#events = new EventRecorder({ client: kube, instance, log })
+    this.#elector = new Elector({
+      client: kube,
+      namespace,
+      name: env.SLUICE_LEASE_NAME,
+      identity: instance,
+      leaseMs: env.SLUICE_LEASE_DURATION,
+      log,
+      onLeading: () => this.#lead(),
+    })
+    this.metrics = new ControllerMetrics(env.SLUICE_LEASE_NAME, () => ({
+      leading: this.leading(),
+      epoch: this.#term?.leader.position?.epoch,
+      generation: this.#term?.leader.position?.generation,
+      proxies: this.#term?.leader.proxies.length ?? 0,
+      informers: this.#source.health(),
+    }))
+    this.pages = controllerPages({
+      instance,
+      leading: () => this.leading(),
+      position: () => this.#term?.leader.position,
+      notReady: () => this.notReady(),
+      proxies: () => store.config.heartbeats(LIVE_MS),
+      compiled: () => this.#latest?.compiled,
+      statuses: async () => this.#term?.leader.statuses() ?? this.#found(),
+    })
+  }
+
+  /** Watches first, and stands for election when everything is known. */
+  start(): void {
+    this.#election = this.#source
+      .start()
+      .then(() => (this.#stopped ? 'stopped' : this.#elector.run()))
+      .then(
+        (outcome) => {
+          if (outcome === 'lost') this.#end.resolve('the Lease was lost')
+        },
+        (error: unknown) => {
+          this.#options.log.error({ err: error }, 'the controller cannot go on')
+          this.#end.resolve('of a fault')
+        },
+      )
+  }
+
+  leading(): boolean {
+    return this.#term !== undefined
+  }
+
+  notReady(): string | undefined {
+    if (this.#latest !== undefined) return undefined
+    const unknown = this.#source.health().filter(({ synced }) => !synced)
+    return `waiting for the API server: ${unknown.map(({ kind }) => kind).join(', ')}`
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    const term = this.#term
+    this.#term = undefined
+    await this.#source.stop()
+    await Promise.all([term?.leader.stop(), term?.writer.stop(), term?.minter.stop()])
+    await this.#elector.release()
+    await this.#election
+  }
+
+  #take(snapshot: Snapshot, anew: boolean): void {
+    const compiled = compile(snapshot)
+    this.#latest = { snapshot, compiled }
+    if (this.#term !== undefined) this.#submit(this.#term, anew)
+  }
+
+  #lead(): void {
+    const { store, kube, env, instance, log } = this.#options
+    if (this.#stopped) return
+    log.info({ instance }, 'this controller leads')
+    const leader = new Leader({
+      store,
+      log,
+      now: Date.now,
+      allowEmptyTable: env.SLUICE_ALLOW_EMPTY_TABLE,
+      recorded: this.#source.recorded(),
+      found: (id) => this.#source.found(id)?.status,
+      onFenced: () => this.#end.resolve('another controller has taken over'),
+      onChange: (ids) => this.#term?.writer.changed(ids),
+      onAttempt: (outcome, seconds) => this.metrics.published(outcome, seconds),
+      onHeldBack: (message) => {
+        this.metrics.heldBack()
+        void this.#warnOnLease(message)
+      },
+    })
+    const writer = new StatusWriter({
+      client: kube,
+      wanted: (id) => leader.status(id),
+      found: (id) => this.#source.found(id),
+      events: this.#events,
+      log,
+      metrics: this.metrics.queue('status'),
+    })
+    const minter = new KeyMinter({
+      client: kube,
+      events: this.#events,
+      log,
+      metrics: this.metrics.queue('keys'),
+    })
+    this.#term = { leader, writer, minter }
+    this.#submit(this.#term)
+  }
+
+  #submit({ leader, minter }: Term, anew?: boolean): void {
+    if (this.#latest === undefined) return
+    const { snapshot, compiled } = this.#latest
+    leader.submit(compiled, anew)
+    minter.want(this.#keysWanted(snapshot))
+  }
+
+  /** Removals that are held back concern no one resource; people look at the Lease to see who leads. */
+  async #warnOnLease(note: string): Promise<void> {
+    const { kube, env, namespace, log } = this.#options
+    const name = env.SLUICE_LEASE_NAME
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`
+    try {
+      const { uid } = z
+        .object({ metadata: z.object({ uid: z.string() }) })
+        .parse(await kube.request({ path })).metadata
+      const regarding = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', namespace, name, uid }
+      this.#events.record({ regarding, type: 'Warning', reason: 'RemovalsHeldBack', action: 'Publish', note })
+    } catch (error) {
+      log.warn({ err: error }, 'an event could not be written')
+    }
+  }
+
+  #keysWanted({ generated = new Map() }: Snapshot): KeyWanted[] {
+    const wanted: KeyWanted[] = []
+    for (const [id, { secretName, state }] of generated) {
+      const found = state === 'absent' ? this.#source.found(`ApiKey/${id}`) : undefined
+      if (found === undefined) continue
+      const [namespace = '', name = ''] = id.split('/')
+      const again = found.status?.secretName === secretName
+      wanted.push({ namespace, name, uid: found.uid, secretName, again })
+    }
+    return wanted
+  }
+
+  /** What the leader has written, as a replica that stands by sees it. */
+  #found(): ListedStatus[] {
+    return (this.#latest?.compiled.statuses ?? []).map(({ kind, metadata }) => {
+      const { namespace, name, generation } = metadata
+      const { conditions = [], ...fields } = this.#source.found(`${kind}/${namespace}/${name}`)?.status ?? {}
+      return { kind, namespace, name, generation, status: { conditions, ...fields } }
+    })
+  }
+}

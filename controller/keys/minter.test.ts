@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { hasValidChecksum, isMintedFormat } from '../../contract/key-format.ts'
+import { type KubeCall, type KubeClient, KubeError } from '../kube/types.ts'
+import { KeyMinter } from './minter.ts'
+
+const alice = { namespace: 'default', name: 'alice', uid: 'u1', secretName: 'alice-key', again: false }
+const body = z.object({ data: z.object({ key: z.string() }) })
+
+let calls: KubeCall[]
+let failures: Error[]
+let events: string[]
+let said: string[]
+let minter: KeyMinter
+
+const client: KubeClient = {
+  async request(call) {
+    calls.push(call)
+    const failure = failures.shift()
+    if (failure !== undefined) throw failure
+    return {}
+  },
+  async *stream() {},
+  async close() {},
+}
+
+beforeEach(() => {
+  calls = []
+  failures = []
+  events = []
+  said = []
+  const note = (fields: object, message: string) => said.push(`${JSON.stringify(fields)} ${message}`)
+  const record = (event: { type: string; reason: string; note: string }) => {
+    events.push(`${event.type} ${event.reason}`)
+    said.push(event.note)
+  }
+  minter = new KeyMinter({ client, events: { record }, log: { info: note, warn: note, error: note } })
+})
+
+afterEach(() => minter.stop())
+
+describe('the Secret of an ApiKey', () => {
+  it('is made once, owned, with a key of our format that nobody else hears of', async () => {
+    minter.want([alice])
+    minter.want([alice])
+    await vi.waitFor(() => expect(events).toEqual(['Normal KeyCreated']))
+    minter.want([alice])
+    await minter.stop()
+    expect(calls).toHaveLength(1)
+    expect(calls[0]).toMatchObject({ method: 'POST', path: '/api/v1/namespaces/default/secrets' })
+    expect(calls[0]?.body).toMatchObject({
+      metadata: {
+        name: 'alice-key',
+        labels: { 'app.kubernetes.io/managed-by': 'sluice', 'sluice.dev/secret': 'true' },
+        ownerReferences: [
+          {
+            apiVersion: 'sluice.dev/v1alpha1',
+            kind: 'ApiKey',
+            name: 'alice',
+            uid: 'u1',
+            controller: true,
+            blockOwnerDeletion: true,
+          },
+        ],
+      },
+    })
+    const key = Buffer.from(body.parse(calls[0]?.body).data.key, 'base64').toString()
+    expect(isMintedFormat(key) && hasValidChecksum(key)).toBe(true)
+    expect(said.join()).not.toContain(key)
+  })
+
+  it('that somebody else has is left alone', async () => {
+    failures = [new KubeError('exists', 409)]
+    minter.want([alice])
+    await vi.waitFor(() => expect(calls).toHaveLength(1))
+    await minter.stop()
+    expect(events).toEqual([])
+  })
+
+  it('is tried again when the API server fails, and told to be another one when one was there before', async () => {
+    failures = [new KubeError('no answer', 0)]
+    minter.want([{ ...alice, again: true }])
+    await vi.waitFor(() => expect(events).toEqual(['Warning KeyReplaced']))
+    expect(calls).toHaveLength(2)
+  })
+
+  it('is not made when it is no longer wanted', async () => {
+    failures = [new KubeError('no answer', 0)]
+    minter.want([alice])
+    await vi.waitFor(() => expect(calls).toHaveLength(1))
+    minter.want([])
+    minter.want([{ ...alice, name: 'bob', secretName: 'bob-key' }])
+    await vi.waitFor(() => expect(calls).toHaveLength(2))
+    expect(calls[1]?.body).toMatchObject({ metadata: { name: 'bob-key' } })
+  })
+})

@@ -1,0 +1,109 @@
+/**
+ * Makes the Secrets of ApiKeys that name no key: each once, owned by its ApiKey, and never written again. Kubernetes
+ * deletes them with their owner.
+ */
+import { API_VERSION, GROUP } from '../../contract/api/index.ts'
+import { mintKey } from '../../contract/key-format.ts'
+import type { Log } from '../../contract/log.ts'
+import type { EventRecorder } from '../kube/events.ts'
+import { type KubeClient, KubeError } from '../kube/types.ts'
+import { type QueueMetrics, WorkQueue } from '../kube/workqueue.ts'
+
+const CONCURRENCY = 4
+/** Within this time the watch tells of a Secret that was made; after that it was deleted again. */
+const SEEN_WITHIN_MS = 5_000
+
+/** An ApiKey whose Secret does not exist. */
+export interface KeyWanted {
+  namespace: string
+  name: string
+  uid: string
+  secretName: string
+  /** True when there was one before: somebody deleted it. */
+  again: boolean
+}
+
+export interface MinterOptions {
+  client: KubeClient
+  events: Pick<EventRecorder, 'record'>
+  log: Log
+  metrics?: QueueMetrics
+}
+
+export class KeyMinter {
+  readonly #options: MinterOptions
+  readonly #queue: WorkQueue<string>
+  #wanted = new Map<string, KeyWanted>()
+  /** When a Secret was made, by performance.now(). */
+  readonly #madeAt = new Map<string, number>()
+
+  constructor(options: MinterOptions) {
+    this.#options = options
+    this.#queue = new WorkQueue({
+      name: 'keys',
+      concurrency: CONCURRENCY,
+      work: (key) => this.#mint(key),
+      log: options.log,
+      ...(options.metrics && { metrics: options.metrics }),
+    })
+  }
+
+  /** Takes all ApiKeys that lack their Secret now. */
+  want(wanted: readonly KeyWanted[]): void {
+    this.#wanted = new Map(wanted.map((key) => [`${key.namespace}/${key.name}`, key]))
+    for (const id of this.#wanted.keys()) this.#queue.add(id)
+    for (const id of this.#madeAt.keys()) if (!this.#wanted.has(id)) this.#madeAt.delete(id)
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.stop()
+  }
+
+  async #mint(id: string): Promise<void> {
+    const wanted = this.#wanted.get(id)
+    if (wanted === undefined) return
+    const { namespace, name, uid, secretName, again } = wanted
+    const since = performance.now() - (this.#madeAt.get(id) ?? Number.NEGATIVE_INFINITY)
+    if (since < SEEN_WITHIN_MS) return this.#queue.addAfter(id, SEEN_WITHIN_MS - since)
+    try {
+      await this.#options.client.request({
+        method: 'POST',
+        path: `/api/v1/namespaces/${namespace}/secrets`,
+        body: secretOf(wanted, mintKey()),
+      })
+    } catch (error) {
+      // Made by another controller, or somebody else's: the watch tells which.
+      if (error instanceof KubeError && error.status === 409) return
+      throw error
+    }
+    this.#madeAt.set(id, performance.now())
+    const note = again
+      ? `the Secret ${secretName} was gone: a new key is in it, and the old one is refused`
+      : `the key is in the Secret ${secretName}`
+    this.#options.log.info({ namespace, name, secret: secretName }, `ApiKey/${name}: ${note}`)
+    this.#options.events.record({
+      regarding: { apiVersion: API_VERSION, kind: 'ApiKey', namespace, name, uid },
+      type: again ? 'Warning' : 'Normal',
+      reason: again ? 'KeyReplaced' : 'KeyCreated',
+      action: 'CreateSecret',
+      note,
+    })
+  }
+}
+
+function secretOf({ namespace, name, uid, secretName }: KeyWanted, key: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      namespace,
+      name: secretName,
+      labels: { 'app.kubernetes.io/managed-by': 'sluice', [`${GROUP}/secret`]: 'true' },
+      ownerReferences: [
+        { apiVersion: API_VERSION, kind: 'ApiKey', name, uid, controller: true, blockOwnerDeletion: true },
+      ],
+    },
+    type: 'Opaque',
+    data: { key: Buffer.from(key).toString('base64') },
+  }
+}

@@ -1,0 +1,211 @@
+/** Requests to the API server over one pool of HTTP/1.1 connections. */
+import { setMaxListeners } from 'node:events'
+import { isDeepStrictEqual } from 'node:util'
+import type { DispatcherOptions } from '@kubernetes/client-node'
+import { Agent, type Dispatcher, ProxyAgent, request } from 'undici'
+import type { Log } from '../../contract/log.ts'
+import { CredentialSource, type Credentials, type CredentialsOptions } from './credentials.ts'
+import { errorOf, refusal } from './errors.ts'
+import { linesOf } from './lines.ts'
+import { pause } from './pause.ts'
+import type { KubeCall, KubeClient, KubeError } from './types.ts'
+
+export interface ConnectOptions extends CredentialsOptions {
+  log: Log
+  /** After each request that was sent: HTTP method, status (0: no answer) and the time until its headers. */
+  onRequest?: (verb: string, status: number, seconds: number) => void
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000
+/** Where the server says that it is busy and not for how long. */
+const DEFAULT_RETRY_AFTER_MS = 1_000
+const POOL: Agent.Options = {
+  // One HTTP/2 session would carry everything: when its connection goes silently dead, nothing ever leaves it.
+  allowH2: false,
+  connections: 16,
+  // A watch may be quiet; its reader decides for how long.
+  bodyTimeout: 0,
+}
+
+/**
+ * Throws when there is no kubeconfig and no pod's account. `namespace` is that of the pod or of the kubeconfig's
+ * context.
+ */
+export function connectKube(options: ConnectOptions): KubeClient & { namespace: string | undefined } {
+  return new HttpKubeClient(options)
+}
+
+class HttpKubeClient implements KubeClient {
+  readonly namespace: string | undefined
+  readonly #options: ConnectOptions
+  readonly #credentials: CredentialSource
+  readonly #closed = new AbortController()
+  #pool: { connection: DispatcherOptions; dispatcher: Dispatcher } | undefined
+  /** The current pool, and earlier ones whose streams still run. */
+  readonly #open = new Set<Dispatcher>()
+
+  constructor(options: ConnectOptions) {
+    // One listener for each call that is under way.
+    setMaxListeners(0, this.#closed.signal)
+    this.#options = options
+    this.#credentials = new CredentialSource(options)
+    this.namespace = this.#credentials.namespace
+  }
+
+  async request(call: KubeCall): Promise<unknown> {
+    const deadline = new Deadline(call, this.#closed.signal)
+    try {
+      const { body } = await this.#send(call, deadline)
+      const text = await body.text()
+      return text === '' ? undefined : JSON.parse(text)
+    } catch (error) {
+      throw errorOf(call, error, deadline.passed)
+    } finally {
+      deadline.release()
+    }
+  }
+
+  async *stream(call: KubeCall): AsyncGenerator<unknown, void, undefined> {
+    const deadline = new Deadline(call, this.#closed.signal)
+    try {
+      const { body } = await this.#send(call, deadline)
+      deadline.lift()
+      for await (const line of linesOf(body)) yield JSON.parse(line)
+    } catch (error) {
+      throw errorOf(call, error, deadline.passed)
+    } finally {
+      deadline.release()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort()
+    await Promise.all([...this.#open].map((dispatcher) => dispatcher.destroy()))
+  }
+
+  /** An answer that is not an error; asks again while the server is busy and the deadline far. */
+  async #send(call: KubeCall, deadline: Deadline): Promise<Dispatcher.ResponseData> {
+    for (;;) {
+      const answer = await this.#sendOnce(call, deadline)
+      if (answer.statusCode < 300) return answer
+      const error = await refusal(call, answer)
+      const waitMs = waitBeforeRepeat(call, error)
+      if (waitMs === undefined || waitMs >= deadline.leftMs()) throw error
+      await pause(waitMs, deadline.signal)
+    }
+  }
+
+  async #sendOnce(call: KubeCall, deadline: Deadline): Promise<Dispatcher.ResponseData> {
+    const { method = 'GET', path, query, body, contentType = 'application/json' } = call
+    const { headers, connection } = await this.#credentials.current()
+    deadline.signal.throwIfAborted()
+    const started = performance.now()
+    const seconds = () => (performance.now() - started) / 1_000
+    try {
+      const answer = await request(`${this.#credentials.server}${path}`, {
+        method,
+        headers: {
+          ...headers,
+          accept: 'application/json',
+          'user-agent': 'sluice',
+          ...(body !== undefined && { 'content-type': contentType }),
+        },
+        dispatcher: this.#dispatcher(connection),
+        signal: deadline.signal,
+        headersTimeout: call.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+        ...(query && { query: { ...query } }),
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      this.#options.onRequest?.(method, answer.statusCode, seconds())
+      return answer
+    } catch (error) {
+      this.#options.onRequest?.(method, 0, seconds())
+      throw error
+    }
+  }
+
+  /** One pool, until the certificates change. */
+  #dispatcher(connection: Credentials['connection']): Dispatcher {
+    if (this.#pool !== undefined && isDeepStrictEqual(this.#pool.connection, connection))
+      return this.#pool.dispatcher
+    const old = this.#pool?.dispatcher
+    const dispatcher = makeDispatcher(connection)
+    this.#pool = { connection, dispatcher }
+    this.#open.add(dispatcher)
+    if (old !== undefined) {
+      this.#options.log.info({}, 'certificates for the API server changed; new connections use them')
+      // Resolves when its last stream has ended; rejects when everything was closed before.
+      old.close().then(
+        () => this.#open.delete(old),
+        () => this.#open.delete(old),
+      )
+    }
+    return dispatcher
+  }
+}
+
+function makeDispatcher(connection: DispatcherOptions): Dispatcher {
+  switch (connection.type) {
+    case 'none':
+      return new Agent(POOL)
+    case 'agent':
+      return new Agent({ ...POOL, connect: connection.connect })
+    case 'proxy':
+      return new ProxyAgent({ ...POOL, uri: connection.uri, requestTls: connection.requestTls })
+    case 'socks':
+      throw new Error('a SOCKS proxy to the API server is not supported; use an HTTP proxy')
+  }
+}
+
+/** How long the server wants us to wait; undefined where a repeat is not asked for, or might do the thing twice. */
+function waitBeforeRepeat(call: KubeCall, { status, retryAfterMs }: KubeError): number | undefined {
+  // https://kubernetes.io/docs/concepts/cluster-administration/flow-control/: 429 means that nothing was done.
+  if (status === 429) return retryAfterMs ?? DEFAULT_RETRY_AFTER_MS
+  if (status === 503 && call.method !== 'POST') return retryAfterMs
+  return undefined
+}
+
+/**
+ * Aborts a call when its time is over, its caller loses interest, or the client is closed. Not `AbortSignal.any`: it
+ * stays in memory for as long as the longest-lived of its signals.
+ */
+class Deadline {
+  readonly #over = new AbortController()
+  readonly #parents: AbortSignal[]
+  readonly #end: number
+  readonly #timer: NodeJS.Timeout
+  readonly #abort = () => this.#over.abort()
+  passed = false
+
+  constructor({ timeoutMs = DEFAULT_TIMEOUT_MS, signal }: KubeCall, closed: AbortSignal) {
+    this.#end = performance.now() + timeoutMs
+    this.#timer = setTimeout(() => {
+      this.passed = true
+      this.#abort()
+    }, timeoutMs)
+    this.#parents = signal === undefined ? [closed] : [closed, signal]
+    for (const parent of this.#parents) {
+      if (parent.aborted) this.#abort()
+      else parent.addEventListener('abort', this.#abort)
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#over.signal
+  }
+
+  leftMs(): number {
+    return this.#end - performance.now()
+  }
+
+  /** The call may take as long as it likes. */
+  lift(): void {
+    clearTimeout(this.#timer)
+  }
+
+  /** The call is over. */
+  release(): void {
+    this.lift()
+    for (const parent of this.#parents) parent.removeEventListener('abort', this.#abort)
+  }
+}

@@ -1,0 +1,57 @@
+/** What lists and watches carry. https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes */
+import { z } from 'zod'
+import { statusSchema } from './errors.ts'
+
+const objectSchema = z.looseObject({
+  apiVersion: z.string().optional(),
+  kind: z.string().optional(),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().optional(),
+    uid: z.string(),
+    resourceVersion: z.string(),
+    generation: z.number().optional(),
+    creationTimestamp: z.string(),
+  }),
+})
+
+const eventSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), object: objectSchema }),
+  z.object({
+    type: z.literal('BOOKMARK'),
+    object: z.object({
+      metadata: z.object({
+        resourceVersion: z.string(),
+        annotations: z.record(z.string(), z.string()).optional(),
+      }),
+    }),
+  }),
+  z.object({ type: z.literal('ERROR'), object: statusSchema }),
+])
+
+const pageSchema = z.object({
+  metadata: z.object({ resourceVersion: z.string(), continue: z.string().optional() }),
+  items: z.array(objectSchema).nullish(),
+})
+
+export type WatchEvent = z.infer<typeof eventSchema>
+export type Page = z.infer<typeof pageSchema>
+
+export const parseEvent = (line: unknown): WatchEvent => eventSchema.parse(line)
+export const parsePage = (body: unknown): Page => pageSchema.parse(body)
+
+/** https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists: what follows is news. */
+export function endsInitialEvents(event: WatchEvent): boolean {
+  return (
+    event.type === 'BOOKMARK' && event.object.metadata.annotations?.['k8s.io/initial-events-end'] === 'true'
+  )
+}
+
+/**
+ * True when `now` is before `then`. Versions of one resource are comparable whole numbers:
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
+ */
+export function wentBack(now: string, then: string): boolean {
+  const numbers = /^\d+$/.test(now) && /^\d+$/.test(then)
+  return numbers && BigInt(now) < BigInt(then)
+}

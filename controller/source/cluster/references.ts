@@ -1,0 +1,32 @@
+/** Which Secrets resources name. */
+import type { ApiKeySpec, ChannelSpec, Resource } from '../../../contract/api/index.ts'
+
+const MAX_NAME = 253
+const SUFFIX = '-key'
+
+/** True when the key is neither in a Secret that it names nor given by hashes: the controller makes one. */
+export function generatesKey({ secretRef, hashes }: ApiKeySpec): boolean {
+  return secretRef === undefined && hashes === undefined
+}
+
+/** The name of the Secret that is made for an ApiKey. */
+export function generatedSecretName(apiKey: string): string {
+  return apiKey.slice(0, MAX_NAME - SUFFIX.length) + SUFFIX
+}
+
+/** "namespace/name" of every Secret that these resources read. */
+export function secretsNamedBy(
+  apiKeys: Iterable<Resource<ApiKeySpec>>,
+  channels: Iterable<Resource<ChannelSpec>>,
+): Set<string> {
+  const names = new Set<string>()
+  for (const { metadata, spec } of apiKeys) {
+    if (spec.secretRef !== undefined) names.add(`${metadata.namespace}/${spec.secretRef.name}`)
+    else if (generatesKey(spec)) names.add(`${metadata.namespace}/${generatedSecretName(metadata.name)}`)
+  }
+  for (const { metadata, spec } of channels) {
+    if (spec.secretRef !== undefined) names.add(`${metadata.namespace}/${spec.secretRef.name}`)
+    if (spec.tls?.caRef !== undefined) names.add(`${metadata.namespace}/${spec.tls.caRef.name}`)
+  }
+  return names
+}

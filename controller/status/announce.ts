@@ -1,0 +1,38 @@
+/** Which changes of a status are worth an event: what `kubectl describe` shows a person who looks for a reason. */
+import type { Condition } from '../../contract/api/index.ts'
+import type { FoundStatus } from '../snapshot.ts'
+import type { Status } from './board.ts'
+
+export interface Announcement {
+  type: 'Normal' | 'Warning'
+  reason: string
+  action: string
+  note: string
+}
+
+/** `found` is what the API server had before `written`. */
+export function announcements(found: FoundStatus | undefined, written: Status): Announcement[] {
+  const before = (type: string) => found?.conditions?.find((condition) => condition.type === type)
+  return written.conditions.flatMap((condition): Announcement[] => {
+    const { type, reason, message } = condition
+    if (tellsFault(condition) && !sameFault(condition, before(type)))
+      return [{ type: 'Warning', reason, action: 'Judge', note: message }]
+    if (type === 'Programmed' && condition.status === 'True' && neverProgrammed(before(type)))
+      return [{ type: 'Normal', reason, action: 'Publish', note: message }]
+    return []
+  })
+}
+
+function tellsFault({ type, status, reason }: Condition): boolean {
+  if (type === 'Ready') return reason === 'LedgerLost'
+  return (type === 'Accepted' || type === 'ResolvedRefs') && status === 'False'
+}
+
+function sameFault(after: Condition, before: Condition | undefined): boolean {
+  return before?.status === after.status && before.reason === after.reason && before.message === after.message
+}
+
+/** Unknown means that no proxy was alive, which says nothing of the resource. */
+function neverProgrammed(before: Condition | undefined): boolean {
+  return before === undefined || before.status === 'False'
+}

@@ -1,0 +1,202 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Condition } from '../../contract/api/index.ts'
+import type { KubeCall, KubeClient } from '../kube/types.ts'
+import type { Announcement } from './announce.ts'
+import type { Status } from './board.ts'
+import { type Found, StatusWriter } from './writer.ts'
+
+const ID = 'ApiKey/default/alice'
+/** Has no status yet: what is queued after others shows that those were looked at. */
+const MARKER = 'ApiKey/default/marker'
+const SINCE = '2026-01-01T00:00:00.000Z'
+
+let wanted: Status | undefined
+let found: Found | undefined
+let calls: KubeCall[]
+let events: Announcement[]
+let writer: StatusWriter
+/** Status codes that the next calls end with. */
+let failures: Error[]
+
+const client: KubeClient = {
+  async request(call) {
+    calls.push(call)
+    const failure = failures.shift()
+    if (failure !== undefined) throw failure
+    return {}
+  },
+  async *stream() {},
+  async close() {},
+}
+
+beforeEach(() => {
+  wanted = status()
+  found = { uid: 'u1', status: undefined }
+  calls = []
+  events = []
+  failures = []
+  const log = { info() {}, warn() {}, error() {} }
+  const record = (event: Announcement) => events.push(event)
+  writer = new StatusWriter({
+    client,
+    wanted: () => wanted,
+    found: (id) => (id === MARKER ? { uid: 'm', status: undefined } : found),
+    events: { record },
+    log,
+  })
+})
+
+afterEach(() => writer.stop())
+
+function condition(type: string, more: Partial<Condition> = {}): Condition {
+  return {
+    type,
+    status: 'True',
+    observedGeneration: 1,
+    lastTransitionTime: SINCE,
+    reason: type,
+    message: 'fine',
+    ...more,
+  }
+}
+
+function status(...changed: Condition[]): Status {
+  const types = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready']
+  const conditions = types.map((type) => changed.find((c) => c.type === type) ?? condition(type))
+  return { conditions, preview: '...' }
+}
+
+const pending = () => {
+  const more = { status: 'False' as const, reason: 'Pending', message: 'waiting' }
+  return status(condition('Programmed', more), condition('Ready', more))
+}
+
+const writes = () => calls.map(({ method, path }) => `${method} ${path}`)
+
+describe('a status', () => {
+  it('is applied to the status of the resource', async () => {
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(1))
+    expect(writes()).toEqual(['PATCH /apis/sluice.dev/v1alpha1/namespaces/default/apikeys/alice/status'])
+    expect(calls[0]?.body).toEqual({
+      apiVersion: 'sluice.dev/v1alpha1',
+      kind: 'ApiKey',
+      metadata: { namespace: 'default', name: 'alice', uid: 'u1' },
+      status: wanted,
+    })
+    expect(calls[0]?.query).toEqual({ fieldManager: 'sluice-controller', force: 'true' })
+  })
+
+  it('is written once, whether or not the watch has told of it', async () => {
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(1))
+    writer.changed([ID])
+    found = { uid: 'u1', status: wanted }
+    writer.seen(ID)
+    wanted = status(condition('Accepted', { message: 'other' }))
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(2))
+    expect(calls[1]?.body).toMatchObject({ status: wanted })
+  })
+
+  it('that stands there already is not written', async () => {
+    found = { uid: 'u1', status: structuredClone(wanted) }
+    writer.changed([ID, MARKER])
+    await vi.waitFor(() => expect(calls.length).toBeGreaterThan(0))
+    await writer.stop()
+    expect(writes()).toEqual([expect.stringContaining('/marker/status')])
+  })
+
+  it('is written again when somebody else has changed it', async () => {
+    found = { uid: 'u1', status: wanted }
+    writer.changed([ID])
+    found = { uid: 'u1', status: { ...wanted, preview: 'edited' } }
+    writer.seen(ID)
+    await vi.waitFor(() => expect(calls).toHaveLength(1))
+  })
+
+  it('keeps conditions of others, and lacks what is no longer ours', async () => {
+    found = { uid: 'u1', status: { ...status(), conditions: [condition('Foreign'), ...status().conditions] } }
+    writer.changed([ID])
+    found = { uid: 'u1', status: { ...status(), secretName: 'old' } }
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(1))
+  })
+
+  it('is tried again when the API server fails', async () => {
+    failures = [new Error('no answer')]
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(2))
+  })
+
+  it('of a resource that is gone is not written', async () => {
+    found = undefined
+    writer.changed([ID])
+    found = { uid: 'u1', status: undefined }
+    wanted = undefined
+    writer.changed([ID])
+    wanted = status()
+    writer.changed(['ApiKey/default/other'])
+    await vi.waitFor(() => expect(calls).toHaveLength(1))
+    expect(writes()[0]).toContain('/other/')
+  })
+})
+
+describe('a condition that may pass', () => {
+  it('is never written when it passes in time', async () => {
+    found = { uid: 'u1', status: status() }
+    wanted = pending()
+    writer.changed([ID])
+    wanted = status(condition('Programmed', { observedGeneration: 2 }))
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(1))
+    expect(calls[0]?.body).toMatchObject({ status: wanted })
+  })
+
+  it('is written when it stays', async () => {
+    wanted = pending()
+    const began = performance.now()
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(1), { timeout: 5_000 })
+    expect(performance.now() - began).toBeGreaterThan(900)
+    expect(calls[0]?.body).toMatchObject({ status: wanted })
+  })
+})
+
+describe('an event', () => {
+  const refused = condition('Accepted', { status: 'False', reason: 'Invalid', message: 'spec.x is wrong' })
+
+  it('tells a fault once', async () => {
+    wanted = status(refused)
+    writer.changed([ID])
+    await vi.waitFor(() => expect(events).toHaveLength(2))
+    expect(events[0]).toEqual({
+      regarding: {
+        apiVersion: 'sluice.dev/v1alpha1',
+        kind: 'ApiKey',
+        namespace: 'default',
+        name: 'alice',
+        uid: 'u1',
+      },
+      type: 'Warning',
+      reason: 'Invalid',
+      action: 'Judge',
+      note: 'spec.x is wrong',
+    })
+    found = { uid: 'u1', status: wanted }
+    wanted = { ...wanted, preview: 'other' }
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(2))
+    expect(events).toHaveLength(2)
+  })
+
+  it('tells when a resource is in force for the first time, or again after a fault', async () => {
+    writer.changed([ID])
+    await vi.waitFor(() => expect(events.map(({ reason }) => reason)).toEqual(['Programmed']))
+    found = { uid: 'u1', status: wanted }
+    wanted = status(condition('Programmed', { observedGeneration: 2 }))
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(2))
+    expect(events).toHaveLength(1)
+  })
+})

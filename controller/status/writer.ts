@@ -1,0 +1,166 @@
+/** Writes statuses to the API server: only what differs, no faster than it can take, and nothing that is about to pass. */
+import { isDeepStrictEqual } from 'node:util'
+import {
+  API_VERSION,
+  CONDITION_TYPES,
+  type Condition,
+  KINDS,
+  type KindName,
+} from '../../contract/api/index.ts'
+import type { Log } from '../../contract/log.ts'
+import { applyStatus } from '../kube/apply.ts'
+import type { EventRecorder } from '../kube/events.ts'
+import type { KubeClient } from '../kube/types.ts'
+import { type QueueMetrics, WorkQueue } from '../kube/workqueue.ts'
+import type { FoundStatus } from '../snapshot.ts'
+import { announcements } from './announce.ts'
+import type { Status } from './board.ts'
+
+export const FIELD_MANAGER = 'sluice-controller'
+const CONCURRENCY = 8
+const WRITES_PER_SECOND = 200
+
+/**
+ * How long a condition of this reason may pass by itself before it is written: what is applied in one go arrives one
+ * by one, and proxies need a moment to take a publication over or to be heard of after the store was away.
+ */
+const GRACE_MS: Readonly<Record<string, number>> = {
+  Pending: 1_000,
+  RefNotFound: 1_000,
+  RefNotInForce: 1_000,
+  NoProxies: 5_000,
+}
+
+/** What the API server has of a resource. */
+export interface Found {
+  uid: string
+  status: FoundStatus | undefined
+}
+
+export interface StatusWriterOptions {
+  client: KubeClient
+  /** By statusId: what a resource's status should be, and what it is. */
+  wanted: (id: string) => Status | undefined
+  found: (id: string) => Found | undefined
+  events: Pick<EventRecorder, 'record'>
+  log: Log
+  metrics?: QueueMetrics
+}
+
+export class StatusWriter {
+  readonly #options: StatusWriterOptions
+  readonly #queue: WorkQueue<string>
+  /** What was written and did not come back by the watch yet. */
+  readonly #written = new Map<string, Status>()
+  /** Since when a status has a condition that may pass. */
+  readonly #passing = new Map<string, number>()
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options
+    this.#queue = new WorkQueue({
+      name: 'status',
+      concurrency: CONCURRENCY,
+      perSecond: WRITES_PER_SECOND,
+      work: (id) => this.#write(id),
+      log: options.log,
+      ...(options.metrics && { metrics: options.metrics }),
+    })
+  }
+
+  /** Looks at these resources, and writes the statuses that differ. */
+  changed(ids: Iterable<string>): void {
+    for (const id of ids) {
+      const due = this.#due(id)
+      if (due === undefined) continue
+      if (due.inMs > 0) this.#queue.addAfter(id, due.inMs)
+      else this.#queue.add(id)
+    }
+  }
+
+  /** The API server has told of a new version of this resource. */
+  seen(id: string): void {
+    this.#written.delete(id)
+    this.changed([id])
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.stop()
+  }
+
+  /** What is to be written, and when; undefined when nothing is. */
+  #due(id: string): { status: Status; found: Found; inMs: number } | undefined {
+    const status = this.#options.wanted(id)
+    const found = this.#options.found(id)
+    const same =
+      status === undefined ||
+      found === undefined ||
+      says(found.status, status) ||
+      isDeepStrictEqual(this.#written.get(id), status)
+    if (same) {
+      this.#passing.delete(id)
+      return undefined
+    }
+    const grace = Math.max(...status.conditions.map(({ reason }) => GRACE_MS[reason] ?? 0))
+    if (grace === 0) {
+      this.#passing.delete(id)
+      return { status, found, inMs: 0 }
+    }
+    const since = this.#passing.get(id) ?? performance.now()
+    this.#passing.set(id, since)
+    return { status, found, inMs: Math.max(0, Math.ceil(since + grace - performance.now())) }
+  }
+
+  async #write(id: string): Promise<void> {
+    const due = this.#due(id)
+    if (due === undefined) return
+    if (due.inMs > 0) return this.#queue.addAfter(id, due.inMs)
+    const { status, found } = due
+    const { kind, namespace, name, path } = placeOf(id)
+    const { uid } = found
+    const object = { apiVersion: API_VERSION, kind, namespace, name, path, uid }
+    if ((await applyStatus(this.#options.client, object, status, FIELD_MANAGER)) === 'gone') return
+    this.#written.set(id, status)
+    this.#passing.delete(id)
+    const regarding = { apiVersion: API_VERSION, kind, namespace, name, uid }
+    for (const event of announcements(found.status, status))
+      this.#options.events.record({ regarding, ...event })
+  }
+}
+
+/** True when the API server has the fields and conditions of `status`, and none of ours besides. */
+function says(found: FoundStatus | undefined, status: Status): boolean {
+  if (found === undefined) return false
+  const { conditions: old = [], ...oldFields } = found
+  const { conditions, ...fields } = status
+  const ours = old.filter(({ type }) => CONDITION_TYPES.some((known) => known === type))
+  return (
+    ours.length === conditions.length &&
+    conditions.every((condition) =>
+      sameCondition(
+        ours.find(({ type }) => type === condition.type),
+        condition,
+      ),
+    ) &&
+    isDeepStrictEqual(oldFields, fields)
+  )
+}
+
+function sameCondition(a: Condition | undefined, b: Condition): boolean {
+  return (
+    a?.status === b.status &&
+    a.reason === b.reason &&
+    a.message === b.message &&
+    a.observedGeneration === b.observedGeneration &&
+    a.lastTransitionTime === b.lastTransitionTime
+  )
+}
+
+function placeOf(id: string): { kind: KindName; namespace: string; name: string; path: string } {
+  const [kindName = '', namespace = '', name = ''] = id.split('/')
+  const kind = KIND_NAMES.find((known) => known === kindName)
+  if (kind === undefined) throw new Error(`${id} names no kind`)
+  const path = `/apis/${API_VERSION}/namespaces/${namespace}/${KINDS[kind].plural}/${name}`
+  return { kind, namespace, name, path }
+}
+
+const KIND_NAMES: readonly KindName[] = ['ApiKey', 'Account', 'Credit', 'Channel', 'ModelRoute']

@@ -1,0 +1,124 @@
+/** What the controller counts. Queues and requests carry the names that dashboards for controllers know. */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { addProcessMetrics } from '../../admin/process-metrics.ts'
+
+/** Gauges that are read when somebody scrapes. */
+export interface Readings {
+  leading: boolean
+  epoch: number | undefined
+  generation: number | undefined
+  proxies: number
+  informers: { kind: string; synced: boolean; lastEventAgeMs: number; resources: number }[]
+}
+
+export class ControllerMetrics {
+  readonly registry = new Registry()
+  readonly #publications = this.#counter(
+    'sluice_publications_total',
+    'Attempts to bring the store up to date, by what became of them.',
+    ['result'],
+  )
+  readonly #publishSeconds = new Histogram({
+    name: 'sluice_publish_seconds',
+    help: 'Time of one attempt to bring the store up to date.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [this.registry],
+  })
+  readonly #heldBack = this.#counter(
+    'sluice_removals_held_back_total',
+    'Times that most routes, keys or accounts disappeared at once and what was stored stayed in force.',
+  )
+  readonly #requests = this.#counter('rest_client_requests_total', 'Requests to the API server.', [
+    'method',
+    'code',
+  ])
+  readonly #reconciles = this.#counter('controller_runtime_reconcile_total', 'Pieces of work done.', [
+    'controller',
+    'result',
+  ])
+  readonly #depth = this.#gauge('workqueue_depth', 'Pieces of work that wait.', ['name'])
+  readonly #adds = this.#counter('workqueue_adds_total', 'Pieces of work taken up.', ['name'])
+  readonly #retries = this.#counter('workqueue_retries_total', 'Pieces of work tried again.', ['name'])
+  readonly #waited = this.#histogram('workqueue_queue_duration_seconds', 'How long a piece of work waited.')
+  readonly #worked = this.#histogram('workqueue_work_duration_seconds', 'How long a piece of work took.')
+
+  /** `read` is called at each scrape. */
+  constructor(leaseName: string, read: () => Readings) {
+    addProcessMetrics(this.registry)
+    // The first one to be registered reads for all.
+    const own = new Gauge({
+      name: 'sluice_controller_leader',
+      help: 'Whether this controller leads.',
+      registers: [this.registry],
+      collect: () => {
+        const { leading, informers, ...numbers } = read()
+        own.set(leading ? 1 : 0)
+        lease.set({ name: leaseName }, leading ? 1 : 0)
+        epoch.set(numbers.epoch ?? 0)
+        generation.set(numbers.generation ?? 0)
+        proxies.set(numbers.proxies)
+        for (const { kind, ...informer } of informers) {
+          synced.set({ kind }, informer.synced ? 1 : 0)
+          age.set({ kind }, informer.lastEventAgeMs / 1_000)
+          resources.set({ kind }, informer.resources)
+        }
+      },
+    })
+    const lease = this.#gauge('leader_election_master_status', 'Whether this process holds the Lease.', [
+      'name',
+    ])
+    const epoch = this.#gauge('sluice_controller_epoch', 'Epoch of this term of leadership; 0: not leading.')
+    const generation = this.#gauge('sluice_table_generation', 'Generation that was published last.')
+    const proxies = this.#gauge('sluice_proxies_live', 'Proxies that are alive, as the leader sees them.')
+    const synced = this.#gauge('sluice_informer_synced', 'Whether all resources of a kind are known.', [
+      'kind',
+    ])
+    const age = this.#gauge(
+      'sluice_informer_last_event_age_seconds',
+      'Time since the API server was last heard of about a kind.',
+      ['kind'],
+    )
+    const resources = this.#gauge('sluice_resources', 'Resources that are known.', ['kind'])
+  }
+
+  published(result: string, seconds: number): void {
+    this.#publications.inc({ result })
+    this.#publishSeconds.observe(seconds)
+  }
+
+  heldBack(): void {
+    this.#heldBack.inc()
+  }
+
+  requested(method: string, status: number): void {
+    this.#requests.inc({ method, code: status === 0 ? '<error>' : String(status) })
+  }
+
+  /** What a queue of this name reports to. */
+  queue(name: string) {
+    this.#depth.set({ name }, 0)
+    return {
+      depth: (items: number) => this.#depth.set({ name }, items),
+      added: () => this.#adds.inc({ name }),
+      retried: () => this.#retries.inc({ name }),
+      waited: (seconds: number) => this.#waited.observe({ name }, seconds),
+      worked: (seconds: number, result: 'success' | 'error') => {
+        this.#worked.observe({ name }, seconds)
+        this.#reconciles.inc({ controller: name, result })
+      },
+    }
+  }
+
+  #counter(name: string, help: string, labelNames: string[] = []): Counter {
+    return new Counter({ name, help, labelNames, registers: [this.registry] })
+  }
+
+  #gauge(name: string, help: string, labelNames: string[] = []): Gauge {
+    return new Gauge({ name, help, labelNames, registers: [this.registry] })
+  }
+
+  #histogram(name: string, help: string): Histogram {
+    const buckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60]
+    return new Histogram({ name, help, labelNames: ['name'], buckets, registers: [this.registry] })
+  }
+}

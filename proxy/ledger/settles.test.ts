@@ -1,0 +1,213 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { StoreUnavailable } from '../../store/contract.ts'
+import { createEmbeddedStore } from '../../store/embedded/index.ts'
+import type { Ledger, Settle, SettleReply } from '../../store/ledger/contract.ts'
+import { Settles } from './settles.ts'
+
+const AWAY = new StoreUnavailable('away')
+const FUNDS = 1_000_000_000
+const note = { reason: 'usage' as const, model: 'm', channel: 'c', key: 'k', tokens: {} }
+
+let ledger: Ledger
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  ledger = createEmbeddedStore().ledger
+  await ledger.open('a')
+  await ledger.topup({ account: 'a', id: 'default/first', amount: FUNDS })
+})
+afterEach(() => vi.useRealTimers())
+
+/** The ledger behind a link that the test cuts; calls that got through or not are counted. */
+function cuttable(on: Ledger = ledger) {
+  const link = { cut: false, lost: false, calls: 0, atOnce: 0, most: 0 }
+  const settle = async (command: Settle): Promise<SettleReply> => {
+    link.calls += 1
+    link.most = Math.max(link.most, ++link.atOnce)
+    await Promise.resolve()
+    link.atOnce -= 1
+    if (link.cut) throw AWAY
+    const reply = await on.settle(command)
+    if (link.lost) throw AWAY
+    return reply
+  }
+  return { link, on: { ...on, settle } satisfies Ledger }
+}
+
+function settlesOn(on: Ledger) {
+  const dead: [id: string, reason: string][] = []
+  const failures: unknown[] = []
+  const settles = new Settles(on, {
+    failed: (error) => void failures.push(error),
+    dead: ({ id }, reason) => void dead.push([id, reason]),
+  })
+  onTestFinished(() => settles.stop(0))
+  return { settles, dead, failures }
+}
+
+const command = (id: string, changes: Partial<Settle> = {}): Settle => ({
+  account: 'a',
+  id,
+  actual: 10,
+  reservedAt: Date.now(),
+  note,
+  ...changes,
+})
+const posted = async () => (await ledger.balance('a'))?.posted
+
+test('what the store takes is over at once', async () => {
+  const { settles, dead } = settlesOn(ledger)
+  expect(await settles.post(command('r1'))).toBe('LOST')
+  expect([await posted(), settles.waiting, dead]).toEqual([FUNDS - 10, 0, []])
+})
+
+test.each([false, true])('what it does not take waits until it does; answers lost: %s', async (lost) => {
+  const { link, on } = cuttable()
+  const { settles, dead } = settlesOn(on)
+  link.cut = !lost
+  link.lost = lost
+  for (let i = 0; i < 100; i++) expect(await settles.post(command(`r${i}`))).toBeUndefined()
+  expect(settles.waiting).toBe(100)
+  link.calls = 0
+  await vi.advanceTimersByTimeAsync(10_000)
+  // A store that is away is asked by one, a few times a second.
+  expect(link.calls).toBeLessThanOrEqual(40)
+  link.cut = false
+  link.lost = false
+  await vi.advanceTimersByTimeAsync(250)
+  expect([settles.waiting, await posted(), dead]).toEqual([0, FUNDS - 1_000, []])
+})
+
+test('ten thousand are drained at once when the store is back, a few at a time', async () => {
+  const { link, on } = cuttable()
+  const { settles, dead } = settlesOn(on)
+  link.cut = true
+  for (let i = 0; i < 10_000; i++) await settles.post(command(`r${i}`))
+  link.cut = false
+  link.most = 0
+  settles.restored()
+  await vi.advanceTimersByTimeAsync(0)
+  expect([settles.waiting, await posted(), dead]).toEqual([0, FUNDS - 100_000, []])
+  expect(link.most).toBeLessThanOrEqual(64)
+  expect(link.most).toBeGreaterThan(8)
+})
+
+test('beyond ten thousand the oldest is dead, and said to be', async () => {
+  const { link, on } = cuttable()
+  const { settles, dead } = settlesOn(on)
+  link.cut = true
+  for (let i = 0; i < 10_002; i++) await settles.post(command(`r${i}`))
+  expect([settles.waiting, dead]).toEqual([
+    10_000,
+    [
+      ['r0', 'overflow'],
+      ['r1', 'overflow'],
+    ],
+  ])
+})
+
+describe('a reply that leaves the cost uncharged', () => {
+  test('an account that is not loaded is waited for, and others do not wait with it', async () => {
+    const { link, on } = cuttable()
+    const { settles, dead, failures } = settlesOn(on)
+    link.cut = true
+    await settles.post(command('r1', { account: 'b' }))
+    await settles.post(command('r2'))
+    link.cut = false
+    await vi.advanceTimersByTimeAsync(250)
+    expect([settles.waiting, await posted(), dead]).toEqual([1, FUNDS - 10, []])
+    expect(failures.at(-1)).toMatchObject({ message: expect.stringContaining('NOACCT') })
+    await ledger.open('b')
+    await vi.advanceTimersByTimeAsync(5_500)
+    expect(settles.waiting).toBe(0)
+    expect((await ledger.balance('b'))?.posted).toBe(-10)
+  })
+
+  test.each(['STALE', 'CONFLICT'] as const)('%s is dead', async (reply) => {
+    const { settles, dead } = settlesOn({ ...ledger, settle: async () => reply })
+    expect(await settles.post(command('r1'))).toBe(reply)
+    expect([dead, settles.waiting]).toEqual([[['r1', reply]], 0])
+  })
+
+  test('a fault of ours is dead and not repeated', async () => {
+    const settle = vi.fn(() => Promise.reject(new RangeError('a fault')))
+    const { settles, dead } = settlesOn({ ...ledger, settle })
+    expect(await settles.post(command('r1'))).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect([dead, settle.mock.calls.length]).toEqual([[['r1', 'failed']], 1])
+  })
+})
+
+describe('a store that is back', () => {
+  test('gets what it may have lost again, which changes nothing where it had not', async () => {
+    const { link, on } = cuttable()
+    const { settles, dead } = settlesOn(on)
+    await settles.post(command('r1'))
+    await vi.advanceTimersByTimeAsync(59_000)
+    await settles.post(command('r2'))
+    await vi.advanceTimersByTimeAsync(2_000)
+    link.calls = 0
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(0)
+    // The first one is older than a minute.
+    expect([link.calls, await posted(), dead]).toEqual([1, FUNDS - 20, []])
+  })
+
+  test('and had lost a settle has it posted', async () => {
+    const { settles, dead } = settlesOn({ ...ledger, settle: (settle) => ledger.settle(settle) })
+    await settles.post(command('r1'))
+    // An older copy of it takes over.
+    const older = createEmbeddedStore().ledger
+    await older.open('a')
+    ledger = older
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(0)
+    expect([await posted(), dead]).toEqual([-10, []])
+  })
+
+  test('with other accounts, or another cost: neither is a new one', async () => {
+    const replies: SettleReply[] = ['OK', 'NOACCT', 'CONFLICT']
+    const { settles, dead } = settlesOn({ ...ledger, settle: async () => replies.shift() ?? 'STALE' })
+    await settles.post(command('r1'))
+    for (let i = 0; i < 2; i++) {
+      settles.restored()
+      await vi.advanceTimersByTimeAsync(0)
+    }
+    expect([settles.waiting, dead]).toEqual([0, []])
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(dead).toEqual([['r1', 'STALE']])
+  })
+})
+
+describe('the end of the process', () => {
+  test('waits for what the store takes in time', async () => {
+    const { link, on } = cuttable()
+    const { settles, dead } = settlesOn(on)
+    link.cut = true
+    await settles.post(command('r1'))
+    const stopped = settles.stop(10_000)
+    await vi.advanceTimersByTimeAsync(3_000)
+    link.cut = false
+    await vi.advanceTimersByTimeAsync(1_000)
+    await stopped
+    expect([settles.waiting, await posted(), dead]).toEqual([0, FUNDS - 10, []])
+  })
+
+  test('and writes down the rest', async () => {
+    const { link, on } = cuttable()
+    const { settles, dead } = settlesOn(on)
+    link.cut = true
+    await settles.post(command('r1'))
+    const stopped = settles.stop(1_000)
+    await vi.advanceTimersByTimeAsync(1_500)
+    await stopped
+    await settles.post(command('r2'))
+    expect([settles.waiting, dead]).toEqual([
+      0,
+      [
+        ['r1', 'stopped'],
+        ['r2', 'stopped'],
+      ],
+    ])
+  })
+})

@@ -1,0 +1,199 @@
+/**
+ * Settles: posted at once where the store answers, else kept and tried again until it does. None is ever dropped in
+ * silence: what cannot be kept or posted is handed to whoever writes it down.
+ */
+import { StoreUnavailable } from '../../store/contract.ts'
+import type { Ledger, Settle, SettleReply } from '../../store/ledger/contract.ts'
+
+const MAX_WAITING = 10_000
+const AT_ONCE = 64
+const RETRY_MS = 250
+/** An account that is not loaded is asked for less often: it waits for a restore. */
+const NO_ACCOUNT_RETRY_MS = 5_000
+/** What a server acknowledged shortly before it was lost may be lost with it. */
+const REPLAY_MS = 60_000
+const MAX_REPLAYED = 50_000
+
+/** Why a cost stays uncharged: no room to wait, nobody knows whether it was charged, or the process ends. */
+export type DeadReason = 'overflow' | 'CONFLICT' | 'STALE' | 'failed' | 'stopped'
+
+export interface SettleEvents {
+  /** A settle was not carried out and waits, or was refused. */
+  failed(error: unknown): void
+  /** A cost that is not charged by anybody any more. */
+  dead(settle: Settle, reason: DeadReason): void
+}
+
+interface Waiting {
+  command: Settle
+  /** performance.now() before which it is not tried. */
+  notBefore: number
+}
+
+export class Settles {
+  readonly #ledger: Ledger
+  readonly #events: SettleEvents
+  /** Oldest first. */
+  readonly #waiting = new Map<string, Waiting>()
+  /** Posted within REPLAY_MS, oldest first. */
+  readonly #posted = new Map<string, { command: Settle; at: number }>()
+  #timer: NodeJS.Timeout | undefined
+  #round: Promise<void> | undefined
+  #replay: Promise<void> | undefined
+  #stopped = false
+
+  constructor(ledger: Ledger, events: SettleEvents) {
+    this.#ledger = ledger
+    this.#events = events
+  }
+
+  /** Number of those that wait. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /** The reply, or undefined when it waits or is dead. Never rejects. */
+  async post(command: Settle): Promise<SettleReply | undefined> {
+    const outcome = await this.#try(command)
+    if (outcome === 'later') this.#wait({ command, notBefore: 0 })
+    else if (outcome === 'NOACCT') this.#wait({ command, notBefore: performance.now() + NO_ACCOUNT_RETRY_MS })
+    return outcome === 'later' || outcome === 'dead' ? undefined : outcome
+  }
+
+  /** The store is back: what waits is tried now, and what it may have lost once more, which changes nothing else. */
+  restored(): void {
+    if (this.#stopped) return
+    this.#forgetOld()
+    const posted = [...this.#posted.values()]
+    for (const waiting of this.#waiting.values()) waiting.notBefore = 0
+    this.#retry()
+    this.#replay ??= this.#replayAll(posted).finally(() => {
+      this.#replay = undefined
+    })
+  }
+
+  async #replayAll(posted: readonly { command: Settle }[]): Promise<void> {
+    await this.#round
+    await this.#each(posted, ({ command }) => this.#postAgain(command))
+  }
+
+  /** Waits for what can still be posted, at most so long; the rest is dead. */
+  async stop(graceMs: number): Promise<void> {
+    const deadline = performance.now() + graceMs
+    while (this.#waiting.size > 0 && performance.now() < deadline) {
+      await (this.#round ?? new Promise((resolve) => setTimeout(resolve, RETRY_MS / 10)))
+    }
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    for (const { command } of this.#waiting.values()) this.#events.dead(command, 'stopped')
+    this.#waiting.clear()
+  }
+
+  async #try(command: Settle): Promise<SettleReply | 'later' | 'dead'> {
+    try {
+      const reply = await this.#ledger.settle(command)
+      switch (reply) {
+        case 'CONFLICT':
+        case 'STALE':
+          this.#events.dead(command, reply)
+          break
+        case 'NOACCT':
+          this.#events.failed(new Error('settle was answered NOACCT'))
+          break
+        default:
+          this.#remember(command)
+      }
+      return reply
+    } catch (error) {
+      this.#events.failed(error)
+      if (error instanceof StoreUnavailable) return 'later'
+      this.#events.dead(command, 'failed')
+      return 'dead'
+    }
+  }
+
+  #remember(command: Settle): void {
+    this.#forgetOld()
+    this.#posted.set(keyOf(command), { command, at: performance.now() })
+  }
+
+  #forgetOld(): void {
+    const oldest = performance.now() - REPLAY_MS
+    for (const [key, { at }] of this.#posted) {
+      if (at >= oldest && this.#posted.size < MAX_REPLAYED) return
+      this.#posted.delete(key)
+    }
+  }
+
+  #wait(waiting: Waiting): void {
+    if (this.#stopped) {
+      this.#events.dead(waiting.command, 'stopped')
+      return
+    }
+    const [oldest] = this.#waiting
+    if (oldest !== undefined && this.#waiting.size >= MAX_WAITING) {
+      this.#waiting.delete(oldest[0])
+      this.#events.dead(oldest[1].command, 'overflow')
+    }
+    this.#waiting.set(keyOf(waiting.command), waiting)
+    this.#retryLater()
+  }
+
+  #retryLater(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#retry()
+    }, RETRY_MS).unref()
+  }
+
+  #retry(): void {
+    this.#round ??= this.#tryAll().finally(() => {
+      this.#round = undefined
+      if (this.#waiting.size > 0 && !this.#stopped) this.#retryLater()
+    })
+  }
+
+  /** One round over all that are due, which ends when the store is away. */
+  async #tryAll(): Promise<void> {
+    const now = performance.now()
+    const due = [...this.#waiting].filter(([, { notBefore }]) => notBefore <= now)
+    const attempt = async ([key, waiting]: [string, Waiting]) => {
+      const outcome = await this.#try(waiting.command)
+      if (outcome === 'later') return false
+      if (outcome === 'NOACCT') waiting.notBefore = performance.now() + NO_ACCOUNT_RETRY_MS
+      else this.#waiting.delete(key)
+      return true
+    }
+    const [first, ...others] = due
+    // A store that is away is found out by one.
+    if (first !== undefined && (await attempt(first))) await this.#each(others, attempt)
+  }
+
+  /** Of a repeat only STALE says that the cost is lost; every other reply is as good as the first one. */
+  async #postAgain(command: Settle): Promise<boolean> {
+    try {
+      if ((await this.#ledger.settle(command)) === 'STALE') this.#events.dead(command, 'STALE')
+      return true
+    } catch (error) {
+      this.#events.failed(error)
+      return false
+    }
+  }
+
+  /** `work` on a few at a time, until one answers false. */
+  async #each<T>(items: readonly T[], work: (item: T) => Promise<boolean>): Promise<void> {
+    let goesOn = true
+    const queue = items.values()
+    const lane = async () => {
+      for (const item of queue) {
+        goesOn = (await work(item)) && goesOn
+        if (!goesOn || this.#stopped) return
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  }
+}
+
+function keyOf({ account, id }: Settle): string {
+  return `${account}/${id}`
+}

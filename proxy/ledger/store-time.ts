@@ -1,0 +1,35 @@
+import { StoreUnavailable } from '../../store/contract.ts'
+
+/** With what else a request needs, its refusal is there within 300 ms. */
+const PER_REQUEST_MS = 280
+
+/** How long one request may wait for the store, over all that it asks of it. */
+export class StoreTime {
+  #leftMs: number
+
+  constructor(ms: number = PER_REQUEST_MS) {
+    this.#leftMs = ms
+  }
+
+  get leftMs(): number {
+    return this.#leftMs
+  }
+
+  /** The answer, or StoreUnavailable when the time is over; what was asked may then still be carried out. */
+  async spend<T>(ask: () => Promise<T>): Promise<T> {
+    if (this.#leftMs <= 0) throw new StoreUnavailable('no time is left to ask the store')
+    const since = performance.now()
+    const { promise: over, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(() => {
+      // Timers may be early by a part of a millisecond.
+      this.#leftMs = 0
+      reject(new StoreUnavailable('the store did not answer in time'))
+    }, this.#leftMs)
+    try {
+      return await Promise.race([ask(), over])
+    } finally {
+      clearTimeout(timer)
+      this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - since))
+    }
+  }
+}

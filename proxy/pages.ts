@@ -1,0 +1,88 @@
+/** What the command line reads of a proxy: why a request would be refused or where it would go, and recent requests. */
+import { z } from 'zod'
+import { AdminError, type AdminPage } from '../admin/server.ts'
+import { type Store, StoreUnavailable } from '../store/contract.ts'
+import { explain, type Known } from './pipeline/explain.ts'
+
+/** As many lines as the store's log keeps. */
+const SEARCHED_LINES = 10_000
+const MAX_LINES = 1_000
+const DEFAULT_LINES = 20
+
+const tokens = z.coerce.number().int().min(0).max(10_000_000)
+const question = z.object({
+  keyHash: z.string().regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of a key, in hex'),
+  model: z.string().min(1),
+  endpoint: z.string().min(1).default('chat'),
+  inputTokens: tokens.default(1_000),
+  maxOutputTokens: tokens.optional(),
+})
+
+const filter = z.object({
+  /** Of a request id, or its beginning. */
+  requestId: z.string().optional(),
+  /** The end of a key, as the log shows it. */
+  key: z.string().optional(),
+  namespace: z.string().optional(),
+  status: z
+    .string()
+    .regex(/^[1-5]([0-9]{2}|xx)$/, 'must be a status such as 502, or a class such as 5xx')
+    .optional(),
+  limit: z.coerce.number().int().min(1).max(MAX_LINES).default(DEFAULT_LINES),
+})
+type Filter = z.output<typeof filter>
+
+/** What a filter looks at. */
+const loggedLine = z.object({
+  requestId: z.string(),
+  key: z.string().optional(),
+  namespace: z.string().optional(),
+  status: z.number(),
+})
+
+/** `/explain` and `/logs` of the admin port. */
+export function proxyPages(
+  gateway: Known,
+  store: Pick<Store, 'ledger' | 'state'>,
+): Record<string, AdminPage> {
+  return {
+    '/explain': (query) => explain(gateway, store.ledger, asked(question, query), Date.now()),
+    '/logs': async (query) => {
+      const wanted = asked(filter, query)
+      const lines = await store.state.recentLog(SEARCHED_LINES).catch((error: unknown) => {
+        if (error instanceof StoreUnavailable)
+          throw new AdminError(503, 'the log cannot be read: the store is away')
+        throw error
+      })
+      return { lines: matching(lines, wanted) }
+    },
+  }
+}
+
+/** Throws AdminError, naming the parameter. */
+function asked<Schema extends z.ZodType>(schema: Schema, query: URLSearchParams): z.output<Schema> {
+  const parsed = schema.safeParse(Object.fromEntries(query))
+  if (parsed.success) return parsed.data
+  const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+  throw new AdminError(400, faults.join('; '))
+}
+
+/** The newest lines that match, as they were written. */
+function matching(lines: readonly string[], wanted: Filter): string[] {
+  const found: string[] = []
+  for (const line of lines) {
+    if (found.length === wanted.limit) break
+    const parsed = loggedLine.safeParse(JSON.parse(line))
+    if (parsed.success && matches(parsed.data, wanted)) found.push(line)
+  }
+  return found
+}
+
+function matches(line: z.output<typeof loggedLine>, { requestId, key, namespace, status }: Filter): boolean {
+  return (
+    (requestId === undefined || line.requestId.startsWith(requestId)) &&
+    (key === undefined || line.key === key) &&
+    (namespace === undefined || line.namespace === namespace) &&
+    (status === undefined || String(line.status).startsWith(status.replace('xx', '')))
+  )
+}

@@ -1,0 +1,250 @@
+/**
+ * What would become of a request, without sending it: the refusal that it would meet, or the channels in the order in
+ * which they would be tried. The stages are those of serve.ts; nothing is called, held or counted.
+ */
+import { formatDollars, type Nanos } from '../../contract/money.ts'
+import type { AccountRecord, ChannelRecord, RouteRecord, TargetRecord } from '../../contract/table/records.ts'
+import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
+import type { Balance, Ledger } from '../../store/ledger/contract.ts'
+import { isInForce } from '../auth/authenticate.ts'
+import { ENDPOINTS, type Endpoint } from '../dialects/index.ts'
+import { CATALOGUE, type ErrorCode } from '../errors.ts'
+import type { TableFollower } from '../table/follower.ts'
+import { modelAllowed } from '../table/routing.ts'
+import { contenders } from '../upstream/choose.ts'
+import type { ChannelHealth } from '../upstream/health.ts'
+import { amountToHold, outputLimit } from './charge.ts'
+import { notEligible, planRoute, targetModel } from './route.ts'
+
+export interface Question {
+  /** SHA-256 of the key. */
+  keyHash: string
+  model: string
+  /** Name of an endpoint, such as `chat`. */
+  endpoint: string
+  /** Prompt tokens to hold for. */
+  inputTokens: number
+  /** The caller's own limit on output tokens. */
+  maxOutputTokens?: number | undefined
+}
+
+export interface Explanation {
+  generation: number
+  /** Absent: the request would be sent upstream. */
+  refusal?: Refusal
+  key?: { namespace: string; name: string; preview: string }
+  account?: string
+  /** Name of the ModelRoute. */
+  route?: string
+  /** In the order of attempts; those that cannot serve come last. */
+  candidates: ExplainedCandidate[]
+  /** Absent where nothing is metered or no route is known. */
+  hold?: { amount: string; inputTokens: number; outputTokens: number }
+  /** Absent for a key without account. */
+  funds?: { available: string; balance: string; held: string; overdraft: string; enforced: boolean }
+  /** What could still refuse it and depends on more than the question. */
+  notes: string[]
+}
+
+export interface Refusal {
+  /** What the client would be told. */
+  status: number
+  code: ErrorCode
+  /** For the operator. */
+  reason: string
+}
+
+export interface ExplainedCandidate {
+  channel: string
+  type: string
+  /** As the upstream knows it. */
+  model: string
+  priority: number
+  weight: number
+  /** Chance of being the first that is tried, in percent. */
+  share: number
+  lane?: 'byte'
+  state: 'ready' | 'resting' | 'full' | 'not_eligible'
+  /** Milliseconds until its rest ends. */
+  restsForMs?: number
+  /** Why it is not eligible. */
+  reason?: string
+}
+
+/** What the proxy knows now. */
+export interface Known {
+  follower: Pick<TableFollower, 'table' | 'key' | 'account'>
+  health: Pick<ChannelHealth, 'restingUntil' | 'isFull'>
+}
+
+/** `nowMs` is milliseconds since the epoch. */
+export async function explain(
+  gateway: Known,
+  ledger: Pick<Ledger, 'balance'>,
+  question: Question,
+  nowMs: number,
+): Promise<Explanation> {
+  const { table } = gateway.follower
+  const explanation: Explanation = { generation: table.generation, candidates: [], notes: [] }
+  // The first one is what the client would hear of.
+  const refuse = (code: ErrorCode, reason: string) => {
+    explanation.refusal ??= { status: CATALOGUE[code].status, code, reason }
+    return explanation
+  }
+
+  const endpoint = endpointOf(question.endpoint)
+  if (endpoint === undefined) return refuse('not_found', `no endpoint ${question.endpoint} is served`)
+  const key = await known(gateway.follower.key(question.keyHash))
+  if (key === 'unknown') return refuse('store_unavailable', 'the store cannot say whether the key is valid')
+  if (key === undefined) return refuse('unauthorized', 'the proxy knows no such key')
+  const { namespace, name, preview } = key
+  explanation.key = { namespace, name, preview }
+  if (!isInForce(key, nowMs))
+    refuse('unauthorized', key.disabled ? 'the key is disabled' : 'the key has expired')
+  if (key.allowedIPs.length > 0) explanation.notes.push(addressNote(key.allowedIPs))
+
+  const account = key.account === undefined ? undefined : await known(gateway.follower.account(key.account))
+  if (account === 'unknown') return refuse('store_unavailable', 'the store cannot say who pays for the key')
+  if (key.account !== undefined && account === undefined)
+    return refuse('store_unavailable', 'the account of the key does not exist or is not in force')
+  if (account !== undefined) explanation.account = account.name
+  if (account?.disabled) refuse('account_disabled', `the account ${account.name} is disabled`)
+  if (!modelAllowed(key.models, question.model))
+    refuse('model_not_allowed', 'spec.models of the key does not name this model')
+
+  const caller = { hash: question.keyHash, key, account }
+  const plan = planRoute(table, caller, question.model, endpoint)
+  const upstreamModel = table.match(namespace, question.model)?.upstreamModel ?? question.model
+  if (plan.route !== undefined) {
+    explanation.route = plan.route.name
+    explanation.candidates = candidatesOf(gateway, namespace, plan.route, upstreamModel, endpoint)
+  }
+
+  const balance = account === undefined ? undefined : await known(ledger.balance(account.id))
+  const shortfall = account === undefined ? undefined : fund(explanation, account, balance)
+  // Nobody asks for the funds of an account that is not enforced before there is something to hold.
+  if (shortfall !== undefined && (account?.enforced === true || !('none' in plan)))
+    refuse(shortfall.code, shortfall.reason)
+  if ('none' in plan) return refuse('upstream_error', NO_ROUTE[plan.none])
+
+  const outputTokens = outputLimit(plan.route, question.maxOutputTokens)
+  if (account !== undefined) {
+    const amount = amountToHold(account, plan.route, question.inputTokens, outputTokens)
+    explanation.hold = { amount: formatDollars(amount), inputTokens: question.inputTokens, outputTokens }
+    if (account.enforced && typeof balance === 'object' && free(account, balance) < amount)
+      refuse('insufficient_balance', 'the funds do not cover what would be held')
+  }
+  if (!explanation.candidates.some(({ state }) => state === 'ready' || state === 'resting'))
+    refuse('upstream_error', 'all channels are at capacity')
+  return explanation
+}
+
+const NO_ROUTE = {
+  no_route: 'no ModelRoute of the namespace has this model',
+  unpriced: 'the route has no price, and the account of the key is enforced',
+  no_eligible_channel: 'no channel of the route can serve this endpoint',
+}
+
+function endpointOf(name: string): Endpoint | undefined {
+  const endpoints: ReadonlyMap<string, Endpoint> = new Map(Object.entries(ENDPOINTS))
+  return endpoints.get(name)
+}
+
+/** A record, or that nobody can tell at the moment. */
+async function known<R>(record: Promise<R>): Promise<R | 'unknown'> {
+  try {
+    return await record
+  } catch (error) {
+    if (error instanceof StoreUnavailable || error instanceof RecordUnreadable) return 'unknown'
+    throw error
+  }
+}
+
+function addressNote(allowed: readonly string[]): string {
+  return `requests from other addresses than ${allowed.join(', ')} are answered 403 ip_not_allowed`
+}
+
+/** Nano-dollars that a hold may still take. */
+const free = (account: AccountRecord, { posted, held }: Balance): Nanos => posted - held + account.overdraft
+
+/** Notes the funds; what would be refused when they are empty or not known. */
+function fund(
+  explanation: Explanation,
+  account: AccountRecord,
+  balance: Balance | undefined | 'unknown',
+): { code: ErrorCode; reason: string } | undefined {
+  if (balance === 'unknown') return { code: 'store_unavailable', reason: 'the ledger cannot be asked' }
+  if (balance === undefined)
+    return { code: 'store_unavailable', reason: 'the ledger does not know the account' }
+  explanation.funds = {
+    available: formatDollars(free(account, balance)),
+    balance: formatDollars(balance.posted),
+    held: formatDollars(balance.held),
+    overdraft: formatDollars(account.overdraft),
+    enforced: account.enforced,
+  }
+  return account.enforced && balance.posted + account.overdraft <= 0
+    ? { code: 'insufficient_balance', reason: 'the balance of the account is used up' }
+    : undefined
+}
+
+/** The channels of a route: those that can serve by their turn, then those that cannot. */
+function candidatesOf(
+  { follower, health }: Known,
+  namespace: string,
+  route: RouteRecord,
+  upstreamModel: string,
+  endpoint: Endpoint,
+): ExplainedCandidate[] {
+  const eligible: Judged[] = []
+  const others: ExplainedCandidate[] = []
+  for (const target of route.targets) {
+    const channel = follower.table.channel(namespace, target.channel)
+    if (channel === undefined) continue
+    const facts = factsOf(target, channel, targetModel(target, upstreamModel))
+    const reason = notEligible(target, channel, endpoint)
+    if (reason !== undefined) {
+      others.push({ ...facts, share: 0, state: 'not_eligible', reason })
+      continue
+    }
+    const key = `${namespace}/${target.channel}`
+    const restingUntil = health.restingUntil(key, facts.model)
+    const full = health.isFull(key, channel.maxConcurrentRequests)
+    eligible.push({ facts, target, restingUntil, full, tried: 0 })
+  }
+  return [...byTurn(eligible), ...others]
+}
+
+type Facts = Pick<ExplainedCandidate, 'channel' | 'type' | 'model' | 'priority' | 'weight'>
+
+interface Judged {
+  facts: Facts
+  target: TargetRecord
+  restingUntil: number
+  full: boolean
+  tried: number
+}
+
+function factsOf(target: TargetRecord, channel: ChannelRecord, model: string): Facts {
+  const { priority, weight } = target
+  return { channel: target.channel, type: channel.type, model, priority, weight }
+}
+
+function byTurn(eligible: readonly Judged[]): ExplainedCandidate[] {
+  const ordered: ExplainedCandidate[] = []
+  let left = [...eligible]
+  for (let group = contenders(left); group.length > 0; group = contenders(left)) {
+    const first = ordered.length === 0
+    const sum = group.reduce((total, { target }) => total + target.weight, 0)
+    for (const judged of group.toSorted((a, b) => b.target.weight - a.target.weight))
+      ordered.push(shown(judged, first ? Math.round((judged.target.weight / sum) * 1_000) / 10 : 0))
+    left = left.filter((judged) => !group.includes(judged))
+  }
+  return [...ordered, ...left.map((judged) => shown(judged, 0))]
+}
+
+function shown({ facts, restingUntil, full }: Judged, share: number): ExplainedCandidate {
+  const restsForMs = Math.max(0, Math.round(restingUntil - performance.now()))
+  const state = full ? 'full' : restingUntil > 0 ? 'resting' : 'ready'
+  return { ...facts, share, lane: 'byte', state, ...(restingUntil > 0 && { restsForMs }) }
+}

@@ -1,0 +1,42 @@
+const EVERY_MS = 1_000
+
+/** Sends heartbeats each second and whenever there is something to say, one at a time. */
+export class Heartbeat {
+  readonly #send: () => Promise<void>
+  #timer: NodeJS.Timeout | undefined
+  #sending: Promise<void> | undefined
+  #again = false
+  #stopped = false
+
+  /** `send` never rejects. */
+  constructor(send: () => Promise<void>) {
+    this.#send = send
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#sending ?? this.now(), EVERY_MS)
+    this.#timer.unref()
+  }
+
+  /** Sends one at once, or another one when that which is under way has been answered. */
+  now(): void {
+    if (this.#stopped) return
+    if (this.#sending !== undefined) {
+      this.#again = true
+      return
+    }
+    this.#sending = this.#send().finally(() => {
+      this.#sending = undefined
+      if (!this.#again) return
+      this.#again = false
+      this.now()
+    })
+  }
+
+  /** Resolves when the last one has been answered. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearInterval(this.#timer)
+    await this.#sending
+  }
+}

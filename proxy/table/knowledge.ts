@@ -1,0 +1,115 @@
+/** What this proxy knows of the store's records: up to which publication, and how fresh that knowledge is. */
+import type { Position } from '../../store/contract.ts'
+
+/** A time over which no change was missed: what was read in it was true until `until` at least. */
+export interface Stretch {
+  until: number
+}
+
+/**
+ * current: the store's records count. behind: it holds less than has been in force here, because it was emptied or
+ * restored from a copy, so that neither its records nor their absence say anything. away: it was not to be asked.
+ */
+export type Standing = 'current' | 'behind' | 'away'
+
+/** A question for the store's position, as it was asked. */
+export interface Asked {
+  at: number
+  taken: Position
+  stretch: Stretch
+}
+
+export class Knowledge {
+  #stretch: Stretch = { until: 0 }
+  #taken: Position = { epoch: 0, generation: 0 }
+  #verifiedAt: number
+  #standing: Standing | undefined
+  #awaited = Promise.withResolvers<Standing>()
+  readonly #now: () => number
+
+  /** `now` in milliseconds, monotonic. */
+  constructor(now: () => number) {
+    this.#now = now
+    this.#verifiedAt = now()
+  }
+
+  get stretch(): Stretch {
+    return this.#stretch
+  }
+
+  /** The newest publication whose changes are known here. */
+  get taken(): Position {
+    return this.#taken
+  }
+
+  /** When the store was last known to have published nothing else. */
+  get verifiedAt(): number {
+    return this.#verifiedAt
+  }
+
+  /** The standing since the last gap; after a gap the store's position must be heard first. */
+  async standing(): Promise<Standing> {
+    return this.#standing ?? this.#awaited.promise
+  }
+
+  /** Changes may have been missed: what was read so far is the last that is known, no more. */
+  gap(): void {
+    this.#stretch = { until: 0 }
+    if (this.#standing === undefined) return
+    this.#standing = undefined
+    this.#awaited = Promise.withResolvers()
+  }
+
+  away(): void {
+    this.#settle('away')
+  }
+
+  ask(): Asked {
+    return { at: this.#now(), taken: this.#taken, stretch: this.#stretch }
+  }
+
+  /**
+   * Takes the answer to a question. `moved`: another leader has published, and what it published must be read first;
+   * `ahead`: a change is on its way.
+   */
+  hear(position: Position, asked: Asked): 'same' | 'behind' | 'ahead' | 'moved' {
+    if (isBehind(position, asked.taken)) {
+      this.#settle('behind')
+      return 'behind'
+    }
+    this.#settle('current')
+    if (position.generation !== asked.taken.generation)
+      return position.epoch === asked.taken.epoch ? 'ahead' : 'moved'
+    // A new leader that had nothing to publish.
+    if (this.#taken.generation === position.generation) this.#taken = position
+    this.verify(asked)
+    return 'same'
+  }
+
+  /** Nothing else had been published when this was asked. */
+  verify({ at, stretch }: Asked): void {
+    stretch.until = at
+    this.#verifiedAt = at
+  }
+
+  /** The changes of this publication, and of all before it, are known. */
+  take(position: Position): void {
+    this.#taken = newest(this.#taken, position)
+  }
+
+  #settle(standing: Standing): void {
+    this.#standing = standing
+    this.#awaited.resolve(standing)
+  }
+}
+
+/** Generations rise over all epochs: a lower epoch with a higher generation is a store that began anew. */
+function isBehind({ epoch, generation }: Position, taken: Position): boolean {
+  if (generation === 0) return true
+  if (epoch === taken.epoch) return generation < taken.generation
+  return epoch < taken.epoch && generation <= taken.generation
+}
+
+export function newest(a: Position, { epoch, generation }: Position): Position {
+  return epoch > a.epoch || generation > a.generation ? { epoch, generation } : a
+}

@@ -1,0 +1,66 @@
+/** The records of keys and accounts, as far as this proxy has had a use for them. */
+import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
+import type { Change, ConfigStore } from '../../store/contract.ts'
+import { KeyDirectory } from './key-directory.ts'
+import { RecordCache, type RecordSource } from './record-cache.ts'
+
+export type RecordsOptions = Pick<RecordSource<unknown>, 'isAbsent' | 'knowledge' | 'maxAgeMs' | 'now'> & {
+  unreadable(kind: 'key' | 'account', error: Error): void
+}
+
+export class Records {
+  readonly #keys: RecordCache<KeyRecord>
+  readonly #accounts: RecordCache<AccountRecord>
+  readonly #directory: KeyDirectory
+
+  constructor(
+    store: Pick<ConfigStore, 'key' | 'account' | 'manifest'>,
+    { unreadable, ...source }: RecordsOptions,
+  ) {
+    this.#keys = new RecordCache({
+      ...source,
+      fetch: (hash) => store.key(hash),
+      unreadable: (error) => unreadable('key', error),
+    })
+    this.#accounts = new RecordCache({
+      ...source,
+      fetch: (id) => store.account(id),
+      unreadable: (error) => unreadable('account', error),
+    })
+    this.#directory = new KeyDirectory({
+      now: source.now,
+      async readAll() {
+        // A store that was emptied lists nothing, which says nothing.
+        for (;;) {
+          const { keys } = await store.manifest()
+          if (await source.isAbsent()) return keys.keys()
+        }
+      },
+    })
+  }
+
+  /** Rejects with StoreUnavailable or RecordUnreadable where it cannot be told whether there is such a key. */
+  async key(hash: string): Promise<KeyRecord | undefined> {
+    if (this.#keys.has(hash)) return this.#keys.get(hash)
+    return this.#directory.find(hash, () => this.#keys.get(hash))
+  }
+
+  /** Rejects like `key`. */
+  account(id: string): Promise<AccountRecord | undefined> {
+    return this.#accounts.get(id)
+  }
+
+  /** What a publication names is read again at its next use. */
+  changed({ keys, accounts }: Change): void {
+    for (const hash of keys) this.#keys.changed(hash)
+    for (const id of accounts) this.#accounts.changed(id)
+    this.#directory.changed(keys)
+  }
+
+  /** Changes may have been missed: everything is read again at its next use. */
+  gap(): void {
+    this.#keys.gap()
+    this.#accounts.gap()
+    this.#directory.gap()
+  }
+}

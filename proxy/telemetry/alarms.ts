@@ -1,0 +1,66 @@
+/** What people must hear of the store: in the program log at a bounded rate, and whole in the metrics. */
+import type { Log } from '../../contract/log.ts'
+import { formatDollars, type Nanos } from '../../contract/money.ts'
+import { StoreUnavailable } from '../../store/contract.ts'
+import type { ProxyMetrics } from './metrics.ts'
+
+/** One kind of trouble is told this often at most. */
+const TOLD_EVERY_MS = 10_000
+
+export class StoreAlarms {
+  readonly #log: Log
+  readonly #metrics: ProxyMetrics
+  readonly #toldAt = new Map<string, number>()
+
+  constructor(log: Log, metrics: ProxyMetrics) {
+    this.#log = log
+    this.#metrics = metrics
+  }
+
+  /** Table, records or heartbeat could not be read or written. */
+  tableFailed(error: unknown): void {
+    this.#metrics.tableFailed()
+    if (this.#isTold('table'))
+      this.#log.warn({ err: error }, 'the store could not be read; what was last known stays in force')
+  }
+
+  /** A stored table or record is not what it must be. */
+  unreadable(kind: string, error: Error): void {
+    this.#metrics.unreadable(kind)
+    if (this.#isTold(`unreadable ${kind}`))
+      this.#log.error(
+        { kind, reason: error.message },
+        'a stored record cannot be used; the last good one stays in force',
+      )
+  }
+
+  behind(): void {
+    this.#log.error({}, 'the store was emptied or restored from a copy; what was last known stays in force')
+  }
+
+  /** A hold could not be renewed or settled for now. */
+  ledgerFailed(operation: string, error: unknown): void {
+    this.#metrics.ledgerFailed(operation)
+    if (!this.#isTold(`ledger ${operation}`)) return
+    if (error instanceof StoreUnavailable)
+      this.#log.warn({ err: error, operation }, 'the ledger is away; settles wait')
+    else this.#log.error({ err: error, operation }, 'the ledger did not do what it must')
+  }
+
+  /** One line for each cost that nobody charges any more, so that it can be charged by hand. */
+  settleDead(account: string, requestId: string, amount: Nanos, reason: string): void {
+    this.#metrics.settleDead(reason)
+    this.#log.error(
+      { kind: 'dead_settle', account, requestId, amount: formatDollars(amount), reason },
+      'a cost was not charged',
+    )
+  }
+
+  #isTold(trouble: string): boolean {
+    const now = performance.now()
+    const toldAt = this.#toldAt.get(trouble)
+    if (toldAt !== undefined && now - toldAt < TOLD_EVERY_MS) return false
+    this.#toldAt.set(trouble, now)
+    return true
+  }
+}

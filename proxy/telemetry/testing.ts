@@ -1,0 +1,16 @@
+import type { ProxyGauges } from './metrics.ts'
+
+/** Gauges of a proxy that does nothing. */
+export function testGauges(changes: Partial<ProxyGauges> = {}): ProxyGauges {
+  return {
+    inFlight: () => 0,
+    holds: () => 0,
+    unsettled: () => 0,
+    generation: () => 0,
+    tableAgeSeconds: () => 0,
+    storeAvailable: () => true,
+    ejected: () => [],
+    recordKinds: ['table', 'key', 'account'],
+    ...changes,
+  }
+}

@@ -1,0 +1,10 @@
+#!lua flags=no-writes
+-- All heartbeats.
+--
+--   KEYS     1 proxies
+--   ARGV     none
+--   Replies  {the server's clock in ms, {proxy, '<ms of the heartbeat> <epoch> <generation>', ...}}
+
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+return { now, redis.call('HGETALL', KEYS[1]) }

@@ -1,0 +1,12 @@
+#!lua flags=allow-oom
+-- Expires holds whose lease has passed, and forgets tombstones whose time is over.
+--
+--   KEYS     bal rsv exp gc led of the account: see ledger/common
+--   ARGV     1 to 3 as in ledger/common; 4 holds at most, 5 tombstones at most
+--   Replies  {id, charged, id, charged, ...}: the holds that expired, the earliest first
+--!include ledger/common
+
+local now = now_ms()
+local reaped = expire_due(now, tonumber(ARGV[4]))
+collect_due(now, tonumber(ARGV[5]))
+return reaped

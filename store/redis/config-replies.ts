@@ -1,0 +1,83 @@
+/** What the server answers to scripts of store/lua/config and to reads of the stream of changes. */
+import { z } from 'zod'
+import type { Change, Gap } from '../contract.ts'
+
+/** Numbers come as text, because Lua and clients would round them. */
+const integer = z.string().transform(Number).pipe(z.int())
+const stored = z.string().nullable()
+
+export const sealedReply = stored
+export const publishReply = z.enum(['published', 'fenced', 'empty', 'stale'])
+export const epochReply = integer
+export const positionReply = z
+  .tuple([integer, integer])
+  .transform(([epoch, generation]) => ({ epoch, generation }))
+export const tableReply = z
+  .tuple([stored, integer.nullable(), integer.nullable()])
+  .transform(([sealed, epoch, generation]) => ({ sealed, epoch, generation }))
+export const manifestReply = z.tuple([integer, z.array(z.string()), stored])
+
+/** Field and value, field and value, as one object. */
+const fields = z.array(z.string()).transform((flat) => Object.fromEntries(pairs(flat)))
+
+export function* pairs(flat: readonly string[]): Generator<[string, string]> {
+  for (let i = 0; i + 1 < flat.length; i += 2) yield [flat[i] ?? '', flat[i + 1] ?? '']
+}
+
+const beat = z
+  .string()
+  .transform((text) => text.split(' '))
+  .pipe(z.tuple([integer, integer, integer]))
+  .transform(([at, epoch, generation]) => ({ at, epoch, generation }))
+export const heartbeatsReply = z.tuple([integer, z.array(z.string())]).transform(([now, flat]) => ({
+  now,
+  beats: [...pairs(flat)].map(([proxy, text]) => ({ proxy, ...beat.parse(text) })),
+}))
+
+/** What a publication touches, as it is announced: by name, or too much to name. */
+export const touched = z.union([
+  z.object({ everything: z.literal(true) }),
+  z.object({ table: z.boolean(), keys: z.array(z.string()), accounts: z.array(z.string()) }),
+])
+
+const announcement = fields.pipe(
+  z.object({
+    epoch: integer,
+    generation: integer,
+    before: integer,
+    touched: z
+      .string()
+      .transform((text): unknown => JSON.parse(text))
+      .pipe(touched),
+  }),
+)
+
+/** An announcement in the stream. */
+interface Announced {
+  id: string
+  /** Generation of the publication before it. */
+  before: number
+  generation: number
+  tells: Change | Gap
+}
+
+/** Stands for a generation that is not known: equal to none. */
+const UNKNOWN = Number.NaN
+
+const readable = z
+  .tuple([z.string(), announcement])
+  .transform(([id, { epoch, generation, before, touched }]): Announced => {
+    const tells = 'everything' in touched ? { gap: true as const } : { epoch, generation, ...touched }
+    return { id, before, generation, tells }
+  })
+const unreadable = z
+  .tuple([z.string(), z.unknown()])
+  .transform(([id]): Announced => ({ id, before: UNKNOWN, generation: UNKNOWN, tells: { gap: true } }))
+const entry = z.union([readable, unreadable])
+/** Of XREVRANGE. */
+export const announcements = z.array(entry)
+/** Of XREAD on one stream; nil when nothing came in time. */
+export const nextAnnouncements = z
+  .array(z.tuple([z.string(), announcements]))
+  .nullable()
+  .transform((streams) => streams?.[0]?.[1] ?? [])

@@ -1,0 +1,53 @@
+import type { Log } from '../../contract/log.ts'
+import type { Store } from '../contract.ts'
+import type { KeyRing } from '../sealing.ts'
+import { createRedisAffinity } from './affinity.ts'
+import { createRedisConfig } from './config.ts'
+import { createRedisConnection } from './connection.ts'
+import { createRedisLedger } from './ledger.ts'
+import { createRedisState } from './state.ts'
+
+export interface RedisStoreOptions {
+  /** redis:// or rediss://; several addresses separated by commas, or one with ?cluster=true, are a Cluster. */
+  url: string
+  /** For affinity, responses and the request log; default `url`. */
+  stateUrl?: string
+  sealing: KeyRing
+  log: Log
+  /** Name of this process, shown by CLIENT LIST. */
+  instance: string
+  /** Lines that the request log keeps; default 10,000. */
+  logCapacity?: number
+  /** How long a command may take; default 250. Publications, the table and the manifest get more. */
+  commandTimeoutMs?: number
+}
+
+/**
+ * A store that several processes share. It connects in the background and again whenever a connection is lost; while
+ * there is none its methods reject with StoreUnavailable. Following rejects never: it tells a Gap when Redis is there.
+ */
+export function createRedisStore(options: RedisStoreOptions): Store {
+  const { url, stateUrl = url, sealing, log, instance, logCapacity = 10_000, commandTimeoutMs } = options
+  const connect = (to: string, role: string) =>
+    createRedisConnection({ url: to, name: `sluice-${instance}${role}`, log, commandTimeoutMs })
+  const main = connect(url, '')
+  const state = stateUrl === url ? main : connect(stateUrl, '-state')
+  const connections = new Set([main, state])
+  const config = createRedisConfig(main, () => connect(url, '-follow'), sealing, log)
+  return {
+    config,
+    ledger: createRedisLedger(main),
+    affinity: createRedisAffinity(state),
+    state: createRedisState(state, logCapacity),
+    onRestored(listener) {
+      const ends = [...connections].map((connection) => connection.onRestored(listener))
+      return () => {
+        for (const end of ends) end()
+      }
+    },
+    async close() {
+      await config.close()
+      await Promise.all([...connections].map((connection) => connection.close()))
+    },
+  }
+}

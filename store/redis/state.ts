@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { RecordUnreadable, type StateStore } from '../contract.ts'
+import { LOG, responseKey } from '../keys.ts'
+import type { RedisConnection } from './connection.ts'
+import { lifetime } from './lifetime.ts'
+
+const responseBinding = z.object({
+  channel: z.string(),
+  owner: z.string(),
+  upstreamId: z.string(),
+  contextTokens: z.number(),
+  root: z.string(),
+  parent: z.string().optional(),
+})
+const stored = z.string().nullable()
+/** Entries of the log, each with one field. */
+const lines = z
+  .array(z.tuple([z.string(), z.tuple([z.literal('line'), z.string()])]))
+  .nullable()
+  .transform((entries) => (entries ?? []).map(([, [, line]]) => line))
+
+/** `logCapacity`: lines that the request log keeps, at least; Redis drops older ones in batches. */
+export function createRedisState(connection: RedisConnection, logCapacity: number): StateStore {
+  return {
+    async putResponse(id, binding, ttlMs) {
+      const text = JSON.stringify(binding)
+      await connection.command(['SET', responseKey(id), text, 'PX', lifetime(ttlMs)])
+    },
+    async response(id) {
+      const text = stored.parse(await connection.command(['GET', responseKey(id)]))
+      if (text === null) return undefined
+      try {
+        return responseBinding.parse(JSON.parse(text))
+      } catch {
+        throw new RecordUnreadable(`${responseKey(id)} is not the binding of a response`)
+      }
+    },
+    async removeResponse(id) {
+      await connection.command(['DEL', responseKey(id)])
+    },
+    async appendLog(line) {
+      await connection.command(['XADD', LOG, 'MAXLEN', '~', logCapacity, '*', 'line', line])
+    },
+    async recentLog(count) {
+      return lines.parse(await connection.command(['XREVRANGE', LOG, '+', '-', 'COUNT', count]))
+    },
+  }
+}

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { readKeyRing, SealBroken, SealingKeysError } from './sealing.ts'
+
+const secret = (byte: number) => Buffer.alloc(32, byte).toString('base64')
+const ONE = `one:${secret(1)}`
+const TWO = `two:${secret(2)}`
+const NAME = 'sluice:{cfg}:key:abc'
+const TEXT = JSON.stringify({ secret: 'sk-upstream', name: 'ü' })
+
+let dir: string
+let logged: unknown[]
+const log = {
+  info: (...line: unknown[]) => logged.push(line),
+  warn: (...line: unknown[]) => logged.push(line),
+  error: (...line: unknown[]) => logged.push(line),
+}
+const file = () => join(dir, 'keys')
+const write = (...lines: string[]) => writeFileSync(file(), `${lines.join('\n')}\n`)
+const ring = (...lines: string[]) => {
+  write(...lines)
+  return readKeyRing(file(), log)
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  dir = mkdtempSync(join(tmpdir(), 'sluice-sealing-'))
+  logged = []
+})
+afterEach(() => {
+  vi.useRealTimers()
+  rmSync(dir, { recursive: true })
+})
+
+describe('a sealed record', () => {
+  test('opens to what was sealed, and shows nothing of it', () => {
+    const keys = ring('# comment', '', ONE, TWO)
+    const sealed = keys.seal(NAME, TEXT)
+    expect(keys.open(NAME, sealed)).toEqual({ text: TEXT, kid: 'one' })
+    expect(sealed).not.toContain('upstream')
+    expect(Buffer.from(JSON.parse(sealed).ct, 'base64').toString('latin1')).not.toContain('upstream')
+  })
+
+  test('is another one each time', () => {
+    const keys = ring(ONE)
+    const ivs = Array.from({ length: 100 }, () => JSON.parse(keys.seal(NAME, TEXT)).iv)
+    expect(new Set(ivs).size).toBe(100)
+    expect(Buffer.from(ivs[0], 'base64')).toHaveLength(12)
+  })
+
+  test('does not open under another name', () => {
+    const keys = ring(ONE)
+    expect(() => keys.open(`${NAME}d`, keys.seal(NAME, TEXT))).toThrow(SealBroken)
+  })
+
+  test.each([
+    ['nothing', () => ''],
+    ['no JSON', () => 'x'],
+    ['JSON of something else', () => '{"kid":"one"}'],
+    ['the record unsealed', () => TEXT],
+    ['a truncated one', (sealed: string) => sealed.slice(0, -10)],
+    ['one without its end', (sealed: string) => changed(sealed, (ct) => ct.subarray(0, -1))],
+    ['one with nothing but its tag', (sealed: string) => changed(sealed, (ct) => ct.subarray(-16))],
+    ['one with half a tag', (sealed: string) => changed(sealed, (ct) => ct.subarray(-8))],
+    ['one with a flipped bit', (sealed: string) => changed(sealed, (ct) => ct.fill((ct[0] ?? 0) ^ 1, 0, 1))],
+  ])('%s does not open', (_what, change) => {
+    const keys = ring(ONE)
+    expect(() => keys.open(NAME, change(keys.seal(NAME, TEXT)))).toThrow(SealBroken)
+  })
+
+  test('does not open under another key, whether its id is known or not', () => {
+    const sealed = ring(ONE).seal(NAME, TEXT)
+    expect(() => ring(TWO).open(NAME, sealed)).toThrow(SealBroken)
+    expect(() => ring(`one:${secret(2)}`).open(NAME, sealed)).toThrow(SealBroken)
+  })
+})
+
+describe('the file', () => {
+  test('is read again when it changes: the new first key seals, the old one opens while it stands there', () => {
+    const keys = ring(ONE)
+    const old = keys.seal(NAME, TEXT)
+    write(TWO, ONE)
+    vi.advanceTimersByTime(10_000)
+    expect(keys.sealsWith()).toBe('two')
+    expect(keys.open(NAME, old).kid).toBe('one')
+    write(TWO)
+    vi.advanceTimersByTime(10_000)
+    expect(() => keys.open(NAME, old)).toThrow(SealBroken)
+  })
+
+  test('is read again soon for a key that is not known', () => {
+    const keys = ring(ONE)
+    write(TWO, ONE)
+    const byTwo = readKeyRing(file(), log).seal(NAME, TEXT)
+    vi.advanceTimersByTime(1_000)
+    expect(keys.sealsWith()).toBe('one')
+    expect(keys.open(NAME, byTwo)).toEqual({ text: TEXT, kid: 'two' })
+  })
+
+  test('that cannot be used any more leaves the keys as they were, and is told of', () => {
+    const keys = ring(ONE)
+    const sealed = keys.seal(NAME, TEXT)
+    for (const spoil of [() => write('nonsense'), () => rmSync(file())]) {
+      spoil()
+      vi.advanceTimersByTime(10_000)
+      logged = []
+      expect(keys.open(NAME, sealed).text).toBe(TEXT)
+      expect(keys.sealsWith()).toBe('one')
+      expect(logged).toHaveLength(1)
+    }
+    write(TWO, ONE)
+    vi.advanceTimersByTime(10_000)
+    expect(keys.sealsWith()).toBe('two')
+  })
+
+  test.each([
+    ['a line that is no key', ['# first', 'secret-without-id'], /keys line 2: must be <id>:/],
+    ['a key too short', [ONE, `two:${Buffer.alloc(16).toString('base64')}`], /line 2: .*holds 16$/],
+    ['no base64', [`one:${'$'.repeat(43)}`], /line 1: must be/],
+    ['an id twice', [ONE, `one:${secret(9)}`], /line 2: has an id that stands above/],
+    ['no key', ['# only', ''], /has no key$/],
+  ])('with %s is refused, by line and not by content', (_what, lines, message) => {
+    const error = failure(() => ring(...lines))
+    expect(error).toBeInstanceOf(SealingKeysError)
+    expect(error.message).toMatch(message)
+    for (const line of lines.filter((text) => text.length > 10)) expect(error.message).not.toContain(line)
+  })
+
+  test('that is not there is refused by its path', () => {
+    expect(failure(() => readKeyRing(file(), log)).message).toBe(`${file()} cannot be read: ENOENT`)
+  })
+})
+
+function changed(sealed: string, change: (ct: Buffer) => Buffer): string {
+  const envelope = JSON.parse(sealed)
+  return JSON.stringify({ ...envelope, ct: change(Buffer.from(envelope.ct, 'base64')).toString('base64') })
+}
+
+function failure(work: () => unknown): Error {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof Error) return error
+  }
+  throw new Error('nothing was thrown')
+}

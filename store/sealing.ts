@@ -1,0 +1,155 @@
+/**
+ * Seals records for a store that others can read: AES-256-GCM under a key of a file, bound to the name that the record
+ * is stored under, so that records cannot be swapped either.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { z } from 'zod'
+import type { Log } from '../contract/log.ts'
+
+const CIPHER = 'aes-256-gcm'
+const KEY_BYTES = 32
+/** 96 bits, random for each seal (NIST SP 800-38D 8.2.2). */
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const LOOK_MS = 5_000
+/** Records under a key that nobody has must not make us read the file for each of them. */
+const LOOK_AT_ONCE_MS = 500
+
+export interface KeyRing {
+  /** Id of the key that seals now, the first of the file. */
+  sealsWith(): string
+  /** The sealed text; `name` is what it will be stored under. */
+  seal(name: string, text: string): string
+  /** The text and the id of its key. Throws SealBroken when it does not open under this name. */
+  open(name: string, sealed: string): { text: string; kid: string }
+}
+
+/** Not sealed by a key of the ring, for another name, or changed since. */
+export class SealBroken extends Error {
+  override name = 'SealBroken'
+}
+
+/** The file of sealing keys is not as it must be; says where, and never what stands there. */
+export class SealingKeysError extends Error {
+  override name = 'SealingKeysError'
+}
+
+/** Key id to key; the first one seals. */
+type Keys = ReadonlyMap<string, Buffer>
+
+/** What is stored: the key's id, the IV, and the ciphertext with the tag behind it, in base64. */
+const envelope = z.object({ kid: z.string(), iv: z.base64(), ct: z.base64() })
+
+/**
+ * Reads a file of lines `<id>:<base64 of 32 bytes>`; the first key seals, all open. Empty lines and lines that begin
+ * with # are passed over. The file is looked at again every few seconds, and at once when a record is sealed under an
+ * unknown id; a file that cannot be used then leaves the keys as they were. Throws SealingKeysError.
+ */
+export function readKeyRing(path: string, log: Log): KeyRing {
+  let seen = stampOf(path)
+  let keys = readKeys(path)
+  let lookedAt = performance.now()
+
+  function lookAgain(afterMs: number): void {
+    if (performance.now() - lookedAt < afterMs) return
+    lookedAt = performance.now()
+    try {
+      const stamp = stampOf(path)
+      if (stamp === seen) return
+      seen = stamp
+      keys = readKeys(path)
+      log.info({ path, keys: [...keys.keys()] }, 'sealing keys were read again')
+    } catch (error) {
+      log.error({ err: error }, 'sealing keys cannot be read again; those that were known stay')
+    }
+  }
+
+  function first(): [kid: string, key: Buffer] {
+    lookAgain(LOOK_MS)
+    for (const entry of keys) return entry
+    throw new SealingKeysError(`${path} has no key`)
+  }
+
+  return {
+    sealsWith: () => first()[0],
+    seal(name, text) {
+      const [kid, key] = first()
+      const iv = randomBytes(IV_BYTES)
+      const cipher = createCipheriv(CIPHER, key, iv).setAAD(boundTo(name))
+      const ct = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      return JSON.stringify({ kid, iv: iv.toString('base64'), ct: ct.toString('base64') })
+    },
+    open(name, sealed) {
+      lookAgain(LOOK_MS)
+      const { kid, iv, ct } = parseEnvelope(sealed)
+      if (!keys.has(kid)) lookAgain(LOOK_AT_ONCE_MS)
+      const key = keys.get(kid)
+      if (key === undefined)
+        throw new SealBroken('sealed under a key that is not in the file of sealing keys')
+      return { kid, text: decipher(key, name, Buffer.from(iv, 'base64'), Buffer.from(ct, 'base64')) }
+    },
+  }
+}
+
+/** What the tag covers beside the record. */
+const boundTo = (name: string) => Buffer.from(name)
+
+function parseEnvelope(sealed: string): z.output<typeof envelope> {
+  try {
+    return envelope.parse(JSON.parse(sealed))
+  } catch {
+    throw new SealBroken('not a sealed record')
+  }
+}
+
+function decipher(key: Buffer, name: string, iv: Buffer, ct: Buffer): string {
+  try {
+    const tag = ct.subarray(-TAG_BYTES)
+    const opened = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
+      .setAAD(boundTo(name))
+      .setAuthTag(tag)
+    return Buffer.concat([opened.update(ct.subarray(0, -TAG_BYTES)), opened.final()]).toString('utf8')
+  } catch {
+    throw new SealBroken('sealed for another name, under another key of that id, or changed since')
+  }
+}
+
+function readKeys(path: string): Keys {
+  const keys = new Map<string, Buffer>()
+  for (const [index, line] of read(path).split(/\r?\n/).entries()) {
+    const text = line.trim()
+    if (text === '' || text.startsWith('#')) continue
+    const fault = (what: string) => new SealingKeysError(`${path} line ${index + 1}: ${what}`)
+    const [, kid = '', encoded = ''] = /^([-.\w]{1,64}):([A-Za-z0-9+/]+=*)$/.exec(text) ?? []
+    if (kid === '') throw fault('must be <id>:<base64 of 32 bytes>, the id of letters, digits, - _ and .')
+    const key = Buffer.from(encoded, 'base64')
+    if (key.length !== KEY_BYTES) throw fault(`must hold 32 bytes in base64, and holds ${key.length}`)
+    if (keys.has(kid)) throw fault('has an id that stands above already')
+    keys.set(kid, key)
+  }
+  if (keys.size === 0) throw new SealingKeysError(`${path} has no key`)
+  return keys
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new SealingKeysError(`${path} cannot be read: ${codeOf(error)}`)
+  }
+}
+
+/** Differs when the file does. A mounted Secret is a link that is turned to another file. */
+function stampOf(path: string): string {
+  try {
+    const { ino, size, mtimeMs } = statSync(path)
+    return `${ino} ${size} ${mtimeMs}`
+  } catch (error) {
+    throw new SealingKeysError(`${path} cannot be read: ${codeOf(error)}`)
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+}

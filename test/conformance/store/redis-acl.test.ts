@@ -1,0 +1,129 @@
+/** The users of docs/redis.md, as they are written there: each can do its work, and a proxy cannot do the controller's. */
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Change, Gap, Store } from '../../../store/contract.ts'
+import { CHANGES, EPOCH, keyRecordKey, MANIFEST, TABLE } from '../../../store/keys.ts'
+import { createRedisConnection, type RedisConnection, RedisError } from '../../../store/redis/connection.ts'
+import { createRedisStore } from '../../../store/redis/index.ts'
+import { until } from '../../harness/gateway.ts'
+import { ROOT } from '../../harness/program.ts'
+import { type RunningRedis, startRedis } from '../../harness/redis.ts'
+import {
+  ACCOUNT,
+  fund,
+  hold,
+  NOTE,
+  publication,
+  renewal,
+  reservation,
+  settlement,
+  tableOf,
+} from './fixtures.ts'
+import { keyRing, silent } from './redis.ts'
+
+const sealing = keyRing(`one:${Buffer.alloc(32, 1).toString('base64')}`)
+
+let server: RunningRedis
+let controller: Store
+let proxy: Store
+let asProxy: RedisConnection
+beforeAll(async () => {
+  server = await startRedis()
+  const document = readFileSync(`${ROOT}/docs/redis.md`, 'utf8')
+  const users = [...document.matchAll(/^user (\S+) (.+)$/gm)].map(([, name = '', rules = '']) => ({
+    name,
+    rules,
+  }))
+  expect(users.map(({ name }) => name)).toEqual(['default', 'sluice-controller', 'sluice-proxy'])
+  // The default user of this server is the test's own.
+  for (const { name, rules } of users.slice(1))
+    await server.command('ACL', 'SETUSER', name, ...rules.split(' '))
+  const url = (user: string) => `redis://${user}:change-me@127.0.0.1:${server.port}`
+  const options = { sealing, log: silent, instance: 'test' }
+  controller = createRedisStore({ ...options, url: url('sluice-controller') })
+  proxy = createRedisStore({ ...options, url: url('sluice-proxy') })
+  asProxy = createRedisConnection({ url: url('sluice-proxy'), name: 'test', log: silent })
+})
+afterAll(async () => {
+  await controller.close()
+  await proxy.close()
+  await asProxy.close()
+  await server.stop()
+})
+
+test('the controller publishes, credits and reaps; the proxy follows, reads, bills and logs', async () => {
+  const epoch = await controller.config.newEpoch()
+  const seen: (Change | Gap)[] = []
+  await proxy.config.follow((change) => void seen.push(change))
+  expect(await controller.config.publish(publication(epoch, 1, { table: tableOf('small') }))).toBe(
+    'published',
+  )
+  await until(() => seen.length > 0, 'the publication to be heard of')
+  expect(seen).toMatchObject([{ generation: 1, table: true }])
+  expect(await proxy.config.table()).toMatchObject({ generation: 1 })
+  expect(await proxy.config.key('h1')).toBeUndefined()
+  expect(await proxy.config.account('a1')).toBeUndefined()
+  expect(await proxy.config.beat({ proxy: 'p', epoch, generation: 1 })).toEqual({ epoch, generation: 1 })
+  expect(await controller.config.heartbeats(5_000)).toHaveLength(1)
+  expect(await controller.config.manifest()).toMatchObject({ epoch, generation: 1 })
+  await proxy.config.retire('p')
+
+  await fund(controller.ledger, ACCOUNT, 100)
+  const at = await hold(proxy.ledger, reservation('r1', 10))
+  expect(await proxy.ledger.renew(renewal('r1', { seen: 1 }))).toBe('OK')
+  expect(await proxy.ledger.settle(settlement('r1', 5, at, { note: NOTE }))).toBe('OK')
+  expect(await proxy.ledger.balance(ACCOUNT)).toMatchObject({ posted: 95, held: 0 })
+  expect(await proxy.ledger.entries(ACCOUNT, undefined, 10)).toHaveLength(2)
+  expect(await controller.ledger.reap(undefined, 10)).toEqual([])
+
+  await proxy.affinity.set('s', 'east', 1_000)
+  expect(await proxy.affinity.get('s')).toBe('east')
+  const binding = { channel: 'east', owner: 'o', upstreamId: 'u', contextTokens: 1, root: 'r' }
+  await proxy.state.putResponse('r', binding, 1_000)
+  expect(await proxy.state.response('r')).toEqual(binding)
+  await proxy.state.removeResponse('r')
+  await proxy.state.appendLog('line')
+  expect(await proxy.state.recentLog(1)).toEqual(['line'])
+})
+
+describe('a proxy may not', () => {
+  test.each<[string, (redis: RedisConnection) => Promise<unknown>]>([
+    ['write the table', (redis) => redis.command(['SET', TABLE, 'x'])],
+    ['write a key record', (redis) => redis.command(['SET', keyRecordKey('h'), 'x'])],
+    ['remove a key record', (redis) => redis.command(['DEL', keyRecordKey('h')])],
+    ['start a term', (redis) => redis.run('config/new-epoch', [EPOCH], [0])],
+    ['announce', (redis) => redis.command(['XADD', CHANGES, '*', 'a', 'b'])],
+    ['change the manifest', (redis) => redis.command(['HSET', MANIFEST, 'routes', '0'])],
+    [
+      'write a record that its script does not declare',
+      (redis) => redis.command(['EVAL', `return redis.call('SET', '${TABLE}', 'x')`, 0]),
+    ],
+    ['list keys', (redis) => redis.command(['KEYS', '*'])],
+    ['wipe', (redis) => redis.command(['FLUSHALL', 'SYNC'])],
+    ['read settings', (redis) => redis.command(['CONFIG', 'GET', '*'])],
+    ['read what is not ours', (redis) => redis.command(['GET', 'other'])],
+  ])('%s', async (_what, command) => {
+    await expect(command(asProxy)).rejects.toThrow(RedisError)
+    await expect(command(asProxy)).rejects.toThrow(/NOPERM|can't access/)
+  })
+})
+
+test('no error carries a password', async () => {
+  const logged: unknown[] = []
+  const note = (...line: unknown[]) => void logged.push(line)
+  const url = `redis://sluice-proxy:wrong-pass-word@127.0.0.1:${server.port}`
+  const stranger = createRedisStore({
+    url,
+    sealing,
+    log: { info: note, warn: note, error: note },
+    instance: 'test',
+  })
+  const error = await stranger.config.position().catch((refused: unknown) => refused)
+  await until(() => logged.length > 0, 'the refusal to be logged')
+  await stranger.close()
+  const told = [error, ...logged].map(
+    (line) => JSON.stringify(line, Object.getOwnPropertyNames(line)) + String(line),
+  )
+  expect(JSON.stringify(logged)).toContain('WRONGPASS')
+  expect(told.join('\n')).not.toContain('wrong-pass-word')
+})

@@ -1,0 +1,23 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, test } from 'vitest'
+import { ledgerProperty } from './ledger-property.ts'
+import { clusterUnderTest, type RedisUnderTest } from './redis.ts'
+import { storeConformance } from './suite.ts'
+
+// FC_RUNS raises it.
+const numRuns = Math.max(40, Number(process.env.FC_RUNS ?? 0))
+
+let redis: RedisUnderTest
+beforeAll(async () => {
+  redis = await clusterUnderTest()
+})
+afterAll(() => redis.stop())
+
+storeConformance('store in a Redis Cluster', () => redis.create())
+
+test('the ledger answers any work as the model does, and its sums add up', async () => {
+  await fc.assert(
+    ledgerProperty(() => redis.create(), new Map()),
+    { numRuns },
+  )
+}, 120_000)

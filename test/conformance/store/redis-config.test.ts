@@ -1,0 +1,289 @@
+/** What only a store that others can write to, and that is not in the process, can get wrong about tables and records. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Change, type Gap, RecordUnreadable, type Store } from '../../../store/contract.ts'
+import { digest } from '../../../store/digest.ts'
+import { CHANGES, keyRecordKey, LOG, MANIFEST, PROXIES, TABLE } from '../../../store/keys.ts'
+import { createRedisStore } from '../../../store/redis/index.ts'
+import { type KeyRing, readKeyRing } from '../../../store/sealing.ts'
+import { until } from '../../harness/gateway.ts'
+import { type Clock, createClock, type RunningRedis, startRedis } from '../../harness/redis.ts'
+import { accountOf, keyOf, publication, tableOf } from './fixtures.ts'
+import { keyRing, silent } from './redis.ts'
+
+const ONE = `one:${Buffer.alloc(32, 1).toString('base64')}`
+const TWO = `two:${Buffer.alloc(32, 2).toString('base64')}`
+
+let clock: Clock
+let server: RunningRedis
+let stores: Store[]
+beforeAll(async () => {
+  clock = createClock()
+  server = await startRedis({ clock })
+})
+afterAll(async () => {
+  await server.stop()
+  clock.remove()
+})
+beforeEach(async () => {
+  await server.command('FLUSHALL')
+  stores = []
+})
+afterEach(async () => {
+  for (const store of stores) await store.close()
+})
+
+function open(sealing: KeyRing = keyRing(ONE), logCapacity?: number): Store {
+  const store = createRedisStore({ url: server.url, sealing, log: silent, instance: 'test', logCapacity })
+  stores.push(store)
+  return store
+}
+
+const put = (...names: string[]) => ({
+  put: new Map(names.map((name) => [`hash-${name}`, keyOf(name)])),
+  remove: [],
+})
+
+async function followed({ config }: Store): Promise<(Change | Gap)[]> {
+  const seen: (Change | Gap)[] = []
+  await config.follow((change) => void seen.push(change))
+  return seen
+}
+
+describe('sealing', () => {
+  test('what is stored shows nothing of what it is', async () => {
+    const { config } = open()
+    const epoch = await config.newEpoch()
+    const accounts = { put: new Map([['a1', accountOf('team')]]), remove: [] }
+    await config.publish(publication(epoch, 1, { table: tableOf('small'), keys: put('alice'), accounts }))
+    for (const key of [TABLE, keyRecordKey('hash-alice'), 'sluice:{cfg}:account:a1']) {
+      const sealed = JSON.parse(String(await server.command('GET', key)))
+      expect(Object.keys(sealed)).toEqual(['kid', 'iv', 'ct'])
+    }
+  })
+
+  test('a record in the place of another one is not read', async () => {
+    const { config } = open()
+    await config.publish(publication(await config.newEpoch(), 1, { keys: put('alice', 'bob') }))
+    await server.command('COPY', keyRecordKey('hash-alice'), keyRecordKey('hash-bob'), 'REPLACE')
+    await expect(config.key('hash-bob')).rejects.toThrow(RecordUnreadable)
+    expect(await config.key('hash-alice')).toEqual(keyOf('alice'))
+  })
+
+  test.each([
+    ['cut short', (sealed: string) => sealed.slice(0, -9)],
+    ['empty', () => ''],
+    ['written by somebody in clear', () => JSON.stringify(keyOf('mallory'))],
+    ['of a foreign version', () => ring.seal(keyRecordKey('hash-a'), '{"version":2}')],
+    ['of something else', () => ring.seal(keyRecordKey('hash-a'), '[]')],
+  ])('a record that is %s is unreadable, never absent', async (_what, change) => {
+    const { config } = open(ring)
+    await config.publish(publication(await config.newEpoch(), 1, { keys: put('a') }))
+    const key = keyRecordKey('hash-a')
+    await server.command('SET', key, change(String(await server.command('GET', key))))
+    await expect(config.key('hash-a')).rejects.toThrow(RecordUnreadable)
+  })
+
+  test('an older table of the same leader is not read again, one of another leader is', async () => {
+    const { config } = open()
+    const epoch = await config.newEpoch()
+    await config.publish(publication(epoch, 5, { table: tableOf('old') }))
+    const old = String(await server.command('GET', TABLE))
+    await config.publish(publication(epoch, 6, { table: tableOf('new') }))
+    expect((await config.table())?.table).toEqual(tableOf('new'))
+    await server.command('SET', TABLE, old)
+    await expect(config.table()).rejects.toThrow(RecordUnreadable)
+    await config.publish(publication(await config.newEpoch(), 7, { table: tableOf('other') }))
+    expect((await config.table())?.table).toEqual(tableOf('other'))
+  })
+
+  test('a table that does not open is told by the manifest, so that it is written again', async () => {
+    const { config } = open()
+    const epoch = await config.newEpoch()
+    await config.publish(publication(epoch, 1, { table: tableOf('small') }))
+    await server.command('SET', TABLE, 'spoilt')
+    expect((await config.manifest()).table).not.toBe(digest(tableOf('small')))
+    await expect(config.table()).rejects.toThrow(RecordUnreadable)
+  })
+
+  test('rotation: a key is added, comes first, everything that differs is written again, the old one goes', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'sluice-rotation-'))
+    const file = join(dir, 'keys')
+    const ringOf = (...lines: string[]) => {
+      writeFileSync(file, lines.join('\n'))
+      return readKeyRing(file, silent)
+    }
+    try {
+      const before = open(ringOf(ONE)).config
+      const proxy = open(ringOf(ONE, TWO)).config
+      const accounts = { put: new Map([['a1', accountOf('team')]]), remove: [] }
+      const all = { table: tableOf('small'), keys: put('alice', 'bob'), accounts }
+      const epoch = await before.newEpoch()
+      await before.publish(publication(epoch, 1, all))
+
+      const after = open(ringOf(TWO, ONE)).config
+      const differs = await after.manifest()
+      expect(differs.table).not.toBe(digest(tableOf('small')))
+      expect([...differs.keys.keys(), ...differs.accounts.keys()].sort()).toEqual([
+        'a1',
+        'hash-alice',
+        'hash-bob',
+      ])
+      for (const [id, stored] of [...differs.keys, ...differs.accounts])
+        expect(stored, id).not.toMatch(/^[0-9a-f]{64}$/)
+      expect(await after.key('hash-alice')).toEqual(keyOf('alice'))
+
+      await after.publish(publication(epoch, 2, all))
+      expect(await after.manifest()).toEqual({
+        epoch,
+        generation: 2,
+        table: digest(tableOf('small')),
+        keys: new Map(['alice', 'bob'].map((name) => [`hash-${name}`, digest(keyOf(name))])),
+        accounts: new Map([['a1', digest(accountOf('team'))]]),
+      })
+      expect(await proxy.key('hash-alice')).toEqual(keyOf('alice'))
+      const last = open(ringOf(TWO)).config
+      expect((await last.table())?.table).toEqual(tableOf('small'))
+      expect(await last.key('hash-bob')).toEqual(keyOf('bob'))
+      await expect(before.key('hash-bob')).rejects.toThrow(RecordUnreadable)
+    } finally {
+      rmSync(dir, { recursive: true })
+    }
+  })
+})
+
+describe('publications', () => {
+  test('ten thousand keys at once, announced as too many to name', async () => {
+    const store = open()
+    const { config } = store
+    const epoch = await config.newEpoch()
+    const seen = await followed(store)
+    const names = Array.from({ length: 10_000 }, (_, i) => `k${i}`)
+    expect(await config.publish(publication(epoch, 1, { keys: put(...names) }))).toBe('published')
+    expect((await config.manifest()).keys.size).toBe(10_000)
+    expect(await config.key('hash-k9999')).toEqual(keyOf('k9999'))
+    await until(() => seen.length > 0, 'the announcement')
+    expect(seen).toEqual([{ gap: true }])
+    const remove = names.map((name) => `hash-${name}`)
+    await config.publish(publication(epoch, 2, { keys: { put: new Map(), remove } }))
+    expect((await config.manifest()).keys.size).toBe(0)
+    expect(await server.command('KEYS', keyRecordKey('*'))).toEqual([])
+  })
+
+  test('a thousand are named', async () => {
+    const store = open()
+    const epoch = await store.config.newEpoch()
+    const seen = await followed(store)
+    const names = Array.from({ length: 1_000 }, (_, i) => `k${i}`)
+    await store.config.publish(publication(epoch, 1, { keys: put(...names) }))
+    await until(() => seen.length > 0, 'the announcement')
+    expect(seen).toMatchObject([{ generation: 1, keys: names.map((name) => `hash-${name}`) }])
+  })
+
+  test('two leaders: of publications at once none of the older is taken', async () => {
+    const older = open().config
+    const newer = open().config
+    const old = await older.newEpoch()
+    const epoch = await newer.newEpoch()
+    const replies = await Promise.all([
+      older.publish(publication(old, 100, { keys: put('old') })),
+      newer.publish(publication(epoch, 5, { keys: put('new') })),
+      older.publish(publication(old, 101, { keys: put('old') })),
+    ])
+    expect(replies).toEqual(['fenced', 'published', 'fenced'])
+    expect([...(await newer.manifest()).keys.keys()]).toEqual(['hash-new'])
+  })
+
+  test('a generation of milliseconds keeps its digits', async () => {
+    const { config } = open()
+    const generation = 1_800_000_000_123
+    const epoch = await config.newEpoch(9_007_199_254_740_000)
+    expect(epoch).toBe(9_007_199_254_740_001)
+    await config.publish(publication(epoch, generation, { table: tableOf('small') }))
+    expect(await config.position()).toEqual({ epoch, generation })
+    expect(await config.publish(publication(epoch, generation))).toBe('stale')
+    expect(await config.table()).toMatchObject({ epoch, generation })
+    await config.beat({ proxy: 'p', epoch, generation })
+    expect(await config.heartbeats(1_000)).toEqual([{ proxy: 'p', epoch, generation }])
+  })
+})
+
+describe('following', () => {
+  test('an announcement that was cut away is a gap', async () => {
+    const store = open()
+    const epoch = await store.config.newEpoch()
+    await store.config.publish(publication(epoch, 1))
+    const seen = await followed(store)
+    for (const generation of [3, 4]) {
+      const fields = ['epoch', epoch, 'generation', generation, 'before', generation - 1, 'touched', NOTHING]
+      await server.command('XADD', CHANGES, '*', ...fields)
+    }
+    await until(() => seen.length === 2, 'both announcements')
+    expect(seen).toEqual([{ gap: true }, { epoch, generation: 4, table: false, keys: [], accounts: [] }])
+  })
+
+  test('an announcement that cannot be read is a gap', async () => {
+    const store = open()
+    const seen = await followed(store)
+    await server.command('XADD', CHANGES, '*', 'from', 'the future')
+    await until(() => seen.length > 0, 'a gap')
+    expect(seen).toEqual([{ gap: true }])
+  })
+
+  test.each([
+    ['later', 1_000],
+    ['in the same millisecond', 0],
+    ['by a clock that was set back', -1_000],
+  ])('a wipe is a gap when the first publication after it comes %s', async (_when, ms) => {
+    const store = open()
+    const { config } = store
+    await config.publish(publication(await config.newEpoch(), 5))
+    const seen = await followed(store)
+    clock.advance(ms)
+    await server.command('FLUSHALL')
+    await config.publish(publication(await config.newEpoch(), 6))
+    const look = () => {
+      // The server ends a question that waits by its clock.
+      clock.advance(100)
+      return seen.length > 0
+    }
+    await until(look, 'a gap')
+    expect(seen).toEqual([{ gap: true }])
+  })
+})
+
+test('heartbeats that are old are dropped when a new proxy comes', async () => {
+  const { config } = open()
+  await config.beat({ proxy: 'old', epoch: 1, generation: 1 })
+  clock.advance(61_000)
+  await config.beat({ proxy: 'new', epoch: 1, generation: 1 })
+  expect(await server.command('HKEYS', PROXIES)).toEqual(['new'])
+})
+
+test('the request log keeps its newest lines, and drops old ones', async () => {
+  const { state } = open(keyRing(ONE), 500)
+  await Promise.all(Array.from({ length: 2_000 }, (_, i) => state.appendLog(`line ${i}`)))
+  expect((await state.recentLog(500)).at(-1)).toBe('line 1500')
+  expect(Number(await server.command('XLEN', LOG))).toBeLessThan(1_000)
+})
+
+test('state may be elsewhere', async () => {
+  const other = await startRedis()
+  const options = { url: server.url, sealing: keyRing(ONE), log: silent, instance: 'test' }
+  const store = createRedisStore({ ...options, stateUrl: other.url })
+  stores.push(store)
+  try {
+    await store.state.appendLog('line')
+    await store.affinity.set('s', 'east', 1_000)
+    await store.config.newEpoch()
+    expect([await server.command('DBSIZE'), await other.command('DBSIZE')]).toEqual([1, 2])
+    expect(await server.command('EXISTS', MANIFEST, LOG)).toBe(0)
+  } finally {
+    await other.stop()
+  }
+})
+
+const NOTHING = JSON.stringify({ table: false, keys: [], accounts: [] })
+const ring = keyRing(ONE)

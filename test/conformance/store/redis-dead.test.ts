@@ -1,0 +1,237 @@
+/** A server that stops, dies, is wiped or never answers: no command hangs, and all works again by itself. */
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Change, type Gap, type Store, StoreUnavailable } from '../../../store/contract.ts'
+import { createRedisStore } from '../../../store/redis/index.ts'
+import { until } from '../../harness/gateway.ts'
+import { type RunningRedis, startRedis, startRedisCluster } from '../../harness/redis.ts'
+import { keyOf, publication, reservation, settlement, tableOf } from './fixtures.ts'
+import { keyRing, silent } from './redis.ts'
+
+const KEY = Buffer.alloc(32, 1).toString('base64')
+const RESTORED_MS = 10_000
+/** Far above the 250 ms of a command, far below a hang. */
+const SOON_MS = 2_000
+/** Without waiting for an answer; far below the 250 ms. */
+const AT_ONCE_MS = 100
+
+interface Watched {
+  store: Store
+  /** Connections that were said not to answer. */
+  silent: string[]
+  restored(): number
+  seen: (Change | Gap)[]
+}
+
+async function watched(url: string): Promise<Watched> {
+  const unanswered: string[] = []
+  const warn = (fields: object, message: string) => {
+    if (message === 'Redis does not answer in time') unanswered.push(JSON.stringify(fields))
+  }
+  const log = { ...silent, warn }
+  const store = createRedisStore({ url, sealing: keyRing(`one:${KEY}`), log, instance: 'test' })
+  let restored = 0
+  store.onRestored(() => {
+    restored += 1
+  })
+  const seen: (Change | Gap)[] = []
+  await store.config.follow((change) => void seen.push(change))
+  return { store, silent: unanswered, restored: () => restored, seen }
+}
+
+/** Every method that a request or a heartbeat waits for. */
+const COMMANDS: Record<string, (store: Store) => Promise<unknown>> = {
+  key: ({ config }) => config.key('h1'),
+  account: ({ config }) => config.account('a1'),
+  position: ({ config }) => config.position(),
+  table: ({ config }) => config.table(),
+  manifest: ({ config }) => config.manifest(),
+  publish: ({ config }) => config.publish(publication(1, 2)),
+  newEpoch: ({ config }) => config.newEpoch(),
+  beat: ({ config }) => config.beat({ proxy: 'p', epoch: 1, generation: 1 }),
+  heartbeats: ({ config }) => config.heartbeats(1_000),
+  retire: ({ config }) => config.retire('p'),
+  open: ({ ledger }) => ledger.open('a'),
+  reserve: ({ ledger }) => ledger.reserve(reservation('r', 1)),
+  settle: ({ ledger }) => ledger.settle(settlement('r', 1, 0)),
+  affinity: ({ affinity }) => affinity.get('s'),
+  response: ({ state }) => state.response('r'),
+  appendLog: ({ state }) => state.appendLog('line'),
+}
+
+/** Milliseconds until the store refuses; fails when it answers otherwise. */
+async function refusal(store: Store, command: (store: Store) => Promise<unknown>): Promise<number> {
+  const begun = performance.now()
+  await expect(command(store)).rejects.toThrow(StoreUnavailable)
+  return performance.now() - begun
+}
+
+async function refusesAtOnce(store: Store): Promise<void> {
+  for (const command of Object.values(COMMANDS))
+    expect(await refusal(store, command)).toBeLessThan(AT_ONCE_MS)
+}
+
+async function refusesSoon(store: Store): Promise<void> {
+  const commands = Object.entries(COMMANDS)
+  const times = await Promise.all(
+    commands.map(async ([name, command]) => [name, await refusal(store, command)]),
+  )
+  for (const [name, ms] of times) expect(ms, String(name)).toBeLessThan(SOON_MS)
+}
+
+const gaps = ({ seen }: Watched) => seen.filter((change) => 'gap' in change).length
+
+/** A key published now is read and heard of. */
+async function works({ store, seen }: Watched): Promise<void> {
+  const epoch = await store.config.newEpoch()
+  const { generation } = await store.config.position()
+  const keys = { put: new Map([['h1', keyOf('one')]]), remove: [] }
+  const next = publication(epoch, generation + 1, { keys, table: tableOf('small') })
+  expect(await store.config.publish(next)).toBe('published')
+  expect(await store.config.key('h1')).toEqual(keyOf('one'))
+  await until(
+    () => seen.some((change) => 'gap' in change || change.generation === generation + 1),
+    'the publication to be heard of',
+  )
+}
+
+describe('one server', () => {
+  let server: RunningRedis
+  let watch: Watched
+  beforeEach(async () => {
+    server = await startRedis()
+    watch = await watched(server.url)
+    await works(watch)
+  })
+  afterEach(async () => {
+    await watch.store.close()
+    await server.stop()
+  })
+
+  test('that stopped: every method is refused in time', async () => {
+    server.pause()
+    await refusesSoon(watch.store)
+  })
+
+  test('that stopped: soon all is refused at once, and it is back when it goes on', async () => {
+    server.pause()
+    const first = await Promise.all(
+      Array.from({ length: 8 }, () => refusal(watch.store, COMMANDS.key ?? fail)),
+    )
+    expect(Math.max(...first)).toBeLessThan(SOON_MS)
+    await refusesAtOnce(watch.store)
+    expect([watch.restored(), gaps(watch)]).toEqual([0, 0])
+    await until(() => watch.silent.some((line) => line.includes('follow')), 'the follower to notice', 10_000)
+    server.resume()
+    await until(() => watch.restored() > 0 && gaps(watch) > 0, 'the store to be restored', RESTORED_MS)
+    await works(watch)
+  })
+
+  test('that is killed: all is refused at once, and it is back when it runs again', async () => {
+    await server.kill()
+    await until(
+      () =>
+        COMMANDS.key?.(watch.store).then(
+          () => false,
+          () => true,
+        ),
+      'the loss to be noticed',
+    )
+    await refusesAtOnce(watch.store)
+    await server.restart()
+    await until(() => watch.restored() > 0 && gaps(watch) > 0, 'the store to be restored', RESTORED_MS)
+    expect(await watch.store.config.position()).toEqual({ epoch: 0, generation: 0 })
+    await works(watch)
+  })
+
+  test('that is killed with commands on their way: they are refused at once', async () => {
+    server.pause()
+    const waiting = Promise.all(
+      Array.from({ length: 3 }, () => refusal(watch.store, COMMANDS.manifest ?? fail)),
+    )
+    await server.kill()
+    // They would have had a second.
+    for (const ms of await waiting) expect(ms).toBeLessThan(900)
+  })
+
+  test('that is wiped: a follower hears of it without a publication', async () => {
+    await server.command('FLUSHALL')
+    await until(() => gaps(watch) === 1, 'a gap', RESTORED_MS)
+    await works(watch)
+  })
+
+  test('that lost its scripts: they are sent again', async () => {
+    await server.command('SCRIPT', 'FLUSH')
+    await works(watch)
+  })
+
+  test('that was not there at first', async () => {
+    await server.kill()
+    const early = await watched(server.url)
+    try {
+      await refusesAtOnce(early.store)
+      await server.restart()
+      await until(() => early.restored() > 0 && gaps(early) > 0, 'the store to be restored', RESTORED_MS)
+      await works(early)
+    } finally {
+      await early.store.close()
+    }
+  })
+})
+
+test('a port that takes connections and never answers', async () => {
+  const sockets: Socket[] = []
+  const hole = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
+  await once(hole, 'listening')
+  const address = hole.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  const { store } = await watched(`redis://127.0.0.1:${port}`)
+  try {
+    await refusesSoon(store)
+  } finally {
+    await store.close()
+    for (const socket of sockets) socket.destroy()
+    hole.close()
+  }
+})
+
+test('of a Cluster one server is killed: the others serve, and it is back when it runs again', async () => {
+  const cluster = await startRedisCluster({ args: ['--cluster-require-full-coverage', 'no'] })
+  const watch = await watched(cluster.url)
+  const { affinity } = watch.store
+  try {
+    await works(watch)
+    const victim = cluster.nodes[0]
+    const sessions = Array.from({ length: 30 }, (_, i) => `s${i}`)
+    const set = (session: string) =>
+      affinity.set(session, 'east', 60_000).then(
+        () => 'set' as const,
+        (error: unknown) => (error instanceof StoreUnavailable ? 'refused' : 'broken'),
+      )
+    expect(new Set(await Promise.all(sessions.map(set)))).toEqual(new Set(['set']))
+    await victim?.kill()
+    const replies = await Promise.all(sessions.map(set))
+    expect(new Set(replies)).toEqual(new Set(['set', 'refused']))
+    const lost = sessions.filter((_, i) => replies[i] === 'refused')
+    const kept = sessions.filter((_, i) => replies[i] === 'set')
+    const begun = performance.now()
+    expect(await Promise.all(lost.map(set))).toEqual(lost.map(() => 'refused'))
+    expect(performance.now() - begun).toBeLessThan(AT_ONCE_MS)
+    expect(await Promise.all(kept.map(set))).toEqual(kept.map(() => 'set'))
+    await victim?.restart()
+    await until(() => watch.restored() > 0, 'the server to be back', RESTORED_MS)
+    await until(
+      async () => (await Promise.all(sessions.map(set))).every((reply) => reply === 'set'),
+      'all to be served again',
+      RESTORED_MS,
+    )
+  } finally {
+    await watch.store.close()
+    await cluster.stop()
+  }
+})
+
+function fail(): never {
+  throw new Error('no such command')
+}

@@ -1,0 +1,259 @@
+/** The controller against a real API server: what is applied is published, and its status says so. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { keyHash, objectId } from '../../../contract/ids.ts'
+import { hasValidChecksum, isMintedFormat } from '../../../contract/key-format.ts'
+import type { Store } from '../../../store/contract.ts'
+import { createEmbeddedStore } from '../../../store/embedded/index.ts'
+import { controlPlane } from '../../harness/control-plane.ts'
+import { until } from '../../harness/gateway.ts'
+import { createWorld, type World } from './world.ts'
+
+const KEY = 'sk-client-0123456789-abcdefgh'
+let world: World
+let store: Store
+
+beforeEach(async () => {
+  world = await createWorld()
+  store = createEmbeddedStore()
+}, 60_000)
+
+afterEach(async () => {
+  await world.end()
+  await store.close()
+})
+
+const team = () => objectId(world.namespace, 'team')
+const table = async () => (await store.config.table())?.table.namespaces[world.namespace]
+const leads = (controller: { leading(): boolean }) =>
+  until(() => controller.leading(), 'the controller to lead', 15_000)
+
+async function applyAll(): Promise<void> {
+  await world.secret('client', { key: KEY })
+  await world.secret('upstream', { key: 'upstream-one' })
+  await world.apply('Account', 'team', {})
+  await world.apply('Credit', 'start', { accountRef: { name: 'team' }, amount: '5' })
+  await world.apply('Channel', 'local', {
+    type: 'chat_completion',
+    baseURL: 'http://127.0.0.1:9/v1',
+    secretRef: { name: 'upstream' },
+  })
+  await world.apply('ModelRoute', 'small', { model: 'small', channels: [{ name: 'local' }], free: true })
+  await world.apply('ApiKey', 'alice', { secretRef: { name: 'client' }, accountRef: { name: 'team' } })
+}
+
+const ALL = [
+  ['Account', 'team'],
+  ['Credit', 'start'],
+  ['Channel', 'local'],
+  ['ModelRoute', 'small'],
+  ['ApiKey', 'alice'],
+] as const
+
+describe('what is applied', () => {
+  it('is published and said to be ready, each kind', async () => {
+    world.proxy(store)
+    const controller = world.start({ store, instance: 'one' })
+    await leads(controller)
+    await applyAll()
+    for (const [kind, name] of ALL) await world.becomes(kind, name, 'Ready', 'True Ready')
+    expect(await store.config.key(keyHash(KEY))).toMatchObject({ name: 'alice', account: team() })
+    expect((await store.ledger.balance(team()))?.posted).toBe(5_000_000_000)
+    expect((await table())?.channels.local?.auth.secret).toBe('upstream-one')
+    expect((await table())?.routes.map(({ model }) => model)).toEqual(['small'])
+    expect((await world.get('ApiKey', 'alice')).status).toMatchObject({
+      preview: '...efgh',
+      secretName: 'client',
+    })
+    await until(
+      async () => (await world.get('Account', 'team')).status.credited === '5',
+      'the funds of the account',
+      15_000,
+    )
+    expect((await world.get('Account', 'team')).status).toMatchObject({ balance: '5', spent: '0' })
+    expect((await world.get('Credit', 'start')).status.appliedAt).toMatch(/^20/)
+    await until(async () => (await world.events('alice')).includes('Normal Programmed'), 'an event', 10_000)
+    expect(controller.notReady()).toBeUndefined()
+    expect(await controller.metrics.registry.metrics()).toContain('sluice_controller_leader 1')
+  })
+
+  it('is in the store at once, and programmed as soon as the proxies serve it', async () => {
+    world.proxy(store)
+    await leads(world.start({ store, instance: 'one' }))
+    await applyAll()
+    await world.becomes('ModelRoute', 'small', 'Ready', 'True Ready')
+    const times: number[] = []
+    for (let i = 0; i < 10; i++) {
+      await world.apply('ModelRoute', 'small', { model: `m${i}`, channels: [{ name: 'local' }], free: true })
+      const began = performance.now()
+      await world.becomes('ModelRoute', 'small', 'Programmed', 'True Programmed')
+      times.push(performance.now() - began)
+      expect((await table())?.routes.map(({ model }) => model)).toEqual([`m${i}`])
+    }
+    times.sort((a, b) => a - b)
+    expect(times[5]).toBeLessThan(900)
+  })
+
+  it('stands beside what is wrong, which says why', async () => {
+    world.proxy(store)
+    await leads(world.start({ store, instance: 'one' }))
+    await world.apply('Account', 'budgeted', { budget: { amount: '5', period: 'Day' } })
+    await world.apply('ApiKey', 'astray', { secretRef: { name: 'nowhere' } })
+    await applyAll()
+    await world.becomes('ApiKey', 'alice', 'Ready', 'True Ready')
+    await world.becomes('Account', 'budgeted', 'Accepted', 'False NotSupported')
+    await world.becomes('ApiKey', 'astray', 'ResolvedRefs', 'False RefNotFound')
+    await until(
+      async () => (await world.events('astray')).includes('Warning RefNotFound'),
+      'an event',
+      10_000,
+    )
+  })
+
+  it('in any of several namespaces that are watched is published', async () => {
+    const { createNamespace } = await controlPlane()
+    const namespaces = await Promise.all([createNamespace(), createNamespace(), createNamespace()])
+    await leads(world.start({ store, instance: 'one', namespaces }))
+    await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
+    await until(() => store.config.key(keyHash(KEY)), 'the key', 10_000)
+  })
+
+  it('is taken back when it is deleted', async () => {
+    await leads(world.start({ store, instance: 'one' }))
+    await applyAll()
+    await until(() => store.config.key(keyHash(KEY)), 'the key', 10_000)
+    await world.remove('ApiKey', 'alice')
+    await until(async () => (await store.config.key(keyHash(KEY))) === undefined, 'the key to go', 10_000)
+  })
+})
+
+describe('a Secret', () => {
+  it('that is rotated reaches the store', async () => {
+    await leads(world.start({ store, instance: 'one' }))
+    await applyAll()
+    const secret = async () => (await table())?.channels.local?.auth.secret
+    await until(async () => (await secret()) === 'upstream-one', 'the first secret', 10_000)
+    await world.secret('upstream', { key: 'upstream-two' })
+    await until(async () => (await secret()) === 'upstream-two', 'the second secret', 10_000)
+  })
+
+  it('is made for an ApiKey that names none, once, and again when it was deleted', async () => {
+    world.proxy(store)
+    await leads(world.start({ store, instance: 'one' }))
+    const path = `/api/v1/namespaces/${world.namespace}/secrets/bob-key`
+    const secret = z.object({ metadata: z.object({ uid: z.string() }), data: z.object({ key: z.string() }) })
+    const read = async () => {
+      const { metadata, data } = secret.parse(await world.kube.request({ path }))
+      return { uid: metadata.uid, key: Buffer.from(data.key, 'base64').toString() }
+    }
+    await world.apply('ApiKey', 'bob', {})
+    const ready = await world.becomes('ApiKey', 'bob', 'Ready', 'True Ready')
+    const first = await read()
+    expect(isMintedFormat(first.key) && hasValidChecksum(first.key)).toBe(true)
+    expect(ready.status).toMatchObject({ secretName: 'bob-key', preview: `...${first.key.slice(-4)}` })
+    expect(await store.config.key(keyHash(first.key))).toMatchObject({ name: 'bob' })
+    await world.apply('ApiKey', 'bob', { disabled: true })
+    await world.becomes('ApiKey', 'bob', 'Accepted', 'True Disabled')
+    expect(await read()).toEqual(first)
+    await world.kube.request({ method: 'DELETE', path })
+    const second = await until(
+      async () => {
+        const now = await read().catch(() => undefined)
+        return now !== undefined && now.uid !== first.uid ? now : undefined
+      },
+      'another Secret',
+      20_000,
+    )
+    await until(() => store.config.key(keyHash(second.key)), 'the new key', 10_000)
+    expect(await store.config.key(keyHash(first.key))).toBeUndefined()
+    await until(async () => (await world.events('bob')).includes('Warning KeyReplaced'), 'an event', 10_000)
+  })
+
+  it('of somebody else is not touched', async () => {
+    world.proxy(store)
+    await leads(world.start({ store, instance: 'one' }))
+    await world.secret('carol-key', { key: 'sk-of-somebody-else-0123456789' })
+    await world.apply('ApiKey', 'carol', {})
+    await world.becomes('ApiKey', 'carol', 'ResolvedRefs', 'False Conflicted')
+    expect((await store.config.manifest()).keys.size).toBe(0)
+  })
+})
+
+describe('a controller that starts again', () => {
+  it('writes nothing when nothing changed', async () => {
+    const { publish } = store.config
+    let publications = 0
+    store.config.publish = async (publication) => {
+      publications++
+      return publish(publication)
+    }
+    world.proxy(store)
+    const first = world.start({ store, instance: 'one' })
+    await leads(first)
+    await applyAll()
+    await world.apply('ApiKey', 'bob', {})
+    await world.apply('ApiKey', 'astray', { secretRef: { name: 'nowhere' } })
+    for (const [kind, name] of ALL) await world.becomes(kind, name, 'Ready', 'True Ready')
+    await world.becomes('ApiKey', 'bob', 'Ready', 'True Ready')
+    await world.becomes('ApiKey', 'astray', 'Ready', 'False RefNotFound')
+    await until(async () => (await world.get('Account', 'team')).status.credited === '5', 'funds', 15_000)
+    await first.stop()
+    const versions = async () => {
+      const all = await Promise.all(
+        (['ApiKey', 'Account', 'Credit', 'Channel', 'ModelRoute'] as const).map((kind) => world.list(kind)),
+      )
+      return all.flat().map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
+    }
+    const before = { versions: await versions(), generation: (await store.config.position()).generation }
+    const epoch = (await store.config.position()).epoch
+    publications = 0
+
+    const second = world.start({ store, instance: 'two' })
+    await leads(second)
+    // Something that is written after everything that the start would write.
+    await until(async () => (await store.config.position()).epoch > epoch, 'a new epoch', 10_000)
+    await until(
+      async () =>
+        /sluice_publications_total\{result="unchanged"\} 1/.test(await second.metrics.registry.metrics()),
+      'the first comparison',
+      10_000,
+    )
+    await world.apply('Channel', 'marker', { type: 'chat_completion', baseURL: 'http://127.0.0.1:9/v1' })
+    await world.becomes('Channel', 'marker', 'Ready', 'True Ready')
+    const after = (await versions()).filter((version) => !version.startsWith('marker '))
+    expect(after).toEqual(before.versions)
+    expect(publications).toBe(1)
+    expect((await store.config.position()).generation).toBeGreaterThan(before.generation)
+  })
+})
+
+describe('two controllers', () => {
+  it('take turns: the second stands by, and leads at once when the first stops', async () => {
+    const one = world.start({ store, instance: 'one' })
+    await leads(one)
+    const two = world.start({ store, instance: 'two' })
+    await until(() => two.notReady() === undefined, 'the second to stand by', 10_000)
+    expect(two.leading()).toBe(false)
+    await applyAll()
+    await until(() => store.config.key(keyHash(KEY)), 'the key', 10_000)
+    const began = performance.now()
+    await one.stop()
+    await leads(two)
+    expect(performance.now() - began).toBeLessThan(3_000)
+    await world.remove('ApiKey', 'alice')
+    await until(async () => (await store.config.key(keyHash(KEY))) === undefined, 'the key to go', 10_000)
+  })
+
+  it('never both publish: the one that was overtaken ends', async () => {
+    const one = world.start({ store, instance: 'one' })
+    await leads(one)
+    await applyAll()
+    await until(() => store.config.key(keyHash(KEY)), 'the key', 10_000)
+    // As a leader does that was elected while this one was paused.
+    await store.config.newEpoch()
+    expect(await one.ended).toContain('taken over')
+    await world.remove('ApiKey', 'alice')
+    await one.stop()
+    expect(await store.config.key(keyHash(KEY))).toBeDefined()
+  })
+})

@@ -1,0 +1,241 @@
+/** `sluice controller` as a process of its own. */
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { keyHash } from '../../../contract/ids.ts'
+import type { Store } from '../../../store/contract.ts'
+import { createRedisStore } from '../../../store/redis/index.ts'
+import { readKeyRing } from '../../../store/sealing.ts'
+import { controlPlane } from '../../harness/control-plane.ts'
+import { until } from '../../harness/gateway.ts'
+import { call } from '../../harness/http.ts'
+import { endProgram, freePort, type Program, startSluice } from '../../harness/program.ts'
+import { type RunningRedis, startRedis } from '../../harness/redis.ts'
+import { createWorld, type World } from './world.ts'
+
+const KEY = 'sk-client-0123456789-abcdefgh'
+const silent = { info() {}, warn() {}, error() {} }
+const dir = mkdtempSync(join(tmpdir(), 'sluice-controller-program-'))
+const sealing = join(dir, 'keys')
+let redis: RunningRedis
+let store: Store
+let world: World
+let programs: Program[]
+let settings: Record<string, string>
+
+beforeAll(async () => {
+  writeFileSync(sealing, `k1:${randomBytes(32).toString('base64')}\n`)
+  redis = await startRedis()
+})
+
+afterAll(async () => {
+  await redis.stop()
+  rmSync(dir, { recursive: true })
+})
+
+beforeEach(async () => {
+  await redis.command('FLUSHALL')
+  programs = []
+  store = createRedisStore({
+    url: redis.url,
+    sealing: readKeyRing(sealing, silent),
+    log: silent,
+    instance: 'test',
+  })
+  world = await createWorld()
+  settings = {
+    KUBECONFIG: (await controlPlane()).kubeconfig,
+    SLUICE_REDIS_URL: redis.url,
+    SLUICE_SEALING_KEYS_FILE: sealing,
+    SLUICE_NAMESPACE: world.namespace,
+    SLUICE_WATCH_NAMESPACES: world.namespace,
+    SLUICE_LEASE_DURATION: '3s',
+  }
+}, 60_000)
+
+afterEach(async () => {
+  await Promise.all(programs.map(endProgram))
+  await world.end()
+  await store.close()
+})
+
+const instance = z.object({
+  role: z.string(),
+  instance: z.string(),
+  leading: z.boolean(),
+  ready: z.boolean(),
+  epoch: z.number().optional(),
+  generation: z.number().optional(),
+  proxies: z.array(z.object({ proxy: z.string() })).optional(),
+})
+
+async function start(name: string, more: Record<string, string> = {}) {
+  const adminPort = await freePort()
+  const env = { ...settings, SLUICE_INSTANCE: name, SLUICE_ADMIN_PORT: `${adminPort}`, ...more }
+  const program = startSluice(env, ['controller'])
+  programs.push(program)
+  await program.printed(/"msg":"watching"/)
+  const admin = `http://127.0.0.1:${adminPort}`
+  const status = async () => {
+    const { text } = await call(`${admin}/status`)
+    return z.object({ instances: z.tuple([instance]) }).parse(JSON.parse(text)).instances[0]
+  }
+  return { program, admin, status }
+}
+type Started = Awaited<ReturnType<typeof start>>
+
+const leads = ({ status }: Started) =>
+  until(async () => (await status()).leading, 'the controller to lead', 20_000)
+const has = (hash: string) => until(() => store.config.key(hash).catch(() => undefined), 'the key', 10_000)
+
+describe('the program', () => {
+  it('shows what it does to those who may read it', async () => {
+    world.proxy(store, 'p1')
+    const started = await start('one')
+    await leads(started)
+    await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
+    await world.becomes('ApiKey', 'alice', 'Ready', 'True Ready')
+    const { admin } = started
+    expect((await call(`${admin}/healthz`)).status).toBe(200)
+    expect((await call(`${admin}/readyz`)).status).toBe(200)
+    expect(await started.status()).toMatchObject({
+      role: 'controller',
+      instance: 'one',
+      leading: true,
+      ready: true,
+      proxies: [{ proxy: 'p1' }],
+    })
+    const query = `?namespace=${world.namespace}&name=`
+    expect(JSON.parse((await call(`${admin}/keys${query}alice`)).text)).toEqual({
+      namespace: world.namespace,
+      name: 'alice',
+      hashes: [keyHash(KEY)],
+      preview: `sha256:${keyHash(KEY).slice(0, 8)}`,
+    })
+    expect((await call(`${admin}/keys${query}nobody`)).status).toBe(404)
+    expect((await call(`${admin}/keys`)).status).toBe(400)
+    const resources = JSON.parse((await call(`${admin}/resources`)).text)
+    expect(resources).toMatchObject([{ kind: 'ApiKey', namespace: world.namespace, name: 'alice' }])
+    const metrics = (await call(`${admin}/metrics`)).text
+    for (const series of [
+      'sluice_controller_leader 1',
+      'leader_election_master_status{name="sluice-controller"} 1',
+      'sluice_proxies_live 1',
+      'sluice_informer_synced{kind="ApiKey"} 1',
+      'sluice_resources{kind="ApiKey"} 1',
+      'controller_runtime_reconcile_total{controller="status",result="success"}',
+      'workqueue_depth{name="status"} 0',
+      'rest_client_requests_total{method="PATCH",code="200"}',
+    ])
+      expect(metrics).toContain(series)
+    // Empty output, exit code 0: names, units and help are as they should be.
+    execFileSync('promtool', ['check', 'metrics'], { input: metrics })
+  })
+
+  it('says what it lacks, and does not start', async () => {
+    const program = startSluice({ KUBECONFIG: settings.KUBECONFIG ?? '' }, ['controller'])
+    programs.push(program)
+    expect(await program.exited).toBe(2)
+    expect(program.output()).toContain('SLUICE_REDIS_URL')
+    expect(program.output()).toContain('SLUICE_SEALING_KEYS_FILE')
+  })
+
+  it('waits for a Redis that is away', async () => {
+    await redis.kill()
+    const started = await start('one')
+    await leads(started)
+    await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
+    await started.program.printed(/"msg":"publishing failed; trying again"/)
+    await redis.restart()
+    await has(keyHash(KEY))
+  })
+
+  it('waits for an API server that is away, unready', async () => {
+    const kubeconfig = join(dir, 'nowhere')
+    const port = await freePort()
+    const cluster = { name: 'c', cluster: { server: `https://127.0.0.1:${port}` } }
+    const context = { name: 'c', context: { cluster: 'c', user: 'u' } }
+    const config = { apiVersion: 'v1', kind: 'Config', clusters: [cluster], contexts: [context] }
+    const user = { name: 'u', user: { token: 'not-a-token' } }
+    writeFileSync(kubeconfig, JSON.stringify({ ...config, users: [user], 'current-context': 'c' }))
+    const { admin, status } = await start('one', { KUBECONFIG: kubeconfig })
+    const answer = await call(`${admin}/readyz`)
+    expect(answer.status).toBe(503)
+    expect(answer.text).toContain('waiting for the API server')
+    expect(await status()).toMatchObject({ leading: false, ready: false })
+  })
+})
+
+describe('two programs', () => {
+  it('hand over at once on SIGTERM, and soon after a kill', async () => {
+    const one = await start('one')
+    await leads(one)
+    const two = await start('two')
+    await until(async () => (await two.status()).ready, 'the second to stand by', 10_000)
+    const began = performance.now()
+    one.program.child.kill('SIGTERM')
+    await leads(two)
+    expect(performance.now() - began).toBeLessThan(2_500)
+    expect(await one.program.exited).toBe(0)
+    const three = await start('three')
+    await until(async () => (await three.status()).ready, 'the third to stand by', 10_000)
+    two.program.child.kill('SIGKILL')
+    await leads(three)
+    await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
+    await has(keyHash(KEY))
+  })
+
+  it('never both lead: one that was paused ends when it goes on', async () => {
+    const one = await start('one')
+    await leads(one)
+    const two = await start('two')
+    await until(async () => (await two.status()).ready, 'the second to stand by', 10_000)
+    one.program.child.kill('SIGSTOP')
+    await leads(two)
+    await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
+    await has(keyHash(KEY))
+    one.program.child.kill('SIGCONT')
+    expect(await one.program.exited).toBe(1)
+    expect(one.program.output()).toContain('ending: ')
+    expect(await store.config.key(keyHash(KEY))).toBeDefined()
+    expect((await two.status()).leading).toBe(true)
+  })
+})
+
+describe('with ten thousand keys', () => {
+  it('takes less than 250 MB', async () => {
+    const path = `/apis/sluice.dev/v1alpha1/namespaces/${world.namespace}/apikeys`
+    const numbers = Array.from({ length: 10_000 }, (_, i) => i)
+    const create = async () => {
+      for (let i = numbers.pop(); i !== undefined; i = numbers.pop()) {
+        const body = {
+          apiVersion: 'sluice.dev/v1alpha1',
+          kind: 'ApiKey',
+          metadata: { name: `key-${i}`, namespace: world.namespace },
+          spec: { hashes: [keyHash(`many-${i}`)] },
+        }
+        await world.kube.request({ method: 'POST', path, body })
+      }
+    }
+    await Promise.all(Array.from({ length: 12 }, create))
+    const began = performance.now()
+    world.proxy(store)
+    const one = await start('one')
+    const count = async () => (await store.config.manifest()).keys.size
+    await until(async () => (await count()) === 10_000, 'all keys', 60_000)
+    const published = performance.now() - began
+    await until(
+      async () => /result="success"\} (\d{3,})/.test((await call(`${one.admin}/metrics`)).text),
+      'statuses to be written',
+      30_000,
+    )
+    const metrics = (await call(`${one.admin}/metrics`)).text
+    const rss = Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1])
+    console.log(`published ${Math.round(published)} ms after the start; RSS ${Math.round(rss / 1e6)} MB`)
+    expect(rss).toBeLessThan(250e6)
+  }, 240_000)
+})

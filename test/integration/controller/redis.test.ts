@@ -1,0 +1,164 @@
+/** The controller with a real Redis that loses everything, and with very many keys. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { keyHash, objectId } from '../../../contract/ids.ts'
+import type { Store } from '../../../store/contract.ts'
+import { createRedisStore } from '../../../store/redis/index.ts'
+import { readKeyRing } from '../../../store/sealing.ts'
+import { until } from '../../harness/gateway.ts'
+import { type RunningRedis, startRedis } from '../../harness/redis.ts'
+import { createWorld, type World } from './world.ts'
+
+const KEY = 'sk-client-0123456789-abcdefgh'
+const silent = { info() {}, warn() {}, error() {} }
+const dir = mkdtempSync(join(tmpdir(), 'sluice-controller-redis-'))
+let redis: RunningRedis
+let store: Store
+let world: World
+
+beforeAll(async () => {
+  writeFileSync(join(dir, 'keys'), `k1:${randomBytes(32).toString('base64')}\n`)
+  redis = await startRedis()
+})
+
+afterAll(async () => {
+  await redis.stop()
+  rmSync(dir, { recursive: true })
+})
+
+beforeEach(async () => {
+  await redis.command('FLUSHALL')
+  const sealing = readKeyRing(join(dir, 'keys'), silent)
+  store = createRedisStore({ url: redis.url, sealing, log: silent, instance: 'test' })
+  world = await createWorld()
+}, 60_000)
+
+afterEach(async () => {
+  await world.end()
+  await store.close()
+})
+
+const leads = (controller: { leading(): boolean }) =>
+  until(() => controller.leading(), 'the controller to lead', 15_000)
+
+describe('a Redis that lost everything', () => {
+  it('gets tables and keys back, while accounts that had money stay closed', async () => {
+    world.proxy(store)
+    const controller = world.start({ store, instance: 'one' })
+    await leads(controller)
+    await world.secret('client', { key: KEY })
+    await world.apply('Account', 'team', {})
+    await world.apply('Account', 'empty', {})
+    await world.apply('Credit', 'start', { accountRef: { name: 'team' }, amount: '5' })
+    await world.apply('Channel', 'local', { type: 'chat_completion', baseURL: 'http://127.0.0.1:9/v1' })
+    await world.apply('ModelRoute', 'small', { model: 'small', channels: [{ name: 'local' }], free: true })
+    await world.apply('ApiKey', 'alice', { secretRef: { name: 'client' }, accountRef: { name: 'team' } })
+    await world.becomes('ApiKey', 'alice', 'Ready', 'True Ready')
+    await world.becomes('ModelRoute', 'small', 'Ready', 'True Ready')
+    await world.becomes('Credit', 'start', 'Ready', 'True Ready')
+    const team = objectId(world.namespace, 'team')
+    const empty = objectId(world.namespace, 'empty')
+    await until(async () => (await store.ledger.balance(empty)) !== undefined, 'the empty account')
+    const epoch = (await store.config.position()).epoch
+
+    await redis.command('FLUSHALL')
+    await until(() => store.config.key(keyHash(KEY)), 'the key to be back', 10_000)
+    expect((await store.config.table())?.table.namespaces[world.namespace]?.routes).toHaveLength(1)
+    expect((await store.config.position()).epoch).toBeGreaterThan(epoch)
+    await world.becomes('Account', 'team', 'Ready', 'False LedgerLost')
+    await until(async () => (await store.ledger.balance(empty)) !== undefined, 'the empty account')
+    expect(await store.ledger.balance(team)).toBeUndefined()
+    expect((await world.get('Account', 'team')).status).toMatchObject({ credited: '5', balance: '5' })
+    await world.becomes('Account', 'team', 'Accepted', 'True Accepted')
+    await until(async () => (await world.events('team')).includes('Warning LedgerLost'), 'an event', 10_000)
+
+    // Nor does another controller, which knows it from the statuses alone.
+    await controller.stop()
+    const second = world.start({ store, instance: 'two' })
+    await leads(second)
+    await world.apply('Account', 'fresh', {})
+    await world.apply('Credit', 'fresh', { accountRef: { name: 'fresh' }, amount: '3' })
+    await world.becomes('Credit', 'fresh', 'Ready', 'True Ready')
+    expect((await store.ledger.balance(objectId(world.namespace, 'fresh')))?.posted).toBe(3_000_000_000)
+    await until(
+      async () => second.logged.some((line) => line.includes('lost the balance')),
+      'the loss to be noticed',
+      10_000,
+    )
+    expect(await store.ledger.balance(team)).toBeUndefined()
+    await world.becomes('Account', 'team', 'Ready', 'False LedgerLost')
+  })
+
+  it('or is away while things change, has them soon after it is back', async () => {
+    world.proxy(store)
+    await leads(world.start({ store, instance: 'one' }))
+    await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
+    await world.becomes('ApiKey', 'alice', 'Ready', 'True Ready')
+    redis.pause()
+    try {
+      await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)], disabled: true })
+      await world.becomes('ApiKey', 'alice', 'Programmed', 'False Pending')
+    } finally {
+      redis.resume()
+    }
+    await until(
+      async () => (await store.config.key(keyHash(KEY)).catch(() => undefined))?.disabled === true,
+      'the change',
+      10_000,
+    )
+    await world.becomes('ApiKey', 'alice', 'Programmed', 'True Programmed')
+  })
+})
+
+describe('ten thousand keys', () => {
+  it('are published at once, and one change writes one record', async () => {
+    const hash = (i: number) => keyHash(`many-${i}`)
+    const path = `/apis/sluice.dev/v1alpha1/namespaces/${world.namespace}/apikeys`
+    const numbers = Array.from({ length: 10_000 }, (_, i) => i)
+    const create = async () => {
+      for (let i = numbers.pop(); i !== undefined; i = numbers.pop()) {
+        const body = {
+          apiVersion: 'sluice.dev/v1alpha1',
+          kind: 'ApiKey',
+          metadata: { name: `key-${i}`, namespace: world.namespace },
+          spec: { hashes: [hash(i)] },
+        }
+        await world.kube.request({ method: 'POST', path, body })
+      }
+    }
+    await Promise.all(Array.from({ length: 12 }, create))
+
+    const began = performance.now()
+    const controller = world.start({ store, instance: 'one' })
+    await until(() => controller.notReady() === undefined, 'everything to be known', 60_000)
+    const synced = performance.now() - began
+    const count = async () => (await store.config.manifest()).keys.size
+    await until(async () => (await count()) === 10_000, 'all keys', 60_000)
+    const published = performance.now() - began
+    const changes: number[] = []
+    const stop = await store.config.follow((change) => {
+      if (!('gap' in change)) changes.push(change.keys.length)
+    })
+    const times: number[] = []
+    for (let i = 0; i < 10; i++) {
+      const from = performance.now()
+      await world.apply('ApiKey', `key-${i}`, { hashes: [hash(i)], disabled: true })
+      await until(async () => (await store.config.key(hash(i)))?.disabled === true, 'the change', 10_000)
+      times.push(performance.now() - from)
+    }
+    await until(() => changes.length >= 10, 'the announcements', 10_000)
+    await stop()
+    expect(changes).toEqual(Array.from({ length: 10 }, () => 1))
+    times.sort((a, b) => a - b)
+    const { rss } = process.memoryUsage()
+    console.log(
+      `10,000 keys: known after ${Math.round(synced)} ms, published after ${Math.round(published)} ms; ` +
+        `one change in the store after ${times.map(Math.round).join(' ')} ms; RSS ${Math.round(rss / 1e6)} MB`,
+    )
+    expect(published).toBeLessThan(30_000)
+    expect(times[5]).toBeLessThan(1_000)
+  }, 240_000)
+})

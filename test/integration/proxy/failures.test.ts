@@ -1,0 +1,258 @@
+/** What proxies do when Redis is away, slow, emptied or holds what it should not. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { keyHash } from '../../../contract/ids.ts'
+import { keyRecordKey, TABLE } from '../../../store/keys.ts'
+import { until } from '../../harness/gateway.ts'
+import { type Answer, call } from '../../harness/http.ts'
+import {
+  ACCOUNT,
+  ask,
+  balance,
+  fund,
+  METERED,
+  metric,
+  PRICE,
+  startWorld,
+  statusOf,
+  type TestProxy,
+  UNKNOWN,
+  UNMETERED,
+  type World,
+} from './world.ts'
+
+const FUNDS = 1_000_000_000
+
+let world: World
+let proxy: TestProxy
+beforeEach(async () => {
+  world = await startWorld()
+  proxy = await world.startProxy()
+  // Known from here on.
+  expect([await statusOf(proxy, UNMETERED), await statusOf(proxy, METERED, 'paid')]).toEqual([200, 200])
+  await until(async () => (await balance(world)).posted === FUNDS - PRICE, 'the settle')
+})
+afterEach(() => world.stop())
+
+/** Metered and unknown callers are told to come again; nobody is refused for good, and nothing is given away. */
+function expectUnavailable(answer: Answer): void {
+  expect({ status: answer.status, code: JSON.parse(answer.text).error.code }).toEqual({
+    status: 503,
+    code: 'store_unavailable',
+  })
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+}
+
+const isReady = async () => (await call(`${proxy.admin}/readyz`)).status === 200
+
+/** Asks many times; answers the slowest. All must be unavailable. */
+async function slowest(key: string, model?: string): Promise<number> {
+  const times: number[] = []
+  for (let i = 0; i < 12; i++) {
+    const since = performance.now()
+    const answer = await ask(proxy, key, model)
+    times.push(performance.now() - since)
+    expectUnavailable(answer)
+  }
+  return Math.max(...times)
+}
+
+/** One lower, so that a busy machine that is late by more than the limit allows does not count. */
+async function slowestOfTwo(key: string, model?: string): Promise<number> {
+  return Math.min(await slowest(key, model), await slowest(key, model))
+}
+
+async function recovers(): Promise<void> {
+  await until(async () => (await statusOf(proxy, METERED, 'paid')) === 200, 'metered requests', 10_000)
+  await until(async () => (await statusOf(proxy, UNKNOWN)) === 401, 'unknown keys')
+  expect([await statusOf(proxy, UNMETERED), await isReady()]).toEqual([200, true])
+}
+
+describe.each([
+  ['stopped', (redis: World['redis']) => redis.pause(), (redis: World['redis']) => redis.resume()],
+  ['killed', (redis: World['redis']) => redis.kill(), undefined],
+] as const)('a Redis that is %s', (_, begin, end) => {
+  test('known unmetered keys are served, the rest is 503 within 300 ms, and it comes back by itself', async () => {
+    const served = world.upstream.calls.length
+    await begin(world.redis)
+    expect(await slowestOfTwo(METERED, 'paid')).toBeLessThan(300)
+    expect(await slowestOfTwo(UNKNOWN)).toBeLessThan(300)
+    expect(world.upstream.calls).toHaveLength(served)
+    for (let i = 0; i < 20; i++) expect(await statusOf(proxy, UNMETERED)).toBe(200)
+    await until(async () => (await metric(proxy, 'sluice_store_available')) === 0, 'the metric')
+    expect([await isReady(), proxy.running.status().store]).toEqual([true, 'away'])
+    await delay(1_500)
+    expect(await statusOf(proxy, UNMETERED)).toBe(200)
+    expectUnavailable(await ask(proxy, METERED, 'paid'))
+
+    if (end !== undefined) end(world.redis)
+    else {
+      await world.redis.restart()
+      await until(() => world.store.config.position().catch(() => undefined), 'the store')
+      await world.lead()
+      await fund(world, FUNDS)
+    }
+    await recovers()
+    expect(await metric(proxy, 'sluice_store_available')).toBe(1)
+  })
+})
+
+test('a settle waits until Redis is back, and is then posted within seconds', async () => {
+  const before = (await balance(world)).posted
+  const gate = Promise.withResolvers<void>()
+  const script = world.upstream
+  script.answer(async (_, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    const event = (more: object) =>
+      res.write(
+        `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'paid', ...more })}\n\n`,
+      )
+    event({ choices: [{ index: 0, delta: { content: 'one' }, finish_reason: null }] })
+    await gate.promise
+    event({ choices: [{ index: 0, delta: { content: 'two' }, finish_reason: 'stop' }] })
+    event({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } })
+    res.end('data: [DONE]\n\n')
+  })
+  const streams = Array.from({ length: 50 }, () => ask(proxy, METERED, 'paid', { stream: true }))
+  await until(async () => (await balance(world)).held === 50 * PRICE, 'the holds')
+  world.redis.pause()
+  gate.resolve()
+  for (const { status, text } of await Promise.all(streams)) {
+    expect(status).toBe(200)
+    expect(text).toContain('two')
+    expect(text).toContain('[DONE]')
+  }
+  await until(async () => (await metric(proxy, 'sluice_settle_queue')) === 50, 'the queue')
+  world.redis.resume()
+  const since = performance.now()
+  await until(async () => (await metric(proxy, 'sluice_settle_queue')) === 0, 'the empty queue', 10_000)
+  expect(performance.now() - since).toBeLessThan(5_000)
+  expect(await balance(world)).toEqual({ posted: before - 50 * PRICE, held: 0 })
+})
+
+test('a proxy that stops while Redis is away writes down what it could not post', async () => {
+  const gate = Promise.withResolvers<void>()
+  world.upstream.answer(async (_, res) => {
+    await gate.promise
+    res.writeHead(200, { 'content-type': 'application/json' })
+    const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
+    const message = { role: 'assistant', content: 'x' }
+    res.end(JSON.stringify({ id: 'c', object: 'chat.completion', choices: [{ index: 0, message }], usage }))
+  })
+  const answer = ask(proxy, METERED, 'paid')
+  await until(async () => (await balance(world)).held === PRICE, 'the hold')
+  world.redis.pause()
+  gate.resolve()
+  const { status, headers } = await answer
+  expect(status).toBe(200)
+  await until(async () => (await metric(proxy, 'sluice_settle_queue')) === 1, 'the queue')
+  await proxy.stop(0)
+  const line = proxy.log.map((text) => JSON.parse(text)).find(({ kind }) => kind === 'dead_settle')
+  expect(line).toMatchObject({ account: ACCOUNT, requestId: headers['x-request-id'], amount: '0.000001' })
+})
+
+test('an emptied Redis takes no table and no key away; accounts stay closed until they are restored', async () => {
+  await world.redis.command('FLUSHALL')
+  const until3s = performance.now() + 3_000
+  const seen = new Set<string>()
+  while (performance.now() < until3s) {
+    seen.add(`unmetered ${await statusOf(proxy, UNMETERED)}`)
+    seen.add(`metered ${await statusOf(proxy, METERED, 'paid')}`)
+    seen.add(`unknown ${await statusOf(proxy, UNKNOWN)}`)
+    seen.add(`ready ${await isReady()}`)
+  }
+  expect(seen).toEqual(new Set(['unmetered 200', 'metered 503', 'unknown 503', 'ready true']))
+  await world.lead()
+  await until(async () => (await statusOf(proxy, UNKNOWN)) === 401, 'unknown keys')
+  expect(await statusOf(proxy, UNMETERED)).toBe(200)
+  expectUnavailable(await ask(proxy, METERED, 'paid'))
+  await fund(world, FUNDS)
+  expect(await statusOf(proxy, METERED, 'paid')).toBe(200)
+})
+
+test('no valid key is refused in the moment in which an emptied Redis is filled again', async () => {
+  const keys = Array.from({ length: 400 }, (_, i) => `sk-many-${i}`)
+  const [record] = world.keys.values()
+  if (record === undefined) throw new Error('no key')
+  for (const key of keys) world.keys.set(keyHash(key), record)
+  await world.publish()
+  const seen = new Map<number, number>()
+  let over = false
+  const load = Array.from({ length: 8 }, async (_, lane) => {
+    for (let i = lane; !over; i += 8) {
+      // Known ones and ones that this proxy was never asked for.
+      const status = await statusOf(proxy, keys[i % keys.length] ?? '')
+      seen.set(status, (seen.get(status) ?? 0) + 1)
+    }
+  })
+  for (let round = 0; round < 5; round++) {
+    await delay(100)
+    await world.redis.command('FLUSHALL')
+    await delay(50)
+    await world.lead()
+  }
+  await delay(300)
+  over = true
+  await Promise.all(load)
+  expect(seen.get(200)).toBeGreaterThan(100)
+  expect([...seen.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([])
+})
+
+describe('what is stored and is not what it must be', () => {
+  /** As a connection that is lost does, this makes a proxy read everything again. */
+  const breakConnections = async () => {
+    await world.redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+    await until(() => world.store.config.position().catch(() => undefined), 'the store')
+  }
+
+  test('a table that does not open is ignored, alarmed, and replaced by the next good one', async () => {
+    await world.redis.command('SET', TABLE, '{"kid":"k1","iv":"AAAA","ct":"AAAA"}')
+    const cold = await world.startProxy({ ready: false })
+    await breakConnections()
+    const series = 'sluice_records_unreadable_total{kind="table"}'
+    for (const one of [proxy, cold]) await until(async () => (await metric(one, series)) > 0, 'the alarm')
+    expect([await statusOf(proxy, UNMETERED), await isReady()]).toEqual([200, true])
+    expect(cold.running.status().ready).toBe(false)
+    expectUnavailable(await ask(cold, UNMETERED))
+    await world.publish()
+    await until(() => cold.running.status().ready, 'the other proxy')
+    expect([await statusOf(proxy, UNMETERED), await statusOf(cold, UNMETERED)]).toEqual([200, 200])
+    expect(proxy.log.join('')).toContain('a stored record cannot be used')
+  })
+
+  test('records that were swapped are worth nothing, and the last good ones stay', async () => {
+    const { posted } = await balance(world)
+    const unmetered = await world.redis.command('GET', keyRecordKey(keyHash(UNMETERED)))
+    await world.redis.command('SET', keyRecordKey(keyHash(METERED)), String(unmetered))
+    await breakConnections()
+    const series = 'sluice_records_unreadable_total{kind="key"}'
+    await until(async () => {
+      expect([200, 503]).toContain(await statusOf(proxy, METERED, 'paid'))
+      return (await metric(proxy, series)) > 0
+    }, 'the alarm')
+    // Still the one who pays.
+    await until(async () => (await statusOf(proxy, METERED, 'paid')) === 200, 'a request')
+    expect((await balance(world)).posted).toBeLessThan(posted)
+    // A proxy that never knew it does not guess.
+    const cold = await world.startProxy()
+    expectUnavailable(await ask(cold, METERED, 'paid'))
+    expect(await statusOf(cold, UNMETERED)).toBe(200)
+  })
+})
+
+test('a proxy that starts without Redis listens, is not ready, answers 503, and comes up by itself', async () => {
+  await world.redis.kill()
+  const cold = await world.startProxy({ ready: false })
+  expect((await call(`${cold.admin}/readyz`)).status).toBe(503)
+  expect((await call(`${cold.admin}/healthz`)).status).toBe(200)
+  for (const key of [UNMETERED, METERED, UNKNOWN]) expectUnavailable(await ask(cold, key))
+  expect(cold.running.status()).toMatchObject({ ready: false, reason: 'the store is away', store: 'away' })
+  await world.redis.restart()
+  await until(() => world.store.config.position().catch(() => undefined), 'the store')
+  await delay(300)
+  expect(cold.running.status().ready).toBe(false)
+  expectUnavailable(await ask(cold, UNMETERED))
+  await world.lead()
+  await until(() => cold.running.status().ready, 'the proxy', 5_000)
+  expect([await statusOf(cold, UNMETERED), await statusOf(cold, UNKNOWN)]).toEqual([200, 401])
+})

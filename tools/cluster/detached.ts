@@ -1,0 +1,60 @@
+/** Processes that go on after the program that started them, recorded in a ClusterState. */
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { launch, type ProgramSpec, untilReady } from './process.ts'
+import { beginning, type ClusterState } from './state.ts'
+
+const GRACE_MS = 10_000
+const LOOK_EVERY_MS = 20
+
+export const logFolder = (state: ClusterState) => join(state.dir, 'log')
+
+/** Starts what does not run yet. Resolves when it is ready. */
+export async function ensureRunning(state: ClusterState, spec: ProgramSpec): Promise<void> {
+  const pid = state.pidOf(spec.name) ?? (await startDetached(state, spec))
+  await untilReady(spec, logFolder(state), () => beginning(pid) !== undefined)
+}
+
+async function startDetached(state: ClusterState, spec: ProgramSpec): Promise<number> {
+  const child = launch(spec, logFolder(state), true)
+  if (child.pid === undefined) {
+    const [error]: unknown[] = await once(child, 'error')
+    throw error
+  }
+  // At once: what was started is known even when this process ends now.
+  state.add(spec.name, child.pid)
+  child.unref()
+  return child.pid
+}
+
+/** Ends the named processes together, those of them that run: SIGTERM, then SIGKILL. Resolves when they are gone. */
+export async function endAll(state: ClusterState, names: string[]): Promise<void> {
+  await Promise.all(names.map((name) => end(state, name)))
+}
+
+async function end(state: ClusterState, name: string): Promise<void> {
+  const pid = state.pidOf(name)
+  if (pid === undefined) return state.remove(name)
+  const began = beginning(pid)
+  send(pid, 'SIGTERM')
+  // One that was stopped takes its signal only when it goes on.
+  send(pid, 'SIGCONT')
+  const deadline = performance.now() + GRACE_MS
+  let killed = false
+  while (beginning(pid) === began) {
+    if (!killed && performance.now() > deadline) {
+      send(pid, 'SIGKILL')
+      killed = true
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+  }
+  state.remove(name)
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has ended meanwhile.
+  }
+}

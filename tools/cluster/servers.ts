@@ -1,0 +1,84 @@
+/** The servers beside the control plane: Redis, the example upstream, controllers and proxies. */
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import type { ProgramSpec } from './process.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** Keeps its data in `dir`. Throws with what to install when there is no redis-server. */
+export function redis(dir: string, port: number): ProgramSpec {
+  if (spawnSync('redis-server', ['--version']).error !== undefined)
+    throw new Error('redis-server is missing (Debian: apt-get install redis-server)')
+  mkdirSync(dir, { recursive: true })
+  return {
+    name: 'redis',
+    command: 'redis-server',
+    args: ['--bind', '127.0.0.1', '--port', String(port), '--dir', dir, '--appendonly', 'yes', '--save', ''],
+    ready: async () => (await firstReply(port, 'PING\r\n')).startsWith('+PONG'),
+  }
+}
+
+export function exampleUpstream(port: number): ProgramSpec {
+  return {
+    name: 'upstream',
+    command: process.execPath,
+    args: [join(import.meta.dirname, 'upstream.ts'), String(port)],
+    // It serves one path; any answer at all will do.
+    ready: async () => (await fetch(`http://127.0.0.1:${port}/`)).status > 0,
+  }
+}
+
+/** What controllers and proxies are told alike. */
+export interface Shared {
+  redisUrl: string
+  sealingKeysFile: string
+}
+
+export function controller(name: string, shared: Shared, kubeconfig: string, adminPort: number): ProgramSpec {
+  return sluice('controller', name, adminPort, {
+    ...environment(name, shared, adminPort),
+    KUBECONFIG: kubeconfig,
+    SLUICE_NAMESPACE: 'default',
+  })
+}
+
+export function proxy(name: string, shared: Shared, port: number, adminPort: number): ProgramSpec {
+  return sluice('proxy', name, adminPort, {
+    ...environment(name, shared, adminPort),
+    SLUICE_PORT: String(port),
+  })
+}
+
+function sluice(command: string, name: string, adminPort: number, env: Record<string, string>): ProgramSpec {
+  return {
+    name,
+    command: process.execPath,
+    args: [join(ROOT, 'cli/main.ts'), command],
+    env,
+    ready: async () => (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).ok,
+  }
+}
+
+function environment(name: string, shared: Shared, adminPort: number): Record<string, string> {
+  return {
+    SLUICE_HOST: '127.0.0.1',
+    SLUICE_ADMIN_PORT: String(adminPort),
+    SLUICE_INSTANCE: name,
+    SLUICE_REDIS_URL: shared.redisUrl,
+    SLUICE_SEALING_KEYS_FILE: shared.sealingKeysFile,
+  }
+}
+
+async function firstReply(port: number, command: string): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', timeout: 1_000 })
+  try {
+    socket.write(command)
+    const [reply]: unknown[] = await once(socket, 'data', { signal: AbortSignal.timeout(1_000) })
+    return String(reply)
+  } finally {
+    socket.destroy()
+  }
+}

@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { endAll, ensureRunning } from './detached.ts'
+import { beginning, ClusterState } from './state.ts'
+
+let dir: string
+let child: ChildProcess
+let pid: number
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'sluice-state-'))
+  child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+  await once(child, 'spawn')
+  pid = child.pid ?? 0
+})
+afterEach(async () => {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  rmSync(dir, { recursive: true })
+})
+
+it('knows the processes and ports of the time before', async () => {
+  const first = new ClusterState(dir)
+  first.add('etcd', pid)
+  const port = await first.port('etcd')
+  const second = new ClusterState(dir)
+  expect(second.running()).toEqual([{ name: 'etcd', pid }])
+  expect(await second.port('etcd')).toBe(port)
+  expect(await second.port('redis')).not.toBe(port)
+})
+
+it('ends a process and forgets it', async () => {
+  const state = new ClusterState(dir)
+  state.add('etcd', pid)
+  await endAll(state, ['etcd', 'never-started'])
+  expect(beginning(pid)).toBeUndefined()
+  expect(state.running()).toEqual([])
+})
+
+it('leaves a process alone that only has the pid of one that was started', async () => {
+  new ClusterState(dir).add('etcd', pid)
+  const file = join(dir, 'cluster.json')
+  const recorded = JSON.parse(readFileSync(file, 'utf8')) as { processes: { etcd: { began: string } } }
+  recorded.processes.etcd.began = '1'
+  writeFileSync(file, JSON.stringify(recorded))
+  const state = new ClusterState(dir)
+  expect(state.running()).toEqual([])
+  await endAll(state, ['etcd'])
+  expect(beginning(pid)).toBeDefined()
+})
+
+it('starts what does not run, once, and tells the end of the log of what ends at once', async () => {
+  const state = new ClusterState(dir)
+  const program = (name: string, script: string) => ({
+    name,
+    command: process.execPath,
+    args: ['-e', script],
+    ready: async () => name === 'stays',
+  })
+  const stays = program('stays', 'setInterval(() => {}, 1000)')
+  try {
+    await ensureRunning(state, stays)
+    const [before] = state.running()
+    await ensureRunning(new ClusterState(dir), stays)
+    expect(new ClusterState(dir).running()).toEqual([before])
+  } finally {
+    await endAll(state, ['stays'])
+  }
+  await expect(ensureRunning(state, program('ends', 'console.error("the reason")'))).rejects.toThrow(
+    /ends ended while it started[\s\S]*the reason/,
+  )
+})
