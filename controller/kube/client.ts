@@ -22,7 +22,8 @@ const DEFAULT_RETRY_AFTER_MS = 1_000
 const POOL: Agent.Options = {
   // One HTTP/2 session would carry everything: when its connection goes silently dead, nothing ever leaves it.
   allowH2: false,
-  connections: 16,
+  // No bound: each watch keeps a connection, and a request that waited for one of them would wait for ever.
+  connections: null,
   // A watch may be quiet; its reader decides for how long.
   bodyTimeout: 0,
 }

@@ -1,8 +1,10 @@
 import { expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import { until } from '../../test/harness/gateway.ts'
 import { type EventRecord, EventRecorder } from './events.ts'
 import { type KubeCall, type KubeClient, KubeError } from './types.ts'
 
+const sent = z.object({ metadata: z.object({ name: z.string() }), note: z.string() })
 const MINUTE_MS = 60_000
 const regarding = {
   apiVersion: 'sluice.dev/v1alpha1',
@@ -75,8 +77,7 @@ test('a repeat within ten minutes counts up; later, or with other words, it is a
   const third = await next()
   expect(third).toMatchObject({ method: 'PATCH', body: { series: { count: 3 } } })
   expect(third?.contentType).toBe('application/merge-patch+json')
-  const { body } = first ?? {}
-  expect(third?.path).toBe(`${first?.path}/${(body as { metadata: { name: string } }).metadata.name}`)
+  expect(third?.path).toBe(`${first?.path}/${sent.parse(first?.body).metadata.name}`)
   clock.now += 11 * MINUTE_MS
   expect(await next()).toMatchObject({ method: 'POST' })
   events.record({ ...record, note: 'other' })
@@ -130,7 +131,7 @@ test('a long name and a long note are cut, the note between characters', async (
     note: `a${'€'.repeat(600)}`,
   })
   await until(() => calls.length === 1, 'the event')
-  const { metadata, note } = calls[0]?.body as { metadata: { name: string }; note: string }
+  const { metadata, note } = sent.parse(calls[0]?.body)
   expect(metadata.name).toHaveLength(253)
   expect(note).toBe(`a${'€'.repeat(341)}`)
   expect(Buffer.byteLength(note)).toBe(1_024)

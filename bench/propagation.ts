@@ -1,0 +1,233 @@
+/**
+ * How soon a change is in force everywhere: from the API server's answer until the last of three proxies has answered a
+ * request by it, for each kind of change. Two controllers, a real API server, a real Redis; everything shares this
+ * machine, so idle cores matter.
+ *
+ *     node bench/propagation.ts [<changes of each kind>]
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Fleet, startFleet } from '../test/harness/fleet.ts'
+import { ask, askAll, digestOf, startTellingUpstream } from '../test/harness/fleet-traffic.ts'
+import { startControlPlane } from '../tools/cluster/control-plane.ts'
+import { applyCrds } from '../tools/cluster/crds.ts'
+
+const CHANGES = Number(process.argv[2] ?? 60)
+const GIVE_UP_MS = 10_000
+/** Between two requests to a proxy that does not serve the change yet. */
+const POLL_MS = 3
+/** Between two changes: long enough that statuses of the one before are written. */
+const PAUSE_MS = 150
+
+interface Kind {
+  name: string
+  /** Makes what the change needs. */
+  before?: (n: number) => Promise<void>
+  change: (n: number) => Promise<void>
+  /** What is asked, and the answer by which the change is known. */
+  key: (n: number) => string
+  model: (n: number) => string
+  said: (n: number) => string
+}
+
+async function measure(fleet: Fleet, kind: Kind, n: number): Promise<number> {
+  await kind.before?.(n)
+  await delay(PAUSE_MS)
+  await kind.change(n)
+  const answered = performance.now()
+  const seen = fleet.bases.map(async (base) => {
+    for (;;) {
+      const { said, endedAt } = await ask(base, kind.key(n), kind.model(n))
+      if (said === kind.said(n)) return endedAt - answered
+      if (endedAt - answered > GIVE_UP_MS) throw new Error(`${kind.name}: a proxy still says ${said}`)
+      await delay(POLL_MS)
+    }
+  })
+  return Math.max(...(await Promise.all(seen)))
+}
+
+/** Waits until all proxies say so. */
+async function settled(fleet: Fleet, key: string, model: string, said: string): Promise<void> {
+  const deadline = performance.now() + GIVE_UP_MS
+  while ((await askAll(fleet.bases, key, model)).some((each) => each !== said)) {
+    if (performance.now() > deadline) throw new Error(`in vain for ${said}`)
+    await delay(POLL_MS)
+  }
+}
+
+async function kindsOf(fleet: Fleet, baseURLs: readonly string[]): Promise<Kind[]> {
+  const { kube } = fleet
+  const url = (n: number) => baseURLs[n % 2] ?? ''
+  const route = (model: string, target = model) => ({
+    model,
+    channels: [{ name: 'main', model: target }],
+    free: true,
+  })
+  await kube.secret('upstream', { key: 'credential' })
+  await kube.create('Channel', 'main', {
+    type: 'chat_completion',
+    baseURL: url(0),
+    secretRef: { name: 'upstream' },
+  })
+  for (const name of ['moved', 'rotated']) {
+    await kube.secret(name, { key: 'credential' })
+    await kube.create('Channel', name, { type: 'chat_completion', baseURL: url(0), secretRef: { name } })
+    await kube.create('ModelRoute', name, { model: name, channels: [{ name }], free: true })
+  }
+  await kube.create('ModelRoute', 'm', route('m'))
+  await kube.create('ModelRoute', 'priced', {
+    model: 'priced',
+    channels: [{ name: 'main' }],
+    price: { input: '1', output: '1' },
+  })
+  await kube.create('ApiKey', 'base', { hashes: [digestOf('sk-base')] })
+  await settled(fleet, 'sk-base', 'm', '200 first credential m')
+
+  const key = (what: string) => (n: number) => `sk-${what}-${n}`
+  const created = (what: string) => async (n: number) => {
+    await kube.create('ApiKey', `${what}-${n}`, { hashes: [digestOf(`sk-${what}-${n}`)] })
+    await settled(fleet, `sk-${what}-${n}`, 'm', '200 first credential m')
+  }
+  const account = (what: string) => async (n: number) => {
+    await kube.create('Account', `${what}-${n}`, {})
+    await kube.create('ApiKey', `${what}-${n}`, {
+      hashes: [digestOf(`sk-${what}-${n}`)],
+      accountRef: { name: `${what}-${n}` },
+    })
+    await settled(fleet, `sk-${what}-${n}`, 'priced', '402 insufficient_balance')
+  }
+  const base = { key: () => 'sk-base', model: () => 'm' }
+  const refused = '401 unauthorized'
+  return [
+    {
+      name: 'ApiKey created',
+      change: (n) => kube.create('ApiKey', `made-${n}`, { hashes: [digestOf(`sk-made-${n}`)] }),
+      ...base,
+      key: key('made'),
+      said: () => '200 first credential m',
+    },
+    {
+      name: 'ApiKey disabled',
+      before: created('disabled'),
+      change: (n) => kube.patch('ApiKey', `disabled-${n}`, { disabled: true }),
+      ...base,
+      key: key('disabled'),
+      said: () => refused,
+    },
+    {
+      name: 'ApiKey models changed',
+      before: created('narrowed'),
+      change: (n) => kube.patch('ApiKey', `narrowed-${n}`, { models: ['other*'] }),
+      ...base,
+      key: key('narrowed'),
+      said: () => '403 model_not_allowed',
+    },
+    {
+      name: 'ApiKey deleted',
+      before: created('deleted'),
+      change: (n) => kube.remove('ApiKey', `deleted-${n}`),
+      ...base,
+      key: key('deleted'),
+      said: () => refused,
+    },
+    {
+      name: 'Credit created',
+      before: account('paid'),
+      change: (n) => kube.create('Credit', `paid-${n}`, { accountRef: { name: `paid-${n}` }, amount: '5' }),
+      key: key('paid'),
+      model: () => 'priced',
+      said: () => '200 first credential priced',
+    },
+    {
+      name: 'Account disabled',
+      before: account('closed'),
+      change: (n) => kube.patch('Account', `closed-${n}`, { disabled: true }),
+      key: key('closed'),
+      model: () => 'priced',
+      said: () => '403 account_disabled',
+    },
+    {
+      name: 'Channel moved',
+      change: (n) => kube.patch('Channel', 'moved', { baseURL: url(n + 1) }),
+      ...base,
+      model: () => 'moved',
+      said: (n) => `200 ${n % 2 === 0 ? 'second' : 'first'} credential moved`,
+    },
+    {
+      name: 'Secret of a Channel rotated',
+      change: (n) => kube.secret('rotated', { key: `credential-${n}` }),
+      ...base,
+      model: () => 'rotated',
+      said: (n) => `200 first credential-${n} rotated`,
+    },
+    {
+      name: 'ModelRoute created',
+      change: (n) => kube.create('ModelRoute', `made-${n}`, route(`made-${n}`)),
+      ...base,
+      model: (n) => `made-${n}`,
+      said: (n) => `200 first credential made-${n}`,
+    },
+    {
+      name: 'ModelRoute changed',
+      change: (n) => kube.patch('ModelRoute', 'm', route('m', `target-${n}`)),
+      ...base,
+      said: (n) => `200 first credential target-${n}`,
+    },
+    {
+      name: 'ModelRoute deleted',
+      change: (n) => kube.remove('ModelRoute', `made-${n}`),
+      ...base,
+      model: (n) => `made-${n}`,
+      said: () => nothing,
+    },
+  ]
+}
+
+/** For a model that no route serves. */
+let nothing = ''
+
+const at = (sorted: readonly number[], share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? NaN
+
+async function main(): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-propagation-'))
+  const upstreams = [await startTellingUpstream('first'), await startTellingUpstream('second')]
+  const controlPlane = await startControlPlane({ dir })
+  try {
+    await applyCrds(controlPlane.kubectl)
+    const fleet = await startFleet({ controlPlane })
+    try {
+      const kinds = await kindsOf(
+        fleet,
+        upstreams.map(({ baseURL }) => baseURL),
+      )
+      nothing = (await askAll(fleet.bases, 'sk-base', 'no-such-model'))[0] ?? ''
+      console.log(`${CHANGES} changes of each kind; milliseconds until every proxy serves it\n`)
+      console.log(`${''.padEnd(30)}median   p99   max`)
+      const all: number[] = []
+      for (const kind of kinds) {
+        const times: number[] = []
+        for (let n = 0; n < CHANGES; n++) times.push(await measure(fleet, kind, n))
+        all.push(...times)
+        print(kind.name, times)
+      }
+      print('all', all)
+    } finally {
+      await fleet.stop()
+    }
+  } finally {
+    await controlPlane.stop()
+    await Promise.all(upstreams.map((upstream) => upstream.close()))
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+function print(name: string, times: number[]): void {
+  const sorted = times.toSorted((a, b) => a - b)
+  const columns = [at(sorted, 0.5), at(sorted, 0.99), sorted.at(-1) ?? NaN]
+  console.log(name.padEnd(30) + columns.map((ms) => ms.toFixed(0).padStart(6)).join(''))
+}
+
+await main()
+process.exit()

@@ -1,0 +1,186 @@
+/** Controllers and proxies as processes, beside a real API server and a real Redis, all in a namespace of their own. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Kubectl, kubectlFor } from '../../tools/cluster/kubectl.ts'
+import { freePorts } from '../../tools/cluster/ports.ts'
+import { endProcess, type ManagedProcess, type ProgramSpec, startProcess } from '../../tools/cluster/process.ts'
+import * as servers from '../../tools/cluster/servers.ts'
+import { until } from './gateway.ts'
+import { type KubeAccess, type KubeHttp, kubeHttp } from './kube-http.ts'
+import { type RunningRedis, startRedis } from './redis.ts'
+
+export interface FleetOptions {
+  /** An API server that has the CRDs: the one that all tests share, or one of one's own. */
+  controlPlane: KubeAccess & { kubeconfig: string }
+  /** Default 2. */
+  controllers?: number
+  /** Default 3. */
+  proxies?: number
+  /** More settings of every controller and proxy. */
+  env?: Record<string, string>
+  /** More of the command line of Redis. */
+  redisArgs?: string[]
+  /** One that is used instead of a new Redis, which then is not ended. */
+  redis?: RunningRedis
+}
+
+/** A controller or a proxy. */
+export interface Member {
+  name: string
+  /** Of the process of now. */
+  readonly pid: number
+  /** http://127.0.0.1:PORT of its admin port. */
+  admin: string
+  /** Resolves when the process of now has ended. */
+  readonly exited: Promise<void>
+  kill(signal: NodeJS.Signals): void
+  /** SIGSTOP and SIGCONT. */
+  pause(): void
+  resume(): void
+  /** Starts it again, on its ports and under its name; resolves when it is ready. */
+  restart(): Promise<void>
+  /** All that it has printed. */
+  output(): string
+}
+
+export interface ProxyMember extends Member {
+  /** http://127.0.0.1:PORT */
+  base: string
+}
+
+export interface Fleet {
+  namespace: string
+  kube: KubeHttp
+  /** As the administrator, in the fleet's namespace. */
+  kubectl: Kubectl
+  redis: RunningRedis
+  sealingKeysFile: string
+  controllers: Member[]
+  proxies: ProxyMember[]
+  bases: string[]
+  admins: string[]
+  /** The controller that holds the Lease; waits for one. */
+  leader(): Promise<Member>
+  /** Starts all controllers, or all proxies, that `stopAll` has ended. */
+  startAll(members: readonly Member[]): Promise<void>
+  /** SIGTERM to all of them; resolves when they have ended. */
+  stopAll(members: readonly Member[]): Promise<void>
+  /** Ends all processes and removes the namespace. */
+  stop(): Promise<void>
+}
+
+/** Resolves when everything is ready and a controller leads. */
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
+  const { controlPlane, controllers = 2, proxies = 3, env = {}, redisArgs = [] } = options
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-fleet-'))
+  const namespace = `fleet-${randomBytes(5).toString('hex')}`
+  const kube = kubeHttp(controlPlane, namespace)
+  await kube.request('POST', '/api/v1/namespaces', { metadata: { name: namespace } })
+  const sealingKeysFile = join(dir, 'sealing-keys')
+  writeFileSync(sealingKeysFile, `k1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 })
+  const redis = options.redis ?? (await startRedis({ args: redisArgs }))
+  const shared = { redisUrl: redis.url, sealingKeysFile }
+  const logs = join(dir, 'log')
+  const running: ManagedProcess[] = []
+
+  const start = async (spec: ProgramSpec): Promise<ManagedProcess> => {
+    const process = await startProcess({ ...spec, env: { ...spec.env, ...env } }, logs)
+    running.push(process)
+    return process
+  }
+  const ports = await freePorts(controllers + 2 * proxies)
+  const take = () => ports.pop() ?? 0
+  const url = (port: number) => `http://127.0.0.1:${port}`
+
+  const startController = async (name: string): Promise<Member> => {
+    const port = take()
+    const spec = servers.controller(name, shared, controlPlane.kubeconfig, port)
+    const own = { SLUICE_NAMESPACE: namespace, SLUICE_WATCH_NAMESPACES: namespace }
+    const process = await start({ ...spec, env: { ...spec.env, ...own } })
+    return memberOf(process, url(port), logs)
+  }
+  const startProxy = async (name: string): Promise<ProxyMember> => {
+    const [port, admin] = [take(), take()]
+    const process = await start(servers.proxy(name, shared, port, admin))
+    return Object.assign(memberOf(process, url(admin), logs), { base: url(port) })
+  }
+  const stop = async () => {
+    await Promise.all(running.map((process) => endProcess(process, 'SIGTERM', 3_000)))
+    await kube.request('DELETE', `/api/v1/namespaces/${namespace}`).catch(() => undefined)
+    kube.close()
+    if (options.redis === undefined) await redis.stop()
+    rmSync(dir, { recursive: true, force: true })
+  }
+  try {
+    // Proxies are ready when there is a table, so they wait for the controllers.
+    const [controllerMembers, proxyMembers] = await Promise.all([
+      Promise.all(names('controller', controllers).map(startController)),
+      Promise.all(names('proxy', proxies).map(startProxy)),
+    ])
+    const kubectl = kubectlFor(controlPlane.kubeconfig)
+    return {
+      namespace,
+      kube,
+      kubectl: (...args) => kubectl('--namespace', namespace, ...args),
+      redis,
+      sealingKeysFile,
+      controllers: controllerMembers,
+      proxies: proxyMembers,
+      bases: proxyMembers.map(({ base }) => base),
+      admins: [...controllerMembers, ...proxyMembers].map(({ admin }) => admin),
+      leader: () =>
+        until(() => leaderOf(controllerMembers), 'a controller to lead', LEADER_MS),
+      startAll: async (members) => {
+        await Promise.all(members.map((member) => member.restart()))
+      },
+      stopAll: async (members) => {
+        for (const member of members) member.kill('SIGTERM')
+        await Promise.all(members.map(({ exited }) => exited))
+      },
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** A leader that died holds its Lease for as long as SLUICE_LEASE_DURATION says, 15 s by default. */
+const LEADER_MS = 30_000
+
+function memberOf(process: ManagedProcess, admin: string, logs: string): Member {
+  return {
+    name: process.name,
+    admin,
+    get pid() {
+      return process.pid
+    },
+    get exited() {
+      return process.exited
+    },
+    kill: (signal) => process.kill(signal),
+    pause: () => process.kill('SIGSTOP'),
+    resume: () => process.kill('SIGCONT'),
+    restart: () => process.restart(),
+    output: () => readFileSync(join(logs, `${process.name}.log`), 'utf8'),
+  }
+}
+
+async function leaderOf(controllers: readonly Member[]): Promise<Member | undefined> {
+  for (const member of controllers) if ((await metric(member, 'sluice_controller_leader')) === 1) return member
+  return undefined
+}
+
+/** The value of a series of /metrics, named as there with its labels; undefined when it is not there. */
+export async function metric({ admin }: Member, series: string): Promise<number | undefined> {
+  const text = await fetch(`${admin}/metrics`, { signal: AbortSignal.timeout(2_000) })
+    .then((answer) => answer.text())
+    .catch(() => '')
+  const line = text.split('\n').find((each) => each.startsWith(`${series} `))
+  return line === undefined ? undefined : Number(line.slice(series.length + 1))
+}
+
+const names = (what: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${what}-${index + 1}`)
