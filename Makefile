@@ -12,7 +12,7 @@ TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 900)
 # Installed tools first, among them Node 24.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help install run up down test test-binaries test-all check generate testdata bench-quick
+.PHONY: help install run up down test test-binaries test-all check generate testdata bench-quick bench-propagation
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -53,6 +53,7 @@ test: install test-binaries $(VENV) ## Static checks and all tests
 
 test-all: test ## test, thousands of cases for each property, planted faults, the npm package
 	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))
+	@SCALE_KEYS=10000 vitest run test/scale
 	@node test/mutants/run.ts
 	@node tools/pack-check.ts
 
@@ -76,3 +77,6 @@ testdata: install ## Rewrite golden files; read the diff before you keep it
 
 bench-quick: install ## Cost of the gateway beside a bare passthrough, in about 90 seconds
 	@node bench/quick.ts
+
+bench-propagation: install test-binaries ## From the API server's answer until every proxy serves a change, in about 4 minutes
+	@node bench/propagation.ts

@@ -99,11 +99,12 @@ export async function startProxy({
     },
   )
   const revocation = new Revocation()
-  const mayBeUsed = async (hash: string) => {
-    // A store that does not answer takes no key back.
-    const key = await follower.key(hash).catch(() => 'unknown' as const)
-    return key === 'unknown' || (key !== undefined && isInForce(key, Date.now()))
-  }
+  const mayBeUsed = (hash: string) =>
+    follower.key(hash).then(
+      (key) => key !== undefined && isInForce(key, Date.now()),
+      // A store that does not answer takes no key back.
+      () => undefined,
+    )
   const holds = new Holds(store.ledger, {
     failed: (operation, error) => alarms.ledgerFailed(operation, error),
     dead: (account, id, amount, reason) => alarms.settleDead(account, id, amount, reason),

@@ -1,9 +1,11 @@
 /** What the command line reads of a proxy: why a request would be refused or where it would go, and recent requests. */
 import { z } from 'zod'
 import { AdminError, type AdminPage } from '../admin/server.ts'
-import { type Store, StoreUnavailable } from '../store/contract.ts'
+import { type StateStore, type Store, StoreUnavailable } from '../store/contract.ts'
 import { explain, type Known } from './pipeline/explain.ts'
 
+/** The log is read from its end: mostly what is asked for stands there, and reading all of it takes time. */
+const READ_FIRST = 200
 /** As many lines as the store's log keeps. */
 const SEARCHED_LINES = 10_000
 const MAX_LINES = 1_000
@@ -47,15 +49,21 @@ export function proxyPages(
 ): Record<string, AdminPage> {
   return {
     '/explain': (query) => explain(gateway, store.ledger, asked(question, query), Date.now()),
-    '/logs': async (query) => {
-      const wanted = asked(filter, query)
-      const lines = await store.state.recentLog(SEARCHED_LINES).catch((error: unknown) => {
-        if (error instanceof StoreUnavailable)
-          throw new AdminError(503, 'the log cannot be read: the store is away')
-        throw error
-      })
-      return { lines: matching(lines, wanted) }
-    },
+    '/logs': async (query) => ({ lines: await logged(store.state, asked(filter, query)) }),
+  }
+}
+
+/** Throws AdminError when the store is away. */
+async function logged(state: Pick<StateStore, 'recentLog'>, wanted: Filter): Promise<string[]> {
+  try {
+    for (let count = Math.max(READ_FIRST, wanted.limit); ; count *= 10) {
+      const lines = await state.recentLog(Math.min(count, SEARCHED_LINES))
+      const found = matching(lines, wanted)
+      if (found.length === wanted.limit || lines.length < count || count >= SEARCHED_LINES) return found
+    }
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    throw new AdminError(503, 'the log cannot be read: the store is away')
   }
 }
 
@@ -72,10 +80,19 @@ function matching(lines: readonly string[], wanted: Filter): string[] {
   const found: string[] = []
   for (const line of lines) {
     if (found.length === wanted.limit) break
-    const parsed = loggedLine.safeParse(JSON.parse(line))
-    if (parsed.success && matches(parsed.data, wanted)) found.push(line)
+    const parsed = parsedLine(line)
+    if (parsed !== undefined && matches(parsed, wanted)) found.push(line)
   }
   return found
+}
+
+/** Undefined for what is no line of a request log. */
+function parsedLine(line: string): z.output<typeof loggedLine> | undefined {
+  try {
+    return loggedLine.parse(JSON.parse(line))
+  } catch {
+    return undefined
+  }
 }
 
 function matches(line: z.output<typeof loggedLine>, { requestId, key, namespace, status }: Filter): boolean {

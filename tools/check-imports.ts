@@ -74,7 +74,7 @@ const PLACES: Record<string, string[]> = {
   cli: ['admin', 'contract', 'store', 'controller/*', 'proxy/*', 'examples'],
 
   examples: [],
-  bench: [],
+  bench: ['test', 'tools'],
   tools: ['admin', 'test/assets', 'contract', 'store', 'controller/*', 'proxy/*', 'cli', 'examples'],
   'test/assets': [],
   test: [

@@ -52,6 +52,8 @@ export interface Resource<Spec> {
 export interface Metadata {
   namespace: string
   name: string
+  /** The API server's: another one for a resource made anew under the same name. Absent in a folder. */
+  uid?: string
   /** Rises with every change of the spec. */
   generation: number
   /** Milliseconds since the epoch; decides which of two competing resources is the older. */

@@ -1,4 +1,5 @@
 /** The current status of every resource: what `kubectl get` shows, or would show. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Condition, KindName } from '../../contract/api/index.ts'
 import { objectId } from '../../contract/ids.ts'
 import type { Log } from '../../contract/log.ts'
@@ -34,7 +35,7 @@ export interface BoardOptions {
 interface Entry {
   object: ObjectStatus
   conditions: Condition[]
-  /** Number of the judgement that first said this generation is in force, or is not. */
+  /** Number of the judgement since which the same of it is served. */
   judgement: number
   /** The publication that carried this generation of the resource. */
   publication: number | undefined
@@ -91,15 +92,13 @@ export class StatusBoard {
         this.#entries.set(id, old)
         continue
       }
-      // A Secret may bring a resource into force without a new generation.
-      const same =
-        old?.object.inForce === object.inForce &&
-        old.object.metadata.generation === object.metadata.generation
-      const entry: Entry = same
-        ? { ...old, object }
+      const again = old?.object.metadata.uid === object.metadata.uid ? old : undefined
+      const entry: Entry =
+        again !== undefined && servesAlike(again.object, object)
+        ? { ...again, object }
         : {
             object,
-            conditions: old?.conditions ?? this.#options.found?.(id)?.conditions ?? [],
+            conditions: again?.conditions ?? this.#options.found?.(id)?.conditions ?? [],
             judgement: this.#judgements,
             publication: undefined,
             served: false,
@@ -263,6 +262,20 @@ export class StatusBoard {
         this.#options.log.info(fields, `${object.kind}/${name} is ${type} again`)
     }
   }
+}
+
+/**
+ * False when what is served of the resource becomes another: by a new generation, or without one because a Secret, an
+ * Account or a Channel that it names has come, gone or changed.
+ */
+function servesAlike(old: ObjectStatus, now: ObjectStatus): boolean {
+  const verdict = ({ conditions }: ObjectStatus) => conditions.map(({ type, status }) => [type, status])
+  return (
+    old.inForce === now.inForce &&
+    old.metadata.generation === now.metadata.generation &&
+    isDeepStrictEqual(old.fields, now.fields) &&
+    isDeepStrictEqual(verdict(old), verdict(now))
+  )
 }
 
 /** Whoever reads the API server sees no change of status where there was none since the last write. */

@@ -193,6 +193,25 @@ describe('the end of the process', () => {
     expect([settles.waiting, await posted(), dead]).toEqual([0, FUNDS - 10, []])
   })
 
+  test('and what is being posted when the time is over is not said to be lost', async () => {
+    const answer = Promise.withResolvers<void>()
+    const { link, on } = cuttable()
+    const settle = vi.fn(on.settle)
+    const { settles, dead } = settlesOn({ ...on, settle })
+    link.cut = true
+    await settles.post(command('r1'))
+    link.cut = false
+    settle.mockImplementationOnce(async (command) => {
+      await answer.promise
+      return ledger.settle(command)
+    })
+    await vi.advanceTimersByTimeAsync(300)
+    const stopped = settles.stop(0)
+    answer.resolve()
+    await stopped
+    expect([await posted(), dead]).toEqual([FUNDS - 10, []])
+  })
+
   test('and writes down the rest', async () => {
     const { link, on } = cuttable()
     const { settles, dead } = settlesOn(on)

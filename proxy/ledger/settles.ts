@@ -85,6 +85,8 @@ export class Settles {
     }
     this.#stopped = true
     clearTimeout(this.#timer)
+    // What is under way may still be posted.
+    await this.#round
     for (const { command } of this.#waiting.values()) this.#events.dead(command, 'stopped')
     this.#waiting.clear()
   }

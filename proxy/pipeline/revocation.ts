@@ -1,5 +1,8 @@
 import { GatewayError } from '../errors.ts'
 
+/** A key of which nobody could tell is looked at again. */
+const RETRY_MS = 1_000
+
 /** Breaks off the requests in flight of a key that was taken back. */
 export class Revocation {
   readonly #requests = new Map<string, Set<AbortController>>()
@@ -15,15 +18,23 @@ export class Revocation {
   }
 
   /**
-   * Looks again at these keys (all, when undefined), as far as they have requests in flight. `good` tells whether a
-   * key may still be used.
+   * Looks again at these keys (all, when undefined), as far as they have requests in flight. `mayBeUsed` tells whether
+   * a key still may; undefined where it cannot be told now, and then it is asked again as long as requests last.
    */
   async recheck(
     hashes: readonly string[] | undefined,
-    good: (hash: string) => Promise<boolean>,
+    mayBeUsed: (hash: string) => Promise<boolean | undefined>,
   ): Promise<void> {
     const used = hashes?.filter((hash) => this.#requests.has(hash)) ?? [...this.#requests.keys()]
-    await Promise.all(used.map(async (hash) => (await good(hash)) || this.#breakOff(hash)))
+    const unknown: string[] = []
+    await Promise.all(
+      used.map(async (hash) => {
+        const usable = await mayBeUsed(hash)
+        if (usable === undefined) unknown.push(hash)
+        else if (!usable) this.#breakOff(hash)
+      }),
+    )
+    if (unknown.length > 0) setTimeout(() => void this.recheck(unknown, mayBeUsed), RETRY_MS).unref()
   }
 
   #breakOff(hash: string): void {

@@ -197,6 +197,31 @@ test('after a gap everything is read again', async () => {
   expect((await follower.key('hash'))?.disabled).toBe(true)
 })
 
+test('what is published while everything is read again is not said to be in force before it was heard of', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+  await publish({ table: tableOf('a'), ...keyChange(key) })
+  const { config, table, announce, gap } = scripted()
+  const { follower } = follow(config)
+  await follower.start()
+  const reading = Promise.withResolvers<void>()
+  const go = Promise.withResolvers<void>()
+  table.mockImplementationOnce(async () => {
+    reading.resolve()
+    await go.promise
+    return store.table()
+  })
+  gap()
+  await reading.promise
+  expect((await follower.key('hash'))?.disabled).toBe(false)
+  await publish(keyChange({ ...key, disabled: true }))
+  go.resolve()
+  await vi.advanceTimersByTimeAsync(0)
+  expect([table.mock.calls.length, follower.applied.generation]).toEqual([2, 1])
+  announce({ generation: 2, keys: ['hash'] })
+  await vi.advanceTimersByTimeAsync(0)
+  expect([(await follower.key('hash'))?.disabled, await beaten()]).toEqual([true, 2])
+})
+
 describe('a table that goes back', () => {
   test.each([
     ['in its epoch is refused, with an alarm', { epoch: 2, generation: 4 }, false],
@@ -205,10 +230,18 @@ describe('a table that goes back', () => {
     ['in a newer epoch is taken', { epoch: 3, generation: 1 }, true],
   ])('%s', async (_, offered, taken) => {
     const { config, table, announce } = scripted()
-    table.mockResolvedValue(published(tableOf('a'), { epoch: 2, generation: 5 }))
-    const { follower, swaps, alarms } = follow(config)
+    let stored = { epoch: 2, generation: 5 }
+    table.mockImplementation(async () => published(tableOf(stored === offered ? 'b' : 'a'), stored))
+    const { follower, swaps, alarms } = follow({
+      ...config,
+      position: async () => stored,
+      beat: async (heartbeat) => {
+        await store.beat(heartbeat)
+        return stored
+      },
+    })
     await follower.start()
-    table.mockResolvedValue(published(tableOf('b'), offered))
+    stored = offered
     announce({ ...offered, table: true })
     await vi.waitFor(() => expect([...swaps.slice(1), ...alarms]).toHaveLength(1))
     expect([serves(follower, 'b'), serves(follower, 'a')]).toEqual([taken, !taken])
@@ -580,4 +613,22 @@ test('it says every second that it lives, and when it stops, that it does not', 
   await vi.advanceTimersByTimeAsync(4_000)
   expect(beat).not.toHaveBeenCalled()
   expect(swaps).toEqual([1])
+})
+
+test('stopped while it begins to follow it leaves no listener behind', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+  await publish({ table: tableOf('a') })
+  const began = Promise.withResolvers<() => Promise<void>>()
+  const begin = vi
+    .fn<ConfigStore['follow']>()
+    .mockRejectedValueOnce(new StoreUnavailable('away'))
+    .mockReturnValueOnce(began.promise)
+  const { follower } = follow({ ...store, follow: begin })
+  const started = follower.start()
+  await vi.waitFor(() => expect(begin).toHaveBeenCalledTimes(2))
+  const stopped = follower.stop()
+  const unfollow = vi.fn(async () => undefined)
+  began.resolve(unfollow)
+  await Promise.all([started, stopped])
+  expect(unfollow).toHaveBeenCalledOnce()
 })

@@ -3,7 +3,7 @@
  * Whatever the store does, what was last good stays in force: a store that is away, that was emptied, or whose records
  * do not open takes nothing away.
  */
-import type { AccountRecord, KeyRecord, PublishedTable } from '../../contract/table/records.ts'
+import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
 import {
   type Change,
   type ConfigStore,
@@ -142,9 +142,10 @@ export class TableFollower {
     this.#stopped = true
     clearTimeout(this.#retry)
     clearTimeout(this.#unheard?.timer)
-    await this.#unfollow?.()
     await this.#heartbeat.stop()
+    // In its turn it may still begin to follow.
     await this.#queue
+    await this.#unfollow?.()
     await this.#store.retire(this.#proxy).catch(() => undefined)
   }
 
@@ -208,25 +209,25 @@ export class TableFollower {
       }
       await position
       const { taken } = this.#knowledge
-      const published = await this.#readTable()
-      if (published === undefined) {
+      if (!(await this.#readTable())) {
         if (!this.#caughtUp) this.#retryLater()
         return
       }
-      this.#applied = newest(newest(this.#applied, published), taken)
+      // Not what the table was read under: of records in a newer publication nothing was heard yet.
+      this.#applied = newest(this.#applied, taken)
       this.#heartbeat.now()
     } catch (error) {
       this.#failed(error)
     }
   }
 
-  /** Puts the stored table in force. Undefined, and all as it was, where the store has none to be expected of it. */
-  async #readTable(): Promise<PublishedTable | undefined> {
+  /** Puts the stored table in force. False, and all as it was, where the store has none to be expected of it. */
+  async #readTable(): Promise<boolean> {
     const published = await this.#store.table()
     if (published === undefined) {
       if (this.#caughtUp && (await this.#knowledge.standing()) !== 'behind')
         throw new RecordUnreadable('the table is gone')
-      return undefined
+      return false
     }
     const { epoch, generation } = published
     const before = this.#table
@@ -238,7 +239,7 @@ export class TableFollower {
       this.#table = new RoutingTable(published)
       this.#events.swapped(this.#table, before)
     }
-    return published
+    return true
   }
 
   /** What is stored and does not open is no reason to doubt the records; a store that is away is. */

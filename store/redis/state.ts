@@ -4,6 +4,16 @@ import { LOG, responseKey } from '../keys.ts'
 import type { RedisConnection } from './connection.ts'
 import { lifetime } from './lifetime.ts'
 
+/**
+ * What the log may take of the server's memory, about, in bytes: balances live beside it, and without memory nothing is
+ * held any more.
+ */
+const LOG_BYTES = 33_554_432
+/** Lines over which their mean size is taken. */
+const MEAN_OVER = 100
+/** All of the log may be megabytes. */
+const READ_LOG_MS = 3_000
+
 const responseBinding = z.object({
   channel: z.string(),
   owner: z.string(),
@@ -19,8 +29,10 @@ const lines = z
   .nullable()
   .transform((entries) => (entries ?? []).map(([, [, line]]) => line))
 
-/** `logCapacity`: lines that the request log keeps, at least; Redis drops older ones in batches. */
+/** `logCapacity`: lines that the request log keeps, fewer where they are large; Redis drops older ones in batches. */
 export function createRedisState(connection: RedisConnection, logCapacity: number): StateStore {
+  /** Bytes of a line. */
+  let mean = 0
   return {
     async putResponse(id, binding, ttlMs) {
       const text = JSON.stringify(binding)
@@ -39,10 +51,12 @@ export function createRedisState(connection: RedisConnection, logCapacity: numbe
       await connection.command(['DEL', responseKey(id)])
     },
     async appendLog(line) {
-      await connection.command(['XADD', LOG, 'MAXLEN', '~', logCapacity, '*', 'line', line])
+      mean += (Buffer.byteLength(line) - mean) / MEAN_OVER
+      const kept = Math.min(logCapacity, Math.ceil(LOG_BYTES / mean))
+      await connection.command(['XADD', LOG, 'MAXLEN', '~', kept, '*', 'line', line])
     },
     async recentLog(count) {
-      return lines.parse(await connection.command(['XREVRANGE', LOG, '+', '-', 'COUNT', count]))
+      return lines.parse(await connection.command(['XREVRANGE', LOG, '+', '-', 'COUNT', count], READ_LOG_MS))
     },
   }
 }

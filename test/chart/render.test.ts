@@ -146,7 +146,7 @@ describe('with nothing set', () => {
     const { terminationGracePeriodSeconds, containers } = podSpecOf(proxy)
     expect(terminationGracePeriodSeconds).toBe(630)
     expect(containers[0].lifecycle).toEqual({ preStop: { sleep: { seconds: 10 } } })
-    expect(envOf(proxy)).toMatchObject({ SLUICE_DRAIN_TIMEOUT: '615s' })
+    expect(envOf(proxy)).toMatchObject({ SLUICE_DRAIN_TIMEOUT: '605s' })
     expect(specOf(proxy)).toMatchObject({ replicas: 2, strategy: { rollingUpdate: { maxUnavailable: 0 } } })
   })
 

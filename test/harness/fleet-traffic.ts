@@ -5,7 +5,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { z } from 'zod'
 import { completion, json, type ScriptedUpstream, startUpstream } from './upstream.ts'
 
-const agent = new Agent({ keepAlive: true, maxSockets: 64, noDelay: true })
+const agent = new Agent({ keepAlive: true, maxSockets: 64 })
 
 /** SHA-256 as `spec.hashes` of an ApiKey takes it. */
 export const digestOf = (key: string): string => hash('sha256', key)

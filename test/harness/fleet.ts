@@ -5,7 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Kubectl, kubectlFor } from '../../tools/cluster/kubectl.ts'
 import { freePorts } from '../../tools/cluster/ports.ts'
-import { endProcess, type ManagedProcess, type ProgramSpec, startProcess } from '../../tools/cluster/process.ts'
+import {
+  endProcess,
+  type ManagedProcess,
+  type ProgramSpec,
+  startProcess,
+} from '../../tools/cluster/process.ts'
 import * as servers from '../../tools/cluster/servers.ts'
 import { until } from './gateway.ts'
 import { type KubeAccess, type KubeHttp, kubeHttp } from './kube-http.ts'
@@ -130,8 +135,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       proxies: proxyMembers,
       bases: proxyMembers.map(({ base }) => base),
       admins: [...controllerMembers, ...proxyMembers].map(({ admin }) => admin),
-      leader: () =>
-        until(() => leaderOf(controllerMembers), 'a controller to lead', LEADER_MS),
+      leader: () => until(() => leaderOf(controllerMembers), 'a controller to lead', LEADER_MS),
       startAll: async (members) => {
         await Promise.all(members.map((member) => member.restart()))
       },
@@ -169,7 +173,8 @@ function memberOf(process: ManagedProcess, admin: string, logs: string): Member 
 }
 
 async function leaderOf(controllers: readonly Member[]): Promise<Member | undefined> {
-  for (const member of controllers) if ((await metric(member, 'sluice_controller_leader')) === 1) return member
+  for (const member of controllers)
+    if ((await metric(member, 'sluice_controller_leader')) === 1) return member
   return undefined
 }
 

@@ -26,7 +26,13 @@ const condition = z.object({
   observedGeneration: z.number().optional(),
 })
 const resource = z.object({
-  metadata: z.object({ name: z.string(), uid: z.string(), resourceVersion: z.string(), generation: z.number() }),
+  metadata: z.object({
+    name: z.string(),
+    uid: z.string(),
+    resourceVersion: z.string(),
+    generation: z.number(),
+    creationTimestamp: z.string(),
+  }),
   status: z.object({ conditions: z.array(condition).default([]) }).default({ conditions: [] }),
 })
 export type FoundResource = z.output<typeof resource>
@@ -58,7 +64,7 @@ export interface KubeHttp {
 
 /** All methods but `request` work in this namespace. */
 export function kubeHttp({ url, tls }: KubeAccess, namespace: string): KubeHttp {
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, noDelay: true, ...tls })
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, ...tls })
   const group = `/apis/sluice.dev/v1alpha1/namespaces/${namespace}`
   const pathOf = (kind: KindName, name: string) => `${group}/${PLURALS[kind]}/${name}`
   const objectOf = (kind: KindName, name: string, spec: object) => ({
@@ -107,7 +113,12 @@ export function kubeHttp({ url, tls }: KubeAccess, namespace: string): KubeHttp 
       const data = Object.fromEntries(
         Object.entries(entries).map(([entry, value]) => [entry, Buffer.from(value).toString('base64')]),
       )
-      await send('PATCH', path, { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, data }, APPLY)
+      await send(
+        'PATCH',
+        path,
+        { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, data },
+        APPLY,
+      )
     },
     async condition(kind, name, type) {
       const { metadata, status } = await get(kind, name)

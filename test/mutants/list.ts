@@ -353,7 +353,7 @@ export const MUTANTS: Mutant[] = [
   // The id that the Anthropic SDKs show is missing.
   ...faults('proxy/server/app.ts', 'test/e2e/refusals.test.ts', ["res.setHeader('request-id', id)", '']),
   // A load balancer sends traffic to a proxy that stops.
-  ...faults('proxy/main.ts', 'test/e2e/drain.test.ts', ["draining ? 'draining' : ", '']),
+  ...faults('proxy/main.ts', 'test/e2e/drain.test.ts', ["if (draining) return 'draining'", '']),
 
   // A channel's own Authorization is sent beside the credential, not instead of it.
   ...faults('proxy/upstream/request.ts', 'proxy/upstream/request.test.ts', [
@@ -551,5 +551,31 @@ export const MUTANTS: Mutant[] = [
   ...faults('store/redis/connection.ts', 'test/conformance/store/redis-dead.test.ts', [
     'if (this.#lost.delete(node)) this.#restored(node)',
     'this.#lost.delete(node)',
+  ]),
+
+  // Ready is said before every proxy serves it.
+  ...faults('controller/status/board.ts', 'test/integration/fleet/agreement.test.ts', [
+    'const served = Math.min(...this.#live',
+    'const served = Math.max(...this.#live',
+  ]),
+  // A key that was taken back is served from memory.
+  ...faults('proxy/table/follower.ts', 'test/integration/fleet/changes.test.ts', [
+    'this.#records.changed(change)',
+    'void change',
+  ]),
+  // A new upstream credential waits for another change.
+  ...faults('controller/source/cluster/cluster.ts', 'test/integration/fleet/changes.test.ts', [
+    'changes.some(({ key }) => this.#named.has(key))',
+    'changes.length < 0',
+  ]),
+  // Every change writes all records.
+  ...faults('controller/publish/changes.ts', 'test/integration/fleet/writes.test.ts', [
+    'if (stored.get(id) !== hash) put.set(id, record)',
+    'put.set(id, record)',
+  ]),
+  // A new leader writes every status again.
+  ...faults('controller/status/writer.ts', 'test/integration/fleet/writes.test.ts', [
+    'says(found.status, status) ||',
+    '',
   ]),
 ]

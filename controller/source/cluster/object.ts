@@ -58,6 +58,7 @@ function metadataOf({ metadata }: KubeObject): Metadata {
   return {
     namespace: metadata.namespace ?? '',
     name: metadata.name,
+    uid: metadata.uid,
     generation: metadata.generation ?? 0,
     createdAt: Date.parse(metadata.creationTimestamp),
   }

@@ -1,0 +1,49 @@
+import { expect, test, vi } from 'vitest'
+import { StoreUnavailable } from '../store/contract.ts'
+import { createEmbeddedStore } from '../store/embedded/index.ts'
+import { proxyPages } from './pages.ts'
+
+const line = (requestId: string, status: number) => JSON.stringify({ requestId, status })
+
+/** The page over a log of `lines`, and how many lines were asked for. */
+async function log(lines: readonly string[]) {
+  const store = createEmbeddedStore({ logCapacity: 10_000 })
+  for (const one of lines) await store.state.appendLog(one)
+  const recentLog = vi.spyOn(store.state, 'recentLog')
+  const known = {
+    follower: { table: undefined as never, key: vi.fn(), account: vi.fn() },
+    health: { restingUntil: () => 0, isFull: () => false },
+  }
+  const page = proxyPages(known, store)['/logs']
+  return {
+    recentLog,
+    ask: (query: Record<string, string>) => page?.(new URLSearchParams(query)),
+    asked: () => recentLog.mock.calls.map(([count]) => count),
+  }
+}
+
+test('of a long log only the end is read where that is enough', async () => {
+  const lines = Array.from({ length: 5_000 }, (_, i) => line(`r${i}`, i === 100 ? 502 : 200))
+  const { ask, asked } = await log(lines)
+  expect(await ask({ limit: '2' })).toEqual({ lines: [line('r4999', 200), line('r4998', 200)] })
+  expect(asked()).toEqual([200])
+  expect(await ask({ status: '502' })).toEqual({ lines: [line('r100', 502)] })
+  expect(asked().slice(1)).toEqual([200, 2_000, 10_000])
+})
+
+test('a short log is read once', async () => {
+  const { ask, asked } = await log([line('a', 200), line('b', 404)])
+  expect(await ask({ status: '4xx' })).toEqual({ lines: [line('b', 404)] })
+  expect(asked()).toEqual([200])
+})
+
+test('a line that is none of ours hides no other', async () => {
+  const { ask } = await log([line('a', 200), 'not JSON', '{"requestId": 1}'])
+  expect(await ask({})).toEqual({ lines: [line('a', 200)] })
+})
+
+test('a store that is away is told as such', async () => {
+  const { ask, recentLog } = await log([])
+  recentLog.mockRejectedValue(new StoreUnavailable('away'))
+  await expect(ask({})).rejects.toMatchObject({ status: 503, message: expect.stringContaining('away') })
+})

@@ -1,0 +1,133 @@
+/** What is written: of a change that change alone, of a restart nothing. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { z } from 'zod'
+import { controlPlane } from '../../harness/control-plane.ts'
+import { type Fleet, metric, startFleet } from '../../harness/fleet.ts'
+import { askAll, digestOf, startTellingUpstream } from '../../harness/fleet-traffic.ts'
+import { until } from '../../harness/gateway.ts'
+import { KIND_NAMES } from '../../harness/kube-http.ts'
+import { monitorRedis } from '../../harness/redis-monitor.ts'
+import type { ScriptedUpstream } from '../../harness/upstream.ts'
+
+const KEYS = 20
+const MODEL_SAID = '200 up credential m'
+let fleet: Fleet
+let upstream: ScriptedUpstream
+
+beforeAll(async () => {
+  upstream = await startTellingUpstream('up')
+  fleet = await startFleet({ controlPlane: await controlPlane() })
+  const { kube } = fleet
+  await kube.secret('upstream', { key: 'credential' })
+  await kube.create('Channel', 'main', {
+    type: 'chat_completion',
+    baseURL: upstream.baseURL,
+    secretRef: { name: 'upstream' },
+  })
+  await kube.create('ModelRoute', 'm', { model: 'm', channels: [{ name: 'main' }], free: true })
+  await kube.create('Account', 'payer', {})
+  await kube.create('Credit', 'payer', { accountRef: { name: 'payer' }, amount: '5' })
+  // One whose key the controller makes.
+  await kube.create('ApiKey', 'made', { accountRef: { name: 'payer' } })
+  for (let i = 0; i < KEYS; i++) await kube.create('ApiKey', `key-${i}`, { hashes: [digestOf(`sk-${i}`)] })
+  await everythingReady()
+}, 120_000)
+afterAll(async () => {
+  await fleet?.stop()
+  await upstream.close()
+}, 60_000)
+
+/** Waits until every resource is Ready and no status is about to be written. */
+async function everythingReady(): Promise<void> {
+  await until(
+    async () => {
+      for (const kind of KIND_NAMES)
+        for (const { metadata } of await fleet.kube.list(kind))
+          if (!(await fleet.kube.condition(kind, metadata.name, 'Ready'))?.startsWith('True')) return false
+      return true
+    },
+    'all resources to be Ready',
+    20_000,
+  )
+}
+
+/** resourceVersion of every resource and Secret. */
+async function versions(): Promise<Record<string, string>> {
+  const { kube, namespace } = fleet
+  const found: Record<string, string> = {}
+  for (const kind of KIND_NAMES)
+    for (const { metadata } of await kube.list(kind))
+      found[`${kind}/${metadata.name}`] = metadata.resourceVersion
+  const secrets = z.object({
+    items: z.array(z.object({ metadata: z.object({ name: z.string(), resourceVersion: z.string() }) })),
+  })
+  const { items } = secrets.parse(await kube.request('GET', `/api/v1/namespaces/${namespace}/secrets`))
+  for (const { metadata } of items) found[`Secret/${metadata.name}`] = metadata.resourceVersion
+  return found
+}
+
+/** What Redis holds of tables, records and ledgers, by key. */
+async function stored(): Promise<Record<string, unknown>> {
+  const { redis } = fleet
+  const names = z.array(z.string()).parse(await redis.command('KEYS', 'sluice:*'))
+  const kept = names.filter((name) => !/:(epoch|proxies)$|^sluice:log$/.test(name)).sort()
+  return Object.fromEntries(
+    await Promise.all(kept.map(async (name) => [name, String(await redis.command('DUMP', name))])),
+  )
+}
+
+it('writes one record for one change', async () => {
+  const monitor = await monitorRedis(fleet.redis.port)
+  try {
+    await fleet.kube.patch('ApiKey', 'key-7', { models: ['other'] })
+    await until(
+      async () => (await askAll(fleet.bases, 'sk-7', 'm')).every((said) => said === '403 model_not_allowed'),
+      'the change to be in force',
+      10_000,
+    )
+    await everythingReady()
+    const writes = monitor
+      .commands()
+      .filter((command) => /^(set|del|unlink|xadd) sluice:\{cfg\}/.test(command))
+    expect(writes.sort()).toEqual([`set sluice:{cfg}:key:${digestOf('sk-7')}`, 'xadd sluice:{cfg}:changes'])
+  } finally {
+    monitor.stop()
+  }
+}, 60_000)
+
+it('writes nothing when both controllers restart and nothing has changed', async () => {
+  const { controllers } = fleet
+  const before = { versions: await versions(), stored: await stored() }
+  expect(Object.keys(before.stored).length).toBeGreaterThan(KEYS)
+  await fleet.stopAll(controllers)
+  await fleet.startAll(controllers)
+  const leader = await fleet.leader()
+  // It has compared everything with the store, looked at all heartbeats and at all statuses.
+  await until(
+    async () => ((await metric(leader, 'sluice_publications_total{result="unchanged"}')) ?? 0) > 0,
+    'the new leader to compare',
+    20_000,
+  )
+  await fleet.kube.create('ApiKey', 'after', { hashes: [digestOf('sk-after')] })
+  await until(
+    async () => (await fleet.kube.condition('ApiKey', 'after', 'Ready'))?.startsWith('True'),
+    'a later change to be Ready',
+    15_000,
+  )
+  // The server answers an equal status as if it were written, and leaves its version as it is. The Lease is put.
+  const patches = await metric(leader, 'rest_client_requests_total{method="PATCH",code="200"}')
+  expect(patches).toBeGreaterThan(0)
+  expect(patches).toBeLessThanOrEqual(2)
+  const after = { versions: await versions(), stored: await stored() }
+  const added = { ...before.versions, 'ApiKey/after': after.versions['ApiKey/after'] }
+  expect(after.versions).toEqual(added)
+  const changed = Object.keys(after.stored).filter((name) => after.stored[name] !== before.stored[name])
+  // Of that change.
+  expect(changed.sort()).toEqual([
+    'sluice:{cfg}:changes',
+    `sluice:{cfg}:key:${digestOf('sk-after')}`,
+    'sluice:{cfg}:manifest',
+  ])
+  expect(Object.keys(before.stored).filter((name) => !(name in after.stored))).toEqual([])
+  expect(await askAll(fleet.bases, 'sk-1', 'm')).toEqual([MODEL_SAID, MODEL_SAID, MODEL_SAID])
+}, 90_000)

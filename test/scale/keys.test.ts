@@ -1,0 +1,163 @@
+/**
+ * Thousands of keys: everything starts cold beside them, serves soon, stays small, and a change is still one record.
+ * SCALE_KEYS says how many; `make test-all` takes 10,000. Prints what it measured.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { cpuMicros } from '../../bench/processes.ts'
+import { type ControlPlane, startControlPlane } from '../../tools/cluster/control-plane.ts'
+import { applyCrds } from '../../tools/cluster/crds.ts'
+import { type Fleet, type Member, metric, startFleet } from '../harness/fleet.ts'
+import { ask, digestOf, startTellingUpstream } from '../harness/fleet-traffic.ts'
+import { until } from '../harness/gateway.ts'
+import { monitorRedis } from '../harness/redis-monitor.ts'
+import type { ScriptedUpstream } from '../harness/upstream.ts'
+import { memoryOf } from './process.ts'
+
+const KEYS = Number(process.env.SCALE_KEYS ?? 2_000)
+const ACCOUNTS = 100
+const AT_ONCE = 32
+const CHANGES = 10
+const SERVED = '200 up none m'
+const WRITES_PER_SECOND = 200
+const dir = mkdtempSync(join(tmpdir(), 'sluice-scale-'))
+let controlPlane: ControlPlane
+let fleet: Fleet
+let upstream: ScriptedUpstream
+const bearer = (n: number) => `sk-scale-${n}`
+
+beforeAll(async () => {
+  upstream = await startTellingUpstream('up')
+  controlPlane = await startControlPlane({ dir })
+  await applyCrds(controlPlane.kubectl)
+  fleet = await startFleet({ controlPlane })
+  const { kube, controllers, proxies } = fleet
+  await fleet.stopAll([...controllers, ...proxies])
+  await kube.create('Channel', 'main', {
+    type: 'chat_completion',
+    baseURL: upstream.baseURL,
+    auth: { scheme: 'None' },
+  })
+  await kube.create('ModelRoute', 'm', { model: 'm', channels: [{ name: 'main' }], free: true })
+  await forEach(ACCOUNTS, (n) => kube.create('Account', `account-${n}`, { enforcement: 'Unlimited' }))
+  await forEach(KEYS, (n) =>
+    kube.create('ApiKey', `key-${n}`, {
+      hashes: [digestOf(bearer(n))],
+      accountRef: { name: `account-${n % ACCOUNTS}` },
+    }),
+  )
+  await fleet.redis.command('FLUSHALL')
+}, 300_000)
+afterAll(async () => {
+  await fleet?.stop()
+  await controlPlane?.stop()
+  await upstream.close()
+  rmSync(dir, { recursive: true, force: true })
+}, 60_000)
+
+async function forEach(count: number, work: (n: number) => Promise<void>): Promise<void> {
+  let next = 0
+  const worker = async () => {
+    while (next < count) await work(next++)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+}
+
+/** Milliseconds until every proxy has answered so. */
+async function everywhere(key: string, said: string, timeoutMs: number): Promise<number> {
+  const began = performance.now()
+  await Promise.all(
+    fleet.bases.map((base) =>
+      until(
+        async () => (await ask(base, key, 'm').catch(() => undefined))?.said === said,
+        `a proxy to say ${said}`,
+        timeoutMs,
+      ),
+    ),
+  )
+  return performance.now() - began
+}
+
+const written = async (leader: Member) =>
+  (await metric(leader, 'controller_runtime_reconcile_total{controller="status",result="success"}')) ?? 0
+
+const logLine = z.object({ time: z.iso.datetime(), msg: z.string() })
+
+/** Milliseconds from the first line of a controller's newest log until it knew everything and led. */
+function syncTime(controller: Member): number {
+  const lines = controller.output().split('\n')
+  const logged = lines.filter((line) => line.startsWith('{')).map((line) => logLine.parse(JSON.parse(line)))
+  const at = (text: string) => Date.parse(logged.findLast(({ msg }) => msg === text)?.time ?? '')
+  return at('this controller leads') - at('starting a controller')
+}
+
+/** Milliseconds from the API server's answer until a change of a key is in force everywhere. */
+async function change(n: number): Promise<number> {
+  await fleet.kube.patch('ApiKey', `key-${n}`, { models: ['other'] })
+  return everywhere(bearer(n), '403 model_not_allowed', 10_000)
+}
+
+describe(`${KEYS} keys`, () => {
+  it('are served everywhere soon after a cold start of everything', async () => {
+    const { controllers, proxies } = fleet
+    const started = fleet.startAll([...controllers, ...proxies])
+    const servedMs = await everywhere(bearer(KEYS - 1), SERVED, 30_000)
+    await started
+    const syncedMs = syncTime(await fleet.leader())
+    report({ syncedMs, servedMs })
+    // The leader shares the machine with all that starts beside it.
+    expect(syncedMs).toBeLessThan(5_000)
+    expect(servedMs).toBeLessThan(15_000)
+  }, 90_000)
+
+  it('do not hold a change up while their statuses are written', async () => {
+    const leader = await fleet.leader()
+    const times: number[] = []
+    for (let n = 0; n < CHANGES; n++) times.push(await change(n))
+    const slowestMs = Math.max(...times)
+    report({ slowestWhileWritingMs: slowestMs })
+    // They were being written all the while.
+    expect(await written(leader)).toBeLessThan(KEYS)
+    expect(slowestMs).toBeLessThan(2_000)
+  }, 60_000)
+
+  it('have their statuses written in measure, by a small controller', async () => {
+    const leader = await fleet.leader()
+    const began = performance.now()
+    const before = await written(leader)
+    await until(async () => (await written(leader)) >= KEYS, 'all statuses to be written', 180_000)
+    const statusesPerSecond = (((await written(leader)) - before) / (performance.now() - began)) * 1_000
+    const [standby] = fleet.controllers.filter((member) => member !== leader)
+    const { rss, peak } = memoryOf(leader.pid)
+    report({ statusesPerSecond, rssMB: rss, peakMB: peak, standbyMB: standby && memoryOf(standby.pid).rss })
+    // With the few that were saved up while it had less to do.
+    expect(statusesPerSecond).toBeLessThan(WRITES_PER_SECOND * 1.25)
+    expect(rss).toBeLessThan(250)
+  }, 240_000)
+
+  it('make a change no dearer than one record', async () => {
+    const leader = await fleet.leader()
+    const monitor = await monitorRedis(fleet.redis.port)
+    const cpu = cpuMicros(leader.pid)
+    const times: number[] = []
+    try {
+      for (let n = CHANGES; n < 2 * CHANGES; n++) times.push(await change(n))
+      const sets = monitor.commands().filter((command) => command.startsWith('set sluice:{cfg}'))
+      const wanted = times.map((_, i) => `set sluice:{cfg}:key:${digestOf(bearer(CHANGES + i))}`)
+      expect(sets).toEqual(wanted)
+    } finally {
+      monitor.stop()
+    }
+    const slowestMs = Math.max(...times)
+    report({ slowestMs, cpuMsOfOne: (cpuMicros(leader.pid) - cpu) / 1_000 / CHANGES })
+    expect(slowestMs).toBeLessThan(2_000)
+  }, 60_000)
+})
+
+function report(numbers: Record<string, number | undefined>): void {
+  const text = Object.entries(numbers).map(([name, value]) => `${name} ${value?.toFixed(1)}`)
+  console.log(`${KEYS} keys: ${text.join(', ')}`)
+}
