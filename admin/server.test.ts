@@ -108,6 +108,27 @@ describe('guarded without a token', () => {
     expect(await ask('/table')).toMatchObject({ status: 200 })
   })
 
+  test.each([
+    ['localhost', 200],
+    ['localhost:8081', 200],
+    ['127.0.0.1:8081', 200],
+    ['127.8.9.1', 200],
+    ['[::1]:8081', 200],
+    ['LOCALHOST', 200],
+    ['evil.example', 403],
+    ['evil.example:8081', 403],
+    ['localhost.evil.example', 403],
+    ['127.0.0.1.evil.example', 403],
+    ['evil.example#@localhost', 403],
+    ['192.0.2.7:8081', 403],
+    ['[::2]', 403],
+    ['a b', 403],
+  ])('asked as %s: %i, since a name of somebody else is a page in a browser', async (host, expected) => {
+    const { ask } = await adminOf({ token: undefined })
+    expect(await ask('/table', { host })).toMatchObject({ status: expected })
+    expect(await ask('/healthz', { host })).toMatchObject({ status: 200 })
+  })
+
   test.each(['192.0.2.7', '::ffff:192.0.2.7', '2001:db8::1', '10.0.0.1', undefined])(
     '%s does not, whatever it claims',
     async (address) => {

@@ -1,4 +1,4 @@
-/** The admin port: metrics and health for everybody, the rest for those who hold the token or sit on loopback. */
+/** The admin port: metrics and health for everybody, the rest for those who hold the token or sit on this host. */
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Registry } from 'prom-client'
@@ -9,7 +9,7 @@ export interface AdminOptions {
   metrics: Registry
   /** Undefined when the process is ready for traffic, else the reason why not. */
   notReady(): string | undefined
-  /** Guards `guarded`; without a token only loopback addresses may read. */
+  /** Guards `guarded`; without a token only loopback addresses may read, and only by a name of loopback. */
   token: string | undefined
   /** Path to what it shows, such as `/resources`. */
   guarded: Record<string, AdminPage>
@@ -52,7 +52,7 @@ async function answer(options: AdminOptions, req: IncomingMessage, res: ServerRe
   const show = Object.hasOwn(options.guarded, path) ? options.guarded[path] : undefined
   if (show === undefined) return text(res, 404, 'not found\n')
   if (!mayRead(options.token, req))
-    return text(res, 403, 'forbidden: send the admin token, or ask from this host\n')
+    return text(res, 403, 'forbidden: send the admin token, or, where none is set, ask localhost from this host\n')
   try {
     return json(res, 200, await show(new URLSearchParams(query)))
   } catch (error) {
@@ -62,12 +62,20 @@ async function answer(options: AdminOptions, req: IncomingMessage, res: ServerRe
 }
 
 function mayRead(token: string | undefined, req: IncomingMessage): boolean {
-  if (token === undefined) return LOOPBACK.has(req.socket.remoteAddress ?? '')
+  if (token === undefined) return LOOPBACK.has(req.socket.remoteAddress ?? '') && namesLoopback(req.headers.host)
   const given = req.headers['x-sluice-admin-token']
   // Digests have one length, so that comparing tells nothing about the token's.
   return (
     typeof given === 'string' && timingSafeEqual(Buffer.from(keyHash(given)), Buffer.from(keyHash(token)))
   )
+}
+
+/** A web page can make a browser on this host ask, by a name of its own that leads here (DNS rebinding). */
+function namesLoopback(host: string | undefined): boolean {
+  const url = `http://${host}/`
+  if (host === undefined || !URL.canParse(url)) return false
+  const { hostname } = new URL(url)
+  return hostname === 'localhost' || LOOPBACK.has(hostname.replace(/^\[|\]$/g, ''))
 }
 
 function json(res: ServerResponse, status: number, value: unknown): void {

@@ -1,12 +1,13 @@
 /** `sluice controller`: follows the resources of a cluster and publishes them to Redis. */
 import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createAdminServer } from '../admin/server.ts'
 import { type ClusterController, startClusterController } from '../controller/cluster.ts'
 import { connectKube } from '../controller/kube/client.ts'
 import { openProgram, refuseStart, stopOnSignals } from './process.ts'
 import { openRedisStore } from './redis-store.ts'
 
-/** Time for calls under way to end after SIGTERM. */
+/** Time for calls under way to end. */
 const STOP_MS = 5_000
 
 /**
@@ -33,12 +34,16 @@ export async function controller(processEnv: NodeJS.ProcessEnv): Promise<void> {
       token: env.SLUICE_ADMIN_TOKEN,
       guarded: pages,
     })
-    const stop = async () => {
-      admin.close()
-      admin.closeAllConnections()
-      await running.stop()
-      await kube.close()
-      await store.close()
+    let stopped: Promise<void> | undefined
+    const stop = () => {
+      stopped ??= (async () => {
+        admin.close()
+        admin.closeAllConnections()
+        await running.stop()
+        await kube.close()
+        await store.close()
+      })()
+      return stopped
     }
     admin.listen(env.SLUICE_ADMIN_PORT, env.SLUICE_HOST)
     await once(admin, 'listening').catch(async (error: unknown) => {
@@ -51,7 +56,8 @@ export async function controller(processEnv: NodeJS.ProcessEnv): Promise<void> {
     stopOnSignals(stop, STOP_MS, out)
     const reason = await ended
     log.error({ instance }, `ending: ${reason}`)
-    // No more than this: the next leader is at work, and the Lease is no longer ours to give.
+    // The Lease, where it still is ours, is given back, so that another leads at once.
+    await Promise.race([stop(), pause(STOP_MS)]).catch(() => {})
     out.close()
     process.exit(1)
   } catch (error) {

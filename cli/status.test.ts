@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Instance } from './admin/answers.ts'
 import type { Survey } from './admin/survey.ts'
-import { reportOf } from './status.ts'
+import { problemsOf, reportOf } from './status.ts'
 
 const controller = (instance: string, more: Partial<Instance> = {}): Instance => ({
   ...{ role: 'controller', instance, epoch: 3, generation: 50, ready: true, leading: false },
@@ -72,11 +72,39 @@ describe('what status reports', () => {
     ])
   })
 
+  it('shows whether a proxy reaches the store', () => {
+    const { instances } = reportOf(survey([{ ...proxy('one', 3, 70), store: 'away' }, proxy('two', 3, 70)]))
+    expect(instances.map(({ store }) => store)).toEqual(['away', undefined])
+  })
+
   it('lists whom it could not ask', () => {
     const { newest, unreachable } = reportOf(
       survey([], [{ name: 'http://gone', reason: 'cannot be reached (ECONNREFUSED)' }]),
     )
     expect(newest).toBeNull()
     expect(unreachable).toEqual([{ admin: 'http://gone', reason: 'cannot be reached (ECONNREFUSED)' }])
+  })
+})
+
+describe('what status complains of', () => {
+  const leader = controller('a', { leading: true })
+  const problems = (...instances: Instance[]) => problemsOf(reportOf(survey(instances)))
+
+  it('is nothing where all is well, or no controller was asked', () => {
+    expect(problems(leader, controller('b'), { ...proxy('p', 3, 50), store: 'reachable' })).toEqual([])
+    expect(problems(proxy('p', 3, 50))).toEqual([])
+  })
+
+  it('is that nobody leads', () => {
+    const standing = { leading: false, epoch: undefined, generation: undefined }
+    expect(problems(controller('a', standing), controller('b', standing), proxy('p', 3, 50))).toEqual([
+      expect.stringContaining('no controller leads'),
+    ])
+  })
+
+  it('is a proxy whose store is away', () => {
+    expect(problems(leader, { ...proxy('p', 3, 50), store: 'away' })).toEqual([
+      expect.stringMatching(/^p does not reach the store/),
+    ])
   })
 })

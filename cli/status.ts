@@ -18,6 +18,8 @@ interface Row extends Partial<Position> {
   /** Absent for a proxy that is known by its heartbeat alone. */
   ready?: boolean
   reason?: string
+  /** Of a proxy that was asked itself. */
+  store?: 'reachable' | 'away'
   /** Of a proxy: it does not serve the newest generation. */
   behind?: boolean
   /** The admin port that told of it. */
@@ -38,7 +40,8 @@ export const status: Command = {
   summary: 'who runs, who leads, and which generation each proxy serves',
   usage: '[options]',
   about: `Asks every admin port. Proxies that no admin port stands for are listed from their heartbeats.
-Exit code 1 when one is not reachable, not ready, or does not serve the newest generation.`,
+Exit code 1 when one is not reachable, not ready, without its store, or does not serve the newest generation, and when
+no controller leads.`,
   options: { ...OUTPUT_OPTION, ...ADMIN_OPTIONS },
   run,
 }
@@ -100,20 +103,25 @@ const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 function tableOf({ instances }: StatusReport): string {
   return table(
-    ['role', 'instance', 'leading', 'epoch', 'generation', 'ready', 'behind', 'from'],
-    instances.map(({ role, instance, leading, epoch, generation, ready, behind, admin, source }) => [
-      ...[role, instance, leading, epoch, generation, ready, behind],
+    ['role', 'instance', 'leading', 'epoch', 'generation', 'ready', 'behind', 'store', 'from'],
+    instances.map(({ role, instance, leading, epoch, generation, ready, behind, store, admin, source }) => [
+      ...[role, instance, leading, epoch, generation, ready, behind, store],
       source === 'heartbeat' ? 'heartbeat' : admin,
     ]),
   )
 }
 
 /** A line for each thing that is not as it should be. */
-function problemsOf({ newest, instances, unreachable }: StatusReport): string[] {
+export function problemsOf({ newest, instances, unreachable }: StatusReport): string[] {
+  const controllers = instances.filter(({ role }) => role === 'controller')
+  const leaderless = controllers.length > 0 && !controllers.some(({ leading }) => leading === true)
+  const away = instances.filter(({ store }) => store === 'away')
   const notReady = instances.filter(({ ready }) => ready === false)
   const behind = instances.filter((row) => row.behind === true)
   return [
     ...unreachable.map(({ admin, reason }) => `${admin} ${reason}`),
+    ...(leaderless ? ['no controller leads: changes are not published, and credits not applied'] : []),
+    ...away.map(({ instance }) => `${instance} does not reach the store; it serves what it knew last`),
     ...notReady.map(({ instance, reason }) => `${instance} is not ready: ${reason ?? 'it does not say why'}`),
     ...behind.map(({ instance }) => `${instance} does not serve generation ${newest?.generation} yet`),
   ].map(plain)

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { text as readAll } from 'node:stream/consumers'
 import { compile } from '../controller/compile/index.ts'
 import type { ObjectStatus, Snapshot } from '../controller/snapshot.ts'
-import { Catalogue } from '../controller/source/folder/catalogue.ts'
+import { Catalogue, type Reading } from '../controller/source/folder/catalogue.ts'
 import { errorCode, listFolder } from '../controller/source/folder/files.ts'
 import { type Problem, problemText } from '../controller/source/folder/problem.ts'
 import type { SourceFile } from '../controller/source/folder/source-file.ts'
@@ -29,7 +29,8 @@ export const validate: Command = {
   summary: 'check resource files; needs no server',
   usage: '-f FILE|FOLDER|- [options]',
   about: `Prints file:line:column and what to change, in the words that sluice dev and the API server use. What is valid and
-would not be in force, such as a reference to something that is not in the files, is a warning.
+would not be in force, such as a reference to something that is not in the files, is a warning, and so is what kubectl
+reads otherwise. An update is judged as a creation: what may not change, such as a Credit, is the API server's to tell.
 Exit code 1 when something is wrong; with --strict also for a warning.`,
   options: {
     file: {
@@ -57,19 +58,15 @@ async function run(args: Arguments, terminal: Terminal): Promise<number> {
   if (paths.length === 0) throw new UsageError('--file is missing: a file, a folder, or - for standard input')
   const files = (await Promise.all(paths.map(readPath))).flat()
   const unique = [...new Map(files.map((file) => [file.path, file])).values()]
-  const { problems, snapshot } = check(unique, args.text('namespace') ?? 'default', terminal.env)
+  const { problems, doubts, snapshot } = check(unique, args.text('namespace') ?? 'default', terminal.env)
   const warnings = warningsOf(snapshot)
-  if (asJson) terminal.print(json({ files: unique.length, problems, warnings }))
-  else show(unique.length, problems, warnings, terminal)
-  return problems.length > 0 || (args.flag('strict') && warnings.length > 0) ? 1 : 0
+  if (asJson) terminal.print(json({ files: unique.length, problems, warnings, doubts }))
+  else show(unique.length, { problems, doubts, warnings }, terminal)
+  return problems.length > 0 || (args.flag('strict') && warnings.length + doubts.length > 0) ? 1 : 0
 }
 
 /** Documents of any namespace, each judged in its own. */
-function check(
-  files: readonly SourceFile[],
-  namespace: string,
-  env: Terminal['env'],
-): { problems: Problem[]; snapshot: Snapshot } {
+function check(files: readonly SourceFile[], namespace: string, env: Terminal['env']): Reading {
   return new Catalogue({ namespace, anyNamespace: true, env }).update(files, Date.now())
 }
 
@@ -108,17 +105,21 @@ const idOf = ({ kind, metadata }: Pick<ObjectStatus, 'kind' | 'metadata'>) =>
 
 function show(
   files: number,
-  problems: readonly Problem[],
-  warnings: readonly Warning[],
+  {
+    problems,
+    doubts,
+    warnings,
+  }: { problems: readonly Problem[]; doubts: readonly Problem[]; warnings: readonly Warning[] },
   terminal: Terminal,
 ): void {
   for (const problem of problems) terminal.print(plain(problemText(problem)))
+  for (const doubt of doubts) terminal.print(plain(`warning: ${problemText(doubt)}`))
   for (const { kind, namespace, name, condition, message } of warnings)
     terminal.print(plain(`warning: ${kind}/${name} in ${namespace}: ${condition} would be False: ${message}`))
   const counts = [
     number(files, 'file'),
     number(problems.length, 'problem'),
-    number(warnings.length, 'warning'),
+    number(doubts.length + warnings.length, 'warning'),
   ]
   terminal.tell(counts.join(', '))
 }

@@ -105,7 +105,7 @@ describe('environment', () => {
     const { env } = readEnvironment({ SLUICE_REDIS_URL: nodes })
     expect(env.SLUICE_REDIS_URL).toBe(nodes)
     expect(JSON.stringify(redactedEnvironment(env))).not.toContain('secret-word')
-    for (const wrong of ['localhost:6379', 'http://a', 'redis://a,b'])
+    for (const wrong of ['localhost:6379', 'http://a', 'redis://a,b', 'redis://:50%@a', 'redis://a/cache'])
       expect(() => readEnvironment({ SLUICE_REDIS_URL: wrong })).toThrow('SLUICE_REDIS_URL: must be redis://')
   })
 })

@@ -27,11 +27,22 @@ const listed = (text: string) =>
 const redisUrl = z
   .string()
   .refine(
-    (text) =>
-      listed(text).length > 0 && listed(text).every((url) => /^rediss?:\/\/./.test(url) && URL.canParse(url)),
-    'must be redis:// or rediss:// addresses, separated by commas',
+    (text) => listed(text).length > 0 && listed(text).every(isRedisAddress),
+    'must be redis:// or rediss:// addresses, separated by commas; in a password % is written %25, a comma %2C',
   )
   .optional()
+
+function isRedisAddress(text: string): boolean {
+  if (!/^rediss?:\/\/./.test(text)) return false
+  try {
+    const { username, password, pathname } = new URL(text)
+    decodeURIComponent(username)
+    decodeURIComponent(password)
+    return /^(\/\d*)?$/.test(pathname)
+  } catch {
+    return false
+  }
+}
 const MIB = 1_048_576
 
 export const environment = z.object({

@@ -144,6 +144,7 @@ class Controller implements ClusterController {
     await this.#source.stop()
     await Promise.all([term?.leader.stop(), term?.writer.stop(), term?.minter.stop()])
     await this.#elector.release()
+    await this.#events.stop()
     await this.#election
   }
 
@@ -171,6 +172,7 @@ class Controller implements ClusterController {
         this.metrics.heldBack()
         void this.#warnOnLease(message)
       },
+      onSpoilt: (spoilt) => this.metrics.spoilt(spoilt),
     })
     const writer = new StatusWriter({
       client: kube,
@@ -217,7 +219,8 @@ class Controller implements ClusterController {
     const wanted: KeyWanted[] = []
     for (const [id, { secretName, state }] of generated) {
       const found = state === 'absent' ? this.#source.found(`ApiKey/${id}`) : undefined
-      if (found === undefined) continue
+      // A Secret made for what is being deleted would keep it from its end.
+      if (found === undefined || found.deleting) continue
       const [namespace = '', name = ''] = id.split('/')
       const again = found.status?.secretName === secretName
       wanted.push({ namespace, name, uid: found.uid, secretName, again })

@@ -1,6 +1,12 @@
 /** What a controller does while it leads: publishes, hands out credits, judges statuses, charges holds left behind. */
 import type { Log } from '../contract/log.ts'
-import { type Heartbeat, type Position, type Store, StoreUnavailable } from '../store/contract.ts'
+import {
+  type Heartbeat,
+  type Inspection,
+  type Position,
+  type Store,
+  StoreUnavailable,
+} from '../store/contract.ts'
 import { CreditApplier } from './publish/credits.ts'
 import { pause } from './publish/pause.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
@@ -13,9 +19,10 @@ const IDLE_MS = 1_000
 /** After this long a proxy is slow, not on its way. */
 const SLOW_AFTER_MS = 5_000
 const VERIFY_MS = 1_000
+const VERIFY_TABLE_MS = 2_000
 const FUNDS_MS = 10_000
 const REASSERT_MS = 300_000
-const REPAIR_MS = 600_000
+const REPAIR_MS = 60_000
 const REAP_MS = 10_000
 /** Holds expired by one call of the ledger, so that it never blocks for long. */
 const REAP_BATCH = 1_000
@@ -38,6 +45,7 @@ export interface LeadOptions {
   onChange?: (ids: readonly string[]) => void
   onAttempt?: (outcome: AttemptOutcome, seconds: number) => void
   onHeldBack?: (message: string) => void
+  onSpoilt?: (spoilt: Inspection['spoilt']) => void
 }
 
 export class Leader {
@@ -61,7 +69,7 @@ export class Leader {
   readonly #loops: Promise<void>[]
 
   constructor(options: LeadOptions) {
-    const { store, log, now, allowEmptyTable, recorded, found, onAttempt, onHeldBack } = options
+    const { store, log, now, allowEmptyTable, recorded, found, onAttempt, onHeldBack, onSpoilt } = options
     this.#options = options
     this.ready = this.#ready.promise
     // Who does not wait for it is not ended by it.
@@ -77,10 +85,12 @@ export class Leader {
       onResult: (result) => this.#onResult(result),
       onAttempt,
       onHeldBack,
+      onSpoilt,
     })
     this.#loops = [
       this.#followHeartbeats(),
       this.#every(VERIFY_MS, () => this.#publisher.verify()),
+      this.#every(VERIFY_TABLE_MS, () => this.#publisher.verifyTable()),
       this.#every(FUNDS_MS, () => this.#onMoney((compiled) => this.#credits.verify(compiled))),
       this.#every(REASSERT_MS, () => this.#onMoney((compiled) => this.#credits.reassert(compiled))),
       this.#every(REPAIR_MS, async () => this.#publisher.repair()),

@@ -131,7 +131,7 @@ export interface Published {
 }
 
 export interface AppliedCredits {
-  /** By the credit's id; none for a credit that the ledger has not answered yet. */
+  /** By the credit's id; none for a credit that the ledger was not asked about yet. */
   results: ReadonlyMap<string, CreditResult>
   /** By account id; none for an account that the ledger has not answered for yet. */
   funds: ReadonlyMap<string, Funds>
@@ -163,10 +163,10 @@ export interface Recorded {
 
 /**
  * A credit was taken now or before, or refused: because its id stands for another amount or account, or because the
- * balance would exceed what the ledger counts (limit).
+ * balance would exceed what the ledger counts (limit), or because the ledger has lost the account (closed).
  */
 export interface CreditResult {
-  outcome: 'applied' | 'already' | 'conflict' | 'limit'
-  /** When the ledger took it, in milliseconds since the epoch, if that happened since the start. */
+  outcome: 'applied' | 'already' | 'conflict' | 'limit' | 'closed'
+  /** When the ledger took it, or was found to have it, in milliseconds since the epoch. */
   appliedAt?: number
 }

@@ -107,6 +107,7 @@ export async function startProxy({
     )
   const holds = new Holds(store.ledger, {
     failed: (operation, error) => alarms.ledgerFailed(operation, error),
+    accountMissing: (account, missing) => alarms.accountMissing(account, missing),
     dead: (account, id, amount, reason) => alarms.settleDead(account, id, amount, reason),
   })
   const metrics = new ProxyMetrics({

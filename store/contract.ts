@@ -27,8 +27,8 @@ export class StoreUnavailable extends Error {
 }
 
 /**
- * A stored table or record does not open, does not parse, or is older than one that was read before: nothing is known
- * of what it should be. What was known before stays in force.
+ * A stored table or record does not open, does not parse, or is not what was written last: nothing is known of what it
+ * should be. What was known before stays in force.
  */
 export class RecordUnreadable extends Error {
   override name = 'RecordUnreadable'
@@ -48,8 +48,17 @@ export interface ConfigStore {
   /** Writes a publication, announces it and checks the fence, all or nothing. */
   publish(publication: Publication): Promise<PublishReply>
 
-  /** Digests of all that is stored, so that a controller that starts writes only what differs. */
+  /** Digests of all that was written, as it was noted then. */
   manifest(): Promise<Manifest>
+
+  /**
+   * Digests of all that is stored, so that a controller writes only what differs: what is not as it was written has one
+   * that is equal to no other. For the leader alone, which does not publish meanwhile.
+   */
+  inspect(): Promise<Inspection>
+
+  /** Whether the stored table is the one that was written last; cheaper than `inspect`. */
+  intact(): Promise<boolean>
 
   /**
    * The current table, under the newest generation; undefined before the first publication. Rejects with
@@ -114,6 +123,13 @@ export interface Manifest {
   /** Id to digest() of the record. */
   keys: Map<string, string>
   accounts: Map<string, string>
+}
+
+export type RecordKind = 'table' | 'key' | 'account'
+
+export interface Inspection extends Manifest {
+  /** How many are missing, changed, or older than what was written last. */
+  spoilt: Record<RecordKind, number>
 }
 
 /** What one publication touched. A proxy drops what is named and reads it again when needed. */

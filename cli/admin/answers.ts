@@ -12,6 +12,8 @@ const instance = z.object({
   generation: z.number().optional(),
   ready: z.boolean(),
   reason: z.string().optional(),
+  /** Of a proxy: whether the store answers it. */
+  store: z.enum(['reachable', 'away']).optional(),
   /** Of a controller: whether it holds the Lease. */
   leading: z.boolean().optional(),
   /** Of a controller: the heartbeats of the proxies that live; absent when the store does not answer. */

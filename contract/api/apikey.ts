@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isAddressRange } from '../address.ts'
 import { MAX_GLOB_LENGTH, MAX_GLOB_STARS } from '../glob.ts'
-import { limits, reference, secretEntry } from './fields.ts'
+import { instant, limits, reference, secretEntry } from './fields.ts'
 import { defineKind } from './kind.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
 
@@ -10,7 +10,7 @@ const spec = z.strictObject({
     description: 'Account that pays for the requests of this key. Without it the key is not metered.',
   }),
   disabled: z.boolean().optional().meta({ description: 'A disabled key is refused like an unknown one.' }),
-  expiresAt: z.iso.datetime({ offset: true }).max(64).optional().meta({
+  expiresAt: instant().max(64).optional().meta({
     description: 'Instant (RFC 3339) from which the key is refused.',
   }),
   models: z
@@ -19,7 +19,10 @@ const spec = z.strictObject({
         .string()
         .min(1)
         .max(MAX_GLOB_LENGTH)
-        .regex(new RegExp(`^[^*]*(\\*[^*]*){0,${MAX_GLOB_STARS}}$`)),
+        .regex(
+          new RegExp(`^[^*]*(\\*[^*]*){0,${MAX_GLOB_STARS}}$`),
+          `must have at most ${MAX_GLOB_STARS} stars`,
+        ),
     )
     .max(256)
     .optional()
@@ -39,7 +42,7 @@ const spec = z.strictObject({
       z
         .string()
         .max(64)
-        .regex(/^[0-9a-f]{64}$/),
+        .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 digest as 64 digits 0-9 and a-f'),
     )
     .min(1)
     .max(8)

@@ -37,7 +37,10 @@ const spec = z.strictObject({
     .string()
     .min(8)
     .max(2048)
-    .regex(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/)
+    .regex(
+      /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/,
+      'must be an http or https URL without user, query and fragment, such as https://api.example.com/v1',
+    )
     .meta({
       description:
         'What an SDK of that family takes as base URL, such as https://api.example.com/v1. An empty path means /v1 ' +

@@ -17,7 +17,7 @@ const status = statusOf({
   appliedAt: z.iso
     .datetime({ offset: true })
     .optional()
-    .meta({ description: 'When the ledger took the credit.' }),
+    .meta({ description: 'When the ledger took the credit, or was found to have it.' }),
 })
 export type CreditStatus = z.output<typeof status>
 

@@ -1,4 +1,7 @@
-/** Field types that several kinds share. Plain zod, nothing that JSON Schema cannot say: the CRDs are made from it. */
+/**
+ * Field types that several kinds share. Plain zod, nothing that JSON Schema cannot say: the CRDs are made from it.
+ * A pattern comes with a sentence that goes after the field's name; the API server and folder mode both say it.
+ */
 import { z } from 'zod'
 import { DURATION } from '../duration.ts'
 import { DECIMAL, MAX_DOLLARS } from '../money.ts'
@@ -10,7 +13,14 @@ const DNS_NAME = /^[a-z0-9]+(-+[a-z0-9]+)*(\.[a-z0-9]+(-+[a-z0-9]+)*)*$/
 export const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 const VISIBLE_ASCII = /^[\x20-\x7e]*$/
 
-export const objectName = () => z.string().regex(DNS_NAME).max(253)
+export const objectName = () =>
+  z
+    .string()
+    .regex(
+      DNS_NAME,
+      'must be lower-case letters, digits, - and ., with a letter or digit at both ends, such as team-a',
+    )
+    .max(253)
 
 /** A reference to another resource of the same namespace. */
 export const reference = (kind: string) =>
@@ -22,24 +32,55 @@ export const secretEntry = (defaultKey: string) =>
     name: objectName().meta({ description: 'Name of the Secret, in the same namespace.' }),
     key: z
       .string()
-      .regex(/^[-._a-zA-Z0-9]+$/)
+      .regex(/^[-._a-zA-Z0-9]+$/, 'must be letters, digits, -, _ and . only')
       .max(253)
       .default(defaultKey)
       .meta({ description: `Entry of the Secret that holds the value.` }),
   })
 
-export const duration = () => z.string().min(2).max(32).regex(DURATION)
+export const duration = () =>
+  z
+    .string()
+    .min(2)
+    .max(32)
+    .regex(
+      DURATION,
+      'must be a duration of whole numbers above zero with the units h, m, s, ms in this order, below 300h, such as 30s or 1h30m',
+    )
 
-export const PRICE = /^[0-9]{1,7}(\.[0-9]{1,9})?$/
+/** An instant of RFC 3339. */
+export const instant = () =>
+  z.iso.datetime({
+    offset: true,
+    error: 'must be an instant as in RFC 3339, with seconds and a time zone, such as 2027-12-31T23:59:59Z',
+  })
+
+const PRICE = /^[0-9]{1,7}(\.[0-9]{1,9})?$/
 
 /** Decimal dollars, not negative. */
-export const price = () => z.string().regex(PRICE).max(17)
+export const price = () =>
+  z
+    .string()
+    .regex(
+      PRICE,
+      'must be dollars as decimal text, not negative, with at most 7 digits before the point and 9 after it, such as "0.25"',
+    )
+    .max(17)
 
 /** Decimal dollars of either sign. */
-export const amount = () => z.string().regex(DECIMAL).max(18)
+export const amount = () =>
+  z
+    .string()
+    .regex(
+      DECIMAL,
+      'must be dollars as decimal text, with at most 7 digits before the point and 9 after it, such as "25.00" or "-3.5"',
+    )
+    .max(18)
 
-export const headerName = () => z.string().max(128).regex(HEADER_NAME)
-export const headerValue = () => z.string().max(2048).regex(VISIBLE_ASCII)
+export const headerName = () =>
+  z.string().max(128).regex(HEADER_NAME, 'must be the name of an HTTP header: letters, digits and dashes')
+export const headerValue = () =>
+  z.string().max(2048).regex(VISIBLE_ASCII, 'must be printable ASCII text in one line')
 
 /** The rule that keeps one decimal field below what the ledger can count. `path` is a CEL path under spec. */
 export function amountWithinLedger<Spec>(path: string, read: (spec: Spec) => string | undefined): Rule<Spec> {
@@ -48,7 +89,10 @@ export function amountWithinLedger<Spec>(path: string, read: (spec: Spec) => str
     // Text that is no number is the schema's to refuse: the API server asks its rules all the same.
     cel: `!(${has.join(' && ')}) || !self.${path}.matches(r"${DECIMAL.source}") || (double(self.${path}) <= ${MAX_DOLLARS}.0 && double(self.${path}) >= -${MAX_DOLLARS}.0)`,
     message: `spec.${path} must lie within ${MAX_DOLLARS} dollars, the most that the ledger counts`,
-    test: (spec) => Math.abs(Number(read(spec) ?? '0')) <= MAX_DOLLARS,
+    test: (spec) => {
+      const text = read(spec) ?? '0'
+      return !DECIMAL.test(text) || Math.abs(Number(text)) <= MAX_DOLLARS
+    },
   }
 }
 

@@ -16,7 +16,10 @@ export const COSTLIER_TIERS: readonly Tier[] = ['priority', 'fast', 'ultrafast']
 const multiplier = (tier: Tier) =>
   z
     .string()
-    .regex(/^[0-9]{1,3}(\.[0-9]{1,9})?$/)
+    .regex(
+      /^[0-9]{1,3}(\.[0-9]{1,9})?$/,
+      'must be a factor as decimal text, below 1000 with at most 9 decimals, such as "1.5"',
+    )
     .max(13)
     .optional()
     .meta({ description: `Factor of the ${tier} tier, such as "1.5".` })
@@ -26,7 +29,7 @@ const spec = z.strictObject({
     .string()
     .min(1)
     .max(256)
-    .regex(/^[^*\s][^*\s]*\*?$|^\*$/)
+    .regex(/^[^*\s][^*\s]*\*?$|^\*$/, 'must be a name without spaces, with * only at its end, such as gpt-*')
     .meta({
       description:
         'Model name as clients send it. A trailing `*` matches any rest, and the rest names the upstream model. ' +
@@ -78,9 +81,15 @@ const spec = z.strictObject({
         .max(5)
         .default(3)
         .meta({ description: 'Attempts in all, the first one included.' }),
-      on: z.array(z.enum(RETRYABLE_CLASSES)).max(16).optional().meta({
-        description: 'Failure classes after which another attempt is made; default all of them.',
-      }),
+      on: z
+        .array(z.enum(RETRYABLE_CLASSES))
+        .max(16)
+        .optional()
+        .meta({
+          description:
+            'Failure classes after which another attempt is made; default all of them. Write "on" in quotes: to kubectl ' +
+            'a bare on is the word true.',
+        }),
       perTryTimeout: duration().optional().meta({ description: 'Until the answer of one attempt begins.' }),
     })
     .optional()

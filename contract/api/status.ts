@@ -27,8 +27,10 @@ export const REASONS = {
   AlreadyApplied: 'The ledger took the credit before; nothing was added again.',
   Pending: 'Not every live proxy serves this generation yet, or the controller has not looked at it.',
   NoProxies: 'No proxy is alive.',
-  LedgerLost: 'The ledger has lost the balance of the account, which stays closed until it is restored.',
-  Ready: 'All other conditions are true.',
+  LedgerLost:
+    'The ledger has lost the balance of the account, which stays closed until Redis is restored from a copy.',
+  Ready:
+    'All other conditions are true. Ready has the reason of Accepted where that is a note, such as Disabled.',
 } as const
 export type Reason = keyof typeof REASONS
 

@@ -76,6 +76,8 @@ function accountOf(resource: Resource<AccountSpec>): CompiledAccount {
   const overdraft = nanos(spec.overdraft ?? '0')
   if (overdraft === undefined)
     findings.refusals.push({ reason: 'Invalid', message: 'spec.overdraft is more than the ledger counts' })
+  if (spec.disabled === true)
+    findings.notes.push({ reason: 'Disabled', message: 'the account is switched off by spec.disabled' })
   const inForce = findings.refusals.length === 0
   const status = judge('Account', metadata, findings, inForce)
   if (!inForce || overdraft === undefined) return { status }

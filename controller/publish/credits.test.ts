@@ -106,6 +106,18 @@ describe('a ledger that was wiped', () => {
     expect(await ledger.balance(TEAM)).toBeUndefined()
   })
 
+  it('says of a new credit that the account is closed', async () => {
+    const credits = applier({ 'default/team': { credited: 7, spent: 0 } })
+    await credits.verify(money(['default/two', 5]))
+    const { applied } = await credits.apply(money(['default/two', 5]))
+    expect(applied.results.get('default/two')).toEqual({ outcome: 'closed' })
+    expect(topups).toEqual([])
+    await ledger.open(TEAM)
+    await credits.verify(money(['default/two', 5]))
+    const restored = await credits.apply(money(['default/two', 5]))
+    expect(restored.applied.results.get('default/two')).toEqual({ outcome: 'applied', appliedAt: NOW })
+  })
+
   it('knows an account again once it is restored', async () => {
     const credits = applier({ 'default/team': { credited: 7, spent: 2 } })
     expect((await credits.verify(money())).lost.has(TEAM)).toBe(true)
@@ -152,6 +164,11 @@ describe('a process that starts again', () => {
     const { funds, lost } = await credits.reassert(money(['default/one', 7]))
     expect(lost.size).toBe(0)
     expect(funds.get(TEAM)?.balance).toBe(5)
+    // What the status is to keep of it, or a wiped ledger would be given the credit again.
+    expect(credits.applied(money(['default/one', 7])).results.get('default/one')).toEqual({
+      outcome: 'already',
+      appliedAt: NOW,
+    })
   })
 
   it('counts credits that were removed, and a credit that was taken and not recorded', async () => {

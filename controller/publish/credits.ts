@@ -84,7 +84,8 @@ export class CreditApplier {
   applied({ accounts, credits }: Money): AppliedCredits {
     const results = new Map<string, CreditResult>()
     for (const plan of credits) {
-      const result = this.#latest(plan)
+      const closed = this.#accounts.get(plan.account)?.state === 'lost' ? CLOSED : undefined
+      const result = this.#latest(plan) ?? closed
       if (result !== undefined) results.set(plan.id, result)
     }
     const funds = new Map<string, Funds>()
@@ -177,6 +178,8 @@ export class CreditApplier {
   }
 }
 
+const CLOSED: CreditResult = { outcome: 'closed' }
+
 function firstSight(record: AccountRecord, recorded: Recorded | undefined): Account {
   const before = recorded?.account(`${record.namespace}/${record.name}`) ?? { credited: 0, spent: 0 }
   const used = before.credited !== 0 || before.spent !== 0
@@ -192,7 +195,7 @@ function resultOf(
     case 'OK':
       return { outcome: 'applied', appliedAt: now() }
     case 'DUP':
-      return before?.outcome === 'applied' ? before : { outcome: 'already' }
+      return before?.appliedAt === undefined ? { outcome: 'already', appliedAt: now() } : before
     case 'CONFLICT':
       return { outcome: 'conflict' }
     case 'LIMIT':

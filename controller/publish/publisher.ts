@@ -1,6 +1,6 @@
 /** Brings the store to what compile says: the newest wish wins, and only what differs is written. */
 import type { Log } from '../../contract/log.ts'
-import type { Position, Store } from '../../store/contract.ts'
+import type { Inspection, Position, Store } from '../../store/contract.ts'
 import type { Compiled, Published } from '../snapshot.ts'
 import { isEmpty } from './changes.ts'
 import type { CreditApplier } from './credits.ts'
@@ -26,6 +26,8 @@ export interface PublisherOptions {
   onAttempt?: ((outcome: AttemptOutcome, seconds: number) => void) | undefined
   /** Called when removals are held back; see RemovalGuard. */
   onHeldBack?: ((message: string) => void) | undefined
+  /** Called when records are found that are not as they were written, before they are written again. */
+  onSpoilt?: ((spoilt: Inspection['spoilt']) => void) | undefined
 }
 
 /** `fenced`: another controller has taken over, and this one writes nothing more. */
@@ -54,6 +56,7 @@ export class Publisher {
   /** Ends a pause early, for a newer wish. */
   #wake = new AbortController()
   #logged = new Set<string>()
+  #toldSpoilt = false
 
   constructor(options: PublisherOptions) {
     this.#options = options
@@ -102,6 +105,14 @@ export class Publisher {
       'the store does not hold what was published; comparing all of it',
     )
     this.repair()
+  }
+
+  /** Writes the table again when another one, or none, is stored. Rejects with StoreUnavailable. */
+  async verifyTable(): Promise<void> {
+    if (this.position === undefined || this.#working !== undefined) return
+    const intact = await this.#options.store.config.intact()
+    // A publication that began meanwhile may be what was seen.
+    if (!intact && this.#working === undefined && !this.#stop.signal.aborted) this.repair()
   }
 
   /** Compares every record with what is stored and writes what differs. */
@@ -220,7 +231,8 @@ export class Publisher {
 
   async #read(): Promise<Stored> {
     const { config } = this.#options.store
-    const manifest = await config.manifest()
+    const manifest = await config.inspect()
+    this.#tellSpoilt(manifest.spoilt)
     // A table that does not open is replaced, not guarded.
     const table = manifest.table === undefined ? undefined : await config.table().catch(() => undefined)
     return { manifest, routes: table && routesOf(table.table) }
@@ -230,6 +242,18 @@ export class Publisher {
   async #nextGeneration(stored: number): Promise<number> {
     const heartbeats = await this.#options.store.config.heartbeats(HEARTBEATS_WITHIN_MS)
     return Math.max(stored, this.#options.now(), ...heartbeats.map(({ generation }) => generation)) + 1
+  }
+
+  /** In the log once, until nothing is spoilt. */
+  #tellSpoilt(spoilt: Inspection['spoilt']): void {
+    const found = Object.values(spoilt).some((count) => count > 0)
+    if (found) this.#options.onSpoilt?.(spoilt)
+    if (found && !this.#toldSpoilt)
+      this.#options.log.error(
+        { spoilt },
+        'somebody else removed or changed records in the store; writing them again',
+      )
+    this.#toldSpoilt = found
   }
 
   #tellHeldBack(tableKept: boolean): void {

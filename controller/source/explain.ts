@@ -1,8 +1,5 @@
 /** Turns a schema's issues into sentences that say what to change, without quoting any value. */
 import { z } from 'zod'
-import { PRICE } from '../../contract/api/fields.ts'
-import { DURATION } from '../../contract/duration.ts'
-import { DECIMAL } from '../../contract/money.ts'
 import { nearest } from './nearest.ts'
 
 /** Where in a document: names of fields, numbers of items. */
@@ -73,23 +70,14 @@ const TYPE_WORDS: Record<string, string> = {
   int: 'a whole number',
 }
 
-/** By the pattern that a value must match: what says more than the pattern. */
-const EXAMPLES: ReadonlyMap<string, string> = new Map([
-  [String(DECIMAL), '"0.25"'],
-  [String(PRICE), '"0.25"'],
-  [String(DURATION), '30s'],
-])
-const TIME_EXAMPLE = '2027-12-31T23:59:59Z'
-
 function sentence(schema: z.ZodType, root: unknown, full: Path, path: Path, issue: z.core.$ZodIssue): string {
   const field = fieldName(full)
+  const found = typeName(valueAt(root, path))
+  if (found === 'nothing') return `${field} is missing${about(schema, path)}`
   switch (issue.code) {
-    case 'invalid_type': {
-      const found = typeName(valueAt(root, path))
-      if (found === 'nothing') return `${field} is missing${about(schema, path)}`
+    case 'invalid_type':
       if (issue.expected === 'string') return wantedText(field, found)
       return `${field} must be ${TYPE_WORDS[issue.expected] ?? issue.expected}${found === 'string' ? ', without quotes' : ''}`
-    }
     case 'invalid_value':
       return `${field} must be one of ${issue.values.map(String).join(', ')}`
     case 'too_small':
@@ -100,14 +88,8 @@ function sentence(schema: z.ZodType, root: unknown, full: Path, path: Path, issu
       return issue.origin === 'number' || issue.origin === 'int'
         ? `${field} must be at most ${issue.maximum}`
         : `${field} may have at most ${issue.maximum} ${unit(issue.origin)}`
-    case 'invalid_format': {
-      const example = issue.format === 'datetime' ? TIME_EXAMPLE : EXAMPLES.get(issue.pattern ?? '')
-      if (example !== undefined)
-        return `${field} does not have the right form${about(schema, path)}; such as ${example}`
-      const form =
-        issue.format === 'regex' && issue.pattern !== undefined ? ` (it must match ${issue.pattern})` : ''
-      return `${field} does not have the right form${about(schema, path)}${form}`
-    }
+    case 'invalid_format':
+      return `${field} ${issue.message}`
     case 'invalid_key':
       return `${field} has a name that is not allowed there`
     default:

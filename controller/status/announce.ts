@@ -17,8 +17,10 @@ export function announcements(found: FoundStatus | undefined, written: Status): 
     const { type, reason, message } = condition
     if (tellsFault(condition) && !sameFault(condition, before(type)))
       return [{ type: 'Warning', reason, action: 'Judge', note: message }]
-    if (type === 'Programmed' && condition.status === 'True' && neverProgrammed(before(type)))
-      return [{ type: 'Normal', reason, action: 'Publish', note: message }]
+    if (type === 'Ready' && condition.status === 'True' && comesIntoForce(before(type))) {
+      const programmed = written.conditions.find((other) => other.type === 'Programmed') ?? condition
+      return [{ type: 'Normal', reason: programmed.reason, action: 'Publish', note: programmed.message }]
+    }
     return []
   })
 }
@@ -32,7 +34,7 @@ function sameFault(after: Condition, before: Condition | undefined): boolean {
   return before?.status === after.status && before.reason === after.reason && before.message === after.message
 }
 
-/** Unknown means that no proxy was alive, which says nothing of the resource. */
-function neverProgrammed(before: Condition | undefined): boolean {
-  return before === undefined || before.status === 'False'
+/** That no proxy was alive says nothing of the resource. */
+function comesIntoForce(before: Condition | undefined): boolean {
+  return before?.status !== 'True' && before?.reason !== 'NoProxies'
 }

@@ -30,6 +30,8 @@ interface Given {
   generation?: number
   accepted?: boolean
   resolved?: boolean
+  uid?: string
+  preview?: string
   priced?: boolean
   inForce?: boolean
 }
@@ -55,10 +57,10 @@ function object(given: Given = {}): ObjectStatus {
     conditions.push({ ...common, type: 'Priced', status: 'False', reason: 'Unpriced', message: 'no price' })
   return {
     kind,
-    metadata: { namespace: 'default', name, generation, createdAt: 0 },
+    metadata: { namespace: 'default', name, uid: given.uid ?? 'u1', generation, createdAt: 0 },
     inForce: given.inForce ?? (accepted && resolved),
     conditions,
-    fields: {},
+    fields: given.preview === undefined ? {} : { preview: given.preview },
   }
 }
 
@@ -171,6 +173,35 @@ describe('Programmed', () => {
     expect(await condition('Programmed')).toBe('False Pending')
   })
 
+  it.each<[string, Given, Given]>([
+    ['what it names comes, though it was in force without', { resolved: false, inForce: true }, {}],
+    ['its key is exchanged', { preview: '...aaaa' }, { preview: '...bbbb' }],
+    ['it is made anew under its name', { uid: 'u1' }, { uid: 'u2' }],
+  ])('starts anew when %s', async (_what, before, after) => {
+    const old = compiled(object(before))
+    board.judged(old)
+    publish(old, 100)
+    await beat('one', 100)
+    expect(await condition('Programmed')).toBe('True Programmed')
+    const changed = compiled(object(after))
+    board.judged(changed)
+    expect([await condition('Programmed'), await condition('Ready')]).toEqual([
+      'False Pending',
+      'False Pending',
+    ])
+    publish(changed, 200)
+    await beat('one', 200)
+    expect(await condition('Ready')).toBe('True Ready')
+  })
+
+  it('takes no time from an earlier resource of the name', async () => {
+    board.judged(compiled(object({ uid: 'u1' })))
+    now += 60_000
+    board.judged(compiled(object({ uid: 'u2' })))
+    const times = (await entry('alice')).status.conditions.map((c) => Date.parse(c.lastTransitionTime))
+    expect(new Set(times)).toEqual(new Set([now]))
+  })
+
   it('stays pending for a table that the store refused', async () => {
     const wish = compiled(object({ kind: 'ModelRoute', name: 'small' }), object())
     board.judged(wish)
@@ -196,6 +227,19 @@ describe('Ready', () => {
     expect(await condition('Ready')).toBe(expected)
   })
 
+  it('has the reason of what Accepted notes', async () => {
+    const disabled = object({ kind: 'Account', name: 'team' })
+    const [accepted, ...others] = disabled.conditions
+    if (accepted === undefined) throw new Error('it has no condition')
+    const note = { ...accepted, reason: 'Disabled' as const, message: 'switched off' }
+    const wish = compiled({ ...disabled, conditions: [note, ...others] })
+    board.judged(wish)
+    publish(wish, 100)
+    expect(await condition('Ready', 'team')).toBe('False NoProxies')
+    await beat('one', 100)
+    expect(await condition('Ready', 'team')).toBe('True Disabled')
+  })
+
   it('waits for the proxies', async () => {
     const wish = compiled(object())
     board.judged(wish)
@@ -219,6 +263,43 @@ describe('credits', () => {
     board.judged(credit)
     publish(credit, 100, { credit: { outcome: 'already' } })
     expect(await condition('Programmed', 'start')).toBe('True AlreadyApplied')
+  })
+
+  it('are told to be refused by a closed account, until it opens', async () => {
+    board.judged(credit)
+    publish(credit, 100, { credit: { outcome: 'closed' } })
+    expect(await condition('Accepted', 'start')).toBe('True Accepted')
+    expect(await condition('Ready', 'start')).toBe('False LedgerLost')
+    const { conditions } = (await entry('start')).status
+    expect(conditions.find(({ type }) => type === 'Ready')?.message).toContain('the account is closed')
+    publish(credit, 101, { credit: { outcome: 'applied', appliedAt: now } })
+    expect(await condition('Ready', 'start')).toBe('True Ready')
+  })
+
+  it('keep when they were taken, whatever becomes of their account and of the ledger’s answer', async () => {
+    const taken = '1970-01-01T00:16:40.000Z'
+    board.judged(credit)
+    publish(credit, 100, { credit: { outcome: 'applied', appliedAt: now } })
+    const without = compiled(object({ kind: 'Credit', name: 'start', resolved: false }))
+    board.judged(without)
+    publish(without, 101)
+    expect((await entry('start')).status).toMatchObject({ appliedAt: taken })
+    // So does a controller that knows it from its status alone.
+    const log = { info() {}, warn() {}, error() {} }
+    board = new StatusBoard({ store, log, now: () => now, found: () => ({ appliedAt: taken }) })
+    board.judged(without)
+    publish(without, 102)
+    expect((await entry('start')).status).toMatchObject({ appliedAt: taken })
+  })
+
+  it('made anew under the name of another have no time of that one', async () => {
+    board.judged(credit)
+    publish(credit, 100, { credit: { outcome: 'applied', appliedAt: now } })
+    const other = compiled(object({ kind: 'Credit', name: 'start', uid: 'u2' }))
+    board.judged(other)
+    publish(other, 101, { credit: { outcome: 'conflict' } })
+    expect((await entry('start')).status).not.toHaveProperty('appliedAt')
+    expect(await condition('Ready', 'start')).toBe('False Conflicted')
   })
 
   it('are refused when their name stands for another amount', async () => {
@@ -353,6 +434,7 @@ describe('an account whose balance the ledger has lost', () => {
     await beat('one', 100)
     publish(wish, 100, { lost: new Set([TEAM]) })
     expect(await condition('Accepted', 'team')).toBe('True Accepted')
+    expect(await condition('Programmed', 'team')).toBe('False LedgerLost')
     expect(await condition('Ready', 'team')).toBe('False LedgerLost')
     const { conditions: _, ...funds } = found
     expect((await entry('team')).status).toMatchObject(funds)

@@ -41,6 +41,8 @@ interface Entry {
   publication: number | undefined
   /** Every live proxy has served that publication; a proxy that joins later catches up before it serves. */
   served: boolean
+  /** What the ledger has said last of an Account's funds, or of when it took a Credit. */
+  money: Record<string, string>
 }
 
 /** "ApiKey/namespace/name" */
@@ -95,14 +97,15 @@ export class StatusBoard {
       const again = old?.object.metadata.uid === object.metadata.uid ? old : undefined
       const entry: Entry =
         again !== undefined && servesAlike(again.object, object)
-        ? { ...again, object }
-        : {
-            object,
-            conditions: again?.conditions ?? this.#options.found?.(id)?.conditions ?? [],
-            judgement: this.#judgements,
-            publication: undefined,
-            served: false,
-          }
+          ? { ...again, object }
+          : {
+              object,
+              conditions: again?.conditions ?? this.#options.found?.(id)?.conditions ?? [],
+              judgement: this.#judgements,
+              publication: undefined,
+              served: false,
+              money: again?.money ?? {},
+            }
       this.#entries.set(id, entry)
       changed.push(id)
     }
@@ -133,23 +136,20 @@ export class StatusBoard {
     const before = this.#credits
     this.#credits = credits
     const changed: string[] = []
-    for (const [id, { object }] of this.#entries) {
-      const { namespace, name } = object.metadata
-      if (object.kind === 'Credit') {
-        const key = `${namespace}/${name}`
-        if (before.results.get(key) !== credits.results.get(key)) changed.push(id)
-      } else if (object.kind === 'Account') {
-        const account = objectId(namespace, name)
-        const old = before.funds.get(account)
-        const now = credits.funds.get(account)
-        const moved = old?.balance !== now?.balance || old?.held !== now?.held
-        if (
-          moved ||
-          old?.credited !== now?.credited ||
-          before.lost.has(account) !== credits.lost.has(account)
-        )
-          changed.push(id)
-      }
+    for (const [id, entry] of this.#entries) {
+      const { kind, metadata } = entry.object
+      if (kind !== 'Account' && kind !== 'Credit') continue
+      const { namespace, name } = metadata
+      const money = { ...entry.money, ...this.#moneyOf(entry.object) }
+      const moved = !isDeepStrictEqual(entry.money, money)
+      entry.money = money
+      const credit = `${namespace}/${name}`
+      const account = objectId(namespace, name)
+      const otherwise =
+        kind === 'Credit'
+          ? before.results.get(credit) !== credits.results.get(credit)
+          : before.lost.has(account) !== credits.lost.has(account)
+      if (moved || otherwise) changed.push(id)
     }
     this.#judge(changed)
   }
@@ -166,26 +166,26 @@ export class StatusBoard {
   /** The status of every resource, judged now. Rejects with StoreUnavailable. */
   async list(): Promise<ListedStatus[]> {
     await this.refresh()
-    return [...this.#entries].map(([id, { object, conditions }]) => {
-      const { kind, metadata } = object
+    return [...this.#entries].map(([id, entry]) => {
+      const { kind, metadata } = entry.object
       const { namespace, name, generation } = metadata
-      return { kind, namespace, name, generation, status: this.#status(id, object, conditions) }
+      return { kind, namespace, name, generation, status: this.#status(id, entry) }
     })
   }
 
   /** The status that a resource should have, by statusId; undefined when it is gone. */
   status(id: string): Status | undefined {
     const entry = this.#entries.get(id)
-    return entry && this.#status(id, entry.object, entry.conditions)
+    return entry && this.#status(id, entry)
   }
 
-  #status(id: string, { kind, metadata, fields }: ObjectStatus, conditions: readonly Condition[]): Status {
+  #status(id: string, { object, conditions, money }: Entry): Status {
     const found = this.#options.found?.(id)
     return {
       conditions: conditions.map((condition) => withTimeFound(condition, found?.conditions)),
-      ...fields,
-      ...(kind === 'Account' && this.#funds(objectId(metadata.namespace, metadata.name), found)),
-      ...(kind === 'Credit' && this.#appliedAt(`${metadata.namespace}/${metadata.name}`)),
+      ...object.fields,
+      ...recordedMoney(object.kind, found),
+      ...money,
     }
   }
 
@@ -228,25 +228,19 @@ export class StatusBoard {
     return carried
   }
 
-  #appliedAt(credit: string): Record<string, string> {
-    const appliedAt = this.#credits.results.get(credit)?.appliedAt
-    return appliedAt === undefined ? {} : { appliedAt: new Date(appliedAt).toISOString() }
-  }
-
-  /** While the ledger has not answered, what was recorded last: it is the one proof of what the account had. */
-  #funds(account: string, found: FoundStatus | undefined): Record<string, unknown> {
-    const funds = this.#credits.funds.get(account)
-    if (funds === undefined) {
-      const names = ['balance', 'held', 'credited', 'spent'] as const
-      return Object.fromEntries(
-        names.flatMap((name) => (found?.[name] === undefined ? [] : [[name, found[name]]])),
-      )
-    }
+  /** What the ledger says of it now; empty where it has not answered or nobody has asked. */
+  #moneyOf({ kind, metadata: { namespace, name } }: ObjectStatus): Record<string, string> {
+    const appliedAt =
+      kind === 'Credit' ? this.#credits.results.get(`${namespace}/${name}`)?.appliedAt : undefined
+    if (appliedAt !== undefined) return { appliedAt: new Date(appliedAt).toISOString() }
+    const funds = kind === 'Account' ? this.#credits.funds.get(objectId(namespace, name)) : undefined
+    if (funds === undefined) return {}
+    const { balance, held, credited, spent } = funds
     return {
-      balance: formatDollars(funds.balance),
-      held: formatDollars(funds.held),
-      credited: formatDollars(funds.credited),
-      spent: formatDollars(funds.spent),
+      balance: formatDollars(balance),
+      held: formatDollars(held),
+      credited: formatDollars(credited),
+      spent: formatDollars(spent),
     }
   }
 
@@ -276,6 +270,17 @@ function servesAlike(old: ObjectStatus, now: ObjectStatus): boolean {
     isDeepStrictEqual(old.fields, now.fields) &&
     isDeepStrictEqual(verdict(old), verdict(now))
   )
+}
+
+const MONEY_FIELDS: Partial<Record<KindName, readonly string[]>> = {
+  Account: ['balance', 'held', 'credited', 'spent'],
+  Credit: ['appliedAt'],
+}
+
+/** Never taken back: it is the one proof of credits and spending that outlives the ledger and this process. */
+function recordedMoney(kind: KindName, found: FoundStatus | undefined): Record<string, unknown> {
+  const names = (MONEY_FIELDS[kind] ?? []).filter((name) => found?.[name] !== undefined)
+  return Object.fromEntries(names.map((name) => [name, found?.[name]]))
 }
 
 /** Whoever reads the API server sees no change of status where there was none since the last write. */

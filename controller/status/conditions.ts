@@ -2,6 +2,10 @@
 import type { Condition } from '../../contract/api/index.ts'
 import type { CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
 
+/** What people can do: nobody restores a balance but with the store that it stood in. */
+const LOST =
+  'has lost the balance of this account, which stays closed until Redis is restored from a copy; to go on without it, create an Account of another name with a new Credit, and name it in the ApiKeys'
+
 /** What the publisher reports of one resource. */
 export interface Carried {
   /** Generation of the publication that carried it; undefined: not published yet. */
@@ -10,7 +14,7 @@ export interface Carried {
   served: boolean
   /** What the ledger said of a Credit. */
   credit?: CreditResult['outcome'] | undefined
-  /** True: the ledger has lost the balance of this Account. */
+  /** True: the ledger has lost the balance of this Account, and refuses its requests. */
   lost?: boolean
 }
 
@@ -19,7 +23,7 @@ export function allConditions(object: ObjectStatus, carried: Carried, proxies: n
   const refusal = refusalOf(carried.credit)
   const judged = refusal === undefined ? object : refused(object, refusal)
   const conditions = [...judged.conditions, programmed(judged, carried, proxies)]
-  return [...conditions, ready(judged, conditions, carried)]
+  return [...conditions, ready(judged, conditions)]
 }
 
 /** Why the ledger did not take a credit. */
@@ -56,6 +60,8 @@ function programmed(object: ObjectStatus, carried: Carried, proxies: number): Ju
       message: 'not published, because it is not in force',
     }
   if (object.kind === 'Credit') return creditProgrammed(condition, carried)
+  if (carried.lost === true)
+    return { ...condition, status: 'False', reason: 'LedgerLost', message: `the ledger ${LOST}` }
   if (carried.publication === undefined)
     return { ...condition, status: 'False', reason: 'Pending', message: 'waiting to be published' }
   if (proxies === 0)
@@ -95,24 +101,28 @@ function creditProgrammed(
         reason: 'AlreadyApplied',
         message: 'the ledger took the credit before; nothing was added again',
       }
+    case 'closed':
+      return {
+        ...condition,
+        status: 'False',
+        reason: 'LedgerLost',
+        message: `not taken, because the account is closed: the ledger ${LOST}`,
+      }
     default:
       return { ...condition, status: 'False', reason: 'Pending', message: 'waiting for the ledger' }
   }
 }
 
-function ready(object: ObjectStatus, conditions: readonly Judgement[], { lost }: Carried): Judgement {
+/** The summary: the first thing that is wrong, else what Accepted has to note, such as Disabled. */
+function ready(object: ObjectStatus, conditions: readonly Judgement[]): Judgement {
   const condition = { type: 'Ready', observedGeneration: object.metadata.generation } as const
   const failed = conditions.find(({ status }) => status !== 'True')
-  if (failed === undefined && lost === true)
-    return {
-      ...condition,
-      status: 'False',
-      reason: 'LedgerLost',
-      message: 'the ledger has lost the balance of this account; it stays closed until it is restored',
-    }
-  return failed === undefined
+  if (failed !== undefined)
+    return { ...condition, status: 'False', reason: failed.reason, message: failed.message }
+  const note = conditions.find(({ type, reason }) => type === 'Accepted' && reason !== 'Accepted')
+  return note === undefined
     ? { ...condition, status: 'True', reason: 'Ready', message: 'all other conditions are true' }
-    : { ...condition, status: 'False', reason: failed.reason, message: failed.message }
+    : { ...condition, status: 'True', reason: note.reason, message: note.message }
 }
 
 /** Gives each condition its time: the one it had while its status stays the same, else now. */

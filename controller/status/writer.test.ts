@@ -17,10 +17,13 @@ let events: Announcement[]
 let writer: StatusWriter
 /** Status codes that the next calls end with. */
 let failures: Error[]
+/** Called before an answer is given. */
+let onRequest: () => void
 
 const client: KubeClient = {
   async request(call) {
     calls.push(call)
+    onRequest()
     const failure = failures.shift()
     if (failure !== undefined) throw failure
     return {}
@@ -35,6 +38,7 @@ beforeEach(() => {
   calls = []
   events = []
   failures = []
+  onRequest = () => {}
   const log = { info() {}, warn() {}, error() {} }
   const record = (event: Announcement) => events.push(event)
   writer = new StatusWriter({
@@ -97,6 +101,21 @@ describe('a status', () => {
     writer.changed([ID])
     await vi.waitFor(() => expect(calls).toHaveLength(2))
     expect(calls[1]?.body).toMatchObject({ status: wanted })
+  })
+
+  it('is written again when it was taken away after the watch told of it before the answer came', async () => {
+    const [before, first] = [found, wanted]
+    onRequest = () => {
+      found = { uid: 'u1', status: first }
+      writer.seen(ID)
+    }
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(1))
+    onRequest = () => {}
+    await vi.waitFor(() => expect(events).not.toEqual([]))
+    found = before
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(2))
   })
 
   it('that stands there already is not written', async () => {
@@ -188,6 +207,32 @@ describe('an event', () => {
     writer.changed([ID])
     await vi.waitFor(() => expect(calls).toHaveLength(2))
     expect(events).toHaveLength(2)
+  })
+
+  it('says Programmed of what is ready alone', async () => {
+    const missing = { status: 'False' as const, reason: 'RefNotFound', message: 'spec.channels names nothing' }
+    wanted = status(condition('ResolvedRefs', missing), condition('Ready', missing))
+    writer.changed([ID])
+    await vi.waitFor(() => expect(events.map(({ reason }) => reason)).toEqual(['RefNotFound']), 5_000)
+    found = { uid: 'u1', status: wanted }
+    wanted = status()
+    writer.changed([ID])
+    await vi.waitFor(() => expect(events.map(({ reason }) => reason)).toEqual(['RefNotFound', 'Programmed']))
+  })
+
+  it('is none when a proxy lives again', async () => {
+    const none = { status: 'False' as const, reason: 'NoProxies', message: 'no proxy is alive' }
+    found = {
+      uid: 'u1',
+      status: status(condition('Programmed', { ...none, status: 'Unknown' }), condition('Ready', none)),
+    }
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(1))
+    found = { uid: 'u1', status: wanted }
+    wanted = { ...wanted, preview: 'other' }
+    writer.changed([ID])
+    await vi.waitFor(() => expect(calls).toHaveLength(2))
+    expect(events).toEqual([])
   })
 
   it('tells when a resource is in force for the first time, or again after a fault', async () => {

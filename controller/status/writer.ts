@@ -77,7 +77,7 @@ export class StatusWriter {
     }
   }
 
-  /** The API server has told of a new version of this resource. */
+  /** The API server has told of a new version, or of the end, of this resource. */
   seen(id: string): void {
     this.#written.delete(id)
     this.changed([id])
@@ -119,7 +119,9 @@ export class StatusWriter {
     const { uid } = found
     const object = { apiVersion: API_VERSION, kind, namespace, name, path, uid }
     if ((await applyStatus(this.#options.client, object, status, FIELD_MANAGER)) === 'gone') return
-    this.#written.set(id, status)
+    // The watch may have been quicker than the answer, and tells each version once.
+    const seen = this.#options.found(id)
+    if (seen !== undefined && !says(seen.status, status)) this.#written.set(id, status)
     this.#passing.delete(id)
     const regarding = { apiVersion: API_VERSION, kind, namespace, name, uid }
     for (const event of announcements(found.status, status))

@@ -28,6 +28,11 @@ export class ControllerMetrics {
     'sluice_removals_held_back_total',
     'Times that most routes, keys or accounts disappeared at once and what was stored stayed in force.',
   )
+  readonly #repairs = this.#counter(
+    'sluice_store_repairs_total',
+    'Records in the store that somebody else removed or changed, found and written again.',
+    ['kind'],
+  )
   readonly #requests = this.#counter('rest_client_requests_total', 'Requests to the API server.', [
     'method',
     'code',
@@ -45,6 +50,7 @@ export class ControllerMetrics {
   /** `read` is called at each scrape. */
   constructor(leaseName: string, read: () => Readings) {
     addProcessMetrics(this.registry)
+    this.spoilt({ table: 0, key: 0, account: 0 })
     // The first one to be registered reads for all.
     const own = new Gauge({
       name: 'sluice_controller_leader',
@@ -88,6 +94,10 @@ export class ControllerMetrics {
 
   heldBack(): void {
     this.#heldBack.inc()
+  }
+
+  spoilt(spoilt: Readonly<Record<string, number>>): void {
+    for (const [kind, count] of Object.entries(spoilt)) this.#repairs.inc({ kind }, count)
   }
 
   requested(method: string, status: number): void {

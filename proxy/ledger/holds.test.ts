@@ -26,6 +26,7 @@ function holdsOf(on: Ledger = ledger) {
   const dead: unknown[][] = []
   const holds = new Holds(on, {
     failed: (...failure) => void failures.push(failure),
+    accountMissing: () => undefined,
     dead: (...settle) => void dead.push(settle),
   })
   onTestFinished(() => holds.stop(0))

@@ -16,6 +16,8 @@ const WORTH_A_RETRY_MS = 100
 export interface HoldEvents {
   /** A hold could not be renewed or settled; nothing of the request's content. */
   failed(operation: 'renew' | 'settle', error: unknown): void
+  /** The ledger does not know this account, and its settles wait; or knows it again. */
+  accountMissing(account: string, missing: boolean): void
   /** A cost that nobody charges any more. */
   dead(account: string, id: string, amount: Nanos, reason: DeadReason): void
 }
@@ -32,6 +34,7 @@ export class Holds {
     this.#events = events
     this.#settles = new Settles(ledger, {
       failed: (error) => events.failed('settle', error),
+      accountMissing: (account, missing) => events.accountMissing(account, missing),
       dead: ({ account, id, actual }, reason) => events.dead(account, id, actual, reason),
     })
     this.#renewer = setInterval(() => {

@@ -36,12 +36,14 @@ function cuttable(on: Ledger = ledger) {
 function settlesOn(on: Ledger) {
   const dead: [id: string, reason: string][] = []
   const failures: unknown[] = []
+  const missing: [account: string, missing: boolean][] = []
   const settles = new Settles(on, {
     failed: (error) => void failures.push(error),
+    accountMissing: (...told) => void missing.push(told),
     dead: ({ id }, reason) => void dead.push([id, reason]),
   })
   onTestFinished(() => settles.stop(0))
-  return { settles, dead, failures }
+  return { settles, dead, failures, missing }
 }
 
 const command = (id: string, changes: Partial<Settle> = {}): Settle => ({
@@ -108,18 +110,39 @@ test('beyond ten thousand the oldest is dead, and said to be', async () => {
 describe('a reply that leaves the cost uncharged', () => {
   test('an account that is not loaded is waited for, and others do not wait with it', async () => {
     const { link, on } = cuttable()
-    const { settles, dead, failures } = settlesOn(on)
+    const { settles, dead, missing } = settlesOn(on)
     link.cut = true
     await settles.post(command('r1', { account: 'b' }))
     await settles.post(command('r2'))
     link.cut = false
     await vi.advanceTimersByTimeAsync(250)
     expect([settles.waiting, await posted(), dead]).toEqual([1, FUNDS - 10, []])
-    expect(failures.at(-1)).toMatchObject({ message: expect.stringContaining('NOACCT') })
+    expect(missing).toEqual([['b', true]])
     await ledger.open('b')
     await vi.advanceTimersByTimeAsync(5_500)
     expect(settles.waiting).toBe(0)
     expect((await ledger.balance('b'))?.posted).toBe(-10)
+    expect(missing).toEqual([
+      ['b', true],
+      ['b', false],
+    ])
+  })
+
+  test('an account that stays away is told of once, and asked for once a minute by one settle', async () => {
+    const { link, on } = cuttable()
+    const { settles, dead, failures, missing } = settlesOn(on)
+    for (let i = 0; i < 200; i++) await settles.post(command(`r${i}`, { account: 'b' }))
+    await vi.advanceTimersByTimeAsync(300_000)
+    link.calls = 0
+    await vi.advanceTimersByTimeAsync(600_000)
+    expect(link.calls).toBeGreaterThanOrEqual(9)
+    expect(link.calls).toBeLessThanOrEqual(11)
+    expect([settles.waiting, dead, failures, missing]).toEqual([200, [], [], [['b', true]]])
+    // A connection that was lost is back: perhaps the account is, too.
+    await ledger.open('b')
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect([settles.waiting, (await ledger.balance('b'))?.posted]).toEqual([0, -2_000])
   })
 
   test.each(['STALE', 'CONFLICT'] as const)('%s is dead', async (reply) => {

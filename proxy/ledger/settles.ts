@@ -4,12 +4,11 @@
  */
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { Ledger, Settle, SettleReply } from '../../store/ledger/contract.ts'
+import { MissingAccounts } from './missing-accounts.ts'
 
 const MAX_WAITING = 10_000
 const AT_ONCE = 64
 const RETRY_MS = 250
-/** An account that is not loaded is asked for less often: it waits for a restore. */
-const NO_ACCOUNT_RETRY_MS = 5_000
 /** What a server acknowledged shortly before it was lost may be lost with it. */
 const REPLAY_MS = 60_000
 const MAX_REPLAYED = 50_000
@@ -20,21 +19,18 @@ export type DeadReason = 'overflow' | 'CONFLICT' | 'STALE' | 'failed' | 'stopped
 export interface SettleEvents {
   /** A settle was not carried out and waits, or was refused. */
   failed(error: unknown): void
+  /** The ledger does not know this account, and its settles wait; or knows it again. Told once for each change. */
+  accountMissing(account: string, missing: boolean): void
   /** A cost that is not charged by anybody any more. */
   dead(settle: Settle, reason: DeadReason): void
-}
-
-interface Waiting {
-  command: Settle
-  /** performance.now() before which it is not tried. */
-  notBefore: number
 }
 
 export class Settles {
   readonly #ledger: Ledger
   readonly #events: SettleEvents
   /** Oldest first. */
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, Settle>()
+  readonly #missing = new MissingAccounts()
   /** Posted within REPLAY_MS, oldest first. */
   readonly #posted = new Map<string, { command: Settle; at: number }>()
   #timer: NodeJS.Timeout | undefined
@@ -55,8 +51,7 @@ export class Settles {
   /** The reply, or undefined when it waits or is dead. Never rejects. */
   async post(command: Settle): Promise<SettleReply | undefined> {
     const outcome = await this.#try(command)
-    if (outcome === 'later') this.#wait({ command, notBefore: 0 })
-    else if (outcome === 'NOACCT') this.#wait({ command, notBefore: performance.now() + NO_ACCOUNT_RETRY_MS })
+    if (outcome === 'later' || outcome === 'NOACCT') this.#wait(command)
     return outcome === 'later' || outcome === 'dead' ? undefined : outcome
   }
 
@@ -65,7 +60,7 @@ export class Settles {
     if (this.#stopped) return
     this.#forgetOld()
     const posted = [...this.#posted.values()]
-    for (const waiting of this.#waiting.values()) waiting.notBefore = 0
+    this.#missing.retryAll()
     this.#retry()
     this.#replay ??= this.#replayAll(posted).finally(() => {
       this.#replay = undefined
@@ -87,20 +82,20 @@ export class Settles {
     clearTimeout(this.#timer)
     // What is under way may still be posted.
     await this.#round
-    for (const { command } of this.#waiting.values()) this.#events.dead(command, 'stopped')
+    for (const command of this.#waiting.values()) this.#events.dead(command, 'stopped')
     this.#waiting.clear()
   }
 
   async #try(command: Settle): Promise<SettleReply | 'later' | 'dead'> {
     try {
       const reply = await this.#ledger.settle(command)
+      this.#tellMissing(command.account, reply === 'NOACCT')
       switch (reply) {
         case 'CONFLICT':
         case 'STALE':
           this.#events.dead(command, reply)
           break
         case 'NOACCT':
-          this.#events.failed(new Error('settle was answered NOACCT'))
           break
         default:
           this.#remember(command)
@@ -112,6 +107,11 @@ export class Settles {
       this.#events.dead(command, 'failed')
       return 'dead'
     }
+  }
+
+  #tellMissing(account: string, missing: boolean): void {
+    const news = missing ? this.#missing.add(account) : this.#missing.delete(account)
+    if (news) this.#events.accountMissing(account, missing)
   }
 
   #remember(command: Settle): void {
@@ -127,17 +127,17 @@ export class Settles {
     }
   }
 
-  #wait(waiting: Waiting): void {
+  #wait(command: Settle): void {
     if (this.#stopped) {
-      this.#events.dead(waiting.command, 'stopped')
+      this.#events.dead(command, 'stopped')
       return
     }
     const [oldest] = this.#waiting
     if (oldest !== undefined && this.#waiting.size >= MAX_WAITING) {
       this.#waiting.delete(oldest[0])
-      this.#events.dead(oldest[1].command, 'overflow')
+      this.#events.dead(oldest[1], 'overflow')
     }
-    this.#waiting.set(keyOf(waiting.command), waiting)
+    this.#waiting.set(keyOf(command), command)
     this.#retryLater()
   }
 
@@ -157,13 +157,13 @@ export class Settles {
 
   /** One round over all that are due, which ends when the store is away. */
   async #tryAll(): Promise<void> {
-    const now = performance.now()
-    const due = [...this.#waiting].filter(([, { notBefore }]) => notBefore <= now)
-    const attempt = async ([key, waiting]: [string, Waiting]) => {
-      const outcome = await this.#try(waiting.command)
+    const due = [...this.#waiting].filter(([, { account }]) => this.#missing.isDue(account))
+    const attempt = async ([key, command]: [string, Settle]) => {
+      // Another one of this account may just have been refused.
+      if (!this.#missing.isDue(command.account)) return true
+      const outcome = await this.#try(command)
       if (outcome === 'later') return false
-      if (outcome === 'NOACCT') waiting.notBefore = performance.now() + NO_ACCOUNT_RETRY_MS
-      else this.#waiting.delete(key)
+      if (outcome !== 'NOACCT') this.#waiting.delete(key)
       return true
     }
     const [first, ...others] = due

@@ -7,6 +7,7 @@ import { published, testChannel, testRoute, testTable } from '../table/testing.t
 import { explain, type Known, type Question } from './explain.ts'
 
 const NOW = 1_800_000_000_000
+const NEWEST = 1_799_999_999_999
 const HASH = 'a'.repeat(64)
 const DOLLAR = 1_000_000_000
 const PRICE = {
@@ -56,6 +57,7 @@ function ask({ key, account, balance, route, resting = {}, full = [], question, 
   const known: Known = {
     follower: {
       table,
+      applied: { epoch: 1, generation: NEWEST },
       key: (hash) => record(hash === HASH ? { ...ALICE, ...key } : undefined),
       account: (id) => record(id === TEAM.id && account !== null ? { ...TEAM, ...account } : undefined),
     },
@@ -68,6 +70,10 @@ function ask({ key, account, balance, route, resting = {}, full = [], question, 
   const asked = { keyHash: HASH, model: 'gpt', endpoint: 'chat', inputTokens: 1_000_000, ...question }
   return explain(known, ledger, asked, NOW)
 }
+
+it('names the newest generation in force, which need not have changed the table', async () => {
+  expect((await ask({})).generation).toBe(NEWEST)
+})
 
 describe('the refusal that there would be', () => {
   const cases: [string, Given, number, string, RegExp][] = [

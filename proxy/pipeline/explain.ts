@@ -29,6 +29,7 @@ export interface Question {
 }
 
 export interface Explanation {
+  /** Of the newest publication in force, as /status shows it. */
   generation: number
   /** Absent: the request would be sent upstream. */
   refusal?: Refusal
@@ -73,7 +74,7 @@ export interface ExplainedCandidate {
 
 /** What the proxy knows now. */
 export interface Known {
-  follower: Pick<TableFollower, 'table' | 'key' | 'account'>
+  follower: Pick<TableFollower, 'table' | 'applied' | 'key' | 'account'>
   health: Pick<ChannelHealth, 'restingUntil' | 'isFull'>
 }
 
@@ -84,8 +85,8 @@ export async function explain(
   question: Question,
   nowMs: number,
 ): Promise<Explanation> {
-  const { table } = gateway.follower
-  const explanation: Explanation = { generation: table.generation, candidates: [], notes: [] }
+  const { table, applied } = gateway.follower
+  const explanation: Explanation = { generation: applied.generation, candidates: [], notes: [] }
   // The first one is what the client would hear of.
   const refuse = (code: ErrorCode, reason: string) => {
     explanation.refusal ??= { status: CATALOGUE[code].status, code, reason }

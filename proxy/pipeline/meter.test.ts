@@ -38,7 +38,11 @@ async function stream({ funds, held, price = PRICE, renew, ...options }: Setup) 
       return (renew ?? ledger.renew)(command)
     },
   }
-  const holds = new Holds(watched, { failed: () => undefined, dead: () => undefined })
+  const holds = new Holds(watched, {
+    failed: () => undefined,
+    accountMissing: () => undefined,
+    dead: () => undefined,
+  })
   onTestFinished(() => holds.stop(0))
   const hold: Hold = await holds.take(ACCOUNT, 'r1', held, { model: 'm', key: 'k' })
   const exhausted = vi.fn()

@@ -21,7 +21,11 @@ import { Shutdown } from './shutdown.ts'
 function testGateway(lines: string[]): Gateway {
   const { config, ledger, state } = createEmbeddedStore()
   const now = () => performance.now()
-  const holds = new Holds(ledger, { failed: () => undefined, dead: () => undefined })
+  const holds = new Holds(ledger, {
+    failed: () => undefined,
+    accountMissing: () => undefined,
+    dead: () => undefined,
+  })
   onTestFinished(() => holds.stop(0))
   return {
     follower: new TableFollower(

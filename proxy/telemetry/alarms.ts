@@ -20,8 +20,9 @@ export class StoreAlarms {
   /** Table, records or heartbeat could not be read or written. */
   tableFailed(error: unknown): void {
     this.#metrics.tableFailed()
-    if (this.#isTold('table'))
-      this.#log.warn({ err: error }, 'the store could not be read; what was last known stays in force')
+    if (!this.#isTold('table')) return
+    const fields = error instanceof StoreUnavailable ? { reason: error.message } : { err: error }
+    this.#log.warn(fields, 'the store could not be read; what was last known stays in force')
   }
 
   /** A stored table or record is not what it must be. */
@@ -43,8 +44,18 @@ export class StoreAlarms {
     this.#metrics.ledgerFailed(operation)
     if (!this.#isTold(`ledger ${operation}`)) return
     if (error instanceof StoreUnavailable)
-      this.#log.warn({ err: error, operation }, 'the ledger is away; settles wait')
+      this.#log.warn({ reason: error.message, operation }, 'the ledger is away; settles wait')
     else this.#log.error({ err: error, operation }, 'the ledger did not do what it must')
+  }
+
+  /** Settles of an account wait because the ledger does not know it, or go on. */
+  accountMissing(account: string, missing: boolean): void {
+    if (!missing) {
+      this.#log.info({ account }, 'the ledger knows the account again; its settles are posted')
+      return
+    }
+    this.#metrics.ledgerFailed('settle')
+    this.#log.error({ account }, 'the ledger does not know this account; its settles wait until it is restored')
   }
 
   /** One line for each cost that nobody charges any more, so that it can be charged by hand. */

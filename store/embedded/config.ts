@@ -5,6 +5,7 @@ import type {
   ConfigStore,
   Gap,
   Heartbeat,
+  Manifest,
   Publication,
   PublishReply,
   RecordChanges,
@@ -51,6 +52,16 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
     }
   }
 
+  function manifest(): Manifest {
+    return {
+      epoch,
+      generation,
+      ...(table && { table: digest(table.table) }),
+      keys: digests(keys),
+      accounts: digests(accounts),
+    }
+  }
+
   return {
     async newEpoch(above = 0) {
       epoch = Math.max(epoch, above) + 1
@@ -80,13 +91,13 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
       return 'published'
     },
     async manifest() {
-      return {
-        epoch,
-        generation,
-        ...(table && { table: digest(table.table) }),
-        keys: digests(keys),
-        accounts: digests(accounts),
-      }
+      return manifest()
+    },
+    async inspect() {
+      return { ...manifest(), spoilt: { table: 0, key: 0, account: 0 } }
+    },
+    async intact() {
+      return true
     },
     async table() {
       return table

@@ -6,16 +6,24 @@ import type { Change, Gap } from '../contract.ts'
 const integer = z.string().transform(Number).pipe(z.int())
 const stored = z.string().nullable()
 
-export const sealedReply = stored
+export const recordReply = z.tuple([stored, stored]).transform(([sealed, note]) => ({ sealed, note }))
+export const intactReply = z.literal([0, 1]).transform((reply) => reply === 1)
+/** Of HSCAN. */
+export const scanReply = z.tuple([z.string(), z.array(z.string())])
+export const differingReply = z.array(z.int())
 export const publishReply = z.enum(['published', 'fenced', 'empty', 'stale'])
 export const epochReply = integer
 export const positionReply = z
   .tuple([integer, integer])
   .transform(([epoch, generation]) => ({ epoch, generation }))
 export const tableReply = z
-  .tuple([stored, integer.nullable(), integer.nullable()])
-  .transform(([sealed, epoch, generation]) => ({ sealed, epoch, generation }))
-export const manifestReply = z.tuple([integer, z.array(z.string()), stored])
+  .tuple([stored, stored, integer.nullable(), integer.nullable()])
+  .transform(([sealed, note, epoch, generation]) => ({ sealed, note, epoch, generation }))
+export const manifestReply = z.tuple([integer, z.array(z.string())]).transform(([epoch, flat]) => ({
+  epoch,
+  generation: Number(new Map(pairs(flat)).get('generation') ?? 0),
+  flat,
+}))
 
 /** Field and value, field and value, as one object. */
 const fields = z.array(z.string()).transform((flat) => Object.fromEntries(pairs(flat)))
@@ -29,9 +37,13 @@ const beat = z
   .transform((text) => text.split(' '))
   .pipe(z.tuple([integer, integer, integer]))
   .transform(([at, epoch, generation]) => ({ at, epoch, generation }))
+/** A heartbeat that cannot be read is passed over: no one proxy may keep the controller from publishing. */
 export const heartbeatsReply = z.tuple([integer, z.array(z.string())]).transform(([now, flat]) => ({
   now,
-  beats: [...pairs(flat)].map(([proxy, text]) => ({ proxy, ...beat.parse(text) })),
+  beats: [...pairs(flat)].flatMap(([proxy, text]) => {
+    const { data } = beat.safeParse(text)
+    return data === undefined ? [] : [{ proxy, ...data }]
+  }),
 }))
 
 /** What a publication touches, as it is announced: by name, or too much to name. */

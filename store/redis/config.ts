@@ -1,23 +1,30 @@
 /** Tables and records in Redis, sealed; every publication is one script. docs/redis.md has the layout. */
 import { z } from 'zod'
 import type { Log } from '../../contract/log.ts'
-import { accountRecord, keyRecord, publishedTable } from '../../contract/table/records.ts'
-import { type ConfigStore, type Position, RecordUnreadable } from '../contract.ts'
-import { digest } from '../digest.ts'
+import {
+  accountRecord,
+  keyRecord,
+  type PublishedTable,
+  publishedTable,
+} from '../../contract/table/records.ts'
+import { type ConfigStore, type Manifest, type Position, RecordUnreadable } from '../contract.ts'
 import { accountRecordKey, EPOCH, keyRecordKey, MANIFEST, PROXIES, TABLE } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
 import {
   epochReply,
   heartbeatsReply,
+  intactReply,
   manifestReply,
   positionReply,
   publishReply,
-  sealedReply,
+  recordReply,
   tableReply,
 } from './config-replies.ts'
 import type { RedisConnection } from './connection.ts'
 import { ChangeFollower } from './follow.ts'
-import { digestsOf, publishCall } from './publication.ts'
+import { inspect } from './inspect.ts'
+import { accountField, asWritten, digestIn, keyField, recordsIn, setDigest } from './manifest.ts'
+import { publishCall } from './publication.ts'
 
 /** Of what may be megabytes: the table, the manifest. */
 const LARGE_MS = 1_000
@@ -38,24 +45,34 @@ export function createRedisConfig(
   log: Log,
 ): RedisConfig {
   const followers = new Set<ChangeFollower>()
-  /** The newest publication of which the table was opened here. */
-  let newest: Position = { epoch: 0, generation: 0 }
 
-  /** The document is its own witness: epoch and generation beside it could be those of another one. */
-  function openTable(sealed: string): z.output<typeof publishedTable> {
+  async function table(): Promise<PublishedTable | undefined> {
+    const reply = tableReply.parse(await connection.run('config/table', [TABLE, MANIFEST], [], LARGE_MS))
+    const sealed = asWritten(TABLE, reply.sealed, reply.note)
+    if (sealed === undefined) return undefined
     const document = open(ring, TABLE, sealed, publishedTable)
-    const { epoch, generation } = document
-    if (epoch === newest.epoch && generation < newest.generation)
-      throw new RecordUnreadable(
-        `${TABLE} is of generation ${generation}, older than ${newest.generation} that was read`,
-      )
-    newest = { epoch, generation }
-    return document
+    // Publications that left the table as it was came after it.
+    return {
+      epoch: reply.epoch ?? document.epoch,
+      generation: reply.generation ?? document.generation,
+      table: document.table,
+    }
   }
 
-  async function record<R>(key: string, schema: z.ZodType<R>): Promise<R | undefined> {
-    const sealed = sealedReply.parse(await connection.command(['GET', key]))
-    return sealed === null ? undefined : open(ring, key, sealed, schema)
+  async function tableOpens(): Promise<boolean> {
+    try {
+      await table()
+      return true
+    } catch (error) {
+      if (error instanceof RecordUnreadable) return false
+      throw error
+    }
+  }
+
+  async function record<R>(key: string, field: string, schema: z.ZodType<R>): Promise<R | undefined> {
+    const reply = recordReply.parse(await connection.run('config/record', [key, MANIFEST], [field]))
+    const sealed = asWritten(key, reply.sealed, reply.note)
+    return sealed === undefined ? undefined : open(ring, key, sealed, schema)
   }
 
   async function position(): Promise<Position> {
@@ -72,24 +89,21 @@ export function createRedisConfig(
       return publishReply.parse(await connection.run('config/publish', keys, args, LARGE_MS + size / SLOW))
     },
     async manifest() {
-      const reply = await connection.run('config/manifest', [EPOCH, MANIFEST, TABLE], [], LARGE_MS)
-      const [epoch, fields, sealed] = manifestReply.parse(reply)
-      const table = sealed === null ? {} : { table: tableDigest(ring, sealed) }
-      return { epoch, ...table, ...digestsOf(fields, ring) }
+      const reply = await connection.run('config/manifest', [EPOCH, MANIFEST], [], LARGE_MS)
+      const { epoch, generation, flat } = manifestReply.parse(reply)
+      const manifest: Manifest = { epoch, generation, keys: new Map(), accounts: new Map() }
+      for (const record of recordsIn(flat)) setDigest(manifest, record, digestIn(ring, record.note))
+      return manifest
     },
-    async table() {
-      const reply = tableReply.parse(await connection.run('config/table', [TABLE, MANIFEST], [], LARGE_MS))
-      if (reply.sealed === null) return undefined
-      const document = openTable(reply.sealed)
-      // Publications that left the table as it was came after it.
-      return {
-        epoch: reply.epoch ?? document.epoch,
-        generation: reply.generation ?? document.generation,
-        table: document.table,
-      }
+    async inspect() {
+      return inspect(connection, ring, await position(), tableOpens)
     },
-    key: (hash) => record(keyRecordKey(hash), keyRecord),
-    account: (id) => record(accountRecordKey(id), accountRecord),
+    async intact() {
+      return intactReply.parse(await connection.run('config/intact', [TABLE, MANIFEST], [], LARGE_MS))
+    },
+    table,
+    key: (hash) => record(keyRecordKey(hash), keyField(hash), keyRecord),
+    account: (id) => record(accountRecordKey(id), accountField(id), accountRecord),
     async follow(listener) {
       const follower = new ChangeFollower(connect(), listener, log)
       followers.add(follower)
@@ -117,17 +131,6 @@ export function createRedisConfig(
     async close() {
       await Promise.all([...followers].map((follower) => follower.stop()))
     },
-  }
-}
-
-/** Of a table that does not open, or is under a key that seals no more, one that is equal to no other. */
-function tableDigest(ring: KeyRing, sealed: string): string {
-  try {
-    const { text, kid } = ring.open(TABLE, sealed)
-    if (kid !== ring.sealsWith()) return `sealed under ${kid}`
-    return digest(publishedTable.parse(JSON.parse(text)).table)
-  } catch {
-    return 'unreadable'
   }
 }
 

@@ -42,6 +42,27 @@ describe('values', () => {
     ).toEqual(['Secret'])
   })
 
+  it('a Secret of one’s own for the Redis of the chart, as GitOps needs it', async () => {
+    const objects = await render({
+      redis: { serverSecret: 'server' },
+      sealing: { existingSecret: 'seals' },
+      admin: { existingSecret: 'tokens' },
+    })
+    expect(objects.filter(({ kind }) => kind === 'Secret')).toEqual([])
+    for (const component of ['controller', 'proxy'])
+      expect(envOf(find(objects, 'Deployment', `sluice-${component}`))).toMatchObject({
+        SLUICE_REDIS_URL: { secretKeyRef: { name: 'server', key: `${component}-url` } },
+      })
+    const redis = JSON.stringify(find(objects, 'StatefulSet', 'sluice-redis'))
+    expect(redis).toContain('"secretKeyRef":{"name":"server","key":"password"}')
+    expect(redis).toContain('"secretName":"server"')
+    // All that they take from it stands in the Secret that is rendered otherwise.
+    const rendered = find(await render({}), 'Secret', 'sluice-redis')
+    expect(Object.keys(z.object({ stringData: z.record(z.string(), z.string()) }).parse(rendered).stringData)).toEqual(
+      expect.arrayContaining(['password', 'controller-url', 'proxy-url', 'redis.conf']),
+    )
+  })
+
   it('Secrets of one’s own', async () => {
     const objects = await render({
       redis: { enabled: false, existingSecret: 'mine', existingSecretKeys: { proxy: 'proxy-url' } },
@@ -173,6 +194,11 @@ describe('refused with a sentence', () => {
     ],
     ['two kinds of Redis', { redis: { url: 'redis://r' } }, /redis\.enabled must be false where redis\.url/],
     ['no Redis', { redis: { enabled: false } }, /name a Redis of your own by redis\.url/],
+    [
+      'a Secret for a server that is not there',
+      { redis: { enabled: false, url: 'redis://r', serverSecret: 's' } },
+      /redis\.serverSecret is of the Redis of the chart/,
+    ],
     [
       'a Redis twice',
       { redis: { enabled: false, url: 'redis://r', existingSecret: 's' } },

@@ -25,6 +25,11 @@ export interface Api {
   patch(kind: KindName, name: string, patch: object, subresource?: 'status'): Promise<Stored>
 }
 
+/** The sentence of a cause without the words before it, which quote a text that is refused. */
+export function sentenceOf({ message }: { message: string }): string {
+  return message.replace(/^Invalid value: ("(?:[^"\\]|\\.)*": )?/, '')
+}
+
 const stored = z.looseObject({
   metadata: z.looseObject({ name: z.string(), generation: z.int(), resourceVersion: z.string() }),
   spec: z.record(z.string(), z.unknown()),
@@ -93,5 +98,9 @@ function verdict({ ok, body }: { ok: boolean; body: unknown }): Verdict {
   if (ok) return { accepted: true, causes: [] }
   const { message, details } = refusal.parse(body)
   const causes = details?.causes ?? [{ field: '', message }]
-  return { accepted: false, causes: causes.map(({ field, message }) => ({ field, message })) }
+  return {
+    accepted: false,
+    // A rule on an entry of a map names it in brackets, the schema with a dot; here it always is a dot.
+    causes: causes.map(({ field, message }) => ({ field: field.replace(/\[(\D[^\]]*)\]/g, '.$1'), message })),
+  }
 }

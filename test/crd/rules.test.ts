@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { KINDS } from '../../contract/api/index.ts'
 import { RULE_CASES, type RuleCase } from '../../contract/api/rules.cases.ts'
 import { controlPlane } from '../harness/control-plane.ts'
-import { type Api, apiOf } from './api.ts'
+import { type Api, apiOf, sentenceOf } from './api.ts'
 import { judgeInFolder, KIND_NAMES } from './verdicts.ts'
 
 let api: Api
@@ -12,8 +12,6 @@ beforeAll(async () => {
   api = apiOf(cluster, await cluster.createNamespace())
 }, 60_000)
 
-/** The words before the sentence of a rule. */
-const PREFIX = /^Invalid value: /
 /** Bounds of maps stand in the schema of a CRD too, which is asked first and has words of its own. */
 const BOUND_OF_MAP = /^Too many: \d+: must have at most \d+ items$/
 
@@ -38,7 +36,7 @@ describe.each(KIND_NAMES)('rules of %s', (kind) => {
       cases.map(async ({ one, name, message, passes }, index) => {
         const server = await judge(one, index)
         const folder = judgeInFolder(kind, `case-${index}`, one.spec, one.old)
-        const sentences = server.causes.map((cause) => cause.message.replace(PREFIX, '')).sort()
+        const sentences = server.causes.map(sentenceOf).sort()
         return {
           name,
           passes,

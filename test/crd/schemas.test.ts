@@ -47,6 +47,12 @@ const ACCEPTED: [KindName, object][] = [
   ['ModelRoute', route({ model: '*' })],
   ['ModelRoute', route({ model: 'vendor/model:free*' })],
   ['Channel', channel({ headers: { 'x-a': '' }, query: {}, tls: {} })],
+  ['ApiKey', { accountRef: null, disabled: null, expiresAt: null, models: null, limits: null }],
+  ['ApiKey', { secretRef: { name: 's', key: null } }],
+  ['Account', { enforcement: null, overdraft: null, budget: null }],
+  ['Channel', channel({ headers: { 'x-a': null, 'bad name': null }, query: { q: null } })],
+  ['Channel', channel({ headers: null, timeouts: { connect: null }, tls: { caRef: null } })],
+  ['ModelRoute', route({ channels: [{ name: 'c', model: null, weight: null }], price: null })],
 ]
 
 const REFUSED: [KindName, unknown, ...fields: string[]][] = [
@@ -97,6 +103,12 @@ const REFUSED: [KindName, unknown, ...fields: string[]][] = [
   ['ApiKey', { limits: { requestsPerMinute: 1.5 } }, 'spec.limits.requestsPerMinute'],
   ['ApiKey', { limits: { requestsPerMinute: '60' } }, 'spec.limits.requestsPerMinute'],
   ['ApiKey', undefined, 'spec'],
+  ['ApiKey', null, 'spec'],
+  ['ApiKey', { secretRef: { name: null } }, 'spec.secretRef.name'],
+  ['ApiKey', models(null), 'spec.models[0]'],
+  ['Credit', credit(null), 'spec.amount'],
+  ['ModelRoute', route({ channels: null }), 'spec.channels'],
+  ['ModelRoute', route({ channels: [null] }), 'spec.channels[0]'],
   ['ApiKey', [], 'spec'],
   ['Account', { enforcement: 'enforced' }, 'spec.enforcement'],
   ['Account', { budget: { amount: '1' } }, 'spec.budget.period'],
@@ -120,6 +132,11 @@ const REFUSED: [KindName, unknown, ...fields: string[]][] = [
   ['ModelRoute', route({ model: 'a*b' }), 'spec.model'],
   ['ModelRoute', route({ model: 'a b' }), 'spec.model'],
   ['ModelRoute', route({ model: '' }), 'spec.model'],
+  ...[...'\t\n\v\f\r\u00a0\u1680\u2003\u2028\u2029\u3000\ufeff'].map((space): [KindName, unknown, string] => [
+    'ModelRoute',
+    route({ model: `a${space}b` }),
+    'spec.model',
+  ]),
   ['ModelRoute', route({ channels: [{ name: 'c', weight: -1 }] }), 'spec.channels[0].weight'],
   ['ModelRoute', route({ channels: [{ model: 'm' }] }), 'spec.channels[0].name'],
   ['ModelRoute', route({ retry: { attempts: 6 } }), 'spec.retry.attempts'],
@@ -157,6 +174,7 @@ it.each(REFUSED.map(([kind, spec, field]) => ({ kind, spec, field, name: title(s
 it.each([
   ['Channel', channel({ timeout: '5s' }), 'spec.timeout'],
   ['Channel', channel({ tls: { insecure: true } }), 'spec.tls.insecure'],
+  ['Channel', channel({ tls: { insecure: null } }), 'spec.tls.insecure'],
   ['ModelRoute', route({ channels: [{ name: 'c', wieght: 1 }] }), 'spec.channels[0].wieght'],
   ['ApiKey', { secretRef: { name: 's', namespace: 'other' } }, 'spec.secretRef.namespace'],
 ] as const)('both refuse an unknown field of a %s by its name', async (kind, spec, field) => {

@@ -178,7 +178,7 @@ describe('sluice status', () => {
     expect([answer.code, unreachable, instances[1]?.behind]).toEqual([0, [], false])
     const { code, out } = await ask('status')
     expect(out).toMatch(
-      /^ROLE +INSTANCE +LEADING +EPOCH +GENERATION +READY +BEHIND +FROM\ncontroller .*\nproxy .*\n$/,
+      /^ROLE +INSTANCE +LEADING +EPOCH +GENERATION +READY +BEHIND +STORE +FROM\ncontroller .*\nproxy .*\n$/,
     )
     expect(code).toBe(0)
   })

@@ -1,4 +1,6 @@
 /** `make up`, what a newcomer types after it, and `make down`. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,10 +27,14 @@ const inherited = Object.fromEntries(
   }),
 )
 
-async function make(...args: string[]): Promise<string> {
-  const program = startProgram('make', ['--no-print-directory', ...args], {
+function startMake(...args: string[]) {
+  return startProgram('make', ['--no-print-directory', ...args], {
     env: { ...inherited, RUN_DIR: dir, UPSTREAM_PORT: String(upstreamPort) },
   })
+}
+
+async function make(...args: string[]): Promise<string> {
+  const program = startMake(...args)
   const code = await program.exited
   if (code !== 0) throw new Error(`make ${args.join(' ')} ended with ${code}:\n${program.output()}`)
   return program.output()
@@ -118,6 +124,21 @@ it('starts again only what has ended, where it was', async () => {
   expect(others(pids())).toEqual(expect.arrayContaining(others(before)))
   expect(pids()).toHaveLength(before.length)
   expect(await statuses(KEY)).toEqual([401, 401])
+}, 60_000)
+
+it('does not pretend that the example upstream runs where its port is taken', async () => {
+  const upstream = pids().find(({ name }) => name === 'upstream')?.pid ?? 0
+  process.kill(upstream, 'SIGKILL')
+  await until(() => beginning(upstream) === undefined, 'the upstream to end')
+  const other = createServer((_, res) => res.end()).listen(upstreamPort, '127.0.0.1')
+  await once(other, 'listening')
+  try {
+    const program = startMake('up')
+    expect(await program.exited).not.toBe(0)
+    expect(program.output()).toContain(`port ${upstreamPort} of 127.0.0.1 is taken; choose another one with UPSTREAM_PORT`)
+  } finally {
+    other.close()
+  }
 }, 60_000)
 
 it('ends all of it, and nothing is left to end', async () => {

@@ -109,7 +109,7 @@ export const MUTANTS: Mutant[] = [
     // An edit is said to be in force while a proxy still serves the old one.
     ['Math.min(...this.#live', 'Math.max(...this.#live'],
     // The one proof of what an account had is written over when the ledger does not answer.
-    ['found?.[name] === undefined ? [] :', 'true ? [] :'],
+    ['      ...recordedMoney(object.kind, found),\n', ''],
   ),
   ...faults(
     'controller/publish/publisher.ts',
@@ -234,11 +234,11 @@ export const MUTANTS: Mutant[] = [
     'proxy/ledger/settles.ts',
     'proxy/ledger/settles.test.ts',
     // One lost answer of the store is a request that nobody pays.
-    ["if (outcome === 'later') this.#wait({ command, notBefore: 0 })\n    else if", 'if'],
+    ["if (outcome === 'later' || outcome", 'if (outcome'],
     // What a server lost with its last moments stays lost.
     ['    this.#replay ??=', '    if (false) this.#replay ??='],
     // The costs of a process that ends are forgotten.
-    ["for (const { command } of this.#waiting.values()) this.#events.dead(command, 'stopped')", ''],
+    ["for (const command of this.#waiting.values()) this.#events.dead(command, 'stopped')", ''],
   ),
   ...faults(
     'proxy/pipeline/serve.ts',
@@ -527,13 +527,13 @@ export const MUTANTS: Mutant[] = [
     'const boundTo = (name: string) => Buffer.from(name)',
     'const boundTo = (_name: string) => Buffer.alloc(0)',
   ]),
-  // An old table that somebody put back is read.
-  ...faults('store/redis/config.ts', 'test/conformance/store/redis-config.test.ts', [
-    'epoch === newest.epoch && generation < newest.generation',
-    'false',
+  // An old table or record that somebody put back is read.
+  ...faults('store/redis/manifest.ts', 'test/conformance/store/redis-config.test.ts', [
+    "hash('sha1', sealed, 'hex') !== writtenAs(note)",
+    'sealed === note',
   ]),
   // After a rotation records stay under the old key.
-  ...faults('store/redis/publication.ts', 'test/conformance/store/redis-config.test.ts', [
+  ...faults('store/redis/manifest.ts', 'test/conformance/store/redis-config.test.ts', [
     'return kid === ring.sealsWith() ? digest',
     'return kid !== undefined ? digest',
   ]),
@@ -577,5 +577,91 @@ export const MUTANTS: Mutant[] = [
   ...faults('controller/status/writer.ts', 'test/integration/fleet/writes.test.ts', [
     'says(found.status, status) ||',
     '',
+  ]),
+
+  // A resource is Ready by what was served before what it names came, or of an earlier one of its name.
+  ...faults(
+    'controller/status/board.ts',
+    'controller/status/board.test.ts',
+    ['isDeepStrictEqual(verdict(old), verdict(now))', 'true'],
+    ['isDeepStrictEqual(old.fields, now.fields) &&', ''],
+    ['old?.object.metadata.uid === object.metadata.uid', 'true'],
+  ),
+  // After a list that found nothing new, the next deletion of many keys is taken for a mistake.
+  ...faults('controller/source/cluster/cluster.ts', 'controller/source/cluster/cluster.test.ts', [
+    'this.#anew ||= listed',
+    'this.#anew = true',
+  ]),
+  // What is missing after a list is deleted at once, whatever the API server has lost.
+  ...faults('controller/kube/reflector.ts', 'controller/source/cluster/cluster.test.ts', [
+    'this.#deliver(true)',
+    'this.#deliver(false)',
+  ]),
+  // A status that somebody took away is not written again.
+  ...faults('controller/status/writer.ts', 'controller/status/writer.test.ts', [
+    'seen !== undefined && !says(seen.status, status)',
+    'true',
+  ]),
+
+  // A record that somebody removed is taken for a key that nobody has, for ever.
+  ...faults('store/redis/manifest.ts', 'test/conformance/store/redis-config.test.ts', [
+    'if (sealed === null && note === null)',
+    'if (sealed === null)',
+  ]),
+  // What somebody removed is never written again.
+  ...faults('store/lua/config/differing.lua', 'test/conformance/store/redis-config.test.ts', [
+    "if type(sealed) ~= 'string' or redis.sha1hex",
+    "if type(sealed) == 'string' and redis.sha1hex",
+  ]),
+  // A spoilt table keeps proxies from starting until everything is looked at.
+  ...faults('controller/lead.ts', 'test/integration/controller/redis.test.ts', [
+    'this.#publisher.verifyTable()',
+    'Promise.resolve()',
+  ]),
+  // A publication is said to be in force before its keys were heard of.
+  ...faults('proxy/table/follower.ts', 'proxy/table/follower.test.ts', [
+    'this.#applied = newest(this.#applied, taken)',
+    'this.#applied = newest(this.#applied, this.#table)',
+  ]),
+  // A stream of a revoked key lasts when the store was slow once.
+  ...faults('proxy/pipeline/revocation.ts', 'proxy/pipeline/revocation.test.ts', [
+    'if (usable === undefined) unknown.push(hash)',
+    'if (usable === undefined) return',
+  ]),
+  // A cost that is being charged is written down as lost.
+  ...faults('proxy/ledger/settles.ts', 'proxy/ledger/settles.test.ts', [
+    '    // What is under way may still be posted.\n    await this.#round\n',
+    '',
+  ]),
+  // Errors of upstreams fill the memory that balances need.
+  ...faults('store/redis/state.ts', 'test/conformance/store/redis-log.test.ts', [
+    'Math.min(logCapacity, Math.ceil(LOG_BYTES / mean))',
+    'logCapacity',
+  ]),
+
+  // A person who mends a field hears of the next fault only then.
+  ...faults('controller/source/spec.ts', 'controller/source/spec.test.ts', [
+    'for (const rule of kind.rules)',
+    'for (const rule of parsed.success ? kind.rules : [])',
+  ]),
+  // A field that was emptied is refused in a folder alone.
+  ...faults('controller/source/spec.ts', 'controller/source/spec.test.ts', [
+    'withoutNulls(kind.spec, value)',
+    'value',
+  ]),
+  // The API server answers with a regular expression.
+  ...faults('tools/generate/schema.ts', 'tools/generate/schema.test.ts', [
+    "if (typeof said === 'string') return said",
+    '',
+  ]),
+  // A route whose retry kubectl cannot read is said to be fine.
+  ...faults('controller/source/folder/documents.ts', 'cli/validate.test.ts', [
+    'if (String(value) === source) return',
+    'return',
+  ]),
+  // The items of a list are lost.
+  ...faults('controller/source/folder/items.ts', 'controller/source/folder/documents.test.ts', [
+    'if (!success) return [document]',
+    'if (!success || document.file) return [document]',
   ]),
 ]

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { binary } from '../../test/assets/binaries.ts'
 import { applyCrds } from './crds.ts'
-import { endAll, ensureRunning } from './detached.ts'
+import { endAll, ensureRunning, mustRun } from './detached.ts'
 import { kubectlFor } from './kubectl.ts'
 import { type ControlPlanePrograms, controlPlanePrograms } from './programs.ts'
 import { controller, exampleUpstream, proxy, redis } from './servers.ts'
@@ -27,6 +27,8 @@ export interface ClusterEnv {
   UPSTREAM_URL: string
   SEALING_KEYS_FILE: string
 }
+
+const SERVERS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'redis', 'upstream']
 
 /** Starts what does not run, and ends controllers and proxies beyond the numbers asked for. */
 export async function startCluster(state: ClusterState, size: ClusterSize): Promise<ClusterEnv> {
@@ -70,6 +72,7 @@ export async function startCluster(state: ClusterState, size: ClusterSize): Prom
     ),
     ...proxies.map(({ name, port, admin }) => ensureRunning(state, proxy(name, shared, port, admin))),
   ])
+  mustRun(state, [...SERVERS, ...wanted])
   return {
     KUBECONFIG: programs.access.kubeconfig,
     KUBECTL: binary('kubectl'),

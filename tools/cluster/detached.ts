@@ -1,7 +1,8 @@
 /** Processes that go on after the program that started them, recorded in a ClusterState. */
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { launch, type ProgramSpec, untilReady } from './process.ts'
+import { isFree } from './ports.ts'
+import { launch, logEnd, type ProgramSpec, untilReady } from './process.ts'
 import { beginning, type ClusterState } from './state.ts'
 
 const GRACE_MS = 10_000
@@ -15,7 +16,14 @@ export async function ensureRunning(state: ClusterState, spec: ProgramSpec): Pro
   await untilReady(spec, logFolder(state), () => beginning(pid) !== undefined)
 }
 
+/** Throws with the end of its log when one of these has ended. */
+export function mustRun(state: ClusterState, names: string[]): void {
+  for (const name of names)
+    if (state.pidOf(name) === undefined) throw new Error(`${name} has ended; ${logEnd(logFolder(state), name)}`)
+}
+
 async function startDetached(state: ClusterState, spec: ProgramSpec): Promise<number> {
+  await mustBeFree(spec)
   const child = launch(spec, logFolder(state), true)
   if (child.pid === undefined) {
     const [error]: unknown[] = await once(child, 'error')
@@ -25,6 +33,15 @@ async function startDetached(state: ClusterState, spec: ProgramSpec): Promise<nu
   state.add(spec.name, child.pid)
   child.unref()
   return child.pid
+}
+
+async function mustBeFree({ name, ports = [], portSetting }: ProgramSpec): Promise<void> {
+  for (const port of ports) {
+    if (await isFree(port)) continue
+    const remedy =
+      portSetting === undefined ? 'end what listens there' : `choose another one with ${portSetting}`
+    throw new Error(`${name} cannot start: port ${port} of 127.0.0.1 is taken; ${remedy}`)
+  }
 }
 
 /** Ends the named processes together, those of them that run: SIGTERM, then SIGKILL. Resolves when they are gone. */

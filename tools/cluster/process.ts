@@ -12,6 +12,10 @@ export interface ProgramSpec {
   args: string[]
   /** Beside the environment of this process. */
   env?: Record<string, string>
+  /** Of 127.0.0.1: taken by somebody else, they would answer in its place. */
+  ports?: number[]
+  /** Setting of `make up` that moves it to another port. */
+  portSetting?: string
   /** A rejection means "not yet". */
   ready: () => Promise<boolean>
 }
@@ -113,20 +117,19 @@ export function launch(
 export async function untilReady(spec: ProgramSpec, logDir: string, alive: () => boolean): Promise<void> {
   const deadline = performance.now() + READY_MS
   for (;;) {
-    if (await spec.ready().catch(() => false)) return
-    const over = performance.now() > deadline
-    if (over || !alive()) {
-      const what = over ? `is not ready after ${READY_MS / 1000} s` : 'ended while it started'
-      throw new Error(
-        `${spec.name} ${what}; the end of ${logFile(logDir, spec.name)}:\n${tail(logDir, spec.name)}`,
-      )
-    }
+    const ready = await spec.ready().catch(() => false)
+    if (!alive()) throw new Error(`${spec.name} ended while it started; ${logEnd(logDir, spec.name)}`)
+    if (ready) return
+    if (performance.now() > deadline)
+      throw new Error(`${spec.name} is not ready after ${READY_MS / 1000} s; ${logEnd(logDir, spec.name)}`)
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
   }
 }
 
 const logFile = (logDir: string, name: string) => join(logDir, `${name}.log`)
 
-function tail(logDir: string, name: string): string {
-  return readFileSync(logFile(logDir, name), 'utf8').split('\n').slice(-LOG_TAIL_LINES).join('\n')
+/** What a program said last, for an error message. */
+export function logEnd(logDir: string, name: string): string {
+  const file = logFile(logDir, name)
+  return `the end of ${file}:\n${readFileSync(file, 'utf8').split('\n').slice(-LOG_TAIL_LINES).join('\n')}`
 }

@@ -71,6 +71,7 @@ function etcd(dir: string, ports: ControlPlanePorts): ProgramSpec {
   return {
     name: 'etcd',
     command: binary('etcd'),
+    ports: [ports.etcd, ports.etcdPeer],
     args: [
       `--data-dir=${join(dir, 'etcd')}`,
       `--listen-client-urls=${client}`,
@@ -96,6 +97,7 @@ function apiserver(
   return {
     name: 'kube-apiserver',
     command: binary('kube-apiserver'),
+    ports: [ports.apiserver],
     args: [
       `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
       `--secure-port=${ports.apiserver}`,

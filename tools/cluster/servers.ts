@@ -16,6 +16,7 @@ export function redis(dir: string, port: number): ProgramSpec {
   return {
     name: 'redis',
     command: 'redis-server',
+    ports: [port],
     args: ['--bind', '127.0.0.1', '--port', String(port), '--dir', dir, '--appendonly', 'yes', '--save', ''],
     ready: async () => (await firstReply(port, 'PING\r\n')).startsWith('+PONG'),
   }
@@ -26,6 +27,8 @@ export function exampleUpstream(port: number): ProgramSpec {
     name: 'upstream',
     command: process.execPath,
     args: [join(import.meta.dirname, 'upstream.ts'), String(port)],
+    ports: [port],
+    portSetting: 'UPSTREAM_PORT',
     // It serves one path; any answer at all will do.
     ready: async () => (await fetch(`http://127.0.0.1:${port}/`)).status > 0,
   }
@@ -38,7 +41,7 @@ export interface Shared {
 }
 
 export function controller(name: string, shared: Shared, kubeconfig: string, adminPort: number): ProgramSpec {
-  return sluice('controller', name, adminPort, {
+  return sluice('controller', name, adminPort, [], {
     ...environment(name, shared, adminPort),
     KUBECONFIG: kubeconfig,
     SLUICE_NAMESPACE: 'default',
@@ -46,18 +49,25 @@ export function controller(name: string, shared: Shared, kubeconfig: string, adm
 }
 
 export function proxy(name: string, shared: Shared, port: number, adminPort: number): ProgramSpec {
-  return sluice('proxy', name, adminPort, {
+  return sluice('proxy', name, adminPort, [port], {
     ...environment(name, shared, adminPort),
     SLUICE_PORT: String(port),
   })
 }
 
-function sluice(command: string, name: string, adminPort: number, env: Record<string, string>): ProgramSpec {
+function sluice(
+  command: string,
+  name: string,
+  adminPort: number,
+  morePorts: number[],
+  env: Record<string, string>,
+): ProgramSpec {
   return {
     name,
     command: process.execPath,
     args: [join(ROOT, 'cli/main.ts'), command],
     env,
+    ports: [adminPort, ...morePorts],
     ready: async () => (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).ok,
   }
 }

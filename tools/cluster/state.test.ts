@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { endAll, ensureRunning } from './detached.ts'
+import { endAll, ensureRunning, mustRun } from './detached.ts'
+import { freePort } from './ports.ts'
+import { exampleUpstream } from './servers.ts'
 import { beginning, ClusterState } from './state.ts'
 
 let dir: string
@@ -52,6 +55,35 @@ it('leaves a process alone that only has the pid of one that was started', async
   expect(state.running()).toEqual([])
   await endAll(state, ['etcd'])
   expect(beginning(pid)).toBeDefined()
+})
+
+it('starts nothing on a port that somebody else has, who would answer in its place', async () => {
+  const port = await freePort()
+  const other = createServer((_, res) => res.end()).listen(port, '127.0.0.1')
+  await once(other, 'listening')
+  const state = new ClusterState(dir)
+  try {
+    await expect(ensureRunning(state, exampleUpstream(port))).rejects.toThrow(
+      `upstream cannot start: port ${port} of 127.0.0.1 is taken; choose another one with UPSTREAM_PORT`,
+    )
+    expect(state.running()).toEqual([])
+  } finally {
+    other.close()
+  }
+})
+
+it('names a program that has ended after it was ready, with the end of its log', async () => {
+  const state = new ClusterState(dir)
+  const spec = {
+    name: 'short',
+    command: process.execPath,
+    args: ['-e', 'console.error("the last word"); setInterval(() => {}, 1000)'],
+    ready: async () => readFileSync(join(dir, 'log/short.log'), 'utf8').includes('the last word'),
+  }
+  await ensureRunning(state, spec)
+  expect(() => mustRun(state, ['short'])).not.toThrow()
+  await endAll(state, ['short'])
+  expect(() => mustRun(state, ['short'])).toThrow(/short has ended[\s\S]*the last word/)
 })
 
 it('starts what does not run, once, and tells the end of the log of what ends at once', async () => {

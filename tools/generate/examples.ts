@@ -54,6 +54,9 @@ spec:
       model: example-small
     - name: backup-provider
       priority: 1
+  retry:
+    attempts: 2
+    "on": [transient, rate_limit]
   price:
     input: "0.25"
     cachedInput: "0.025"

@@ -1,16 +1,6 @@
 /** The fields of a schema as rows of a reference table. */
-import { PRICE } from '../../contract/api/fields.ts'
-import { DURATION } from '../../contract/duration.ts'
-import { DECIMAL } from '../../contract/money.ts'
 import { code, table } from './markdown.ts'
 import type { Node, ObjectNode, StringNode } from './schema.ts'
-
-/** Patterns that have a name; all others are shown as they are. */
-const PATTERN_NAMES = new Map([
-  [DURATION.source, 'duration such as `30s` or `1h30m`'],
-  [DECIMAL.source, 'decimal with at most 9 decimals'],
-  [PRICE.source, 'decimal with at most 9 decimals, not negative'],
-])
 
 /** The table of all fields below `root`; nested ones are written `channels[].name`. */
 export function fieldTable(root: ObjectNode): string {
@@ -66,10 +56,9 @@ function each(field: Node): string[] {
 function stringConstraints(field: StringNode): string[] {
   if (field.enum !== undefined) return [`one of ${field.enum.map(code).join(', ')}`]
   if (field.format === 'date-time') return ['RFC 3339, such as `2027-01-31T12:00:00Z`']
-  const name = PATTERN_NAMES.get(field.pattern ?? '')
-  if (name !== undefined) return [name]
-  const length = range('characters', field.minLength, field.maxLength)
-  return field.pattern === undefined ? length : [...length, code(field.pattern)]
+  const sentences = field['x-kubernetes-validations']?.map(({ message }) => message) ?? []
+  const pattern = field.pattern === undefined ? [] : [code(field.pattern)]
+  return [...range('characters', field.minLength, field.maxLength), ...sentences, ...pattern]
 }
 
 /** "1 to 5", "at most 253 characters", or nothing for a bound that only says "a safe integer". */

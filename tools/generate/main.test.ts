@@ -146,7 +146,9 @@ describe('reference pages', () => {
       .filter(({ message }) => !page.includes(`- ${message}\n`))
     expect(missing).toEqual([])
     expect(page).toContain('| `channels[].weight` | integer | `1` | 0 to 1000000 |')
-    expect(page).toContain('| `timeouts.idle` | string |  | duration such as `30s` or `1h30m` |')
+    expect(page).toContain(
+      '| `timeouts.idle` | string |  | 2 to 32 characters; must be a duration of whole numbers above zero',
+    )
   })
 })
 

@@ -69,9 +69,25 @@ describe('a schema', () => {
     ['an unbounded map', z.record(z.string(), text()), /Thing\.spec\.field: is a map without/],
     ['an unbounded text in a list', z.array(z.string()).max(2), /Thing\.spec\.field\[\]: is a text without/],
     ['a lookahead', text().regex(/^(?!x)/), /Thing\.spec\.field: .*regular expressions/],
+    ['a space outside of brackets', text().regex(/^\s$/), /Thing\.spec\.field: .*regular expressions/],
     ['a back reference', text().regex(/(a)\1/), /Thing\.spec\.field: .*regular expressions/],
   ])('with %s is refused', (_, field, message) => {
     expect(() => convert(field)).toThrow(message)
+  })
+
+  it('turns a pattern that has a sentence into a rule that says it', () => {
+    const rule = (pattern: string, message: string) => ({
+      ...{ type: 'string', maxLength: 9, description: 'A field.' },
+      'x-kubernetes-validations': [{ rule: `self.matches(${pattern})`, message }],
+    })
+    expect(convert(text().regex(/^"\.$/, 'must be odd').optional()).properties?.field).toEqual(
+      rule('"^\\"\\\\.$"', 'must be odd'),
+    )
+    const instant = z.iso.datetime({ error: 'must be an instant' }).max(9)
+    expect(convert(instant).properties?.field).toEqual(
+      rule(JSON.stringify(instant.def.pattern?.source), 'must be an instant'),
+    )
+    expect(() => convert(text().regex(/^(?!x)/, 'must be none'))).toThrow(/regular expressions/)
   })
 
   it('without a description of a field is refused', () => {

@@ -30,9 +30,17 @@ const CHECKS = new Set([
   'less_than',
 ])
 
-/** Go's regular expressions (RE2), which the API server uses, have neither lookarounds nor back references. */
-const NOT_RE2 = /\(\?(?:[=!]|<[=!])|\\[1-9]/
+/**
+ * Go's regular expressions (RE2), which the API server uses, have neither lookarounds nor back references, and fewer
+ * spaces in `\s`: inside brackets the missing ones can be added.
+ */
+const NOT_RE2 = /\(\?(?:[=!]|<[=!])|\\[1-9]|\\s(?![^[]*\])/
+const SPACES = '\\s\\v\\pZ\\x{FEFF}'
 
+interface Validation {
+  rule: string
+  message: string
+}
 interface Described {
   description?: string
   default?: z.core.util.JSONType
@@ -43,7 +51,7 @@ export interface ObjectNode extends Described {
   required?: string[]
   additionalProperties?: Node
   maxProperties?: number
-  'x-kubernetes-validations'?: { rule: string; message: string }[]
+  'x-kubernetes-validations'?: Validation[]
 }
 export interface ArrayNode extends Described {
   type: 'array'
@@ -60,6 +68,7 @@ export interface StringNode extends Described {
   pattern?: string
   format?: 'date-time'
   enum?: string[]
+  'x-kubernetes-validations'?: Validation[]
 }
 interface IntegerNode extends Described {
   type: 'integer'
@@ -102,6 +111,7 @@ const node: z.ZodType<Node> = z.discriminatedUnion('type', [
     pattern: z.string().optional(),
     format: z.literal('date-time').optional(),
     enum: z.array(z.string()).optional(),
+    'x-kubernetes-validations': z.array(z.strictObject({ rule: z.string(), message: z.string() })).optional(),
   }),
   z.strictObject({
     type: z.literal('integer'),
@@ -127,6 +137,7 @@ export function crdSchema(subject: string, schema: z.ZodType): ObjectNode {
       // A structural schema may not close an object that lists its properties; kubectl refuses unknown fields itself.
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
       delete jsonSchema.$schema
+      patternAsRule(place(subject, path), zodSchema, jsonSchema)
     },
   })
   const parsed = node.safeParse(json)
@@ -137,6 +148,35 @@ export function crdSchema(subject: string, schema: z.ZodType): ObjectNode {
   if (parsed.data.type !== 'object') throw new SchemaRefused(`${subject}: must be an object`)
   checkNode(subject, parsed.data)
   return parsed.data
+}
+
+/**
+ * A pattern that has a sentence becomes a rule: of a `pattern` the API server says no more than the regular expression.
+ * An instant loses its format with it, because rules are given formatted text as another type.
+ */
+function patternAsRule(where: string, schema: z.core.$ZodTypes, json: z.core.JSONSchema.BaseSchema): void {
+  if (json.type !== 'string' || json.pattern === undefined) return
+  if (NOT_RE2.test(json.pattern))
+    throw new SchemaRefused(`${where}: the API server’s regular expressions cannot say its pattern`)
+  const message = sentenceOf(schema)
+  if (message === undefined) return
+  const pattern = json.pattern.replaceAll('\\s', SPACES)
+  // A JSON text is a CEL text too.
+  json['x-kubernetes-validations'] = [{ rule: `self.matches(${JSON.stringify(pattern)})`, message }]
+  delete json.pattern
+  delete json.format
+}
+
+/** What the schema itself says of text that does not match its pattern. */
+function sentenceOf(schema: z.core.$ZodTypes): string | undefined {
+  for (const check of [schema, ...(schema._zod.def.checks ?? [])]) {
+    if (!(check instanceof z.core.$ZodCheckStringFormat)) continue
+    const { error } = check._zod.def
+    // Its argument has no type that could be written; a fixed sentence looks at none.
+    const said: unknown = error === undefined ? undefined : Reflect.apply(error, undefined, [])
+    if (typeof said === 'string') return said
+  }
+  return undefined
 }
 
 function refuseWhatVanishes(where: string, schema: z.core.$ZodTypes): void {
@@ -177,8 +217,6 @@ function checkNode(where: string, field: Node): void {
     case 'string':
       if (field.maxLength === undefined && field.enum === undefined && field.format !== 'date-time')
         throw new SchemaRefused(`${where}: is a text without a maximum length`)
-      if (NOT_RE2.test(field.pattern ?? ''))
-        throw new SchemaRefused(`${where}: the API server’s regular expressions cannot say its pattern`)
       return
   }
 }

@@ -10,6 +10,12 @@ interface Stored {
   [field: string]: unknown
 }
 
+interface More {
+  generation?: number
+  owner?: { kind: string; name: string; uid: string }
+  deleting?: boolean
+}
+
 /** An API server in memory: collections by path, whose watches hear of every change. */
 class FakeServer implements KubeClient {
   readonly collections = new Map<string, Map<string, Stored>>()
@@ -19,7 +25,7 @@ class FakeServer implements KubeClient {
   readonly away = new Set<string>()
   #version = 1
 
-  put(path: string, name: string, fields: object, more: { generation?: number; owner?: string } = {}): void {
+  put(path: string, name: string, fields: object, more: More = {}): void {
     const collection = this.collections.get(path) ?? new Map<string, Stored>()
     this.collections.set(path, collection)
     const old = collection.get(name)
@@ -29,7 +35,8 @@ class FakeServer implements KubeClient {
         resourceVersion: String(++this.#version),
         generation: more.generation ?? (old?.metadata.generation ?? 0) + 1,
         ...{ creationTimestamp: CREATED, managedFields: [{ manager: 'kubectl' }] },
-        ...(more.owner !== undefined && { ownerReferences: [{ uid: more.owner, controller: true }] }),
+        ...(more.owner !== undefined && { ownerReferences: [{ ...more.owner, controller: true }] }),
+        ...(more.deleting && { deletionTimestamp: CREATED }),
       },
       ...fields,
     }
@@ -91,12 +98,14 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 let server: FakeServer
 let source: ClusterSource
 let snapshots: Snapshot[]
+let anews: boolean[]
 let seen: string[]
 let logged: string[]
 
 beforeEach(() => {
   server = new FakeServer()
   snapshots = []
+  anews = []
   seen = []
   logged = []
   const note = (fields: object, message: string) => logged.push(`${JSON.stringify(fields)} ${message}`)
@@ -104,7 +113,10 @@ beforeEach(() => {
     client: server,
     namespaces: [],
     log: { info: note, warn: note, error: note },
-    onSnapshot: (snapshot) => snapshots.push(snapshot),
+    onSnapshot: (snapshot, anew) => {
+      snapshots.push(snapshot)
+      anews.push(anew)
+    },
     onSeen: (id) => seen.push(id),
   })
 })
@@ -113,6 +125,7 @@ afterEach(() => source.stop())
 
 const last = () => snapshots.at(-1)
 const key = (name: string) => last()?.secrets.get(`default/${name}`)?.get('key')
+const apiKey = (name: string) => ({ kind: 'ApiKey', name, uid: `uid-${name}` })
 const keyRef = (name: string) => ({ spec: { secretRef: { name } } })
 
 describe('the first snapshot', () => {
@@ -131,7 +144,13 @@ describe('the first snapshot', () => {
     expect(last()?.apiKeys).toEqual([
       {
         kind: 'ApiKey',
-        metadata: { namespace: 'default', name: 'alice', generation: 1, createdAt: Date.parse(CREATED) },
+        metadata: {
+          namespace: 'default',
+          name: 'alice',
+          uid: 'uid-alice',
+          generation: 1,
+          createdAt: Date.parse(CREATED),
+        },
         spec: { secretRef: { name: 'client', key: 'key' } },
       },
     ])
@@ -189,6 +208,9 @@ describe('a change', () => {
     await vi.waitFor(() => expect(seen).toEqual(['Account/default/team']))
     expect(source.found('Account/default/team')).toMatchObject({ uid: 'uid-team', status })
     expect(source.recorded().account('default/team')).toEqual({ credited: 7e9, spent: 5e8 })
+    server.put(path('accounts'), 'team', { spec: {}, status: { ...status, newer: 1 } }, { generation: 1 })
+    await vi.waitFor(() => expect(seen).toHaveLength(2))
+    expect(source.recorded().account('default/team')).toEqual({ credited: 7e9, spent: 5e8 })
     server.put(path('accounts'), 'marker', { spec: {} })
     await vi.waitFor(() => expect(snapshots).toHaveLength(2))
     expect(last()?.accounts).toHaveLength(2)
@@ -204,6 +226,17 @@ describe('a change', () => {
     expect(last()?.invalid).toHaveLength(1)
   })
 
+  it('that is the end of a resource is told, and so is that it will end', async () => {
+    server.put(path('accounts'), 'team', { spec: {} })
+    await source.start()
+    expect(source.found('Account/default/team')?.deleting).toBe(false)
+    server.put(path('accounts'), 'team', { spec: {} }, { deleting: true })
+    await vi.waitFor(() => expect(source.found('Account/default/team')?.deleting).toBe(true))
+    server.remove(path('accounts'), 'team')
+    await vi.waitFor(() => expect(source.found('Account/default/team')).toBeUndefined())
+    await vi.waitFor(() => expect(seen).toEqual(['Account/default/team', 'Account/default/team']))
+  })
+
   it('of an object that was made anew under its name is one', async () => {
     server.put(path('accounts'), 'team', { spec: {} })
     await source.start()
@@ -215,6 +248,38 @@ describe('a change', () => {
     object.metadata.resourceVersion = '900'
     for (const tell of server.watches.get(path('accounts')) ?? []) tell({ type: 'MODIFIED', object })
     await vi.waitFor(() => expect(last()?.accounts[0]?.spec.disabled).toBe(true))
+  })
+})
+
+describe('what is missing', () => {
+  const health = () => source.health().find(({ kind }) => kind === 'Account')
+
+  /** Ends the watch of Accounts for good, so that all of them are listed again. */
+  async function listAgain(during: () => void): Promise<void> {
+    const watches = server.watches.get(path('accounts')) ?? new Set()
+    const [watch] = watches
+    watches.clear()
+    during()
+    watch?.({ type: 'ERROR', object: { code: 410, message: 'too old' } })
+    await vi.waitFor(() => expect(watches.size).toBe(1))
+    await vi.waitFor(() => expect(health()?.lastEventAgeMs).toBeLessThan(1_000))
+  }
+
+  it('after a list may be missing by mistake', async () => {
+    server.put(path('accounts'), 'team', { spec: {} })
+    await source.start()
+    await listAgain(() => server.remove(path('accounts'), 'team'))
+    await vi.waitFor(() => expect(snapshots).toHaveLength(2))
+    expect(anews).toEqual([false, true])
+  })
+
+  it('was deleted when the watch says so, also after a list that found nothing new', async () => {
+    server.put(path('accounts'), 'team', { spec: {} })
+    await source.start()
+    await listAgain(() => {})
+    server.remove(path('accounts'), 'team')
+    await vi.waitFor(() => expect(snapshots).toHaveLength(2))
+    expect(anews).toEqual([false, false])
   })
 })
 
@@ -259,8 +324,8 @@ describe('a Secret', () => {
     server.put(path('apikeys'), 'mine', { spec: {} })
     server.put(path('apikeys'), 'theirs', { spec: {} })
     server.put(path('apikeys'), 'new', { spec: {} })
-    server.put(SECRETS, 'mine-key', { data: { key: base64('sk-mine') } }, { owner: 'uid-mine' })
-    server.put(SECRETS, 'theirs-key', { data: { key: base64('sk-theirs') } }, { owner: 'uid-other' })
+    server.put(SECRETS, 'mine-key', { data: { key: base64('sk-mine') } }, { owner: apiKey('mine') })
+    server.put(SECRETS, 'theirs-key', { data: { key: base64('sk-theirs') } }, { owner: apiKey('other') })
     await source.start()
     expect(Object.fromEntries(last()?.generated ?? [])).toEqual({
       'default/mine': { secretName: 'mine-key', state: 'made' },
@@ -268,6 +333,14 @@ describe('a Secret', () => {
       'default/new': { secretName: 'new-key', state: 'absent' },
     })
     expect(key('mine-key')).toBe('sk-mine')
+  })
+
+  it('of an earlier ApiKey of the name is about to go, and no reason to complain', async () => {
+    server.put(path('apikeys'), 'mine', { spec: {} })
+    const owner = { ...apiKey('mine'), uid: 'uid-before' }
+    server.put(SECRETS, 'mine-key', { data: { key: base64('sk-before') } }, { owner })
+    await source.start()
+    expect(last()?.generated?.get('default/mine')?.state).toBe('absent')
   })
 })
 

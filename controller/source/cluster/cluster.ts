@@ -5,14 +5,7 @@ import type { Log } from '../../../contract/log.ts'
 import { parseDollars } from '../../../contract/money.ts'
 import { type Change, Reflector } from '../../kube/reflector.ts'
 import { type KubeClient, keyOf } from '../../kube/types.ts'
-import type {
-  FoundStatus,
-  GeneratedKey,
-  InvalidResource,
-  Recorded,
-  SecretData,
-  Snapshot,
-} from '../../snapshot.ts'
+import type { GeneratedKey, InvalidResource, Recorded, SecretData, Snapshot } from '../../snapshot.ts'
 import { Coalescer } from './coalescer.ts'
 import { type Kept, keepObject, type Specs } from './object.ts'
 import { generatedSecretName, generatesKey, secretsNamedBy } from './references.ts'
@@ -24,11 +17,11 @@ export interface ClusterOptions {
   namespaces: readonly string[]
   log: Log
   /**
-   * Called with all there is, first when every kind is known, then whenever something changed. `anew`: some kind was
-   * listed anew since the last call, so that what is missing may be missing by mistake.
+   * Called with all there is, first when every kind is known, then whenever something changed. `anew`: some of it was
+   * found by listing a kind anew, so that what is missing may be missing by mistake.
    */
   onSnapshot: (snapshot: Snapshot, anew: boolean) => void
-  /** Called when the API server has told of a new version of a resource ("ApiKey/namespace/name"). */
+  /** Called when the API server has told of a new version, or of the end, of a resource ("ApiKey/namespace/name"). */
   onSeen?: (id: string) => void
 }
 
@@ -52,7 +45,8 @@ export class ClusterSource {
   readonly #reader: SecretReader
   readonly #coalescer: Coalescer
   #named = new Set<string>()
-  #relists = 0
+  /** See ClusterOptions.onSnapshot; of what the next snapshot brings. */
+  #anew = false
   #synced = false
   #stopped = false
 
@@ -76,8 +70,8 @@ export class ClusterSource {
         fieldSelector: 'type!=helm.sh/release.v1',
         log,
         keep: (object) => keepSecret(object, this.#named.has(keyOf(object)), reflector.get(keyOf(object))),
-        changed: (changes) => {
-          if (this.#synced && changes.some(({ key }) => this.#named.has(key))) this.#coalescer.trigger()
+        changed: (changes, listed) => {
+          if (this.#synced && changes.some(({ key }) => this.#named.has(key))) this.#tell(listed)
         },
       })
       return reflector
@@ -96,7 +90,6 @@ export class ClusterSource {
     await Promise.all(this.#secrets.map(({ synced }) => synced))
     if (this.#stopped) return
     this.#synced = true
-    this.#relists = this.#countRelists()
     await this.#emit()
   }
 
@@ -108,7 +101,7 @@ export class ClusterSource {
   }
 
   /** What the API server has of a resource, by "Kind/namespace/name". */
-  found(id: string): { uid: string; status: FoundStatus | undefined } | undefined {
+  found(id: string): Pick<Kept<unknown>, 'uid' | 'status' | 'deleting'> | undefined {
     const slash = id.indexOf('/')
     const key = id.slice(slash + 1)
     for (const name of KIND_NAMES) if (id.slice(0, slash) === name) return this.#get(name, key)
@@ -158,7 +151,7 @@ export class ClusterSource {
         path,
         log,
         keep: (object) => keepObject(name, kind, object, reflector.get(keyOf(object))),
-        changed: (changes) => this.#changed(name, changes),
+        changed: (changes, listed) => this.#changed(name, changes, listed),
       })
       return reflector
     })
@@ -170,11 +163,16 @@ export class ClusterSource {
     return namespaces.map((namespace) => `${base}/namespaces/${namespace}/${plural}`)
   }
 
-  #changed<Spec>(name: KindName, changes: readonly Change<Kept<Spec>>[]): void {
+  #changed<Spec>(name: KindName, changes: readonly Change<Kept<Spec>>[], listed: boolean): void {
     // The first snapshot has all of it.
     if (!this.#synced) return
-    if (changes.some(saysOtherwise)) this.#coalescer.trigger()
-    for (const change of changes) if (change.type === 'put') this.#options.onSeen?.(`${name}/${change.key}`)
+    if (changes.some(saysOtherwise)) this.#tell(listed)
+    for (const { key } of changes) this.#options.onSeen?.(`${name}/${key}`)
+  }
+
+  #tell(listed: boolean): void {
+    this.#anew ||= listed
+    this.#coalescer.trigger()
   }
 
   #get<Name extends KindName>(name: Name, key: string): Kept<Specs[Name]> | undefined {
@@ -185,11 +183,6 @@ export class ClusterSource {
     return undefined
   }
 
-  #countRelists(): number {
-    const all = [...Object.values(this.#kinds).flat(), ...this.#secrets]
-    return all.reduce((sum, reflector) => sum + reflector.health().relists, 0)
-  }
-
   async #emit(): Promise<void> {
     if (!this.#synced || this.#stopped) return
     const before = this.#named
@@ -197,9 +190,8 @@ export class ClusterSource {
     for (const name of before) if (!this.#named.has(name)) this.#forget(name)
     await this.#readMissing()
     if (this.#stopped) return
-    const relists = this.#countRelists()
-    const anew = relists !== this.#relists
-    this.#relists = relists
+    const anew = this.#anew
+    this.#anew = false
     try {
       this.#options.onSnapshot(this.#snapshot(), anew)
     } catch (error) {
@@ -278,8 +270,7 @@ export class ClusterSource {
         if (resource === undefined || !generatesKey(resource.spec)) continue
         const { namespace, name } = resource.metadata
         const secretName = generatedSecretName(name)
-        const secret = this.#secret(`${namespace}/${secretName}`)
-        const state = secret === undefined ? 'absent' : secret.owner === uid ? 'made' : 'foreign'
+        const state = stateFor({ name, uid }, this.#secret(`${namespace}/${secretName}`))
         generated.set(`${namespace}/${name}`, { secretName, state })
       }
     return generated
@@ -291,6 +282,17 @@ function saysOtherwise<Spec>(change: Change<Kept<Spec>>): boolean {
   if (change.type === 'removed') return true
   const { object, old } = change
   return old === undefined || object.resource !== old.resource || object.invalid !== old.invalid
+}
+
+function stateFor(
+  apiKey: { name: string; uid: string },
+  secret: KeptSecret | undefined,
+): GeneratedKey['state'] {
+  const owner = secret?.owner
+  if (owner?.uid === apiKey.uid) return 'made'
+  // That of an earlier ApiKey of this name is deleted with it, a moment later.
+  const leaving = owner?.kind === 'ApiKey' && owner.name === apiKey.name
+  return secret === undefined || leaving ? 'absent' : 'foreign'
 }
 
 const KIND_NAMES: readonly KindName[] = ['ApiKey', 'Account', 'Credit', 'Channel', 'ModelRoute']

@@ -29,6 +29,8 @@ export interface Kept<Spec> {
   uid: string
   /** Undefined when it has none that follows the schema. */
   status: FoundStatus | undefined
+  /** It goes when those who wait for its end have let go; until then it is in force. */
+  deleting: boolean
   resource?: Resource<Spec>
   invalid?: InvalidResource
 }
@@ -44,14 +46,16 @@ export function keepObject<Name extends KindName>(
   old: Kept<Specs[Name]> | undefined,
 ): Kept<Specs[Name]> {
   const metadata = metadataOf(object)
-  const { uid } = object.metadata
+  const { uid, deletionTimestamp } = object.metadata
+  const deleting = deletionTimestamp !== undefined
   const status = statusOf(name, object.status)
   const before = old?.resource ?? old?.invalid
-  if (old?.uid === uid && before?.metadata.generation === metadata.generation) return { ...old, status }
+  if (old?.uid === uid && before?.metadata.generation === metadata.generation)
+    return { ...old, status, deleting }
   const { spec, faults } = readSpec(kind, object.spec, undefined)
-  if (spec !== undefined) return { uid, status, resource: { kind: name, metadata, spec } }
+  if (spec !== undefined) return { uid, status, deleting, resource: { kind: name, metadata, spec } }
   const message = faults.map((fault) => fault.message).join('; ')
-  return { uid, status, invalid: { kind: name, metadata, message } }
+  return { uid, status, deleting, invalid: { kind: name, metadata, message } }
 }
 
 function metadataOf({ metadata }: KubeObject): Metadata {
@@ -65,7 +69,8 @@ function metadataOf({ metadata }: KubeObject): Metadata {
 }
 
 function statusOf(name: KindName, value: unknown): FoundStatus | undefined {
-  const schema: z.ZodType<FoundStatus> = KINDS[name].status
+  // A newer version of this program may have written more than is known here, beside what the account had.
+  const schema: z.ZodType<FoundStatus> = KINDS[name].status.strip()
   const parsed = schema.safeParse(value)
   return parsed.success ? parsed.data : undefined
 }

@@ -10,27 +10,34 @@ import { SecretData } from '../../snapshot.ts'
 const secretObject = z.object({
   metadata: z.object({
     resourceVersion: z.string(),
-    ownerReferences: z.array(z.object({ uid: z.string(), controller: z.boolean().optional() })).optional(),
+    ownerReferences: z
+      .array(
+        z.object({ kind: z.string(), name: z.string(), uid: z.string(), controller: z.boolean().optional() }),
+      )
+      .optional(),
   }),
   data: z.record(z.string(), z.string()).optional(),
 })
 
 export interface KeptSecret {
   resourceVersion: string
-  /** Uid of the object that it belongs to. */
-  owner: string | undefined
+  /** The object that it belongs to, and with which it is deleted. */
+  owner: { kind: string; name: string; uid: string } | undefined
   /** Undefined while no resource names it. */
   data: SecretData | undefined
 }
 
 /** Keeps the contents when `wanted`. */
 export function keepSecret(object: KubeObject, wanted: boolean, old: KeptSecret | undefined): KeptSecret {
+  const same = old?.resourceVersion === object.metadata.resourceVersion
+  return same && (old.data !== undefined || !wanted) ? old : parseSecret(object, wanted)
+}
+
+function parseSecret(object: unknown, wanted: boolean): KeptSecret {
   const { metadata, data } = secretObject.parse(object)
-  const { resourceVersion } = metadata
-  if (old?.resourceVersion === resourceVersion && (old.data !== undefined || !wanted)) return old
   return {
-    resourceVersion,
-    owner: metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid,
+    resourceVersion: metadata.resourceVersion,
+    owner: metadata.ownerReferences?.find(({ controller }) => controller === true),
     data: wanted ? decode(data ?? {}) : undefined,
   }
 }
@@ -62,12 +69,7 @@ export class SecretReader {
     const [namespace = '', secret = ''] = name.split('/')
     const path = `/api/v1/namespaces/${namespace}/secrets/${secret}`
     try {
-      const { metadata, data } = secretObject.parse(await this.#client.request({ path }))
-      return {
-        resourceVersion: metadata.resourceVersion,
-        owner: metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid,
-        data: decode(data ?? {}),
-      }
+      return parseSecret(await this.#client.request({ path }), true)
     } catch (error) {
       const gone = error instanceof KubeError && error.status === 404
       if (!gone) this.#log.warn({ err: error, secret: name }, 'a Secret could not be read; trying again')

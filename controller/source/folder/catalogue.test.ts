@@ -138,11 +138,15 @@ describe('problems', () => {
     [
       'a name that is none',
       account('a').replace('name: a', 'name: A_b'),
-      'metadata.name does not have the right form: lower-case letters, digits, dots and - (it must match',
+      'metadata.name must be lower-case letters, digits, - and ., with a letter or digit at both ends',
     ],
-    ['a list of resources', `${HEAD}\nkind: List\nitems: []\n`, 'write its items as documents of their own'],
-    ['an amount that is none', credit('c', '"a lot"'), 'such as "0.25"'],
-    ['a price that is none', route('price: { input: free, output: "1" }'), 'such as "0.25"'],
+    ['a list without items', 'apiVersion: v1\nkind: List\n', 'items must be a list of resources'],
+    ['an amount that is none', credit('c', '"a lot"'), 'must be dollars as decimal text, with at most'],
+    [
+      'a price that is none',
+      route('price: { input: free, output: "1" }'),
+      'must be dollars as decimal text, not negative',
+    ],
     ['a duration that is none', channel('timeouts: { firstByte: soon }'), 'such as 30s'],
     ['a time that is none', key('expiresAt: tomorrow'), 'such as 2027-12-31T23:59:59Z'],
     ['a rule', credit('c', '"9999999"'), 'spec.amount must lie within 9000000 dollars'],
@@ -152,7 +156,7 @@ describe('problems', () => {
     [
       'a bad stamp',
       account('a').replace('name: a', 'name: a, creationTimestamp: soon'),
-      'a time in RFC 3339; such as 2027-12-31T23:59:59Z',
+      'must be an instant as in RFC 3339, with seconds and a time zone',
     ],
   ])('%s', (_, text, message) => {
     expect(problemOf({ 'a.yaml': text }).message).toContain(message)

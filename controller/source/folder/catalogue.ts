@@ -7,6 +7,7 @@ import type { Metadata } from '../../../contract/api/index.ts'
 import { emptySnapshot, type InvalidResource, type Snapshot } from '../../snapshot.ts'
 import { DocumentCache } from './document-cache.ts'
 import type { FileDocuments, SourceDocument } from './documents.ts'
+import { itemsOf } from './items.ts'
 import { type Content, type Identity, parseDocument } from './parse.ts'
 import type { Problem } from './problem.ts'
 import type { SourceFile } from './source-file.ts'
@@ -33,6 +34,13 @@ export interface CatalogueOptions {
   env: Readonly<Record<string, string | undefined>>
 }
 
+export interface Reading {
+  snapshot: Snapshot
+  problems: Problem[]
+  /** What kubectl would read otherwise. */
+  doubts: Problem[]
+}
+
 export class Catalogue {
   readonly #options: CatalogueOptions
   readonly #cache = new DocumentCache()
@@ -45,7 +53,7 @@ export class Catalogue {
   }
 
   /** Takes all files of the folder, sorted by path, at `now` (milliseconds since the epoch). */
-  update(files: readonly SourceFile[], now: number): { snapshot: Snapshot; problems: Problem[] } {
+  update(files: readonly SourceFile[], now: number): Reading {
     const pass = new Pass(this.#options, this.#entries, Math.floor(now / 1000) * 1000)
     const documents = this.#cache.read(files)
     for (const file of files) pass.file(file, documents.get(file.path))
@@ -57,7 +65,7 @@ export class Catalogue {
         return [id, item.createdAt ?? this.#refusedSince.get(id) ?? pass.now]
       }),
     )
-    return { snapshot: this.#snapshot(refused), problems: pass.problems }
+    return { snapshot: this.#snapshot(refused), problems: pass.problems, doubts: pass.doubts }
   }
 
   #snapshot(refused: Refused[]): Snapshot {
@@ -106,6 +114,7 @@ class Pass {
   readonly now: number
   readonly entries = new Map<string, Entry>()
   readonly problems: Problem[] = []
+  readonly doubts: Problem[] = []
   readonly #options: CatalogueOptions
   readonly #before: ReadonlyMap<string, Entry>
   readonly #refused = new Map<string, Refused>()
@@ -129,10 +138,11 @@ class Pass {
       this.problems.push({ file: file.path, line: 1, column: 1, subject: undefined, message })
     }
     if (read === undefined) return
-    const { documents, problems } = read
+    const { documents, problems, doubts } = read
     if (problems.length > 0) this.#unclearFiles.add(file.path)
     this.problems.push(...problems)
-    for (const document of documents) this.#document(document)
+    this.doubts.push(...doubts)
+    for (const document of documents.flatMap(itemsOf)) this.#document(document)
   }
 
   #document(document: SourceDocument): void {

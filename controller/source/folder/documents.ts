@@ -1,5 +1,16 @@
 /** Text of a YAML or JSON file to plain values that still know where they stood. */
-import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments } from 'yaml'
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseAllDocuments,
+  type ScalarTag,
+  visit,
+} from 'yaml'
 import type { Path } from '../explain.ts'
 import type { Problem } from './problem.ts'
 
@@ -15,6 +26,20 @@ export interface FileDocuments {
   documents: SourceDocument[]
   /** Documents that are no YAML: what they would have said is not known. */
   problems: Problem[]
+  /** What is read here as it was meant, and is something else to kubectl. */
+  doubts: Problem[]
+}
+
+/**
+ * kubectl reads YAML 1.1, in which yes, no, on and off are truth values (https://yaml.org/type/bool.html): where they
+ * stand bare they are here too.
+ */
+const TRUTH: ScalarTag = {
+  identify: (value) => typeof value === 'boolean',
+  default: true,
+  tag: 'tag:yaml.org,2002:bool',
+  test: /^(?:y|Y|yes|Yes|YES|true|True|TRUE|on|On|ON|n|N|no|No|NO|false|False|FALSE|off|Off|OFF)$/,
+  resolve: (word) => /^(?:y|t|on)/i.test(word),
 }
 
 /** Splits a file into documents; empty ones are left out. JSON is read as the YAML that it is. */
@@ -22,12 +47,17 @@ export function readDocuments(file: string, text: string): FileDocuments {
   const lines = new LineCounter()
   const documents: SourceDocument[] = []
   const problems: Problem[] = []
+  const doubts: Problem[] = []
   const at = (offset: number) => {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
   // prettyErrors would quote the source, and with it a Secret's value.
-  const parsed = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })
+  const parsed = parseAllDocuments(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    customTags: (tags) => [TRUTH, ...tags],
+  })
   for (const document of Array.isArray(parsed) ? parsed : []) {
     const [error] = document.errors
     if (error !== undefined) {
@@ -39,6 +69,8 @@ export function readDocuments(file: string, text: string): FileDocuments {
       })
       continue
     }
+    for (const { offset, message } of namesAsWritten(document))
+      doubts.push({ file, ...at(offset), subject: undefined, message })
     try {
       const value: unknown = document.toJS()
       const start = document.contents?.range?.[0] ?? document.range[0]
@@ -50,7 +82,23 @@ export function readDocuments(file: string, text: string): FileDocuments {
       problems.push({ file, ...at(document.range[0]), subject: undefined, message })
     }
   }
-  return { documents, problems }
+  return { documents, problems, doubts }
+}
+
+/** Makes names that are truth values to kubectl, such as a bare `on`, text again, and says of each what to write. */
+function namesAsWritten(document: Document.Parsed): { offset: number; message: string }[] {
+  const doubts: { offset: number; message: string }[] = []
+  visit(document, {
+    Pair(_, { key }) {
+      if (!isScalar(key) || typeof key.value !== 'boolean' || key.source === undefined) return
+      const { value, source } = key
+      key.value = source
+      if (String(value) === source) return
+      const message = `write "${source}" in quotes: to kubectl a bare ${source} is the word ${value}`
+      doubts.push({ offset: key.range?.[0] ?? 0, message })
+    },
+  })
+  return doubts
 }
 
 /** The parser's reason without the piece of source that some reasons end with. */

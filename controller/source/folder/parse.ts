@@ -1,6 +1,6 @@
 /** One document to a resource or Secret, or to what is wrong with it: what `kubectl apply` would say of it. */
 import { z } from 'zod'
-import { objectName } from '../../../contract/api/fields.ts'
+import { instant, objectName } from '../../../contract/api/fields.ts'
 import {
   type AccountSpec,
   API_VERSION,
@@ -53,23 +53,37 @@ export interface ParseContext {
 
 const text = z.string()
 const labels = z.record(text, text).nullish()
+const nameSchema = objectName()
+/** What an API server sets itself and shows; it means nothing here. */
+const SERVER_SET = [
+  'uid',
+  'generation',
+  'resourceVersion',
+  'managedFields',
+  'ownerReferences',
+  'finalizers',
+  'selfLink',
+  'generateName',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+]
 /** What Kubernetes allows in metadata; the folder uses the first three. */
-const nameSchema = objectName().meta({ description: 'lower-case letters, digits, dots and -' })
 const metadataSchema = z.strictObject({
   name: nameSchema,
-  namespace: text.optional(),
-  creationTimestamp: z.iso.datetime({ offset: true }).nullish().meta({ description: 'a time in RFC 3339' }),
+  namespace: text.nullish(),
+  creationTimestamp: instant().nullish(),
   labels,
   annotations: labels,
-  ...Object.fromEntries(
-    ['uid', 'generation', 'resourceVersion', 'managedFields', 'ownerReferences', 'finalizers'].map(
-      (field) => [field, z.unknown().optional()],
-    ),
-  ),
+  ...Object.fromEntries(SERVER_SET.map((field) => [field, z.unknown().optional()])),
 })
 const mapping = z.record(text, z.unknown())
 
 const kindNames = [...Object.keys(KINDS), 'Secret']
+
+/** `List`, as kubectl prints several resources, and the list of one kind, such as `AccountList`. */
+export function isListKind(kind: unknown): boolean {
+  return kind === 'List' || kindNames.some((name) => kind === `${name}List`)
+}
 
 export function parseDocument(value: unknown, context: ParseContext): Reading {
   const document = mapping.safeParse(value)
@@ -118,10 +132,7 @@ function unknownKind(kind: unknown, name: unknown, apiVersion: string): Reading 
     const message = kind === undefined ? 'kind is missing' : wantedText('kind', typeName(kind))
     return anonymous([{ path: ['kind'], message }])
   }
-  if (kind === 'List') {
-    const message = 'kind List is not read; write its items as documents of their own, with --- between them'
-    return anonymous([{ path: ['kind'], message }])
-  }
+  if (isListKind(kind)) return anonymous([{ path: ['items'], message: 'items must be a list of resources' }])
   const close = nearest(kind, kindNames)
   const hint =
     close === undefined || close === kind ? `known: ${kindNames.join(', ')}` : `did you mean ${close}?`

@@ -58,7 +58,7 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 {{- end }}
 
 {{- define "sluice.redisSecret" -}}
-{{- default (printf "%s-redis" (include "sluice.fullname" .)) .Values.redis.existingSecret }}
+{{- coalesce .Values.redis.existingSecret .Values.redis.serverSecret (printf "%s-redis" (include "sluice.fullname" .)) }}
 {{- end }}
 
 {{/* Entry of the Redis Secret for a component. */}}

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- All that tells what is stored.
+-- All that was noted of what is stored.
 --
---   KEYS     1 epoch, 2 manifest, 3 table
+--   KEYS     1 epoch, 2 manifest
 --   ARGV     none
---   Replies  {epoch or '0', {field, value, field, value, ...} of the manifest, sealed table or nil}
+--   Replies  {epoch or '0', {field, value, field, value, ...} of the manifest}
 
-return { redis.call('GET', KEYS[1]) or '0', redis.call('HGETALL', KEYS[2]), redis.call('GET', KEYS[3]) }
+return { redis.call('GET', KEYS[1]) or '0', redis.call('HGETALL', KEYS[2]) }

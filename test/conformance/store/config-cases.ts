@@ -77,6 +77,23 @@ export function configCases(current: Current): void {
     })
   })
 
+  test('what is as it was written is intact, and inspected it is what the manifest tells', async () => {
+    const spoilt = { table: 0, key: 0, account: 0 }
+    expect(await config().intact()).toBe(true)
+    expect(await config().inspect()).toEqual({ ...(await config().manifest()), spoilt })
+    const epoch = await config().newEpoch()
+    const put = new Map(Array.from({ length: 30 }, (_, i) => [`h${i}`, keyOf(`k${i}`)]))
+    const accounts = { put: new Map([['a1', accountOf('team')]]), remove: [] }
+    await config().publish(
+      publication(epoch, 5, { table: tableOf('small'), keys: { put, remove: [] }, accounts }),
+    )
+    await config().publish(publication(epoch, 6, { keys: { put: new Map(), remove: ['h1'] } }))
+    expect(await config().intact()).toBe(true)
+    const inspected = await config().inspect()
+    expect(inspected).toEqual({ ...(await config().manifest()), spoilt })
+    expect([inspected.generation, inspected.keys.size]).toEqual([6, 29])
+  })
+
   test('a publication without a table keeps the table, under the new generation', async () => {
     const epoch = await config().newEpoch()
     await config().publish(publication(epoch, 5, { table: tableOf('small') }))

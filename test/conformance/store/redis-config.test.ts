@@ -1,11 +1,26 @@
 /** What only a store that others can write to, and that is not in the process, can get wrong about tables and records. */
+import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Change, type Gap, RecordUnreadable, type Store } from '../../../store/contract.ts'
+import {
+  type Change,
+  type ConfigStore,
+  type Gap,
+  RecordUnreadable,
+  type Store,
+} from '../../../store/contract.ts'
 import { digest } from '../../../store/digest.ts'
-import { CHANGES, keyRecordKey, LOG, MANIFEST, PROXIES, TABLE } from '../../../store/keys.ts'
+import {
+  accountRecordKey,
+  CHANGES,
+  keyRecordKey,
+  LOG,
+  MANIFEST,
+  PROXIES,
+  TABLE,
+} from '../../../store/keys.ts'
 import { createRedisStore } from '../../../store/redis/index.ts'
 import { type KeyRing, readKeyRing } from '../../../store/sealing.ts'
 import { until } from '../../harness/gateway.ts'
@@ -46,6 +61,12 @@ const put = (...names: string[]) => ({
   remove: [],
 })
 
+/** Puts an envelope in the place of the record, noted in the manifest as if it had been published. */
+async function forge(key: string, field: string, sealed: string): Promise<void> {
+  await server.command('SET', key, sealed)
+  await server.command('HSET', MANIFEST, field, `one ${'0'.repeat(64)} ${hash('sha1', sealed, 'hex')}`)
+}
+
 async function followed({ config }: Store): Promise<(Change | Gap)[]> {
   const seen: (Change | Gap)[] = []
   await config.follow((change) => void seen.push(change))
@@ -67,8 +88,9 @@ describe('sealing', () => {
   test('a record in the place of another one is not read', async () => {
     const { config } = open()
     await config.publish(publication(await config.newEpoch(), 1, { keys: put('alice', 'bob') }))
-    await server.command('COPY', keyRecordKey('hash-alice'), keyRecordKey('hash-bob'), 'REPLACE')
-    await expect(config.key('hash-bob')).rejects.toThrow(RecordUnreadable)
+    const alice = String(await server.command('GET', keyRecordKey('hash-alice')))
+    await forge(keyRecordKey('hash-bob'), 'key:hash-bob', alice)
+    await expect(config.key('hash-bob')).rejects.toThrow(/sealed for another name/)
     expect(await config.key('hash-alice')).toEqual(keyOf('alice'))
   })
 
@@ -82,30 +104,18 @@ describe('sealing', () => {
     const { config } = open(ring)
     await config.publish(publication(await config.newEpoch(), 1, { keys: put('a') }))
     const key = keyRecordKey('hash-a')
-    await server.command('SET', key, change(String(await server.command('GET', key))))
+    await forge(key, 'key:hash-a', change(String(await server.command('GET', key))))
     await expect(config.key('hash-a')).rejects.toThrow(RecordUnreadable)
   })
 
-  test('an older table of the same leader is not read again, one of another leader is', async () => {
+  test('a table that does not open is told by inspecting, whatever was noted of it', async () => {
     const { config } = open()
-    const epoch = await config.newEpoch()
-    await config.publish(publication(epoch, 5, { table: tableOf('old') }))
-    const old = String(await server.command('GET', TABLE))
-    await config.publish(publication(epoch, 6, { table: tableOf('new') }))
-    expect((await config.table())?.table).toEqual(tableOf('new'))
-    await server.command('SET', TABLE, old)
+    await config.publish(publication(await config.newEpoch(), 1, { table: tableOf('small') }))
+    await forge(TABLE, 'table', 'spoilt')
     await expect(config.table()).rejects.toThrow(RecordUnreadable)
-    await config.publish(publication(await config.newEpoch(), 7, { table: tableOf('other') }))
-    expect((await config.table())?.table).toEqual(tableOf('other'))
-  })
-
-  test('a table that does not open is told by the manifest, so that it is written again', async () => {
-    const { config } = open()
-    const epoch = await config.newEpoch()
-    await config.publish(publication(epoch, 1, { table: tableOf('small') }))
-    await server.command('SET', TABLE, 'spoilt')
-    expect((await config.manifest()).table).not.toBe(digest(tableOf('small')))
-    await expect(config.table()).rejects.toThrow(RecordUnreadable)
+    const { table, spoilt } = await config.inspect()
+    expect(table).not.toMatch(/^[0-9a-f]{64}$/)
+    expect(spoilt).toEqual({ table: 1, key: 0, account: 0 })
   })
 
   test('rotation: a key is added, comes first, everything that differs is written again, the old one goes', async () => {
@@ -154,6 +164,76 @@ describe('sealing', () => {
   })
 })
 
+describe('what somebody else changed', () => {
+  const accounts = { put: new Map([['a1', accountOf('team')]]), remove: [] }
+  const all = { table: tableOf('new'), keys: put('alice', 'bob'), accounts }
+  const NOT_REAL = expect.not.stringMatching(/^[0-9a-f]{64}$/)
+
+  async function published(): Promise<{ config: ConfigStore; epoch: number; old: string }> {
+    const { config } = open()
+    const epoch = await config.newEpoch()
+    await config.publish(publication(epoch, 5, { ...all, table: tableOf('old') }))
+    const old = String(await server.command('GET', TABLE))
+    await config.publish(publication(epoch, 6, { table: tableOf('new') }))
+    return { config, epoch, old }
+  }
+
+  test.each<[string, (key: string) => Promise<unknown>]>([
+    ['is gone', (key) => server.command('DEL', key)],
+    ['is another one', (key) => server.command('SET', key, 'garbage')],
+    ['is no string', (key) => server.command('DEL', key).then(() => server.command('LPUSH', key, 'x'))],
+  ])('a record that %s is unreadable, never absent, and healed by writing it again', async (_what, spoil) => {
+    const { config, epoch } = await published()
+    await spoil(keyRecordKey('hash-alice'))
+    await spoil(accountRecordKey('a1'))
+    for (const { key, account } of [config, open().config]) {
+      await expect(key('hash-alice')).rejects.toThrow(RecordUnreadable)
+      await expect(account('a1')).rejects.toThrow(RecordUnreadable)
+      expect(await key('hash-bob')).toEqual(keyOf('bob'))
+      expect(await key('hash-nobody')).toBeUndefined()
+    }
+    const { keys, accounts, spoilt, table } = await config.inspect()
+    expect([...keys].sort()).toEqual([
+      ['hash-alice', NOT_REAL],
+      ['hash-bob', digest(keyOf('bob'))],
+    ])
+    expect([...accounts]).toEqual([['a1', NOT_REAL]])
+    expect({ table, spoilt }).toEqual({
+      table: digest(tableOf('new')),
+      spoilt: { table: 0, key: 1, account: 1 },
+    })
+    await config.publish(publication(epoch, 7, { keys: put('alice'), accounts: all.accounts }))
+    expect(await config.key('hash-alice')).toEqual(keyOf('alice'))
+    expect((await config.inspect()).spoilt).toEqual({ table: 0, key: 0, account: 0 })
+  })
+
+  test.each<[string, (old: string) => Promise<unknown>]>([
+    ['is gone', () => server.command('DEL', TABLE)],
+    ['is another one', () => server.command('SET', TABLE, 'garbage')],
+    ['is an old one', (old) => server.command('SET', TABLE, old)],
+    ['is no string', () => server.command('DEL', TABLE).then(() => server.command('LPUSH', TABLE, 'x'))],
+  ])('a table that %s is unreadable, also to who has read none, and noticed', async (_what, spoil) => {
+    const { config, epoch, old } = await published()
+    expect(await config.intact()).toBe(true)
+    await spoil(old)
+    expect(await config.intact()).toBe(false)
+    for (const { table } of [config, open().config]) await expect(table()).rejects.toThrow(RecordUnreadable)
+    const { table, spoilt } = await config.inspect()
+    expect({ table, spoilt }).toEqual({ table: NOT_REAL, spoilt: { table: 1, key: 0, account: 0 } })
+    await config.publish(publication(epoch, 7, { table: tableOf('new') }))
+    expect(await config.intact()).toBe(true)
+    expect((await open().config.table())?.table).toEqual(tableOf('new'))
+  })
+
+  test('the record of a key that was taken back, put back, is not read', async () => {
+    const { config, epoch } = await published()
+    const alice = String(await server.command('GET', keyRecordKey('hash-alice')))
+    await config.publish(publication(epoch, 7, { keys: { put: new Map(), remove: ['hash-alice'] } }))
+    await server.command('SET', keyRecordKey('hash-alice'), alice)
+    await expect(config.key('hash-alice')).rejects.toThrow(RecordUnreadable)
+  })
+})
+
 describe('publications', () => {
   test('ten thousand keys at once, announced as too many to name', async () => {
     const store = open()
@@ -163,6 +243,9 @@ describe('publications', () => {
     const names = Array.from({ length: 10_000 }, (_, i) => `k${i}`)
     expect(await config.publish(publication(epoch, 1, { keys: put(...names) }))).toBe('published')
     expect((await config.manifest()).keys.size).toBe(10_000)
+    await server.command('DEL', keyRecordKey('hash-k17'))
+    const { keys, spoilt } = await config.inspect()
+    expect([keys.size, spoilt.key]).toEqual([10_000, 1])
     expect(await config.key('hash-k9999')).toEqual(keyOf('k9999'))
     await until(() => seen.length > 0, 'the announcement')
     expect(seen).toEqual([{ gap: true }])
@@ -252,6 +335,13 @@ describe('following', () => {
     await until(look, 'a gap')
     expect(seen).toEqual([{ gap: true }])
   })
+})
+
+test('a heartbeat that cannot be read hides no other', async () => {
+  const { config } = open()
+  await config.beat({ proxy: 'one', epoch: 1, generation: 5 })
+  await server.command('HSET', PROXIES, 'odd', 'what another version writes')
+  expect(await config.heartbeats(60_000)).toEqual([{ proxy: 'one', epoch: 1, generation: 5 }])
 })
 
 test('heartbeats that are old are dropped when a new proxy comes', async () => {

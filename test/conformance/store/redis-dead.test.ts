@@ -47,6 +47,8 @@ const COMMANDS: Record<string, (store: Store) => Promise<unknown>> = {
   position: ({ config }) => config.position(),
   table: ({ config }) => config.table(),
   manifest: ({ config }) => config.manifest(),
+  inspect: ({ config }) => config.inspect(),
+  intact: ({ config }) => config.intact(),
   publish: ({ config }) => config.publish(publication(1, 2)),
   newEpoch: ({ config }) => config.newEpoch(),
   beat: ({ config }) => config.beat({ proxy: 'p', epoch: 1, generation: 1 }),

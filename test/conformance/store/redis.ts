@@ -50,7 +50,13 @@ function underTest({ url, advance, flush }: Server, end: () => Promise<void>): R
     async create() {
       await flush()
       // What a store does in time is for other tests; here a busy machine must not answer for it.
-      const store = createRedisStore({ url, sealing, log: silent, instance: 'test', commandTimeoutMs: 10_000 })
+      const store = createRedisStore({
+        url,
+        sealing,
+        log: silent,
+        instance: 'test',
+        commandTimeoutMs: 10_000,
+      })
       return { store, advance: async (ms) => advance(ms), dispose: () => store.close() }
     },
     stop: end,

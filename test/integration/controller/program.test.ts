@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { keyHash } from '../../../contract/ids.ts'
+import { keyHash, objectId } from '../../../contract/ids.ts'
 import type { Store } from '../../../store/contract.ts'
 import { createRedisStore } from '../../../store/redis/index.ts'
 import { readKeyRing } from '../../../store/sealing.ts'
@@ -187,7 +187,7 @@ describe('two programs', () => {
     await leads(three)
     await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
     await has(keyHash(KEY))
-  })
+  }, 60_000)
 
   it('never both lead: one that was paused ends when it goes on', async () => {
     const one = await start('one')
@@ -203,7 +203,87 @@ describe('two programs', () => {
     expect(one.program.output()).toContain('ending: ')
     expect(await store.config.key(keyHash(KEY))).toBeDefined()
     expect((await two.status()).leading).toBe(true)
-  })
+  }, 60_000)
+})
+
+describe('one that was overtaken', () => {
+  it('gives the Lease back, so that the next leads at once', async () => {
+    const settings = { SLUICE_LEASE_DURATION: '15s' }
+    const one = await start('one', settings)
+    await leads(one)
+    await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
+    await has(keyHash(KEY))
+    const two = await start('two', settings)
+    await until(async () => (await two.status()).ready, 'the second to stand by', 10_000)
+    // Somebody began a term without the Lease: this one finds out by its next publication.
+    await store.config.newEpoch()
+    await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)], disabled: true })
+    expect(await one.program.exited).toBe(1)
+    const began = performance.now()
+    await leads(two)
+    expect(performance.now() - began).toBeLessThan(2_000)
+    await until(async () => (await store.config.key(keyHash(KEY)))?.disabled === true, 'the change', 10_000)
+  }, 60_000)
+})
+
+describe('a ledger that was wiped', () => {
+  const spec = { accountRef: { name: 'fresh' }, amount: '5' }
+  const fresh = () => objectId(world.namespace, 'fresh')
+  const killed = async (...all: Started[]) => {
+    for (const { program } of all) program.child.kill('SIGKILL')
+    await Promise.all(all.map(({ program }) => program.exited))
+  }
+  const spend = async () => {
+    const hold = { account: fresh(), id: 'r1', amount: 4_000_000_000, enforced: true, overdraft: 0 }
+    await store.ledger.reserve({ ...hold, leaseMs: 60_000, about: { model: 'm', key: 'k' } })
+    const note = { reason: 'usage' as const, model: 'm', channel: 'c', key: 'k', tokens: {} }
+    await store.ledger.settle({ ...hold, actual: 4_000_000_000, reservedAt: Date.now(), note })
+  }
+
+  it.each([
+    ['was there all the time', false],
+    ['started again while the Account was absent', true],
+  ])('gets no Credit twice, though its Account is made anew; the controller %s', async (_what, restarts) => {
+    world.proxy(store, 'p1')
+    const one = await start('one')
+    await leads(one)
+    await world.apply('Account', 'fresh', {})
+    await world.apply('Credit', 'start', spec)
+    const { status } = await world.becomes('Credit', 'start', 'Ready', 'True Ready')
+    expect(status.appliedAt).toMatch(/^20/)
+    await spend()
+    expect((await store.ledger.balance(fresh()))?.posted).toBe(1_000_000_000)
+
+    await redis.command('FLUSHALL')
+    await world.becomes('Account', 'fresh', 'Ready', 'False LedgerLost')
+    let last = one
+    await world.remove('Account', 'fresh')
+    await world.becomes('Credit', 'start', 'ResolvedRefs', 'False RefNotFound')
+    if (restarts) {
+      await killed(one)
+      last = await start('two')
+      await leads(last)
+      // Written after everything that the start would write.
+      await world.apply('Account', 'marker', {})
+      await world.becomes('Account', 'marker', 'Ready', 'True Ready')
+    }
+    expect((await world.get('Credit', 'start')).status.appliedAt).toBe(status.appliedAt)
+    await killed(last)
+    await world.apply('Account', 'fresh', {})
+    await leads(await start('three'))
+    await world.becomes('Account', 'fresh', 'Ready', 'False LedgerLost')
+    expect(await store.ledger.balance(fresh())).toBeUndefined()
+    expect((await world.get('Credit', 'start')).status.appliedAt).toBe(status.appliedAt)
+
+    // Nor is money given to it; another Account gets it.
+    await world.apply('Credit', 'more', spec)
+    const more = await world.becomes('Credit', 'more', 'Ready', 'False LedgerLost')
+    expect(more.status.conditions.find(({ type }) => type === 'Ready')?.message).toContain('account is closed')
+    await world.apply('Account', 'other', {})
+    await world.apply('Credit', 'other', { ...spec, accountRef: { name: 'other' } })
+    await world.becomes('Credit', 'other', 'Ready', 'True Ready')
+    await world.becomes('Account', 'other', 'Ready', 'True Ready')
+  }, 120_000)
 })
 
 describe('with ten thousand keys', () => {

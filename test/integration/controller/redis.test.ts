@@ -3,9 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { keyHash, objectId } from '../../../contract/ids.ts'
-import type { Store } from '../../../store/contract.ts'
+import { RecordUnreadable, type Store } from '../../../store/contract.ts'
+import { keyRecordKey, TABLE } from '../../../store/keys.ts'
 import { createRedisStore } from '../../../store/redis/index.ts'
 import { readKeyRing } from '../../../store/sealing.ts'
 import { until } from '../../harness/gateway.ts'
@@ -110,6 +112,62 @@ describe('a Redis that lost everything', () => {
       10_000,
     )
     await world.becomes('ApiKey', 'alice', 'Programmed', 'True Programmed')
+  })
+})
+
+describe('what somebody else spoilt', () => {
+  const SPOILT = 'somebody else removed or changed records in the store; writing them again'
+  const route = { model: 'small', channels: [{ name: 'local' }], free: true }
+
+  /** A controller that has published a key and a route, and the table that it had published before that. */
+  async function published() {
+    const controller = world.start({ store, instance: 'one' })
+    await leads(controller)
+    await world.apply('Channel', 'local', { type: 'chat_completion', baseURL: 'http://127.0.0.1:9/v1' })
+    await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
+    await until(() => store.config.key(keyHash(KEY)), 'the key', 10_000)
+    const old = String(await redis.command('GET', TABLE))
+    await world.apply('ModelRoute', 'small', route)
+    await until(routed, 'the route', 10_000)
+    return { controller, old }
+  }
+
+  const routed = async () => {
+    const table = await store.config.table().catch(() => undefined)
+    return table?.table.namespaces[world.namespace]?.routes.length === 1
+  }
+  const count = async ({ metrics }: { metrics: { registry: Registry } }, kind: string) => {
+    const text = await metrics.registry.getSingleMetricAsString('sluice_store_repairs_total')
+    return Number(new RegExp(`\\{kind="${kind}"\\} (\\d+)`).exec(text)?.[1])
+  }
+
+  it.each<[string, (old: string) => Promise<unknown>]>([
+    ['a table that is gone', () => redis.command('DEL', TABLE)],
+    ['a table that is garbage', () => redis.command('SET', TABLE, 'garbage')],
+    ['a table of an earlier publication', (old) => redis.command('SET', TABLE, old)],
+  ])('heals within seconds, and is told: %s', async (_what, spoil) => {
+    const { controller, old } = await published()
+    expect(await count(controller, 'table')).toBe(0)
+    await spoil(old)
+    await expect(store.config.table()).rejects.toThrow(RecordUnreadable)
+    // Found with the table.
+    await redis.command('DEL', keyRecordKey(keyHash(KEY)))
+    await expect(store.config.key(keyHash(KEY))).rejects.toThrow(RecordUnreadable)
+    await until(routed, 'the table to be back', 10_000)
+    expect(await store.config.key(keyHash(KEY))).toMatchObject({ name: 'alice' })
+    expect(controller.logged.filter((line) => line === SPOILT)).toHaveLength(1)
+    expect([await count(controller, 'table'), await count(controller, 'key')]).toEqual([1, 1])
+  })
+
+  it('heals when another controller takes the lead: a key record that is gone', async () => {
+    const { controller } = await published()
+    await controller.stop()
+    await redis.command('DEL', keyRecordKey(keyHash(KEY)))
+    await expect(store.config.key(keyHash(KEY))).rejects.toThrow(RecordUnreadable)
+    const second = world.start({ store, instance: 'two' })
+    await until(() => store.config.key(keyHash(KEY)).catch(() => undefined), 'the key to be back', 15_000)
+    expect(second.logged).toContain(SPOILT)
+    expect([await count(second, 'table'), await count(second, 'key')]).toEqual([0, 1])
   })
 })
 

@@ -82,7 +82,9 @@ test('a key that is made is accepted at once, although it was refused before', a
 
 test('a stream that began under an older table ends under it', async () => {
   const gate = Promise.withResolvers<void>()
-  world.upstream.answer(async (_, res) => {
+  world.upstream.answer(async ({ body }, res) => {
+    // A request that asks whether the new table is in force must not wait for the gate.
+    if (!body.includes('"stream":true')) return void res.writeHead(400).end()
     res.writeHead(200, { 'content-type': 'text/event-stream' })
     const event = (content: string) => {
       const choices = [{ index: 0, delta: { content }, finish_reason: null }]

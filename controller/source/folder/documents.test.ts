@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { Catalogue } from './catalogue.ts'
+import { readDocuments } from './documents.ts'
+
+const values = (text: string) => readDocuments('a.yaml', text).documents.map(({ value }) => value)
+
+describe('words that are truth values to kubectl', () => {
+  it.each(['yes', 'Yes', 'YES', 'y', 'Y', 'on', 'On', 'ON', 'true', 'True', 'TRUE'])('%s is true', (word) => {
+    expect(values(`a: ${word}`)).toEqual([{ a: true }])
+  })
+  it.each(['no', 'No', 'NO', 'n', 'N', 'off', 'Off', 'OFF', 'false', 'False', 'FALSE'])(
+    '%s is false',
+    (word) => {
+      expect(values(`a: [${word}]`)).toEqual([{ a: [false] }])
+    },
+  )
+  it.each(['oN', 'tRUE', 'yEs', 'none', '"on"', "'no'"])('%s is text', (word) => {
+    expect(values(`a: ${word}`)).toEqual([{ a: word.replaceAll(/["']/g, '') }])
+  })
+
+  it('are text as names, and doubtful there', () => {
+    const { documents, doubts } = readDocuments(
+      'a.yaml',
+      'retry:\n  on: [x]\n  attempts: 2\ny: 1\n"no": 2\nfalse: 3\n',
+    )
+    expect(documents[0]?.value).toEqual({ retry: { on: ['x'], attempts: 2 }, y: 1, no: 2, false: 3 })
+    expect(documents[0]?.locate(['retry', 'on', 0])).toEqual({ line: 2, column: 8 })
+    expect(doubts).toEqual([
+      {
+        ...{ file: 'a.yaml', line: 2, column: 3, subject: undefined },
+        message: 'write "on" in quotes: to kubectl a bare on is the word true',
+      },
+      expect.objectContaining({
+        line: 4,
+        message: 'write "y" in quotes: to kubectl a bare y is the word true',
+      }),
+    ])
+    expect(readDocuments('a.json', '{"on": "yes"}')).toMatchObject({
+      documents: [{ value: { on: 'yes' } }],
+      doubts: [],
+    })
+  })
+})
+
+describe('a list as kubectl prints it', () => {
+  const item = (name: string, spec: string) => `- apiVersion: sluice.dev/v1alpha1
+  kind: Account
+  metadata:
+    name: ${name}
+    namespace: default
+    creationTimestamp: "2026-01-02T03:04:05Z"
+    generation: 7
+    resourceVersion: "12"
+    uid: 8b6f
+    deletionTimestamp: null
+  spec: ${spec}
+  status: { balance: "5" }
+`
+  const read = (text: string) =>
+    new Catalogue({ namespace: 'default', env: {} }).update([{ path: 'l.yaml', text }], 0)
+
+  it.each(['apiVersion: v1\nkind: List', 'apiVersion: sluice.dev/v1alpha1\nkind: AccountList'])(
+    'is its items: %j',
+    (head) => {
+      const { snapshot, problems } = read(
+        `${head}\nmetadata: { resourceVersion: "" }\nitems:\n${item('a', '{}')}${item('b', '{ disabled: yes }')}`,
+      )
+      expect(problems).toEqual([])
+      expect(snapshot.accounts).toEqual([
+        expect.objectContaining({ spec: { enforcement: 'Enforced' } }),
+        expect.objectContaining({ spec: { enforcement: 'Enforced', disabled: true } }),
+      ])
+      expect(snapshot.accounts[0]?.metadata).toMatchObject({
+        name: 'a',
+        createdAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+      })
+    },
+  )
+
+  it('tells where in the file an item is wrong', () => {
+    const { snapshot, problems } = read(
+      `kind: List\nitems:\n${item('a', '{}')}${item('b', '{ overdraft: 5 }')}- { kind: Account }\n`,
+    )
+    expect(snapshot.accounts.map(({ metadata }) => metadata.name)).toEqual(['a'])
+    expect(problems).toMatchObject([
+      {
+        line: 25,
+        column: 11,
+        subject: 'Account/b',
+        message: expect.stringContaining('spec.overdraft must be text'),
+      },
+      { line: 27, column: 3, message: 'metadata.name is missing' },
+    ])
+  })
+
+  it('may be empty', () => {
+    expect(read('apiVersion: v1\nkind: List\nitems: []\n').problems).toEqual([])
+  })
+})

@@ -1,0 +1,57 @@
+/** Compares every record with what the manifest notes of it, a thousand at a time, so that Redis is never kept long. */
+import type { Inspection, Position } from '../contract.ts'
+import { MANIFEST } from '../keys.ts'
+import type { KeyRing } from '../sealing.ts'
+import { differingReply, scanReply } from './config-replies.ts'
+import type { RedisConnection } from './connection.ts'
+import { digestIn, recordsIn, setDigest, writtenAs } from './manifest.ts'
+
+const AT_ONCE = 1_000
+const TIMEOUT_MS = 1_000
+/** Stands for the digest of a record that is not what was written: equal to none. */
+const SPOILT = 'spoilt'
+
+/**
+ * What is written meanwhile may be taken for spoilt: only the leader inspects, and it does one after the other. `opens`
+ * tells whether the table that is stored can be read.
+ */
+export async function inspect(
+  connection: RedisConnection,
+  ring: KeyRing,
+  position: Position,
+  opens: () => Promise<boolean>,
+): Promise<Inspection> {
+  const found: Inspection = {
+    ...position,
+    keys: new Map(),
+    accounts: new Map(),
+    spoilt: { table: 0, key: 0, account: 0 },
+  }
+  let cursor = '0'
+  do {
+    const scan = await connection.command(['HSCAN', MANIFEST, cursor, 'COUNT', AT_ONCE], TIMEOUT_MS)
+    const [next, flat] = scanReply.parse(scan)
+    const records = [...recordsIn(flat)]
+    const differing = await differingOf(connection, records)
+    for (const record of records) {
+      const spoilt = differing.has(record) || (record.kind === 'table' && !(await opens()))
+      if (spoilt) found.spoilt[record.kind] += 1
+      setDigest(found, record, spoilt ? SPOILT : digestIn(ring, record.note))
+    }
+    cursor = next
+  } while (cursor !== '0')
+  return found
+}
+
+async function differingOf<R extends { key: string; note: string }>(
+  connection: RedisConnection,
+  records: readonly R[],
+): Promise<ReadonlySet<R>> {
+  if (records.length === 0) return new Set()
+  const keys = records.map(({ key }) => key)
+  const written = records.map(({ note }) => writtenAs(note))
+  const differing = new Set(
+    differingReply.parse(await connection.run('config/differing', keys, written, TIMEOUT_MS)),
+  )
+  return new Set(records.filter((_record, index) => differing.has(index + 1)))
+}

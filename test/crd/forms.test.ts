@@ -1,0 +1,102 @@
+/** Every field of a certain form: the API server refuses text of another form in the sentence of folder mode. */
+import { beforeAll, describe, expect, it } from 'vitest'
+import { KINDS, type KindName } from '../../contract/api/index.ts'
+import { crdSchema, type Node } from '../../tools/generate/schema.ts'
+import { controlPlane } from '../harness/control-plane.ts'
+import { type Api, apiOf, sentenceOf } from './api.ts'
+import { judgeInFolder, KIND_NAMES } from './verdicts.ts'
+
+let api: Api
+beforeAll(async () => {
+  const cluster = await controlPlane()
+  api = apiOf(cluster, await cluster.createNamespace())
+}, 60_000)
+
+/** Short enough and long enough for every field, and of no field's form. */
+const BAD = 'ä b*********'
+
+const secret = () => ({ name: 's', key: 'k' })
+/** What stands beside a bad text, so that nothing else is missing. */
+const AROUND: Record<KindName, object> = {
+  ApiKey: { accountRef: { name: 'a' }, secretRef: secret() },
+  Account: { budget: { amount: '1', period: 'Day' } },
+  Credit: { accountRef: { name: 'a' }, amount: '1' },
+  Channel: {
+    ...{ type: 'chat_completion', baseURL: 'https://api.example.com/v1', secretRef: secret() },
+    ...{ auth: { scheme: 'Header', header: 'x-key' }, tls: { caRef: secret() } },
+  },
+  ModelRoute: {
+    ...{ model: 'm', channels: [{ name: 'c' }], price: { input: '1', output: '1' } },
+  },
+}
+
+type Path = (string | 0)[]
+
+/** Paths of the fields below `node` that have a form, with the first entry of lists and an entry x-a of maps. */
+function formed(node: Node, path: Path = []): Path[] {
+  switch (node.type) {
+    case 'object':
+      return [
+        ...Object.entries(node.properties ?? {}).flatMap(([name, field]) => formed(field, [...path, name])),
+        ...(node.additionalProperties === undefined
+          ? []
+          : formed(node.additionalProperties, [...path, 'x-a'])),
+      ]
+    case 'array':
+      return formed(node.items, [...path, 0])
+    case 'string':
+      expect(node).not.toHaveProperty('pattern')
+      expect(node).not.toHaveProperty('format')
+      return node['x-kubernetes-validations'] === undefined ? [] : [path]
+    default:
+      return []
+  }
+}
+
+/** `value` with BAD at `path`. */
+function spoiled(value: unknown, [step, ...rest]: Path): unknown {
+  if (step === undefined) return BAD
+  if (step === 0) return [spoiled(Array.isArray(value) ? value[0] : undefined, rest)]
+  const fields = typeof value === 'object' && value !== null ? Object.entries(value) : []
+  return Object.fromEntries([...fields, [step, spoiled(fields.find(([name]) => name === step)?.[1], rest)]])
+}
+
+const nameOf = (path: Path) =>
+  ['spec', ...path]
+    .reduce<string>((text, step) => (step === 0 ? `${text}[0]` : `${text}.${step}`), '')
+    .slice(1)
+
+describe.each(KIND_NAMES)('forms of %s', (kind) => {
+  const paths = formed(crdSchema(`${kind}.spec`, KINDS[kind].spec))
+
+  it('are some', () => {
+    expect(paths.length).toBeGreaterThan(0)
+    expect(judgeInFolder(kind, 'one', AROUND[kind])).toEqual({ accepted: true, faults: [] })
+  })
+
+  it.each(paths.map((path) => ({ path, field: nameOf(path) })))('$field', async ({ path, field }) => {
+    const spec = spoiled(AROUND[kind], path)
+    const said = judgeInFolder(kind, 'one', spec).faults.filter((fault) => fault.field === field)
+    expect(said).toEqual([{ field, message: expect.stringMatching(/ must (be|have) /) }])
+    const sentence = said[0]?.message.slice(field.length + 1) ?? ''
+    const server = await api.judge(kind, 'one', spec)
+    const there = server.causes.filter((cause) => cause.field === field)
+    expect(there.map(sentenceOf)).toEqual([sentence])
+  })
+})
+
+it.each<[KindName, object]>([
+  ['Channel', { type: 'chat_completion', baseURL: 'ftp://example.com', auth: { scheme: 'Header' } }],
+  ['ModelRoute', { model: 'a b', channels: [{ name: 'c' }], price: { input: 'free' } }],
+  ['ApiKey', { secretRef: { name: 'S' }, hashes: ['x'], allowedIPs: ['localhost'] }],
+  ['Account', { overdraft: 'much', budget: { amount: '9999999', period: 'Day' } }],
+  ['Account', { overdraft: '12345678' }],
+])('both tell the faults of fields and of rules at once: %s %j', async (kind, spec) => {
+  const server = await api.judge(kind, 'one', spec)
+  const folder = judgeInFolder(kind, 'one', spec)
+  expect(folder.faults.length).toBeGreaterThan(0)
+  const sentences = server.causes.map((cause) => `${cause.field} ${sentenceOf(cause)}`)
+  // A sentence of a rule names the field itself.
+  const said = folder.faults.map(({ field, message }) => (field === 'spec' ? `spec ${message}` : message))
+  expect(said.sort()).toEqual(sentences.sort())
+})
