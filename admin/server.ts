@@ -52,7 +52,11 @@ async function answer(options: AdminOptions, req: IncomingMessage, res: ServerRe
   const show = Object.hasOwn(options.guarded, path) ? options.guarded[path] : undefined
   if (show === undefined) return text(res, 404, 'not found\n')
   if (!mayRead(options.token, req))
-    return text(res, 403, 'forbidden: send the admin token, or, where none is set, ask localhost from this host\n')
+    return text(
+      res,
+      403,
+      'forbidden: send the admin token, or, where none is set, ask localhost from this host\n',
+    )
   try {
     return json(res, 200, await show(new URLSearchParams(query)))
   } catch (error) {
@@ -62,7 +66,8 @@ async function answer(options: AdminOptions, req: IncomingMessage, res: ServerRe
 }
 
 function mayRead(token: string | undefined, req: IncomingMessage): boolean {
-  if (token === undefined) return LOOPBACK.has(req.socket.remoteAddress ?? '') && namesLoopback(req.headers.host)
+  if (token === undefined)
+    return LOOPBACK.has(req.socket.remoteAddress ?? '') && namesLoopback(req.headers.host)
   const given = req.headers['x-sluice-admin-token']
   // Digests have one length, so that comparing tells nothing about the token's.
   return (

@@ -11,7 +11,12 @@ async function log(lines: readonly string[]) {
   for (const one of lines) await store.state.appendLog(one)
   const recentLog = vi.spyOn(store.state, 'recentLog')
   const known = {
-    follower: { table: undefined as never, applied: { epoch: 1, generation: 1 }, key: vi.fn(), account: vi.fn() },
+    follower: {
+      table: undefined as never,
+      applied: { epoch: 1, generation: 1 },
+      key: vi.fn(),
+      account: vi.fn(),
+    },
     health: { restingUntil: () => 0, isFull: () => false },
   }
   const page = proxyPages(known, store)['/logs']

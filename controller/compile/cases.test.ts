@@ -129,6 +129,10 @@ describe('accounts and credits', () => {
     expect(accounts.get(objectId('default', 'unlimited'))).toMatchObject({ enforced: false, overdraft: 0 })
   })
 
+  it('say that they are switched off', () => {
+    expect(condition(compileCase('accounts'), 'Account/plain', 'Accepted')).toBe('True Disabled')
+  })
+
   it('are not served with what nothing enforces yet', () => {
     const compiled = compileCase('accounts')
     for (const name of ['sub', 'renewing', 'everything'])

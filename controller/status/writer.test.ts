@@ -210,7 +210,11 @@ describe('an event', () => {
   })
 
   it('says Programmed of what is ready alone', async () => {
-    const missing = { status: 'False' as const, reason: 'RefNotFound', message: 'spec.channels names nothing' }
+    const missing = {
+      status: 'False' as const,
+      reason: 'RefNotFound',
+      message: 'spec.channels names nothing',
+    }
     wanted = status(condition('ResolvedRefs', missing), condition('Ready', missing))
     writer.changed([ID])
     await vi.waitFor(() => expect(events.map(({ reason }) => reason)).toEqual(['RefNotFound']), 5_000)
@@ -229,7 +233,7 @@ describe('an event', () => {
     writer.changed([ID])
     await vi.waitFor(() => expect(calls).toHaveLength(1))
     found = { uid: 'u1', status: wanted }
-    wanted = { ...wanted, preview: 'other' }
+    wanted = { ...status(), preview: 'other' }
     writer.changed([ID])
     await vi.waitFor(() => expect(calls).toHaveLength(2))
     expect(events).toEqual([])

@@ -38,6 +38,7 @@ export class MissingAccounts {
 
   /** All of them are asked for at once: what was lost may be back. */
   retryAll(): void {
-    for (const missing of this.#missing.values()) Object.assign(missing, { notBefore: 0, waitMs: FIRST_RETRY_MS })
+    for (const missing of this.#missing.values())
+      Object.assign(missing, { notBefore: 0, waitMs: FIRST_RETRY_MS })
   }
 }

@@ -55,7 +55,10 @@ export class StoreAlarms {
       return
     }
     this.#metrics.ledgerFailed('settle')
-    this.#log.error({ account }, 'the ledger does not know this account; its settles wait until it is restored')
+    this.#log.error(
+      { account },
+      'the ledger does not know this account; its settles wait until it is restored',
+    )
   }
 
   /** One line for each cost that nobody charges any more, so that it can be charged by hand. */

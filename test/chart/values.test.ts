@@ -58,9 +58,9 @@ describe('values', () => {
     expect(redis).toContain('"secretName":"server"')
     // All that they take from it stands in the Secret that is rendered otherwise.
     const rendered = find(await render({}), 'Secret', 'sluice-redis')
-    expect(Object.keys(z.object({ stringData: z.record(z.string(), z.string()) }).parse(rendered).stringData)).toEqual(
-      expect.arrayContaining(['password', 'controller-url', 'proxy-url', 'redis.conf']),
-    )
+    expect(
+      Object.keys(z.object({ stringData: z.record(z.string(), z.string()) }).parse(rendered).stringData),
+    ).toEqual(expect.arrayContaining(['password', 'controller-url', 'proxy-url', 'redis.conf']))
   })
 
   it('Secrets of one’s own', async () => {

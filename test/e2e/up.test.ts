@@ -1,7 +1,7 @@
 /** `make up`, what a newcomer types after it, and `make down`. */
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -135,7 +135,9 @@ it('does not pretend that the example upstream runs where its port is taken', as
   try {
     const program = startMake('up')
     expect(await program.exited).not.toBe(0)
-    expect(program.output()).toContain(`port ${upstreamPort} of 127.0.0.1 is taken; choose another one with UPSTREAM_PORT`)
+    expect(program.output()).toContain(
+      `port ${upstreamPort} of 127.0.0.1 is taken; choose another one with UPSTREAM_PORT`,
+    )
   } finally {
     other.close()
   }

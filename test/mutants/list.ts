@@ -664,4 +664,37 @@ export const MUTANTS: Mutant[] = [
     'if (!success) return [document]',
     'if (!success || document.file) return [document]',
   ]),
+
+  // A Credit whose Account is made anew is given a second time by a ledger that was wiped.
+  ...faults('controller/status/board.ts', 'controller/status/board.test.ts', [
+    'money: again?.money ?? {},',
+    'money: {},',
+  ]),
+  // So is a Credit that the ledger took before a process could record it.
+  ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
+    "{ outcome: 'already', appliedAt: now() }",
+    "{ outcome: 'already' }",
+  ]),
+  // After a fence nobody leads for the length of the Lease.
+  ...faults('cli/controller.ts', 'test/integration/controller/program.test.ts', [
+    'Promise.race([stop(), pause(STOP_MS)])',
+    'Promise.resolve()',
+  ]),
+  // make up believes another server to be the example upstream.
+  ...faults('tools/cluster/detached.ts', 'tools/cluster/state.test.ts', [
+    'if (await isFree(port)) continue',
+    'if (port > 0) continue',
+  ]),
+  // A web page reads the admin port through a browser on the host.
+  ...faults('admin/server.ts', 'admin/server.test.ts', [' && namesLoopback(req.headers.host)', '']),
+  // A lost account is asked for and told of for ever, by each of its settles.
+  ...faults('proxy/ledger/missing-accounts.ts', 'proxy/ledger/settles.test.ts', [
+    'Math.min(waitMs * 2, MAX_RETRY_MS)',
+    'FIRST_RETRY_MS',
+  ]),
+  // Nobody hears that no controller leads.
+  ...faults('cli/status.ts', 'cli/status.test.ts', [
+    'controllers.length > 0 && !controllers',
+    'false && !controllers',
+  ]),
 ]

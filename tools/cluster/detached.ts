@@ -19,7 +19,8 @@ export async function ensureRunning(state: ClusterState, spec: ProgramSpec): Pro
 /** Throws with the end of its log when one of these has ended. */
 export function mustRun(state: ClusterState, names: string[]): void {
   for (const name of names)
-    if (state.pidOf(name) === undefined) throw new Error(`${name} has ended; ${logEnd(logFolder(state), name)}`)
+    if (state.pidOf(name) === undefined)
+      throw new Error(`${name} has ended; ${logEnd(logFolder(state), name)}`)
 }
 
 async function startDetached(state: ClusterState, spec: ProgramSpec): Promise<number> {

@@ -243,47 +243,53 @@ describe('a ledger that was wiped', () => {
   it.each([
     ['was there all the time', false],
     ['started again while the Account was absent', true],
-  ])('gets no Credit twice, though its Account is made anew; the controller %s', async (_what, restarts) => {
-    world.proxy(store, 'p1')
-    const one = await start('one')
-    await leads(one)
-    await world.apply('Account', 'fresh', {})
-    await world.apply('Credit', 'start', spec)
-    const { status } = await world.becomes('Credit', 'start', 'Ready', 'True Ready')
-    expect(status.appliedAt).toMatch(/^20/)
-    await spend()
-    expect((await store.ledger.balance(fresh()))?.posted).toBe(1_000_000_000)
+  ])(
+    'gets no Credit twice, though its Account is made anew; the controller %s',
+    async (_what, restarts) => {
+      world.proxy(store, 'p1')
+      const one = await start('one')
+      await leads(one)
+      await world.apply('Account', 'fresh', {})
+      await world.apply('Credit', 'start', spec)
+      const { status } = await world.becomes('Credit', 'start', 'Ready', 'True Ready')
+      expect(status.appliedAt).toMatch(/^20/)
+      await spend()
+      expect((await store.ledger.balance(fresh()))?.posted).toBe(1_000_000_000)
 
-    await redis.command('FLUSHALL')
-    await world.becomes('Account', 'fresh', 'Ready', 'False LedgerLost')
-    let last = one
-    await world.remove('Account', 'fresh')
-    await world.becomes('Credit', 'start', 'ResolvedRefs', 'False RefNotFound')
-    if (restarts) {
-      await killed(one)
-      last = await start('two')
-      await leads(last)
-      // Written after everything that the start would write.
-      await world.apply('Account', 'marker', {})
-      await world.becomes('Account', 'marker', 'Ready', 'True Ready')
-    }
-    expect((await world.get('Credit', 'start')).status.appliedAt).toBe(status.appliedAt)
-    await killed(last)
-    await world.apply('Account', 'fresh', {})
-    await leads(await start('three'))
-    await world.becomes('Account', 'fresh', 'Ready', 'False LedgerLost')
-    expect(await store.ledger.balance(fresh())).toBeUndefined()
-    expect((await world.get('Credit', 'start')).status.appliedAt).toBe(status.appliedAt)
+      await redis.command('FLUSHALL')
+      await world.becomes('Account', 'fresh', 'Ready', 'False LedgerLost')
+      let last = one
+      await world.remove('Account', 'fresh')
+      await world.becomes('Credit', 'start', 'ResolvedRefs', 'False RefNotFound')
+      if (restarts) {
+        await killed(one)
+        last = await start('two')
+        await leads(last)
+        // Written after everything that the start would write.
+        await world.apply('Account', 'marker', {})
+        await world.becomes('Account', 'marker', 'Ready', 'True Ready')
+      }
+      expect((await world.get('Credit', 'start')).status.appliedAt).toBe(status.appliedAt)
+      await killed(last)
+      await world.apply('Account', 'fresh', {})
+      await leads(await start('three'))
+      await world.becomes('Account', 'fresh', 'Ready', 'False LedgerLost')
+      expect(await store.ledger.balance(fresh())).toBeUndefined()
+      expect((await world.get('Credit', 'start')).status.appliedAt).toBe(status.appliedAt)
 
-    // Nor is money given to it; another Account gets it.
-    await world.apply('Credit', 'more', spec)
-    const more = await world.becomes('Credit', 'more', 'Ready', 'False LedgerLost')
-    expect(more.status.conditions.find(({ type }) => type === 'Ready')?.message).toContain('account is closed')
-    await world.apply('Account', 'other', {})
-    await world.apply('Credit', 'other', { ...spec, accountRef: { name: 'other' } })
-    await world.becomes('Credit', 'other', 'Ready', 'True Ready')
-    await world.becomes('Account', 'other', 'Ready', 'True Ready')
-  }, 120_000)
+      // Nor is money given to it; another Account gets it.
+      await world.apply('Credit', 'more', spec)
+      const more = await world.becomes('Credit', 'more', 'Ready', 'False LedgerLost')
+      expect(more.status.conditions.find(({ type }) => type === 'Ready')?.message).toContain(
+        'account is closed',
+      )
+      await world.apply('Account', 'other', {})
+      await world.apply('Credit', 'other', { ...spec, accountRef: { name: 'other' } })
+      await world.becomes('Credit', 'other', 'Ready', 'True Ready')
+      await world.becomes('Account', 'other', 'Ready', 'True Ready')
+    },
+    120_000,
+  )
 })
 
 describe('with ten thousand keys', () => {
