@@ -25,7 +25,7 @@ describe('the banner', () => {
       route('b', 'any/*'),
       route('c', 'exact'),
       CHANNEL,
-      key('off', 'disabled: true, '),
+      key('switched-off', 'disabled: true, '),
       key('valueless'),
       key('stored'),
       SECRET,

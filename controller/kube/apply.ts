@@ -14,8 +14,6 @@ export interface StatusTarget {
   name: string
   /** Of the object, without "/status". */
   path: string
-  /** When given, an object that was made anew under the name gets nothing. */
-  uid?: string
 }
 
 /**
@@ -24,18 +22,16 @@ export interface StatusTarget {
  */
 export async function applyStatus(
   client: KubeClient,
-  { path, apiVersion, kind, namespace, name, uid }: StatusTarget,
+  { path, apiVersion, kind, namespace, name }: StatusTarget,
   status: object,
   fieldManager: string,
 ): Promise<'applied' | 'gone'> {
-  const metadata = { name, ...(namespace !== undefined && { namespace }), ...(uid !== undefined && { uid }) }
+  const metadata = { name, ...(namespace !== undefined && { namespace }) }
   try {
     await applyObject(client, `${path}/status`, { apiVersion, kind, metadata, status }, fieldManager)
     return 'applied'
   } catch (error) {
-    if (!(error instanceof KubeError)) throw error
-    // A conflict in spite of `force` is one of the uid.
-    if (error.status === 404 || (uid !== undefined && error.status === 409)) return 'gone'
+    if (error instanceof KubeError && error.status === 404) return 'gone'
     throw error
   }
 }

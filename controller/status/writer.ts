@@ -117,7 +117,7 @@ export class StatusWriter {
     const { status, found } = due
     const { kind, namespace, name, path } = placeOf(id)
     const { uid } = found
-    const object = { apiVersion: API_VERSION, kind, namespace, name, path, uid }
+    const object = { apiVersion: API_VERSION, kind, namespace, name, path }
     if ((await applyStatus(this.#options.client, object, status, FIELD_MANAGER)) === 'gone') return
     // The watch may have been quicker than the answer, and tells each version once.
     const seen = this.#options.found(id)

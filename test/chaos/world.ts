@@ -7,7 +7,13 @@ import { readKeyRing } from '../../store/sealing.ts'
 import { type Fleet, type FleetOptions, metric, startFleet } from '../harness/fleet.ts'
 import { ask, digestOf } from '../harness/fleet-traffic.ts'
 import { until } from '../harness/gateway.ts'
-import { chatAnswer, chatEvents, type Script, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
+import {
+  chatAnswer,
+  chatEvents,
+  type Script,
+  type ScriptedUpstream,
+  startUpstream,
+} from '../harness/upstream.ts'
 import { type Credentials, Traffic } from './traffic.ts'
 
 /** How often each case is run; without it once, and those that take long not at all. */
