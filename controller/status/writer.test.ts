@@ -85,7 +85,7 @@ describe('a status', () => {
     expect(calls[0]?.body).toEqual({
       apiVersion: 'sluice.dev/v1alpha1',
       kind: 'ApiKey',
-      metadata: { namespace: 'default', name: 'alice', uid: 'u1' },
+      metadata: { namespace: 'default', name: 'alice' },
       status: wanted,
     })
     expect(calls[0]?.query).toEqual({ fieldManager: 'sluice-controller', force: 'true' })
