@@ -51,8 +51,9 @@ test: install test-binaries $(VENV) ## Static checks and all tests
 	@$(TIME_LIMIT) vitest run --reporter=default --reporter=json --outputFile.json=$(REPORTS)/vitest.json || true
 	@node tools/test-summary.ts --output .run/summary.txt $(REPORTS)/check.json $(REPORTS)/vitest.json
 
-test-all: test ## test, thousands of cases for each property, planted faults, the npm package
+test-all: test ## test, thousands of cases for each property, chaos, 10,000 keys, planted faults, the npm package
 	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))
+	@CHAOS_ROUNDS=2 vitest run test/chaos
 	@SCALE_KEYS=10000 vitest run test/scale
 	@node test/mutants/run.ts
 	@node tools/pack-check.ts

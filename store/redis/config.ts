@@ -28,8 +28,9 @@ import { publishCall } from './publication.ts'
 
 /** Of what may be megabytes: the table, the manifest. */
 const LARGE_MS = 1_000
-/** A publication gets the time that its size takes on a slow network, in bytes a millisecond. */
-const SLOW = 2_000
+/** A publication gets the time that it takes on a slow network, in bytes, and a slow server, in records a millisecond. */
+const SLOW_BYTES = 2_000
+const SLOW_RECORDS = 5
 const BEATS_KEPT_MS = 60_000
 
 export interface RedisConfig extends ConfigStore {
@@ -86,7 +87,8 @@ export function createRedisConfig(
     position,
     async publish(publication) {
       const { keys, args, size } = publishCall(publication, ring)
-      return publishReply.parse(await connection.run('config/publish', keys, args, LARGE_MS + size / SLOW))
+      const timeoutMs = LARGE_MS + size / SLOW_BYTES + keys.length / SLOW_RECORDS
+      return publishReply.parse(await connection.run('config/publish', keys, args, timeoutMs))
     },
     async manifest() {
       const reply = await connection.run('config/manifest', [EPOCH, MANIFEST], [], LARGE_MS)

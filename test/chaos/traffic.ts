@@ -25,7 +25,7 @@ export interface Answer {
   ms: number
 }
 
-/** The API key and the model of each caller; may change while requests are sent. */
+/** The API key and the model of each caller; may change while requests are sent. Unknown keys get a number behind. */
 export type Credentials = Record<Caller, { key: string; model: string }>
 
 export class Traffic {
@@ -34,6 +34,7 @@ export class Traffic {
   readonly #credentials: Credentials
   readonly #loops: Promise<void>[]
   #over = false
+  #sent = 0
 
   /** Begins at once. */
   constructor(bases: readonly string[], credentials: Credentials) {
@@ -59,7 +60,9 @@ export class Traffic {
     while (!this.#over) {
       const { key, model } = this.#credentials[caller]
       const sentAt = performance.now()
-      const { status, headers } = await ask(base, key, model).catch(() => ({ status: 0, headers: {} }))
+      // What a proxy was told to be unknown it may call so for a while.
+      const unlike = caller === 'unknown' ? `-${this.#sent++}` : ''
+      const { status, headers } = await ask(base, key + unlike, model).catch(() => ({ status: 0, headers: {} }))
       this.answers.push({ caller, proxy: base, status, headers, sentAt, ms: performance.now() - sentAt })
       await new Promise((resolve) => setTimeout(resolve, PACE_MS))
     }

@@ -62,7 +62,7 @@ export interface World {
   stop(): Promise<void>
 }
 
-/** `redisUrl`: nodes of a Cluster, where Redis is one. */
+/** Resolves when every proxy serves every kind of caller. */
 export async function startWorld(options: FleetOptions): Promise<World> {
   const env = { SLUICE_LEASE_DURATION: '3s', ...options.env }
   const fleet = await startFleet({ ...options, env })
@@ -93,6 +93,7 @@ class ChaosWorld implements World {
   readonly #traffics: Traffic[] = []
   #accounts = 0
   #edits = 0
+  #victims = 0
 
   constructor(fleet: Fleet, store: Store, upstream: ScriptedUpstream, finishStreams: () => void) {
     this.fleet = fleet
@@ -117,6 +118,7 @@ class ChaosWorld implements World {
     await kube.create('ApiKey', 'unmetered', { hashes: [digestOf(unmetered.key)] })
     await kube.create('ApiKey', 'taken-back', { hashes: [digestOf(disabled.key)], disabled: true })
     await this.openAccount()
+    await this.expectHealthy()
   }
 
   account() {
@@ -138,7 +140,8 @@ class ChaosWorld implements World {
   }
 
   async createVictim(): Promise<string> {
-    const name = `victim-${this.#edits}`
+    this.#victims += 1
+    const name = `victim-${this.#victims}`
     await this.fleet.kube.create('ApiKey', name, { hashes: [digestOf(keyOf(name))] })
     await this.#answered(keyOf(name), 'free', 200)
     return name
@@ -183,6 +186,7 @@ class ChaosWorld implements World {
       return charged >= served
     }
     await until(isRight, 'all that was served to be charged', 30_000).catch(() => undefined)
+    expect(served).toBeGreaterThan(0)
     expect(charged).toBeGreaterThanOrEqual(served)
     expect(charged).toBeLessThanOrEqual(served + broken)
   }

@@ -697,4 +697,42 @@ export const MUTANTS: Mutant[] = [
     'controllers.length > 0 && !controllers',
     'false && !controllers',
   ]),
+  // Half an object, cut off by a dying server, is taken for the end of a watch.
+  ...faults('controller/kube/lines.ts', 'controller/kube/lines.test.ts', [
+    'if (length > 0) throw',
+    'if (false) throw',
+  ]),
+  ...faults(
+    'controller/kube/object-cache.ts',
+    'controller/kube/reflector.test.ts',
+    // What was deleted while the API server was away stays in force.
+    ['if (!list.entries.has(key)) changes', 'if (false) changes'],
+    // After each list everything is news.
+    ['if (known?.resourceVersion === resourceVersion)', 'if (false)'],
+  ),
+  ...faults(
+    'controller/kube/reflector.ts',
+    'controller/kube/reflector.test.ts',
+    // A place that the server has forgotten is asked for, for ever.
+    ['if (status === GONE) {', 'if (false) {'],
+    // A connection that is silently dead is waited on for ever.
+    ['setTimeout(() => this.#stream.abort(), this', 'setTimeout(() => {}, this'],
+  ),
+  ...faults(
+    'controller/kube/lease.ts',
+    'controller/kube/lease.test.ts',
+    // A second process of the same name leads beside the first.
+    ['return this.#renewed?.renewTime === renewTime', 'return true'],
+    // Who cannot renew still leads when another does.
+    ['const RENEW_DEADLINE = 10 / 15', 'const RENEW_DEADLINE = 25 / 15'],
+    // A leader that goes leaves a gap as long as its lease.
+    ['await this.#giveBack(lease)', ''],
+  ),
+  // A create of which it is not known whether it was done is done twice.
+  ...faults('controller/kube/client.ts', 'controller/kube/client.test.ts', [
+    "status === 503 && call.method !== 'POST'",
+    'status === 503',
+  ]),
+  // The values of a refused object stand in the log.
+  ...faults('controller/kube/errors.ts', 'controller/kube/client.test.ts', ['code === 422 && ', 'false && ']),
 ]

@@ -6,7 +6,16 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
@@ -96,8 +105,21 @@ async function runTests(root: string, tests: string[], ...options: string[]): Pr
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST')))
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore', timeout: TIMEOUT_MS })
   await once(child, 'exit')
+  endWhatIsLeft(root)
   if (!existsSync(output)) return undefined
   return report.parse(JSON.parse(readFileSync(output, 'utf8')))
+}
+
+/** A fault may leave programs behind that the tests started from the copy. */
+function endWhatIsLeft(copy: string): void {
+  for (const pid of existsSync('/proc') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []) {
+    try {
+      const isOurs = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${copy}/`)
+      if (isOurs && Number(pid) !== process.pid) process.kill(Number(pid), 'SIGKILL')
+    } catch {
+      // It has ended.
+    }
+  }
 }
 
 const EXPLAIN: Record<Verdict['outcome'], string> = {

@@ -51,7 +51,15 @@ afterEach(async () => {
 })
 
 function open(sealing: KeyRing = keyRing(ONE), logCapacity?: number): Store {
-  const store = createRedisStore({ url: server.url, sealing, log: silent, instance: 'test', logCapacity })
+  const store = createRedisStore({
+    url: server.url,
+    sealing,
+    log: silent,
+    instance: 'test',
+    logCapacity,
+    // A busy machine must not answer for the store.
+    commandTimeoutMs: 10_000,
+  })
   stores.push(store)
   return store
 }
