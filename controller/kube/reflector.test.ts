@@ -182,6 +182,21 @@ test('after a version that is gone only differences are delivered', async () => 
   expect(reflector.health().relists).toBe(1)
 })
 
+test('a server that is back and has forgotten the version is listed without another wait', async () => {
+  const { reflector } = reflect({ backoff: { minMs: 5, maxMs: 60_000 } })
+  await reflector.synced
+  await watching()
+  let backAt = 0
+  api.acts.push(...Array.from({ length: 8 }, () => refuse(503)), (request, response) => {
+    backAt = performance.now()
+    refuse(410)(request, response)
+  })
+  api.breakWatches()
+  await until(() => reflector.health().relists === 1, 'the list')
+  // The next wait of the row would be 640 ms at least.
+  expect(performance.now() - backAt).toBeLessThan(400)
+})
+
 test('an Expired event makes it list again', async () => {
   api.put('a', '1')
   const { reflector, batches, all } = reflect()

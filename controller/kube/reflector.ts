@@ -29,7 +29,7 @@ export interface ReflectorOptions<T> {
   staleAfterMs?: number
   /** Between looks whether the server went back to an earlier state, which no watch tells. Default 10 min. */
   checkEveryMs?: number
-  /** Between attempts; doubled with each failure. Default 200 ms to 30 s. */
+  /** Between attempts; doubled with each failure. Default 200 ms to 5 s. */
   backoff?: { minMs: number; maxMs: number }
 }
 
@@ -123,7 +123,7 @@ export class Reflector<T> {
       if (this.#stop.signal.aborted) return
       if (error !== undefined) this.#failed(error)
       // Since the last opening, so that a watch which ends after minutes is opened again at once.
-      const { minMs, maxMs } = this.#options.backoff ?? { minMs: 200, maxMs: 30_000 }
+      const { minMs, maxMs } = this.#options.backoff ?? { minMs: 200, maxMs: 5_000 }
       const earliest = openedAt + backoffMs(this.#failures++, minMs, maxMs)
       const serverMs = (error instanceof KubeError && error.retryAfterMs) || 0
       const waitMs = Math.max(earliest - performance.now(), serverMs)
@@ -239,6 +239,8 @@ export class Reflector<T> {
     const { log, path } = this.#options
     const status = error instanceof KubeError ? error.status : 0
     if (status === GONE) {
+      // A server that was away is back, and has only forgotten: there is nothing to wait for.
+      if (this.#version !== undefined) this.#failures = 0
       this.#version = undefined
       log.info({ path }, 'the API server has forgotten where this watch was; everything is listed again')
       return

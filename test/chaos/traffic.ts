@@ -62,7 +62,10 @@ export class Traffic {
       const sentAt = performance.now()
       // What a proxy was told to be unknown it may call so for a while.
       const unlike = caller === 'unknown' ? `-${this.#sent++}` : ''
-      const { status, headers } = await ask(base, key + unlike, model).catch(() => ({ status: 0, headers: {} }))
+      const { status, headers } = await ask(base, key + unlike, model).catch(() => ({
+        status: 0,
+        headers: {},
+      }))
       this.answers.push({ caller, proxy: base, status, headers, sentAt, ms: performance.now() - sentAt })
       await new Promise((resolve) => setTimeout(resolve, PACE_MS))
     }

@@ -1,0 +1,188 @@
+/** A Redis that is killed, stands still, holds what it should not, or is emptied. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keyRecordKey, TABLE } from '../../store/keys.ts'
+import { controlPlane } from '../harness/control-plane.ts'
+import { metric } from '../harness/fleet.ts'
+import { ask, digestOf } from '../harness/fleet-traffic.ts'
+import { until } from '../harness/gateway.ts'
+import { call, chatBody, jsonHeaders } from '../harness/http.ts'
+import { PRICE, ROUNDS, startWorld, type World } from './world.ts'
+
+const STREAMS = 10
+const FAULT_MS = 3_500
+
+let world: World
+beforeAll(async () => {
+  const redisArgs = ['--appendonly', 'yes']
+  world = await startWorld({ controlPlane: await controlPlane(), proxies: 3, redisArgs })
+}, 60_000)
+afterAll(() => world.stop())
+
+/** Metered streams through all proxies, each held and in the middle of its answer. */
+async function openStreams() {
+  const { bases } = world.fleet
+  const body = chatBody('slow', { stream: true, max_tokens: 1_000 })
+  const headers = jsonHeaders(world.credentials.metered.key)
+  const answers = Array.from({ length: STREAMS }, (_, i) =>
+    call(`${bases[i % bases.length]}/v1/chat/completions`, { headers, body }),
+  )
+  const held = async () =>
+    ((await world.store.ledger.balance(world.account().id))?.held ?? 0) >= STREAMS * PRICE
+  await until(held, 'the holds of the streams')
+  return answers
+}
+
+async function allReady(): Promise<boolean> {
+  const states = world.fleet.proxies.map(async ({ admin }) => (await fetch(`${admin}/readyz`)).ok)
+  return (await Promise.all(states)).every((ready) => ready)
+}
+
+/** What is written behind the back of the controller. */
+const put = (key: string, value: unknown) => world.fleet.redis.command('SET', key, String(value))
+const stored = (key: string) => world.fleet.redis.command('GET', key)
+
+/** As a connection that is lost does, this makes every proxy read everything again. */
+async function breakConnections(): Promise<void> {
+  await world.fleet.redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+}
+
+/** Writes it again, where it was mended meanwhile, until every proxy has seen it and told so. */
+async function attack(kind: 'table' | 'key', name: string, value: unknown): Promise<void> {
+  const series = `sluice_records_unreadable_total{kind="${kind}"}`
+  const counts = () =>
+    Promise.all(world.fleet.proxies.map(async (proxy) => Number(await metric(proxy, series))))
+  const before = await counts()
+  const told = async () => {
+    await put(name, value)
+    await breakConnections()
+    const all = async () => (await counts()).every((count, i) => count > (before[i] ?? 0))
+    return until(all, 'alarms', 1_500).catch(() => false)
+  }
+  await until(told, `alarms about a ${kind}`, 15_000)
+}
+
+const FAULTS = [
+  ['kill -9', () => world.fleet.redis.kill(), () => world.fleet.redis.restart()],
+  ['SIGSTOP', async () => world.fleet.redis.pause(), async () => world.fleet.redis.resume()],
+] as const
+
+describe.each(ROUNDS)('round %i', () => {
+  describe.each(FAULTS)('%s of Redis', (_, begin, end) => {
+    it('refuses who pays, serves who does not, and charges each stream once afterwards', async () => {
+      const victim = await world.createVictim()
+      const before = await world.charged()
+      const streams = await openStreams()
+      const traffic = world.traffic()
+      await until(() => traffic.of('metered').length > 20, 'traffic')
+      await begin()
+      const since = performance.now()
+      const edit = world.edit(victim)
+      try {
+        world.finishStreams()
+        for (const { status, text } of await Promise.all(streams)) {
+          expect(status).toBe(200)
+          expect(text).toContain('[DONE]')
+        }
+        await until(() => performance.now() - since > FAULT_MS, 'the fault to last', 10_000)
+        expect(await allReady()).toBe(true)
+        traffic.expectUnavailable(since)
+        // Some may have been answered before.
+        for (const caller of ['metered', 'unknown'] as const) {
+          const statuses = traffic.of(caller, since + 500).map(({ status }) => status)
+          expect([...new Set(statuses)], caller).toEqual([503])
+        }
+      } finally {
+        await end()
+      }
+      const back = performance.now()
+      await world.expectInForce(await edit)
+      await world.expectHealthy()
+      console.log(`recovered after ${Math.round(performance.now() - back)} ms`)
+      const { served } = await traffic.stop()
+      traffic.expectRight()
+      await world.expectCharged(before, served + STREAMS)
+    }, 60_000)
+  })
+
+  it('what an attacker writes is ignored, told, and mended', async () => {
+    const { unmetered, metered } = world.credentials
+    const victim = await world.createVictim()
+    const old = await stored(TABLE)
+    const before = await world.charged()
+    await world.expectInForce(await world.edit(victim))
+    const good = await stored(TABLE)
+    const traffic = world.traffic()
+    const [ofUnmetered, ofMetered] = [unmetered, metered].map(({ key }) => keyRecordKey(digestOf(key)))
+    if (ofUnmetered === undefined || ofMetered === undefined) throw new Error('there are no keys')
+    const record = String(await stored(ofMetered))
+
+    for (const table of ['{"kid":"k1","iv":"AAAA","ct":"AAAA"}', String(good).slice(0, -40), old]) {
+      await attack('table', TABLE, table)
+      await until(async () => (await stored(TABLE)) !== table, 'the table to be mended', 15_000)
+    }
+    // That of a key that pays nothing, and half of its own.
+    for (const bad of [await stored(ofUnmetered), record.slice(0, record.length / 2)])
+      await attack('key', ofMetered, bad)
+    // Who takes the lead compares everything.
+    const leader = await world.fleet.leader()
+    leader.kill('SIGTERM')
+    await leader.exited
+    await leader.restart()
+    const name = world.account().name.replace('account', 'metered')
+    const mended = async () =>
+      (await world.store.config.key(digestOf(metered.key)).catch(() => undefined))?.name
+    await until(async () => (await mended()) === name, 'the record to be mended', 15_000)
+    await world.expectInForce(await world.edit(await world.createVictim()))
+    await world.expectHealthy()
+    const { served } = await traffic.stop()
+    traffic.expectRight()
+    await world.expectCharged(before, served)
+  }, 60_000)
+
+  it('an emptied Redis is filled again, but for money', async () => {
+    const { kube, redis, bases } = world.fleet
+    const closed = world.account()
+    const { key } = world.credentials.metered
+    // What it had is on record, as it is a moment after a Credit.
+    await until(
+      async () => (await kube.condition('Account', closed.name, 'Ready')) === 'True Ready',
+      'the account',
+    )
+    const victim = await world.createVictim()
+    const traffic = world.traffic()
+    await until(() => traffic.of('metered').length > 20, 'traffic')
+    await redis.command('FLUSHALL')
+    const since = performance.now()
+    const keys = async () => (await world.store.config.manifest()).keys.size
+    await until(async () => (await keys()) >= 4, 'the keys to be stored again')
+    await until(
+      () => traffic.of('unknown', since).some(({ status }) => status === 401),
+      'unknown keys to be told from others',
+      10_000,
+    )
+    await world.expectInForce(await world.edit(victim))
+    console.log(`filled again after ${Math.round(performance.now() - since)} ms`)
+    const lost = async () => (await kube.condition('Account', closed.name, 'Ready')) === 'False LedgerLost'
+    await until(lost, 'the account to be told lost', 30_000)
+    const events = `/apis/events.k8s.io/v1/namespaces/${world.fleet.namespace}/events`
+    const told = async () => JSON.stringify(await kube.request('GET', events)).includes('LedgerLost')
+    await until(told, 'an event')
+    // Neither a new term nor a restart gives the credit again.
+    const leader = await world.fleet.leader()
+    await leader.restart()
+    await world.fleet.leader()
+    expect(await world.store.ledger.balance(closed.id)).toBeUndefined()
+    for (const base of bases) expect((await ask(base, key, 'paid')).said).toBe('503 store_unavailable')
+    expect([...new Set(traffic.of('metered', since).map(({ status }) => status))]).toEqual([503])
+
+    await world.openAccount()
+    const opened = performance.now()
+    const served = () => traffic.of('metered', opened).filter(({ status }) => status === 200)
+    await until(() => served().length > 5, 'the new account to be served')
+    await world.expectHealthy()
+    await traffic.stop()
+    traffic.expectRight()
+    await world.expectCharged(0, served().length)
+    expect(await world.store.ledger.balance(closed.id)).toBeUndefined()
+  }, 60_000)
+})
