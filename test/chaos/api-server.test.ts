@@ -64,13 +64,13 @@ describe.each(ROUNDS)('round %i', () => {
       for (const process of processes.reverse()) await process.restart()
       const metered = traffic.of('metered', since)
       // A server that starts takes all processors, so that a hold may be late.
-    expect(metered.filter(({ status }) => status === 200).length).toBeGreaterThan(metered.length * 0.9)
-    // Nothing was taken for gone meanwhile.
+      expect(metered.filter(({ status }) => status === 200).length).toBeGreaterThan(metered.length * 0.9)
+      // Nothing was taken for gone meanwhile.
       expect((await world.store.config.position()).generation).toBe(generation)
       const back = performance.now()
       await world.expectInForce(await world.edit(victim), IN_FORCE_MS)
-    console.log(`in force ${Math.round(performance.now() - back)} ms after the return`)
-    await world.expectHealthy()
+      console.log(`in force ${Math.round(performance.now() - back)} ms after the return`)
+      await world.expectHealthy()
       const asked = (await requests()) - sent
       console.log(`${asked} reads`)
       expect(asked).toBeLessThan(MOST_REQUESTS)
