@@ -99,6 +99,8 @@ class FolderSource implements Source {
       const file = await readSource(path)
       if (file !== undefined) read.push(file)
     }
+    // Files that went while they were read: deleted, or the folder with them, and then nothing is known of them.
+    if (read.length < listing.files.length && (await this.#list()) === undefined) return
     const { files, lookAgainInMs } = this.#emptied.settle(read, performance.now())
     clearTimeout(this.#lookAgain)
     if (lookAgainInMs !== undefined)
