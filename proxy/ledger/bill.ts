@@ -1,14 +1,15 @@
 /** What a request costs once it is over, and why. */
 import { cost, type Nanos, type Price } from '../../contract/money.ts'
+import type { Delivered, InputSize } from '../../contract/sizes.ts'
 import { type Usage, zeroUsage } from '../../contract/usage.ts'
 import type { EntryNote } from '../../store/ledger/contract.ts'
-import { type DeliveredSize, inputEstimate, outputEstimate, type PromptSize } from './estimate.ts'
+import { inputEstimate, outputEstimate } from './estimate.ts'
 
 export interface Served {
   /** What the upstream reported; an explicit zero is a report. */
   usage: Usage | undefined
-  delivered: DeliveredSize
-  prompt: PromptSize
+  delivered: Delivered
+  prompt: InputSize
   /** Correction of output estimates for this model. */
   factor: number
   /** Tier that the caller asked for, and the one that the upstream says it used. */

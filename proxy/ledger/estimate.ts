@@ -4,22 +4,8 @@
  */
 import type { Price } from '../../contract/money.ts'
 import { cost, type Nanos } from '../../contract/money.ts'
+import type { Delivered, InputSize } from '../../contract/sizes.ts'
 import { zeroUsage } from '../../contract/usage.ts'
-
-/** What a prompt weighs; counted by the dialect. Structurally the dialects' InputSize. */
-export interface PromptSize {
-  textBytes: number
-  images: number
-  audioBytes: number
-  fileBytes: number
-  tools: number
-}
-
-/** What was delivered of an answer; structurally the dialects' Delivered. */
-export interface DeliveredSize {
-  deltas: number
-  bytes: number
-}
 
 export const DEFAULT_OUTPUT_TOKENS = 4_096
 const TOKENS_PER_IMAGE = 2_048
@@ -27,17 +13,17 @@ const TOKENS_PER_TOOL = 32
 const BYTES_PER_TOKEN = 4
 
 /** Prompt tokens that are hardly ever exceeded: two bytes a token, a fixed cost for what is not text. */
-export function inputUpperBound(size: PromptSize): number {
+export function inputUpperBound(size: InputSize): number {
   return Math.ceil(size.textBytes / 2) + otherTokens(size) + 64
 }
 
 /** Prompt tokens as expected: four bytes a token. */
-export function inputEstimate(size: PromptSize): number {
+export function inputEstimate(size: InputSize): number {
   return Math.ceil(size.textBytes / BYTES_PER_TOKEN) + otherTokens(size)
 }
 
 /** Tokens of what is no text. Audio of 16 kB a second at some ten tokens a second; files as dense documents. */
-function otherTokens(size: PromptSize): number {
+function otherTokens(size: InputSize): number {
   return (
     size.images * TOKENS_PER_IMAGE +
     size.tools * TOKENS_PER_TOOL +
@@ -47,7 +33,7 @@ function otherTokens(size: PromptSize): number {
 }
 
 /** Output tokens of what was delivered: at least one a delta, at least one per four bytes. */
-export function outputEstimate(delivered: DeliveredSize): number {
+export function outputEstimate(delivered: Delivered): number {
   return Math.max(delivered.deltas, Math.ceil(delivered.bytes / BYTES_PER_TOKEN))
 }
 

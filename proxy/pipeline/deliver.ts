@@ -1,6 +1,7 @@
 /** From a planned route to an answer at the client: attempts until one commits, then the relay. */
 import type { ServerResponse } from 'node:http'
-import type { Answer, Delivered } from '../dialects/dialect.ts'
+import type { Delivered } from '../../contract/sizes.ts'
+import type { Answer } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { AbandonedAttempt, type AttemptJob, attempt, type Committed } from './attempt.ts'
 import { sendWhole } from './client.ts'

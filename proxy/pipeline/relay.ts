@@ -1,6 +1,7 @@
 /** Relays a stream from upstream to client, with back-pressure from end to end. */
 import type { Usage } from '../../contract/usage.ts'
-import type { Delivered, Dialect } from '../dialects/dialect.ts'
+import type { Delivered } from '../../contract/sizes.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import { GatewayError, type UpstreamFailure } from '../errors.ts'
 import type { EventStream } from './event-stream.ts'
 import type { StreamMeter } from './meter.ts'

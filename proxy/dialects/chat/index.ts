@@ -1,9 +1,9 @@
 /** The chat completions dialect: https://platform.openai.com/docs/api-reference/chat */
 import type { Dialect } from '../dialect.ts'
-import { readAnswer } from './answer.ts'
-import { errorBody, errorEvent, readError } from './error.ts'
+import { readAnswer } from './byte-lane/answer.ts'
+import { errorBody, errorEvent, readError } from '../errors/read.ts'
 import { parseRequest, splice } from './request.ts'
-import { ChatStreamObserver } from './stream.ts'
+import { ChatStreamObserver } from './byte-lane/stream.ts'
 
 export const chat: Dialect = {
   name: 'chat',

@@ -1,5 +1,5 @@
 /** Weighs the input of a chat request, for an upper bound of its tokens. */
-import type { InputSize } from '../dialect.ts'
+import type { InputSize } from '../../../contract/sizes.ts'
 import type { JsonObject } from '../json/body.ts'
 import { isRecord } from '../json/value.ts'
 

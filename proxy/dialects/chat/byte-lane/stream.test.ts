@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { EventTooLarge } from '../sse/splitter.ts'
-import { chat } from './index.ts'
+import { EventTooLarge } from '../../sse/splitter.ts'
+import { chat } from '../index.ts'
 
 const LIMITS = { maxDepth: 64, maxKeys: 1000 }
 function request(fields: Record<string, unknown> = {}) {

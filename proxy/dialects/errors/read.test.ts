@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../errors.ts'
 import { sseEvents } from '../sse/events.ts'
-import { chat } from './index.ts'
+import { chat } from '../chat/index.ts'
 
 const REQUEST = chat.parseRequest(
   Buffer.from(

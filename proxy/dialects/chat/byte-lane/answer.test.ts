@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
-import { sseEvents } from '../sse/events.ts'
-import { chat } from './index.ts'
+import { sseEvents } from '../../sse/events.ts'
+import { chat } from '../index.ts'
 
 const MESSAGES = [{ role: 'user' as const, content: 'Hi' }]
 function request(fields: Record<string, unknown> = {}) {

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { chat } from './index.ts'
-import { readUsage } from './usage.ts'
+import { chat } from '../index.ts'
+import { readUsage } from '../usage.ts'
 
 const { RECORDINGS } = process.env
 const folder = RECORDINGS === undefined ? join(import.meta.dirname, '__fixtures__') : join(RECORDINGS, 'chat')

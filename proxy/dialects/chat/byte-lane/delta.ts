@@ -1,4 +1,4 @@
-import type { Delivered } from '../dialect.ts'
+import type { Delivered } from '../../../../contract/sizes.ts'
 
 /** Keys whose text the model wrote; `arguments` and `input` are those of function and custom tool calls. */
 const OUTPUT_KEYS = new Set(['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'])

@@ -1,0 +1,7 @@
+/** Errors as the OpenAI family writes them: https://platform.openai.com/docs/guides/error-codes */
+import type { GatewayError } from '../../errors.ts'
+
+export function openaiErrorBody(error: GatewayError): object {
+  const { message, code, entry, param } = error
+  return { error: { message, type: entry.openaiType, param: param ?? null, code } }
+}
