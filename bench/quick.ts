@@ -1,16 +1,17 @@
 /**
- * What the gateway costs beside a bare passthrough, in about 90 seconds: CPU per request and per event, and added
+ * What the gateway costs beside a bare passthrough, in about three minutes: CPU per request and per event, and added
  * latency. The two are measured in turn within each round and compared inside it, so a busy machine shifts both;
  * the first round only warms up. Differences below 15 % mean nothing. Linux only (/proc).
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
+import { ENDPOINTS } from '../contract/endpoints.ts'
 import { type Load, load, type Target } from './load.ts'
 import { cpuMicros, startGateway, startScript, stopAll } from './processes.ts'
 import { SCENARIOS, type Scenario } from './scenarios.ts'
 
-const ROUNDS = 3
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
 const WARM_UP_MS = 1200
 /** A paced stream lasts a second, so this is time for two in a row. */
 const MEASURE_MS = 1800
@@ -54,13 +55,15 @@ async function startTargets(): Promise<{ floor: Target; gateway: Target }> {
       pid: passthrough.pid,
       path: ({ answer }) => `/${answer}/v1/chat/completions`,
       headers: {},
+      converts: false,
     },
     gateway: {
       name: 'gateway',
       origin: `http://127.0.0.1:${gateway.port}`,
       pid: gateway.pid,
-      path: () => '/v1/chat/completions',
+      path: ({ client }) => ENDPOINTS[client].path,
       headers: { authorization: `Bearer ${KEY}` },
+      converts: true,
     },
   }
 }

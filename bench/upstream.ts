@@ -1,6 +1,6 @@
 /**
  * A fake upstream that costs as little as it can: every answer is bytes made once at start. The first path segment
- * picks the answer: /json, /full (a stream at full speed) or /paced. Prints its port.
+ * picks the answer: /json, /full (a stream at full speed), /blocks (the same as messages) or /paced. Prints its port.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import { CONTENT_EVENTS, PACE_MS } from './scenarios.ts'
@@ -47,6 +47,41 @@ const firstBytes = Buffer.from(delta({ role: 'assistant', content: '', refusal: 
 const contentBytes = Buffer.from(delta({ content: ' consectetur' }))
 const lastBytes = Buffer.from(`${delta({}, 'stop')}${event([], USAGE)}data: [DONE]\n\n`)
 
+function block(type: string, fields: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+}
+const message = {
+  id: 'msg_bench0000000000000000',
+  type: 'message',
+  role: 'assistant',
+  model: MODEL,
+  content: [],
+  stop_reason: null,
+  stop_sequence: null,
+  usage: { input_tokens: 60, output_tokens: 1 },
+}
+const firstBlock = Buffer.from(
+  block('message_start', { message }) +
+    block('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+)
+const contentBlock = Buffer.from(
+  block('content_block_delta', { index: 0, delta: { type: 'text_delta', text: ' consectetur' } }),
+)
+const lastBlock = Buffer.from(
+  block('content_block_stop', { index: 0 }) +
+    block('message_delta', {
+      delta: { stop_reason: 'end_turn', stop_sequence: null },
+      usage: { output_tokens: 100 },
+    }) +
+    block('message_stop', {}),
+)
+
+function sendBlocks(response: ServerResponse): void {
+  response.write(firstBlock)
+  for (let left = CONTENT_EVENTS.blocks; left > 0; left--) response.write(contentBlock)
+  response.end(lastBlock)
+}
+
 /** One HTTP chunk for each event, as providers send them. */
 function sendFull(response: ServerResponse): void {
   response.write(firstBytes)
@@ -77,6 +112,7 @@ const server = createServer((request, response) => {
     }
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
     if (request.url?.startsWith('/full/')) sendFull(response)
+    else if (request.url?.startsWith('/blocks/')) sendBlocks(response)
     else sendPaced(response)
   })
 })

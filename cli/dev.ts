@@ -6,6 +6,7 @@ import { type Controller, startController } from '../controller/main.ts'
 import { type ExampleUpstream, startExampleUpstream } from '../examples/upstream/server.ts'
 import { type RunningProxy, startProxy } from '../proxy/main.ts'
 import { createEmbeddedStore } from '../store/embedded/index.ts'
+import { readKeyRing } from '../store/sealing.ts'
 import { banner } from './banner.ts'
 import { devPages } from './dev-pages.ts'
 import { openProgram, type Program, refuseStart, stopOnSignals } from './process.ts'
@@ -55,7 +56,8 @@ async function start(
   if (quickstart)
     running.upstream = await startExampleUpstream({ port: upstreamPortOf(processEnv), host: '127.0.0.1' })
 
-  const store = createEmbeddedStore()
+  const keys = env.SLUICE_SEALING_KEYS_FILE
+  const store = createEmbeddedStore(keys === undefined ? {} : { sealing: readKeyRing(keys, log) })
   running.controller = await startController({
     store,
     dir,

@@ -1,18 +1,68 @@
 import { describe, expect, it } from 'vitest'
-import { featuresOf } from './profiles.ts'
+import { CHANNEL_TYPES } from './api/channel.ts'
+import { EFFORTS, featuresOf, PROFILES } from './profiles.ts'
 
 describe('features', () => {
-  it('come from the profile, generic by default', () => {
-    expect(featuresOf(undefined)).toEqual({ streamUsage: true, embeddings: true, images: true })
-    expect(featuresOf('anthropic')).toEqual({ streamUsage: true, embeddings: false, images: false })
+  it('are those of a plain upstream of the type without a profile', () => {
+    expect(featuresOf('chat_completion', undefined)).toEqual({
+      streamUsage: true,
+      embeddings: true,
+      images: true,
+      maxCompletionTokens: false,
+      developerRole: false,
+      sampling: true,
+      reasoning: 'Effort',
+      efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+      reasoningHistory: 'CurrentTurn',
+      structuredOutput: true,
+      customTools: false,
+      webSearch: false,
+      systemTurns: false,
+      prefill: false,
+      cacheMarks: false,
+      nullContent: true,
+      speed: false,
+    })
+    expect(featuresOf('responses', undefined)).toMatchObject({ customTools: true, webSearch: true })
+    // A version of the messages API forbids sampling and prefill; cache marks are old.
+    expect(featuresOf('messages', undefined)).toMatchObject({
+      embeddings: false,
+      images: false,
+      sampling: false,
+      reasoning: 'Adaptive',
+      prefill: false,
+      cacheMarks: true,
+    })
+  })
+
+  it.each([
+    ['openai', 'chat_completion', { maxCompletionTokens: true, reasoning: 'None', sampling: true }],
+    ['openai-reasoning', 'chat_completion', { developerRole: true, reasoning: 'Effort', sampling: false }],
+    ['anthropic', 'messages', { reasoning: 'Budget', sampling: true, prefill: true, systemTurns: false }],
+    ['anthropic-adaptive', 'messages', { reasoning: 'Adaptive', prefill: false, systemTurns: true }],
+  ] as const)('of %s differ', (profile, type, features) => {
+    expect(featuresOf(type, profile)).toMatchObject(features)
+  })
+
+  it('name levels that exist, weakest first', () => {
+    for (const type of CHANNEL_TYPES) {
+      for (const profile of PROFILES) {
+        const { efforts } = featuresOf(type, profile)
+        expect(efforts.length).toBeGreaterThan(0)
+        expect(efforts).toEqual(EFFORTS.filter((level) => efforts.includes(level)))
+      }
+    }
   })
 
   it('are overridden one by one, and never for the next caller', () => {
-    expect(featuresOf('anthropic', { images: true, streamUsage: undefined })).toEqual({
-      streamUsage: true,
-      embeddings: false,
+    const plain = featuresOf('messages', 'anthropic')
+    expect(
+      featuresOf('messages', 'anthropic', { images: true, streamUsage: undefined, efforts: ['low'] }),
+    ).toEqual({
+      ...plain,
       images: true,
+      efforts: ['low'],
     })
-    expect(featuresOf('anthropic').images).toBe(false)
+    expect(featuresOf('messages', 'anthropic')).toEqual(plain)
   })
 })

@@ -48,6 +48,12 @@ export const CATALOGUE = {
     domain: 'caller',
     meaning: 'The upstream’s content filter refused the prompt.',
   },
+  previous_response_not_found: {
+    ...INVALID,
+    status: 400,
+    domain: 'caller',
+    meaning: 'The response to go on from is unknown, gone, or belongs to somebody else.',
+  },
   unauthorized: {
     status: 401,
     openaiType: 'invalid_request_error',
@@ -161,7 +167,16 @@ export interface GatewayErrorOptions {
   /** Overrides the catalogue's status: an upstream's 413 or 422 keeps its own. */
   status?: number
   retryAfterSeconds?: number
+  tokens?: TokenNumbers
   cause?: unknown
+}
+
+/** The numbers of context_length_exceeded, for dialects whose clients read them in words of their own. */
+export interface TokenNumbers {
+  /** What the request asks for: its input and, where it counts, the output that it reserves. */
+  used: number
+  /** The context window. */
+  limit: number
 }
 
 /** A refusal or failure that a client is told about. The message is all ours and safe to show. */
@@ -171,6 +186,7 @@ export class GatewayError extends Error {
   readonly status: number
   readonly param: string | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly tokens: TokenNumbers | undefined
 
   constructor(code: ErrorCode, publicMessage: string, options: GatewayErrorOptions = {}) {
     super(publicMessage, options.cause === undefined ? undefined : { cause: options.cause })
@@ -178,6 +194,7 @@ export class GatewayError extends Error {
     this.status = options.status ?? CATALOGUE[code].status
     this.param = options.param
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.tokens = options.tokens
   }
 
   /** The error itself, or internal_error with the unexpected one as its cause. */
@@ -203,6 +220,11 @@ export interface UpstreamFailure {
   retryAfterSeconds?: number
   /** Set for caller_fault: what the client is told, built from templates. */
   forCaller?: GatewayError
+  /**
+   * The upstream refuses what an earlier answer gave for it alone: a signature, encrypted reasoning, an item's id. The
+   * request may succeed without it.
+   */
+  carrierRefused?: true
   /** For the request log alone: what went wrong, in our words (`connect_timeout`, `cut_stream`, …). */
   detail: string
 }

@@ -135,6 +135,7 @@ export async function startProxy({
     ),
     trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
     limits: limitsOf(env),
+    sealing: store.sealing,
     shutdown,
     revocation,
   }

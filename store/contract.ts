@@ -7,12 +7,15 @@
  */
 import type { AccountRecord, KeyRecord, PublishedTable, TableRecord } from '../contract/table/records.ts'
 import type { Ledger } from './ledger/contract.ts'
+import type { KeyRing } from './sealing.ts'
 
 export interface Store {
   config: ConfigStore
   ledger: Ledger
   affinity: AffinityStore
   state: StateStore
+  /** Seals what clients carry for us, under keys that all proxies on this store have. */
+  sealing: KeyRing
   /**
    * Calls `listener` when a connection that was lost is back, until the returned function is called: commands that
    * were acknowledged shortly before may be lost. A store without connections never calls it.

@@ -71,6 +71,23 @@ export function readKeyRing(path: string, log: Log): KeyRing {
     throw new SealingKeysError(`${path} has no key`)
   }
 
+  return ringOf(first, (kid) => {
+    lookAgain(LOOK_MS)
+    if (!keys.has(kid)) lookAgain(LOOK_AT_ONCE_MS)
+    return keys.get(kid)
+  })
+}
+
+/** A ring of one key that lives as long as the process: for a store that does. */
+export function ephemeralKeyRing(): KeyRing {
+  const key = randomBytes(KEY_BYTES)
+  return ringOf(
+    () => ['ephemeral', key],
+    (kid) => (kid === 'ephemeral' ? key : undefined),
+  )
+}
+
+function ringOf(first: () => [kid: string, key: Buffer], find: (kid: string) => Buffer | undefined): KeyRing {
   return {
     sealsWith: () => first()[0],
     seal(name, text) {
@@ -81,10 +98,8 @@ export function readKeyRing(path: string, log: Log): KeyRing {
       return JSON.stringify({ kid, iv: iv.toString('base64'), ct: ct.toString('base64') })
     },
     open(name, sealed) {
-      lookAgain(LOOK_MS)
       const { kid, iv, ct } = parseEnvelope(sealed)
-      if (!keys.has(kid)) lookAgain(LOOK_AT_ONCE_MS)
-      const key = keys.get(kid)
+      const key = find(kid)
       if (key === undefined)
         throw new SealBroken('sealed under a key that is not in the file of sealing keys')
       return { kid, text: decipher(key, name, Buffer.from(iv, 'base64'), Buffer.from(ct, 'base64')) }

@@ -74,7 +74,7 @@ const PLACES: Record<string, string[]> = {
   cli: ['admin', 'contract', 'store', 'controller/*', 'proxy/*', 'examples'],
 
   examples: [],
-  bench: ['test', 'tools'],
+  bench: ['contract', 'test', 'tools'],
   tools: ['admin', 'test/assets', 'contract', 'store', 'controller/*', 'proxy/*', 'cli', 'examples'],
   'test/assets': [],
   test: [

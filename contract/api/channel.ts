@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PROFILES } from '../profiles.ts'
+import { EFFORTS, PROFILES, REASONING_HISTORIES, REASONINGS } from '../profiles.ts'
 import {
   duration,
   HEADER_NAME,
@@ -30,6 +30,8 @@ const OWN_HEADERS = [
   'expect',
   'accept-encoding',
 ]
+
+const feature = (description: string) => z.boolean().optional().meta({ description })
 
 const spec = z.strictObject({
   type: z.enum(CHANNEL_TYPES).meta({ description: 'The API that the upstream speaks.' }),
@@ -67,18 +69,57 @@ const spec = z.strictObject({
     .record(z.string(), z.string().max(1024))
     .optional()
     .meta({ description: 'Query parameters added to every request.', maxProperties: MAX_MAP_ENTRIES }),
-  profile: z.enum(PROFILES).optional().meta({ description: 'What the upstream can do; default generic.' }),
+  profile: z
+    .enum(PROFILES)
+    .optional()
+    .meta({ description: 'What the upstream can do beyond its type; default generic.' }),
   features: z
     .strictObject({
-      streamUsage: z.boolean().optional().meta({ description: 'Understands stream_options.include_usage.' }),
-      embeddings: z.boolean().optional().meta({ description: 'Serves /embeddings. No effect yet.' }),
-      images: z
-        .boolean()
+      streamUsage: feature('Reports usage in a stream when asked by stream_options.include_usage (chat).'),
+      embeddings: feature('Serves /embeddings. No effect yet.'),
+      images: feature('Serves /images/generations and /images/edits. No effect yet.'),
+      maxCompletionTokens: feature('Takes max_completion_tokens instead of max_tokens (chat).'),
+      developerRole: feature('Wants instructions as role developer instead of system (chat, responses).'),
+      sampling: feature('Takes temperature, top_p and (messages) top_k.'),
+      reasoning: z
+        .enum(REASONINGS)
         .optional()
-        .meta({ description: 'Serves /images/generations and /images/edits. No effect yet.' }),
+        .meta({
+          description:
+            'How depth of thinking is asked for. None: the models do not think. Effort: by a level. Budget: by ' +
+            'thinking.budget_tokens, the way of older models (messages). Adaptive: by thinking adaptive with a level ' +
+            '(messages).',
+        }),
+      efforts: z.array(z.enum(EFFORTS)).min(1).max(EFFORTS.length).optional().meta({
+        description:
+          'Levels that the models have; another one becomes the nearest. none: thinking can be switched off.',
+      }),
+      reasoningHistory: z
+        .enum(REASONING_HISTORIES)
+        .optional()
+        .meta({
+          description:
+            'Which reasoning of earlier turns is sent back as reasoning_content (chat): none, that of the turn which ' +
+            'is still going on, or all.',
+        }),
+      structuredOutput: feature('Holds its answer to a JSON Schema.'),
+      customTools: feature('Takes custom tools (chat, responses); for others they are wrapped in functions.'),
+      webSearch: feature('Searches the web itself when asked by the hosted tool of its API.'),
+      systemTurns: feature(
+        'Takes system messages in the middle of a conversation (messages); for others they become user text.',
+      ),
+      prefill: feature('Goes on from an assistant message at the end (messages).'),
+      cacheMarks: feature('Takes marks of what to cache: prompt_cache_breakpoint, cache_control.'),
+      nullContent: feature(
+        'Takes null as the content of an assistant message with tool calls (chat); others get an empty text.',
+      ),
+      speed: feature('Takes speed: fast (messages).'),
     })
     .optional()
-    .meta({ description: 'Overrides single features of the profile.' }),
+    .meta({
+      description:
+        'Overrides single features of the profile, also of the one that a route names for a model.',
+    }),
   timeouts: z
     .strictObject({
       connect: duration().optional().meta({ description: 'Until the connection stands; default 5s.' }),

@@ -56,7 +56,7 @@ const spec = z.strictObject({
         profile: z
           .enum(PROFILES)
           .optional()
-          .meta({ description: 'Profile for this model on that channel. No effect yet.' }),
+          .meta({ description: 'Profile of this model on that channel; default the channel’s own.' }),
       }),
     )
     .min(1)
@@ -102,10 +102,15 @@ const spec = z.strictObject({
       }),
     })
     .optional()
-    .meta({ description: 'How a request is turned into another API. No effect yet.' }),
-  rewriteModel: z.boolean().optional().meta({
-    description: 'Shows clients the model name that they asked for instead of the upstream’s. No effect yet.',
-  }),
+    .meta({ description: 'How a request is turned into another API.' }),
+  rewriteModel: z
+    .boolean()
+    .optional()
+    .meta({
+      description:
+        'Shows clients the model name that they asked for instead of the upstream’s. Answers of an upstream that speaks ' +
+        'the client’s own API are then read and written anew, where they otherwise pass byte for byte.',
+    }),
   maxOutputTokens: z.int().min(1).max(10_000_000).optional().meta({
     description:
       'Output tokens to hold money for when the client names no limit; default 4096. Also shown in the model list.',

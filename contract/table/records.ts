@@ -5,11 +5,35 @@
 import { z } from 'zod'
 import { CHANNEL_TYPES } from '../api/channel.ts'
 import { FAILURE_CLASSES } from '../failures.ts'
-import { PROFILES } from '../profiles.ts'
+import { EFFORTS, type Features, PROFILES, REASONING_HISTORIES, REASONINGS } from '../profiles.ts'
 
+/** Of a key and of an account. */
 export const RECORD_VERSION = 1
+/** Of the table. Apart from the records', so that proxies of two versions go on reading the same keys. */
+export const TABLE_VERSION = 2 as const
 const nanos = z.int()
 const milliseconds = z.int().min(0)
+
+/** All features, defaults filled in. */
+const featuresRecord: z.ZodType<Features> = z.object({
+  streamUsage: z.boolean(),
+  embeddings: z.boolean(),
+  images: z.boolean(),
+  maxCompletionTokens: z.boolean(),
+  developerRole: z.boolean(),
+  sampling: z.boolean(),
+  reasoning: z.enum(REASONINGS),
+  efforts: z.array(z.enum(EFFORTS)),
+  reasoningHistory: z.enum(REASONING_HISTORIES),
+  structuredOutput: z.boolean(),
+  customTools: z.boolean(),
+  webSearch: z.boolean(),
+  systemTurns: z.boolean(),
+  prefill: z.boolean(),
+  cacheMarks: z.boolean(),
+  nullContent: z.boolean(),
+  speed: z.boolean(),
+})
 
 /** An upstream, ready to be called. Held in clear in memory only: a shared store seals it. */
 export const channelRecord = z.object({
@@ -25,7 +49,7 @@ export const channelRecord = z.object({
   headers: z.record(z.string(), z.string()),
   query: z.record(z.string(), z.string()),
   profile: z.enum(PROFILES),
-  features: z.object({ streamUsage: z.boolean(), embeddings: z.boolean(), images: z.boolean() }),
+  features: featuresRecord,
   timeoutsMs: z.object({
     connect: milliseconds,
     firstByte: milliseconds,
@@ -47,6 +71,8 @@ export const targetRecord = z.object({
   priority: z.int(),
   weight: z.int(),
   profile: z.enum(PROFILES).optional(),
+  /** With `profile` only: they stand in place of the channel's. */
+  features: featuresRecord.optional(),
 })
 export type TargetRecord = z.output<typeof targetRecord>
 
@@ -93,7 +119,7 @@ export type RouteRecord = z.output<typeof routeRecord>
 
 /** Routes and channels of all namespaces: one document per generation. */
 export const tableRecord = z.object({
-  version: z.literal(RECORD_VERSION),
+  version: z.literal(TABLE_VERSION),
   namespaces: z.record(
     z.string(),
     z.object({ routes: z.array(routeRecord), channels: z.record(z.string(), channelRecord) }),

@@ -153,15 +153,17 @@ describe('accounts and credits', () => {
 })
 
 describe('channels', () => {
+  const ALL = ['chat', 'responses', 'messages']
+
   it.each([
-    ['chat-bare', 'http://localhost:8000/v1', 'Bearer', ['chat']],
-    ['chat-slash', 'http://localhost:8000/v1', 'Bearer', ['chat']],
-    ['chat-path', 'https://api.example.com/openai/v2', 'Bearer', ['chat']],
-    ['responses', 'https://api.example.com/v1', 'Bearer', []],
+    ['chat-bare', 'http://localhost:8000/v1', 'Bearer', ALL],
+    ['chat-slash', 'http://localhost:8000/v1', 'Bearer', ALL],
+    ['chat-path', 'https://api.example.com/openai/v2', 'Bearer', ALL],
+    ['responses', 'https://api.example.com/v1', 'Bearer', ALL],
     ['embeddings', 'https://api.example.com/v1', 'Bearer', []],
     ['images', 'https://api.example.com/v1', 'Bearer', []],
-    ['messages-bare', 'https://api.example.com', 'XApiKey', []],
-    ['messages-version', 'https://api.example.com/v1', 'XApiKey', []],
+    ['messages-bare', 'https://api.example.com', 'XApiKey', ALL],
+    ['messages-version', 'https://api.example.com/v1', 'XApiKey', ALL],
   ])('%s has its defaults', (name, baseURL, scheme, endpoints) => {
     const compiled = compileCase('channel-defaults')
     expect(table(compiled).channels[name]).toMatchObject({
@@ -184,7 +186,26 @@ describe('channels', () => {
       headers: { 'x-team': 'blue' },
       query: { 'api-version': '2026-01-01' },
       profile: 'anthropic',
-      features: { streamUsage: true, embeddings: true, images: false },
+      // All overridden, but for images, which the profile rules out.
+      features: {
+        streamUsage: false,
+        embeddings: true,
+        images: false,
+        maxCompletionTokens: true,
+        developerRole: true,
+        sampling: false,
+        reasoning: 'Adaptive',
+        efforts: ['low', 'high'],
+        reasoningHistory: 'All',
+        structuredOutput: false,
+        customTools: true,
+        webSearch: false,
+        systemTurns: true,
+        prefill: false,
+        cacheMarks: false,
+        nullContent: false,
+        speed: true,
+      },
       timeoutsMs: { connect: 1_000, firstByte: 90_000, idle: 250, total: 3_600_000 },
       maxConcurrentRequests: 7,
       tls: {
@@ -213,12 +234,39 @@ describe('routes', () => {
   it('keep the channels that remain', () => {
     const compiled = compileCase('route-channels')
     expect(route(compiled, 'mixed')?.targets).toEqual([
-      { channel: 'hosted', model: 'upstream-name', priority: 3, weight: 5, profile: 'openai' },
+      {
+        channel: 'hosted',
+        model: 'upstream-name',
+        priority: 3,
+        weight: 5,
+        profile: 'openai',
+        features: expect.objectContaining({ maxCompletionTokens: true, customTools: true }),
+      },
       { channel: 'other-api', priority: 4, weight: 1 },
+      {
+        channel: 'other-api',
+        model: 'older',
+        priority: 5,
+        weight: 1,
+        profile: 'anthropic',
+        // What the channel says of itself holds under every profile.
+        features: expect.objectContaining({
+          reasoning: 'Budget',
+          sampling: true,
+          prefill: true,
+          webSearch: false,
+          efforts: ['low', 'medium'],
+        }),
+      },
     ])
+    expect(table(compiled).channels['other-api']?.features).toMatchObject({
+      reasoning: 'Adaptive',
+      sampling: false,
+      webSearch: false,
+    })
     expect(condition(compiled, 'ModelRoute/mixed', 'ResolvedRefs')).toBe('False RefNotFound')
     expect(message(compiled, 'ModelRoute/mixed', 'ResolvedRefs')).toMatch(/absent.*broken/)
-    expect(statusOf(compiled, 'ModelRoute/mixed').fields.endpoints).toEqual(['chat'])
+    expect(statusOf(compiled, 'ModelRoute/mixed').fields.endpoints).toEqual(['chat', 'messages', 'responses'])
   })
 
   it('say when nothing can serve them', () => {
@@ -285,10 +333,9 @@ describe('routes', () => {
       display: { name: 'Full', description: 'All of it.', owner: 'example' },
     })
     expect(condition(compiled, 'ModelRoute/full', 'Accepted')).toBe('True PartlyInForce')
-    expect(message(compiled, 'ModelRoute/full', 'Accepted')).toMatch(
-      /spec\.affinity\.mode.*spec\.rewriteModel/,
-    )
-    expect(message(compiled, 'ModelRoute/renamed', 'Accepted')).not.toContain('affinity')
+    expect(message(compiled, 'ModelRoute/full', 'Accepted')).toBe('spec.affinity.mode has no effect yet')
+    expect(condition(compiled, 'ModelRoute/renamed', 'Accepted')).toBe('True Accepted')
+    expect(route(compiled, 'renamed')?.rewriteModel).toBe(true)
     expect(route(compiled, 'renamed')?.retry).toEqual({
       attempts: 3,
       on: expect.not.arrayContaining(['caller_fault']),

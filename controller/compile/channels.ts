@@ -1,15 +1,23 @@
 import type { ChannelSpec, Resource } from '../../contract/api/index.ts'
 import { parseDuration } from '../../contract/duration.ts'
 import { endpointsOf } from '../../contract/endpoints.ts'
-import { featuresOf } from '../../contract/profiles.ts'
+import { type Features, featuresOf } from '../../contract/profiles.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import type { ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
 import { type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
 import { secretEntry } from './secrets.ts'
 
+/** A channel that is in the table. */
+interface Served {
+  namespace: string
+  record: ChannelRecord
+  /** Its own word on single features, which also holds under a profile that a route names. */
+  overrides: Partial<Features> | undefined
+}
+
 export interface Channels {
-  /** "namespace/name" to the record of each channel that is in the table. */
-  records: Map<string, { namespace: string; record: ChannelRecord }>
+  /** "namespace/name" to each channel that is in the table. */
+  records: Map<string, Served>
   /** "namespace/name" of channels that are switched off. */
   disabled: Set<string>
   statuses: ObjectStatus[]
@@ -28,7 +36,10 @@ export function compileChannels(snapshot: Snapshot): Channels {
     const { record, status } = compileChannel(resource, snapshot.secrets)
     const name = nameOf(resource)
     if (status.inForce && resource.spec.disabled === true) disabled.add(name)
-    else if (record !== undefined) records.set(name, { namespace: resource.metadata.namespace, record })
+    else if (record !== undefined) {
+      const { metadata, spec } = resource
+      records.set(name, { namespace: metadata.namespace, record, overrides: spec.features })
+    }
     statuses.push(status)
   }
   const known = new Set(
@@ -81,7 +92,7 @@ function compileChannel(
     headers: { ...spec.headers },
     query: { ...spec.query },
     profile: spec.profile ?? 'generic',
-    features: featuresOf(spec.profile, spec.features),
+    features: featuresOf(spec.type, spec.profile, spec.features),
     timeoutsMs: {
       connect: parseDuration(spec.timeouts?.connect ?? '5s'),
       firstByte: parseDuration(spec.timeouts?.firstByte ?? '300s'),

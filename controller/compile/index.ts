@@ -3,7 +3,7 @@
  * resource at fault, and everything else still ships.
  */
 import type { KindName } from '../../contract/api/index.ts'
-import { RECORD_VERSION, type TableRecord } from '../../contract/table/records.ts'
+import { TABLE_VERSION, type TableRecord } from '../../contract/table/records.ts'
 import type { Compiled, ObjectStatus, Snapshot } from '../snapshot.ts'
 import { compileAccounts } from './accounts.ts'
 import { type Channels, compileChannels } from './channels.ts'
@@ -53,5 +53,5 @@ function tableOf(channels: Channels, routes: Routes): TableRecord {
   for (const { namespace, record } of routes.records) of(namespace).routes.push(record)
   for (const { routes: list } of namespaces.values())
     list.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
-  return { version: RECORD_VERSION, namespaces: Object.fromEntries(namespaces) }
+  return { version: TABLE_VERSION, namespaces: Object.fromEntries(namespaces) }
 }

@@ -2,6 +2,7 @@ import type { ModelRouteSpec, Resource } from '../../contract/api/index.ts'
 import { parseDuration } from '../../contract/duration.ts'
 import { endpointsOf } from '../../contract/endpoints.ts'
 import { RETRYABLE_CLASSES } from '../../contract/failures.ts'
+import { featuresOf } from '../../contract/profiles.ts'
 import type { RouteRecord } from '../../contract/table/records.ts'
 import type { ObjectStatus, Snapshot } from '../snapshot.ts'
 import type { Channels } from './channels.ts'
@@ -49,13 +50,17 @@ function compileRoute(
     const fault = channels.fault(metadata.namespace, name)
     if (fault !== undefined)
       findings.missing.push({ ...fault, message: `spec.channels[${index}]: ${fault.message}` })
-    if (!channels.records.has(`${metadata.namespace}/${name}`)) return
+    const channel = channels.records.get(`${metadata.namespace}/${name}`)
+    if (channel === undefined) return
     targets.push({
       channel: name,
       ...(model !== undefined && { model }),
       priority,
       weight,
-      ...(profile !== undefined && { profile }),
+      ...(profile !== undefined && {
+        profile,
+        features: featuresOf(channel.record.type, profile, channel.overrides),
+      }),
     })
   })
   const compiled = spec.price === undefined ? undefined : compilePrice(spec.price, findings)
@@ -95,14 +100,8 @@ function routeStatus(
 ): ObjectStatus {
   const { metadata, spec } = resource
   const endpoints = inForce ? reachedBy(metadata.namespace, record, channels) : []
-  const idle = [
-    ...(spec.affinity?.mode === 'Session' ? ['spec.affinity.mode'] : []),
-    ...(spec.rewriteModel === true ? ['spec.rewriteModel'] : []),
-  ]
-  if (idle.length > 0) {
-    const message = `${idle.join(' and ')} ${idle.length > 1 ? 'have' : 'has'} no effect yet`
-    findings.notes.push({ reason: 'PartlyInForce', message })
-  }
+  if (spec.affinity?.mode === 'Session')
+    findings.notes.push({ reason: 'PartlyInForce', message: 'spec.affinity.mode has no effect yet' })
   const names = spec.channels.map(({ name }) => `${metadata.namespace}/${name}`)
   if (names.every((name) => channels.disabled.has(name)))
     findings.notes.push({ reason: 'Disabled', message: 'all its channels are switched off' })

@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { objectId } from '../../contract/ids.ts'
-import type { AccountRecord, ChannelRecord, KeyRecord, RouteRecord } from '../../contract/table/records.ts'
+import {
+  type AccountRecord,
+  type ChannelRecord,
+  type KeyRecord,
+  type RouteRecord,
+  TABLE_VERSION,
+} from '../../contract/table/records.ts'
 import { type Publication, type Store, StoreUnavailable } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
 import type { Compiled } from '../snapshot.ts'
@@ -53,7 +59,7 @@ interface Wish {
 
 function compiled({ routes = [route], keys = [], accounts = [account], credits = [] }: Wish = {}): Compiled {
   return {
-    table: { version: 1, namespaces: { default: { routes, channels } } },
+    table: { version: TABLE_VERSION, namespaces: { default: { routes, channels } } },
     keys: new Map(keys),
     accounts: new Map(accounts.map((record) => [record.id, record])),
     credits: credits.map((credit) => ({ ...credit, account: TEAM })),

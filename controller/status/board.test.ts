@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { KINDS } from '../../contract/api/index.ts'
 import { objectId } from '../../contract/ids.ts'
+import { TABLE_VERSION } from '../../contract/table/records.ts'
 import type { Store } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
 import type { AppliedCredits, Compiled, CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
@@ -66,7 +67,7 @@ function object(given: Given = {}): ObjectStatus {
 
 function compiled(...statuses: ObjectStatus[]): Compiled {
   return {
-    table: { version: 1, namespaces: {} },
+    table: { version: TABLE_VERSION, namespaces: {} },
     keys: new Map(),
     accounts: new Map(),
     credits: [],

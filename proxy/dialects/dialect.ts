@@ -144,6 +144,8 @@ export interface StreamDecoder {
   readonly finished: boolean
   /** Nothing of meaning can follow. */
   readonly done: boolean
+  /** True: the decoder keeps nothing of running text, so that it need not see each delta (hub/repeats.ts). */
+  readonly forgetsText?: boolean
 }
 
 /** Writes the events of one client stream. */
@@ -162,6 +164,11 @@ export interface Codec {
    * leave this dialect.
    */
   decodeRequest(request: ParsedRequest, envelopes: Envelopes): ModelRequest
+  /**
+   * Throws GatewayError for what of a request only an upstream of this dialect could serve: its stored state, its
+   * containers. Asked before a request is encoded into another dialect.
+   */
+  refuseStateful?(request: ModelRequest): void
   /** Throws GatewayError unsupported_parameter for what this dialect cannot say and nobody may drop. */
   encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest
   /**

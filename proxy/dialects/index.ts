@@ -1,9 +1,11 @@
-/** The client dialects and the endpoints that speak them. */
-import { type EndpointFacts, ENDPOINTS as FACTS } from '../../contract/endpoints.ts'
+/** The dialects and the endpoints that speak them. */
+import { type DialectName, type EndpointFacts, ENDPOINTS as FACTS } from '../../contract/endpoints.ts'
 import { chat } from './chat/index.ts'
 import type { Dialect } from './dialect.ts'
+import { messages } from './messages/index.ts'
+import { responses } from './responses/index.ts'
 
-export const DIALECTS = { chat } as const satisfies Record<Dialect['name'], Dialect>
+export const DIALECTS: Record<DialectName, Dialect> = { chat, responses, messages }
 
 /** An endpoint with the dialect that its clients speak. */
 export interface Endpoint extends EndpointFacts {
@@ -12,4 +14,6 @@ export interface Endpoint extends EndpointFacts {
 
 export const ENDPOINTS = {
   chat: { dialect: chat, ...FACTS.chat },
+  responses: { dialect: responses, ...FACTS.responses },
+  messages: { dialect: messages, ...FACTS.messages },
 } as const satisfies Record<keyof typeof FACTS, Endpoint>

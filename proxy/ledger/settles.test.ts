@@ -165,14 +165,85 @@ describe('a store that is back', () => {
     const { link, on } = cuttable()
     const { settles, dead } = settlesOn(on)
     await settles.post(command('r1'))
-    await vi.advanceTimersByTimeAsync(59_000)
+    await vi.advanceTimersByTimeAsync(61_000)
     await settles.post(command('r2'))
-    await vi.advanceTimersByTimeAsync(2_000)
+    // However long the store was away, what matters is what was before.
+    await vi.advanceTimersByTimeAsync(480_000)
     link.calls = 0
     settles.restored()
     await vi.advanceTimersByTimeAsync(0)
-    // The first one is older than a minute.
+    // The first one was acknowledged more than a minute before the last one.
     expect([link.calls, await posted(), dead]).toEqual([1, FUNDS - 20, []])
+    await vi.advanceTimersByTimeAsync(180_000)
+    link.calls = 0
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(10_000)
+    // So long ago that the ledger may not know it.
+    expect(link.calls).toBe(0)
+  })
+
+  test('and does not work yet gets it when it does', async () => {
+    const { link, on } = cuttable({ ...ledger, settle: (settle) => ledger.settle(settle) })
+    const { settles, dead } = settlesOn(on)
+    for (let i = 0; i < 100; i++) await settles.post(command(`r${i}`))
+    // An older copy of it takes over.
+    const older = createEmbeddedStore().ledger
+    await older.open('a')
+    ledger = older
+    link.cut = true
+    link.calls = 0
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(5_000)
+    // A store that is away is asked by one, a few times a second.
+    expect(link.calls).toBeGreaterThan(10)
+    expect(link.calls).toBeLessThanOrEqual(21)
+    link.cut = false
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect([await posted(), dead]).toEqual([-1_000, []])
+    link.calls = 0
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(link.calls).toBe(0)
+  })
+
+  test('in part gets what that part takes, and the rest later', async () => {
+    const takes = new Set(['a', 'b'])
+    const settle = vi.fn(async ({ account }: Settle): Promise<SettleReply> => {
+      if (!takes.has(account)) throw AWAY
+      return 'DUP'
+    })
+    const { settles, dead } = settlesOn({ ...ledger, settle })
+    for (let i = 0; i < 20; i++) await settles.post(command(`r${i}`, { account: i % 2 === 0 ? 'b' : 'a' }))
+    takes.delete('b')
+    settle.mockClear()
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(5_000)
+    const repeated = (account: string) => {
+      const ids = settle.mock.calls.filter(([sent]) => sent.account === account).map(([{ id }]) => id)
+      return new Set(ids).size
+    }
+    expect(repeated('a')).toBe(10)
+    settle.mockClear()
+    takes.add('b')
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect([repeated('a'), repeated('b'), dead]).toEqual([0, 10, []])
+  })
+
+  test('while it is repeated to, and was away meanwhile, gets all once more', async () => {
+    const answer = Promise.withResolvers<void>()
+    const settle = vi.fn(async (): Promise<SettleReply> => 'DUP')
+    const { settles } = settlesOn({ ...ledger, settle })
+    for (const id of ['r1', 'r2']) await settles.post(command(id))
+    settle.mockClear()
+    settle.mockImplementationOnce(async () => {
+      await answer.promise
+      return 'DUP'
+    })
+    settles.restored()
+    await vi.advanceTimersByTimeAsync(0)
+    settles.restored()
+    answer.resolve()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(settle.mock.calls.length).toBeGreaterThanOrEqual(3)
   })
 
   test('and had lost a settle has it posted', async () => {

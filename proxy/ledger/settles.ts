@@ -9,8 +9,10 @@ import { MissingAccounts } from './missing-accounts.ts'
 const MAX_WAITING = 10_000
 const AT_ONCE = 64
 const RETRY_MS = 250
-/** What a server acknowledged shortly before it was lost may be lost with it. */
+/** What a server acknowledged so shortly before it was lost may be lost with it. */
 const REPLAY_MS = 60_000
+/** What is older is not repeated: the ledger may have forgotten it, and could not tell that it was charged. */
+const MAX_REPLAY_AGE_MS = 600_000
 const MAX_REPLAYED = 50_000
 
 /** Why a cost stays uncharged: no room to wait, nobody knows whether it was charged, or the process ends. */
@@ -25,14 +27,22 @@ export interface SettleEvents {
   dead(settle: Settle, reason: DeadReason): void
 }
 
+interface Posted {
+  command: Settle
+  /** performance.now() */
+  at: number
+}
+
 export class Settles {
   readonly #ledger: Ledger
   readonly #events: SettleEvents
   /** Oldest first. */
   readonly #waiting = new Map<string, Settle>()
   readonly #missing = new MissingAccounts()
-  /** Posted within REPLAY_MS, oldest first. */
-  readonly #posted = new Map<string, { command: Settle; at: number }>()
+  /** Posted within REPLAY_MS of the newest one, oldest first. */
+  readonly #posted = new Map<string, Posted>()
+  /** Posted before a connection was lost, and not yet again since it is back. */
+  readonly #toRepeat = new Map<string, Posted>()
   #timer: NodeJS.Timeout | undefined
   #round: Promise<void> | undefined
   #replay: Promise<void> | undefined
@@ -58,18 +68,31 @@ export class Settles {
   /** The store is back: what waits is tried now, and what it may have lost once more, which changes nothing else. */
   restored(): void {
     if (this.#stopped) return
-    this.#forgetOld()
-    const posted = [...this.#posted.values()]
+    for (const [key, posted] of this.#posted) this.#toRepeat.set(key, posted)
     this.#missing.retryAll()
     this.#retry()
-    this.#replay ??= this.#replayAll(posted).finally(() => {
+    this.#replay ??= this.#replayAll().finally(() => {
       this.#replay = undefined
     })
   }
 
-  async #replayAll(posted: readonly { command: Settle }[]): Promise<void> {
+  /** A server that has just come back may answer a while later; of a Cluster's, each in its own time. */
+  async #replayAll(): Promise<void> {
     await this.#round
-    await this.#each(posted, ({ command }) => this.#postAgain(command))
+    while (this.#toRepeat.size > 0 && !this.#stopped) {
+      await this.#eachWhileAnswered([...this.#toRepeat], (repeat) => this.#repeat(repeat))
+      if (this.#toRepeat.size > 0) await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref())
+    }
+  }
+
+  /** False when the store is away: it is repeated after the others. */
+  async #repeat([key, posted]: [string, Posted]): Promise<boolean> {
+    // Before it is sent: a connection that is lost meanwhile puts it back.
+    this.#toRepeat.delete(key)
+    if (performance.now() - posted.at > MAX_REPLAY_AGE_MS) return true
+    const answered = await this.#postAgain(posted.command)
+    if (!answered) this.#toRepeat.set(key, posted)
+    return answered
   }
 
   /** Waits for what can still be posted, at most so long; the rest is dead. */
@@ -166,19 +189,26 @@ export class Settles {
       if (outcome !== 'NOACCT') this.#waiting.delete(key)
       return true
     }
-    const [first, ...others] = due
-    // A store that is away is found out by one.
-    if (first !== undefined && (await attempt(first))) await this.#each(others, attempt)
+    await this.#eachWhileAnswered(due, attempt)
   }
 
-  /** Of a repeat only STALE says that the cost is lost; every other reply is as good as the first one. */
+  /** `work` on all until one answers false; a store that is away is found out by one. */
+  async #eachWhileAnswered<T>(items: readonly T[], work: (item: T) => Promise<boolean>): Promise<void> {
+    const [first, ...others] = items
+    if (first !== undefined && (await work(first))) await this.#each(others, work)
+  }
+
+  /**
+   * False when the store is away. Of a repeat only STALE says that the cost is lost; every other reply is as good as the
+   * first one.
+   */
   async #postAgain(command: Settle): Promise<boolean> {
     try {
       if ((await this.#ledger.settle(command)) === 'STALE') this.#events.dead(command, 'STALE')
       return true
     } catch (error) {
       this.#events.failed(error)
-      return false
+      return !(error instanceof StoreUnavailable)
     }
   }
 

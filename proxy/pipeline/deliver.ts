@@ -3,10 +3,11 @@ import type { ServerResponse } from 'node:http'
 import type { Delivered } from '../../contract/sizes.ts'
 import type { Answer } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
-import { AbandonedAttempt, type AttemptJob, attempt, type Committed } from './attempt.ts'
+import { attempt } from './attempt.ts'
 import { sendWhole } from './client.ts'
 import { EventStream } from './event-stream.ts'
 import type { StreamMeter } from './meter.ts'
+import { AbandonedAttempt, type AttemptJob, type Committed } from './one-attempt.ts'
 import { relayStream, type StreamResult } from './relay.ts'
 import type { PlannedTarget } from './route.ts'
 
@@ -28,6 +29,8 @@ export interface Delivery {
   outcome: StreamResult['outcome']
   /** What an event told the client after the stream had begun. */
   error?: GatewayError
+  /** What the conversion dropped, by the client's names. */
+  dropped?: string[]
   /** performance.now() when the first byte of the answer was sent. */
   firstByteAt?: number
 }
@@ -62,13 +65,21 @@ export async function deliver(job: DeliverJob, res: ServerResponse): Promise<Del
   }
   try {
     const firstByteAt = performance.now()
+    const { losses } = committed.lane
+    tellLosses(res, losses.header())
     return {
       ...(await (client === undefined ? whole(job, committed, res) : streamed(job, committed, client))),
+      ...(losses.names.length > 0 && { dropped: losses.names }),
       firstByteAt,
     }
   } finally {
     committed.release()
   }
+}
+
+/** Unless a keep-alive has sent the headers already. */
+function tellLosses(res: ServerResponse, names: string | undefined): void {
+  if (names !== undefined && !res.headersSent) res.setHeader('x-sluice-dropped', names)
 }
 
 function whole(job: DeliverJob, committed: Committed, res: ServerResponse): Delivery {
@@ -83,14 +94,7 @@ async function streamed(job: DeliverJob, committed: Committed, client: EventStre
     client.end(committed.answer.body)
     return finished(target, committed.answer)
   }
-  const result = await relayStream(
-    committed.stream,
-    client,
-    job.dialect,
-    job.requestId,
-    job.cancel,
-    job.meterFor,
-  )
+  const result = await relayStream(committed.stream, client, job.requestId, job.cancel, job.meterFor)
   if (result.failure !== undefined) {
     job.gateway.health.failed(target.key, target.model, result.failure, target.channel.ejection)
     job.attempts.push({

@@ -54,7 +54,7 @@ describe('on a clock of the test', () => {
     expect(await textOf(answered)).toBe('')
   })
 
-  test('keep-alives are sent in silence only, and open the stream', async () => {
+  test('keep-alives are sent in silence only, open the stream, and are comments before the first event', async () => {
     const { answered, stream } = await exchange()
     await vi.advanceTimersByTimeAsync(15_000)
     expect(stream.opened).toBe(true)
@@ -66,7 +66,7 @@ describe('on a clock of the test', () => {
     await vi.advanceTimersByTimeAsync(15_000)
     stream.end(Buffer.from('z'))
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(await textOf(answered)).toBe(':\n\n:\n\n:\n\nabc:\n\nz')
+    expect(await textOf(answered)).toBe(': keep-alive\n\n'.repeat(3) + 'abc:\n\nz')
   })
 
   test.each<[string, (stream: EventStream, res: ServerResponse) => void]>([

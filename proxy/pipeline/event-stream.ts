@@ -9,7 +9,11 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 }
 
+/** The one sign of life that every client takes before the first event. */
+const COMMENT = Buffer.from(': keep-alive\n\n')
+
 export interface EventStreamOptions {
+  /** Sent in silence between events. */
   keepAlive: Buffer
   keepAliveMs: number
   stallMs: number
@@ -19,6 +23,7 @@ export class EventStream {
   readonly #res: ServerResponse
   readonly #options: EventStreamOptions
   readonly #silence: NodeJS.Timeout
+  #begun = false
   /** True when the client was cut off because it did not read. */
   stalled = false
 
@@ -39,6 +44,11 @@ export class EventStream {
 
   /** Sends bytes; false means: wait for onDrain before sending more. */
   write(bytes: Buffer): boolean {
+    this.#begun = true
+    return this.#send(bytes)
+  }
+
+  #send(bytes: Buffer): boolean {
     if (this.#res.destroyed) return true
     this.#open()
     this.#silence.refresh()
@@ -69,7 +79,7 @@ export class EventStream {
 
   #keepAlive(): void {
     if (this.#res.writableNeedDrain) this.#silence.refresh()
-    else this.write(this.#options.keepAlive)
+    else this.#send(this.#begun ? this.#options.keepAlive : COMMENT)
   }
 
   /** Silence of the upstream is no fault of the client: only one that leaves bytes unread is cut off. */

@@ -32,7 +32,7 @@ const TEAM: AccountRecord = {
 const CHANNELS = {
   main: testChannel('main'),
   spare: testChannel('spare'),
-  other: testChannel('other', 'messages'),
+  other: testChannel('other', 'embeddings'),
 }
 
 interface Given {
@@ -191,7 +191,7 @@ describe('candidates', () => {
       {
         channel: 'other',
         state: 'not_eligible',
-        reason: 'the endpoint reaches chat_completion channels only',
+        reason: 'the endpoint does not reach embeddings channels',
       },
     ])
     expect(refusal?.reason).toMatch(/no channel of the route/)

@@ -64,7 +64,7 @@ export interface ExplainedCandidate {
   weight: number
   /** Chance of being the first that is tried, in percent. */
   share: number
-  lane?: 'byte'
+  lane?: 'byte' | 'hub'
   state: 'ready' | 'resting' | 'full' | 'not_eligible'
   /** Milliseconds until its rest ends. */
   restsForMs?: number
@@ -204,6 +204,7 @@ function candidatesOf(
     if (channel === undefined) continue
     const facts = factsOf(target, channel, targetModel(target, upstreamModel))
     const reason = notEligible(target, channel, endpoint)
+    const lane = channel.type === endpoint.byteLane && !route.rewriteModel ? 'byte' : 'hub'
     if (reason !== undefined) {
       others.push({ ...facts, share: 0, state: 'not_eligible', reason })
       continue
@@ -211,7 +212,7 @@ function candidatesOf(
     const key = `${namespace}/${target.channel}`
     const restingUntil = health.restingUntil(key, facts.model)
     const full = health.isFull(key, channel.maxConcurrentRequests)
-    eligible.push({ facts, target, restingUntil, full, tried: 0 })
+    eligible.push({ facts, lane, target, restingUntil, full, tried: 0 })
   }
   return [...byTurn(eligible), ...others]
 }
@@ -220,6 +221,7 @@ type Facts = Pick<ExplainedCandidate, 'channel' | 'type' | 'model' | 'priority' 
 
 interface Judged {
   facts: Facts
+  lane: 'byte' | 'hub'
   target: TargetRecord
   restingUntil: number
   full: boolean
@@ -244,8 +246,8 @@ function byTurn(eligible: readonly Judged[]): ExplainedCandidate[] {
   return [...ordered, ...left.map((judged) => shown(judged, 0))]
 }
 
-function shown({ facts, restingUntil, full }: Judged, share: number): ExplainedCandidate {
+function shown({ facts, lane, restingUntil, full }: Judged, share: number): ExplainedCandidate {
   const restsForMs = Math.max(0, Math.round(restingUntil - performance.now()))
   const state = full ? 'full' : restingUntil > 0 ? 'resting' : 'ready'
-  return { ...facts, share, lane: 'byte', state, ...(restingUntil > 0 && { restsForMs }) }
+  return { ...facts, share, lane, state, ...(restingUntil > 0 && { restsForMs }) }
 }

@@ -1,5 +1,6 @@
 /** The long-lived parts that every request passes through. */
 import type { AddressSet } from '../../contract/address.ts'
+import type { KeyRing } from '../../store/sealing.ts'
 import type { EstimateFactors } from '../ledger/estimate.ts'
 import type { Holds } from '../ledger/holds.ts'
 import type { TableFollower } from '../table/follower.ts'
@@ -23,6 +24,8 @@ export interface Gateway {
   /** Proxies whose X-Forwarded-For is believed. */
   trustedProxies: AddressSet
   limits: Limits
+  /** Seals vendor state that clients carry. */
+  sealing: KeyRing
   shutdown: Shutdown
   revocation: Revocation
 }

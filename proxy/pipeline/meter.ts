@@ -1,7 +1,7 @@
 /** Watches what a stream costs while it runs, so that a balance used up in mid-stream ends it. */
 import { cost, flatCost, type Price } from '../../contract/money.ts'
-import { zeroUsage } from '../../contract/usage.ts'
 import type { Delivered, InputSize } from '../../contract/sizes.ts'
+import { zeroUsage } from '../../contract/usage.ts'
 import { inputEstimate, outputEstimate } from '../ledger/estimate.ts'
 import type { Hold } from '../ledger/holds.ts'
 

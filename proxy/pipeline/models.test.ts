@@ -14,7 +14,7 @@ const unlimited: Caller = { hash: 'h', key: testKey(), account: testAccount({ en
 const PRICE = testPrice({ input: '1', output: '1' })
 
 function tableOf(routes: RouteRecord[], namespace = 'default'): RoutingTable {
-  const channels = { main: testChannel('main'), talk: testChannel('talk', 'messages') }
+  const channels = { main: testChannel('main'), talk: testChannel('talk', 'embeddings') }
   return new RoutingTable(published(testTable(routes, channels, namespace)))
 }
 

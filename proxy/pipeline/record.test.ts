@@ -19,7 +19,7 @@ import { Revocation } from './revocation.ts'
 import { Shutdown } from './shutdown.ts'
 
 function testGateway(lines: string[]): Gateway {
-  const { config, ledger, state } = createEmbeddedStore()
+  const { config, ledger, state, sealing } = createEmbeddedStore()
   const now = () => performance.now()
   const holds = new Holds(ledger, {
     failed: () => undefined,
@@ -52,6 +52,7 @@ function testGateway(lines: string[]): Gateway {
       () => undefined,
     ),
     trustedProxies: new AddressSet([]),
+    sealing,
     limits: {
       maxBodyBytes: 1,
       maxInflatedBytes: 1,

@@ -1,7 +1,7 @@
 /** Relays a stream from upstream to client, with back-pressure from end to end. */
-import type { Usage } from '../../contract/usage.ts'
+
 import type { Delivered } from '../../contract/sizes.ts'
-import type { Dialect } from '../dialects/dialect.ts'
+import type { Usage } from '../../contract/usage.ts'
 import { GatewayError, type UpstreamFailure } from '../errors.ts'
 import type { EventStream } from './event-stream.ts'
 import type { StreamMeter } from './meter.ts'
@@ -33,7 +33,6 @@ export interface StreamResult {
 export function relayStream(
   upstream: UpstreamStream,
   client: EventStream,
-  dialect: Dialect,
   requestId: string,
   cancel: AbortSignal,
   meterFor: (exhausted: () => void) => StreamMeter | undefined,
@@ -47,7 +46,7 @@ export function relayStream(
       cancel.removeEventListener('abort', onCancel)
       resolve({ ...result, usage: observer.usage, tier: observer.tier, delivered: observer.delivered })
     }
-    const endWith = (error: GatewayError) => client.end(dialect.errorEvent(error, requestId))
+    const endWith = (error: GatewayError) => client.end(observer.errorEvent(error, requestId))
 
     const onCancel = () => {
       upstream.abort()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { RouteRecord } from '../../contract/table/records.ts'
+import { type RouteRecord, TABLE_VERSION } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { RoutingTable } from '../table/routing.ts'
@@ -27,11 +27,16 @@ function plan(model: string, route: Partial<RouteRecord>, account?: Partial<Call
     display: {},
     ...route,
   }
-  const channels = { a: testChannel('a'), b: testChannel('b'), m: testChannel('m', 'messages') }
+  const channels = {
+    a: testChannel('a'),
+    b: testChannel('b'),
+    m: testChannel('m', 'messages'),
+    e: testChannel('e', 'embeddings'),
+  }
   const table = new RoutingTable({
     epoch: 1,
     generation: 1,
-    table: { version: 1, namespaces: { ns: { routes: [full], channels } } },
+    table: { version: TABLE_VERSION, namespaces: { ns: { routes: [full], channels } } },
   })
   const key = {
     version: 1,
@@ -78,12 +83,15 @@ describe('planRoute', () => {
     ])
   })
 
-  test('leaves out channels of another type, unknown ones and those without weight', () => {
+  test('leaves out channels that the endpoint does not reach, unknown ones and those without weight', () => {
     const ask = plan('gpt', {
-      targets: [target('m'), target('gone'), target('a', { weight: 0 }), target('b')],
+      targets: [target('e'), target('gone'), target('a', { weight: 0 }), target('b'), target('m')],
     })
-    expect(models(ask('gpt'))).toEqual([['ns/b', 'gpt']])
-    expect(models(plan('gpt', { targets: [target('m'), target('a', { weight: 0 })] })('gpt'))).toBe(
+    expect(models(ask('gpt'))).toEqual([
+      ['ns/b', 'gpt'],
+      ['ns/m', 'gpt'],
+    ])
+    expect(models(plan('gpt', { targets: [target('e'), target('a', { weight: 0 })] })('gpt'))).toBe(
       'no_eligible_channel',
     )
   })

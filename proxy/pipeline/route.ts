@@ -1,4 +1,6 @@
 /** From a model name to the channels that can serve this endpoint, or the reason why there are none. */
+import { DIALECT_OF_TYPE, type DialectName, reaches } from '../../contract/endpoints.ts'
+import type { Features } from '../../contract/profiles.ts'
 import type { ChannelRecord, RouteRecord, TargetRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { ENDPOINTS, type Endpoint } from '../dialects/index.ts'
@@ -14,6 +16,9 @@ export interface PlannedTarget {
   key: string
   channel: ChannelRecord
   target: TargetRecord
+  /** What the channel speaks. */
+  dialect: DialectName
+  features: Features
   /** Model name to send. */
   model: string
 }
@@ -36,10 +41,14 @@ export function planRoute(
   for (const target of route.targets) {
     const channel = table.channel(namespace, target.channel)
     if (channel === undefined || notEligible(target, channel, endpoint) !== undefined) continue
+    const dialect = DIALECT_OF_TYPE[channel.type]
+    if (dialect === undefined) continue
     targets.push({
       key: `${namespace}/${target.channel}`,
       channel,
       target,
+      dialect,
+      features: target.features ?? channel.features,
       model: targetModel(target, upstreamModel),
     })
   }
@@ -53,7 +62,7 @@ export function notEligible(
   endpoint: Endpoint,
 ): string | undefined {
   if (target.weight === 0) return 'its weight is 0'
-  if (channel.type !== endpoint.byteLane) return `the endpoint reaches ${endpoint.byteLane} channels only`
+  if (!reaches(endpoint, channel.type)) return `the endpoint does not reach ${channel.type} channels`
   return undefined
 }
 

@@ -24,6 +24,7 @@ import { meterOf, refuseUnpricedTier, settle, takeHold } from './charge.ts'
 import { ClientGone, requestControl } from './client.ts'
 import { type Delivery, deliver } from './deliver.ts'
 import type { Gateway } from './gateway.ts'
+import { openLanes } from './lanes.ts'
 import { elapsed, finish, identify, newRecord } from './record.ts'
 import { type PlannedTarget, planRoute } from './route.ts'
 
@@ -53,7 +54,7 @@ export async function serve(
     const bodyFrom = performance.now()
     const body = await readJsonBody(req, res, gateway.limits)
     record.ms.body = elapsed(bodyFrom)
-    const request = readHead(gateway, endpoint, body, record)
+    const request = readHead(gateway, endpoint, body, req, record)
     allowModel(caller, request)
 
     const { route, targets } = await findRoute(gateway, endpoint, caller, request, record, time)
@@ -66,8 +67,20 @@ export async function serve(
     let delivery: Delivery | undefined
     try {
       const meterFor = (exhausted: () => void) => meterOf(gateway, priced, hold, exhausted)
-      const job = { gateway, dialect: endpoint.dialect, request, route, targets, cancel, requestId, meterFor }
+      const lanes = openLanes(gateway, endpoint, priced)
+      const job = {
+        gateway,
+        dialect: endpoint.dialect,
+        request,
+        lanes,
+        route,
+        targets,
+        cancel,
+        requestId,
+        meterFor,
+      }
       delivery = await deliver({ ...job, attempts: record.attempts }, res)
+      record.dropped = delivery.dropped
       told = delivery.error
       record.outcome = delivery.outcome
       if (delivery.firstByteAt !== undefined) record.ms.firstEvent = elapsed(startedAt, delivery.firstByteAt)
@@ -86,9 +99,15 @@ export async function serve(
   }
 }
 
-function readHead(gateway: Gateway, endpoint: Endpoint, body: Buffer, record: RequestRecord): ParsedRequest {
+function readHead(
+  gateway: Gateway,
+  endpoint: Endpoint,
+  body: Buffer,
+  req: IncomingMessage,
+  record: RequestRecord,
+): ParsedRequest {
   const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys } = gateway.limits
-  const request = endpoint.dialect.parseRequest(body, { maxDepth, maxKeys })
+  const request = endpoint.dialect.parseRequest(body, { maxDepth, maxKeys }, req.headers)
   record.model = request.head.model
   record.stream = request.head.stream
   return request

@@ -9,6 +9,8 @@ const STOP = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\
 const DONE = 'data: [DONE]\n\n'
 const RESET: UpstreamFailure = { class: 'transient', detail: 'cut_stream' }
 
+const tick = () => new Promise<void>((resolve) => process.nextTick(resolve))
+
 /** A stream whose upstream the test plays. */
 function open(maxEventBytes = 1_000) {
   let sink: AnswerSink | undefined
@@ -25,8 +27,8 @@ function open(maxEventBytes = 1_000) {
     readAll: () => Promise.reject(new Error('a stream is not read as a whole')),
   }
   const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true}')
-  const request = chat.parseRequest(body, { maxDepth: 10, maxKeys: 100 })
-  const stream = new UpstreamStream(response, chat.observe(request, maxEventBytes), 1_000)
+  const request = chat.parseRequest(body, { maxDepth: 10, maxKeys: 100 }, {})
+  const stream = new UpstreamStream(response, chat.byteLane.observe(request, maxEventBytes, true), 1_000)
   let opening: string | undefined
   void stream.opening().then((result) => {
     opening = result.kind === 'failed' ? result.failure.detail : result.kind
@@ -94,7 +96,36 @@ describe('the opening', () => {
     upstream.send('1}')
     expect(await upstream.opened()).toBeUndefined()
     upstream.end()
-    expect(await upstream.stream.opening()).toEqual({ kind: 'json', body: Buffer.from(' \n{"a":1}') })
+    expect(await upstream.stream.opening()).toEqual({ kind: 'whole', body: Buffer.from(' \n{"a":1}') })
+  })
+
+  test.each(['<!doctype html>\n\ndata: {}\n\n', 'upstream connect error\n\ndata: {}\n\n', '"text"\n\n'])(
+    'a page for people is no stream, whatever stands in it: %j',
+    async (page) => {
+      const upstream = open()
+      upstream.send(page)
+      expect(await upstream.opened()).toBeUndefined()
+      upstream.end()
+      expect(await upstream.stream.opening()).toEqual({ kind: 'whole', body: Buffer.from(page) })
+    },
+  )
+
+  test.each(['da', 'id: 7\n', 'retry', ':', '\uFEFFdata', 'x-vendor: a\n'])(
+    'a stream may begin with %j',
+    async (start) => {
+      const upstream = open()
+      upstream.send(start)
+      upstream.end()
+      expect(await upstream.opened()).toBe('cut_stream')
+    },
+  )
+
+  test('lines that only speak of data are no event', async () => {
+    const upstream = open()
+    upstream.send('Error: no data here\n\nx: data: 1\n\n')
+    upstream.end()
+    expect(await upstream.opened()).toBe('cut_stream')
+    expect(take(upstream)).toEqual(['broke cut_stream'])
   })
 })
 
@@ -102,21 +133,37 @@ describe('the upstream waits', () => {
   test('from the first event until somebody takes it', async () => {
     const { response, send, ...upstream } = open()
     send(DELTA)
+    await tick()
     expect([response.pause.mock.calls.length, response.resume.mock.calls.length]).toEqual([1, 0])
     expect(take({ response, send, ...upstream })).toEqual([DELTA])
     expect(response.resume).toHaveBeenCalledOnce()
   })
 
-  test.each([true, false])('as long as the client does not keep up (it does: %s)', (flowing) => {
+  test.each([true, false])('as long as the client does not keep up (it does: %s)', async (flowing) => {
     const upstream = open()
     upstream.send(DELTA)
+    await tick()
     const told = take(upstream, flowing)
     expect(upstream.response.resume).toHaveBeenCalledTimes(flowing ? 1 : 0)
     upstream.response.pause.mockClear()
     upstream.send(DELTA)
+    await tick()
     expect(upstream.response.pause).toHaveBeenCalledTimes(flowing ? 0 : 1)
     expect(told).toEqual([DELTA, DELTA])
   })
+})
+
+test('chunks of one tick are read and handed on together', async () => {
+  const upstream = open()
+  const told = take(upstream)
+  upstream.send(DELTA.slice(0, 20))
+  upstream.send(DELTA.slice(20))
+  upstream.send(DELTA)
+  expect(told).toEqual([])
+  await tick()
+  upstream.send(DELTA)
+  await tick()
+  expect(told).toEqual([DELTA + DELTA, DELTA])
 })
 
 describe('the end', () => {

@@ -1,7 +1,6 @@
 /** Renders an error once, at the edge, in the dialect of the caller. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { DIALECTS } from '../dialects/index.ts'
-import { errorBody as messagesErrorBody } from '../dialects/messages/error.ts'
 import type { GatewayError } from '../errors.ts'
 
 /** How long the rest of a refused upload is read and dropped: a client that is cut off while it sends loses the answer. */
@@ -34,10 +33,9 @@ export function sendError(
 function renderBody(req: IncomingMessage, error: GatewayError, requestId: string): object {
   const path = (req.url ?? '').replace(/^\/api(?=\/)/, '')
   const messages = /^\/v1\/messages(?:[/?]|$)/.test(path)
-  const chat = /^\/v1\/(?:chat|responses|embeddings|images)(?:[/?]|$)/.test(path)
-  if (messages || (!chat && req.headers['anthropic-version'] !== undefined))
-    return messagesErrorBody(error, requestId)
-  return DIALECTS.chat.errorBody(error, requestId)
+  const openai = /^\/v1\/(?:chat|responses|embeddings|images)(?:[/?]|$)/.test(path)
+  const anthropic = messages || (!openai && req.headers['anthropic-version'] !== undefined)
+  return DIALECTS[anthropic ? 'messages' : 'chat'].errorBody(error, requestId)
 }
 
 function retryHeaders(error: GatewayError): Record<string, string> {

@@ -1,21 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ChannelRecord } from '../../contract/table/records.ts'
+import { TABLE_VERSION } from '../../contract/table/records.ts'
 import { modelAllowed, RoutingTable } from './routing.ts'
-import { published, testRoute, testTable } from './testing.ts'
+import { published, testChannel, testRoute, testTable } from './testing.ts'
 
-const channel: ChannelRecord = {
-  name: 'main',
-  type: 'chat_completion',
-  baseURL: 'https://api.example.com/v1',
-  auth: { scheme: 'None' },
-  headers: {},
-  query: {},
-  profile: 'generic',
-  features: { streamUsage: true, embeddings: true, images: true },
-  timeoutsMs: { connect: 1, firstByte: 1, idle: 1, total: 1 },
-  ejection: { consecutiveFailures: 5, intervalMs: 1, maxIntervalMs: 1 },
-}
+const channel = testChannel('main')
 
 function tableOf(...models: string[]): RoutingTable {
   return new RoutingTable(published(testTable(models.map((model) => testRoute(model)))))
@@ -97,7 +86,7 @@ describe('names that objects are born with', () => {
 test('a table lists exact models in its order and channels by namespace and name', () => {
   const table = new RoutingTable(
     published({
-      version: 1,
+      version: TABLE_VERSION,
       namespaces: {
         a: { routes: ['z', 'w-*', 'b'].map((model) => testRoute(model)), channels: { main: channel } },
         b: { routes: [testRoute('c')], channels: { main: { ...channel, name: 'second' } } },

@@ -1,6 +1,12 @@
 /** Routes and tables for the tests of this folder and of those that use it. */
 import { featuresOf } from '../../contract/profiles.ts'
-import type { ChannelRecord, PublishedTable, RouteRecord, TableRecord } from '../../contract/table/records.ts'
+import {
+  type ChannelRecord,
+  type PublishedTable,
+  type RouteRecord,
+  TABLE_VERSION,
+  type TableRecord,
+} from '../../contract/table/records.ts'
 
 export function testRoute(model: string, changes: Partial<RouteRecord> = {}): RouteRecord {
   return {
@@ -27,7 +33,7 @@ export function testChannel(name: string, type: ChannelRecord['type'] = 'chat_co
     headers: {},
     query: {},
     profile: 'generic',
-    features: featuresOf('generic'),
+    features: featuresOf(type, 'generic'),
     timeoutsMs: { connect: 1, firstByte: 1, idle: 1, total: 1 },
     ejection: { consecutiveFailures: 5, intervalMs: 1, maxIntervalMs: 1 },
   }
@@ -38,7 +44,7 @@ export function testTable(
   channels: Record<string, ChannelRecord> = {},
   namespace = 'default',
 ): TableRecord {
-  return { version: 1, namespaces: { [namespace]: { routes, channels } } }
+  return { version: TABLE_VERSION, namespaces: { [namespace]: { routes, channels } } }
 }
 
 export function published(

@@ -27,6 +27,8 @@ const CREDENTIAL_SHAPES = [
 /** One attempt on an upstream, for the log. */
 export interface AttemptRecord {
   channel: string
+  /** `byte`, or `hub` where a conversion took place. */
+  lane?: 'byte' | 'hub'
   status?: number
   /** `ok` or the class of the failure. */
   class: string
@@ -54,6 +56,8 @@ export interface RequestRecord {
   /** In our words: why there was no route, how a stream ended. */
   outcome?: string
   attempts: AttemptRecord[]
+  /** What a conversion dropped, by the client's names. */
+  dropped?: string[]
   usage?: Usage
   hold?: Nanos
   settled?: Nanos

@@ -3,6 +3,7 @@ import { createServer as createHttpServer, type RequestListener } from 'node:htt
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { Pool } from 'undici'
 import { expect, onTestFinished, vi } from 'vitest'
+import { featuresOf } from '../../contract/profiles.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import type { UpstreamFailure } from '../errors.ts'
 import { type AnswerSink, type ExchangeTimeouts, send, type UpstreamResponse } from './exchange.ts'
@@ -73,7 +74,7 @@ export function testChannel(changes: Partial<ChannelRecord> = {}): ChannelRecord
     headers: {},
     query: {},
     profile: 'generic',
-    features: { streamUsage: true, embeddings: true, images: true },
+    features: featuresOf('chat_completion', 'generic'),
     timeoutsMs: { connect: 2_000, firstByte: 5_000, idle: 5_000, total: 10_000 },
     ejection: { consecutiveFailures: 5, intervalMs: 30_000, maxIntervalMs: 300_000 },
     ...changes,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { TABLE_VERSION } from '../../contract/table/records.ts'
 import { ENTRIES_KEPT } from '../ledger/state.ts'
 import { createEmbeddedStore } from './index.ts'
 
@@ -34,7 +35,7 @@ test('the least used sessions and responses make room', async () => {
 test('records that are handed out cannot be changed', async () => {
   const { config, ledger, state } = createEmbeddedStore()
   const tokens = { input: 1 }
-  const table = { version: 1 as const, namespaces: { default: { routes: [], channels: {} } } }
+  const table = { version: TABLE_VERSION, namespaces: { default: { routes: [], channels: {} } } }
   const changes: object[] = []
   await config.follow((change) => void changes.push(change))
   await config.newEpoch()

@@ -1,4 +1,5 @@
 import type { Store } from '../contract.ts'
+import { ephemeralKeyRing, type KeyRing } from '../sealing.ts'
 import { createAffinityStore } from './affinity.ts'
 import { createConfigStore } from './config.ts'
 import { createLedger } from './ledger.ts'
@@ -9,17 +10,20 @@ export interface EmbeddedStoreOptions {
   now?: () => number
   /** Lines that the request log keeps; default 1,000. */
   logCapacity?: number
+  /** Default: a key that ends with the process. */
+  sealing?: KeyRing
 }
 
 /** A store inside the process, for one process alone: what it holds ends with it. */
 export function createEmbeddedStore(options: EmbeddedStoreOptions = {}): Store {
-  const { now = Date.now, logCapacity = 1_000 } = options
+  const { now = Date.now, logCapacity = 1_000, sealing = ephemeralKeyRing() } = options
   const config = createConfigStore(now)
   return {
     config,
     ledger: createLedger(now),
     affinity: createAffinityStore(now),
     state: createStateStore(now, logCapacity),
+    sealing,
     onRestored: () => () => {},
     async close() {
       config.close()

@@ -39,6 +39,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     ledger: createRedisLedger(main),
     affinity: createRedisAffinity(state),
     state: createRedisState(state, logCapacity),
+    sealing,
     onRestored(listener) {
       const ends = [...connections].map((connection) => connection.onRestored(listener))
       return () => {

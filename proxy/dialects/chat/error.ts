@@ -1,7 +1,11 @@
 import type { GatewayError } from '../../errors.ts'
 import { openaiErrorBody } from '../errors/openai.ts'
 
-/** A stream ends with it in place of `[DONE]`. */
+/** The event that ends a stream with an error, in place of `[DONE]`. */
+export function errorText(error: GatewayError): string {
+  return `data: ${JSON.stringify(openaiErrorBody(error))}\n\n`
+}
+
 export function errorEvent(error: GatewayError): Buffer {
-  return Buffer.from(`data: ${JSON.stringify(openaiErrorBody(error))}\n\n`)
+  return Buffer.from(errorText(error))
 }

@@ -1,20 +1,26 @@
 /** The chat completions dialect: https://platform.openai.com/docs/api-reference/chat */
 import type { Dialect } from '../dialect.ts'
+import { openaiErrorBody } from '../errors/openai.ts'
 import { readAnswer } from './byte-lane/answer.ts'
-import { errorBody, errorEvent, readError } from '../errors/read.ts'
-import { parseRequest, splice } from './request.ts'
+import { splice } from './byte-lane/splice.ts'
 import { ChatStreamObserver } from './byte-lane/stream.ts'
+import { codec } from './codec/index.ts'
+import { errorEvent } from './error.ts'
+import { parseRequest } from './request.ts'
 
 export const chat: Dialect = {
   name: 'chat',
   upstreamPath: '/chat/completions',
   parseRequest,
-  splice,
-  readAnswer,
-  observe: (request, maxEventBytes, askedUsage = true) =>
-    new ChatStreamObserver(request, maxEventBytes, askedUsage),
-  readError,
-  errorBody,
+  byteLane: {
+    splice,
+    upstreamHeaders: () => ({}),
+    readAnswer,
+    observe: (request, maxEventBytes, askedUsage) =>
+      new ChatStreamObserver(request, maxEventBytes, askedUsage),
+  },
+  codec,
+  errorBody: openaiErrorBody,
   errorEvent,
   keepAlive: Buffer.from(': keep-alive\n\n'),
 }

@@ -5,7 +5,7 @@ import { chat } from './index.ts'
 
 const LIMITS = { maxDepth: 64, maxKeys: 50_000 }
 const USER = { role: 'user', content: 'Hi' }
-const parse = (value: unknown) => chat.parseRequest(Buffer.from(JSON.stringify(value)), LIMITS)
+const parse = (value: unknown) => chat.parseRequest(Buffer.from(JSON.stringify(value)), LIMITS, {})
 
 function refusal(fields: Record<string, unknown>): GatewayError {
   try {
@@ -156,7 +156,7 @@ describe('parseRequest', () => {
     const deep = { model: 'm', messages: [USER], x: JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`) }
     expect(() => parse(deep)).toThrow(/deeper than 64/)
     const doubled = Buffer.from('{"model":"a","model":"b","messages":[{"role":"user","content":"x"}]}')
-    expect(() => chat.parseRequest(doubled, LIMITS)).toThrow(/model stands twice/)
+    expect(() => chat.parseRequest(doubled, LIMITS, {})).toThrow(/model stands twice/)
   })
 
   test('unknown fields pass', () => {
@@ -234,7 +234,9 @@ describe('input size', () => {
 
 describe('splice', () => {
   const edit = (body: string, askStreamUsage: boolean, model = 'up/m"1') =>
-    chat.splice(chat.parseRequest(Buffer.from(body), LIMITS), { model, askStreamUsage }).toString()
+    chat.byteLane
+      .splice(chat.parseRequest(Buffer.from(body), LIMITS, {}), { model, askStreamUsage })
+      .toString()
   const messages = '"messages":[{"role":"user","content":"é"}]'
 
   test('replaces the model and leaves every other byte', () => {
@@ -246,13 +248,13 @@ describe('splice', () => {
   test('a copy of a request is spliced like the request', () => {
     const request = parse({ x: 1, model: 'a', messages: [USER], stream: true, stream_options: {} })
     const edits = { model: 'b', askStreamUsage: true }
-    expect(chat.splice({ ...request }, edits)).toEqual(chat.splice(request, edits))
+    expect(chat.byteLane.splice({ ...request }, edits)).toEqual(chat.byteLane.splice(request, edits))
   })
 
   test('nothing to change gives the body itself', () => {
     const unchanged = (fields: object, askStreamUsage: boolean) => {
       const request = parse({ model: 'a', messages: [USER], ...fields })
-      return chat.splice(request, { model: 'a', askStreamUsage }) === request.body
+      return chat.byteLane.splice(request, { model: 'a', askStreamUsage }) === request.body
     }
     const asking = { stream: true, stream_options: { x: { include_usage: false }, include_usage: true } }
     expect(unchanged({}, true)).toBe(true)

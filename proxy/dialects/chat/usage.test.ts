@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { totalInput } from '../../../contract/usage.ts'
-import { readUsage } from './usage.ts'
+import { readUsage, writeUsage } from './usage.ts'
 
 const NONE = {
   input: 0,
@@ -136,4 +136,28 @@ test('whatever the numbers, every kind is a whole number and the input adds up',
       expect(totalInput(usage) === value.prompt_tokens).toBe(true)
     }),
   )
+})
+
+test('what is written reads the same', () => {
+  const usage = {
+    ...NONE,
+    input: 1,
+    cachedInput: 2,
+    cacheWrite: 3,
+    cacheWriteLong: 4,
+    output: 9,
+    reasoning: 5,
+  }
+  expect(writeUsage(usage)).toEqual({
+    prompt_tokens: 10,
+    completion_tokens: 9,
+    total_tokens: 19,
+    prompt_tokens_details: {
+      cached_tokens: 2,
+      cache_write_tokens: 7,
+      cache_write_tokens_details: { ttl_30m_tokens: 3, ttl_12h_tokens: 4 },
+    },
+    completion_tokens_details: { reasoning_tokens: 5 },
+  })
+  expect(readUsage(writeUsage(usage))).toEqual(usage)
 })

@@ -1,4 +1,4 @@
-import { type Usage, zeroUsage } from '../../../contract/usage.ts'
+import { totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
 import { isRecord } from '../json/value.ts'
 
 /** More than any request uses: a larger count is a mistake of the upstream. */
@@ -36,6 +36,26 @@ export function readUsage(value: unknown): Usage | undefined {
     cacheWriteLong,
     output,
     reasoning: Math.min(reasoning, output),
+  }
+}
+
+/** The `usage` object of an answer: the inverse of readUsage. */
+export function writeUsage(usage: Usage): Record<string, unknown> {
+  const { cachedInput, cacheWrite, cacheWriteLong, output, reasoning } = usage
+  const prompt = totalInput(usage)
+  const long = cacheWriteLong > 0 && {
+    cache_write_tokens_details: { ttl_30m_tokens: cacheWrite, ttl_12h_tokens: cacheWriteLong },
+  }
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: output,
+    total_tokens: prompt + output,
+    prompt_tokens_details: {
+      cached_tokens: cachedInput,
+      cache_write_tokens: cacheWrite + cacheWriteLong,
+      ...long,
+    },
+    completion_tokens_details: { reasoning_tokens: reasoning },
   }
 }
 

@@ -1,8 +1,14 @@
 /** Recognises the ways in which upstreams say that a prompt is too long, and says it in one. */
+import type { TokenNumbers } from '../../errors.ts'
+import type { UpstreamError } from './upstream-error.ts'
+import { WORDS } from './words.ts'
 
-const CODES = ['context_length_exceeded', 'exceed_context_size_error']
-/** The sentences looked for stand at the beginning. */
-const MAX_TEXT = 2000
+export interface ContextLength {
+  /** For the caller, with the numbers that agents read to shorten their prompt. */
+  message: string
+  /** Absent when the upstream named none. */
+  tokens?: TokenNumbers
+}
 
 /** `limit`: the context window; `used`: tokens asked for in all or, beside `output`, of the input. */
 const WORDINGS = [
@@ -23,31 +29,34 @@ const WORDINGS = [
   /Prompt contains (?<used>N) tokens.{1,60}with (?<limit>N) maximum context length/,
 ].map((wording) => new RegExp(wording.source.replaceAll('N', '\\d[\\d,]{0,11}'), 'i'))
 
-/**
- * The sentence for the caller, with the numbers that agents read to shorten their prompt; undefined when the error
- * is another one. `words` are the error's codes in lower case.
- */
-export function contextLengthMessage(error: Record<string, unknown>, words: string[]): string | undefined {
-  const text = typeof error.message === 'string' ? error.message.slice(0, MAX_TEXT) : ''
+/** llama.cpp, OpenAI's responses, Bedrock, Anthropic: no numbers in the sentence. */
+const WITHOUT_NUMBERS =
+  /exceeds the available context size|exceeds the context window|input is too long|prompt is too long/i
+
+/** Undefined when the error is another one. */
+export function contextLength({ fields, words, text }: UpstreamError): ContextLength | undefined {
   for (const wording of WORDINGS) {
     const found = wording.exec(text)?.groups
     if (found?.limit === undefined || found.used === undefined) continue
-    return sentence(numberOf(found.limit), numberOf(found.used), found.output && numberOf(found.output))
+    return numbered(numberOf(found.limit), numberOf(found.used), found.output && numberOf(found.output))
   }
-  if (!words.some((word) => CODES.includes(word)) && !/exceeds the available context size/.test(text)) {
+  if (!words.some((word) => WORDS.contextLength.includes(word)) && !WITHOUT_NUMBERS.test(text)) {
     return undefined
   }
-  const { n_ctx: limit, n_prompt_tokens: used } = error
-  if (isCount(limit) && isCount(used)) return sentence(limit, used)
-  return 'The prompt is longer than the context length of the model.'
+  const { n_ctx: limit, n_prompt_tokens: used } = fields
+  if (isCount(limit) && isCount(used)) return numbered(limit, used)
+  return { message: 'The prompt is longer than the context length of the model.' }
 }
 
-function sentence(limit: number, used: number, output?: number | ''): string {
-  const asked =
-    typeof output === 'number'
-      ? `you requested ${used + output} tokens (${used} in the messages, ${output} in the completion)`
-      : `your messages resulted in ${used} tokens`
-  return `This model's maximum context length is ${limit} tokens. However, ${asked}.`
+function numbered(limit: number, used: number, output?: number | ''): ContextLength {
+  const hasOutput = typeof output === 'number'
+  const asked = hasOutput
+    ? `you requested ${used + output} tokens (${used} in the messages, ${output} in the completion)`
+    : `your messages resulted in ${used} tokens`
+  return {
+    message: `This model's maximum context length is ${limit} tokens. However, ${asked}.`,
+    tokens: { used: hasOutput ? used + output : used, limit },
+  }
 }
 
 function numberOf(digits: string): number {

@@ -1,16 +1,46 @@
 import { isRecord, tryParse } from '../json/value.ts'
+import type { UpstreamError } from './upstream-error.ts'
 
 const MAX_LENGTH = 128
 const PATH = /^[A-Za-z_]\w*(?:\.\w+|\[\d{1,6}\])*$/
+/** A field at the beginning, as Anthropic writes it, or in any kind of quotes. */
+const MENTION = /^([A-Za-z_][\w.[\]]{0,127}): |[`'"]([A-Za-z_][\w.[\]]{0,127})[`'"]/g
+const MAX_MENTIONS = 4
 
-/** An upstream's `param` when it is a plain path to something that the request holds, else undefined. */
-export function knownParam(param: unknown, body: Buffer): string | undefined {
-  if (typeof param !== 'string' || param.length > MAX_LENGTH || !PATH.test(param)) return undefined
-  let value = tryParse(body.toString('utf8'))
-  for (const step of param.split(/[.[\]]+/).filter((s) => s !== '')) {
+/**
+ * The field of the client's request that an error is about: the upstream's `param`, or a field that its message
+ * names. Undefined when the request has no such field: nothing else of an upstream's words is ever shown.
+ */
+export function paramOf({ fields, text }: UpstreamError, body: Buffer): string | undefined {
+  const mentioned = [...text.matchAll(MENTION)]
+    .slice(0, MAX_MENTIONS)
+    .map(([, first, quoted]) => first ?? quoted ?? '')
+  const paths = [fields.param, ...mentioned].filter(isPath)
+  if (paths.length === 0) return undefined
+  const request = tryParse(body.toString('utf8'))
+  const known = (path: string) => has(request, path)
+  if (isPath(fields.param)) return known(fields.param) ? fields.param : undefined
+  // `thinking.type.enabled` names a value: the field is what is left of it that exists.
+  return mentioned.flatMap(withParents).find(known)
+}
+
+function isPath(path: unknown): path is string {
+  return typeof path === 'string' && path.length <= MAX_LENGTH && PATH.test(path)
+}
+
+/** The path itself, then what it lies in. */
+function withParents(path: string): string[] {
+  const paths: string[] = []
+  for (let rest = path; isPath(rest); rest = rest.replace(/(?:\.\w+|\[\d+\]|\w+)$/, '')) paths.push(rest)
+  return paths
+}
+
+function has(request: unknown, path: string): boolean {
+  let value = request
+  for (const step of path.split(/[.[\]]+/).filter((s) => s !== '')) {
     if (Array.isArray(value) && /^\d+$/.test(step) && Number(step) < value.length) value = value[Number(step)]
     else if (isRecord(value) && Object.hasOwn(value, step)) value = value[step]
-    else return undefined
+    else return false
   }
-  return param
+  return true
 }

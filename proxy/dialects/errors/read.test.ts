@@ -1,29 +1,19 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../errors.ts'
-import { sseEvents } from '../sse/events.ts'
 import { chat } from '../chat/index.ts'
+import { openaiErrorBody } from './openai.ts'
+import { readFailure } from './read.ts'
+import { anthropic, openai, refused, requestOf } from './testing.ts'
 
-const REQUEST = chat.parseRequest(
-  Buffer.from(
-    JSON.stringify({
-      model: 'm',
-      messages: [{ role: 'user', content: 'my prompt' }],
-      top_p: 3,
-      max_tokens: 5,
-    }),
-  ),
-  { maxDepth: 64, maxKeys: 1000 },
-)
-const fail = (status: number, body: unknown = {}, headers: Record<string, string | string[]> = {}) =>
-  chat.readError(
-    status,
-    headers,
-    Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
-    REQUEST,
-  )
-const openai = (code: unknown, message = 'x', type = 'invalid_request_error', param: unknown = null) => ({
-  error: { message, type, param, code },
+const REQUEST = requestOf({
+  model: 'm',
+  messages: [{ role: 'user', content: 'my prompt' }],
+  top_p: 3,
+  max_tokens: 5,
 })
+const fail = (status: number, body: unknown = {}, headers: Record<string, string | string[]> = {}) =>
+  refused(status, body, REQUEST, headers)
 
 describe('class', () => {
   test.each<[number, unknown, string]>([
@@ -45,6 +35,25 @@ describe('class', () => {
     [400, openai('invalid_value'), 'caller_fault'],
     [400, openai('invalid_api_key'), 'credential'],
     [400, [{ error: { code: 400, status: 'API_KEY_INVALID' } }], 'credential'],
+    [400, openai('insufficient_quota'), 'quota'],
+    [400, openai('model_not_found', 'x', 'invalid_request_error', 'model'), 'model_gone'],
+    [409, anthropic('conflict_error'), 'transient'],
+    [413, openai('rate_limit_exceeded', 'x', 'tokens'), 'rate_limit'],
+    [400, anthropic('invalid_request_error'), 'caller_fault'],
+    [400, anthropic('invalid_request_error', 'Your credit balance is too low to access it.'), 'quota'],
+    [400, anthropic('invalid_request_error', 'This organization has been disabled.'), 'credential'],
+    [401, anthropic('authentication_error'), 'credential'],
+    [402, anthropic('billing_error'), 'quota'],
+    [403, anthropic('permission_error'), 'model_access'],
+    [404, anthropic('not_found_error', 'model: claude-sonet'), 'model_gone'],
+    [413, anthropic('request_too_large'), 'caller_fault'],
+    [429, anthropic('rate_limit_error'), 'rate_limit'],
+    [429, anthropic('rate_limit_error', 'x', 'ramp_limit_exceeded'), 'rate_limit'],
+    [429, anthropic('rate_limit_error', 'x', 'enforced_spend_limit_reached'), 'quota'],
+    [429, anthropic('billing_error'), 'quota'],
+    [500, anthropic('api_error'), 'transient'],
+    [504, anthropic('timeout_error'), 'transient'],
+    [529, anthropic('overloaded_error'), 'transient'],
     [413, '', 'caller_fault'],
     [422, { detail: [] }, 'caller_fault'],
     [418, {}, 'unknown'],
@@ -56,85 +65,116 @@ describe('class', () => {
   })
 })
 
-describe('context length', () => {
-  const LONG =
-    "This model's maximum context length is 8192 tokens. However, your messages resulted in 10000 tokens."
-  const LONG_WITH_OUTPUT =
-    "This model's maximum context length is 8192 tokens. However, you requested 10000 tokens (9000 in the messages, 1000 in the completion)."
-
-  test.each([
-    [`${LONG} Please reduce the length of the messages.`, LONG],
-    [
-      "This model's maximum context length is 8192 tokens. However, you requested 10000 tokens (9000 in the messages, 1000 in the completion). Please reduce.",
-      LONG_WITH_OUTPUT,
-    ],
-    [
-      "This endpoint's maximum context length is 8192 tokens. However, you requested about 10000 tokens (9000 of text input, 1000 in the output).",
-      LONG_WITH_OUTPUT,
-    ],
-    [
-      "This model's maximum context length is 8192 tokens. However, your request has 10000 input tokens. Please reduce.",
-      LONG,
-    ],
-    [
-      "'max_tokens' is too large: 5. This model's maximum context length is 8192 tokens and your request has 10000 input tokens (5 > 8192 - 10000).",
-      LONG,
-    ],
-    [
-      'Input tokens exceed the configured limit of 8192 tokens. Your messages resulted in 10000 tokens.',
-      LONG,
-    ],
-    [
-      "You passed 10000 input tokens and requested 5 output tokens. However, the model's context length is only 8192 tokens.",
-      LONG,
-    ],
-    ['prompt is too long: 10000 tokens > 8192 maximum', LONG],
-    [
-      'input length and `max_tokens` exceed context limit: 9000 + 1000 > 8192, decrease input length',
-      LONG_WITH_OUTPUT,
-    ],
-    ['request (10000 tokens) exceeds the available context size (8192 tokens), try increasing it', LONG],
-    ['The input token count (10000) exceeds the maximum number of tokens allowed (8192).', LONG],
-    ["This model's maximum prompt length is 8,192 but the request contains 10,000 tokens.", LONG],
-    [
-      'Prompt contains 10000 tokens and 0 draft tokens, too large for model with 8192 maximum context length',
-      LONG,
-    ],
-  ])('%s', (message, expected) => {
-    for (const status of [400, 413, 422]) {
-      const { forCaller } = fail(status, openai(null, message))
-      expect(forCaller).toMatchObject({ code: 'context_length_exceeded', status, message: expected })
-    }
+describe('an error inside a 200', () => {
+  const flat = (code: string | null, message = 'x') => ({
+    type: 'error',
+    code,
+    message,
+    param: null,
+    sequence_number: 3,
+  })
+  const failed = (code: string, message = 'x') => ({
+    object: 'response',
+    status: 'failed',
+    error: { code, message },
   })
 
-  test('numbers beside the message', () => {
-    const error = {
-      code: 400,
-      message: 'the request exceeds the available context size, try increasing it',
-      type: 'exceed_context_size_error',
-      n_prompt_tokens: 10_000,
-      n_ctx: 8192,
-    }
-    expect(fail(400, { error }).forCaller?.message).toBe(LONG)
+  test.each<[string, unknown, string]>([
+    ['the error body of chat', openai('server_error', 'x', 'server_error'), 'transient'],
+    [
+      'a status beside the message',
+      { error: { message: 'x', status_code: 400, code: 'tool_use_failed' } },
+      'caller_fault',
+    ],
+    ['a status as code', { error: { message: 'x', code: 502 } }, 'transient'],
+    ['a text', { error: 'prompt is too long: 10 tokens > 5 maximum' }, 'caller_fault'],
+    ['an event of messages', anthropic('overloaded_error'), 'transient'],
+    ['a limit of messages', anthropic('rate_limit_error'), 'rate_limit'],
+    ['a quota of messages', anthropic('rate_limit_error', 'x', 'contract_spend_limit_reached'), 'quota'],
+    ['a refusal of messages', anthropic('invalid_request_error'), 'caller_fault'],
+    ['a size of messages', anthropic('request_too_large'), 'caller_fault'],
+    ['a time-out of messages', anthropic('timeout_error'), 'transient'],
+    ['a flat event', flat('rate_limit_exceeded'), 'rate_limit'],
+    ['a flat event without a code', flat(null), 'unknown'],
+    [
+      'a flat event that tells by its numbers',
+      flat(null, 'prompt is too long: 10 tokens > 5 maximum'),
+      'caller_fault',
+    ],
+    [
+      'a wrapped event of responses',
+      { ...openai('insufficient_quota'), type: 'error', sequence_number: 2 },
+      'quota',
+    ],
+    ['a failed response', failed('server_error'), 'transient'],
+    [
+      'a failed response in its event',
+      { type: 'response.failed', response: failed('rate_limit_exceeded') },
+      'rate_limit',
+    ],
+    [
+      'a failed response of no quota',
+      { type: 'response.failed', response: failed('insufficient_quota') },
+      'quota',
+    ],
+    [
+      'a refusal of a response',
+      { type: 'response.failed', response: failed('invalid_prompt') },
+      'caller_fault',
+    ],
+    [
+      'an image that cannot be read',
+      { type: 'response.failed', response: failed('image_parse_error') },
+      'caller_fault',
+    ],
+    [
+      'a model at capacity',
+      { type: 'response.failed', response: failed('server_is_overloaded') },
+      'transient',
+    ],
+    [
+      'another region',
+      { type: 'response.failed', response: failed('data_residency_mismatch') },
+      'region_blocked',
+    ],
+    [
+      'a store that is slow',
+      { type: 'response.failed', response: failed('vector_store_timeout') },
+      'transient',
+    ],
+    [
+      'a failed response that does not say why',
+      { type: 'response.failed', response: { error: null } },
+      'unknown',
+    ],
+    ['a code that nobody knows', failed('no_idea'), 'unknown'],
+    ['nothing', null, 'unknown'],
+    ['a number', 7, 'unknown'],
+    [
+      'fields of other types',
+      { error: { code: {}, type: [], message: 7, details: 1, param: {} } },
+      'unknown',
+    ],
+  ])('%s', (_, body, failureClass) => {
+    const failure = readFailure(body, REQUEST, 'error_event')
+    expect(failure).toMatchObject({ class: failureClass, detail: 'error_event' })
+    expect(failure.status).toBeUndefined()
+    expect(failure.forCaller !== undefined).toBe(failureClass === 'caller_fault')
   })
 
-  test('a code without numbers', () => {
-    const { forCaller } = fail(400, openai('context_length_exceeded', 'too long for host-7.internal'))
-    expect(forCaller?.code).toBe('context_length_exceeded')
-    expect(forCaller?.message).not.toMatch(/host-7|\d/)
+  test('has codes of its own for filters', () => {
+    for (const code of ['bio_policy', 'misalignment_policy_violation', 'image_content_policy_violation'])
+      expect(readFailure(failed(code), REQUEST, 'x').forCaller?.code).toBe('content_filter')
   })
 
-  test('a message without the error envelope', () => {
-    const body = {
-      object: 'error',
-      message: 'prompt is too long: 10000 tokens > 8192 maximum',
-      type: 'BadRequestError',
-      code: 400,
-    }
-    expect(fail(400, body).forCaller?.message).toBe(LONG)
-    expect(fail(400, { error: 'prompt is too long: 10000 tokens > 8192 maximum' }).forCaller?.message).toBe(
-      LONG,
-    )
+  test('says in words when to come back', () => {
+    const wait = (text: string) =>
+      readFailure(failed('rate_limit_exceeded', text), REQUEST, 'x').retryAfterSeconds
+    expect(wait('Rate limit reached. Please try again in 1.898s. Visit')).toBe(2)
+    expect(wait('Please try again in 28ms.')).toBe(1)
+    expect(wait('Please try again in 500s.')).toBe(60)
+    expect(wait('Please try again in 6m0s.')).toBeUndefined()
+    expect(wait('Please try again later.')).toBeUndefined()
   })
 })
 
@@ -173,6 +213,38 @@ describe('what the caller is told', () => {
 
   const SECRETS = 'sk-proj-abcdef0123456789 org-Zx81 10.0.0.7:8443 llm.internal.example req_0123 my prompt'
   const deep = `${'{"error":'.repeat(20_000)}1${'}'.repeat(20_000)}`
+  test('nor of one that is full of wordings that are known', () => {
+    const secret = fc.constantFrom('Zx81', 'host-7.internal', 'sk-proj-abc', "'Zx81'", '`Zx81`', 'Zx81: ')
+    const known = fc.constantFrom(
+      ...['prompt is too long: 10 tokens > 5 maximum', 'image exceeds 5 MB maximum: 6 bytes > 5 bytes'],
+      ...['max_tokens: 9 > 8, which is the maximum allowed number of output tokens', 'messages: ', 'top_p: '],
+      ...[
+        'Extra inputs are not permitted',
+        "effort level '",
+        'Supported levels: ',
+        "Item 'rs_",
+        "' not found",
+      ],
+      ...[
+        '`tool_use` ids must be unique',
+        'encrypted content ',
+        'could not be verified',
+        'is not supported',
+        ' ',
+      ],
+    )
+    fc.assert(
+      fc.property(fc.array(fc.oneof(secret, known), { maxLength: 8 }), (words) => {
+        for (const body of [
+          openai(null, words.join('')),
+          anthropic('invalid_request_error', words.join(' ')),
+        ]) {
+          expect(JSON.stringify(fail(400, body))).not.toMatch(/Zx81|host-7|sk-proj/)
+        }
+      }),
+    )
+  })
+
   test.each<[string, unknown]>([
     ['an error full of names', openai(SECRETS, SECRETS, SECRETS, SECRETS)],
     [
@@ -191,7 +263,7 @@ describe('what the caller is told', () => {
   ])('nothing of an upstream’s text: %s', (_, body) => {
     for (const status of [400, 401, 403, 404, 413, 422, 429, 500]) {
       const failure = fail(status, body, { 'x-request-id': SECRETS })
-      const told = JSON.stringify([failure, failure.forCaller && chat.errorBody(failure.forCaller, 'id')])
+      const told = JSON.stringify([failure, failure.forCaller && openaiErrorBody(failure.forCaller)])
       for (const secret of SECRETS.split(' ').filter((word) => word.length > 2))
         expect(told).not.toContain(secret)
       expect(failure.forCaller?.message ?? 'The').toMatch(/^Th/)
@@ -200,39 +272,11 @@ describe('what the caller is told', () => {
   })
 })
 
-describe('Retry-After', () => {
-  const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toUTCString()
-
-  test.each<[Record<string, string | string[]>, number | undefined]>([
-    [{}, undefined],
-    [{ 'retry-after': '7' }, 7],
-    [{ 'retry-after': ['7', '9'] }, 7],
-    [{ 'retry-after': '0' }, 1],
-    [{ 'retry-after': '1.2' }, 2],
-    [{ 'retry-after': '3600' }, 60],
-    [{ 'retry-after': '-5' }, 1],
-    [{ 'retry-after': 'soon' }, undefined],
-    [{ 'retry-after': '' }, undefined],
-    [{ 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, 1],
-    [{ 'retry-after': inSeconds(7200) }, 60],
-    [{ 'retry-after-ms': '1500', 'retry-after': '30' }, 2],
-    [{ 'retry-after-ms': 'x', 'retry-after': '30' }, 30],
-  ])('%j', (headers, expected) => {
-    expect(fail(429, {}, headers).retryAfterSeconds).toBe(expected)
-  })
-
-  test('an HTTP date counts from now', () => {
-    const seconds = fail(503, '', { 'retry-after': inSeconds(20) }).retryAfterSeconds
-    expect(seconds).toBeGreaterThan(10)
-    expect(seconds).toBeLessThanOrEqual(20)
-  })
-})
-
 describe('our errors', () => {
   const error = new GatewayError('invalid_request', 'No "messages".', { param: 'messages' })
 
   test('have the shape that the SDKs read', () => {
-    expect(chat.errorBody(error, 'id')).toEqual({
+    expect(openaiErrorBody(error)).toEqual({
       error: {
         message: 'No "messages".',
         type: 'invalid_request_error',
@@ -240,7 +284,7 @@ describe('our errors', () => {
         code: 'invalid_request',
       },
     })
-    expect(chat.errorBody(new GatewayError('upstream_error', 'Busy.'), 'id')).toEqual({
+    expect(openaiErrorBody(new GatewayError('upstream_error', 'Busy.'))).toEqual({
       error: { message: 'Busy.', type: 'server_error', param: null, code: 'upstream_error' },
     })
   })
@@ -248,9 +292,7 @@ describe('our errors', () => {
   test('end a stream as one event', () => {
     const bytes = chat.errorEvent(error, 'id')
     expect(bytes.toString()).toMatch(/^data: .*\n\n$/)
-    const [event, ...more] = [...sseEvents(bytes)]
-    expect(JSON.parse(event?.data ?? '')).toEqual(chat.errorBody(error, 'id'))
-    expect(more).toEqual([])
+    expect(JSON.parse(bytes.toString().slice('data: '.length))).toEqual(openaiErrorBody(error))
   })
 
   test('the keep-alive is a comment', () => {

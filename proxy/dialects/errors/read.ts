@@ -1,160 +1,164 @@
 /** Reads the errors of upstreams of every dialect. Nothing that an upstream wrote reaches a client. */
 import type { FailureClass } from '../../../contract/failures.ts'
-import { GatewayError, type UpstreamFailure } from '../../errors.ts'
+import { type ErrorCode, GatewayError, type UpstreamFailure } from '../../errors.ts'
 import type { ParsedRequest } from '../dialect.ts'
-import { isRecord, tryParse } from '../json/value.ts'
-import { contextLengthMessage } from './context-length.ts'
-import { knownParam } from './param.ts'
-import { retryAfterSeconds } from './retry-after.ts'
+import { tryParse } from '../json/value.ts'
+import { carrierRefusal } from './carriers.ts'
+import { contextLength } from './context-length.ts'
+import { paramOf } from './param.ts'
+import { knownRefusal, outputLimit } from './refusals.ts'
+import { retryAfterSeconds, retryAfterText } from './retry-after.ts'
+import { type UpstreamError, upstreamError } from './upstream-error.ts'
+import { STATUS_OF_WORD, WORDS } from './words.ts'
 
 /** Errors are short; what is longer is a page for people. */
 const MAX_ERROR_BYTES = 1024 * 1024
 
-const QUOTA_WORDS = [
-  'insufficient_quota',
-  'credit_balance_exhausted',
-  'organization_spend_limit_exceeded',
-  'project_spend_limit_exceeded',
-  'organization_usage_limit_exceeded',
-  'enforced_spend_limit_reached',
-  'contract_spend_limit_reached',
-  'billing_hard_limit_reached',
-  'billing_not_active',
-  'billing_error',
-  'insufficient_balance',
-]
-const CREDENTIAL_WORDS = ['invalid_api_key', 'api_key_invalid', 'authentication_error']
-const REGION_WORDS = ['unsupported_country_region_territory']
-const FILTER_WORDS = ['content_filter', 'content_policy_violation', 'moderation_blocked']
+/** Refused credentials and empty accounts that Anthropic calls invalid requests. */
+const NO_CREDIT = /credit balance is too low/i
+const ORGANIZATION_OFF = /organization has been disabled/i
 
-/** The HTTP status that an error inside a 200 would have had. */
-const STATUS_OF_WORD = new Map<string, number>([
-  ...CREDENTIAL_WORDS.map((word) => [word, 401] as const),
-  ...QUOTA_WORDS.map((word) => [word, 402] as const),
-  ...REGION_WORDS.map((word) => [word, 403] as const),
-  ...FILTER_WORDS.map((word) => [word, 400] as const),
-  ['permission_error', 403],
-  ['model_not_found', 404],
-  ['not_found_error', 404],
-  ['timeout', 408],
-  ['rate_limit_exceeded', 429],
-  ['rate_limit_error', 429],
-  ['slow_down', 429],
-  ['server_error', 500],
-  ['internal_server_error', 500],
-  ['api_error', 500],
-  ['server_is_overloaded', 503],
-  ['service_unavailable_error', 503],
-  ['overloaded_error', 529],
-  ['context_length_exceeded', 400],
-  ['exceed_context_size_error', 400],
-  ['invalid_request_error', 400],
-])
+type Verdict = Pick<UpstreamFailure, 'class' | 'forCaller' | 'carrierRefused'>
 
-/** An error status with its body, which may be anything. */
+/** An error status with its body, which may be anything. `request` is the client's, in its dialect. */
 export function readError(
   status: number,
   headers: Record<string, string | string[] | undefined>,
   body: Buffer,
   request: ParsedRequest,
 ): UpstreamFailure {
-  const value = body.length > MAX_ERROR_BYTES ? undefined : tryParse(body.toString('utf8'))
-  const retryAfter = retryAfterSeconds(headers)
+  const error = upstreamError(body.length > MAX_ERROR_BYTES ? undefined : tryParse(body.toString('utf8')))
+  const retryAfter = retryAfterSeconds(headers) ?? retryAfterText(error.text)
   return {
-    ...classify(status, errorObject(value), request),
+    ...classify(status, error, request),
     status,
     ...(retryAfter !== undefined && { retryAfterSeconds: retryAfter }),
     detail: `http_${status}`,
   }
 }
 
-/** An error inside an answer with status 200. `body` is the JSON that carries it. */
+/**
+ * An error inside an answer with status 200, or in an event of its stream. `body` is the JSON that carries it: an
+ * error body, an `error` event, wrapped or flat, or a response that failed, alone or in its event.
+ */
 export function readFailure(body: unknown, request: ParsedRequest, detail: string): UpstreamFailure {
-  const error = errorObject(body)
-  return { ...classify(statusInside(error), error, request), detail }
+  const error = upstreamError(body)
+  const retryAfter = retryAfterText(error.text)
+  return {
+    ...classify(statusInside(error), error, request),
+    ...(retryAfter !== undefined && { retryAfterSeconds: retryAfter }),
+    detail,
+  }
 }
 
-/** The object that says what happened: `error` itself, or the whole body of upstreams that do not wrap it. */
-function errorObject(body: unknown): Record<string, unknown> {
-  const value: unknown = Array.isArray(body) ? body[0] : body
-  if (!isRecord(value)) return {}
-  if (isRecord(value.error)) return value.error
-  return typeof value.error === 'string' ? { ...value, message: value.error } : value
-}
-
-function wordsOf(error: Record<string, unknown>): string[] {
-  return [error.code, error.type, error.status]
-    .filter((word) => typeof word === 'string')
-    .map((word) => word.toLowerCase())
-}
-
-function statusInside(error: Record<string, unknown>): number | undefined {
-  for (const number of [error.status_code, error.status, error.code]) {
+/** The status that the error names, or that its words stand for. */
+function statusInside(error: UpstreamError): number | undefined {
+  const { status_code, status, code } = error.fields
+  for (const number of [status_code, status, code]) {
     if (typeof number === 'number' && number >= 400 && number < 600) return number
   }
-  for (const word of wordsOf(error)) {
-    const status = STATUS_OF_WORD.get(word)
-    if (status !== undefined) return status
+  for (const word of error.words) {
+    const known = STATUS_OF_WORD.get(word)
+    if (known !== undefined) return known
   }
-  return undefined
+  return contextLength(error) === undefined ? undefined : 400
 }
 
-function classify(
-  status: number | undefined,
-  error: Record<string, unknown>,
-  request: ParsedRequest,
-): Pick<UpstreamFailure, 'class' | 'forCaller'> {
-  const words = wordsOf(error)
-  const failureClass = status === undefined ? 'unknown' : classOf(status, words)
-  if (status === undefined || failureClass !== 'caller_fault') return { class: failureClass }
-  return { class: failureClass, forCaller: callerFault(status, error, words, request) }
+function classify(status: number | undefined, error: UpstreamError, request: ParsedRequest): Verdict {
+  if (status === undefined) return { class: 'unknown' }
+  const carrier = status === 400 || status === 404 ? carrierRefusal(error) : undefined
+  if (carrier !== undefined) {
+    return {
+      class: 'caller_fault',
+      carrierRefused: true,
+      forCaller: new GatewayError('invalid_request', carrier, { param: paramOf(error, request.body) }),
+    }
+  }
+  const failureClass = classOf(status, error)
+  if (failureClass !== 'caller_fault') return { class: failureClass }
+  return { class: failureClass, forCaller: callerFault(status, error, request) }
 }
 
-function classOf(status: number, words: string[]): FailureClass {
-  const says = (list: string[]) => words.some((word) => list.includes(word))
+function says({ words }: UpstreamError, group: keyof typeof WORDS): boolean {
+  const known: readonly string[] = WORDS[group]
+  return words.some((word) => known.includes(word))
+}
+
+function classOf(status: number, error: UpstreamError): FailureClass {
+  // A caller's own mistake, whatever status an upstream gives it.
+  if (status < 500 && says(error, 'previousResponse')) return 'caller_fault'
   switch (status) {
     case 400:
     case 413:
     case 422:
-      if (says(CREDENTIAL_WORDS)) return 'credential'
-      return says(QUOTA_WORDS) ? 'quota' : 'caller_fault'
+      return classOfRefusal(status, error)
     case 401:
       return 'credential'
     case 402:
       return 'quota'
     case 403:
-      if (says(REGION_WORDS)) return 'region_blocked'
-      return says(QUOTA_WORDS) ? 'quota' : 'model_access'
+      if (says(error, 'region')) return 'region_blocked'
+      return says(error, 'quota') ? 'quota' : 'model_access'
     case 404:
       return 'model_gone'
     case 408:
+    case 409:
       return 'transient'
     case 429:
-      return says(QUOTA_WORDS) ? 'quota' : 'rate_limit'
+      return says(error, 'quota') ? 'quota' : 'rate_limit'
     default:
       return status >= 500 ? 'transient' : 'unknown'
   }
 }
 
+/** Some upstreams call a request invalid where their account or their model list is at fault. */
+function classOfRefusal(status: number, error: UpstreamError): FailureClass {
+  if (says(error, 'credential') || ORGANIZATION_OFF.test(error.text)) return 'credential'
+  if (says(error, 'quota') || NO_CREDIT.test(error.text)) return 'quota'
+  if (says(error, 'region')) return 'region_blocked'
+  if (says(error, 'modelGone')) return 'model_gone'
+  // More tokens than the account may send in a minute: another account may.
+  return status === 413 && says(error, 'rate') ? 'rate_limit' : 'caller_fault'
+}
+
 /** What the caller is told of its own fault: sentences of ours, with numbers and field names that are the caller's. */
-function callerFault(
-  status: number,
-  error: Record<string, unknown>,
-  words: string[],
-  request: ParsedRequest,
-): GatewayError {
-  const tooLong = contextLengthMessage(error, words)
-  if (tooLong !== undefined) return new GatewayError('context_length_exceeded', tooLong, { status })
-  if (words.some((word) => FILTER_WORDS.includes(word))) {
+function callerFault(status: number, error: UpstreamError, request: ParsedRequest): GatewayError {
+  const tooLong = contextLength(error)
+  if (tooLong !== undefined) {
+    return new GatewayError('context_length_exceeded', tooLong.message, { status, tokens: tooLong.tokens })
+  }
+  if (says(error, 'filter')) {
     const message = 'The request was stopped by the content filter of the upstream.'
     return new GatewayError('content_filter', message, { status })
   }
-  const param = knownParam(error.param, request.body)
-  if (param === undefined) {
-    return new GatewayError('invalid_request', 'The upstream refused the request as invalid.', {
-      status,
-    })
+  if (says(error, 'previousResponse')) {
+    const message = 'The upstream does not know the previous response.'
+    return new GatewayError('previous_response_not_found', message, { param: paramOf(error, request.body) })
   }
-  const message = `The upstream refused the request as invalid: see ${param}.`
-  return new GatewayError('invalid_request', message, { status, param })
+  const param = paramOf(error, request.body)
+  const { code, message } = refusal(status, error, param)
+  return new GatewayError(code, message, { status, param })
+}
+
+function refusal(
+  status: number,
+  error: UpstreamError,
+  param: string | undefined,
+): { code: ErrorCode; message: string } {
+  const known = outputLimit(error.text, param ?? 'max_tokens') ?? knownRefusal(error.text, param)
+  if (known !== undefined) return { code: 'invalid_request', message: known }
+  if (status === 413 || says(error, 'tooLarge')) {
+    return { code: 'request_too_large', message: 'The upstream refused the request as too large.' }
+  }
+  if (param === undefined) {
+    return { code: 'invalid_request', message: 'The upstream refused the request as invalid.' }
+  }
+  if (
+    says(error, 'unsupported') ||
+    /\b(?:not supported|does not support|unsupported|deprecated)\b/i.test(error.text)
+  ) {
+    const what = error.words.includes('unsupported_value') ? `The value of ${param}` : param
+    return { code: 'unsupported_parameter', message: `${what} is not supported for this model.` }
+  }
+  return { code: 'invalid_request', message: `The upstream refused the request as invalid: see ${param}.` }
 }

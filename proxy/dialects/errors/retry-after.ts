@@ -16,7 +16,18 @@ export function retryAfterSeconds(
     readSeconds(headers['retry-after'], (text) =>
       HTTP_DATE.test(text) ? (Date.parse(text) - Date.now()) / 1000 : Number(text),
     )
-  return seconds === undefined ? undefined : Math.min(LONGEST, Math.max(SHORTEST, Math.ceil(seconds)))
+  return seconds === undefined ? undefined : withinBounds(seconds)
+}
+
+/** The same from the message of an error, where OpenAI writes it in streams: "Please try again in 1.2s". */
+export function retryAfterText(text: string): number | undefined {
+  const [, number, unit] = /try again in (\d{1,9}(?:\.\d{1,9})?)(ms|s)\b/i.exec(text) ?? []
+  if (number === undefined) return undefined
+  return withinBounds(unit?.toLowerCase() === 'ms' ? Number(number) / 1000 : Number(number))
+}
+
+function withinBounds(seconds: number): number {
+  return Math.min(LONGEST, Math.max(SHORTEST, Math.ceil(seconds)))
 }
 
 function readSeconds(

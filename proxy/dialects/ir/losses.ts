@@ -18,6 +18,10 @@ export class Losses {
     return [...this.#names]
   }
 
+  has(name: string): boolean {
+    return this.#names.has(name)
+  }
+
   get size(): number {
     return this.#names.size
   }

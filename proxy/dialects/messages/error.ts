@@ -6,10 +6,23 @@ export function errorBody(error: GatewayError, requestId: string): object {
     type: 'error',
     error: {
       type: error.entry.anthropicType,
-      message: error.message,
+      message: messageOf(error),
       code: error.code,
       ...(error.param === undefined ? {} : { param: error.param }),
     },
     request_id: requestId,
   }
+}
+
+/** A stream ends with it in place of `message_stop`. */
+export function errorEvent(error: GatewayError, requestId: string): Buffer {
+  return Buffer.from(`event: error\ndata: ${JSON.stringify(errorBody(error, requestId))}\n\n`)
+}
+
+/** Agents shorten their history when they read this very sentence. */
+function messageOf(error: GatewayError): string {
+  const { code, tokens, message } = error
+  if (code !== 'context_length_exceeded') return message
+  if (tokens === undefined) return 'prompt is too long: it does not fit the context window of the model'
+  return `prompt is too long: ${tokens.used} tokens > ${tokens.limit} maximum`
 }

@@ -1,3 +1,4 @@
+import { readEvents } from './reader.ts'
 import { endsEmptyLine } from './splitter.ts'
 
 /** One server-sent event. Its id and its retry time mean nothing to the dialects. */
@@ -11,30 +12,11 @@ export interface SseEvent {
 const LF = 0x0a
 const CR = 0x0d
 
-/**
- * The events in a buffer that begins where an event begins. Events without data (comments, stray empty lines) are
- * skipped; a last event that lacks its empty line counts.
- */
-export function* sseEvents(bytes: Buffer): Generator<SseEvent> {
-  let event = ''
-  let data: string[] = []
-  const lines = bytes
-    .toString('utf8')
-    .replace(/^\uFEFF/, '')
-    .split(/\r\n|\n|\r/)
-  for (const line of [...lines, '']) {
-    if (line === '') {
-      if (data.length > 0) yield { event, data: data.join('\n') }
-      event = ''
-      data = []
-      continue
-    }
-    const colon = line.indexOf(':')
-    const field = colon < 0 ? line : line.slice(0, colon)
-    const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
-    if (field === 'data') data.push(value)
-    else if (field === 'event') event = value
-  }
+/** The events in a buffer that begins where an event begins; what counts as one, readEvents says. */
+export function sseEvents(bytes: Buffer): SseEvent[] {
+  const events: SseEvent[] = []
+  readEvents(bytes.toString('utf8'), (event, data) => void events.push({ event, data }))
+  return events
 }
 
 /**

@@ -88,6 +88,19 @@ describe('EventSplitter', () => {
     expect(() => splitter.push(Buffer.from('9'))).toThrow(EventTooLarge)
   })
 
+  test('an event as large as the limit comes in many chunks, and in one of any size', () => {
+    const limit = 1024 * 1024
+    const event = Buffer.concat([Buffer.from(`data: ${'€'.repeat(limit / 4)}`), Buffer.from('\n\n')])
+    const line = event.subarray(0, -1)
+    const exact = new EventSplitter(line.length)
+    const pieces = split(line, [1, 65_536, 65_537, 700_000]).map((chunk) => exact.push(chunk))
+    expect(pieces.every((piece) => piece === undefined)).toBe(true)
+    expect(exact.push(event.subarray(-1))?.equals(event)).toBe(true)
+    const short = new EventSplitter(line.length - 1)
+    expect(() => split(line, [65_536]).map((chunk) => short.push(chunk))).toThrow(EventTooLarge)
+    expect(new EventSplitter(1).push(event)).toBe(event)
+  })
+
   test('an event in a million chunks takes linear time', () => {
     const splitter = new EventSplitter(8 * 1024 * 1024)
     const chunk = Buffer.from('x')

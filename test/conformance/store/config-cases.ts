@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { TABLE_VERSION } from '../../../contract/table/records.ts'
 import type { Change, ConfigStore, Gap } from '../../../store/contract.ts'
 import { digest } from '../../../store/digest.ts'
 import { accountOf, keyOf, publication, tableOf } from './fixtures.ts'
@@ -162,7 +163,7 @@ export function configCases(current: Current): void {
 
   test('a table without routes replaces another one, or one with routes when allowed', async () => {
     const epoch = await config().newEpoch()
-    const empty = { version: 1 as const, namespaces: {} }
+    const empty = { version: TABLE_VERSION, namespaces: {} }
     expect(await config().publish(publication(epoch, 1, { table: empty }))).toBe('published')
     expect(await config().publish(publication(epoch, 2, { table: tableOf() }))).toBe('published')
     expect(await config().publish(publication(epoch, 3, { table: tableOf('small') }))).toBe('published')

@@ -1,4 +1,10 @@
-import type { AccountRecord, KeyRecord, RouteRecord, TableRecord } from '../../../contract/table/records.ts'
+import {
+  type AccountRecord,
+  type KeyRecord,
+  type RouteRecord,
+  TABLE_VERSION,
+  type TableRecord,
+} from '../../../contract/table/records.ts'
 import type { Publication } from '../../../store/contract.ts'
 import type { EntryNote, Ledger, Renew, Reserve, Settle } from '../../../store/ledger/contract.ts'
 
@@ -56,7 +62,7 @@ export async function hold(ledger: Ledger, command: Reserve): Promise<number> {
 }
 
 export function tableOf(...models: string[]): TableRecord {
-  return { version: 1, namespaces: { default: { routes: models.map(routeOf), channels: {} } } }
+  return { version: TABLE_VERSION, namespaces: { default: { routes: models.map(routeOf), channels: {} } } }
 }
 
 function routeOf(model: string): RouteRecord {

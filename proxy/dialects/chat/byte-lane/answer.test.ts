@@ -6,7 +6,7 @@ import { chat } from '../index.ts'
 const MESSAGES = [{ role: 'user' as const, content: 'Hi' }]
 function request(fields: Record<string, unknown> = {}) {
   const body = { model: 'm', messages: MESSAGES, stream: true, ...fields }
-  return chat.parseRequest(Buffer.from(JSON.stringify(body)), { maxDepth: 64, maxKeys: 1000 })
+  return chat.parseRequest(Buffer.from(JSON.stringify(body)), { maxDepth: 64, maxKeys: 1000 }, {})
 }
 const WANTS_USAGE = { stream_options: { include_usage: true } }
 const CALLS = [
@@ -42,7 +42,7 @@ const COMPLETION = {
   },
 }
 const read = (value: unknown, fields = {}, asStream = false) =>
-  chat.readAnswer(Buffer.from(JSON.stringify(value)), request(fields), asStream)
+  chat.byteLane.readAnswer(Buffer.from(JSON.stringify(value)), request(fields), asStream)
 
 function streamed(value: unknown, fields = {}): Buffer {
   const answer = read(value, fields, true)
@@ -53,7 +53,7 @@ function streamed(value: unknown, fields = {}): Buffer {
 describe('readAnswer', () => {
   test('an answer keeps its bytes and gives usage, tier and what was written', () => {
     const body = Buffer.from(` ${JSON.stringify(COMPLETION, null, 1)}\n`)
-    expect(chat.readAnswer(body, request(), false)).toEqual({
+    expect(chat.byteLane.readAnswer(body, request(), false)).toEqual({
       body,
       usage: {
         input: 5,
@@ -92,7 +92,7 @@ describe('readAnswer', () => {
   })
 
   test.each(['', '<html>busy</html>', '{"choices":['])('%j is a failure', (text) => {
-    expect(chat.readAnswer(Buffer.from(text), request(), false)).toMatchObject({
+    expect(chat.byteLane.readAnswer(Buffer.from(text), request(), false)).toMatchObject({
       class: 'unknown',
       detail: 'no_answer',
     })
@@ -101,11 +101,11 @@ describe('readAnswer', () => {
   test('an answer too deep to be streamed is a failure', () => {
     const content = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
     const body = Buffer.from(`{"choices":[{"message":{"content":${content}}}]}`)
-    expect(chat.readAnswer(body, request(), true)).toMatchObject({
+    expect(chat.byteLane.readAnswer(body, request(), true)).toMatchObject({
       class: 'unknown',
       detail: 'answer_too_deep',
     })
-    expect(chat.readAnswer(body, request(), false)).toMatchObject({ body })
+    expect(chat.byteLane.readAnswer(body, request(), false)).toMatchObject({ body })
   })
 
   test('a null error is none', () => {
@@ -144,7 +144,7 @@ describe('as a stream', () => {
   })
 
   test('the observer reads it as a finished stream', () => {
-    const observer = chat.observe(request(WANTS_USAGE), 100_000)
+    const observer = chat.byteLane.observe(request(WANTS_USAGE), 100_000, true)
     const bytes = streamed(COMPLETION, WANTS_USAGE)
     expect(observer.push(bytes)).toEqual(bytes)
     expect(observer).toMatchObject({

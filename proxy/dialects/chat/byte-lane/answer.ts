@@ -1,8 +1,9 @@
 /** Reads whole chat completions, and turns one into a stream for upstreams that ignore `stream: true`. */
+import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer, ParsedRequest } from '../../dialect.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
 import { readFailure } from '../../errors/read.ts'
+import { isRecord, tryParse } from '../../json/value.ts'
 import { readUsage } from '../usage.ts'
 
 /** Fields of a completion that every chunk of its stream repeats. */

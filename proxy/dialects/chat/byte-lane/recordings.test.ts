@@ -20,7 +20,7 @@ function request(include_usage: boolean) {
     stream: true,
     stream_options: { include_usage },
   }
-  return chat.parseRequest(Buffer.from(JSON.stringify(body)), { maxDepth: 64, maxKeys: 1000 })
+  return chat.parseRequest(Buffer.from(JSON.stringify(body)), { maxDepth: 64, maxKeys: 1000 }, {})
 }
 
 /** The stream read the slow way: its events as text, and what each holds. */
@@ -64,7 +64,7 @@ describe(title, () => {
 
     test.each([1, 7, 64, 1000, 65_536, bytes.length])('in chunks of %i bytes', (size) => {
       for (const wantsUsage of [true, false]) {
-        const observer = chat.observe(request(wantsUsage), 1_000_000)
+        const observer = chat.byteLane.observe(request(wantsUsage), 1_000_000, true)
         const passed = chunksOf(bytes, size).map((chunk) => observer.push(chunk) ?? Buffer.alloc(0))
         passed.push(observer.flush() ?? Buffer.alloc(0))
         const kept = expected.read.filter(
@@ -85,7 +85,7 @@ describe(title, () => {
   test.each(answers)('%s', (file) => {
     const body = readFileSync(join(folder, file))
     const value = JSON.parse(body.toString('utf8'))
-    const answer = chat.readAnswer(body, request(false), false)
+    const answer = chat.byteLane.readAnswer(body, request(false), false)
     if (value.error) {
       expect(answer).toMatchObject({ class: 'caller_fault' })
     } else {

@@ -6,7 +6,7 @@ import { chat } from '../index.ts'
 const LIMITS = { maxDepth: 64, maxKeys: 1000 }
 function request(fields: Record<string, unknown> = {}) {
   const body = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...fields }
-  return chat.parseRequest(Buffer.from(JSON.stringify(body)), LIMITS)
+  return chat.parseRequest(Buffer.from(JSON.stringify(body)), LIMITS, {})
 }
 const WANTS_USAGE = { stream_options: { include_usage: true } }
 
@@ -23,7 +23,7 @@ const STOP = event(delta({}, 'stop'))
 
 /** Pushes the stream in one piece and flushes. */
 function follow(stream: string, fields: Record<string, unknown> = {}) {
-  const observer = chat.observe(request(fields), 100_000)
+  const observer = chat.byteLane.observe(request(fields), 100_000, true)
   const pushed = observer.push(Buffer.from(stream))?.toString() ?? ''
   return { observer, pushed, flushed: observer.flush()?.toString() }
 }
@@ -38,7 +38,7 @@ describe('bytes', () => {
   })
 
   test('a chunk of plain events is handed on without a copy', () => {
-    const observer = chat.observe(request(), 100_000)
+    const observer = chat.byteLane.observe(request(), 100_000, true)
     const chunk = Buffer.from(HELLO + HELLO)
     expect(observer.push(chunk)).toBe(chunk)
   })
@@ -52,7 +52,7 @@ describe('bytes', () => {
   })
 
   test('[DONE] is told as soon as it was seen, a finish alone is not', () => {
-    const observer = chat.observe(request(), 100_000)
+    const observer = chat.byteLane.observe(request(), 100_000, true)
     observer.push(Buffer.from(HELLO + STOP))
     expect(observer.done).toBe(false)
     observer.push(Buffer.from('data: [DONE]\n'))
@@ -62,7 +62,7 @@ describe('bytes', () => {
   })
 
   test('an event past the limit throws', () => {
-    const observer = chat.observe(request(), 10)
+    const observer = chat.byteLane.observe(request(), 10, true)
     expect(() => observer.push(Buffer.from('data: 123456'))).toThrow(EventTooLarge)
   })
 
@@ -79,8 +79,8 @@ describe('bytes', () => {
     fc.assert(
       fc.property(stream, fc.integer({ min: 1, max: 60 }), (list, size) => {
         const bytes = Buffer.from(list.map(([chunk, eol]) => event(chunk, eol)).join(''))
-        const whole = chat.observe(request(), 100_000)
-        const split = chat.observe(request(), 100_000)
+        const whole = chat.byteLane.observe(request(), 100_000, true)
+        const split = chat.byteLane.observe(request(), 100_000, true)
         const passed: Buffer[] = []
         for (let i = 0; i < bytes.length; i += size)
           passed.push(split.push(bytes.subarray(i, i + size)) ?? Buffer.alloc(0))
@@ -111,12 +111,12 @@ describe('usage', () => {
   })
 
   test('a chunk of nothing but a withheld event gives nothing', () => {
-    const observer = chat.observe(request(), 100_000)
+    const observer = chat.byteLane.observe(request(), 100_000, true)
     expect(observer.push(Buffer.from(USAGE_EVENT))).toBeUndefined()
   })
 
   test('an event of usage alone that nobody asked for passes', () => {
-    const observer = chat.observe(request(), 100_000, false)
+    const observer = chat.byteLane.observe(request(), 100_000, false)
     const stream = HELLO + STOP + USAGE_EVENT + DONE
     expect(observer.push(Buffer.from(stream))?.toString()).toBe(stream)
     expect(observer.usage).toMatchObject({ input: 5, output: 2 })
@@ -211,7 +211,7 @@ describe('failure', () => {
   })
 
   test('as the first event nothing passes', () => {
-    const observer = chat.observe(request(), 100_000)
+    const observer = chat.byteLane.observe(request(), 100_000, true)
     expect(observer.push(Buffer.from(event({ error: { type: 'server_error' } })))).toBeUndefined()
     expect(observer.failure?.class).toBe('transient')
   })
@@ -278,7 +278,7 @@ describe('delivered', () => {
   test('an event of nothing but nested deltas is read once', () => {
     const depth = 10_000
     const nested = `data: ${'{"delta":'.repeat(depth)}{"content":"ab"}${'}'.repeat(depth)}\n\n`
-    const observer = chat.observe(request(), 1_000_000)
+    const observer = chat.byteLane.observe(request(), 1_000_000, true)
     observer.push(Buffer.from(HELLO + nested))
     expect(observer.delivered).toEqual({ deltas: 1 + 1, bytes: 5 + 2 })
   })
@@ -315,7 +315,7 @@ test('any bytes are followed without an error', () => {
   })
   fc.assert(
     fc.property(fc.array(fc.oneof(junk, fc.uint8Array({ maxLength: 30 })), { maxLength: 8 }), (chunks) => {
-      const observer = chat.observe(request(), 100_000)
+      const observer = chat.byteLane.observe(request(), 100_000, true)
       observer.push(Buffer.from(HELLO))
       for (const chunk of chunks)
         observer.push(typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk))

@@ -2,17 +2,18 @@
  * Follows the stream of a chat completion. Bytes pass as they are; most events are only searched for a few keys,
  * because parsing each of them would cost more than relaying it.
  */
-import type { Usage } from '../../../../contract/usage.ts'
-import type { UpstreamFailure } from '../../../errors.ts'
 import type { Delivered } from '../../../../contract/sizes.ts'
+import type { Usage } from '../../../../contract/usage.ts'
+import type { GatewayError, UpstreamFailure } from '../../../errors.ts'
 import type { ParsedRequest, StreamObserver } from '../../dialect.ts'
+import { readFailure } from '../../errors/read.ts'
 import { isRecord, tryParse } from '../../json/value.ts'
 import { eventEnd, sseEvents } from '../../sse/events.ts'
 import { EventSplitter } from '../../sse/splitter.ts'
-import { countDelta } from './delta.ts'
-import { readFailure } from '../../errors/read.ts'
-import { KeySearch } from './search.ts'
+import { errorEvent } from '../error.ts'
 import { readUsage } from '../usage.ts'
+import { countDelta } from './delta.ts'
+import { KeySearch } from './search.ts'
 
 /** What becomes of an event: passed on, kept back, passed on as the last one, or kept back with all that follows. */
 type Verdict = 'pass' | 'withhold' | 'last' | 'fail'
@@ -67,6 +68,10 @@ export class ChatStreamObserver implements StreamObserver {
       pieces.push(Buffer.from(`data: ${DONE}\n\n`))
     }
     return pieces.length === 0 ? undefined : Buffer.concat(pieces)
+  }
+
+  errorEvent(error: GatewayError): Buffer {
+    return errorEvent(error)
   }
 
   /** Reads whole events and returns those that may pass. */

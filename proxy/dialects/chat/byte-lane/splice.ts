@@ -1,0 +1,55 @@
+/** Splices the gateway's edits into the bytes of a chat request. */
+import type { JsonLimits, ParsedRequest, RequestEdits } from '../../dialect.ts'
+import { type Member, scanObject } from '../../json/scan.ts'
+import { type Cut, cut, type Span, spanOf } from '../../json/splice.ts'
+import { isRecord, tryParse } from '../../json/value.ts'
+
+/** A body that was parsed is within its limits. */
+const NO_LIMITS: JsonLimits = { maxDepth: Infinity, maxKeys: Infinity }
+
+/** Where the values of `model` and `stream_options` stand. */
+interface SplicePoints {
+  model: Span | undefined
+  options: Span | undefined
+}
+
+/** What the scan of a request found, so that it is not scanned again for every attempt. */
+const SPLICE_POINTS = new WeakMap<ParsedRequest, SplicePoints>()
+
+/** Remembers where the fields of a request stand that splice() may change. */
+export function noteSplicePoints(request: ParsedRequest, members: Member[]): void {
+  SPLICE_POINTS.set(request, splicePoints(members))
+}
+
+/**
+ * The request's bytes with another model name and, where asked for, the option that makes a stream report usage; the
+ * body itself when both are there already.
+ */
+export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
+  const { body, head } = request
+  const { model, options } = SPLICE_POINTS.get(request) ?? splicePoints(scanObject(body, NO_LIMITS))
+  if (model === undefined) throw new TypeError('the request has no model')
+  const cuts: Cut[] = []
+  if (edits.model !== head.model) cuts.push({ ...model, text: JSON.stringify(edits.model) })
+  if (edits.askStreamUsage && head.stream && !asksUsagePlainly(request, options)) {
+    if (options === undefined) {
+      const inside = body.indexOf('{') + 1
+      cuts.push({ start: inside, end: inside, text: '"stream_options":{"include_usage":true},' })
+    } else {
+      const own = tryParse(body.toString('utf8', options.start, options.end))
+      cuts.push({ ...options, text: JSON.stringify({ ...(isRecord(own) && own), include_usage: true }) })
+    }
+  }
+  return cut(body, cuts)
+}
+
+/** True when the client asks for usage, and no upstream can read its options in another way. */
+function asksUsagePlainly({ body, head }: ParsedRequest, options: Span | undefined): boolean {
+  if (!head.wantsStreamUsage || options === undefined) return false
+  const members = scanObject(body.subarray(options.start, options.end), NO_LIMITS)
+  return members.filter((m) => JSON.parse(`"${m.rawKey}"`) === 'include_usage').length === 1
+}
+
+function splicePoints(members: Member[]): SplicePoints {
+  return { model: spanOf(members, 'model'), options: spanOf(members, 'stream_options') }
+}

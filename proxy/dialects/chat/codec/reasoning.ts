@@ -1,0 +1,176 @@
+/**
+ * Reasoning as chat writes it: `reasoning_content` (or `reasoning`) as plain text, and `reasoning_details` or
+ * `thinking_blocks` with what only a vendor can read.
+ */
+import type { Carrier, Envelopes, ReasoningPart } from '../../ir/types.ts'
+import { isRecord, tryParse } from '../../json/value.ts'
+import { type Fields, listAt, optional, recordAt, stringAt } from './check.ts'
+
+export const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks']
+/** Between paragraphs that become one text. */
+export const PARAGRAPH = '\n\n'
+
+interface Entry {
+  text?: string
+  raw?: boolean
+  /** `own`: a carrier that chat upstreams alone understand, with the whole entry. */
+  carrier?: Carrier | 'broken' | 'own'
+  entry: Fields
+}
+
+/** What a client sends back of a model's thoughts. Throws for malformed fields. */
+export function decodeReasoning(message: Fields, path: string, envelopes: Envelopes): ReasoningPart[] {
+  const content = optional(message.reasoning_content, `${path}.reasoning_content`, stringAt)
+  const plain = optional(message.reasoning, `${path}.reasoning`, stringAt)
+  const text = content || plain || undefined
+  const details = records(message.reasoning_details, `${path}.reasoning_details`)
+  const blocks = records(message.thinking_blocks, `${path}.thinking_blocks`)
+  const entries =
+    details.length > 0
+      ? details.map((entry) => readDetail(entry, envelopes))
+      : blocks.map((block) => readBlock(block, envelopes))
+  return toParts(entries, text)
+}
+
+function records(value: unknown, path: string): Fields[] {
+  return (optional(value, path, listAt) ?? []).map((item, i) => recordAt(item, `${path}[${i}]`))
+}
+
+function readDetail(entry: Fields, envelopes: Envelopes): Entry {
+  const format = typeof entry.format === 'string' ? entry.format : ''
+  if (entry.type === 'reasoning.summary') return { entry, ...textOf(entry.summary), raw: false }
+  if (entry.type === 'reasoning.text') {
+    const carrier = opened(entry.signature, envelopes, (value) =>
+      format === '' || format.includes('anthropic')
+        ? { dialect: 'messages', kind: 'signature', value }
+        : 'own',
+    )
+    return { entry, ...textOf(entry.text), ...carrier }
+  }
+  const carrier = opened(entry.data, envelopes, (value) => {
+    if (/openai|responses/.test(format)) {
+      const id = typeof entry.id === 'string' ? { id: entry.id } : {}
+      return { dialect: 'responses', kind: 'encrypted', value, ...id }
+    }
+    return format.includes('anthropic') ? { dialect: 'messages', kind: 'redacted', value } : 'own'
+  })
+  return { entry, carrier: 'own', ...carrier }
+}
+
+/** litellm's spelling of the blocks of the messages API. */
+function readBlock(entry: Fields, envelopes: Envelopes): Entry {
+  if (entry.type === 'redacted_thinking') {
+    const carrier = opened(entry.data, envelopes, (value) => ({
+      dialect: 'messages',
+      kind: 'redacted',
+      value,
+    }))
+    return { entry, ...carrier }
+  }
+  const carrier = opened(entry.signature, envelopes, (value) => ({
+    dialect: 'messages',
+    kind: 'signature',
+    value,
+  }))
+  return { entry, ...textOf(entry.thinking), ...carrier }
+}
+
+function textOf(value: unknown): { text?: string } {
+  return typeof value === 'string' ? { text: value } : {}
+}
+
+function opened(
+  value: unknown,
+  envelopes: Envelopes,
+  foreign: (value: string) => Carrier | 'own',
+): Pick<Entry, 'carrier'> {
+  if (typeof value !== 'string' || value === '') return {}
+  const carrier = envelopes.open(value)
+  return { carrier: carrier === 'foreign' ? foreign(value) : carrier }
+}
+
+/**
+ * One part for each carrier, with the text before it. Plain text belongs to the first entry that has none of its own,
+ * less what later entries repeat of it.
+ */
+function toParts(entries: Entry[], plain: string | undefined): ReasoningPart[] {
+  const own = entries.filter((e) => e.carrier === 'own').map((e) => e.entry)
+  const said = entries.flatMap((e) => (e.text ? [e.text] : []))
+  let rest = plain === undefined ? '' : withoutEnd(plain, said)
+  const parts: ReasoningPart[] = []
+  for (const { text, raw, carrier } of entries) {
+    if (carrier === 'own') continue
+    const previous = parts.at(-1)
+    // A summary and the encrypted reasoning behind it are one thing.
+    if (carrier !== undefined && text === undefined && previous && isOpen(previous)) {
+      close(previous, carrier)
+      continue
+    }
+    const part: ReasoningPart = { type: 'reasoning', texts: [], ...(raw !== undefined && { raw }) }
+    const redacted = typeof carrier === 'object' && carrier.kind === 'redacted'
+    if (text) part.texts.push(text)
+    else if (rest !== '' && !redacted) {
+      part.texts.push(rest)
+      rest = ''
+    }
+    if (carrier !== undefined) close(part, carrier)
+    if (part.texts.length > 0 || carrier !== undefined) parts.push(part)
+  }
+  if (rest !== '') parts.unshift({ type: 'reasoning', texts: [rest] })
+  if (own.length > 0) {
+    const details: Carrier = { dialect: 'chat', kind: 'details', value: JSON.stringify(own) }
+    const last = parts.at(-1)
+    if (last && isOpen(last)) last.carrier = details
+    else parts.push({ type: 'reasoning', texts: own.flatMap(detailText), carrier: details })
+  }
+  return parts
+}
+
+function isOpen(part: ReasoningPart): boolean {
+  return part.carrier === undefined && part.lostCarrier === undefined
+}
+
+function close(part: ReasoningPart, carrier: Carrier | 'broken' | 'own'): void {
+  if (carrier === 'broken') part.lostCarrier = true
+  else if (carrier !== 'own') part.carrier = carrier
+}
+
+/** The text without the paragraphs at its end. */
+function withoutEnd(text: string, paragraphs: string[]): string {
+  let rest = text
+  for (const paragraph of paragraphs.toReversed()) {
+    if (!rest.endsWith(paragraph)) break
+    rest = rest.slice(0, rest.length - paragraph.length)
+    if (rest.endsWith(PARAGRAPH)) rest = rest.slice(0, -PARAGRAPH.length)
+  }
+  return rest
+}
+
+/** The readable text of an entry of `reasoning_details`. */
+export function detailText(entry: Fields): string[] {
+  const text = entry.type === 'reasoning.summary' ? entry.summary : entry.text
+  return typeof text === 'string' && text !== '' ? [text] : []
+}
+
+/** True for an entry that says more than its text. */
+export function isOpaque(entry: Fields): boolean {
+  if (entry.type === 'reasoning.summary') return false
+  return entry.type !== 'reasoning.text' || (typeof entry.signature === 'string' && entry.signature !== '')
+}
+
+/** An entry for a client. The text of a signature may stand beside it, in `reasoning_content`. */
+export function detailsOf(carrier: Carrier, text: string | undefined, envelopes: Envelopes): Fields[] {
+  if (carrier.dialect === 'chat') return entriesOf(carrier)
+  if (carrier.kind === 'signature') {
+    const own = text === undefined ? {} : { text }
+    return [{ type: 'reasoning.text', ...own, signature: envelopes.seal(carrier) }]
+  }
+  const id = carrier.kind === 'encrypted' && carrier.id !== undefined ? { id: carrier.id } : {}
+  return [{ type: 'reasoning.encrypted', data: envelopes.seal(carrier), ...id }]
+}
+
+/** The entries that a chat upstream sent, as they came. */
+export function entriesOf(carrier: Carrier): Fields[] {
+  const value = carrier.kind === 'details' ? tryParse(carrier.value) : undefined
+  return Array.isArray(value) ? value.filter(isRecord) : []
+}

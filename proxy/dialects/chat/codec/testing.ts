@@ -1,0 +1,82 @@
+/** What the tests of the codec share. */
+import { type Features, featuresOf, type Profile } from '../../../../contract/profiles.ts'
+import type { ClientView, ParsedRequest } from '../../dialect.ts'
+import { Losses } from '../../ir/losses.ts'
+import type { Carrier, DialectName, Envelopes, ModelRequest, StreamPart } from '../../ir/types.ts'
+import { chat } from '../index.ts'
+
+/** Envelopes without secrets: `slc1.` and the carrier as JSON. `slc1.forged` is a broken one. */
+export const envelopes: Envelopes = {
+  seal: (carrier) => `slc1.${JSON.stringify(carrier)}`,
+  open: (text) => {
+    if (!text.startsWith('slc1.')) return 'foreign'
+    return text === 'slc1.forged' ? 'broken' : (JSON.parse(text.slice(5)) as Carrier)
+  },
+}
+
+export function parse(body: object): ParsedRequest {
+  return chat.parseRequest(Buffer.from(JSON.stringify(body)), { maxDepth: 64, maxKeys: 10_000 }, {})
+}
+
+/** A request of a client of this dialect, with `fields` over a greeting. */
+export function decode(fields: object): ModelRequest {
+  const body = { model: 'M', messages: [{ role: 'user', content: 'Hi' }], ...fields }
+  return chat.codec.decodeRequest(parse(body), envelopes)
+}
+
+/** What a chat upstream of the profile gets, and what is lost. */
+export function encode(
+  request: ModelRequest,
+  profile: Profile = 'generic',
+  overrides: Partial<Features> = {},
+) {
+  const losses = new Losses()
+  const features = featuresOf('chat_completion', profile, overrides)
+  const target = { model: 'up', features, defaultMaxOutputTokens: 8192, losses }
+  const { body } = chat.codec.encodeRequest(request, target)
+  return { body, losses: losses.names }
+}
+
+/** A request as another dialect could have decoded it. */
+export function foreign(fields: Partial<ModelRequest>, source: DialectName = 'messages'): ModelRequest {
+  const turns: ModelRequest['turns'] = [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }]
+  return { source, model: 'M', stream: false, turns, tools: [], ...fields }
+}
+
+export function clientOf(fields: object = {}): ClientView & { losses: Losses } {
+  const parsed = parse({ model: 'M', messages: [{ role: 'user', content: 'Hi' }], ...fields })
+  const request = chat.codec.decodeRequest(parsed, envelopes)
+  return {
+    request,
+    parsed,
+    id: 'x1',
+    created: 1_700_000_000,
+    inputTokens: 7,
+    envelopes,
+    losses: new Losses(),
+  }
+}
+
+/** The parts of a stream of data lines, and its decoder after the upstream's end. */
+export function decodeEvents(data: (string | object)[]) {
+  const parts: StreamPart[] = []
+  const decoder = chat.codec.decodeStream(
+    (part) => parts.push(part),
+    parse({ model: 'M', messages: [{ role: 'user', content: 'Hi' }] }),
+  )
+  for (const item of data) decoder.event('', typeof item === 'string' ? item : JSON.stringify(item))
+  decoder.end()
+  return { parts, decoder }
+}
+
+/** A chunk with one choice. */
+export function chunk(delta: object, finish_reason: string | null = null, fields: object = {}): object {
+  return {
+    id: 'chatcmpl-up',
+    object: 'chat.completion.chunk',
+    created: 1_600_000_000,
+    model: 'up',
+    choices: [{ index: 0, delta, finish_reason }],
+    ...fields,
+  }
+}

@@ -1,0 +1,47 @@
+/** Makes a request of one dialect ready for another: what no encoder needs to know about. */
+import type { DialectName } from '../../../contract/endpoints.ts'
+import type { Features } from '../../../contract/profiles.ts'
+import { addExtLosses, type Losses, lossName } from '../ir/losses.ts'
+import type { ModelRequest, Turn } from '../ir/types.ts'
+import { repairHistory } from './repair.ts'
+import { cutAtStop } from './stop.ts'
+import type { PartFilter } from './stream.ts'
+import { adaptTools } from './tools.ts'
+
+export interface Prepared {
+  request: ModelRequest
+  /** What the answer goes through on its way back, in this order. */
+  filters: PartFilter[]
+}
+
+export interface PrepareTarget {
+  dialect: DialectName
+  features: Features
+  /** An upstream refused the vendor state of this conversation: go without it. */
+  withoutCarriers: boolean
+}
+
+export function prepare(original: ModelRequest, target: PrepareTarget, losses: Losses): Prepared {
+  const carried = target.withoutCarriers ? dropCarriers(original, losses) : original
+  if (original.source === target.dialect) return { request: carried, filters: [] }
+  addExtLosses(carried, target.dialect, losses)
+  const { request, restore } = adaptTools(repairHistory(carried, losses), target, losses)
+  const filters = restore === undefined ? [] : [restore]
+  const { stop = [], ...withoutStop } = request
+  if (target.dialect !== 'responses' || stop.length === 0) return { request, filters }
+  return { request: withoutStop, filters: [(emit) => cutAtStop(stop, emit), ...filters] }
+}
+
+function dropCarriers(request: ModelRequest, losses: Losses): ModelRequest {
+  losses.add(lossName(request.source, 'reasoning'))
+  const turns = request.turns.map((turn): Turn => {
+    if (turn.role !== 'assistant') return turn
+    const parts = turn.parts.map((part) => {
+      if (part.type !== 'reasoning' && part.type !== 'tool-call') return part
+      const { carrier: _carrier, ...rest } = part
+      return rest
+    })
+    return { ...turn, parts }
+  })
+  return { ...request, turns }
+}

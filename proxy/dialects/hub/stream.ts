@@ -1,0 +1,117 @@
+/** A stream on its way through the hub: events of the upstream's dialect in, events of the client's dialect out. */
+import type { Delivered } from '../../../contract/sizes.ts'
+import type { Usage } from '../../../contract/usage.ts'
+import type { GatewayError, UpstreamFailure } from '../../errors.ts'
+import type { Codec, ParsedRequest, StreamDecoder, StreamEncoder, StreamObserver } from '../dialect.ts'
+import type { StreamPart } from '../ir/types.ts'
+import { readEvents } from '../sse/reader.ts'
+import { EventSplitter } from '../sse/splitter.ts'
+import { Repeats } from './repeats.ts'
+
+/** Stands between decoder and encoder: gets parts, hands on other ones. */
+export type PartFilter = (emit: (part: StreamPart) => void) => (part: StreamPart) => void
+
+export interface HubStreamOptions {
+  upstream: Codec
+  encoder: StreamEncoder
+  filters: readonly PartFilter[]
+  request: ParsedRequest
+  maxEventBytes: number
+  /** Tier to bill when the upstream names none. */
+  tier: string | undefined
+}
+
+export class HubStream implements StreamObserver {
+  usage: Usage | undefined
+  tier: string | undefined
+  readonly delivered: Delivered = { deltas: 0, bytes: 0 }
+  readonly #splitter: EventSplitter
+  readonly #decoder: StreamDecoder
+  readonly #encoder: StreamEncoder
+  readonly #event: (event: string, data: string) => void
+
+  constructor({ upstream, encoder, filters, request, maxEventBytes, tier }: HubStreamOptions) {
+    this.tier = tier
+    this.#splitter = new EventSplitter(maxEventBytes)
+    this.#encoder = encoder
+    const emit = chain(filters, (part) => {
+      this.#count(part)
+      encoder.part(part)
+    })
+    let given: StreamPart[] = []
+    const decoder = upstream.decodeStream((part) => {
+      given.push(part)
+      emit(part)
+    }, request)
+    this.#decoder = decoder
+    const repeats = decoder.forgetsText === true ? new Repeats() : undefined
+    this.#event = (event, data) => {
+      if (decoder.failure !== undefined || decoder.done) return
+      const delta = repeats?.match(event, data)
+      if (delta !== undefined) return emit(delta)
+      given = []
+      decoder.event(event, data)
+      repeats?.learn(event, data, given)
+    }
+  }
+
+  get failure(): UpstreamFailure | undefined {
+    return this.#decoder.failure
+  }
+
+  get finished(): boolean {
+    return this.#decoder.finished && this.failure === undefined
+  }
+
+  get done(): boolean {
+    return this.#decoder.done
+  }
+
+  push(chunk: Buffer): Buffer | undefined {
+    if (this.done || this.failure !== undefined) return undefined
+    const whole = this.#splitter.push(chunk)
+    return whole === undefined ? undefined : this.#read(whole)
+  }
+
+  /** A last event may lack its empty line; half an event is no JSON, which the decoder passes over. */
+  flush(): Buffer | undefined {
+    if (this.failure !== undefined) return undefined
+    const rest = this.done ? '' : this.#splitter.rest().toString('utf8')
+    if (rest !== '') readEvents(`${rest}\n\n`, this.#event)
+    this.#decoder.end()
+    return this.#taken()
+  }
+
+  errorEvent(error: GatewayError, requestId: string): Buffer {
+    return Buffer.from(this.#encoder.error(error, requestId))
+  }
+
+  #read(whole: Buffer): Buffer | undefined {
+    readEvents(whole.toString('utf8'), this.#event)
+    return this.#taken()
+  }
+
+  #taken(): Buffer | undefined {
+    const text = this.#encoder.take()
+    return text === '' ? undefined : Buffer.from(text)
+  }
+
+  #count(part: StreamPart): void {
+    if ('text' in part) {
+      if (part.text === '') return
+      this.delivered.deltas++
+      this.delivered.bytes += Buffer.byteLength(part.text)
+    } else if (part.type === 'finish') {
+      this.usage = part.usage
+      this.tier = part.tier ?? this.tier
+    }
+  }
+}
+
+/** The filters in their order, and `last` behind them. */
+export function chain(
+  filters: readonly PartFilter[],
+  last: (part: StreamPart) => void,
+): (part: StreamPart) => void {
+  return filters.reduceRight((emit, filter) => filter(emit), last)
+}

@@ -1,0 +1,75 @@
+/** Whole answers on their way through the hub. */
+import type { Delivered } from '../../../contract/sizes.ts'
+import type { UpstreamFailure } from '../../errors.ts'
+import type { ClientView, Codec, ParsedRequest } from '../dialect.ts'
+import { fold } from '../ir/fold.ts'
+import type { ModelAnswer, StreamPart } from '../ir/types.ts'
+import { unfold } from '../ir/unfold.ts'
+import { tryParse } from '../json/value.ts'
+import { chain, HubStream, type PartFilter } from './stream.ts'
+
+/** A stream begins with a field name, a comment or a byte order mark; JSON with a bracket. */
+export function looksLikeStream(body: Buffer): boolean {
+  return /^[\s\uFEFF]*(?:event|data|id|retry)?:/.test(body.toString('utf8', 0, 256))
+}
+
+/** The answer in a body with status 200, whether it is JSON or a stream that nobody asked for. */
+export function decodeWhole(
+  upstream: Codec,
+  body: Buffer,
+  request: ParsedRequest,
+): ModelAnswer | UpstreamFailure {
+  if (!looksLikeStream(body)) return upstream.decodeAnswer(tryParse(body.toString('utf8')), request)
+  const parts: StreamPart[] = []
+  const encoder = { part: (part: StreamPart) => void parts.push(part), take: () => '', error: () => '' }
+  const maxEventBytes = body.length
+  const stream = new HubStream({ upstream, encoder, filters: [], request, maxEventBytes, tier: undefined })
+  stream.push(body)
+  stream.flush()
+  return stream.failure ?? fold(parts) ?? { class: 'transient', status: 200, detail: 'cut_stream' }
+}
+
+/** The answer as if its stream had passed the filters. */
+export function filtered(answer: ModelAnswer, filters: readonly PartFilter[]): ModelAnswer {
+  if (filters.length === 0) return answer
+  const parts: StreamPart[] = []
+  unfold(
+    answer,
+    chain(filters, (part) => void parts.push(part)),
+  )
+  return fold(parts) ?? answer
+}
+
+/** The bytes of an answer for a client; undefined when it nests deeper than JSON.stringify can follow. */
+export function encodeWhole(
+  client: Codec,
+  view: ClientView,
+  answer: ModelAnswer,
+  asStream: boolean,
+): Buffer | undefined {
+  try {
+    if (!asStream) return Buffer.from(JSON.stringify(client.encodeAnswer(answer, view)))
+    const encoder = client.encodeStream(view)
+    unfold(answer, (part) => encoder.part(part))
+    return Buffer.from(encoder.take())
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
+/** What the model wrote of it. */
+export function deliveredOf(answer: ModelAnswer): Delivered {
+  const delivered: Delivered = { deltas: 0, bytes: 0 }
+  const add = (text: string) => {
+    if (text === '') return
+    delivered.deltas++
+    delivered.bytes += Buffer.byteLength(text)
+  }
+  for (const part of answer.parts) {
+    if (part.type === 'text' || part.type === 'refusal') add(part.text)
+    else if (part.type === 'reasoning') for (const text of part.texts) add(text)
+    else if (part.type === 'tool-call') add(part.input)
+  }
+  return delivered
+}

@@ -1,0 +1,137 @@
+/** Sums the parts of a stream to the plain answer that they carry. */
+import type { AssistantPart, Ext, ModelAnswer, ReasoningPart, StreamPart } from './types.ts'
+
+/** Paragraphs beyond are one: an upstream's number must not make an array of any length. */
+const MAX_PARAGRAPHS = 1000
+
+type Start = Extract<StreamPart, { type: 'start' }>
+
+/** Takes the parts of one stream as they come. */
+export class Folder {
+  #start: Start = { type: 'start' }
+  readonly #parts: AssistantPart[] = []
+  readonly #byId = new Map<string, AssistantPart>()
+  #answer: ModelAnswer | undefined
+
+  part(p: StreamPart): void {
+    switch (p.type) {
+      case 'start':
+        this.#start = p
+        break
+      case 'text-start':
+        this.#open(p.id, { type: 'text', text: '' }, p.ext)
+        break
+      case 'refusal-start':
+        this.#open(p.id, { type: 'refusal', text: '' }, p.ext)
+        break
+      case 'reasoning-start': {
+        const part: ReasoningPart = { type: 'reasoning', texts: [] }
+        if (p.raw !== undefined) part.raw = p.raw
+        this.#open(p.id, part, p.ext)
+        break
+      }
+      case 'tool-call-start': {
+        const { id, ext, type: _type, ...call } = p
+        this.#open(id, { type: 'tool-call', ...call, input: '' }, ext)
+        break
+      }
+      case 'whole':
+        this.#parts.push(p.part)
+        break
+      case 'finish':
+        this.#finish(p)
+        break
+      default:
+        this.#into(this.#byId.get(p.id), p)
+    }
+  }
+
+  /** The answer; undefined until the stream has finished. */
+  answer(): ModelAnswer | undefined {
+    return this.#answer
+  }
+
+  #open(id: string, part: AssistantPart, ext: Ext | undefined): void {
+    if (ext !== undefined) part.ext = ext
+    this.#parts.push(part)
+    this.#byId.set(id, part)
+  }
+
+  /** Deltas and ends; those of a part that never started, or is of another kind, mean nothing. */
+  #into(part: AssistantPart | undefined, p: StreamPart): void {
+    if (part === undefined) return
+    switch (p.type) {
+      case 'text-delta':
+        if (part.type !== 'text') return
+        part.text += p.text
+        if (p.logprobs === undefined) return
+        part.logprobs ??= []
+        for (const token of p.logprobs) part.logprobs.push(token)
+        return
+      case 'annotation':
+        if (part.type !== 'text') return
+        part.annotations ??= []
+        part.annotations.push(p.annotation)
+        return
+      case 'refusal-delta':
+        if (part.type === 'refusal') part.text += p.text
+        return
+      case 'reasoning-delta':
+        if (part.type !== 'reasoning') return
+        addParagraph(part.texts, p.paragraph, p.text)
+        return
+      case 'tool-call-delta':
+        if (part.type === 'tool-call') part.input += p.text
+        return
+      case 'reasoning-end':
+      case 'tool-call-end':
+        if (p.carrier !== undefined && (part.type === 'reasoning' || part.type === 'tool-call')) {
+          part.carrier = p.carrier
+        }
+        addExt(part, p.ext)
+        return
+      case 'text-end':
+      case 'refusal-end':
+        addExt(part, p.ext)
+    }
+  }
+
+  #finish({ finish, usage, tier, ext }: Extract<StreamPart, { type: 'finish' }>): void {
+    const { id, model, created, ext: startExt } = this.#start
+    const answer: ModelAnswer = { parts: this.#parts, finish }
+    if (id !== undefined) answer.id = id
+    if (model !== undefined) answer.model = model
+    if (created !== undefined) answer.created = created
+    if (usage !== undefined) answer.usage = usage
+    if (tier !== undefined) answer.tier = tier
+    if (startExt !== undefined) answer.ext = startExt
+    addExt(answer, ext)
+    this.#answer = answer
+  }
+}
+
+/** The answer that the parts of a whole stream carry; undefined when they do not end in a finish. */
+export function fold(parts: Iterable<StreamPart>): ModelAnswer | undefined {
+  const folder = new Folder()
+  for (const part of parts) folder.part(part)
+  return folder.answer()
+}
+
+function addParagraph(texts: string[], paragraph: number, text: string): void {
+  const index = Math.min(paragraph, MAX_PARAGRAPHS - 1)
+  while (texts.length <= index) texts.push('')
+  texts[index] += text
+}
+
+/** What was known at the start and what came at the end; the end has the last word on a field of both. */
+function addExt(target: { ext?: Ext }, end: Ext | undefined): void {
+  if (end === undefined) return
+  const start = target.ext
+  if (start === undefined) {
+    target.ext = end
+    return
+  }
+  const ext: Ext = { ...start, fields: { ...start.fields, ...end.fields } }
+  if (end.shape !== undefined) ext.shape = { ...start.shape, ...end.shape }
+  target.ext = ext
+}

@@ -1,0 +1,20 @@
+/** Ids of answers and of their items. */
+import { randomInt } from 'node:crypto'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const LENGTH = 24
+
+/** 24 random letters and digits: 142 bits, which nobody guesses. */
+export function newAnswerId(): string {
+  let id = ''
+  for (let i = 0; i < LENGTH; i++) id += ALPHABET.charAt(randomInt(ALPHABET.length))
+  return id
+}
+
+/**
+ * The id of an answer's item, such as `msg_…`, `fc_…`, `ctc_…`, `rs_…`, `call_…` or `toolu_…`: always the same for the
+ * same answer and index, and unlike that of any other index.
+ */
+export function itemId(prefix: string, answerId: string, index: number): string {
+  return `${prefix}_${answerId}${String(index).padStart(2, '0')}`
+}

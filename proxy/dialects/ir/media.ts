@@ -1,0 +1,69 @@
+/** Media in `data:` URLs, and what their bytes say that they are. */
+import type { Media } from './types.ts'
+
+/** Enough base64 for the longest beginning that is looked for (12 bytes). */
+const SNIFFED_CHARS = 16
+
+/** A header of more is no media type. */
+const MAX_HEADER = 1024
+
+/**
+ * Reads `data:[<media type>][;<parameter>…][;base64],<data>`. Base64 may lack its padding, be of the URL alphabet, be
+ * percent-encoded or broken over lines; it comes back in the plain alphabet, padded. Text that is not base64 comes back
+ * as text when its type says so. Parameters such as a charset are dropped. Undefined when it is no such URL.
+ */
+export function parseDataUrl(url: string): Media | undefined {
+  if (!/^data:/i.test(url)) return undefined
+  const comma = url.indexOf(',')
+  if (comma < 0 || comma > MAX_HEADER) return undefined
+  const [type = '', ...parameters] = url
+    .slice(5, comma)
+    .split(';')
+    .map((piece) => piece.trim().toLowerCase())
+  const mediaType = type === '' ? 'text/plain' : type
+  if (!mediaType.includes('/')) return undefined
+  const data = url.slice(comma + 1)
+  if (parameters.at(-1) === 'base64') {
+    const base64 = plainBase64(data)
+    return base64 === undefined ? undefined : { kind: 'data', mediaType, base64 }
+  }
+  const text = percentDecoded(data)
+  if (text === undefined) return undefined
+  if (mediaType.startsWith('text/')) return { kind: 'text', mediaType, text }
+  return { kind: 'data', mediaType, base64: Buffer.from(text).toString('base64') }
+}
+
+/** Bytes or text as a `data:` URL in base64, the form that every API reads. */
+export function dataUrl(media: Extract<Media, { kind: 'data' | 'text' }>): string {
+  const base64 = media.kind === 'data' ? media.base64 : Buffer.from(media.text).toString('base64')
+  return `data:${media.mediaType};base64,${base64}`
+}
+
+/** The type that the first bytes name, among those that models read; undefined for any other. */
+export function sniffMediaType(base64: string): string | undefined {
+  const bytes = Buffer.from(base64.slice(0, SNIFFED_CHARS), 'base64').toString('latin1')
+  if (bytes.startsWith('\xff\xd8\xff')) return 'image/jpeg'
+  if (bytes.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png'
+  if (bytes.startsWith('GIF87a') || bytes.startsWith('GIF89a')) return 'image/gif'
+  if (bytes.startsWith('RIFF') && bytes.startsWith('WEBP', 8)) return 'image/webp'
+  if (bytes.startsWith('%PDF-')) return 'application/pdf'
+  return undefined
+}
+
+/** Base64 of the plain alphabet with its padding; undefined when `data` is none. */
+function plainBase64(data: string): string | undefined {
+  let text = data.includes('%') ? percentDecoded(data) : data
+  if (text === undefined) return undefined
+  if (/[\s_-]/.test(text)) text = text.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/')
+  const bare = text.slice(0, text.endsWith('==') ? -2 : text.endsWith('=') ? -1 : undefined)
+  if (/[^A-Za-z0-9+/]/.test(bare) || bare.length % 4 === 1) return undefined
+  return bare.padEnd(Math.ceil(bare.length / 4) * 4, '=')
+}
+
+function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

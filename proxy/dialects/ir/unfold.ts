@@ -1,0 +1,62 @@
+/** The inverse of fold.ts: a plain answer as a stream that comes at once. */
+import type {
+  AssistantPart,
+  ModelAnswer,
+  ReasoningPart,
+  RefusalPart,
+  StreamPart,
+  TextPart,
+  ToolCallPart,
+} from './types.ts'
+
+type Emit = (part: StreamPart) => void
+
+/** Emits start, each part with one delta (reasoning: one for each paragraph), and finish. */
+export function unfold(answer: ModelAnswer, emit: Emit): void {
+  const { parts, finish, usage, tier, ...head } = answer
+  // Nothing is generated yet at the start, though the end is known here.
+  emit({ type: 'start', ...head, ...(usage && { usage: { ...usage, output: 0, reasoning: 0 } }) })
+  for (const [index, part] of parts.entries()) unfoldPart(part, String(index), emit)
+  emit({ type: 'finish', finish, ...(usage && { usage }), ...(tier !== undefined && { tier }) })
+}
+
+function unfoldPart(part: AssistantPart, id: string, emit: Emit): void {
+  if (part.type === 'text') unfoldText(part, id, emit)
+  else if (part.type === 'refusal') unfoldRefusal(part, id, emit)
+  else if (part.type === 'reasoning') unfoldReasoning(part, id, emit)
+  else if (part.type === 'tool-call') unfoldCall(part, id, emit)
+  else emit({ type: 'whole', id, part })
+}
+
+function unfoldText(part: TextPart, id: string, emit: Emit): void {
+  const { text, logprobs, annotations = [] } = part
+  emit({ type: 'text-start', id, ...ext(part) })
+  if (logprobs !== undefined) emit({ type: 'text-delta', id, text, logprobs })
+  else if (text !== '') emit({ type: 'text-delta', id, text })
+  for (const annotation of annotations) emit({ type: 'annotation', id, annotation })
+  emit({ type: 'text-end', id })
+}
+
+function unfoldRefusal(part: RefusalPart, id: string, emit: Emit): void {
+  emit({ type: 'refusal-start', id, ...ext(part) })
+  if (part.text !== '') emit({ type: 'refusal-delta', id, text: part.text })
+  emit({ type: 'refusal-end', id })
+}
+
+function unfoldReasoning(part: ReasoningPart, id: string, emit: Emit): void {
+  const { texts, raw, carrier } = part
+  emit({ type: 'reasoning-start', id, ...(raw !== undefined && { raw }), ...ext(part) })
+  for (const [paragraph, text] of texts.entries()) emit({ type: 'reasoning-delta', id, text, paragraph })
+  emit({ type: 'reasoning-end', id, ...(carrier && { carrier }) })
+}
+
+function unfoldCall(part: ToolCallPart, id: string, emit: Emit): void {
+  const { type: _type, input, carrier, ...call } = part
+  emit({ type: 'tool-call-start', id, ...call })
+  if (input !== '') emit({ type: 'tool-call-delta', id, text: input })
+  emit({ type: 'tool-call-end', id, ...(carrier && { carrier }) })
+}
+
+function ext(part: AssistantPart): Pick<AssistantPart, 'ext'> {
+  return part.ext === undefined ? {} : { ext: part.ext }
+}

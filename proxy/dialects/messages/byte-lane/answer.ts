@@ -1,0 +1,124 @@
+/** Reads whole messages, and turns one into a stream for upstreams that ignore `stream: true`. */
+import type { Delivered } from '../../../../contract/sizes.ts'
+import type { UpstreamFailure } from '../../../errors.ts'
+import type { Answer, ParsedRequest } from '../../dialect.ts'
+import { readFailure } from '../../errors/read.ts'
+import { isRecord, tryParse } from '../../json/value.ts'
+import { readTier, readUsage } from '../usage.ts'
+
+type Block = Record<string, unknown>
+
+export function readAnswer(
+  body: Buffer,
+  request: ParsedRequest,
+  asStream: boolean,
+): Answer | UpstreamFailure {
+  const value = tryParse(body.toString('utf8'))
+  if (isRecord(value) && (value.error || value.type === 'error')) {
+    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
+  }
+  if (!isRecord(value) || !Array.isArray(value.content)) {
+    return { class: 'unknown', status: 200, detail: 'no_answer' }
+  }
+  const blocks = value.content.filter(isRecord)
+  try {
+    const usage = readUsage(value.usage)
+    const tier = readTier(value.usage)
+    return {
+      body: asStream ? toStream(value, blocks) : body,
+      ...(usage !== undefined && { usage }),
+      ...(tier !== undefined && { tier }),
+      delivered: countBlocks(blocks),
+    }
+  } catch (error) {
+    // It nests deeper than JSON.stringify can follow.
+    if (error instanceof RangeError) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
+    throw error
+  }
+}
+
+function countBlocks(blocks: Block[]): Delivered {
+  const delivered: Delivered = { deltas: 0, bytes: 0 }
+  for (const block of blocks) {
+    for (const text of [block.text, block.thinking, isRecord(block.input) && JSON.stringify(block.input)]) {
+      if (typeof text !== 'string' || text === '') continue
+      delivered.deltas++
+      delivered.bytes += Buffer.byteLength(text)
+    }
+  }
+  return delivered
+}
+
+/** The message as a stream; each block with the deltas that a client sums up to it. */
+function toStream(message: Record<string, unknown>, blocks: Block[]): Buffer {
+  const { content: _content, stop_reason, stop_sequence = null, usage, ...head } = message
+  const { stop_details, container, context_management, ...start } = head
+  const begun = isRecord(usage) ? { usage: { ...usage, output_tokens: 0 } } : {}
+  const events: object[] = [
+    {
+      type: 'message_start',
+      message: {
+        type: 'message',
+        role: 'assistant',
+        ...start,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        ...begun,
+      },
+    },
+  ]
+  blocks.forEach((block, index) => {
+    const { skeleton, deltas } = dismantle(block)
+    events.push({ type: 'content_block_start', index, content_block: skeleton })
+    for (const delta of deltas) events.push({ type: 'content_block_delta', index, delta })
+    events.push({ type: 'content_block_stop', index })
+  })
+  events.push({
+    type: 'message_delta',
+    delta: {
+      stop_reason: stop_reason ?? 'end_turn',
+      stop_sequence,
+      ...(stop_details !== undefined && { stop_details }),
+      ...(container !== undefined && { container }),
+    },
+    ...(usage !== undefined && { usage }),
+    ...(context_management !== undefined && { context_management }),
+  })
+  events.push({ type: 'message_stop' })
+  const text = events.map((event) => {
+    const name = 'type' in event ? String(event.type) : ''
+    return `event: ${name}\ndata: ${JSON.stringify(event)}\n\n`
+  })
+  return Buffer.from(text.join(''))
+}
+
+/** What opens a block and what fills it; a block without deltas of its own opens whole. */
+function dismantle(block: Block): { skeleton: Block; deltas: Block[] } {
+  if (typeof block.text === 'string' && block.type === 'text') {
+    const { citations, ...rest } = block
+    const given: unknown[] = Array.isArray(citations) ? citations : []
+    return {
+      skeleton: { ...rest, text: '', ...(citations === null && { citations }) },
+      deltas: [
+        ...(block.text === '' ? [] : [{ type: 'text_delta', text: block.text }]),
+        ...given.map((citation) => ({ type: 'citations_delta', citation })),
+      ],
+    }
+  }
+  if (typeof block.thinking === 'string' && block.type === 'thinking') {
+    const { thinking, signature } = block
+    return {
+      skeleton: { ...block, thinking: '', signature: '' },
+      deltas: [
+        ...(thinking === '' ? [] : [{ type: 'thinking_delta', thinking }]),
+        ...(typeof signature === 'string' ? [{ type: 'signature_delta', signature }] : []),
+      ],
+    }
+  }
+  if (isRecord(block.input) && String(block.type).endsWith('tool_use')) {
+    const delta = { type: 'input_json_delta', partial_json: JSON.stringify(block.input) }
+    return { skeleton: { ...block, input: {} }, deltas: [delta] }
+  }
+  return { skeleton: block, deltas: [] }
+}

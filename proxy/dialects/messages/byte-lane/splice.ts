@@ -1,0 +1,35 @@
+/** Splices the gateway's edits into the bytes of a request, and names the headers that go with them. */
+import type { ParsedRequest, RequestEdits } from '../../dialect.ts'
+import { type Member, scanObject } from '../../json/scan.ts'
+import { cut, type Span, spanOf } from '../../json/splice.ts'
+import { API_VERSION } from '../version.ts'
+
+/** A body that was parsed is within its limits. */
+const NO_LIMITS = { maxDepth: Infinity, maxKeys: Infinity }
+
+/** Where a request's model stands, so that it is not searched again for every attempt. */
+const MODELS = new WeakMap<ParsedRequest, Span>()
+
+/** Remembers what the scan of a request found. */
+export function noteMembers(request: ParsedRequest, members: readonly Member[]): void {
+  const span = spanOf(members, 'model')
+  if (span !== undefined) MODELS.set(request, span)
+}
+
+/** The request's bytes with another model name; the body itself when that is its own. */
+export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
+  const { body, head } = request
+  if (edits.model === head.model) return body
+  const model = MODELS.get(request) ?? spanOf(scanObject(body, NO_LIMITS), 'model')
+  if (model === undefined) throw new TypeError('the request has no model')
+  return cut(body, [{ ...model, text: JSON.stringify(edits.model) }])
+}
+
+/** The client's version and betas decide what its body may say, so they go with it. */
+export function upstreamHeaders({ headers }: ParsedRequest): Record<string, string> {
+  const beta = headers['anthropic-beta']
+  return {
+    'anthropic-version': headers['anthropic-version'] ?? API_VERSION,
+    ...(beta !== undefined && { 'anthropic-beta': beta }),
+  }
+}

@@ -1,0 +1,66 @@
+/** Writes the events of content blocks, one block after the other, with dense indexes. */
+import type { Block } from './block-read.ts'
+
+/** How the delta of a block carries its text. */
+const DELTAS = {
+  text: '{"type":"text_delta","text":',
+  thinking: '{"type":"thinking_delta","thinking":',
+  tool_use: '{"type":"input_json_delta","partial_json":',
+}
+export type DeltaKind = keyof typeof DELTAS
+
+const START_OF_DELTA = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":'
+const END_OF_DELTA = '}}\n\n'
+
+export class BlockEvents {
+  #out = ''
+  #index = -1
+  #isOpen = false
+  /** Of the deltas of the open block, up to their text. */
+  #deltaStart = ''
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  /** What was written since the last call. */
+  take(): string {
+    const out = this.#out
+    this.#out = ''
+    return out
+  }
+
+  /** Any event. */
+  event(type: string, fields: object): void {
+    this.#out += eventText(type, fields)
+  }
+
+  /** Starts a block. `kind` says what its text deltas are. */
+  open(block: Block, kind: DeltaKind): void {
+    this.#index++
+    this.#isOpen = true
+    this.#deltaStart = `${START_OF_DELTA}${this.#index},"delta":${DELTAS[kind]}`
+    this.event('content_block_start', { index: this.#index, content_block: block })
+  }
+
+  /** A piece of the open block's text. */
+  text(text: string): void {
+    this.#out += this.#deltaStart + JSON.stringify(text) + END_OF_DELTA
+  }
+
+  /** Any other delta of the open block. */
+  delta(delta: object): void {
+    this.event('content_block_delta', { index: this.#index, delta })
+  }
+
+  /** Ends the open block, if there is one. */
+  close(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.event('content_block_stop', { index: this.#index })
+  }
+}
+
+export function eventText(type: string, fields: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+}

@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { GatewayError } from '../../errors.ts'
+import { errorBody, errorEvent } from './error.ts'
+
+describe('errorBody', () => {
+  test('has the family’s shape, our code and the field', () => {
+    const error = new GatewayError('invalid_request', 'max_tokens is required.', { param: 'max_tokens' })
+    expect(errorBody(error, 'req_1')).toEqual({
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message: 'max_tokens is required.',
+        code: 'invalid_request',
+        param: 'max_tokens',
+      },
+      request_id: 'req_1',
+    })
+  })
+
+  test('a prompt that is too long is told in the sentence on which agents compact', () => {
+    const tokens = { used: 210_000, limit: 200_000 }
+    const known = new GatewayError('context_length_exceeded', 'Something else.', { tokens })
+    const message = 'prompt is too long: 210000 tokens > 200000 maximum'
+    expect(errorBody(known, 'r')).toMatchObject({ error: { type: 'invalid_request_error', message } })
+    const unknown = new GatewayError('context_length_exceeded', 'Something else.')
+    expect(errorBody(unknown, 'r')).toMatchObject({
+      error: { message: expect.stringMatching(/^prompt is too long/) },
+    })
+  })
+})
+
+test('the error event is named, one line and whole', () => {
+  const text = errorEvent(new GatewayError('overloaded', 'Busy\nnow'), 'req_2').toString()
+  const match = /^event: error\ndata: (.*)\n\n$/.exec(text)
+  expect(JSON.parse(match?.[1] ?? '')).toMatchObject({
+    type: 'error',
+    error: { type: 'overloaded_error', message: 'Busy\nnow' },
+    request_id: 'req_2',
+  })
+})

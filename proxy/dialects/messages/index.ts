@@ -1,0 +1,24 @@
+/** The messages dialect: https://docs.anthropic.com/en/api/messages */
+import type { Dialect } from '../dialect.ts'
+import { readAnswer } from './byte-lane/answer.ts'
+import { splice, upstreamHeaders } from './byte-lane/splice.ts'
+import { MessagesStreamObserver } from './byte-lane/stream.ts'
+import { messagesCodec } from './codec/index.ts'
+import { errorBody, errorEvent } from './error.ts'
+import { parseRequest } from './request.ts'
+
+export const messages: Dialect = {
+  name: 'messages',
+  upstreamPath: '/messages',
+  parseRequest,
+  byteLane: {
+    splice,
+    upstreamHeaders,
+    readAnswer,
+    observe: (request, maxEventBytes) => new MessagesStreamObserver(request, maxEventBytes),
+  },
+  codec: messagesCodec,
+  errorBody,
+  errorEvent,
+  keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),
+}

@@ -1,0 +1,101 @@
+/** Reads messages requests: checks what the gateway acts on and leaves the rest to the upstream. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { JsonLimits, ParsedRequest, RequestHead } from '../dialect.ts'
+import { parseJsonObject } from '../json/body.ts'
+import { isBoolean, isString, readModel, readOptional, refusal } from '../json/fields.ts'
+import { isRecord } from '../json/value.ts'
+import { noteMembers } from './byte-lane/splice.ts'
+import { weighInput } from './input.ts'
+
+/** Top-level keys on which the gateway acts. */
+const READ_KEYS: ReadonlySet<string> = new Set([
+  'model',
+  'max_tokens',
+  'messages',
+  'system',
+  'stream',
+  'tools',
+  'service_tier',
+  'speed',
+])
+const MAX_OUTPUT_TOKENS = 10_000_000
+const ROLES = ['user', 'assistant', 'system']
+/** Service tiers that ask for nothing that costs more. */
+const PLAIN_TIERS = ['', 'auto', 'standard_only']
+/** Client headers that change what the API does. */
+const HEADERS = ['anthropic-version', 'anthropic-beta']
+
+/** Any value of `anthropic-version` is taken, and none. Throws GatewayError naming the field. */
+export function parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest {
+  const parsed = parseJsonObject(body, limits, READ_KEYS)
+  const { value } = parsed
+  const model = readModel(value.model)
+  const maxOutputTokens = readMaxTokens(value.max_tokens)
+  checkMessages(value.messages)
+  const stream = readOptional(value, 'stream', isBoolean, 'true or false') ?? false
+  readOptional(value, 'system', isSystem, 'a string or an array of text blocks')
+  const tools = readOptional(value, 'tools', Array.isArray, 'an array')
+  tools?.forEach((tool: unknown, i: number) => {
+    if (!isRecord(tool)) throw refusal(`tools[${i}]`, 'must be an object')
+  })
+  const tier = readOptional(value, 'service_tier', isString, 'a string')
+  const speed = readOptional(value, 'speed', isString, 'a string')
+
+  const head: RequestHead = {
+    model,
+    stream,
+    maxOutputTokens,
+    choices: 1,
+    ...(tier !== undefined && !PLAIN_TIERS.includes(tier) && { tier }),
+    ...(speed === 'fast' && { tier: 'fast' }),
+    wantsStreamUsage: false,
+    input: weighInput(parsed),
+  }
+  const request: ParsedRequest = { head, body, headers: keptHeaders(headers) }
+  noteMembers(request, parsed.members)
+  return request
+}
+
+/** Zero asks for no output: it fills the prompt cache. */
+function readMaxTokens(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_OUTPUT_TOKENS) {
+    throw refusal('max_tokens', `is required and must be an integer from 0 to ${MAX_OUTPUT_TOKENS}`)
+  }
+  return value
+}
+
+function checkMessages(messages: unknown): void {
+  if (!Array.isArray(messages) || messages.length === 0) {
+    throw refusal('messages', 'must be a non-empty array')
+  }
+  messages.forEach((message: unknown, i) => {
+    const path = `messages[${i}]`
+    if (!isRecord(message)) throw refusal(path, 'must be an object')
+    if (typeof message.role !== 'string' || !ROLES.includes(message.role)) {
+      throw refusal(`${path}.role`, `must be one of ${ROLES.join(', ')}`)
+    }
+    checkContent(message.content, `${path}.content`)
+  })
+}
+
+function checkContent(content: unknown, path: string): void {
+  if (typeof content === 'string') return
+  if (!Array.isArray(content)) throw refusal(path, 'must be a string or an array of blocks')
+  content.forEach((block: unknown, i) => {
+    if (!isRecord(block)) throw refusal(`${path}[${i}]`, 'must be an object')
+    if (typeof block.type !== 'string') throw refusal(`${path}[${i}].type`, 'must be a string')
+  })
+}
+
+function isSystem(value: unknown): value is string | Record<string, unknown>[] {
+  return typeof value === 'string' || (Array.isArray(value) && value.every(isRecord))
+}
+
+function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const kept: Record<string, string> = {}
+  for (const name of HEADERS) {
+    const value = headers[name]
+    if (value !== undefined) kept[name] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return kept
+}

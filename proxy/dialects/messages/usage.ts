@@ -1,0 +1,100 @@
+import { type Usage, zeroUsage } from '../../../contract/usage.ts'
+import { isRecord } from '../json/value.ts'
+
+/** More than any request uses: a larger count is a mistake of the upstream. */
+const MAX_TOKENS = 1_000_000_000
+/** Passes of one answer that its totals leave out or name alone; those of other models are not among them. */
+const OWN_ITERATIONS = ['message', 'compaction']
+
+/**
+ * The `usage` object of a message in disjoint kinds. Where the answer took several passes (`iterations`) it is their
+ * sum. Undefined when it lacks either of the two totals, because half a usage would charge the missing half as
+ * nothing, and when one of its counts cannot be true.
+ */
+export function readUsage(value: unknown): Usage | undefined {
+  if (!isRecord(value)) return undefined
+  const total = readCounters(value)
+  const passes = Array.isArray(value.iterations)
+    ? value.iterations.filter(isRecord).filter(({ type }) => OWN_ITERATIONS.some((own) => own === type))
+    : []
+  if (total === undefined || passes.length === 0) return total
+  const sum = { ...zeroUsage(), reasoning: total.reasoning }
+  for (const pass of passes) {
+    const part = readCounters(pass)
+    if (part === undefined) return total
+    sum.input += part.input
+    sum.cachedInput += part.cachedInput
+    sum.cacheWrite += part.cacheWrite
+    sum.cacheWriteLong += part.cacheWriteLong
+    sum.output += part.output
+  }
+  return sum
+}
+
+/** One usage object by itself. */
+function readCounters(value: Record<string, unknown>): Usage | undefined {
+  const input = count(value.input_tokens)
+  const output = count(value.output_tokens)
+  if (input === undefined || output === undefined) return undefined
+  const writes = isRecord(value.cache_creation) ? value.cache_creation : {}
+  const details = isRecord(value.output_tokens_details) ? value.output_tokens_details : {}
+  const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = writes
+  const { cache_creation_input_tokens: creation, cache_read_input_tokens: read } = value
+  if ([short, long, creation, read, details.thinking_tokens].some(isImpossible)) return undefined
+  const written = count(creation) ?? (count(short) ?? 0) + (count(long) ?? 0)
+  const cacheWriteLong = Math.min(count(long) ?? 0, written)
+  return {
+    ...zeroUsage(),
+    input,
+    cachedInput: count(read) ?? 0,
+    cacheWrite: written - cacheWriteLong,
+    cacheWriteLong,
+    output,
+    reasoning: Math.min(count(details.thinking_tokens) ?? 0, output),
+  }
+}
+
+/**
+ * The raw usage objects of `message_start` and `message_delta` as one: those of the delta are cumulative, and each that
+ * is not null replaces the earlier one.
+ */
+export function mergeUsage(start: unknown, delta: unknown): unknown {
+  if (!isRecord(delta)) return start
+  const merged: Record<string, unknown> = isRecord(start) ? { ...start } : {}
+  for (const [key, value] of Object.entries(delta)) if (value !== null) merged[key] = value
+  return merged
+}
+
+/** Usage as messages writes it: cached tokens stand beside the input, thinking is part of the output. */
+export function writeUsage(usage: Usage): Record<string, unknown> {
+  return {
+    input_tokens: usage.input,
+    cache_creation_input_tokens: usage.cacheWrite + usage.cacheWriteLong,
+    cache_read_input_tokens: usage.cachedInput,
+    cache_creation: {
+      ephemeral_5m_input_tokens: usage.cacheWrite,
+      ephemeral_1h_input_tokens: usage.cacheWriteLong,
+    },
+    output_tokens: usage.output,
+    output_tokens_details: { thinking_tokens: usage.reasoning },
+  }
+}
+
+/** The tier that a raw usage object names, in OpenAI's words; undefined when it names none. */
+export function readTier(usage: unknown): string | undefined {
+  if (!isRecord(usage)) return undefined
+  if (usage.speed === 'fast') return 'fast'
+  const { service_tier: tier } = usage
+  if (typeof tier !== 'string') return undefined
+  return tier === 'standard' ? 'default' : tier
+}
+
+/** A number of tokens; undefined for what is none. */
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && !isImpossible(value) ? value : undefined
+}
+
+/** True for a fraction or a count past all measure. Details that are no or negative numbers count as absent. */
+function isImpossible(value: unknown): boolean {
+  return typeof value === 'number' && (!Number.isInteger(value) || value > MAX_TOKENS)
+}

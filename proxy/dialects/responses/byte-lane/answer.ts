@@ -1,0 +1,57 @@
+/** Reads whole responses. */
+import type { Delivered } from '../../../../contract/sizes.ts'
+import type { UpstreamFailure } from '../../../errors.ts'
+import type { Answer, ParsedRequest } from '../../dialect.ts'
+import { readFailure } from '../../errors/read.ts'
+import { isRecord, tryParse } from '../../json/value.ts'
+import { readUsage } from '../usage.ts'
+import { toStream } from './to-stream.ts'
+
+/** A response that is yet to come says so itself; only a stream of it cannot be made. */
+const NOT_YET = ['queued', 'in_progress']
+
+export function readAnswer(
+  body: Buffer,
+  request: ParsedRequest,
+  asStream: boolean,
+): Answer | UpstreamFailure {
+  const value = tryParse(body.toString('utf8'))
+  if (isRecord(value) && (value.error || value.status === 'failed' || value.type === 'error')) {
+    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
+  }
+  const output = isRecord(value) && value.status !== 'cancelled' ? value.output : undefined
+  if (!isRecord(value) || !Array.isArray(output) || (asStream && NOT_YET.includes(String(value.status)))) {
+    return { class: 'unknown', status: 200, detail: 'no_answer' }
+  }
+  const items = output.filter(isRecord)
+  const bytes = asStream ? toStream(value, items) : body
+  if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
+  const usage = readUsage(value.usage)
+  return {
+    body: bytes,
+    ...(usage !== undefined && { usage }),
+    ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
+    delivered: countItems(items),
+  }
+}
+
+function countItems(items: Record<string, unknown>[]): Delivered {
+  const delivered: Delivered = { deltas: 0, bytes: 0 }
+  const add = (text: unknown) => {
+    if (typeof text !== 'string' || text === '') return
+    delivered.deltas++
+    delivered.bytes += Buffer.byteLength(text)
+  }
+  for (const item of items) {
+    add(item.arguments)
+    add(item.input)
+    for (const list of [item.content, item.summary]) {
+      if (!Array.isArray(list)) continue
+      for (const part of list.filter(isRecord)) {
+        add(part.text)
+        add(part.refusal)
+      }
+    }
+  }
+  return delivered
+}

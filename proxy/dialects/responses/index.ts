@@ -1,0 +1,25 @@
+/** The responses dialect: https://platform.openai.com/docs/api-reference/responses */
+import type { Dialect } from '../dialect.ts'
+import { openaiErrorBody } from '../errors/openai.ts'
+import { readAnswer } from './byte-lane/answer.ts'
+import { splice } from './byte-lane/splice.ts'
+import { ResponsesStreamObserver } from './byte-lane/stream.ts'
+import { responsesCodec } from './codec/index.ts'
+import { errorEvent } from './error.ts'
+import { parseRequest } from './request.ts'
+
+export const responses: Dialect = {
+  name: 'responses',
+  upstreamPath: '/responses',
+  parseRequest,
+  byteLane: {
+    splice,
+    upstreamHeaders: () => ({}),
+    readAnswer,
+    observe: (request, maxEventBytes) => new ResponsesStreamObserver(request, maxEventBytes),
+  },
+  codec: responsesCodec,
+  errorBody: openaiErrorBody,
+  errorEvent: (error) => errorEvent(error),
+  keepAlive: Buffer.from(': keep-alive\n\n'),
+}

@@ -1,0 +1,87 @@
+/** Reads responses requests: checks what the gateway acts on and leaves the rest to the upstream. */
+import { GatewayError } from '../../errors.ts'
+import type { JsonLimits, ParsedRequest, RequestHead } from '../dialect.ts'
+import { parseJsonObject } from '../json/body.ts'
+import {
+  isBoolean,
+  isOutputLimit,
+  isString,
+  OUTPUT_RULE,
+  readModel,
+  readOptional,
+  refusal,
+} from '../json/fields.ts'
+import { isRecord } from '../json/value.ts'
+import { noteMembers } from './byte-lane/splice.ts'
+import { weighInput } from './input.ts'
+
+/** Top-level keys on which the gateway acts. */
+const READ_KEYS: ReadonlySet<string> = new Set([
+  'model',
+  'input',
+  'instructions',
+  'stream',
+  'max_output_tokens',
+  'service_tier',
+  'tools',
+  'background',
+  'previous_response_id',
+  'conversation',
+  'prompt',
+])
+/** Each brings input of its own, which the vendor keeps. */
+const INSTEAD_OF_INPUT = ['previous_response_id', 'conversation', 'prompt']
+/** Tiers that ask for nothing. */
+const PLAIN_TIERS = ['', 'auto', 'default']
+
+/** Throws GatewayError naming the field. */
+export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
+  const parsed = parseJsonObject(body, limits, READ_KEYS)
+  const { value } = parsed
+  const model = readModel(value.model)
+  checkInput(value)
+  const stream = readOptional(value, 'stream', isBoolean, 'true or false') ?? false
+  if (readOptional(value, 'background', isBoolean, 'true or false') === true) {
+    const message = 'background is not supported: an answer that is fetched later cannot be metered.'
+    throw new GatewayError('unsupported_parameter', message, { param: 'background' })
+  }
+  readOptional(value, 'instructions', isString, 'a string')
+  const maxOutputTokens = readOptional(value, 'max_output_tokens', isOutputLimit, OUTPUT_RULE)
+  const tier = readOptional(value, 'service_tier', isString, 'a string')
+  checkTools(value)
+
+  const head: RequestHead = {
+    model,
+    stream,
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    choices: 1,
+    ...(tier !== undefined && !PLAIN_TIERS.includes(tier) && { tier }),
+    wantsStreamUsage: false,
+    input: weighInput(parsed),
+  }
+  const request: ParsedRequest = { head, body, headers: {} }
+  noteMembers(request, parsed.members)
+  return request
+}
+
+function checkInput(value: Record<string, unknown>): void {
+  const { input } = value
+  if (typeof input === 'string') return
+  const mayBeEmpty = INSTEAD_OF_INPUT.some((field) => value[field] !== undefined && value[field] !== null)
+  if (input === undefined || input === null) {
+    if (!mayBeEmpty) throw refusal('input', `may be absent only beside ${INSTEAD_OF_INPUT.join(', ')}`)
+    return
+  }
+  if (!Array.isArray(input)) throw refusal('input', 'must be a string or an array of items')
+  if (input.length === 0 && !mayBeEmpty) throw refusal('input', 'must not be empty')
+  input.forEach((item: unknown, i) => {
+    if (!isRecord(item)) throw refusal(`input[${i}]`, 'must be an object')
+  })
+}
+
+function checkTools(value: Record<string, unknown>): void {
+  const tools = readOptional(value, 'tools', Array.isArray, 'an array')
+  tools?.forEach((tool: unknown, i: number) => {
+    if (!isRecord(tool)) throw refusal(`tools[${i}]`, 'must be an object')
+  })
+}

@@ -1,0 +1,71 @@
+import { totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
+import { isRecord } from '../json/value.ts'
+
+/** More than any request uses: a larger count is a mistake of the upstream. */
+const MAX_TOKENS = 1_000_000_000
+
+/**
+ * The `usage` object of a response in disjoint kinds. Undefined when it lacks either of the two totals, because half a
+ * usage would charge the missing half as nothing, and when one of its counts cannot be true.
+ */
+export function readUsage(value: unknown): Usage | undefined {
+  if (!isRecord(value)) return undefined
+  const input = count(value.input_tokens)
+  const output = count(value.output_tokens)
+  if (input === undefined || output === undefined) return undefined
+
+  const inputDetails = isRecord(value.input_tokens_details) ? value.input_tokens_details : {}
+  const writes = isRecord(inputDetails.cache_write_tokens_details)
+    ? inputDetails.cache_write_tokens_details
+    : {}
+  const outputDetails = isRecord(value.output_tokens_details) ? value.output_tokens_details : {}
+  const parts = [
+    inputDetails.cached_tokens,
+    inputDetails.cache_write_tokens,
+    writes.ttl_12h_tokens,
+    outputDetails.reasoning_tokens,
+  ]
+  if (parts.some(isImpossible)) return undefined
+
+  const cachedInput = Math.min(count(inputDetails.cached_tokens) ?? 0, input)
+  const written = Math.min(count(inputDetails.cache_write_tokens) ?? 0, input - cachedInput)
+  const cacheWriteLong = Math.min(count(writes.ttl_12h_tokens) ?? 0, written)
+  return {
+    ...zeroUsage(),
+    input: input - cachedInput - written,
+    cachedInput,
+    cacheWrite: written - cacheWriteLong,
+    cacheWriteLong,
+    output,
+    reasoning: Math.min(count(outputDetails.reasoning_tokens) ?? 0, output),
+  }
+}
+
+/** Usage as responses writes it: cached tokens are part of the input, reasoning is part of the output. */
+export function writeUsage(usage: Usage): Record<string, unknown> {
+  const input = totalInput(usage)
+  const { cacheWrite, cacheWriteLong } = usage
+  return {
+    input_tokens: input,
+    input_tokens_details: {
+      cached_tokens: usage.cachedInput,
+      cache_write_tokens: cacheWrite + cacheWriteLong,
+      ...(cacheWriteLong > 0 && {
+        cache_write_tokens_details: { ttl_30m_tokens: cacheWrite, ttl_12h_tokens: cacheWriteLong },
+      }),
+    },
+    output_tokens: usage.output,
+    output_tokens_details: { reasoning_tokens: usage.reasoning },
+    total_tokens: input + usage.output,
+  }
+}
+
+/** A number of tokens; undefined for what is none. */
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && !isImpossible(value) ? value : undefined
+}
+
+/** True for a fraction or a count past all measure. Details that are no or negative numbers count as absent. */
+function isImpossible(value: unknown): boolean {
+  return typeof value === 'number' && (!Number.isInteger(value) || value > MAX_TOKENS)
+}

@@ -1,0 +1,165 @@
+/** One attempt on one channel: the call, and what its answer turns out to be. */
+import type { RouteRecord } from '../../contract/table/records.ts'
+import type { Answer, Dialect, ParsedRequest } from '../dialects/dialect.ts'
+import { readError } from '../dialects/errors/read.ts'
+import type { Lanes } from '../dialects/lanes/index.ts'
+import type { Lane } from '../dialects/lanes/lane.ts'
+import type { UpstreamFailure } from '../errors.ts'
+import type { AttemptRecord } from '../telemetry/request-log.ts'
+import { send, type UpstreamResponse } from '../upstream/exchange.ts'
+import { AttemptFailed } from '../upstream/failure.ts'
+import { upstreamRequest } from '../upstream/request.ts'
+import { ClientGone } from './client.ts'
+import type { Gateway } from './gateway.ts'
+import type { PlannedTarget } from './route.ts'
+import { secretsOf } from './secrets.ts'
+import { UpstreamStream } from './upstream-stream.ts'
+
+/** Larger error bodies are not read at all; the log keeps the beginning of smaller ones. */
+const MAX_ERROR_BYTES = 1_048_576
+/** How long the body of an error answer may take. */
+const ERROR_BODY_MS = 3_000
+
+export interface AttemptJob {
+  gateway: Gateway
+  /** The client's. */
+  dialect: Dialect
+  request: ParsedRequest
+  lanes: Lanes
+  route: RouteRecord
+  targets: PlannedTarget[]
+  cancel: AbortSignal
+  /** Filled as attempts end. */
+  attempts: AttemptRecord[]
+}
+
+/** An answer that is good so far; whoever gets it must call `release` when it is over. */
+export type Committed = { target: PlannedTarget; lane: Lane; release: () => void } & (
+  | { kind: 'answer'; answer: Answer }
+  | { kind: 'stream'; stream: UpstreamStream }
+)
+
+/** The client left while an upstream was at work; `accepted`: the upstream had already said 2xx. */
+export class AbandonedAttempt extends ClientGone {
+  readonly target: PlannedTarget
+  readonly accepted: boolean
+  constructor(target: PlannedTarget, accepted: boolean) {
+    super()
+    this.target = target
+    this.accepted = accepted
+  }
+}
+
+/** Of an acquired channel: released here when it fails, by the caller of attempt() when it succeeds. */
+export async function tryOnce(
+  job: AttemptJob,
+  target: PlannedTarget,
+  lane: Lane,
+): Promise<Committed | UpstreamFailure> {
+  const { gateway, cancel } = job
+  const startedAt = performance.now()
+  const progress = { status: undefined as number | undefined }
+  const release = () => gateway.health.release(target.key)
+  const record = (outcome: string, extra: Partial<AttemptRecord> = {}) => {
+    const ms = Math.round(performance.now() - startedAt)
+    const { status } = progress
+    job.attempts.push({ channel: target.key, lane: lane.kind, status, class: outcome, ...extra, ms })
+    gateway.metrics.attempt(target.key, outcome)
+  }
+  let failure: UpstreamFailure
+  let quote: Partial<AttemptRecord> = {}
+  try {
+    const response = await dispatch(job, target, lane)
+    progress.status = response.status
+    const result =
+      response.status === 200
+        ? await readSuccess(job, lane, response)
+        : await readRefusal(job, target, response)
+    if ('answer' in result || 'stream' in result) {
+      // A stream has succeeded when it is over: many break after a good beginning.
+      if ('answer' in result) gateway.health.succeeded(target.key, target.model)
+      record('ok')
+      return { ...result, target, lane, release }
+    }
+    failure = result.failure
+    quote = result.quote ?? {}
+  } catch (error) {
+    if (!(error instanceof AttemptFailed)) {
+      release()
+      throw error
+    }
+    failure = error.failure
+  }
+  release()
+  if (cancel.aborted) {
+    record('cancelled')
+    throw cancel.reason instanceof ClientGone
+      ? new AbandonedAttempt(target, progress.status === 200)
+      : cancel.reason
+  }
+  gateway.health.failed(target.key, target.model, failure, target.channel.ejection)
+  record(failure.class, { detail: failure.detail, ...quote })
+  return failure
+}
+
+function dispatch(
+  { gateway, request, route, cancel }: AttemptJob,
+  { channel, key }: PlannedTarget,
+  lane: Lane,
+): Promise<UpstreamResponse> {
+  const accept = request.head.stream ? 'text/event-stream' : 'application/json'
+  const timeouts = {
+    ...channel.timeoutsMs,
+    firstByte: route.retry.perTryTimeoutMs ?? channel.timeoutsMs.firstByte,
+  }
+  return send(
+    gateway.dispatchers.get(key, channel),
+    upstreamRequest(channel, lane.path, lane.body, accept, lane.headers),
+    timeouts,
+    cancel,
+  )
+}
+
+type Read =
+  | { kind: 'answer'; answer: Answer }
+  | { kind: 'stream'; stream: UpstreamStream }
+  | { failure: UpstreamFailure; quote?: Partial<AttemptRecord> }
+
+async function readSuccess(
+  { gateway, request }: AttemptJob,
+  lane: Lane,
+  response: UpstreamResponse,
+): Promise<Read> {
+  const { maxAnswerBytes, maxEventBytes } = gateway.limits
+  if (!request.head.stream) return answerOf(lane, await response.readAll(maxAnswerBytes), false)
+  const stream = new UpstreamStream(response, lane.observe(maxEventBytes), maxAnswerBytes)
+  const opening = await stream.opening()
+  switch (opening.kind) {
+    case 'stream':
+      return { kind: 'stream', stream }
+    case 'whole':
+      return answerOf(lane, opening.body, true)
+    case 'failed':
+      return { failure: opening.failure }
+  }
+}
+
+function answerOf(lane: Lane, body: Buffer, asStream: boolean): Read {
+  const read = lane.readAnswer(body, asStream)
+  return 'body' in read ? { kind: 'answer', answer: read } : { failure: read }
+}
+
+/** Reads an error answer. A body that cannot be read leaves what the status says. */
+async function readRefusal(
+  job: AttemptJob,
+  target: PlannedTarget,
+  response: UpstreamResponse,
+): Promise<Read> {
+  const { gateway, request } = job
+  // The status is enough to go on: nobody waits long for the rest.
+  const slow = setTimeout(() => response.abort(), ERROR_BODY_MS)
+  const body = await response.readAll(MAX_ERROR_BYTES).catch(() => Buffer.alloc(0))
+  clearTimeout(slow)
+  const failure = readError(response.status, response.headers, body, request)
+  return { failure, quote: gateway.log.errorAnswer(response.headers, body, secretsOf(target.channel)) }
+}

@@ -1,0 +1,229 @@
+/** The dialects' codecs joined as the pipeline joins them, without a server, a clock or chance. */
+import type { DialectName } from '../../../contract/endpoints.ts'
+import { type Features, featuresOf } from '../../../contract/profiles.ts'
+import type {
+  ClientView,
+  Dialect,
+  ParsedRequest,
+  StreamDecoder,
+  StreamEncoder,
+} from '../../../proxy/dialects/dialect.ts'
+import { DIALECTS } from '../../../proxy/dialects/index.ts'
+import { fold } from '../../../proxy/dialects/ir/fold.ts'
+import { addExtLosses, Losses } from '../../../proxy/dialects/ir/losses.ts'
+import type {
+  Carrier,
+  Envelopes,
+  ModelAnswer,
+  ModelRequest,
+  StreamPart,
+} from '../../../proxy/dialects/ir/types.ts'
+import { isRecord, tryParse } from '../../../proxy/dialects/json/value.ts'
+import { hubLane } from '../../../proxy/dialects/lanes/hub.ts'
+import type { Lane } from '../../../proxy/dialects/lanes/lane.ts'
+import type { UpstreamFailure } from '../../../proxy/errors.ts'
+import { specEvents } from './sse.ts'
+
+export const NAMES = ['chat', 'responses', 'messages'] as const satisfies DialectName[]
+
+/** Every ordered pair of different dialects: client, upstream. */
+export const PAIRS = NAMES.flatMap((client) =>
+  NAMES.filter((upstream) => upstream !== client).map((upstream) => [client, upstream] as const),
+)
+
+const CHANNEL_TYPE = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
+
+export function dialectOf(name: DialectName): Dialect {
+  return DIALECTS[name]
+}
+
+/** Envelopes of the product's form that anybody can read: what is sealed is compared after opening. */
+export const envelopes: Envelopes = {
+  seal: (carrier) => `slc1.${carrier.kind}.${Buffer.from(JSON.stringify(carrier)).toString('base64url')}`,
+  open(text) {
+    if (!text.startsWith('slc1.')) return 'foreign'
+    const value = tryParse(Buffer.from(text.split('.')[2] ?? '', 'base64url').toString())
+    return isRecord(value) ? (value as unknown as Carrier) : 'broken'
+  },
+}
+
+/** An upstream that can do all that its dialect can say. */
+export function allFeatures(upstream: DialectName, overrides: Partial<Features> = {}): Features {
+  return featuresOf(CHANNEL_TYPE[upstream], 'generic', {
+    maxCompletionTokens: true,
+    sampling: true,
+    reasoningHistory: 'All',
+    structuredOutput: true,
+    customTools: upstream !== 'messages',
+    webSearch: true,
+    systemTurns: true,
+    prefill: true,
+    cacheMarks: true,
+    speed: true,
+    ...overrides,
+  })
+}
+
+export function parse(name: DialectName, body: object): ParsedRequest {
+  const bytes = Buffer.from(JSON.stringify(body))
+  return dialectOf(name).parseRequest(bytes, { maxDepth: 200, maxKeys: 100_000 }, {})
+}
+
+export function decodeRequest(name: DialectName, body: object): ModelRequest {
+  return dialectOf(name).codec.decodeRequest(parse(name, body), envelopes)
+}
+
+export interface Converted {
+  body: Record<string, unknown>
+  losses: string[]
+}
+
+/** Writes a request for an upstream; `undefined` members are gone, as they are in JSON. */
+export function encodeRequest(
+  request: ModelRequest,
+  upstream: DialectName,
+  features = allFeatures(upstream),
+  model = request.model,
+): Converted {
+  const losses = new Losses()
+  const { body } = dialectOf(upstream).codec.encodeRequest(request, {
+    model,
+    features,
+    defaultMaxOutputTokens: 8192,
+    losses,
+  })
+  addExtLosses(request, upstream, losses)
+  return { body: JSON.parse(JSON.stringify(body)), losses: losses.names }
+}
+
+/** The client's side of an answer to `body`. */
+export function clientOf(name: DialectName, body: object): ClientView & { losses: Losses } {
+  const parsed = parse(name, body)
+  return {
+    request: dialectOf(name).codec.decodeRequest(parsed, envelopes),
+    parsed,
+    id: 'abcdefghijklmnopqrstuvwx',
+    created: 1_760_000_000,
+    inputTokens: 7,
+    envelopes,
+    losses: new Losses(),
+  }
+}
+
+/** The way of a request through the hub; equal dialects too, as routes that rename models take it. */
+export function laneOf(
+  client: DialectName,
+  body: object,
+  upstream: DialectName,
+  features: Partial<Features> = {},
+  model = 'up',
+): Lane {
+  const { losses: _losses, ...view } = clientOf(client, body)
+  return hubLane(dialectOf(client), view, {
+    upstream: dialectOf(upstream),
+    model,
+    features: allFeatures(upstream, features),
+    withoutCarriers: false,
+    defaultMaxOutputTokens: 8192,
+    unsupported: 'Drop',
+  })
+}
+
+/** A request as the upstream gets it, with the names of what it lost. */
+export function convert(
+  client: DialectName,
+  body: object,
+  upstream: DialectName,
+  features: Partial<Features> = {},
+): Converted {
+  const lane = laneOf(client, body, upstream, features)
+  return { body: JSON.parse(lane.body.toString()), losses: [...lane.losses.names].sort() }
+}
+
+/** The least that a client of the dialect may ask. */
+export function leastRequest(name: DialectName, more: object = {}): Record<string, unknown> {
+  if (name === 'chat') return { model: 'm', messages: [{ role: 'user', content: 'Hello' }], ...more }
+  if (name === 'responses') return { model: 'm', input: 'Hello', ...more }
+  return { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }], ...more }
+}
+
+/** A request for a stream that wants all that a stream can carry. */
+export const streamRequest = (name: DialectName): Record<string, unknown> =>
+  leastRequest(name, {
+    stream: true,
+    ...(name === 'chat' ? { stream_options: { include_usage: true } } : {}),
+  })
+
+export function isFailure(answer: ModelAnswer | UpstreamFailure): answer is UpstreamFailure {
+  return !('parts' in answer)
+}
+
+/** Reads an answer; throws where the codec sees a failure. */
+export function decodeAnswer(name: DialectName, value: unknown): ModelAnswer {
+  const answer = dialectOf(name).codec.decodeAnswer(value, parse(name, leastRequest(name)))
+  if (isFailure(answer)) throw new Error(`not an answer: ${answer.detail}`)
+  return answer
+}
+
+export function encodeAnswer(name: DialectName, answer: ModelAnswer, model = 'm'): Record<string, unknown> {
+  const client = clientOf(name, leastRequest(name, { model }))
+  return JSON.parse(JSON.stringify(dialectOf(name).codec.encodeAnswer(answer, client)))
+}
+
+export interface ReadStream {
+  parts: StreamPart[]
+  finished: boolean
+  failure: UpstreamFailure | undefined
+}
+
+/** Reads a whole stream with the events that the SSE specification sees in it. */
+export function decodeStream(name: DialectName, text: string): ReadStream {
+  const parts: StreamPart[] = []
+  const decoder: StreamDecoder = dialectOf(name).codec.decodeStream(
+    (part) => parts.push(part),
+    parse(name, streamRequest(name)),
+  )
+  for (const { event, data } of specEvents(text)) {
+    if (decoder.done || decoder.failure !== undefined) break
+    decoder.event(event, data)
+  }
+  if (decoder.failure === undefined) decoder.end()
+  return { parts, finished: decoder.finished, failure: decoder.failure }
+}
+
+/** Writes a stream for the client who sent `body`. */
+export function encodeStream(
+  name: DialectName,
+  parts: readonly StreamPart[],
+  body: object = streamRequest(name),
+): { text: string; losses: string[] } {
+  const client = clientOf(name, body)
+  const encoder: StreamEncoder = dialectOf(name).codec.encodeStream(client)
+  let text = ''
+  for (const part of parts) {
+    encoder.part(part)
+    text += encoder.take()
+  }
+  return { text, losses: client.losses.names }
+}
+
+/** The answer that stream parts add up to; throws when they have no finish. */
+export function folded(parts: readonly StreamPart[]): ModelAnswer {
+  const answer = fold(parts)
+  if (answer === undefined) throw new Error('the stream has no finish')
+  return answer
+}
+
+/** A copy without any `ext`, at any depth, and without annotations, which are nothing else. */
+export function withoutExt<T>(value: T): T {
+  const isBare = (item: unknown) => isRecord(item) && (item.type === 'other' || isBareAnnotation(item))
+  return JSON.parse(
+    JSON.stringify(value, (key, inner) => {
+      if (key === 'ext') return undefined
+      return Array.isArray(inner) ? inner.filter((item) => !isBare(item)) : inner
+    }),
+  )
+}
+
+const isBareAnnotation = (item: Record<string, unknown>) =>
+  item.type === 'annotation' && isRecord(item.annotation) && item.annotation.type === 'other'

@@ -1,0 +1,104 @@
+/** Finds out what of a request is neither in its conversion nor told as lost. */
+import { isRecord } from '../../../proxy/dialects/json/value.ts'
+
+/** A value that means something, with its path without indexes, as losses are named. */
+export interface Leaf {
+  family: string
+  value: string | number
+}
+
+/** Words of the interfaces rather than of the client: a conversion says them in its own way. */
+const SPELLING = new Set([
+  'type',
+  'role',
+  'object',
+  'status',
+  'mode',
+  'format',
+  'media_type',
+  'phase',
+  'stream',
+  'id',
+  'model',
+  'include',
+  'syntax',
+  'execution',
+])
+
+const isSpelling = (value: unknown) =>
+  Array.isArray(value) ? value.every((item) => typeof item === 'string') : !isRecord(value)
+
+/** JSON Schema is free text to a conversion: it is looked for as a whole by its leaves. */
+export function leavesOf(value: unknown, family = ''): Leaf[] {
+  if (Array.isArray(value)) return value.flatMap((item) => leavesOf(item, family))
+  if (isRecord(value)) {
+    return Object.entries(value).flatMap(([key, inner]) =>
+      SPELLING.has(key) && isSpelling(inner) ? [] : leavesOf(inner, family === '' ? key : `${family}.${key}`),
+    )
+  }
+  if (typeof value === 'number') return [{ family, value }]
+  return typeof value === 'string' && value.trim() !== '' ? [{ family, value }] : []
+}
+
+/** Leaves of `body` that `output` does not say and `losses` do not name, as `family: value`. */
+export function silent(body: unknown, output: unknown, losses: readonly string[]): string[] {
+  const text = textOf(output)
+  const numbers = new Set(leavesOf(output).map((leaf) => leaf.value))
+  const unsaid = leavesOf(body).filter(({ family, value }) => {
+    if (isPrivate(family, value) || isWord(family, value)) return false
+    if (losses.some((loss) => covers(loss, family))) return false
+    return typeof value === 'number' ? !numbers.has(value) : !isSaid(value, text)
+  })
+  return unsaid.map(({ family, value }) => `${family}: ${value}`)
+}
+
+/** What clients tell of themselves: it reaches no other vendor, and nobody misses it there. */
+const isPrivate = (family: string, value: string | number) =>
+  family.startsWith('client_metadata') || String(value).startsWith('x-anthropic-billing-header:')
+
+/** What is the default of all dialects, and words that each dialect has its own of; the rows look at the latter. */
+const isWord = (family: string, value: string | number) =>
+  ['n: 1', 'truncation: disabled', 'tool_choice: auto'].includes(`${family}: ${value}`) ||
+  /^(?:service_tier|thinking\.display|.*(?:cache_control|prompt_cache_breakpoint)\.ttl)$/.test(family)
+
+/** All strings of a value, one after another; JSON inside of strings is there a second time, read. */
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(textOf).join('\n')
+  if (isRecord(value))
+    return Object.entries(value)
+      .map(([key, inner]) => `${key}\n${textOf(inner)}`)
+      .join('\n')
+  if (typeof value !== 'string') return String(value)
+  return /^[{[]/.test(value) ? `${value}\n${unescaped(value)}` : value
+}
+
+function unescaped(json: string): string {
+  try {
+    return textOf(JSON.parse(json))
+  } catch {
+    return ''
+  }
+}
+
+/** True when the text is there, or what it holds: the data of a data URL, the values of JSON text. */
+function isSaid(value: string, text: string): boolean {
+  if (text.includes(value)) return true
+  if (text.includes(Buffer.from(value).toString('base64'))) return true
+  const data = /^data:[^,]*,(.*)$/s.exec(value)?.[1]
+  if (data !== undefined) return text.includes(data)
+  if (!/^[{[]/.test(value)) return false
+  const inner = unescaped(value).split('\n')
+  return inner.length > 0 && inner.every((piece) => text.includes(piece))
+}
+
+/** Losses that stand for a whole part of which they name one field. */
+const STANDS_FOR: Record<string, string[]> = {
+  'messages.reasoning_details': ['messages.reasoning_content'],
+  'input.encrypted_content': ['input.summary.text', 'input.content.text'],
+  'messages.content.signature': ['messages.content.thinking', 'messages.content.data'],
+  // Tools that a choice forbids are not sent at all.
+  tool_choice: ['tools'],
+}
+
+const covers = (loss: string, family: string): boolean =>
+  [loss, ...(STANDS_FOR[loss] ?? [])].some((name) => family === name || family.startsWith(`${name}.`))

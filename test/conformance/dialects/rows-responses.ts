@@ -1,0 +1,448 @@
+/** What becomes of the fields of responses requests. */
+import { exact, holding, lossy, type Row, refused } from './verdicts.ts'
+
+const SCHEMA = {
+  type: 'object',
+  properties: { a: { type: 'string' } },
+  required: ['a'],
+  additionalProperties: false,
+}
+const OBJECT = { type: 'object', properties: {} }
+const fn = (more: object = {}) => ({
+  type: 'function',
+  name: 'f',
+  parameters: OBJECT,
+  strict: false,
+  ...more,
+})
+const user = (...content: object[]) => [{ type: 'message', role: 'user', content }]
+const both = <T>(verdict: T) => ({ chat: verdict, messages: verdict })
+
+export const responsesRows = (): Row[] => [
+  {
+    field: 'instructions',
+    body: { instructions: 'S' },
+    to: {
+      chat: exact({
+        messages: [
+          { role: 'system', content: 'S' },
+          { role: 'user', content: 'Hello' },
+        ],
+      }),
+      messages: exact({ system: [{ type: 'text', text: 'S' }] }),
+    },
+  },
+  {
+    field: 'max_output_tokens',
+    body: { max_output_tokens: 2000 },
+    to: { chat: exact({ max_completion_tokens: 2000 }), messages: exact({ max_tokens: 2000 }) },
+  },
+  { field: 'temperature', body: { temperature: 0.25 }, to: both(exact({ temperature: 0.25 })) },
+  { field: 'top_p', body: { top_p: 0.5 }, to: both(exact({ top_p: 0.5 })) },
+  {
+    field: 'top_logprobs',
+    body: { top_logprobs: 2, include: ['message.output_text.logprobs'] },
+    to: { chat: exact({ logprobs: true, top_logprobs: 2 }), messages: refused('top_logprobs') },
+  },
+  {
+    field: 'safety_identifier',
+    body: { safety_identifier: 'u1' },
+    to: { chat: exact({ safety_identifier: 'u1' }), messages: exact({ metadata: { user_id: 'u1' } }) },
+  },
+  {
+    field: 'metadata',
+    body: { metadata: { k: 'v' } },
+    to: { chat: exact({ metadata: { k: 'v' } }), messages: lossy('metadata') },
+  },
+  {
+    field: 'prompt_cache_key',
+    body: { prompt_cache_key: 'k' },
+    to: { chat: exact({ prompt_cache_key: 'k' }), messages: lossy('prompt_cache_key') },
+  },
+  {
+    field: 'text.verbosity',
+    body: { text: { verbosity: 'low' } },
+    to: { chat: exact({ verbosity: 'low' }), messages: lossy('text.verbosity') },
+  },
+  {
+    field: 'reasoning.effort',
+    body: { reasoning: { effort: 'high' } },
+    to: { chat: exact({ reasoning_effort: 'high' }), messages: exact({ output_config: { effort: 'high' } }) },
+  },
+  {
+    field: 'reasoning.summary',
+    note: 'in detail',
+    body: { reasoning: { effort: 'high', summary: 'detailed' } },
+    to: both(lossy('reasoning.summary')),
+  },
+  {
+    field: 'service_tier',
+    body: { service_tier: 'flex' },
+    to: { chat: exact({ service_tier: 'flex' }), messages: lossy('service_tier') },
+  },
+  { field: 'truncation', body: { truncation: 'auto' }, to: both(lossy('truncation')) },
+  { field: 'max_tool_calls', body: { max_tool_calls: 3 }, to: both(lossy('max_tool_calls')) },
+  {
+    field: 'context_management',
+    body: { context_management: [{ type: 'compaction', compact_threshold: 9000 }] },
+    to: both(lossy('context_management')),
+  },
+  { field: 'prompt', body: { prompt: { id: 'pmpt_1' } }, to: both(refused('prompt')) },
+  { field: 'conversation', body: { conversation: 'conv_1' }, to: both(refused('conversation')) },
+  {
+    field: 'previous_response_id',
+    body: { previous_response_id: 'resp_1' },
+    to: both(refused('previous_response_id', 'previous_response_not_found')),
+  },
+  {
+    field: 'input',
+    note: 'a compaction item',
+    body: {
+      input: [
+        { type: 'compaction', encrypted_content: 'gAAAAA' },
+        { role: 'user', content: 'a' },
+      ],
+    },
+    to: both(refused('input[0]')),
+  },
+  { field: 'client_metadata', body: { client_metadata: { installation: 'i1' } }, to: both(exact()) },
+  {
+    field: 'text.format',
+    body: { text: { format: { type: 'json_schema', name: 'out', strict: true, schema: SCHEMA } } },
+    to: {
+      chat: exact({
+        response_format: { type: 'json_schema', json_schema: { name: 'out', strict: true, schema: SCHEMA } },
+      }),
+      messages: lossy(['text.format.name', 'text.format.strict'], {
+        output_config: { format: { type: 'json_schema', schema: SCHEMA } },
+      }),
+    },
+  },
+  {
+    field: 'text.format',
+    note: 'JSON mode',
+    body: { text: { format: { type: 'json_object' } } },
+    to: { chat: exact({ response_format: { type: 'json_object' } }), messages: lossy('text.format') },
+  },
+  {
+    field: 'text.format.description',
+    body: { text: { format: { type: 'json_schema', name: 'out', description: 'd', schema: SCHEMA } } },
+    to: {
+      chat: exact({ response_format: { json_schema: { name: 'out', description: 'd' } } }),
+      messages: lossy(['text.format.description', 'text.format.name']),
+    },
+  },
+  {
+    field: 'input.content.refusal',
+    body: {
+      input: [
+        { role: 'user', content: 'a' },
+        { type: 'message', role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
+        { role: 'user', content: 'b' },
+      ],
+    },
+    to: {
+      chat: exact({
+        messages: [{}, { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }, {}],
+      }),
+      messages: lossy('input.content.refusal', {
+        messages: [{}, { content: [{ type: 'text', text: 'No.' }] }, {}],
+      }),
+    },
+  },
+  {
+    field: 'input.content.prompt_cache_breakpoint',
+    body: {
+      input: user({
+        type: 'input_text',
+        text: 'a',
+        prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' },
+      }),
+    },
+    to: {
+      chat: exact({
+        messages: [
+          { content: [{ type: 'text', prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }] },
+        ],
+      }),
+      // The life of a cached prefix is another one there.
+      messages: lossy('input.content.prompt_cache_breakpoint', {
+        messages: [{ content: [{ type: 'text', cache_control: { type: 'ephemeral', ttl: '1h' } }] }],
+      }),
+    },
+  },
+  {
+    field: 'input',
+    note: 'history of a hosted tool',
+    body: {
+      input: [
+        { role: 'user', content: 'a' },
+        { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } },
+        { role: 'assistant', content: 'b' },
+        { role: 'user', content: 'c' },
+      ],
+    },
+    to: {
+      chat: lossy('input', { messages: [{}, { role: 'assistant', content: 'b' }, {}] }),
+      messages: lossy('input', { messages: [{}, { role: 'assistant' }, {}] }),
+    },
+  },
+  {
+    field: 'input.content.annotations',
+    body: {
+      input: [
+        { role: 'user', content: 'a' },
+        {
+          type: 'message',
+          role: 'assistant',
+          content: [
+            {
+              type: 'output_text',
+              text: 'b',
+              annotations: [
+                { type: 'url_citation', start_index: 0, end_index: 1, url: 'https://x.example', title: 't' },
+              ],
+            },
+          ],
+        },
+        { role: 'user', content: 'c' },
+      ],
+    },
+    to: both(lossy('input.content.annotations')),
+  },
+  {
+    field: 'input.output',
+    note: 'an image in a result',
+    body: {
+      tools: [fn()],
+      input: [
+        { role: 'user', content: 'a' },
+        { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
+        {
+          type: 'function_call_output',
+          call_id: 'c1',
+          output: [{ type: 'input_image', image_url: 'data:image/png;base64,AAAA' }],
+        },
+      ],
+    },
+    to: {
+      chat: lossy('input.output', {
+        messages: [{}, {}, { role: 'tool' }, { role: 'user', content: holding({ type: 'image_url' }) }],
+      }),
+      messages: exact({
+        messages: [{}, {}, { content: [{ tool_use_id: 'c1', content: [{ type: 'image' }] }] }],
+      }),
+    },
+  },
+  {
+    field: 'tools.name',
+    body: { tools: [fn({ description: 'd' })] },
+    to: {
+      chat: exact({
+        tools: [{ type: 'function', function: { name: 'f', description: 'd', parameters: OBJECT } }],
+      }),
+      messages: exact({ tools: [{ name: 'f', description: 'd', input_schema: OBJECT }] }),
+    },
+  },
+  {
+    field: 'tools.name',
+    note: 'strict, custom, null parameters',
+    body: {
+      tools: [
+        fn({ strict: true }),
+        { type: 'custom', name: 'c' },
+        fn({ name: 'g', parameters: null, strict: null }),
+      ],
+    },
+    to: {
+      chat: exact({
+        tools: [
+          { type: 'function', function: { name: 'f', strict: true } },
+          { type: 'custom', custom: { name: 'c' } },
+          { type: 'function', function: { name: 'g' } },
+        ],
+      }),
+      messages: exact({
+        tools: [{ name: 'f', strict: true }, { name: 'c' }, { name: 'g', input_schema: OBJECT }],
+      }),
+    },
+  },
+  {
+    field: 'tools.format',
+    body: {
+      tools: [{ type: 'custom', name: 'c', format: { type: 'grammar', syntax: 'regex', definition: 'a+' } }],
+    },
+    to: {
+      chat: exact({
+        tools: [
+          {
+            type: 'custom',
+            custom: {
+              name: 'c',
+              format: { type: 'grammar', grammar: { syntax: 'regex', definition: 'a+' } },
+            },
+          },
+        ],
+      }),
+      messages: lossy('tools.format', { tools: holding({ name: 'c' }) }),
+    },
+  },
+  {
+    field: 'tools.tools',
+    note: 'a namespace',
+    // Its functions are said one by one, its own description is not.
+    body: { tools: [{ type: 'namespace', name: 'ns', description: 'd', tools: [fn()] }] },
+    to: {
+      chat: lossy('tools.description', { tools: [{ type: 'function', function: { name: 'ns__f' } }] }),
+      messages: lossy('tools.description', { tools: [{ name: 'ns__f' }] }),
+    },
+  },
+  {
+    field: 'tools',
+    note: 'a hosted tool without a twin',
+    body: { tools: [fn(), { type: 'file_search', vector_store_ids: ['vs_1'] }] },
+    to: {
+      chat: lossy('tools', { tools: [{ function: { name: 'f' } }] }),
+      messages: lossy('tools', { tools: [{ name: 'f' }] }),
+    },
+  },
+  {
+    field: 'tool_choice',
+    note: 'forces a hosted tool',
+    body: {
+      tools: [fn(), { type: 'file_search', vector_store_ids: ['vs_1'] }],
+      tool_choice: { type: 'file_search' },
+    },
+    to: both(refused('tool_choice')),
+  },
+  ...(['auto', 'none', 'required'] as const).map(
+    (choice): Row => ({
+      field: 'tool_choice',
+      note: choice,
+      body: { tools: [fn()], tool_choice: choice },
+      to: {
+        chat: exact({ tool_choice: choice }),
+        messages: exact({ tool_choice: { type: choice === 'required' ? 'any' : choice } }),
+      },
+    }),
+  ),
+  {
+    field: 'tool_choice',
+    note: 'a function',
+    body: { tools: [fn()], tool_choice: { type: 'function', name: 'f' } },
+    to: {
+      chat: exact({ tool_choice: { type: 'function', function: { name: 'f' } } }),
+      messages: exact({ tool_choice: { type: 'tool', name: 'f' } }),
+    },
+  },
+  {
+    field: 'parallel_tool_calls',
+    body: { tools: [fn()], parallel_tool_calls: false },
+    to: {
+      chat: exact({ parallel_tool_calls: false }),
+      messages: exact({ tool_choice: { type: 'auto', disable_parallel_tool_use: true } }),
+    },
+  },
+  {
+    field: 'input.content.image_url',
+    body: { input: user({ type: 'input_image', image_url: 'data:image/png;base64,AAAA' }) },
+    to: {
+      chat: exact({
+        messages: [{ content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] }],
+      }),
+      messages: exact({
+        messages: [
+          { content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }] },
+        ],
+      }),
+    },
+  },
+  {
+    field: 'input.content.detail',
+    body: { input: user({ type: 'input_image', image_url: 'https://x.example/a.png', detail: 'low' }) },
+    to: {
+      chat: exact({ messages: [{ content: [{ image_url: { detail: 'low' } }] }] }),
+      messages: lossy('input.content.detail'),
+    },
+  },
+  {
+    field: 'input.content.file_url',
+    body: { input: user({ type: 'input_file', file_url: 'https://x.example/a.pdf' }) },
+    to: {
+      chat: refused('input'),
+      messages: exact({
+        messages: [
+          { content: [{ type: 'document', source: { type: 'url', url: 'https://x.example/a.pdf' } }] },
+        ],
+      }),
+    },
+  },
+  {
+    field: 'input.content.file_id',
+    body: { input: user({ type: 'input_file', file_id: 'file-1' }) },
+    to: {
+      chat: exact({ messages: [{ content: [{ type: 'file', file: { file_id: 'file-1' } }] }] }),
+      messages: refused('input'),
+    },
+  },
+  {
+    field: 'input.encrypted_content',
+    body: {
+      input: [
+        { role: 'user', content: 'a' },
+        {
+          type: 'reasoning',
+          id: 'rs_1',
+          summary: [{ type: 'summary_text', text: 'T' }],
+          encrypted_content: 'gAAAAA',
+        },
+        { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c1', output: 'r' },
+      ],
+      tools: [fn()],
+    },
+    to: {
+      chat: lossy('input.encrypted_content', { messages: [{}, { reasoning_content: 'T' }, {}] }),
+      messages: lossy('input.encrypted_content'),
+    },
+  },
+  {
+    field: 'input.arguments',
+    note: 'calls of one turn are one message',
+    body: {
+      tools: [fn()],
+      input: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: 'b' },
+        { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
+        { type: 'function_call', call_id: 'c2', name: 'f', arguments: '{"x":1}' },
+        { type: 'function_call_output', call_id: 'c1', output: 'r1' },
+        { type: 'function_call_output', call_id: 'c2', output: 'r2' },
+      ],
+    },
+    to: {
+      chat: exact({
+        messages: [
+          {},
+          { role: 'assistant', content: 'b', tool_calls: [{ id: 'c1' }, { id: 'c2' }] },
+          { role: 'tool', tool_call_id: 'c1', content: 'r1' },
+          { role: 'tool', tool_call_id: 'c2', content: 'r2' },
+        ],
+      }),
+      messages: exact({
+        messages: [
+          {},
+          {
+            role: 'assistant',
+            content: [
+              { type: 'text', text: 'b' },
+              { type: 'tool_use', id: 'c1' },
+              { type: 'tool_use', id: 'c2' },
+            ],
+          },
+          { role: 'user', content: [{ tool_use_id: 'c1' }, { tool_use_id: 'c2' }] },
+        ],
+      }),
+    },
+  },
+]

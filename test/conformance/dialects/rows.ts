@@ -1,0 +1,54 @@
+/**
+ * The tables of conversion, row by row: what becomes of one field of one dialect in each of the two others. Written from
+ * the interfaces, not from the code; the laws take from it which losses a pair may have.
+ */
+import type { DialectName } from '../../../contract/endpoints.ts'
+import { chatRows } from './rows-chat.ts'
+import { messagesRows } from './rows-messages.ts'
+import { responsesRows } from './rows-responses.ts'
+import type { Row, Verdict } from './verdicts.ts'
+
+export const ROWS: Record<DialectName, Row[]> = {
+  chat: chatRows(),
+  responses: responsesRows(),
+  messages: messagesRows(),
+}
+
+const verdicts = (source: DialectName, target: DialectName): [string, Verdict][] =>
+  ROWS[source].flatMap(({ field, to }) => {
+    const verdict = to[target]
+    return verdict === undefined ? [] : [[field, verdict] as [string, Verdict]]
+  })
+
+/** Losses that some row of the pair allows. */
+export function allowedLosses(source: DialectName, target: DialectName): Set<string> {
+  return new Set(verdicts(source, target).flatMap(([, row]) => (row.kind === 'lossy' ? row.losses : [])))
+}
+
+/** Fields that a conversion between the two never loses, in whatever request they stand. */
+export function exactFields(source: DialectName, target: DialectName): Set<string> {
+  const allowed = allowedLosses(source, target)
+  const fields = verdicts(source, target).filter(([, row]) => row.kind === 'exact')
+  return new Set(fields.map(([field]) => field).filter((field) => !allowed.has(field)))
+}
+
+/** The fixtures that another dialect cannot say, by their names, with the field that is named. */
+export const REFUSALS: Record<DialectName, Record<string, Partial<Record<DialectName, string>>>> = {
+  chat: {
+    'chat-only': { messages: 'logprobs' },
+    'file-id': { messages: 'messages.content.file' },
+    audio: { responses: 'messages.content.input_audio', messages: 'messages.content.input_audio' },
+  },
+  responses: {
+    'responses-only': { messages: 'top_logprobs' },
+    pdf: { chat: 'input.content.input_file' },
+    'file-id': { chat: 'input.content.image_url', messages: 'input.content.input_file' },
+    stateful: { chat: 'previous_response_id', messages: 'previous_response_id' },
+    compaction: { chat: 'input[0]', messages: 'input[0]' },
+  },
+  messages: {
+    pdf: { chat: 'messages.content.source' },
+    'file-id': { chat: 'messages.content.source', responses: 'messages.content.source' },
+    'messages-only': { chat: 'container', responses: 'container' },
+  },
+}

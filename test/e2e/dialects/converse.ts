@@ -1,0 +1,116 @@
+/** A conversation of two turns with a tool between them, where a client sends back what it received. */
+import type Anthropic from '@anthropic-ai/sdk'
+import type OpenAI from 'openai'
+import { readChat, readMessages, readResponses, type Seen } from './read.ts'
+import type { Room } from './room.ts'
+import type { DialectName } from './story.ts'
+
+const SCHEMA = { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] }
+const QUESTION = 'Weather in Ulm?'
+export const RESULT = 'sunny'
+
+/** Both answers. The second request holds the first answer as the SDK gave it, and the result of its first call. */
+export async function converse(
+  room: Room,
+  client: DialectName,
+  model: string,
+  stream: boolean,
+): Promise<[Seen, Seen]> {
+  if (client === 'chat') return chat(room, model, stream)
+  return client === 'responses' ? responses(room, model, stream) : messages(room, model, stream)
+}
+
+async function chat({ openai }: Room, model: string, stream: boolean): Promise<[Seen, Seen]> {
+  const history: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: QUESTION }]
+  const turn = async () => {
+    const body: OpenAI.ChatCompletionCreateParamsNonStreaming = {
+      model,
+      messages: history,
+      reasoning_effort: 'high',
+      tools: [{ type: 'function', function: { name: 'weather', parameters: SCHEMA } }],
+    }
+    if (!stream) return openai.chat.completions.create(body)
+    return gather(await openai.chat.completions.create({ ...body, stream: true }))
+  }
+  const first = await turn()
+  const { message } = first.choices[0] as OpenAI.ChatCompletion.Choice
+  history.push(message, { role: 'tool', tool_call_id: message.tool_calls?.[0]?.id ?? '', content: RESULT })
+  return [readChat(first), readChat(await turn())]
+}
+
+/** The helper of the SDK keeps only the last delta of fields that it does not know: agents gather them themselves. */
+async function gather(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<OpenAI.ChatCompletion> {
+  const calls: OpenAI.ChatCompletionMessageFunctionToolCall[] = []
+  const details: object[] = []
+  let [text, reasoning, end] = ['', '', null as string | null]
+  let last: OpenAI.ChatCompletionChunk | undefined
+  for await (const chunk of chunks) {
+    last = chunk
+    const [choice] = chunk.choices
+    const delta = choice?.delta as
+      | (OpenAI.ChatCompletionChunk.Choice.Delta & { reasoning_content?: string; reasoning_details?: object[] })
+      | undefined
+    text += delta?.content ?? ''
+    reasoning += delta?.reasoning_content ?? ''
+    details.push(...(delta?.reasoning_details ?? []))
+    for (const { index, id, function: named } of delta?.tool_calls ?? []) {
+      const empty = { id: id ?? '', type: 'function' as const, function: { name: named?.name ?? '', arguments: '' } }
+      const call = (calls[index] ??= empty)
+      call.function.arguments += named?.arguments ?? ''
+    }
+    end = choice?.finish_reason ?? end
+  }
+  const message = {
+    role: 'assistant' as const,
+    content: text === '' ? null : text,
+    refusal: null,
+    ...(reasoning !== '' && { reasoning_content: reasoning }),
+    ...(details.length > 0 && { reasoning_details: details }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  }
+  const choice = { index: 0, logprobs: null, finish_reason: end, message } as OpenAI.ChatCompletion.Choice
+  const { id = '', model = '', created = 0 } = last ?? {}
+  return { id, model, created, object: 'chat.completion', choices: [choice] }
+}
+
+async function responses({ openai }: Room, model: string, stream: boolean): Promise<[Seen, Seen]> {
+  const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: QUESTION }]
+  const turn = () => {
+    const body: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
+      model,
+      input,
+      store: false,
+      include: ['reasoning.encrypted_content'],
+      reasoning: { effort: 'high', summary: 'auto' },
+      tools: [{ type: 'function', name: 'weather', parameters: SCHEMA, strict: false }],
+    }
+    return stream ? openai.responses.stream(body).finalResponse() : openai.responses.create(body)
+  }
+  const first = await turn()
+  input.push(...(first.output as OpenAI.Responses.ResponseInputItem[]))
+  const call = first.output.find((item) => item.type === 'function_call')
+  input.push({ type: 'function_call_output', call_id: call?.call_id ?? '', output: RESULT })
+  return [readResponses(first), readResponses(await turn())]
+}
+
+async function messages({ anthropic }: Room, model: string, stream: boolean): Promise<[Seen, Seen]> {
+  const history: Anthropic.MessageParam[] = [{ role: 'user', content: QUESTION }]
+  const turn = () => {
+    const body: Anthropic.MessageCreateParamsNonStreaming = {
+      model,
+      max_tokens: 4000,
+      messages: history,
+      thinking: { type: 'adaptive', display: 'summarized' },
+      output_config: { effort: 'high' },
+      tools: [{ name: 'weather', input_schema: SCHEMA }],
+    }
+    return stream ? anthropic.messages.stream(body).finalMessage() : anthropic.messages.create(body)
+  }
+  const first = await turn()
+  const call = first.content.find((block) => block.type === 'tool_use')
+  history.push(
+    { role: 'assistant', content: first.content },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: call?.id ?? '', content: RESULT }] },
+  )
+  return [readMessages(first), readMessages(await turn())]
+}

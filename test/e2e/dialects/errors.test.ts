@@ -1,0 +1,166 @@
+/** What the SDK of a client throws when an upstream of any dialect refuses, fails or breaks off. */
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { rejection } from '../../harness/sdk.ts'
+import { json } from '../../harness/upstream.ts'
+import { ask, openRoom, question, type Room } from './room.ts'
+import { CELLS, type DialectName, PAIRS } from './story.ts'
+import { storyEvents, stream as send, tells } from './tell.ts'
+
+let room: Room
+beforeAll(async () => {
+  room = await openRoom()
+})
+afterAll(() => room?.close())
+
+const SECRET = 'org-secret-4711'
+const openaiError = (message: string, type: string, code: string | null) => ({
+  error: { message: `${message} ${SECRET}`, type, param: null, code },
+})
+const anthropicError = (message: string, type: string) => ({
+  type: 'error',
+  error: { type, message: `${message} ${SECRET}` },
+  request_id: 'req_up',
+})
+
+const TOO_LONG = openaiError(
+  "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
+  'invalid_request_error',
+  'context_length_exceeded',
+)
+const BUSY = openaiError('Rate limit reached', 'requests', 'rate_limit_exceeded')
+const BROKEN = openaiError('The server had an error', 'server_error', null)
+const OPENAI = { 400: TOO_LONG, 429: BUSY, 500: BROKEN, 529: BROKEN }
+
+/** By status, in the upstream's shape. */
+const UPSTREAM: Record<DialectName, Record<400 | 429 | 500 | 529, object>> = {
+  chat: OPENAI,
+  responses: OPENAI,
+  messages: {
+    400: anthropicError('prompt is too long: 9001 tokens > 8192 maximum', 'invalid_request_error'),
+    429: anthropicError('Number of request tokens has exceeded your rate limit', 'rate_limit_error'),
+    500: anthropicError('Internal server error', 'api_error'),
+    529: anthropicError('Overloaded', 'overloaded_error'),
+  },
+}
+
+describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
+  const failing = async () => {
+    const error = await rejection(ask(room, client, upstream, question('Hello'), stream))
+    expect(JSON.stringify(error)).not.toContain(SECRET)
+    expect(String(error)).not.toContain(SECRET)
+    return error
+  }
+
+  it('a prompt that is too long is told with its numbers', async () => {
+    room.upstream.answer((_call, res) => json(res, 400, UPSTREAM[upstream][400]))
+    const error = await failing()
+    if (client === 'messages') {
+      expect(error).toBeInstanceOf(Anthropic.BadRequestError)
+      expect(error).toMatchObject({
+        error: {
+          type: 'error',
+          error: {
+            type: 'invalid_request_error',
+            message: 'prompt is too long: 9001 tokens > 8192 maximum',
+          },
+        },
+      })
+    } else {
+      expect(error).toBeInstanceOf(OpenAI.BadRequestError)
+      expect(error).toMatchObject({ code: 'context_length_exceeded', type: 'invalid_request_error' })
+      expect(String(error)).toMatch(/9001.*8192|8192.*9001/)
+    }
+    room.passed(client, upstream, 'upstream error')
+  })
+
+  it.each([429, 500, 529] as const)('a %i of the upstream', async (status) => {
+    room.upstream.answer((_call, res) => json(res, status, UPSTREAM[upstream][status]))
+    const error = await failing()
+    expect(error).toMatchObject({ status: 502 })
+    if (client === 'messages') {
+      expect(error).toBeInstanceOf(Anthropic.InternalServerError)
+      expect(error).toMatchObject({ type: 'api_error' })
+    } else {
+      expect(error).toBeInstanceOf(OpenAI.InternalServerError)
+      expect(error).toMatchObject({ code: 'upstream_error', type: 'server_error' })
+    }
+  })
+
+  it('an error inside a 200 is one', async () => {
+    room.upstream.answer((_call, res) => json(res, 200, UPSTREAM[upstream][500]))
+    expect(await failing()).toMatchObject({ status: 502 })
+  })
+
+  it('a 200 that is no answer is an error', async () => {
+    room.upstream.answer((_call, res) => json(res, 200, { detail: SECRET }))
+    expect(await failing()).toMatchObject({ status: 502 })
+  })
+})
+
+/** Ends of a stream that is not whole: cut off behind its text, or an error event in its place. */
+const ERROR_EVENT: Record<DialectName, string> = {
+  chat: `data: ${JSON.stringify(BROKEN)}\n\n`,
+  responses: `event: error\ndata: ${JSON.stringify({ type: 'error', code: 'server_error', message: SECRET, param: null, sequence_number: 9 })}\n\n`,
+  messages: `event: error\ndata: ${JSON.stringify(UPSTREAM.messages[529])}\n\n`,
+}
+/** The first piece of the text, and where it stands in an event. */
+const BEFORE = 'One two '
+const TWO_WORDS: Record<DialectName, number> = { chat: 3, responses: 6, messages: 5 }
+
+describe.each(PAIRS)('a stream that breaks: $client over $upstream', ({ client, upstream }) => {
+  const begun = () => storyEvents(upstream, { text: 'One two three four' }).slice(0, TWO_WORDS[upstream])
+  const broken: [string, (events: string[]) => string[]][] = [
+    ['cut between events', (events) => events],
+    ['cut in an event', (events) => [...events, 'data: {"choices":[{"delta":{"content":"thr']],
+    ['an error event', (events) => [...events, ERROR_EVENT[upstream]]],
+    ['no JSON and then nothing', (events) => [...events, 'data: <html>\n\n']],
+  ]
+
+  it.each(broken)('%s: the strict helper does not take it for an answer', async (_name, end) => {
+    room.upstream.answer((_call, res) => send(res, end(begun())))
+    const answer = await ask(room, client, upstream, question('Hello'), true).catch((error: Error) => error)
+    // The helper for responses gives the failed response itself.
+    if (client === 'responses' && !(answer instanceof Error)) expect(answer.end).toBe('failed')
+    // Between equal dialects the bytes pass, and the SDK itself finds what is no JSON.
+    else if (client === upstream) expect(answer).toBeInstanceOf(Error)
+    else expect(answer).toBeInstanceOf(client === 'messages' ? Anthropic.APIError : OpenAI.APIError)
+    expect(JSON.stringify(answer)).not.toContain(SECRET)
+    room.passed(client, upstream, 'cut stream')
+  })
+
+  it('the connection breaks: what came before it is delivered, then an error', async () => {
+    room.upstream.answer((_call, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.write(begun().join(''), () => res.destroy())
+    })
+    const seen: string[] = []
+    const failure = await rejection(readText(client, upstream, seen))
+    expect(seen.join('')).toBe(BEFORE)
+    expect(String(failure)).not.toContain(SECRET)
+  })
+
+  it('others are unharmed', async () => {
+    room.upstream.answer(tells({ text: 'Fine' }))
+    expect((await ask(room, client, upstream, question('Hello'), true)).text).toBe('Fine')
+  })
+})
+
+/** Collects the text of a stream event by event, and rejects when the stream says that it failed. */
+async function readText(client: DialectName, model: string, seen: string[]): Promise<void> {
+  const { chat, responses, messages } = question('Hello')
+  if (client === 'chat') {
+    const stream = await room.openai.chat.completions.create({ ...chat, model, stream: true })
+    for await (const { choices } of stream) seen.push(choices[0]?.delta.content ?? '')
+  } else if (client === 'messages') {
+    const stream = await room.anthropic.messages.create({ ...messages, model, stream: true })
+    for await (const event of stream)
+      if (event.type === 'content_block_delta' && event.delta.type === 'text_delta') seen.push(event.delta.text)
+  } else {
+    for await (const event of await room.openai.responses.create({ ...responses, model, stream: true })) {
+      if (event.type === 'response.output_text.delta') seen.push(event.delta)
+      if (event.type === 'response.failed') throw new Error(event.response.error?.message)
+    }
+  }
+}

@@ -1,0 +1,113 @@
+/** What a model thought reaches the client, and its seal comes back to the upstream that made it, in its place. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { converse, RESULT } from './converse.ts'
+import { openRoom, type Room } from './room.ts'
+import { CELLS, type DialectName, type Story } from './story.ts'
+import { tells } from './tell.ts'
+
+let room: Room
+beforeAll(async () => {
+  room = await openRoom()
+})
+afterAll(() => room?.close())
+
+const OPAQUE = 'T3BhcXVlLXN0YXRlLW9mLXRoZS12ZW5kb3I='
+const CALL = { id: 'call_w', name: 'weather', input: '{"city":"Ulm"}' }
+
+/** How depth of thinking is asked for in each dialect. */
+const ASKED: Record<DialectName, object> = {
+  chat: { reasoning_effort: 'high' },
+  responses: {
+    reasoning: expect.objectContaining({ effort: 'high' }),
+    include: expect.arrayContaining(['reasoning.encrypted_content']),
+    store: false,
+  },
+  messages: { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'high' } },
+}
+
+/** The end of the second request: what the upstream said itself, and the result. */
+function historyOf(upstream: DialectName, { reasoning, opaque }: Story): object {
+  switch (upstream) {
+    case 'chat':
+      return {
+        messages: [
+          expect.anything(),
+          expect.objectContaining({
+            role: 'assistant',
+            reasoning_details: [{ type: 'reasoning.text', text: reasoning ?? '', signature: opaque }],
+            tool_calls: [
+              { id: 'call_w', type: 'function', function: { name: 'weather', arguments: CALL.input } },
+            ],
+          }),
+          { role: 'tool', tool_call_id: 'call_w', content: RESULT },
+        ],
+      }
+    case 'responses':
+      return {
+        input: [
+          expect.anything(),
+          expect.objectContaining({
+            type: 'reasoning',
+            summary: reasoning === undefined ? [] : [{ type: 'summary_text', text: reasoning }],
+            encrypted_content: opaque,
+          }),
+          expect.objectContaining({
+            type: 'function_call',
+            call_id: 'call_w',
+            name: 'weather',
+            arguments: CALL.input,
+          }),
+          expect.objectContaining({ type: 'function_call_output', call_id: 'call_w', output: RESULT }),
+        ],
+      }
+    case 'messages':
+      return {
+        messages: [
+          expect.anything(),
+          {
+            role: 'assistant',
+            content: [
+              { type: 'thinking', thinking: reasoning ?? '', signature: opaque },
+              expect.objectContaining({
+                type: 'tool_use',
+                id: 'call_w',
+                name: 'weather',
+                input: { city: 'Ulm' },
+              }),
+            ],
+          },
+          {
+            role: 'user',
+            content: [expect.objectContaining({ type: 'tool_result', tool_use_id: 'call_w' })],
+          },
+        ],
+      }
+  }
+}
+
+describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
+  const twoTurns = (story: Story) => {
+    let turn = 0
+    room.upstream.answer(tells(() => (turn++ === 0 ? { ...story, calls: [CALL] } : { text: 'Sunny.' })))
+    return converse(room, client, upstream, stream)
+  }
+
+  it('thought and seal', async () => {
+    const story = { reasoning: 'The user wants weather.', opaque: OPAQUE }
+    const [first, second] = await twoTurns(story)
+    expect(first).toMatchObject({ reasoning: story.reasoning, calls: [CALL] })
+    expect(second.text).toBe('Sunny.')
+    const sent = room.sent()
+    expect(sent).toMatchObject(historyOf(upstream, story))
+    expect(sent).toMatchObject(ASKED[upstream])
+    expect(room.dropped()).toEqual([])
+    room.passed(client, upstream, 'reasoning')
+  })
+
+  it('a seal without words', async () => {
+    const [first, second] = await twoTurns({ opaque: OPAQUE })
+    expect(first).toMatchObject({ reasoning: '', calls: [CALL] })
+    expect(second.text).toBe('Sunny.')
+    expect(room.sent()).toMatchObject(historyOf(upstream, { opaque: OPAQUE }))
+  })
+})

@@ -1,0 +1,119 @@
+/**
+ * The room of these tests: the gateway, a scripted upstream behind one channel of each type, and an official SDK for
+ * each client dialect that reads answers into one shape.
+ */
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
+import { type Feature, recordCell, resultOf } from '../../harness/matrix.ts'
+import { apiKey, channel, route } from '../../harness/resources.ts'
+import { type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
+import { readChat, readMessages, readResponses, type Seen } from './read.ts'
+import type { DialectName } from './story.ts'
+
+export const KEY = 'sk-dialects-0123456789'
+export const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
+
+export interface Room {
+  upstream: ScriptedUpstream
+  gateway: RunningGateway
+  openai: OpenAI
+  anthropic: Anthropic
+  /** Headers of the last answer that an SDK of this room got. */
+  headers(): Headers
+  /** The body of the last request, as the upstream got it. */
+  sent(): Record<string, unknown>
+  /** What the last answer's header says was dropped. */
+  dropped(): string[]
+  /** Writes a passed cell down; what was dropped is that of the last answer. */
+  passed(client: DialectName, upstream: DialectName, feature: Feature): void
+  close(): Promise<void>
+}
+
+/**
+ * Models `chat`, `responses` and `messages` go to the channel of that name; `more` adds resources, which may name
+ * these channels. `baseURL`: of another upstream than the scripted one, which is then not asked.
+ */
+export async function openRoom(more = '', baseURL?: string): Promise<Room> {
+  const upstream = await startUpstream()
+  const base = baseURL ?? upstream.baseURL
+  const gateway = await startGateway({ 'all.yaml': resources(base) + more })
+  let headers = new Headers()
+  const seenFetch: typeof fetch = async (...args) => {
+    const response = await fetch(...args)
+    headers = response.headers
+    return response
+  }
+  const room: Room = {
+    upstream,
+    gateway,
+    openai: new OpenAI({ baseURL: `${gateway.base}/v1`, apiKey: KEY, maxRetries: 0, fetch: seenFetch }),
+    anthropic: new Anthropic({ baseURL: gateway.base, apiKey: KEY, maxRetries: 0, fetch: seenFetch }),
+    headers: () => headers,
+    sent: () => JSON.parse(upstream.calls.at(-1)?.body.toString() ?? '') as Record<string, unknown>,
+    dropped: () => headers.get('x-sluice-dropped')?.split(', ') ?? [],
+    passed(client, to, feature) {
+      const result = client === to ? { result: 'byte' as const } : resultOf(feature, room.dropped())
+      recordCell({ client, upstream: to, feature, by: baseURL === undefined ? 'sdk' : 'third-party', ...result })
+    },
+    async close() {
+      await gateway.stop()
+      await upstream.close()
+    },
+  }
+  return room
+}
+
+/** A channel of each type to one base URL, a route to each by its name, and the key. */
+function resources(base: string): string {
+  const spec = { ejection: { consecutiveFailures: 0 } }
+  return [
+    apiKey('key', KEY),
+    ...Object.entries(TYPES).map(([name, type]) => {
+      const url = name === 'messages' ? base.replace(/\/v1$/, '') : base
+      return channel(name, url, { ...spec, type }) + route(name, name, [name], { retry: { attempts: 1 } })
+    }),
+  ].join('')
+}
+
+/** Parameters of one request in each dialect, without `model`, `stream` and whatever the dialect requires anyway. */
+export interface Ask {
+  chat: Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model'>
+  responses: Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'model'>
+  messages: Omit<Anthropic.MessageCreateParamsNonStreaming, 'model'>
+}
+
+/** Asks by the SDK of the client's dialect, a stream by its strict helper, and reads the answer. */
+export async function ask(
+  { openai, anthropic }: Pick<Room, 'openai' | 'anthropic'>,
+  client: DialectName,
+  model: string,
+  params: Ask,
+  stream: boolean,
+): Promise<Seen> {
+  switch (client) {
+    case 'chat': {
+      const body = { ...params.chat, model }
+      if (!stream) return readChat(await openai.chat.completions.create(body))
+      const stream_options = { include_usage: true }
+      return readChat(await openai.chat.completions.stream({ ...body, stream_options }).finalChatCompletion())
+    }
+    case 'responses': {
+      const body = { ...params.responses, model }
+      if (!stream) return readResponses(await openai.responses.create(body))
+      return readResponses(await openai.responses.stream(body).finalResponse())
+    }
+    case 'messages': {
+      const body = { ...params.messages, model }
+      if (!stream) return readMessages(await anthropic.messages.create(body))
+      return readMessages(await anthropic.messages.stream(body).finalMessage())
+    }
+  }
+}
+
+/** A question and nothing else. */
+export const question = (text: string): Ask => ({
+  chat: { messages: [{ role: 'user', content: text }] },
+  responses: { input: text },
+  messages: { max_tokens: 1000, messages: [{ role: 'user', content: text }] },
+})

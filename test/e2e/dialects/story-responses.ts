@@ -1,0 +1,126 @@
+/** A story as a response. */
+import { COUNTS, type Story, words } from './story.ts'
+
+interface Item {
+  type: string
+  id: string
+  [field: string]: unknown
+}
+
+const HEAD = {
+  id: 'resp_up',
+  object: 'response',
+  created_at: 1_790_000_000,
+  model: 'upstream-model',
+  error: null,
+  instructions: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  temperature: 1,
+  top_p: 1,
+  tool_choice: 'auto',
+  tools: [],
+  text: { format: { type: 'text' } },
+}
+
+export const responsesBody = (story: Story): object => whole(story)
+
+export function responsesEvents(story: Story): string[] {
+  let sequence_number = 0
+  const event = (type: string, more: object) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence_number++, ...more })}\n\n`
+  const started = { ...HEAD, status: 'in_progress', incomplete_details: null, output: [], usage: null }
+  const terminal = whole(story)
+  return [
+    event('response.created', { response: started }),
+    event('response.in_progress', { response: started }),
+    ...itemsOf(story).flatMap((item, output_index) => [
+      event('response.output_item.added', { output_index, item: skeleton(item) }),
+      ...inner(item).map(([type, more]) =>
+        event(`response.${type}`, { item_id: item.id, output_index, ...more }),
+      ),
+      event('response.output_item.done', { output_index, item }),
+    ]),
+    event(terminal.status === 'completed' ? 'response.completed' : 'response.incomplete', {
+      response: terminal,
+    }),
+  ]
+}
+
+function whole(story: Story) {
+  const { end = 'stop', counts = COUNTS } = story
+  const usage = {
+    input_tokens: counts.input,
+    input_tokens_details: { cached_tokens: counts.cached, cache_write_tokens: counts.written },
+    output_tokens: counts.output,
+    output_tokens_details: { reasoning_tokens: counts.reasoning },
+    total_tokens: counts.input + counts.output,
+  }
+  const reason = end === 'length' ? 'max_output_tokens' : 'content_filter'
+  return {
+    ...HEAD,
+    status: end === 'stop' ? 'completed' : 'incomplete',
+    incomplete_details: end === 'stop' ? null : { reason },
+    output: itemsOf(story),
+    usage,
+  }
+}
+
+function itemsOf({ reasoning, opaque, text, calls = [] }: Story): Item[] {
+  const summary = reasoning === undefined ? [] : [{ type: 'summary_text', text: reasoning }]
+  const thought: Item = { type: 'reasoning', id: 'rs_up', summary, encrypted_content: opaque ?? null }
+  const content = [{ type: 'output_text', text, annotations: [], logprobs: [] }]
+  const message: Item = { type: 'message', id: 'msg_up', role: 'assistant', status: 'completed', content }
+  return [
+    ...(reasoning === undefined && opaque === undefined ? [] : [thought]),
+    ...(text === undefined ? [] : [message]),
+    ...calls.map(({ id, name, input }, n) => ({
+      type: 'function_call',
+      id: `fc_up${n}`,
+      call_id: id,
+      name,
+      arguments: input,
+      status: 'completed',
+    })),
+  ]
+}
+
+function skeleton(item: Item): object {
+  if (item.type === 'message') return { ...item, status: 'in_progress', content: [] }
+  if (item.type === 'reasoning') return { ...item, summary: [] }
+  return { ...item, status: 'in_progress', arguments: '' }
+}
+
+/** The events between an item's beginning and its end. */
+function inner(item: Item): [string, object][] {
+  if (item.type === 'message') {
+    const [part] = item.content as { text: string }[]
+    const at = { content_index: 0 }
+    return [
+      ['content_part.added', { ...at, part: { ...part, text: '' } }],
+      ...words(part?.text ?? '').map((delta): [string, object] => [
+        'output_text.delta',
+        { ...at, delta, logprobs: [] },
+      ]),
+      ['output_text.done', { ...at, text: part?.text, logprobs: [] }],
+      ['content_part.done', { ...at, part }],
+    ]
+  }
+  if (item.type === 'reasoning') {
+    const at = { summary_index: 0 }
+    return (item.summary as { text: string }[]).flatMap((part): [string, object][] => [
+      ['reasoning_summary_part.added', { ...at, part: { ...part, text: '' } }],
+      ['reasoning_summary_text.delta', { ...at, delta: part.text }],
+      ['reasoning_summary_text.done', { ...at, text: part.text }],
+      ['reasoning_summary_part.done', { ...at, part }],
+    ])
+  }
+  const input = item.arguments as string
+  return [
+    ...(input.match(/.{1,7}/gsu) ?? []).map((delta): [string, object] => [
+      'function_call_arguments.delta',
+      { delta },
+    ]),
+    ['function_call_arguments.done', { arguments: input }],
+  ]
+}

@@ -1,0 +1,255 @@
+/** Answers that do not come, or not to their end: none of them may look finished. */
+import { type Fault, CANARY as HOST, json, open, stream, untilClosed } from './fault.ts'
+
+/** It has lines that a careless reader takes for events. */
+const page = `<!doctype html>\n\n<html><body data-host="${HOST}">\n\ndata: {"host":"${HOST}"}\n\n<h1>${HOST}</h1>\n\n`
+
+const status = (code: number): Fault => ({
+  name: `status-${code}`,
+  json: 'error',
+  stream: 'error',
+  play({ res, voice }) {
+    const body = code === 204 ? undefined : JSON.stringify(voice.errorBody(HOST))
+    res.writeHead(code, { 'content-type': 'application/json', location: `http://${HOST}.example/` })
+    res.end(body)
+  },
+})
+
+export const CUT_OFF: Fault[] = [
+  ...[201, 204, 302, 401, 404, 429, 500, 503].map(status),
+  {
+    name: 'reset-before-headers',
+    json: 'error',
+    stream: 'error',
+    play: ({ res }) => void res.socket?.resetAndDestroy(),
+  },
+  {
+    name: 'reset-in-headers',
+    json: 'error',
+    stream: 'error',
+    play({ res }) {
+      res.socket?.write(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-host: ${HOST}`)
+      setTimeout(() => res.socket?.resetAndDestroy(), 10)
+    },
+  },
+  {
+    name: 'no-http',
+    json: 'error',
+    stream: 'error',
+    play: ({ res }) => void res.socket?.end(`220 ${HOST} ESMTP ready\r\n`),
+  },
+  {
+    name: 'html-500',
+    json: 'error',
+    stream: 'error',
+    play({ res }) {
+      res.writeHead(500, { 'content-type': 'text/html', server: HOST })
+      res.end(page)
+    },
+  },
+  ...['text/html', 'text/event-stream', 'application/json'].map(
+    (type): Fault => ({
+      name: `html-as-${type.replace('/', '-')}`,
+      json: 'error',
+      stream: 'error',
+      play({ res }) {
+        res.writeHead(200, { 'content-type': type, server: HOST })
+        res.end(page)
+      },
+    }),
+  ),
+  {
+    name: 'plain-text',
+    json: 'error',
+    stream: 'error',
+    play({ res }) {
+      res.writeHead(200, { 'content-type': 'text/plain' })
+      res.end(`upstream connect error\n\ndata of ${HOST} are lost\n\n`)
+    },
+  },
+  ...(['null', '[]', '"text"', '{}', '{"choices":null,"output":null,"content":null}'] as const).map(
+    (body, i): Fault => ({
+      name: `no-answer-${i}`,
+      json: 'error',
+      stream: 'error',
+      play: ({ res }) => json(res, body),
+    }),
+  ),
+  {
+    name: 'error-in-200',
+    json: 'error',
+    stream: 'error',
+    play: ({ res, voice }) => json(res, voice.errorBody(HOST)),
+  },
+  {
+    name: 'empty-body',
+    json: 'error',
+    stream: 'error',
+    play: ({ res, stream: asked }) => (asked ? stream(res, []) : json(res, '')),
+  },
+  {
+    name: 'blank-body',
+    json: 'error',
+    stream: 'error',
+    play: ({ res, stream: asked }) => (asked ? stream(res, ['\n\n\n']) : json(res, ' \n ')),
+  },
+  {
+    name: 'no-gzip',
+    json: 'error',
+    stream: 'error',
+    play: ({ res }) => json(res, `{"not":"${HOST}"}`, { 'content-encoding': 'gzip' }),
+  },
+  {
+    name: 'broken-chunk',
+    json: 'error',
+    stream: 'error',
+    async play({ res, voice, stream: asked }) {
+      await open(res, asked ? voice.frames().begin : ['{"a":1,'])
+      res.socket?.write(`ZZ\r\n${HOST}\r\n`)
+    },
+  },
+  {
+    name: 'half-json',
+    json: 'error',
+    stream: 'error',
+    play({ res, voice }) {
+      const text = JSON.stringify(voice.whole())
+      json(res, text.slice(0, text.length / 2))
+    },
+  },
+  {
+    name: 'reset-in-body',
+    json: 'error',
+    stream: 'error',
+    async play({ res, voice, stream: asked }) {
+      const { begin, body } = voice.frames()
+      const text = JSON.stringify(voice.whole())
+      await open(res, asked ? [...begin, ...body.slice(0, 1)] : [text.slice(0, -2)])
+      res.socket?.resetAndDestroy()
+    },
+  },
+  {
+    name: 'cut-in-event',
+    json: 'error',
+    stream: 'error',
+    async play({ res, voice }) {
+      const { begin, body } = voice.frames()
+      await open(res, [...begin, ...body.slice(0, 2), voice.halfFrame])
+      res.destroy()
+    },
+  },
+  {
+    name: 'half-event-at-end',
+    json: 'error',
+    stream: 'error',
+    async play({ res, voice }) {
+      const { begin, body } = voice.frames()
+      await stream(res, [...begin, ...body, voice.halfFrame])
+    },
+  },
+  {
+    name: 'cut-in-utf8',
+    json: 'error',
+    stream: 'error',
+    async play({ res, voice }) {
+      const { begin } = voice.frames()
+      await open(res, begin)
+      const bytes = Buffer.from(voice.delta('Grüße'))
+      res.write(bytes.subarray(0, bytes.indexOf(0xc3) + 1))
+      res.end()
+    },
+  },
+  {
+    name: 'end-without-terminal',
+    json: 'error',
+    stream: 'error',
+    async play({ res, voice }) {
+      const { begin, body } = voice.frames()
+      await stream(res, [...begin, ...body])
+    },
+  },
+  {
+    name: 'only-begun',
+    json: 'error',
+    stream: 'error',
+    play: ({ res, voice }) => stream(res, voice.frames().begin.slice(0, 1)),
+  },
+  {
+    name: 'error-event-first',
+    json: 'error',
+    stream: 'error',
+    play: ({ res, voice }) => stream(res, [voice.errorFrame(HOST)]),
+  },
+  {
+    name: 'error-event-in-the-middle',
+    json: 'error',
+    stream: 'error',
+    async play({ res, voice }) {
+      const { begin, body, end } = voice.frames()
+      await stream(res, [...begin, ...body.slice(0, 2), voice.errorFrame(HOST), ...body.slice(2), ...end])
+    },
+  },
+  {
+    name: 'garbled-event',
+    json: 'error',
+    stream: 'error',
+    async play({ res, voice }) {
+      const { begin, body, end } = voice.frames()
+      await stream(res, [...begin, ...body.slice(0, 2), `${voice.halfFrame}\n\n`, ...body.slice(2), ...end])
+    },
+  },
+  {
+    name: 'endless-event',
+    json: 'error',
+    stream: 'error',
+    async play({ res, voice, stream: asked }) {
+      await open(res, [...voice.frames().begin, voice.halfFrame])
+      const piece = `${asked ? HOST : ' '}${'x'.repeat(65_536)}`
+      await untilClosed(res, 1, () => res.write(piece))
+    },
+  },
+  {
+    name: 'endless-answer',
+    json: 'error',
+    stream: 'error',
+    async play({ res }) {
+      res.writeHead(200, { 'content-type': 'application/json' })
+      res.write('{"choices":[],"output":[],"content":[],"x":"')
+      const piece = 'x'.repeat(65_536)
+      await untilClosed(res, 1, () => res.write(piece))
+    },
+  },
+  {
+    name: 'slow-comments',
+    json: 'error',
+    stream: 'error',
+    async play({ res }) {
+      await open(res, [])
+      await untilClosed(res, 20, () => res.write(`: ${HOST}\n\n`))
+    },
+  },
+  {
+    name: 'slow-deltas',
+    json: 'error',
+    stream: 'error',
+    async play({ res, voice }) {
+      await open(res, voice.frames().begin)
+      await untilClosed(res, 20, () => res.write(voice.delta('more ')))
+    },
+  },
+  {
+    name: 'slow-stall',
+    json: 'error',
+    stream: 'error',
+    async play({ res, voice, stream: asked }) {
+      const { begin, body } = voice.frames()
+      await open(res, asked ? [...begin, ...body.slice(0, 2)] : ['{"id":'])
+    },
+  },
+  {
+    name: 'slow-silence',
+    json: 'error',
+    stream: 'error',
+    play: () => undefined,
+  },
+]

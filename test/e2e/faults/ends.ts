@@ -1,0 +1,140 @@
+/** How an answer ended for a client of a dialect that believes nothing. */
+import assert from 'node:assert/strict'
+import type { DialectName } from '../../../contract/endpoints.ts'
+import { isRecord, tryParse } from '../../../proxy/dialects/json/value.ts'
+import { sumStream } from '../../conformance/dialects/loose.ts'
+import { specEvents } from '../../conformance/dialects/sse.ts'
+import { readStrictly } from '../../conformance/dialects/strict.ts'
+import { assertComplete } from '../../conformance/dialects/strict-responses.ts'
+import { type View, viewOf } from '../../conformance/dialects/views.ts'
+import type { Answer } from '../../harness/http.ts'
+
+export type End =
+  /** A status that says so. */
+  | { kind: 'refused'; status: number; code: string }
+  /** An event that says so. */
+  | { kind: 'broken'; code: string }
+  /** Bytes of an upstream of the client's own dialect, on which its reader stops. */
+  | { kind: 'unreadable' }
+  | { kind: 'answer'; view: View }
+
+export interface Expected {
+  dialect: DialectName
+  stream: boolean
+  /** Bytes of the upstream passed: its own sloppiness is no fault of the gateway. */
+  bytes: boolean
+}
+
+/** What a forgiving reader takes from an answer that looks whole. */
+export function looselyRead({ text }: Answer, { dialect, stream }: Expected): View | undefined {
+  if (!stream) return viewOf(dialect, tryParse(text))
+  const { answer, end } = sumStream(dialect, text)
+  return end === 'complete' ? viewOf(dialect, answer) : undefined
+}
+
+/** Throws when the answer is neither an error that the dialect knows nor an answer that is whole. */
+export function endOf({ status, headers, text }: Answer, { dialect, stream, bytes }: Expected): End {
+  if (status !== 200) {
+    assert.equal(headers['content-type'], 'application/json')
+    return { kind: 'refused', status, code: errorCode(dialect, tryParse(text)) }
+  }
+  if (!stream) {
+    assert.equal(headers['content-type'], 'application/json')
+    const value = tryParse(text)
+    assert(isRecord(value), 'an answer that is no JSON')
+    if (!bytes) checkWhole(dialect, value)
+    return { kind: 'answer', view: viewOf(dialect, value) }
+  }
+  assert.match(String(headers['content-type']), /^text\/event-stream/)
+  return endOfStream(dialect, text, bytes)
+}
+
+function endOfStream(dialect: DialectName, text: string, bytes: boolean): End {
+  const events = specEvents(text)
+  const last = tryParse(events.at(-1)?.data ?? '')
+  const code = isRecord(last) ? eventError(dialect, last) : undefined
+  if (code !== undefined) {
+    const before = events.slice(0, -1)
+    assert(!before.some(({ data }) => isTerminal(data)), 'an error after the end')
+    if (!bytes) for (const { data } of before) assert(isRecord(tryParse(data)), `no JSON: ${data}`)
+    if (!bytes && dialect === 'responses' && isRecord(last) && last.type === 'response.failed') {
+      readStrictly('responses', text)
+    }
+    return { kind: 'broken', code }
+  }
+  if (!bytes) {
+    // The request asked for usage; an upstream that tells none leaves nothing to say.
+    const usage = text.includes('"choices":[]') ? 'yes' : 'unknown'
+    return { kind: 'answer', view: viewOf(dialect, readStrictly(dialect, text, usage)) }
+  }
+  if (events.some(({ data }) => data !== '[DONE]' && tryParse(data) === undefined))
+    return { kind: 'unreadable' }
+  const { answer, end } = sumStream(dialect, text)
+  assert.equal(end, 'complete', `a stream that is ${end}`)
+  assert(isTerminal(events.at(-1)?.data ?? ''), 'more after the end')
+  return { kind: 'answer', view: viewOf(dialect, answer) }
+}
+
+function isTerminal(data: string): boolean {
+  if (data === '[DONE]') return true
+  const value = tryParse(data)
+  const type = isRecord(value) ? value.type : undefined
+  return type === 'message_stop' || type === 'response.completed' || type === 'response.incomplete'
+}
+
+/** The code of the event that ends a stream with an error; undefined for any other one. */
+function eventError(dialect: DialectName, event: Record<string, unknown>): string | undefined {
+  if (dialect !== 'responses') {
+    return event.error === undefined ? undefined : errorCode(dialect, event)
+  }
+  const error = isRecord(event.response) ? event.response.error : event
+  if (event.type !== 'error' && event.type !== 'response.failed') return undefined
+  assert(isRecord(error) && typeof error.code === 'string' && typeof error.message === 'string')
+  assert.equal(typeof event.sequence_number, 'number')
+  return error.code
+}
+
+/** The code in an error body of the dialect; throws when it is none. */
+export function errorCode(dialect: DialectName, body: unknown): string {
+  assert(isRecord(body) && isRecord(body.error), 'no error body')
+  const { message, type, code } = body.error
+  assert(typeof message === 'string' && /^\S.*\S$/.test(message), 'message of an error')
+  assert(typeof type === 'string' && typeof code === 'string', 'type and code of an error')
+  if (dialect === 'messages') {
+    assert.equal(body.type, 'error')
+    assert.equal(typeof body.request_id, 'string')
+  } else assert('param' in body.error, 'param of an error')
+  return code
+}
+
+/** A whole answer has what the types of the SDKs demand. */
+function checkWhole(dialect: DialectName, answer: Record<string, unknown>): void {
+  if (dialect === 'responses') {
+    assertComplete(answer)
+    assert(Array.isArray(answer.output))
+    for (const item of answer.output) assert(isRecord(item) && typeof item.type === 'string')
+    return
+  }
+  assert.equal(typeof answer.id, 'string')
+  assert.equal(typeof answer.model, 'string')
+  if (dialect === 'messages') {
+    assert.deepEqual([answer.type, answer.role], ['message', 'assistant'])
+    assert(Array.isArray(answer.content) && typeof answer.stop_reason === 'string')
+    for (const block of answer.content) {
+      assert(isRecord(block))
+      if (block.type === 'text') assert.equal(typeof block.text, 'string')
+      if (block.type === 'tool_use') {
+        assert(isRecord(block.input) && block.id && block.name, 'a call that no client can run')
+      }
+    }
+    const { usage } = answer
+    assert(isRecord(usage) && Number.isInteger(usage.input_tokens) && Number.isInteger(usage.output_tokens))
+    return
+  }
+  assert(Array.isArray(answer.choices) && answer.choices.length === 1)
+  const [choice] = answer.choices
+  assert(isRecord(choice) && isRecord(choice.message) && typeof choice.finish_reason === 'string')
+  assert.equal(choice.message.role, 'assistant')
+  const { content } = choice.message
+  assert(content === null || typeof content === 'string', 'content')
+}

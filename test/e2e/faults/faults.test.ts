@@ -1,0 +1,176 @@
+/**
+ * Everything that an upstream can do wrong, in all nine pairs of dialects, as JSON and as a stream: none of it may look
+ * like an answer that is whole, none of it reaches a client, and everybody else is served on.
+ */
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tryParse } from '../../../proxy/dialects/json/value.ts'
+import type { View } from '../../conformance/dialects/views.ts'
+import { TEXT } from '../../fixtures/faults/voice.ts'
+import { until } from '../../harness/gateway.ts'
+import type { Answer } from '../../harness/http.ts'
+import { balanceOf, logged, metric, nanos } from '../../harness/ledger.ts'
+import { type Bench, leaksIn, nameOf, PAIRS, type Pair, startBench } from './bench.ts'
+import { CUT_OFF } from './cut-off.ts'
+import { type End, endOf, looselyRead } from './ends.ts'
+import type { Fault, Verdict } from './fault.ts'
+import { CALLS, SLOPPY } from './sloppy.ts'
+
+const CREDIT = '100'
+/** Growth of the process while it is fed endless answers, far below what it was sent. */
+const MAX_GROWTH_MIB = 150
+
+let bench: Bench
+let asked = 0
+
+beforeAll(async () => {
+  bench = await startBench([...CUT_OFF, ...SLOPPY], CREDIT)
+})
+
+afterAll(async () => {
+  await bench?.stop()
+})
+
+async function ask(pair: Pair, model: string): Promise<Answer> {
+  asked++
+  return await bench.ask(pair, model)
+}
+
+const verdictOf = (fault: Fault, { client, upstream, stream }: Pair): Verdict | undefined => {
+  const verdict = stream ? fault.stream : fault.json
+  return verdict !== undefined && client === upstream ? (fault.bytes ?? verdict) : verdict
+}
+
+/** What is wrong with an answer, in words; undefined when nothing is. */
+function complaint(answer: Answer, pair: Pair, verdict: Verdict, raw = ''): string | undefined {
+  let end: End
+  const leaks = leaksIn(answer, bench)
+  if (leaks.length > 0) return `shows ${leaks.join()}: ${answer.text.slice(0, 500)}`
+  const bytes = pair.client === pair.upstream
+  const expected = { dialect: pair.client, stream: pair.stream, bytes }
+  if (verdict === 'raw') return rawComplaint(looselyRead(answer, expected), raw, answer)
+  try {
+    end = endOf(answer, expected)
+  } catch (error) {
+    return `${(error as Error).message}: ${answer.text.slice(0, 2_000)}`
+  }
+  if (end.kind === 'refused' || end.kind === 'broken') {
+    if (end.code !== 'upstream_error') return `says ${end.code}`
+    return verdict === 'error' || verdict === 'either'
+      ? undefined
+      : `is ${end.kind}: ${answer.text.slice(0, 300)}`
+  }
+  if (verdict === 'either') return undefined
+  if (verdict === 'error')
+    return end.kind === 'unreadable' ? undefined : `looks whole: ${answer.text.slice(0, 2_000)}`
+  if (end.kind === 'unreadable') return 'cannot be read'
+  const { text, calls } = end.view
+  if (text !== TEXT) return `says ${JSON.stringify(text)}`
+  const wanted = CALLS.map(({ id, name, arguments: input }) => ({
+    id,
+    kind: 'function',
+    name,
+    input: JSON.parse(input),
+  }))
+  if (verdict === 'calls') {
+    try {
+      expect(calls).toEqual(wanted)
+    } catch {
+      return `calls ${JSON.stringify(calls)}`
+    }
+  }
+  return undefined
+}
+
+/** What is no JSON object stays what it was: as text, or where only an object may stand in one that says so. */
+function rawComplaint(view: View | undefined, raw: string, { text }: Answer): string | undefined {
+  const input = view?.calls[0]?.input
+  const forms = [raw, tryParse(raw), { _raw: raw }].map((form) => JSON.stringify(form))
+  if (input !== undefined && forms.includes(JSON.stringify(input))) return undefined
+  return `calls with ${JSON.stringify(input)}: ${text.slice(0, 2_000)}`
+}
+
+async function expectAll(
+  name: string,
+  verdict: (pair: Pair) => Verdict | undefined,
+  raw?: string,
+): Promise<void> {
+  const complaints = await Promise.all(
+    PAIRS.map(async (pair) => {
+      const wanted = verdict(pair)
+      if (wanted === undefined) return undefined
+      const told = complaint(await ask(pair, name), pair, wanted, raw)
+      return told === undefined ? undefined : `${nameOf(pair)}: ${told}`
+    }),
+  )
+  expect(complaints.filter((told) => told !== undefined)).toEqual([])
+}
+
+describe('an answer that is cut off is never a success', () => {
+  it('closed', () => expectAll('closed', () => 'error'))
+  it.each(CUT_OFF.map((fault) => [fault.name, fault] as const))('%s', (name, fault) =>
+    expectAll(name, (pair) => verdictOf(fault, pair)),
+  )
+})
+
+describe('an answer that is odd arrives', () => {
+  it.each(SLOPPY.map((fault) => [fault.name, fault] as const))('%s', (name, fault) =>
+    expectAll(name, (pair) => verdictOf(fault, pair), fault.raw),
+  )
+})
+
+describe('after all that', () => {
+  it('nothing is in flight, and every request was settled once', async () => {
+    const { gateway } = bench
+    await until(
+      async () => (await metric(gateway, 'sluice_requests_in_flight')) === 0,
+      'no request in flight',
+    )
+    await until(() => logged(gateway).length >= asked, 'all log lines')
+    const lines = logged(gateway)
+    expect(new Set(lines.map(({ requestId }) => requestId)).size).toBe(lines.length)
+    expect(lines.length).toBe(asked)
+    const settled = lines.reduce((sum, line) => sum + nanos(line.settled ?? '0'), 0)
+    expect(settled).toBeGreaterThan(0)
+    expect(await balanceOf(gateway, 'payer')).toEqual({ balance: nanos(CREDIT) - settled, held: 0 })
+  })
+
+  it('no failure costs anything that was not delivered', () => {
+    const lines = logged(bench.gateway)
+    const failed = lines.filter(({ status }) => status !== 200)
+    expect(failed.length).toBeGreaterThan(100)
+    expect(failed.filter(({ settled }) => nanos(settled ?? '0') !== 0)).toEqual([])
+    // 0.001 a request, and of absurd usage no more than the hold.
+    for (const { settled, hold } of lines) {
+      expect(nanos(settled ?? '0')).toBeGreaterThanOrEqual(0)
+      expect(nanos(settled ?? '0')).toBeLessThanOrEqual(nanos(hold ?? '0'))
+    }
+  })
+
+  it('others are served', () => expectAll('fine', () => 'answer'))
+
+  it('endless answers do not stay in memory', async () => {
+    const endless = ['endless-event', 'endless-answer']
+    const round = async () => {
+      for (const name of endless) await Promise.all(PAIRS.map((pair) => ask(pair, name)))
+    }
+    await round()
+    const before = residentMiB()
+    for (let i = 0; i < 3; i++) await round()
+    expect(residentMiB() - before).toBeLessThan(MAX_GROWTH_MIB)
+  })
+
+  it('the process lives, and logged no fault of its own', () => {
+    expect(bench.gateway.child.exitCode).toBeNull()
+    const internal = logged(bench.gateway).filter(({ status }) => status === 500)
+    expect(internal).toEqual([])
+    expect(bench.gateway.output()).not.toMatch(
+      /internal_error|observer_failed|[Uu]nhandled|TypeError|RangeError/,
+    )
+  })
+})
+
+function residentMiB(): number {
+  const status = readFileSync(`/proc/${bench.gateway.child.pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) / 1024
+}

@@ -1,0 +1,209 @@
+/** Answers that are odd, and whole: what can be read of them must arrive, and nothing else. */
+import type { SaidCall } from '../../fixtures/faults/voice.ts'
+import { CANARY, type Fault, json, open, say, stream, type Verdict } from './fault.ts'
+
+export const CALLS = [
+  { id: 'call_a', name: 'look', arguments: '{"at":"a"}' },
+  { id: 'call_b', name: 'look', arguments: '{"at":"b"}' },
+]
+/** What stands where text should. */
+const ODD_CONTENTS: unknown[] = [
+  7,
+  null,
+  true,
+  {},
+  [],
+  [[[]]],
+  [null, 1, 'x'],
+  { type: 'text' },
+  [{ type: 7 }],
+]
+
+/** A JSON text of arrays, so deep that a recursive reader fails on it. */
+const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+
+const spoiltCall = (name: string, call: SaidCall, verdict: Verdict): Fault => ({
+  name: `tool-call-${name}`,
+  json: verdict,
+  stream: verdict,
+  ...(verdict === 'error' && { bytes: 'either' }),
+  raw: call.arguments ?? '',
+  play: (stage) => say(stage, { calls: [{ ...CALLS[0], ...call }] }),
+})
+
+/** The same frames, changed one by one. */
+const reframed = (name: string, change: (frames: string[]) => string[]): Fault => ({
+  name,
+  json: 'answer',
+  stream: 'answer',
+  async play({ res, voice }) {
+    const { begin, body, end } = voice.frames()
+    await stream(res, change([...begin, ...body, ...end]))
+  },
+})
+
+export const SLOPPY: Fault[] = [
+  { name: 'fine', json: 'answer', stream: 'answer', play: (stage) => say(stage) },
+  {
+    name: 'json-for-a-stream',
+    stream: 'answer',
+    play: ({ res, voice }) => json(res, voice.whole()),
+  },
+  reframed('stream-for-json', (frames) => frames),
+  {
+    name: 'wrong-content-type',
+    json: 'answer',
+    stream: 'answer',
+    play({ res, voice, stream: asked }) {
+      const { begin, body, end } = voice.frames()
+      res.writeHead(200, { 'content-type': asked ? 'application/json' : 'text/event-stream' })
+      res.end(asked ? [...begin, ...body, ...end].join('') : JSON.stringify(voice.whole()))
+    },
+  },
+  reframed('crlf', (frames) => frames.map((frame) => frame.replaceAll('\n', '\r\n'))),
+  reframed('byte-order-mark', (frames) => [`\uFEFF${frames[0]}`, ...frames.slice(1)]),
+  reframed('comments-between', (frames) => frames.flatMap((frame) => [`: ${'c'.repeat(40)}\n\n`, frame])),
+  reframed('no-last-blank-line', (frames) => [...frames.slice(0, -1), (frames.at(-1) ?? '').trimEnd()]),
+  reframed('in-bytes', (frames) => [...frames.join('')]),
+  {
+    name: 'calls',
+    json: 'calls',
+    stream: 'calls',
+    play: (stage) => say(stage, { calls: CALLS }),
+  },
+  {
+    name: 'calls-of-one-index',
+    stream: 'calls',
+    bytes: 'either',
+    async play({ res, voice }) {
+      const { begin, body, end } = voice.frames({ calls: CALLS })
+      const one = (frame: string) =>
+        frame.replaceAll('"index":1', '"index":0').replaceAll('"output_index":2', '"output_index":1')
+      const twice = (frame: string) => (voice.type === 'messages' ? frame : one(frame))
+      await stream(res, [...begin, ...body.map(twice), ...end.map(twice)])
+    },
+  },
+  spoiltCall('no-json', { arguments: '{"at": rome' }, 'raw'),
+  spoiltCall('cut-json', { arguments: '{"at":"ro' }, 'raw'),
+  spoiltCall('array-json', { arguments: '[1,2]' }, 'raw'),
+  spoiltCall('empty-json', { arguments: '' }, 'answer'),
+  spoiltCall('without-name', { name: undefined }, 'error'),
+  spoiltCall('null-name', { name: null }, 'error'),
+  spoiltCall('empty-name', { name: '' }, 'error'),
+  spoiltCall('without-id', { id: undefined }, 'answer'),
+  spoiltCall('number-id', { id: 7 }, 'answer'),
+  spoiltCall('bare', { id: undefined, name: undefined, arguments: undefined }, 'either'),
+  {
+    name: 'unknown-events',
+    stream: 'answer',
+    async play({ res, voice }) {
+      const { begin, body, end } = voice.frames()
+      const { unknownFrame: news } = voice
+      const rubbish = `event: noise\ndata: 1\n\nevent: noise\ndata: null\n\nid: 3\nretry: 100\n\n`
+      await stream(res, [...begin, news, ...body.slice(0, 2), rubbish, ...body.slice(2), news, ...end])
+    },
+  },
+  {
+    name: 'more-after-the-end',
+    json: 'answer',
+    stream: 'answer',
+    async play({ res, voice, stream: asked }) {
+      if (!asked) return json(res, voice.whole())
+      const { begin, body, end } = voice.frames()
+      await stream(res, [...begin, ...body, ...end, voice.delta(CANARY), voice.errorFrame(CANARY)])
+    },
+  },
+  {
+    name: 'reset-after-the-end',
+    stream: 'answer',
+    async play({ res, voice }) {
+      const { begin, body, end } = voice.frames()
+      await open(res, [...begin, ...body, ...end])
+      res.socket?.resetAndDestroy()
+    },
+  },
+  {
+    name: 'nobody-closes',
+    stream: 'answer',
+    async play({ res, voice }) {
+      const { begin, body, end } = voice.frames()
+      await open(res, [...begin, ...body, ...end])
+    },
+  },
+  {
+    name: 'no-usage',
+    json: 'answer',
+    stream: 'answer',
+    play: (stage) => say(stage, { usage: null }),
+  },
+  ...Array.from(
+    { length: 32 },
+    (_, i): Fault => ({
+      name: `absurd-usage-${i}`,
+      json: 'answer',
+      stream: 'answer',
+      play: (stage) => say(stage, { usage: stage.voice.absurdUsages[i] ?? 'none' }),
+    }),
+  ),
+  ...ODD_CONTENTS.map(
+    (content, i): Fault => ({
+      name: `odd-content-${i}`,
+      json: 'error',
+      stream: 'error',
+      bytes: 'either',
+      play: (stage) => say(stage, { content }),
+    }),
+  ),
+  ...EMPTY_CONTENTS.map(
+    (content, i): Fault => ({
+      name: `empty-content-${i}`,
+      json: 'either',
+      stream: 'either',
+      play: (stage) => say(stage, { content }),
+    }),
+  ),
+  ...[1_000, 100_000].flatMap((levels): Fault[] => [
+    {
+      name: `deep-field-${levels}`,
+      json: 'answer',
+      stream: 'either',
+      play: ({ res, voice }) =>
+        json(res, `{"news":${deep(levels)},${JSON.stringify(voice.whole()).slice(1)}`),
+    },
+    {
+      name: `deep-content-${levels}`,
+      json: 'either',
+      stream: 'either',
+      play: ({ res, voice }) =>
+        json(res, JSON.stringify(voice.whole({ content: 'DEEP' })).replace('"DEEP"', deep(levels))),
+    },
+    {
+      name: `deep-call-${levels}`,
+      json: 'either',
+      stream: 'either',
+      play({ res, voice }) {
+        const text = JSON.stringify(voice.whole({ calls: [{ ...CALLS[0], arguments: '"DEEP"' }] }))
+        // Where arguments are text they come as an object here, as a few upstreams write them.
+        json(res, text.replace(/"(?:\\"DEEP\\"|DEEP)"/, `{"at":${deep(levels)}}`))
+      },
+    },
+    {
+      name: `deep-event-${levels}`,
+      stream: 'either',
+      async play({ res, voice }) {
+        const { begin, body, end } = voice.frames()
+        const news = `data: {"type":"news","choices":[],"item":${deep(levels)},"delta":${deep(levels)}}\n\n`
+        await stream(res, [...begin, ...body, news, ...end])
+      },
+    },
+  ]),
+  {
+    name: 'large-delta',
+    stream: 'either',
+    async play({ res, voice }) {
+      const { begin, body, end } = voice.frames()
+      const half = voice.delta('x'.repeat(200_000))
+      await stream(res, [...begin, ...body.slice(0, 1), half, ...end])
+    },
+  },
+]
