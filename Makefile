@@ -49,7 +49,8 @@ test: install test-binaries $(VENV) ## Static checks and all tests
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@node tools/check.ts --report $(REPORTS)/check.json || true
 	@$(TIME_LIMIT) vitest run --reporter=default --reporter=json --outputFile.json=$(REPORTS)/vitest.json || true
-	@node tools/test-summary.ts --output .run/summary.txt $(REPORTS)/check.json $(REPORTS)/vitest.json
+	@node tools/matrix.ts --check $(if $(RECORDINGS),,--partial) --report $(REPORTS)/matrix.json || true
+	@node tools/test-summary.ts --output .run/summary.txt $(REPORTS)/check.json $(REPORTS)/vitest.json $(REPORTS)/matrix.json
 
 test-all: test ## test, thousands of cases for each property, chaos, 10,000 keys, planted faults, the npm package
 	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))

@@ -71,7 +71,8 @@ export const environment = z.object({
     .string()
     .optional()
     .describe(
-      'File with the keys that seal what is stored in Redis; see docs/redis.md. Read again when it changes.',
+      'File with the keys that seal what is stored in Redis and what clients carry; see docs/redis.md. Read again when ' +
+        'it changes. `sluice dev` without it makes a key that ends with the process.',
     ),
   SLUICE_WATCH_NAMESPACES: z
     .string()

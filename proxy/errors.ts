@@ -168,6 +168,8 @@ export interface GatewayErrorOptions {
   status?: number
   retryAfterSeconds?: number
   tokens?: TokenNumbers
+  /** `error.details` of the messages API, on whose words its SDKs act. Other dialects leave it out. */
+  details?: Record<string, unknown>
   cause?: unknown
 }
 
@@ -187,6 +189,7 @@ export class GatewayError extends Error {
   readonly param: string | undefined
   readonly retryAfterSeconds: number | undefined
   readonly tokens: TokenNumbers | undefined
+  readonly details: Record<string, unknown> | undefined
 
   constructor(code: ErrorCode, publicMessage: string, options: GatewayErrorOptions = {}) {
     super(publicMessage, options.cause === undefined ? undefined : { cause: options.cause })
@@ -195,6 +198,7 @@ export class GatewayError extends Error {
     this.param = options.param
     this.retryAfterSeconds = options.retryAfterSeconds
     this.tokens = options.tokens
+    this.details = options.details
   }
 
   /** The error itself, or internal_error with the unexpected one as its cause. */

@@ -144,7 +144,10 @@ export interface StreamDecoder {
   readonly finished: boolean
   /** Nothing of meaning can follow. */
   readonly done: boolean
-  /** True: the decoder keeps nothing of running text, so that it need not see each delta (hub/repeats.ts). */
+  /**
+   * True: the decoder keeps nothing of the text that runs now, so that it need not see each delta (hub/repeats.ts).
+   * Asked after each event.
+   */
   readonly forgetsText?: boolean
 }
 

@@ -75,12 +75,19 @@ describe('tiers', () => {
     ['asked for, and served at the normal price', 'priority', 'default', '1'],
     ['served without being asked for', undefined, 'priority', '2'],
     ['fast, which an upstream calls priority', 'fast', 'priority', '6'],
+    ['priority, which an upstream calls fast', 'priority', 'fast', '6'],
     ['fast, and not served', 'fast', 'standard', '1'],
     ['of a name that no price knows', 'turbo', undefined, '1'],
     ['of a name that objects are born with', 'priority', 'constructor', '1'],
     ['of another such name', '__proto__', undefined, '1'],
   ])('%s', (_, requestedTier, servedTier, dollars) => {
     expect(billOf(price, served({ usage, requestedTier, servedTier })).actual).toBe(parseDollars(dollars))
+  })
+
+  test('priority, which an upstream calls fast, where only priority has a price', () => {
+    const onlyPriority = { ...price, multipliers: { priority: 2_000_000_000 } }
+    const bill = billOf(onlyPriority, served({ usage, requestedTier: 'priority', servedTier: 'fast' }))
+    expect(bill.actual).toBe(parseDollars('2'))
   })
 })
 

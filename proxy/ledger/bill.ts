@@ -28,7 +28,7 @@ export interface Bill {
  * the upstream had accepted the request and nothing was delivered. Without a price the amount is 0.
  */
 export function billOf(price: Price | undefined, served: Served): Bill {
-  const tier = billedTier(served.requestedTier, served.servedTier)
+  const tier = billedTier(served, price)
   const reason =
     served.usage !== undefined ? 'usage' : served.delivered.deltas > 0 ? 'estimate' : 'input_only'
   const usage = served.usage ?? {
@@ -42,8 +42,15 @@ export function billOf(price: Price | undefined, served: Served): Bill {
   return { actual: Math.max(cost(price, usage, tier), unconfirmed), usage, reason }
 }
 
-/** The upstream's word on the tier counts; some report `priority` for what is asked for as `fast`. */
-function billedTier(requested: string | undefined, served: string | undefined): string | undefined {
+/**
+ * The upstream's word on the tier counts. `priority` and `fast` are two names of one thing: some report the one for
+ * what is asked for as the other, which may be the only one that has a price.
+ */
+function billedTier(
+  { requestedTier: requested, servedTier: served }: Served,
+  price: Price | undefined,
+): string | undefined {
   if (served === undefined || (served === 'priority' && requested === 'fast')) return requested
-  return served
+  const unpriced = price !== undefined && !Object.hasOwn(price.multipliers, served)
+  return served === 'fast' && requested === 'priority' && unpriced ? requested : served
 }

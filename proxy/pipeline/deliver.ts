@@ -29,7 +29,7 @@ export interface Delivery {
   outcome: StreamResult['outcome']
   /** What an event told the client after the stream had begun. */
   error?: GatewayError
-  /** What the conversion dropped, by the client's names. */
+  /** What the conversion dropped, by the client's names; `...` stands for those beyond the first KiB. */
   dropped?: string[]
   /** performance.now() when the first byte of the answer was sent. */
   firstByteAt?: number
@@ -69,7 +69,7 @@ export async function deliver(job: DeliverJob, res: ServerResponse): Promise<Del
     tellLosses(res, losses.header())
     return {
       ...(await (client === undefined ? whole(job, committed, res) : streamed(job, committed, client))),
-      ...(losses.names.length > 0 && { dropped: losses.names }),
+      ...dropped(losses.header()),
       firstByteAt,
     }
   } finally {
@@ -80,6 +80,11 @@ export async function deliver(job: DeliverJob, res: ServerResponse): Promise<Del
 /** Unless a keep-alive has sent the headers already. */
 function tellLosses(res: ServerResponse, names: string | undefined): void {
   if (names !== undefined && !res.headersSent) res.setHeader('x-sluice-dropped', names)
+}
+
+/** As the header has them: names are the client's text, and may be many. */
+function dropped(names: string | undefined): Pick<Delivery, 'dropped'> {
+  return names === undefined ? {} : { dropped: names.split(', ') }
 }
 
 function whole(job: DeliverJob, committed: Committed, res: ServerResponse): Delivery {

@@ -215,4 +215,15 @@ describe('the end', () => {
     expect(told).toEqual([DELTA, 'broke error_event'])
     expect(upstream.response.abort).toHaveBeenCalledOnce()
   })
+
+  test('a last event that cannot be read breaks the stream, and nothing else', () => {
+    const upstream = open()
+    const told = take(upstream)
+    vi.spyOn(upstream.stream.observer, 'flush').mockImplementation(() => {
+      throw new RangeError('too deep')
+    })
+    upstream.send(DELTA)
+    expect(upstream.end).not.toThrow()
+    expect(told).toEqual([DELTA, 'broke observer_failed'])
+  })
 })

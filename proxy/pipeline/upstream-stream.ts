@@ -24,6 +24,9 @@ export interface StreamTaker {
   broke(failure: UpstreamFailure): void
 }
 
+/** How a stream ended: finished, with what is still to be sent, or broken. */
+type Ending = { last: Buffer | undefined } | { failure: UpstreamFailure }
+
 /** How long an upstream may take to end its answer once the last event has come; then the connection is given up. */
 const CLOSING_MS = 500
 /** How a stream begins, in its first bytes as far as they are there: the name of a field, or a comment. */
@@ -46,7 +49,7 @@ export class UpstreamStream implements AnswerSink {
   #closing: NodeJS.Timeout | undefined
   #taker: StreamTaker | undefined
   /** How it ended, if it did before somebody took it. */
-  #end: { last: Buffer | undefined } | { failure: UpstreamFailure } | undefined
+  #end: Ending | undefined
 
   constructor(response: UpstreamResponse, observer: StreamObserver, maxWholeBytes: number) {
     this.#response = response
@@ -98,8 +101,7 @@ export class UpstreamStream implements AnswerSink {
     try {
       bytes = this.observer.push(more.length === 0 ? first : Buffer.concat([first, ...more]))
     } catch (error) {
-      const detail = error instanceof EventTooLarge ? 'event_too_large' : 'observer_failed'
-      this.#finish({ failure: { class: 'transient', detail } })
+      this.#finish({ failure: observerFailure(error) })
       this.#response.abort()
       return
     }
@@ -118,10 +120,18 @@ export class UpstreamStream implements AnswerSink {
       this.#opening.resolve({ kind: 'whole', body: Buffer.concat(this.#whole.chunks) })
       return
     }
-    const last = this.observer.flush()
-    if (this.observer.failure !== undefined) this.#finish({ failure: this.observer.failure })
-    else if (this.observer.finished) this.#finish({ last })
-    else this.#finish({ failure: { class: 'transient', detail: 'cut_stream' } })
+    this.#finish(this.#readRest())
+  }
+
+  #readRest(): Ending {
+    try {
+      const last = this.observer.flush()
+      if (this.observer.failure !== undefined) return { failure: this.observer.failure }
+      if (this.observer.finished) return { last }
+      return { failure: { class: 'transient', detail: 'cut_stream' } }
+    } catch (error) {
+      return { failure: observerFailure(error) }
+    }
   }
 
   fail(failure: UpstreamFailure): void {
@@ -172,7 +182,7 @@ export class UpstreamStream implements AnswerSink {
     this.#opening.resolve({ kind: 'stream' })
   }
 
-  #finish(end: { last: Buffer | undefined } | { failure: UpstreamFailure }): void {
+  #finish(end: Ending): void {
     if (this.#end !== undefined) return
     this.#end = end
     if ('failure' in end) this.#opening.resolve({ kind: 'failed', failure: end.failure })
@@ -180,8 +190,15 @@ export class UpstreamStream implements AnswerSink {
     if (this.#taker !== undefined) this.#tell(end)
   }
 
-  #tell(end: { last: Buffer | undefined } | { failure: UpstreamFailure }): void {
+  #tell(end: Ending): void {
     if ('failure' in end) this.#taker?.broke(end.failure)
     else this.#taker?.finished(end.last)
+  }
+}
+
+function observerFailure(error: unknown): UpstreamFailure {
+  return {
+    class: 'transient',
+    detail: error instanceof EventTooLarge ? 'event_too_large' : 'observer_failed',
   }
 }

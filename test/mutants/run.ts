@@ -19,7 +19,8 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { z } from 'zod'
-import { MUTANTS, type Mutant } from './list.ts'
+import type { Mutant } from './fault.ts'
+import { MUTANTS } from './list.ts'
 
 const NOT_COPIED = new Set(['node_modules', '.git', '.run', '.venv', 'dist'])
 

@@ -8,6 +8,7 @@ import { contextLength } from './context-length.ts'
 import { paramOf } from './param.ts'
 import { knownRefusal, outputLimit } from './refusals.ts'
 import { retryAfterSeconds, retryAfterText } from './retry-after.ts'
+import { threadRefusal } from './threads.ts'
 import { type UpstreamError, upstreamError } from './upstream-error.ts'
 import { STATUS_OF_WORD, WORDS } from './words.ts'
 
@@ -86,7 +87,7 @@ function says({ words }: UpstreamError, group: keyof typeof WORDS): boolean {
 
 function classOf(status: number, error: UpstreamError): FailureClass {
   // A caller's own mistake, whatever status an upstream gives it.
-  if (status < 500 && says(error, 'previousResponse')) return 'caller_fault'
+  if (status < 500 && (says(error, 'previousResponse') || says(error, 'thread'))) return 'caller_fault'
   switch (status) {
     case 400:
     case 413:
@@ -136,6 +137,8 @@ function callerFault(status: number, error: UpstreamError, request: ParsedReques
     return new GatewayError('previous_response_not_found', message, { param: paramOf(error, request.body) })
   }
   const param = paramOf(error, request.body)
+  const thread = threadRefusal(error, param, status)
+  if (thread !== undefined) return thread
   const { code, message } = refusal(status, error, param)
   return new GatewayError(code, message, { status, param })
 }

@@ -1,4 +1,5 @@
 /** The codes and types by which upstreams name their errors, in lower case. */
+import { THREAD_WORDS } from './threads.ts'
 
 const QUOTA = [
   'insufficient_quota',
@@ -43,6 +44,7 @@ export const WORDS = {
   carrier: CARRIER,
   unsupported: UNSUPPORTED,
   previousResponse: ['previous_response_not_found'],
+  thread: THREAD_WORDS,
   tooLarge: ['request_too_large'],
 } as const
 

@@ -1,6 +1,7 @@
 /** Makes a request of one dialect ready for another: what no encoder needs to know about. */
 import type { DialectName } from '../../../contract/endpoints.ts'
 import type { Features } from '../../../contract/profiles.ts'
+import { GatewayError } from '../../errors.ts'
 import { addExtLosses, type Losses, lossName } from '../ir/losses.ts'
 import type { ModelRequest, Turn } from '../ir/types.ts'
 import { repairHistory } from './repair.ts'
@@ -21,6 +22,10 @@ export interface PrepareTarget {
   withoutCarriers: boolean
 }
 
+/** Each costs time for every character of the answer. */
+const MAX_STOPS = 64
+
+/** Throws GatewayError unsupported_parameter for what the upstream cannot have and nobody may drop. */
 export function prepare(original: ModelRequest, target: PrepareTarget, losses: Losses): Prepared {
   const carried = target.withoutCarriers ? dropCarriers(original, losses) : original
   if (original.source === target.dialect) return { request: carried, filters: [] }
@@ -29,6 +34,11 @@ export function prepare(original: ModelRequest, target: PrepareTarget, losses: L
   const filters = restore === undefined ? [] : [restore]
   const { stop = [], ...withoutStop } = request
   if (target.dialect !== 'responses' || stop.length === 0) return { request, filters }
+  if (stop.length > MAX_STOPS) {
+    const param = lossName(request.source, 'stop')
+    const message = `${param} must have at most ${MAX_STOPS} entries for this model.`
+    throw new GatewayError('unsupported_parameter', message, { param })
+  }
   return { request: withoutStop, filters: [(emit) => cutAtStop(stop, emit), ...filters] }
 }
 

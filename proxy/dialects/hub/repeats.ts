@@ -27,9 +27,13 @@ export class Repeats {
     return text === undefined || text === '' ? undefined : { ...delta, text }
   }
 
+  forget(): void {
+    this.#delta = undefined
+  }
+
   /** `parts` is all that the event gave. */
   learn(event: string, data: string, parts: readonly StreamPart[]): void {
-    this.#delta = undefined
+    this.forget()
     const [only] = parts
     if (parts.length !== 1 || only === undefined || !isPlainDelta(only)) return
     // Without escapes a text has one spelling, so that the place found is the one that was read.

@@ -44,14 +44,15 @@ export class HubStream implements StreamObserver {
       emit(part)
     }, request)
     this.#decoder = decoder
-    const repeats = decoder.forgetsText === true ? new Repeats() : undefined
+    const repeats = new Repeats()
     this.#event = (event, data) => {
       if (decoder.failure !== undefined || decoder.done) return
-      const delta = repeats?.match(event, data)
+      const delta = repeats.match(event, data)
       if (delta !== undefined) return emit(delta)
       given = []
       decoder.event(event, data)
-      repeats?.learn(event, data, given)
+      if (decoder.forgetsText === true) repeats.learn(event, data, given)
+      else repeats.forget()
     }
   }
 

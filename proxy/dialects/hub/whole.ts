@@ -5,7 +5,7 @@ import type { ClientView, Codec, ParsedRequest } from '../dialect.ts'
 import { fold } from '../ir/fold.ts'
 import type { ModelAnswer, StreamPart } from '../ir/types.ts'
 import { unfold } from '../ir/unfold.ts'
-import { tryParse } from '../json/value.ts'
+import { parseWithInputs } from '../json/exact.ts'
 import { chain, HubStream, type PartFilter } from './stream.ts'
 
 /** A stream begins with a field name, a comment or a byte order mark; JSON with a bracket. */
@@ -19,7 +19,7 @@ export function decodeWhole(
   body: Buffer,
   request: ParsedRequest,
 ): ModelAnswer | UpstreamFailure {
-  if (!looksLikeStream(body)) return upstream.decodeAnswer(tryParse(body.toString('utf8')), request)
+  if (!looksLikeStream(body)) return upstream.decodeAnswer(parseWithInputs(body.toString('utf8')), request)
   const parts: StreamPart[] = []
   const encoder = { part: (part: StreamPart) => void parts.push(part), take: () => '', error: () => '' }
   const maxEventBytes = body.length

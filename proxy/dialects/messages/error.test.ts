@@ -17,6 +17,12 @@ describe('errorBody', () => {
     })
   })
 
+  test('has the details that SDKs act on', () => {
+    const details = { error_code: 'thread_not_found' }
+    const error = new GatewayError('invalid_request', 'Gone.', { details })
+    expect(errorBody(error, 'r')).toMatchObject({ error: { details } })
+  })
+
   test('a prompt that is too long is told in the sentence on which agents compact', () => {
     const tokens = { used: 210_000, limit: 200_000 }
     const known = new GatewayError('context_length_exceeded', 'Something else.', { tokens })

@@ -9,6 +9,7 @@ export function errorBody(error: GatewayError, requestId: string): object {
       message: messageOf(error),
       code: error.code,
       ...(error.param === undefined ? {} : { param: error.param }),
+      ...(error.details === undefined ? {} : { details: error.details }),
     },
     request_id: requestId,
   }

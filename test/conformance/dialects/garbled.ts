@@ -1,6 +1,6 @@
 /** Spoils JSON and streams in one place, as broken upstreams and clients do. */
 import fc from 'fast-check'
-import { isRecord } from '../../../proxy/dialects/json/value.ts'
+import { isRecord, tryParse } from '../../../proxy/dialects/json/value.ts'
 import { type SpecEvent, specEvents, writeEvents } from './sse.ts'
 
 /** What stands where something else should. */
@@ -57,7 +57,7 @@ export function spoiledStream(text: string): fc.Arbitrary<string> {
       weight: 6,
       arbitrary: at.chain((index) => {
         const { event = '', data = '' } = events[index] ?? {}
-        if (!data.startsWith('{')) return fc.constant(change(index))
+        if (!isRecord(tryParse(data))) return fc.constant(change(index))
         return spoiled(JSON.parse(data)).map((odd) =>
           change(index, { event, data: JSON.stringify(odd) ?? '' }),
         )

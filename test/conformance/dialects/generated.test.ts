@@ -112,6 +112,7 @@ describe('requests', () => {
       fc.property(requestOf(source), (request) => {
         const { body } = encodeRequest(request, source, allFeatures(source))
         const { body: converted, losses } = convert(source, body, target)
+        decodeRequest(target, converted)
         const unsaid = silent(body, converted, losses).filter((leaf) => !/^stop(_sequences)?: /.test(leaf))
         expect(unsaid).toEqual([])
       }),

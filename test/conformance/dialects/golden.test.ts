@@ -1,9 +1,10 @@
-/** The conversation of golden.ts in all six directions, its answer in all nine. */
+/** The conversation of golden.ts in all six directions, the answer of golden-stream.ts in all nine. */
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord } from '../../../proxy/dialects/json/value.ts'
 import { convert, envelopes, NAMES } from './codecs.ts'
-import { chatRequest, messagesRequest, OUT, responsesRequest, STREAM } from './golden.ts'
+import { chatRequest, messagesRequest, OUT, responsesRequest } from './golden.ts'
+import { STREAM } from './golden-stream.ts'
 import { relay } from './laws.ts'
 import { readStrictly } from './strict.ts'
 import { type View, viewOf } from './views.ts'

@@ -4,6 +4,7 @@ import { chunked } from '../../harness/sse.ts'
 import {
   convert,
   decodeAnswer,
+  decodeRequest,
   decodeStream,
   dialectOf,
   folded,
@@ -41,19 +42,23 @@ const BAD_ANSWERS = ANSWERS.filter((answer) => isErrorBody(answer.content))
 const WHOLE_STREAMS = STREAMS.filter((stream) => endOf(stream.name) === 'complete')
 const BROKEN_STREAMS = STREAMS.filter((stream) => endOf(stream.name) !== 'complete')
 
-/** What a dialect keeps to itself of a stream: other alternatives than the first are not read. */
-const NOT_IDENTICAL = ['choices-many']
+/** Messages that call tools say so, whatever the upstream said: the one thing that is put right. */
+const isPutRight = ({ dialect, name }: { dialect: string; name: string }) =>
+  dialect === 'messages' && name === 'stop-though-tools'
 
 describe('identity', () => {
-  it.each(named(REQUESTS))('request: %s', (_name, { dialect, content }) =>
-    identityOfRequest(dialect, content),
-  )
-  it.each(named(GOOD_ANSWERS))('answer: %s', (_name, { dialect, content }) =>
-    identityOfAnswer(dialect, content),
-  )
-  it.each(named(WHOLE_STREAMS))('stream: %s', (_name, { dialect, content }) =>
-    identityOfStream(dialect, content),
-  )
+  const same = <T extends { dialect: string; name: string }>(all: readonly T[]) =>
+    named(all.filter((one) => !isPutRight(one)))
+
+  it.each(named(REQUESTS))('request: %s', (_name, { dialect, content }) => {
+    identityOfRequest(dialect, content)
+  })
+  it.each(same(GOOD_ANSWERS))('answer: %s', (_name, { dialect, content }) => {
+    identityOfAnswer(dialect, content)
+  })
+  it.each(same(WHOLE_STREAMS))('stream: %s', (_name, { dialect, content }) => {
+    identityOfStream(dialect, content)
+  })
 })
 
 describe('without ext', () => {
@@ -116,6 +121,8 @@ describe.each(NAMES)('no silent loss towards %s', (upstream) => {
       return
     }
     const { body, losses } = convert(dialect, content, upstream)
+    // What comes out is a request that its dialect takes.
+    decodeRequest(upstream, body)
     const unsaid = silent(content, body, losses).filter((leaf) => !isDoneByGateway(leaf, upstream))
     expect(unsaid).toEqual([])
     // What a row calls exact is lost in no request.
@@ -180,6 +187,5 @@ function passing(name: string, content: string): string {
 }
 
 describe('usage', () => {
-  const readable = WHOLE_STREAMS.filter(({ name }) => !NOT_IDENTICAL.includes(name))
-  it.each(named(readable))('%s', (_name, { dialect, content }) => usageAgrees(dialect, content))
+  it.each(named(WHOLE_STREAMS))('%s', (_name, { dialect, content }) => usageAgrees(dialect, content))
 })

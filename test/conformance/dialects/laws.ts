@@ -85,9 +85,10 @@ function withoutUsageOfChunks({ kept, ...shape }: Json): Json | undefined {
   return Object.keys(rest).length > 0 ? rest : undefined
 }
 
-/** What an answer says, without ids and whatever else may differ between two that say the same. */
+/** What an answer says, without ids, an upstream's own words and whatever else may differ in two that say the same. */
 export function said(answer: ModelAnswer): unknown {
-  const { id: _id, created: _created, model: _model, parts, ...rest } = settled(withoutExt(answer))
+  const { id: _id, created: _created, model: _model, parts, finish, ...rest } = settled(withoutExt(answer))
+  const { raw: _raw, ...reason } = finish
   const nameless = parts.map((part) => {
     if (part.type !== 'reasoning' || part.carrier === undefined) return part
     const { kind, value } = part.carrier
@@ -96,7 +97,7 @@ export function said(answer: ModelAnswer): unknown {
       carrier: { ...part.carrier, id: undefined, value: kind === 'details' ? tryParse(value) : value },
     }
   })
-  return { ...rest, parts: nameless }
+  return { ...rest, finish: reason, parts: nameless }
 }
 
 function readWhole(dialect: DialectName, text: string): { parts: StreamPart[]; answer: ModelAnswer } {
@@ -179,7 +180,11 @@ export function streamSays(client: DialectName, upstream: DialectName, text: str
   return expected
 }
 
-export function answerSays(client: DialectName, upstream: DialectName, answer: Json): View {
+export function answerSays(
+  client: DialectName,
+  upstream: DialectName,
+  answer: Json,
+): { view: View; losses: string[] } {
   const lane = laneOf(client, leastRequest(client), upstream)
   const read = lane.readAnswer(Buffer.from(JSON.stringify(answer)), false)
   if (!('body' in read)) throw new Error(`not an answer: ${read.detail}`)
@@ -197,7 +202,7 @@ export function answerSays(client: DialectName, upstream: DialectName, answer: J
   const again =
     client === upstream ? sumStream(client, text).answer : readStrictly(client, text, toldUsage(expected))
   expect(comparable(viewOf(client, again), expected)).toEqual(expected)
-  return expected
+  return { view: expected, losses: lane.losses.names }
 }
 
 export const toldUsage = (view: View) => (view.usage === undefined ? 'unknown' : 'yes')

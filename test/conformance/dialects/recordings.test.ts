@@ -58,9 +58,16 @@ it(
 )
 
 /** Writes down what the recording shows of the pair. */
-function record(client: DialectName, upstream: DialectName, features: readonly Feature[]): void {
-  const result = client === upstream ? 'byte' : 'exact'
-  for (const feature of features) recordCell({ client, upstream, feature, by: 'recording', result })
+function record(
+  client: DialectName,
+  upstream: DialectName,
+  features: readonly Feature[],
+  losses: readonly string[] = [],
+): void {
+  for (const feature of features) {
+    const result = client === upstream ? { result: 'byte' as const } : resultOf(feature, losses)
+    recordCell({ client, upstream, feature, by: 'recording', ...result })
+  }
 }
 
 function featuresOf(view: View, kind: 'stream' | 'JSON'): Feature[] {
@@ -76,13 +83,15 @@ function featuresOf(view: View, kind: 'stream' | 'JSON'): Feature[] {
 describe.runIf(WHOLE.length > 0).each(NAMES)('streams for clients of %s', (client) => {
   each(WHOLE, ({ dialect, text }) => {
     const expected = streamSays(client, dialect, text)
+    let losses: string[] = []
     for (const [, cut] of CHUNKINGS) {
       const relayed = relay(client, dialect, cut(Buffer.from(text)))
       expect(relayed.finished).toBe(true)
       const read = viewOf(client, readStrictly(client, relayed.text, toldUsage(expected)))
       expect(comparable(read, expected)).toEqual(expected)
+      losses = relayed.losses
     }
-    record(client, dialect, featuresOf(expected, 'stream'))
+    record(client, dialect, featuresOf(expected, 'stream'), losses)
   })
 })
 
@@ -106,9 +115,10 @@ describe.runIf(STREAMS.length > 0).each(NAMES)('broken streams for clients of %s
 })
 
 describe.runIf(PLAIN.length > 0).each(NAMES)('answers for clients of %s', (client) => {
-  each(PLAIN, ({ dialect, answer }) =>
-    record(client, dialect, featuresOf(answerSays(client, dialect, answer), 'JSON')),
-  )
+  each(PLAIN, ({ dialect, answer }) => {
+    const { view, losses } = answerSays(client, dialect, answer)
+    record(client, dialect, featuresOf(view, 'JSON'), losses)
+  })
 })
 
 describe.runIf(GOOD.length > 0)('identity', () => {

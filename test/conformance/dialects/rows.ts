@@ -4,14 +4,17 @@
  */
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { chatRows } from './rows-chat.ts'
+import { chatContentRows } from './rows-chat-content.ts'
 import { messagesRows } from './rows-messages.ts'
+import { messagesContentRows } from './rows-messages-content.ts'
 import { responsesRows } from './rows-responses.ts'
+import { responsesContentRows } from './rows-responses-content.ts'
 import type { Row, Verdict } from './verdicts.ts'
 
 export const ROWS: Record<DialectName, Row[]> = {
-  chat: chatRows(),
-  responses: responsesRows(),
-  messages: messagesRows(),
+  chat: [...chatRows(), ...chatContentRows()],
+  responses: [...responsesRows(), ...responsesContentRows()],
+  messages: [...messagesRows(), ...messagesContentRows()],
 }
 
 const verdicts = (source: DialectName, target: DialectName): [string, Verdict][] =>

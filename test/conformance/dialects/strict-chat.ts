@@ -146,10 +146,6 @@ class StrictChat {
       const input = type === 'function' ? inner.arguments : inner.input
       assert(typeof inner.name === 'string' && inner.name !== '', 'a new tool call has a name')
       assert(typeof input === 'string', 'a new tool call has arguments')
-      assert(
-        this.#calls.every((call) => call.id !== id),
-        'two tool calls of one id',
-      )
       this.#calls.push({ id, type, name: inner.name, input })
       return
     }

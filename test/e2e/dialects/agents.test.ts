@@ -2,6 +2,7 @@
 import { generateObject } from 'ai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { json, type Script } from '../../harness/upstream.ts'
 import { frameworkModel, QUESTION, runFramework, runTools } from './agents.ts'
 import { openRoom, type Room } from './room.ts'
 import { CELLS, DIALECTS, type DialectName, type Story } from './story.ts'
@@ -20,11 +21,26 @@ const CALLS = [
 const RESULTS = ['Ulm: 20 degrees', 'Łódź: 20 degrees']
 
 /** Calls the tool for both cities, and repeats the results when it has them. */
-const model = (first: Story) =>
-  tells((body) => {
+const model = (first: Story): Script => {
+  const tell = tells((body) => {
     const text = JSON.stringify(body)
     return RESULTS.every((result) => text.includes(result)) ? { text: RESULTS.join(', ') } : first
   })
+  return (call, res) => {
+    const { thread } = JSON.parse(call.body.toString()) as { thread?: object }
+    return thread === undefined ? tell(call, res) : json(res, 400, NO_THREADS)
+  }
+}
+
+/** The runner of Anthropic's SDK first asks the API to keep the conversation. This upstream keeps none. */
+const NO_THREADS = {
+  type: 'error',
+  error: {
+    type: 'invalid_request_error',
+    message: 'Threads do not work here',
+    details: { error_code: 'thread_unsupported_request', unsupported: ['hipaa'] },
+  },
+}
 
 /** The conversation as the upstream must get it at last. */
 const HISTORY: Record<DialectName, object> = {
@@ -98,21 +114,24 @@ const FRAMEWORK = CLIENTS.flatMap((client) =>
   DIALECTS.flatMap((upstream) => [false, true].map((stream) => ({ client, upstream, stream }))),
 )
 
-describe.each(FRAMEWORK)('a framework: $client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
-  it('an agent with tools', async () => {
-    const story = { reasoning: 'Two cities.', opaque: 'U0VBTA==', text: 'Let me look.', calls: CALLS }
-    room.upstream.answer(model(story))
-    const told = await runFramework(frameworkModel(room, client, upstream), stream)
-    expect(told).toMatchObject({ ...WHOLE, input: 200, output: 60 })
-    // Its client for chat knows no reasoning.
-    if (client !== 'chat') expect(told.reasoning).toBe('Two cities.')
-    const { messages, input } = room.sent() as { messages?: object[]; input?: object[] }
-    const text = JSON.stringify(messages ?? input)
-    for (const result of RESULTS) expect(text).toContain(result)
-    // The upstream has its own seal back where the framework keeps it.
-    if (client !== 'chat' && client !== 'compatible') expect(text).toContain('U0VBTA==')
-  })
-})
+describe.each(FRAMEWORK)(
+  'a framework: $client over $upstream, stream: $stream',
+  ({ client, upstream, stream }) => {
+    it('an agent with tools', async () => {
+      const story = { reasoning: 'Two cities.', opaque: 'U0VBTA==', text: 'Let me look.', calls: CALLS }
+      room.upstream.answer(model(story))
+      const told = await runFramework(frameworkModel(room, client, upstream), stream)
+      expect(told).toMatchObject({ ...WHOLE, input: 200, output: 60 })
+      // Its client for chat knows no reasoning.
+      if (client !== 'chat') expect(told.reasoning).toBe('Two cities.')
+      const { messages, input } = room.sent() as { messages?: object[]; input?: object[] }
+      const text = JSON.stringify(messages ?? input)
+      for (const result of RESULTS) expect(text).toContain(result)
+      // The upstream has its own seal back where the framework keeps it.
+      if (client !== 'chat' && client !== 'compatible') expect(text).toContain('U0VBTA==')
+    })
+  },
+)
 
 describe.each(CLIENTS)('a framework: %s', (client) => {
   it.each(DIALECTS)('an object over %s', async (upstream) => {

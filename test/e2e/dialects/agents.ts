@@ -20,8 +20,17 @@ export interface Told {
   asked: string[]
 }
 
-/** Runs the tool runner of the official SDK. */
-export async function runTools(room: Room, client: DialectName, model: string, stream: boolean): Promise<Told> {
+/**
+ * Runs the tool runner of the official SDK. That of Anthropic first asks the upstream to keep the conversation, as a
+ * thread; `thread` false: for an upstream that does not even refuse.
+ */
+export async function runTools(
+  room: Room,
+  client: DialectName,
+  model: string,
+  stream: boolean,
+  thread?: false,
+): Promise<Told> {
   const asked: string[] = []
   const look = (city: string) => {
     asked.push(city)
@@ -41,7 +50,13 @@ export async function runTools(room: Room, client: DialectName, model: string, s
       tools: [
         {
           type: 'function' as const,
-          function: { name: 'weather', description: 'Of a city', parameters, parse: JSON.parse, function: run },
+          function: {
+            name: 'weather',
+            description: 'Of a city',
+            parameters,
+            parse: JSON.parse,
+            function: run,
+          },
         },
       ],
     }
@@ -67,6 +82,7 @@ export async function runTools(room: Room, client: DialectName, model: string, s
     max_tokens: 1000,
     messages: [{ role: 'user', content: QUESTION }],
     stream,
+    ...(thread === false && { thread }),
     tools: [
       betaZodTool({
         name: 'weather',
@@ -105,6 +121,8 @@ export async function runFramework(
     model,
     prompt: QUESTION,
     maxRetries: 0,
+    // Else it refers to items of earlier answers, which only their upstream keeps.
+    providerOptions: { openai: { store: false } },
     stopWhen: isStepCount(4),
     tools: {
       weather: tool({
@@ -122,10 +140,10 @@ export async function runFramework(
     const reasoning = steps.map((step) => step.reasoningText ?? '').join('')
     return { text, asked, reasoning, input: usage.inputTokens, output: usage.outputTokens }
   }
-  let failure: unknown
-  const result = streamText({ ...settings, onError: ({ error }) => void (failure = error) })
+  const failures: unknown[] = []
+  const result = streamText({ ...settings, onError: ({ error }) => void failures.push(error) })
   await result.consumeStream()
-  if (failure !== undefined) throw failure
+  if (failures.length > 0) throw failures[0]
   const [text, usage, steps] = await Promise.all([result.text, result.usage, result.steps])
   const reasoning = steps.map((step) => step.reasoningText ?? '').join('')
   return { text, asked, reasoning, input: usage.inputTokens, output: usage.outputTokens }

@@ -1,9 +1,7 @@
 /** Images, PDFs, structured output and stop sequences in every cell: what the upstream gets, and what comes back. */
-import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
-import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { z } from 'zod'
-import { type Ask, ask, openRoom, question, type Room } from './room.ts'
+import { askParsed, IMAGE_URL, IMAGES, OBJECT, PDF, PDF_DATA, PDFS, PNG, PNG_DATA, STOP } from './asks.ts'
+import { type Ask, ask, openRoom, type Room } from './room.ts'
 import { CELLS, type DialectName, PAIRS } from './story.ts'
 import { tells } from './tell.ts'
 
@@ -13,96 +11,12 @@ beforeAll(async () => {
 })
 afterAll(() => room?.close())
 
-/** One white pixel. */
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
-const IMAGE_URL = 'https://images.example.com/cat.png'
-const PDF = Buffer.from('%PDF-1.4 not much of one').toString('base64')
-const PNG_DATA = `data:image/png;base64,${PNG}`
-const PDF_DATA = `data:application/pdf;base64,${PDF}`
-
-const IMAGES: Ask = {
-  chat: {
-    messages: [
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'What is here?' },
-          { type: 'image_url', image_url: { url: PNG_DATA } },
-          { type: 'image_url', image_url: { url: IMAGE_URL } },
-        ],
-      },
-    ],
-  },
-  responses: {
-    input: [
-      {
-        role: 'user',
-        content: [
-          { type: 'input_text', text: 'What is here?' },
-          { type: 'input_image', image_url: PNG_DATA, detail: 'auto' },
-          { type: 'input_image', image_url: IMAGE_URL, detail: 'auto' },
-        ],
-      },
-    ],
-  },
-  messages: {
-    max_tokens: 100,
-    messages: [
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'What is here?' },
-          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
-          { type: 'image', source: { type: 'url', url: IMAGE_URL } },
-        ],
-      },
-    ],
-  },
-}
-const PDFS: Ask = {
-  chat: {
-    messages: [
-      {
-        role: 'user',
-        content: [
-          { type: 'file', file: { file_data: PDF_DATA, filename: 'paper.pdf' } },
-          { type: 'text', text: 'Summarise' },
-        ],
-      },
-    ],
-  },
-  responses: {
-    input: [
-      {
-        role: 'user',
-        content: [
-          { type: 'input_file', file_data: PDF_DATA, filename: 'paper.pdf' },
-          { type: 'input_text', text: 'Summarise' },
-        ],
-      },
-    ],
-  },
-  messages: {
-    max_tokens: 100,
-    messages: [
-      {
-        role: 'user',
-        content: [
-          {
-            type: 'document',
-            source: { type: 'base64', media_type: 'application/pdf', data: PDF },
-            title: 'paper.pdf',
-          },
-          { type: 'text', text: 'Summarise' },
-        ],
-      },
-    ],
-  },
-}
-
 /** The content of the user's message, as an upstream of the dialect must get it. */
 const sentContent = (): Record<string, unknown>[] => {
-  const { messages, input } = room.sent() as Record<string, { role: string; content: Record<string, unknown>[] }[]>
+  const { messages, input } = room.sent() as Record<
+    string,
+    { role: string; content: Record<string, unknown>[] }[]
+  >
   return (messages ?? input ?? []).find(({ role }) => role === 'user')?.content ?? []
 }
 
@@ -166,59 +80,33 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
   })
 })
 
-const STOP: Pick<Ask, 'chat' | 'messages'> = {
-  chat: { messages: [{ role: 'user', content: 'Count' }], stop: ['END'] },
-  messages: { max_tokens: 100, messages: [{ role: 'user', content: 'Count' }], stop_sequences: ['END'] },
-}
-
-describe.each(CELLS)('stop sequences: $client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
-  it('end the answer', async () => {
-    // A responses client has no stop sequences, and a responses upstream does not know them: the gateway cuts.
-    const params = { ...question('Count'), ...STOP }
-    const cuts = client !== 'responses' && upstream === 'responses'
-    const text = cuts ? 'one two EN END three' : 'one two EN '
-    const known = upstream === 'messages' ? { stopSequence: 'END' } : {}
-    room.upstream.answer(tells({ text, ...(client !== 'responses' && known) }))
-    const seen = await ask(room, client, upstream, params, stream)
-    expect(seen.text).toBe('one two EN ')
-    const sent = room.sent()
-    if (client !== 'responses' && upstream === 'chat') expect(sent.stop).toEqual(['END'])
-    if (client !== 'responses' && upstream === 'messages') expect(sent.stop_sequences).toEqual(['END'])
-    if (upstream === 'responses') expect(JSON.stringify(sent)).not.toContain('END')
-    const matched = client === 'messages' && (upstream === 'messages' || cuts)
-    if (client === 'messages') expect(seen.end).toBe(matched ? 'stop_sequence' : 'end_turn')
-    else expect(seen.end).toBe(client === 'chat' ? 'stop' : 'completed')
-    room.passed(client, upstream, 'stop')
-  })
-})
-
-const SHAPE = z.object({ city: z.string(), degrees: z.number() })
-const ANSWER = { city: 'Ulm', degrees: 21.5 }
+describe.each(CELLS)(
+  'stop sequences: $client over $upstream, stream: $stream',
+  ({ client, upstream, stream }) => {
+    it('end the answer', async () => {
+      // A responses client has no stop sequences, and a responses upstream does not know them: the gateway cuts.
+      const cuts = client !== 'responses' && upstream === 'responses'
+      const text = cuts ? 'one two EN END three' : 'one two EN '
+      const known = upstream === 'messages' ? { stopSequence: 'END' } : {}
+      room.upstream.answer(tells({ text, ...(client !== 'responses' && known) }))
+      const seen = await ask(room, client, upstream, STOP, stream)
+      expect(seen.text).toBe('one two EN ')
+      const sent = room.sent()
+      if (client !== 'responses' && upstream === 'chat') expect(sent.stop).toEqual(['END'])
+      if (client !== 'responses' && upstream === 'messages') expect(sent.stop_sequences).toEqual(['END'])
+      if (upstream === 'responses') expect(JSON.stringify(sent)).not.toContain('END')
+      const matched = client === 'messages' && (upstream === 'messages' || cuts)
+      if (client === 'messages') expect(seen.end).toBe(matched ? 'stop_sequence' : 'end_turn')
+      else expect(seen.end).toBe(client === 'chat' ? 'stop' : 'completed')
+      room.passed(client, upstream, 'stop')
+    })
+  },
+)
 
 describe.each(PAIRS)('structured output: $client over $upstream', ({ client, upstream }) => {
-  /** By the helpers that parse: they throw when the answer does not fit. */
-  async function parsed(stream: boolean): Promise<unknown> {
-    const { chat, responses, messages } = question('Weather?')
-    if (client === 'chat') {
-      const body = { ...chat, model: upstream, response_format: zodResponseFormat(SHAPE, 'weather') }
-      const answer = stream
-        ? await room.openai.chat.completions.stream(body).finalChatCompletion()
-        : await room.openai.chat.completions.parse(body)
-      return answer.choices[0]?.message.parsed
-    }
-    if (client === 'responses') {
-      const body = { ...responses, model: upstream, text: { format: zodTextFormat(SHAPE, 'weather') } }
-      if (!stream) return (await room.openai.responses.parse(body)).output_parsed
-      return (await room.openai.responses.stream(body).finalResponse()).output_parsed
-    }
-    const body = { ...messages, model: upstream, output_config: { format: zodOutputFormat(SHAPE) } }
-    if (!stream) return (await room.anthropic.messages.parse(body)).parsed_output
-    return (await room.anthropic.messages.stream(body).finalMessage()).parsed_output
-  }
-
   it.each([false, true])('stream: %s', async (stream) => {
-    room.upstream.answer(tells({ text: JSON.stringify(ANSWER) }))
-    expect(await parsed(stream)).toEqual(ANSWER)
+    room.upstream.answer(tells({ text: JSON.stringify(OBJECT) }))
+    expect(await askParsed(room, client, upstream, stream)).toEqual(OBJECT)
     const { response_format, text, output_config } = room.sent() as Record<
       string,
       Record<string, Record<string, unknown>>

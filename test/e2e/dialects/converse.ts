@@ -48,15 +48,21 @@ async function gather(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promis
     last = chunk
     const [choice] = chunk.choices
     const delta = choice?.delta as
-      | (OpenAI.ChatCompletionChunk.Choice.Delta & { reasoning_content?: string; reasoning_details?: object[] })
+      | (OpenAI.ChatCompletionChunk.Choice.Delta & {
+          reasoning_content?: string
+          reasoning_details?: object[]
+        })
       | undefined
     text += delta?.content ?? ''
     reasoning += delta?.reasoning_content ?? ''
     details.push(...(delta?.reasoning_details ?? []))
     for (const { index, id, function: named } of delta?.tool_calls ?? []) {
-      const empty = { id: id ?? '', type: 'function' as const, function: { name: named?.name ?? '', arguments: '' } }
-      const call = (calls[index] ??= empty)
-      call.function.arguments += named?.arguments ?? ''
+      calls[index] ??= {
+        id: id ?? '',
+        type: 'function',
+        function: { name: named?.name ?? '', arguments: '' },
+      }
+      calls[index].function.arguments += named?.arguments ?? ''
     }
     end = choice?.finish_reason ?? end
   }
@@ -76,7 +82,7 @@ async function gather(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promis
 async function responses({ openai }: Room, model: string, stream: boolean): Promise<[Seen, Seen]> {
   const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: QUESTION }]
   const turn = () => {
-    const body: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
+    const body: Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'> = {
       model,
       input,
       store: false,
@@ -88,8 +94,8 @@ async function responses({ openai }: Room, model: string, stream: boolean): Prom
   }
   const first = await turn()
   input.push(...(first.output as OpenAI.Responses.ResponseInputItem[]))
-  const call = first.output.find((item) => item.type === 'function_call')
-  input.push({ type: 'function_call_output', call_id: call?.call_id ?? '', output: RESULT })
+  const [call] = first.output.flatMap((item) => (item.type === 'function_call' ? [item.call_id] : []))
+  input.push({ type: 'function_call_output', call_id: call ?? '', output: RESULT })
   return [readResponses(first), readResponses(await turn())]
 }
 

@@ -6,7 +6,7 @@ import { rejection } from '../../harness/sdk.ts'
 import { json } from '../../harness/upstream.ts'
 import { ask, openRoom, question, type Room } from './room.ts'
 import { CELLS, type DialectName, PAIRS } from './story.ts'
-import { storyEvents, stream as send, tells } from './tell.ts'
+import { stream as send, storyEvents, tells } from './tell.ts'
 
 let room: Room
 beforeAll(async () => {
@@ -156,7 +156,8 @@ async function readText(client: DialectName, model: string, seen: string[]): Pro
   } else if (client === 'messages') {
     const stream = await room.anthropic.messages.create({ ...messages, model, stream: true })
     for await (const event of stream)
-      if (event.type === 'content_block_delta' && event.delta.type === 'text_delta') seen.push(event.delta.text)
+      if (event.type === 'content_block_delta' && event.delta.type === 'text_delta')
+        seen.push(event.delta.text)
   } else {
     for await (const event of await room.openai.responses.create({ ...responses, model, stream: true })) {
       if (event.type === 'response.output_text.delta') seen.push(event.delta)

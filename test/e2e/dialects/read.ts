@@ -17,7 +17,9 @@ export interface Seen {
 export function readChat(answer: OpenAI.ChatCompletion): Seen {
   const [choice] = answer.choices
   const { usage } = answer
-  const message = choice?.message as (OpenAI.ChatCompletionMessage & { reasoning_content?: string }) | undefined
+  const message = choice?.message as
+    | (OpenAI.ChatCompletionMessage & { reasoning_content?: string })
+    | undefined
   return {
     text: message?.content ?? '',
     reasoning: message?.reasoning_content ?? '',
@@ -51,8 +53,7 @@ export function readResponses(answer: OpenAI.Responses.Response): Seen {
       .map(({ text }) => text)
       .join('\n\n'),
     calls: output.flatMap((item) => {
-      if (item.type === 'function_call')
-        return [{ id: item.call_id, name: item.name, input: item.arguments }]
+      if (item.type === 'function_call') return [{ id: item.call_id, name: item.name, input: item.arguments }]
       return item.type === 'custom_tool_call'
         ? [{ id: item.call_id, name: item.name, input: item.input }]
         : []
@@ -60,11 +61,11 @@ export function readResponses(answer: OpenAI.Responses.Response): Seen {
     end: answer.incomplete_details?.reason ?? answer.status ?? null,
     counts: usage && {
       input: usage.input_tokens,
-      cached: usage.input_tokens_details.cached_tokens,
-      // Many upstreams leave it out.
-      written: usage.input_tokens_details.cache_write_tokens ?? 0,
+      // Upstreams leave out what the types demand.
+      cached: usage.input_tokens_details?.cached_tokens ?? 0,
+      written: usage.input_tokens_details?.cache_write_tokens ?? 0,
       output: usage.output_tokens,
-      reasoning: usage.output_tokens_details.reasoning_tokens,
+      reasoning: usage.output_tokens_details?.reasoning_tokens ?? 0,
     },
     model: answer.model,
     id: answer.id,

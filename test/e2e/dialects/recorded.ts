@@ -82,7 +82,9 @@ function chatStream(chunks: Json[]): Fold {
   return {
     end: choices.some(({ finish_reason }) => finish_reason) ? 'whole' : 'cut',
     text: deltas.map(({ content }) => text(content)).join(''),
-    reasoning: deltas.map(({ reasoning_content, reasoning }) => text(reasoning_content ?? reasoning)).join(''),
+    reasoning: deltas
+      .map(({ reasoning_content, reasoning }) => text(reasoning_content ?? reasoning))
+      .join(''),
     calls: [...calls.values()],
     ...chatCounts(chunks.map(({ usage }) => usage).findLast(Boolean)),
   }
@@ -106,13 +108,19 @@ function chatCounts(value: unknown): { counts?: Counts } {
 
 function responsesBody([body = {}]: Json[]): Fold {
   if (!Array.isArray(body.output) || body.status === 'failed') return FAILED
-  return { end: body.status === 'queued' ? 'cut' : 'whole', ...items(list(body.output)), ...responsesCounts(body.usage) }
+  return {
+    end: body.status === 'queued' ? 'cut' : 'whole',
+    ...items(list(body.output)),
+    ...responsesCounts(body.usage),
+  }
 }
 
 /** Items are read where they are done: those of the last event repeat them. */
 function responsesStream(events: Json[]): Fold {
   if (events.some(({ type }) => type === 'error' || type === 'response.failed')) return FAILED
-  const done = events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => object(item))
+  const done = events
+    .filter(({ type }) => type === 'response.output_item.done')
+    .map(({ item }) => object(item))
   const last = events.find(({ type }) => type === 'response.completed' || type === 'response.incomplete')
   return {
     end: last ? 'whole' : 'cut',
@@ -172,7 +180,8 @@ function messagesStream(all: Json[]): Fold {
   for (const event of events) {
     const block = open.get(number(event.index)) ?? {}
     const delta = object(event.delta)
-    if (event.type === 'content_block_start') open.set(number(event.index), { ...object(event.content_block) })
+    if (event.type === 'content_block_start')
+      open.set(number(event.index), { ...object(event.content_block) })
     if (event.type === 'content_block_delta') {
       for (const key of ['text', 'thinking', 'partial_json'])
         if (typeof delta[key] === 'string') block[key] = text(block[key]) + delta[key]
@@ -186,8 +195,12 @@ function messagesStream(all: Json[]): Fold {
 function blocks(content: Json[]): Omit<Fold, 'end' | 'counts'> {
   const of = (name: string) => content.filter(({ type }) => type === name)
   return {
-    text: of('text').map((block) => text(block.text)).join(''),
-    reasoning: of('thinking').map((block) => text(block.thinking)).join(''),
+    text: of('text')
+      .map((block) => text(block.text))
+      .join(''),
+    reasoning: of('thinking')
+      .map((block) => text(block.thinking))
+      .join(''),
     calls: of('tool_use').map(({ id, name, input, partial_json }) => ({
       id: text(id),
       name: text(name),

@@ -40,7 +40,9 @@ it(RECORDINGS ? 'recordings are at hand' : 'RECORDINGS is not set: none is repla
 /** Makes the upstream repeat a recording, in pieces that respect neither events nor characters. */
 function replay(name: string, bytes: Buffer, status: number): void {
   room.upstream.answer(async (_call, res) => {
-    res.writeHead(status, { 'content-type': name.endsWith('.sse') ? 'text/event-stream' : 'application/json' })
+    res.writeHead(status, {
+      'content-type': name.endsWith('.sse') ? 'text/event-stream' : 'application/json',
+    })
     for (let at = 0; at < bytes.length; at += 4_099) {
       res.write(bytes.subarray(at, at + 4_099))
       await new Promise(setImmediate)
@@ -49,7 +51,9 @@ function replay(name: string, bytes: Buffer, status: number): void {
   })
 }
 
-const cases = PAIRS.flatMap(({ client, upstream }) => files(upstream).map((file) => ({ client, upstream, file })))
+const cases = PAIRS.flatMap(({ client, upstream }) =>
+  files(upstream).map((file) => ({ client, upstream, file })),
+)
 
 it.each(cases)('$upstream read by $client: $file', async ({ client, upstream, file }) => {
   const bytes = readFileSync(join(RECORDINGS ?? '', upstream, file))

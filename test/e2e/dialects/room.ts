@@ -54,7 +54,13 @@ export async function openRoom(more = '', baseURL?: string): Promise<Room> {
     dropped: () => headers.get('x-sluice-dropped')?.split(', ') ?? [],
     passed(client, to, feature) {
       const result = client === to ? { result: 'byte' as const } : resultOf(feature, room.dropped())
-      recordCell({ client, upstream: to, feature, by: baseURL === undefined ? 'sdk' : 'third-party', ...result })
+      recordCell({
+        client,
+        upstream: to,
+        feature,
+        by: baseURL === undefined ? 'sdk' : 'third-party',
+        ...result,
+      })
     },
     async close() {
       await gateway.stop()
@@ -78,9 +84,9 @@ function resources(base: string): string {
 
 /** Parameters of one request in each dialect, without `model`, `stream` and whatever the dialect requires anyway. */
 export interface Ask {
-  chat: Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model'>
-  responses: Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'model'>
-  messages: Omit<Anthropic.MessageCreateParamsNonStreaming, 'model'>
+  chat: Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model' | 'stream'>
+  responses: Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'model' | 'stream'>
+  messages: Omit<Anthropic.MessageCreateParamsNonStreaming, 'model' | 'stream'>
 }
 
 /** Asks by the SDK of the client's dialect, a stream by its strict helper, and reads the answer. */
@@ -96,7 +102,14 @@ export async function ask(
       const body = { ...params.chat, model }
       if (!stream) return readChat(await openai.chat.completions.create(body))
       const stream_options = { include_usage: true }
-      return readChat(await openai.chat.completions.stream({ ...body, stream_options }).finalChatCompletion())
+      const helper = openai.chat.completions.stream({ ...body, stream_options })
+      // Of a field that it does not know the helper keeps the last piece alone.
+      let reasoning = ''
+      helper.on('chunk', ({ choices }) => {
+        const delta = choices[0]?.delta as { reasoning_content?: string } | undefined
+        reasoning += delta?.reasoning_content ?? ''
+      })
+      return { ...readChat(await helper.finalChatCompletion()), reasoning }
     }
     case 'responses': {
       const body = { ...params.responses, model }

@@ -23,18 +23,22 @@ const HEAD = {
   text: { format: { type: 'text' } },
 }
 
-export const responsesBody = (story: Story): object => whole(story)
+/** Ids are never used twice: tool runners mind. */
+let told = 0
+
+export const responsesBody = (story: Story): object => whole(story, itemsOf(story, told++))
 
 export function responsesEvents(story: Story): string[] {
   let sequence_number = 0
   const event = (type: string, more: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence_number++, ...more })}\n\n`
   const started = { ...HEAD, status: 'in_progress', incomplete_details: null, output: [], usage: null }
-  const terminal = whole(story)
+  const items = itemsOf(story, told++)
+  const terminal = whole(story, items)
   return [
     event('response.created', { response: started }),
     event('response.in_progress', { response: started }),
-    ...itemsOf(story).flatMap((item, output_index) => [
+    ...items.flatMap((item, output_index) => [
       event('response.output_item.added', { output_index, item: skeleton(item) }),
       ...inner(item).map(([type, more]) =>
         event(`response.${type}`, { item_id: item.id, output_index, ...more }),
@@ -47,7 +51,7 @@ export function responsesEvents(story: Story): string[] {
   ]
 }
 
-function whole(story: Story) {
+function whole(story: Story, output: Item[]) {
   const { end = 'stop', counts = COUNTS } = story
   const usage = {
     input_tokens: counts.input,
@@ -61,22 +65,28 @@ function whole(story: Story) {
     ...HEAD,
     status: end === 'stop' ? 'completed' : 'incomplete',
     incomplete_details: end === 'stop' ? null : { reason },
-    output: itemsOf(story),
+    output,
     usage,
   }
 }
 
-function itemsOf({ reasoning, opaque, text, calls = [] }: Story): Item[] {
+function itemsOf({ reasoning, opaque, text, calls = [] }: Story, nth: number): Item[] {
   const summary = reasoning === undefined ? [] : [{ type: 'summary_text', text: reasoning }]
-  const thought: Item = { type: 'reasoning', id: 'rs_up', summary, encrypted_content: opaque ?? null }
+  const thought: Item = { type: 'reasoning', id: `rs_up${nth}`, summary, encrypted_content: opaque ?? null }
   const content = [{ type: 'output_text', text, annotations: [], logprobs: [] }]
-  const message: Item = { type: 'message', id: 'msg_up', role: 'assistant', status: 'completed', content }
+  const message: Item = {
+    type: 'message',
+    id: `msg_up${nth}`,
+    role: 'assistant',
+    status: 'completed',
+    content,
+  }
   return [
     ...(reasoning === undefined && opaque === undefined ? [] : [thought]),
     ...(text === undefined ? [] : [message]),
     ...calls.map(({ id, name, input }, n) => ({
       type: 'function_call',
-      id: `fc_up${n}`,
+      id: `fc_up${nth}_${n}`,
       call_id: id,
       name,
       arguments: input,

@@ -20,7 +20,9 @@ export const storyBody = (dialect: DialectName, story: Story): object => BODY[di
 export const storyEvents = (dialect: DialectName, story: Story): string[] => EVENTS[dialect](story)
 
 /** An upstream that tells a story in the dialect in which it is asked, whole or as a stream as the body says. */
-export function tells(story: Story | ((body: Record<string, unknown>, dialect: DialectName) => Story)): Script {
+export function tells(
+  story: Story | ((body: Record<string, unknown>, dialect: DialectName) => Story),
+): Script {
   return (call, res) => {
     const dialect = dialectOf(call)
     const body = JSON.parse(call.body.toString()) as Record<string, unknown>
@@ -35,4 +37,3 @@ export function stream(res: ServerResponse, events: readonly string[]): void {
   for (const event of events) res.write(event)
   res.end()
 }
-

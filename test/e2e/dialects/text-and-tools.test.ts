@@ -61,7 +61,9 @@ const SENT: Record<DialectName, object> = {
   },
   responses: {
     model: 'responses',
-    tools: [{ type: 'function', name: 'get_weather', description: 'Of a city', parameters: SCHEMA, strict: false }],
+    tools: [
+      { type: 'function', name: 'get_weather', description: 'Of a city', parameters: SCHEMA, strict: false },
+    ],
     tool_choice: 'required',
     max_output_tokens: 2000,
     store: false,

@@ -1,12 +1,12 @@
 /** A gateway before spoilt upstreams of every dialect, and requests to it in all nine pairs. */
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
 import { VOICES } from '../../fixtures/faults/index.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
-import { type Answer, call, jsonHeaders } from '../../harness/http.ts'
+import { type Answer, call, jsonHeaders, open } from '../../harness/http.ts'
 import { account, apiKey, channel, documents, route } from '../../harness/resources.ts'
 import { type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
 import { CANARY, type Fault, type Stage } from './fault.ts'
@@ -38,6 +38,8 @@ export interface Bench {
   upstreams: Record<DialectName, ScriptedUpstream>
   /** Asks the upstream of a pair for what the fault `model` does. */
   ask(pair: Pair, model: string, more?: object): Promise<Answer>
+  /** The same, as far as the headers of the answer. */
+  begin(pair: Pair, model: string): Promise<IncomingMessage>
   stop(): Promise<void>
 }
 
@@ -95,14 +97,24 @@ export async function startBench(faults: readonly Fault[], credit = '100'): Prom
       SLUICE_LOG_UPSTREAM_BODIES: 'redacted',
     },
   )
+  const request = ({ client, upstream, stream }: Pair, model: string, more: object = {}) => ({
+    url: gateway.base + ENDPOINTS[client].path,
+    options: {
+      headers: jsonHeaders(KEY),
+      body: JSON.stringify({ ...requestOf(client, stream), model: `${upstream}/${model}`, ...more }),
+    },
+  })
   return {
     gateway,
     upstreams,
-    ask: ({ client, upstream, stream }, model, more) =>
-      call(gateway.base + ENDPOINTS[client].path, {
-        headers: jsonHeaders(KEY),
-        body: JSON.stringify({ ...requestOf(client, stream), model: `${upstream}/${model}`, ...more }),
-      }),
+    ask(pair, model, more) {
+      const { url, options } = request(pair, model, more)
+      return call(url, options)
+    },
+    begin(pair, model) {
+      const { url, options } = request(pair, model)
+      return open(url, options)
+    },
     async stop() {
       await gateway.stop()
       await Promise.all(DIALECTS.map((dialect) => upstreams[dialect].close()))

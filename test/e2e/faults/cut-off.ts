@@ -1,4 +1,5 @@
 /** Answers that do not come, or not to their end: none of them may look finished. */
+import { gzipSync } from 'node:zlib'
 import { type Fault, CANARY as HOST, json, open, stream, untilClosed } from './fault.ts'
 
 /** It has lines that a careless reader takes for events. */
@@ -14,6 +15,23 @@ const status = (code: number): Fault => ({
     res.end(body)
   },
 })
+
+/** A stream that is closed after so many of its frames. */
+const closedAfter = (count: number): Fault => ({
+  name: `closed-after-${count}`,
+  json: 'error',
+  stream: 'error',
+  async play({ res, voice }) {
+    const { begin, body, end } = voice.frames({ calls: [{ id: 'c', name: 'look', arguments: '{"a":1}' }] })
+    const frames = [...begin, ...body, ...end]
+    // A chat answer is complete with its finish_reason: its end is one frame, the others come behind it.
+    const enough = voice.type === 'chat_completion' ? frames.length - 2 : frames.length
+    await stream(res, frames.slice(0, Math.min(count, enough - 1)))
+  },
+})
+
+/** A small answer that is a large one once it is inflated. */
+const bomb = (text: string) => gzipSync(text.replace('BOMB', 'x'.repeat(30_000_000)))
 
 export const CUT_OFF: Fault[] = [
   ...[201, 204, 302, 401, 404, 429, 500, 503].map(status),
@@ -99,6 +117,20 @@ export const CUT_OFF: Fault[] = [
     stream: 'error',
     play: ({ res }) => json(res, `{"not":"${HOST}"}`, { 'content-encoding': 'gzip' }),
   },
+  {
+    name: 'gzip-bomb',
+    json: 'error',
+    stream: 'error',
+    play({ res, voice, stream: asked }) {
+      const { begin, end } = voice.frames()
+      const text = asked
+        ? [...begin, voice.delta('BOMB'), ...end].join('')
+        : JSON.stringify(voice.whole({ text: 'BOMB' }))
+      res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      res.end(bomb(text))
+    },
+  },
+  ...Array.from({ length: 18 }, (_, count) => closedAfter(count)),
   {
     name: 'broken-chunk',
     json: 'error',

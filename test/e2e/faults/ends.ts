@@ -57,9 +57,7 @@ function endOfStream(dialect: DialectName, text: string, bytes: boolean): End {
     const before = events.slice(0, -1)
     assert(!before.some(({ data }) => isTerminal(data)), 'an error after the end')
     if (!bytes) for (const { data } of before) assert(isRecord(tryParse(data)), `no JSON: ${data}`)
-    if (!bytes && dialect === 'responses' && isRecord(last) && last.type === 'response.failed') {
-      readStrictly('responses', text)
-    }
+    if (!bytes) checkUntilError(dialect, text, last)
     return { kind: 'broken', code }
   }
   if (!bytes) {
@@ -73,6 +71,19 @@ function endOfStream(dialect: DialectName, text: string, bytes: boolean): End {
   assert.equal(end, 'complete', `a stream that is ${end}`)
   assert(isTerminal(events.at(-1)?.data ?? ''), 'more after the end')
   return { kind: 'answer', view: viewOf(dialect, answer) }
+}
+
+/** All that came before an error is as strict a reader wants it: it stops at the error, and not before. */
+function checkUntilError(dialect: DialectName, text: string, last: unknown): void {
+  if (dialect === 'responses') {
+    if (isRecord(last) && last.type === 'response.failed') readStrictly(dialect, text)
+    return
+  }
+  const whole = dialect === 'chat' ? `${text}data: [DONE]\n\n` : text
+  assert.throws(
+    () => readStrictly(dialect, whole, 'unknown'),
+    /^AssertionError.*: (?:an error event|unexpected event error|error before message_start|error after message_delta)/,
+  )
 }
 
 function isTerminal(data: string): boolean {

@@ -2,6 +2,7 @@
  * Everything that an upstream can do wrong, in all nine pairs of dialects, as JSON and as a stream: none of it may look
  * like an answer that is whole, none of it reaches a client, and everybody else is served on.
  */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tryParse } from '../../../proxy/dialects/json/value.ts'
@@ -95,14 +96,17 @@ async function expectAll(
   verdict: (pair: Pair) => Verdict | undefined,
   raw?: string,
 ): Promise<void> {
-  const complaints = await Promise.all(
-    PAIRS.map(async (pair) => {
+  // Somebody else is served all the while.
+  const other = PAIRS[asked % PAIRS.length]
+  const complaints = await Promise.all([
+    other && ask(other, 'fine').then((answer) => complaint(answer, other, 'answer')),
+    ...PAIRS.map(async (pair) => {
       const wanted = verdict(pair)
       if (wanted === undefined) return undefined
       const told = complaint(await ask(pair, name), pair, wanted, raw)
       return told === undefined ? undefined : `${nameOf(pair)}: ${told}`
     }),
-  )
+  ])
   expect(complaints.filter((told) => told !== undefined)).toEqual([])
 }
 
@@ -116,6 +120,26 @@ describe('an answer that is cut off is never a success', () => {
 describe('an answer that is odd arrives', () => {
   it.each(SLOPPY.map((fault) => [fault.name, fault] as const))('%s', (name, fault) =>
     expectAll(name, (pair) => verdictOf(fault, pair), fault.raw),
+  )
+})
+
+describe('a client that leaves', () => {
+  it.each(PAIRS.filter(({ stream }) => stream))(
+    '$client over $upstream: the upstream is left too',
+    async (pair) => {
+      const { calls } = bench.upstreams[pair.upstream]
+      const before = calls.length
+      asked++
+      const res = await bench.begin(pair, 'slow-deltas')
+      await once(res, 'data')
+      res.destroy()
+      const left = await until(
+        () => calls.slice(before).find(({ aborted }) => aborted),
+        'the upstream to be left',
+        400,
+      )
+      expect(left.path).toContain('/v1/')
+    },
   )
 })
 

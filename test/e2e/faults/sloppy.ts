@@ -6,18 +6,10 @@ export const CALLS = [
   { id: 'call_a', name: 'look', arguments: '{"at":"a"}' },
   { id: 'call_b', name: 'look', arguments: '{"at":"b"}' },
 ]
-/** What stands where text should. */
-const ODD_CONTENTS: unknown[] = [
-  7,
-  null,
-  true,
-  {},
-  [],
-  [[[]]],
-  [null, 1, 'x'],
-  { type: 'text' },
-  [{ type: 7 }],
-]
+/** What stands where text should: nothing that anybody could read as one. */
+const ODD_CONTENTS: unknown[] = [7, true, {}, { type: 'text' }]
+/** What says nothing. */
+const EMPTY_CONTENTS: unknown[] = [null, [], [[[]]], [null, 1, 'x'], [{ type: 7 }]]
 
 /** A JSON text of arrays, so deep that a recursive reader fails on it. */
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
@@ -60,6 +52,25 @@ export const SLOPPY: Fault[] = [
       res.end(asked ? [...begin, ...body, ...end].join('') : JSON.stringify(voice.whole()))
     },
   },
+  {
+    name: 'early-hints',
+    json: 'answer',
+    stream: 'answer',
+    async play(stage) {
+      stage.res.writeEarlyHints({ link: `<https://${CANARY}.example/>; rel=preload` })
+      await say(stage)
+    },
+  },
+  reframed('many-data-lines', (frames) =>
+    frames.map((frame) => frame.replace('data: {', 'data: {\ndata:').replace(/}\n\n$/, '\ndata:}\n\n')),
+  ),
+  {
+    ...reframed('no-event-lines', (frames) => frames.map((frame) => frame.replace(/^event:.*\n/, ''))),
+    bytes: 'either',
+  },
+  reframed('other-lines', (frames) =>
+    frames.map((frame) => `id: 7\nretry: 9\nx-vendor: a\n\uFEFFy\n${frame}`),
+  ),
   reframed('crlf', (frames) => frames.map((frame) => frame.replaceAll('\n', '\r\n'))),
   reframed('byte-order-mark', (frames) => [`\uFEFF${frames[0]}`, ...frames.slice(1)]),
   reframed('comments-between', (frames) => frames.flatMap((frame) => [`: ${'c'.repeat(40)}\n\n`, frame])),

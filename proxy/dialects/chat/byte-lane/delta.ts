@@ -9,12 +9,18 @@ const SPACE = 0x20
 const BACKSLASH = 0x5c
 const SMALL_U = 0x75
 
+/** What was counted, and where the last text of it stands, without its quotes. */
+export interface Counted extends Delivered {
+  from: number
+  to: number
+}
+
 /**
  * Adds the texts in one `delta` object to `delivered` and returns the index after what it read. `latin1` is the
  * stream's bytes, the object begins at `from` and ends before `end`; bytes that are no JSON add a wrong number and
  * nothing worse.
  */
-export function countDelta(latin1: string, from: number, end: number, delivered: Delivered): number {
+export function countDelta(latin1: string, from: number, end: number, delivered: Counted): number {
   let depth = 0
   let counts = false
   for (let i = from; i < end; i++) {
@@ -44,6 +50,8 @@ export function countDelta(latin1: string, from: number, end: number, delivered:
         } else if (counts && i > open + 1) {
           delivered.deltas++
           delivered.bytes += i - open - 1 - escaped
+          delivered.from = open + 1
+          delivered.to = i
         }
         break
       }

@@ -6,7 +6,8 @@ import { chat } from '../index.ts'
 import { readUsage } from '../usage.ts'
 
 const { RECORDINGS } = process.env
-const folder = RECORDINGS === undefined ? join(import.meta.dirname, '__fixtures__') : join(RECORDINGS, 'chat')
+const folder =
+  RECORDINGS === undefined ? join(import.meta.dirname, '../__fixtures__') : join(RECORDINGS, 'chat')
 const title =
   RECORDINGS === undefined ? 'own fixtures (RECORDINGS is not set)' : 'recordings of real upstreams'
 const files = readdirSync(folder)

@@ -12,7 +12,8 @@ import { eventEnd, sseEvents } from '../../sse/events.ts'
 import { EventSplitter } from '../../sse/splitter.ts'
 import { errorEvent } from '../error.ts'
 import { readUsage } from '../usage.ts'
-import { countDelta } from './delta.ts'
+import { type Counted, countDelta } from './delta.ts'
+import { Repeats } from './repeats.ts'
 import { KeySearch } from './search.ts'
 
 /** What becomes of an event: passed on, kept back, passed on as the last one, or kept back with all that follows. */
@@ -29,6 +30,7 @@ export class ChatStreamObserver implements StreamObserver {
   usage: Usage | undefined
   tier: string | undefined
   readonly delivered: Delivered = { deltas: 0, bytes: 0 }
+  readonly #repeats = new Repeats()
   done = false
   readonly #request: ParsedRequest
   readonly #askedUsage: boolean
@@ -86,13 +88,17 @@ export class ChatStreamObserver implements StreamObserver {
       if (lineFeed < start) lineFeed = nextLineFeed(text, start)
       const lineEvent = lineEventEnd(text, start, lineFeed, hasCR)
       const end = lineEvent < 0 ? eventEnd(text, start) : lineEvent
+      const length = lineEvent < 0 ? -1 : this.#repeats.textLength(text, start, end)
+      if (length > 0) {
+        this.delivered.deltas++
+        this.delivered.bytes += length
+        start = end
+        continue
+      }
       const plain = lineEvent >= 0 && this.#begun && isPlain(text, search, start, end)
       const verdict = plain ? 'pass' : this.#inspect(bytes.subarray(start, end))
       if (verdict === 'pass') {
-        for (let at = search.delta(start, end); at >= 0; ) {
-          // A delta inside a delta was read with it.
-          at = search.delta(countDelta(text, at, end, this.delivered), end)
-        }
+        this.#count(text, search, start, end, plain)
       } else {
         pieces.push(bytes.subarray(from, verdict === 'last' ? end : start))
         from = verdict === 'withhold' ? end : text.length
@@ -103,6 +109,18 @@ export class ChatStreamObserver implements StreamObserver {
     if (from === 0) return bytes
     const passed = Buffer.concat([...pieces, bytes.subarray(from)])
     return passed.length === 0 ? undefined : passed
+  }
+
+  #count(text: string, search: KeySearch, start: number, end: number, plain: boolean): void {
+    const counted: Counted = { deltas: 0, bytes: 0, from: 0, to: 0 }
+    for (let at = search.delta(start, end); at >= 0; ) {
+      // A delta inside a delta was read with it.
+      at = search.delta(countDelta(text, at, end, counted), end)
+    }
+    this.delivered.deltas += counted.deltas
+    this.delivered.bytes += counted.bytes
+    if (plain && counted.deltas === 1) this.#repeats.learn(text, start, end, counted.from, counted.to)
+    else this.#repeats.forget()
   }
 
   #inspect(bytes: Buffer): Verdict {

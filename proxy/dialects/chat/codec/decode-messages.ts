@@ -33,6 +33,7 @@ export function decodeMessages(messages: unknown[], envelopes: Envelopes): Turn[
     const path = `messages[${i}]`
     const message = recordAt(value, path)
     const role = oneOf(ROLES)(message.role, `${path}.role`)
+    optional(message.name, `${path}.name`, stringAt)
     switch (role) {
       case 'system':
       case 'developer':

@@ -59,6 +59,9 @@ const MAX_TOP_LOGPROBS = 20
 export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): ModelRequest {
   const body = recordAt(tryParse(request.body.toString('utf8')), 'body')
   refuseAudio(body)
+  // These two have no place of their own: the one is lost elsewhere, the other says the same as safety_identifier.
+  optional(body.logit_bias, 'logit_bias', recordAt)
+  const user = optional(body.user, 'user', stringAt)
   const tools = decodeTools(body)
   const effort = optional(body.reasoning_effort, 'reasoning_effort', oneOf(EFFORTS))
   const onlyFunctions = tools.length > 0 && Array.isArray(body.functions) && !body.tools
@@ -87,9 +90,7 @@ export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): Mod
       format: decodeFormat(body.response_format),
       verbosity: optional(body.verbosity, 'verbosity', stringAt),
       reasoning: effort && { effort },
-      user:
-        optional(body.safety_identifier, 'safety_identifier', stringAt) ??
-        optional(body.user, 'user', stringAt),
+      user: optional(body.safety_identifier, 'safety_identifier', stringAt) ?? user,
       metadata: decodeMetadata(body.metadata),
       cacheKey: optional(body.prompt_cache_key, 'prompt_cache_key', stringAt),
       tier: optional(body.service_tier, 'service_tier', stringAt),

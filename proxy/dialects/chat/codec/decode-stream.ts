@@ -23,7 +23,6 @@ const CHUNK = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', '
 const MAX_DONE = 32
 
 export class ChatStreamDecoder implements StreamDecoder {
-  readonly forgetsText = true
   failure: UpstreamFailure | undefined
   done = false
   readonly #emit: Emit
@@ -47,6 +46,11 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.#emit = emit
     this.#request = request
     this.#calls = new StreamCalls(emit)
+  }
+
+  /** Entries of `reasoning_details` grow with their text. */
+  get forgetsText(): boolean {
+    return this.#details.length === 0
   }
 
   get finished(): boolean {
@@ -106,7 +110,8 @@ export class ChatStreamDecoder implements StreamDecoder {
       }
       if (!this.#started) this.#start(chunk)
       if (isRecord(choice.delta)) this.#delta(choice.delta, choice.logprobs)
-      if (choice.finish_reason) this.#reason = choice.finish_reason
+      const reason = choice.finish_reason
+      if (typeof reason === 'string' && reason !== '') this.#reason = reason
     }
   }
 

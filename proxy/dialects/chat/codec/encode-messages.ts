@@ -53,6 +53,8 @@ export function encodeMessages(request: ModelRequest, writing: Writing): Fields[
     }
   })
   flush()
+  // All that was said was empty; a conversation of nothing is refused.
+  if (messages.length === 0) messages.push({ role: 'user', content: '' })
   return messages
 }
 

@@ -22,6 +22,8 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
     throw new GatewayError('unsupported_parameter', message, { param: 'n' })
   }
   const messages = encodeMessages(request, writing)
+  // A conversation of nothing but empty messages is still one.
+  if (messages.length === 0) messages.push({ role: 'user', content: '' })
   const body: Fields = {
     model: target.model,
     messages,
@@ -73,7 +75,8 @@ function encodeLimits(request: ModelRequest, writing: Writing): Fields {
       (features.streamUsage || wantsStreamUsage) && {
         stream_options: { ...options, include_usage: true },
       }),
-    ...(maxOutputTokens !== undefined && { [String(limit)]: maxOutputTokens }),
+    // Messages takes 0, which asks for no answer.
+    ...(maxOutputTokens !== undefined && { [String(limit)]: Math.max(maxOutputTokens, 1) }),
     ...(stop !== undefined && { stop }),
   }
 }

@@ -519,6 +519,10 @@ describe('content that has its place elsewhere', () => {
   })
 })
 
+test('a conversation of which nothing is left is one empty message', () => {
+  expect(messagesOf([]).messages).toEqual([{ role: 'user', content: '' }])
+})
+
 test('every profile of chat writes a body', () => {
   for (const profile of ['generic', 'openai', 'openai-reasoning'] as const) {
     expect(featuresOf('chat_completion', profile).streamUsage).toBe(true)

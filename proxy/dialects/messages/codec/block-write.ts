@@ -9,7 +9,8 @@ import type {
   TextPart,
   ToolCallPart,
 } from '../../ir/types.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
+import { parseArguments } from '../../json/exact.ts'
+import { isRecord } from '../../json/value.ts'
 import { writeCitation } from './block-citations.ts'
 import { isMarkedEmpty, restored, shapeOf } from './block-ext.ts'
 import type { Block } from './block-read.ts'
@@ -95,7 +96,7 @@ export function callFields(
 /** Undefined for text that is no JSON object. */
 export function parseInput(text: string): Record<string, unknown> | undefined {
   if (text.trim() === '') return {}
-  const input = tryParse(text)
+  const input = parseArguments(text)
   return isRecord(input) ? input : undefined
 }
 

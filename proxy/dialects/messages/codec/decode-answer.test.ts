@@ -96,9 +96,18 @@ describe('blocks', () => {
     { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
     { type: 'compaction', content: 'Summary' },
     { type: 'of_tomorrow', a: [1] },
-    { type: 'tool_use', id: 'c' },
   ])('$type stays whole', (block) => {
     expect(partsOf(block)).toEqual([{ type: 'hosted', dialect: 'messages', name: block.type, item: block }])
+  })
+
+  test.each([
+    ['nameless_tool_call', { type: 'tool_use', id: 'c' }],
+    ['nameless_tool_call', { type: 'tool_use', id: 'c', name: '', input: {} }],
+    ['unreadable_answer', { type: 'text', text: 7 }],
+    ['unreadable_answer', { type: 'thinking', thinking: {} }],
+  ])('%s: %j is lost content, so the answer is a failure', (detail, block) => {
+    const answer = { type: 'message', content: [{ type: 'text', text: 'Hi' }, block] }
+    expect(decodeAnswer(answer, REQUEST)).toEqual({ class: 'unknown', status: 200, detail })
   })
 
   test('what is no block is left out', () => {

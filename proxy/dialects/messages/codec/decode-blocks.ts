@@ -97,6 +97,7 @@ function decodeResultContent(content: unknown, path: string, keeper: Keeper): Re
     if (block.type === 'tool_reference' && typeof block.tool_name === 'string') {
       return flattened(block.tool_name, block, AT_RESULT)
     }
+    textAt(block.type, `${path}[${i}].type`)
     const part = decodeUserBlock(block, `${path}[${i}]`, AT_RESULT)
     return part.type === 'audio' ? hosted(block) : part
   })
@@ -168,7 +169,7 @@ function decodeDocument(block: Json, path: string, at: string): FilePart | Hoste
 /** Undefined for a kind of source that is not known. */
 function readSource(source: Json, path: string, keeper: Keeper): Media | undefined {
   const take = (...typed: string[]) => keeper.takeInside('source', source, ['type', ...typed])
-  switch (source.type) {
+  switch (textAt(source.type, `${path}.type`)) {
     case 'base64': {
       const mediaType = textAt(source.media_type, `${path}.media_type`)
       const base64 = textAt(source.data, `${path}.data`)

@@ -2,12 +2,13 @@
 import { EFFORTS, type Effort } from '../../../../contract/profiles.ts'
 import type { ParsedRequest } from '../../dialect.ts'
 import type { Envelopes, ModelRequest, OutputFormat, Reasoning } from '../../ir/types.ts'
+import { parseWithInputs } from '../../json/exact.ts'
 import { refusal } from '../../json/fields.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
+import { isRecord } from '../../json/value.ts'
 import { decodeToolChoice, decodeTools } from './decode-tools.ts'
 import { decodeSystem, decodeTurns } from './decode-turns.ts'
 import { type Json, Keeper } from './keeper.ts'
-import { numberAt, optional, recordAt, textAt, textsAt, wordAt } from './read.ts'
+import { countAt, numberFrom, optional, recordAt, textAt, textsAt, wordAt } from './read.ts'
 
 const TYPED = [
   'model',
@@ -32,7 +33,7 @@ const OWN_EFFORTS = EFFORTS.filter((effort) => effort !== 'none' && effort !== '
 const THINKING_FIELDS = ['type', 'budget_tokens', 'display']
 
 export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): ModelRequest {
-  const body = tryParse(parsed.body.toString('utf8'))
+  const body = parseWithInputs(parsed.body.toString('utf8'))
   if (!isRecord(body)) throw refusal('messages', 'must be part of a JSON object')
   const top = new Keeper().take(body, TYPED)
   if (body.stream === false) top.rest.stream = false
@@ -45,9 +46,9 @@ export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): Mode
   const stop = optional(body.stop_sequences, 'stop_sequences', textsAt)
   if (stop?.length === 0) top.rest.stop_sequences = []
   const maxOutputTokens = parsed.head.maxOutputTokens
-  const temperature = optional(body.temperature, 'temperature', numberAt)
-  const topP = optional(body.top_p, 'top_p', numberAt)
-  const topK = optional(body.top_k, 'top_k', numberAt)
+  const temperature = optional(body.temperature, 'temperature', numberFrom(0, 1))
+  const topP = optional(body.top_p, 'top_p', numberFrom(0, 1))
+  const topK = optional(body.top_k, 'top_k', countAt)
   const tier = decodeTier(body, top)
   const user = decodeUser(body.metadata, top)
   const output = decodeOutputConfig(body, top)
@@ -124,7 +125,7 @@ function decodeReasoning(value: unknown, effort: Effort | undefined, top: Keeper
   const read = { ...level, ...(summary !== undefined && { summary }) }
   switch (type) {
     case 'enabled': {
-      const budgetTokens = numberAt(thinking.budget_tokens, 'thinking.budget_tokens')
+      const budgetTokens = countAt(thinking.budget_tokens, 'thinking.budget_tokens')
       return { ...read, budgetTokens, ...keeper.ext('thinking') }
     }
     case 'adaptive':
@@ -137,9 +138,10 @@ function decodeReasoning(value: unknown, effort: Effort | undefined, top: Keeper
   }
 }
 
-function decodeDisplay(display: unknown, keeper: Keeper): Reasoning['summary'] {
+function decodeDisplay(given: unknown, keeper: Keeper): Reasoning['summary'] {
+  const display = optional(given, 'thinking.display', textAt)
   if (display === 'omitted') return 'none'
   if (display === 'summarized') return 'auto'
-  if (display !== undefined && display !== null) keeper.fields.display = display
+  if (display !== undefined) keeper.fields.display = display
   return undefined
 }

@@ -3,7 +3,7 @@ import type { Envelopes, SystemTurn, TextPart, Turn } from '../../ir/types.ts'
 import { isRecord } from '../../json/value.ts'
 import { decodeAssistantBlock, decodeText, decodeToolResult, decodeUserBlock } from './decode-blocks.ts'
 import { type Json, Keeper } from './keeper.ts'
-import { listAt, recordAt, textAt, wordAt } from './read.ts'
+import { listAt, optional, recordAt, textAt, wordAt } from './read.ts'
 
 const ROLES = ['user', 'assistant', 'system'] as const
 /** A note of a client about itself. It changes with each build, so it would spoil every prompt cache elsewhere. */
@@ -84,8 +84,9 @@ function userTurns(blocks: { block: Json; path: string }[], keeper: Keeper): Tur
 }
 
 function decodeSystemBlock(block: Json, path: string, at: string): SystemTurn['parts'][number] {
-  if (block.type === 'text' || block.type === undefined) return decodeText(block, path, at)
-  return { type: 'hosted', dialect: 'messages', name: String(block.type), item: block }
+  const type = optional(block.type, `${path}.type`, textAt) ?? 'text'
+  if (type === 'text') return decodeText(block, path, at)
+  return { type: 'hosted', dialect: 'messages', name: type, item: block }
 }
 
 function isBillingNote(block: unknown): boolean {

@@ -13,7 +13,8 @@ import type {
   ToolResult,
   UserPart,
 } from '../../ir/types.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
+import { parseArguments } from '../../json/exact.ts'
+import { isRecord } from '../../json/value.ts'
 import { writeCache } from './cache.ts'
 import { type Json, restore, shapeOf } from './keeper.ts'
 import type { Writer } from './writer.ts'
@@ -101,7 +102,7 @@ export function encodeHosted(part: HostedPart, writer: Writer): Json | undefined
 function encodeCall(part: ToolCallPart, writer: Writer): Json {
   const { callId: id, name, input, kind, carrier, ext } = part
   if (carrier !== undefined) writer.lose('reasoning')
-  const value = kind === 'custom' ? { input } : input.trim() === '' ? {} : tryParse(input)
+  const value = kind === 'custom' ? { input } : input.trim() === '' ? {} : parseArguments(input)
   if (!isRecord(value)) {
     const param = INPUT_NAMES[writer.source]
     throw new GatewayError('unsupported_parameter', `${param} must be the JSON text of an object.`, { param })

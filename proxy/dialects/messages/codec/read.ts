@@ -18,8 +18,18 @@ export function listAt(value: unknown, path: string): unknown[] {
   return value
 }
 
-export function numberAt(value: unknown, path: string): number {
-  if (typeof value !== 'number') throw refusal(path, 'must be a number')
+/** A number within bounds. */
+export function numberFrom(min: number, max: number): (value: unknown, path: string) => number {
+  return (value, path) => {
+    if (typeof value === 'number' && value >= min && value <= max) return value
+    throw refusal(path, `must be a number from ${min} to ${max}`)
+  }
+}
+
+export function countAt(value: unknown, path: string): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw refusal(path, 'must be an integer, zero or more')
+  }
   return value
 }
 

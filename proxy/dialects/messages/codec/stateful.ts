@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../errors.ts'
+import { threadUnsupported } from '../../errors/threads.ts'
 import type { ModelRequest } from '../../ir/types.ts'
 
 /** Fields that rest on what this vendor alone keeps, runs or promises. */
@@ -10,6 +11,7 @@ export function refuseStateful(request: ModelRequest): void {
   for (const param of BOUND) {
     const value = request.ext.fields[param]
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue
+    if (param === 'thread') throw threadUnsupported()
     throw new GatewayError('unsupported_parameter', `${param} is not supported for this model.`, { param })
   }
 }

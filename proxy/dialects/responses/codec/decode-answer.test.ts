@@ -172,14 +172,29 @@ describe('items', () => {
   })
 
   test.each([
-    ['message', { content: 'x' }],
-    ['message', { content: [null, 3, { type: 'output_text', text: 5, annotations: 'x', logprobs: {} }] }],
+    ['message', { content: [null, 3, { type: 'output_text', text: null, annotations: 'x', logprobs: {} }] }],
     ['message', { content: [{ type: 'new_kind', x: 1 }, { x: 1 }] }],
     ['reasoning', { summary: 'x', content: [1], encrypted_content: 5 }],
     ['function_call', { arguments: {}, name: 'f' }],
   ])('a strange %s breaks nothing', (type, fields) => {
     const answer = decode(response({ output: [{ type, ...fields }] }))
     expect(() => encodeAnswer(answer, clientFor())).not.toThrow()
+  })
+
+  test.each([
+    ['unreadable_answer', { type: 'message', content: 'x' }],
+    ['unreadable_answer', { type: 'message', content: [{ type: 'output_text', text: 5 }] }],
+    ['unreadable_answer', { type: 'message', content: [{ type: 'refusal', refusal: [] }] }],
+    ['nameless_tool_call', { type: 'function_call', call_id: 'c', arguments: '{}' }],
+    ['nameless_tool_call', { type: 'custom_tool_call', call_id: 'c', name: 7, input: 'x' }],
+  ])('%s: %j is lost content, so the answer is a failure', (detail, item) => {
+    const failure = { class: 'unknown', status: 200, detail }
+    expect(decodeAnswer(response({ output: [message(text('Hi')), item] }), requestFor())).toEqual(failure)
+  })
+
+  test('arguments that are an object are kept', () => {
+    const item = { type: 'function_call', call_id: 'c', name: 'f', arguments: { a: 1 } }
+    expect(decode(response({ output: [item] })).parts).toMatchObject([{ input: '{"a":1}' }])
   })
 })
 

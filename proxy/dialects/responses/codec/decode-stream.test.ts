@@ -390,11 +390,10 @@ describe('sloppy upstreams', () => {
   test.each([
     { item: 3 },
     { item: { type: 3 } },
-    { item: { type: 'message', content: 'x' } },
     { item: { type: 'message', content: [3, { type: 'new' }] } },
     { item: { type: 'reasoning', summary: [3], content: {} } },
     { item: { type: 'function_call', name: 'f', arguments: {} } },
-    { response: 'x', part: 3, annotation: 7, delta: {}, content_index: -1, summary_index: 1e12 },
+    { response: 'x', part: 3, annotation: 7, delta: null, content_index: -1, summary_index: 1e12 },
   ])('wrong types break nothing: %j', (fields) => {
     for (const type of [
       'response.created',
@@ -413,6 +412,18 @@ describe('sloppy upstreams', () => {
       expect(decoder.finished).toBe(true)
       expect(() => fold(parts)).not.toThrow()
     }
+  })
+
+  test.each([
+    ['unreadable_answer', { type: 'response.output_text.delta', delta: 7 }],
+    ['unreadable_answer', { type: 'response.output_text.done', text: {} }],
+    ['unreadable_answer', { type: 'response.reasoning_summary_text.delta', delta: [] }],
+    ['unreadable_answer', { type: 'response.output_item.done', item: { type: 'message', content: 'x' } }],
+    ['nameless_tool_call', { type: 'response.output_item.done', item: { type: 'function_call' } }],
+  ])('%s: %j is lost content, so the stream is a failure', (detail, event) => {
+    const { decoder } = decodeEvents([event, completed()])
+    expect(decoder.failure).toEqual({ class: 'unknown', detail })
+    expect(decoder.finished).toBe(false)
   })
 })
 

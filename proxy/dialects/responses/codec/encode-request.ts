@@ -36,7 +36,8 @@ export function writeBody(request: ModelRequest, target: Target): Fields {
   const include = [...(thinks ? [ENCRYPTED] : []), ...(request.logprobs === undefined ? [] : [LOGPROBS])]
   return {
     ...(wholeInstructions !== '' && { instructions: wholeInstructions }),
-    input: items,
+    // A conversation of nothing but empty messages is still one.
+    input: items.length > 0 ? items : [{ type: 'message', role: 'user', content: '' }],
     ...plainFields(rest, target),
     ...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(maxOutputTokens, MIN_OUTPUT_TOKENS) }),
     ...sampling(request, target),

@@ -9,8 +9,8 @@ const record = z.record(z.string(), z.unknown())
 
 export const scalars = z.looseObject({
   instructions: text,
-  temperature: z.number().nullish(),
-  top_p: z.number().nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
   top_logprobs: z.int().min(0).nullish(),
   include: z.array(z.string()).nullish(),
   parallel_tool_calls: flag,
@@ -19,6 +19,7 @@ export const scalars = z.looseObject({
   metadata: z.record(z.string(), z.string()).nullish(),
   prompt_cache_key: text,
   store: flag,
+  truncation: text,
 })
 
 const summary = z.enum(['auto', 'concise', 'detailed']).nullish()
@@ -41,25 +42,34 @@ export const jsonSchema = z.looseObject({
 
 // --- Items ------------------------------------------------------------------------------------------------------------
 
-export const message = z.looseObject({ role: z.enum(['user', 'assistant', 'system', 'developer']) })
+/** Of every item that was an output once. */
+const output = { id: text, status: text }
+
+export const message = z.looseObject({
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  phase: text,
+  ...output,
+})
 
 export const functionCall = z.looseObject({
   call_id: z.string(),
   name: z.string(),
   arguments: z.string(),
   namespace: text,
+  ...output,
 })
 export const customCall = z.looseObject({
   call_id: z.string(),
   name: z.string(),
   input: z.string(),
   namespace: text,
+  ...output,
 })
-export const callOutput = z.looseObject({ call_id: z.string(), name: text })
+export const callOutput = z.looseObject({ call_id: z.string(), name: text, ...output })
 
-const paragraph = z.looseObject({ text: z.string() })
+const paragraph = z.looseObject({ type: text, text: z.string() })
 export const reasoningItem = z.looseObject({
-  id: text,
+  ...output,
   summary: z.array(paragraph).nullish(),
   content: z.array(paragraph).nullish(),
   encrypted_content: text,
@@ -67,7 +77,10 @@ export const reasoningItem = z.looseObject({
 
 // --- Parts ------------------------------------------------------------------------------------------------------------
 
-export const part = z.looseObject({ type: z.string() })
+export const part = z.looseObject({
+  type: z.string(),
+  prompt_cache_breakpoint: z.looseObject({ mode: z.string(), ttl: text }).nullish(),
+})
 export const textPart = z.looseObject({
   text: z.string(),
   annotations: z.array(z.unknown()).nullish(),
@@ -95,7 +108,7 @@ export const customTool = z.looseObject({
   format: z.looseObject({ type: z.string() }).nullish(),
 })
 export const grammar = z.looseObject({ syntax: z.string(), definition: z.string() })
-export const namespaceTool = z.looseObject({ name: z.string(), tools: z.array(tool) })
+export const namespaceTool = z.looseObject({ name: z.string(), description: text, tools: z.array(tool) })
 export const webSearchTool = z.looseObject({
   filters: z.looseObject({ allowed_domains: z.array(z.string()).nullish() }).nullish(),
   user_location: z.looseObject({ city: text, country: text, region: text, timezone: text }).nullish(),
@@ -135,5 +148,6 @@ function ruleOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') return `must be ${RULES[issue.expected] ?? 'of another type'}`
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`
   if (issue.code === 'too_small') return `must be at least ${issue.minimum}`
+  if (issue.code === 'too_big') return `must be at most ${issue.maximum}`
   return 'is not valid'
 }

@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest'
+import { chat } from '../chat/index.ts'
+import { fold } from '../ir/fold.ts'
+import type { StreamPart } from '../ir/types.ts'
+import { HubStream } from './stream.ts'
+
+const REQUEST = '{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true}'
+
+/** What a stream of a chat upstream carries. */
+function read(...deltas: object[]) {
+  const parts: StreamPart[] = []
+  const encoder = { part: (part: StreamPart) => void parts.push(part), take: () => '', error: () => '' }
+  const request = chat.parseRequest(Buffer.from(REQUEST), { maxDepth: 10, maxKeys: 100 }, {})
+  const stream = new HubStream({
+    upstream: chat.codec,
+    encoder,
+    filters: [],
+    request,
+    maxEventBytes: 10_000,
+    tier: undefined,
+  })
+  for (const delta of deltas) {
+    stream.push(Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`))
+  }
+  stream.push(Buffer.from('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'))
+  stream.flush()
+  return { parts: fold(parts)?.parts, delivered: stream.delivered }
+}
+
+it('deltas that are alike but for their text are all told', () => {
+  const { parts, delivered } = read({ content: 'a' }, { content: 'bc' }, { content: 'é"' }, { content: 'd' })
+  expect(parts).toEqual([{ type: 'text', text: 'abcé"d' }])
+  expect(delivered).toEqual({ deltas: 4, bytes: 7 })
+})
+
+it('details of reasoning that are alike but for their text are all kept, for the vendor wants them back whole', () => {
+  const detail = (fields: object) => ({
+    reasoning_details: [{ type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0, ...fields }],
+  })
+  const { parts } = read(
+    detail({ text: 'First ' }),
+    detail({ text: 'then ' }),
+    detail({ text: 'last.' }),
+    detail({ signature: 'sig' }),
+  )
+  const [part] = parts ?? []
+  const carrier = part?.type === 'reasoning' ? part.carrier : undefined
+  expect(JSON.parse(carrier?.value ?? '')).toEqual([
+    {
+      type: 'reasoning.text',
+      format: 'anthropic-claude-v1',
+      index: 0,
+      text: 'First then last.',
+      signature: 'sig',
+    },
+  ])
+})

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { parseArguments, parseWithInputs } from './exact.ts'
+
+const LONG = '{"id":12345678901234567890,"list":[-9007199254740993],"small":9007199254740991,"half":0.5}'
+
+describe('parseArguments', () => {
+  it('keeps integers beyond 2^53 as they were written', () => {
+    expect(JSON.stringify(parseArguments(LONG))).toBe(LONG)
+  })
+
+  it('gives plain numbers where nothing is lost', () => {
+    expect(parseArguments('{"a":9007199254740991}')).toEqual({ a: 9007199254740991 })
+  })
+
+  it('does not mistake digits in a string for a number', () => {
+    expect(parseArguments('{"a":"x: 12345678901234567890"}')).toEqual({ a: 'x: 12345678901234567890' })
+  })
+
+  it('tells apart what is no JSON and what is no object', () => {
+    expect(parseArguments('{"a":')).toBeUndefined()
+    expect(parseArguments('12345678901234567890')).toBe(Number('12345678901234567890'))
+  })
+})
+
+describe('parseWithInputs', () => {
+  it('keeps the inputs of a request and of an answer, and nothing else', () => {
+    const block = `{"type":"tool_use","id":"a","name":"f","input":${LONG}}`
+    const request = `{"max_tokens":12345678901234567890,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[${block}]}]}`
+    const read = parseWithInputs(request) as {
+      max_tokens: unknown
+      messages: { content: { input: unknown }[] }[]
+    }
+    expect(JSON.stringify(read.messages[1]?.content[0]?.input)).toBe(LONG)
+    expect(read.max_tokens).toBe(Number('12345678901234567890'))
+    const answer = parseWithInputs(`{"content":[${block}]}`) as { content: { input: unknown }[] }
+    expect(JSON.stringify(answer.content[0]?.input)).toBe(LONG)
+  })
+
+  it('gives undefined for what is no JSON', () => {
+    expect(parseWithInputs('{"a":')).toBeUndefined()
+  })
+})

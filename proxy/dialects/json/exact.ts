@@ -1,0 +1,66 @@
+/**
+ * The arguments of tools, where they are JSON objects and not text, with their integers as they were written: a number
+ * of JavaScript loses digits beyond 2^53, and an id that lost some names another thing.
+ */
+import { isRecord, tryParse } from './value.ts'
+
+type Revive = (key: string, value: unknown, context: { source?: string }) => unknown
+
+interface ExactJson {
+  parse(text: string, revive: Revive): unknown
+  rawJSON(text: string): unknown
+}
+
+/** Not yet among the types of the language. */
+const { parse, rawJSON } = JSON as unknown as ExactJson
+/** Where such an integer may stand. What is found in a string costs a second reading, no more. */
+const LONG_INTEGER = /[[:,\s]-?\d{16}/
+const INTEGER = /^-?\d+$/
+
+/** The JSON value of arguments, for JSON.stringify alone; undefined when the text is no JSON. */
+export function parseArguments(text: string): unknown {
+  const value = tryParse(text)
+  return isRecord(value) ? (exactly(text) ?? value) : value
+}
+
+/** A request or answer of messages; `input` of its blocks is for JSON.stringify alone. Undefined for what is no JSON. */
+export function parseWithInputs(text: string): unknown {
+  const value = tryParse(text)
+  if (!isRecord(value)) return value
+  const exact = exactly(text)
+  if (exact === undefined) return value
+  const messages = Array.isArray(value.messages) ? value.messages : []
+  for (const [index, message] of messages.entries()) takeInputs(message, at(exact.messages, index))
+  takeInputs(value, exact)
+  return value
+}
+
+/** The object in `text` with its long integers; undefined when it has none, or nests deeper than can be followed. */
+function exactly(text: string): Record<string, unknown> | undefined {
+  if (!LONG_INTEGER.test(text)) return undefined
+  try {
+    const value = parse(text, keepLong)
+    return isRecord(value) ? value : undefined
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
+function keepLong(_key: string, value: unknown, { source }: { source?: string }): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || source === undefined) return value
+  return INTEGER.test(source) ? rawJSON(source) : value
+}
+
+/** Gives each block of `to` the input that the same block has in `from`. */
+function takeInputs(to: unknown, from: unknown): void {
+  if (!isRecord(to) || !Array.isArray(to.content) || !isRecord(from)) return
+  for (const [index, block] of to.content.entries()) {
+    const exact = at(from.content, index)
+    if (isRecord(block) && isRecord(block.input) && isRecord(exact)) block.input = exact.input
+  }
+}
+
+function at(list: unknown, index: number): unknown {
+  return Array.isArray(list) ? list[index] : undefined
+}

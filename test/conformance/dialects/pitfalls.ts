@@ -1,0 +1,53 @@
+/** Streams as sloppy upstreams send them, and what clients read of them. */
+import type { DialectName } from '../../../contract/endpoints.ts'
+import { STREAMS } from './fixtures.ts'
+import { relay } from './laws.ts'
+import { specEvents, writeEvents } from './sse.ts'
+import { readStrictly } from './strict.ts'
+import { viewOf } from './views.ts'
+
+export type Json = Record<string, unknown>
+
+export const fixture = (dialect: DialectName, name: string): string => {
+  const found = STREAMS.find((one) => one.dialect === dialect && one.name === name)
+  if (found === undefined) throw new Error(`no stream ${dialect} ${name}`)
+  return found.content
+}
+
+/** The events that a client reads of an upstream's stream, parsed. */
+export const events = (client: DialectName, upstream: DialectName, text: string): Json[] =>
+  specEvents(relay(client, upstream, [Buffer.from(text)]).text)
+    .filter(({ data }) => data !== '[DONE]')
+    .map(({ data }) => JSON.parse(data))
+
+export const view = (client: DialectName, upstream: DialectName, text: string) =>
+  viewOf(client, readStrictly(client, relay(client, upstream, [Buffer.from(text)]).text))
+
+/** A chat stream of these deltas, then the finish. */
+export function chatStream(deltas: Json[], finish = 'stop'): string {
+  const chunk = (choices: Json[], more: Json = {}) => ({
+    event: '',
+    data: JSON.stringify({
+      id: 'c1',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model: 'up',
+      choices,
+      ...more,
+    }),
+  })
+  const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 }
+  return writeEvents([
+    ...deltas.map((delta) => chunk([{ index: 0, delta, finish_reason: null }])),
+    chunk([{ index: 0, delta: {}, finish_reason: finish }]),
+    chunk([], { usage }),
+    { event: '', data: '[DONE]' },
+  ])
+}
+
+export const call = (index: number, id: string, args = '') => ({
+  tool_calls: [{ index, id, type: 'function', function: { name: 'f', arguments: args } }],
+})
+export const args = (index: number, text: string) => ({
+  tool_calls: [{ index, function: { arguments: text } }],
+})

@@ -1,0 +1,121 @@
+/**
+ * Every field of a request replaced by something that it cannot be, for every pair of dialects: the answer is a 400
+ * that names the field in the words of the caller's dialect, or the field does not matter; never anything else.
+ */
+import assert from 'node:assert/strict'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type DialectName, ENDPOINTS } from '../../../contract/endpoints.ts'
+import { isRecord, tryParse } from '../../../proxy/dialects/json/value.ts'
+import { FULL_REQUESTS } from '../../fixtures/faults/requests.ts'
+import { type Bench, DIALECTS, KEY, startBench } from './bench.ts'
+import { errorCode } from './ends.ts'
+import { say } from './fault.ts'
+import { isOfKind, type Mutant, mutantsOf, nameOf, pathsIn, valueAt } from './mutate.ts'
+
+const CLIENT_CANARY = 'canary-of-the-client'
+const AT_ONCE = 8
+
+/** What nobody but the upstream or the model reads: any value may stand in it. */
+const UNREAD =
+  /schema\.|parameters\.|\.input\.|^logit_bias\.|^metadata\.|reasoning_details|annotations|content\.title/
+
+let bench: Bench
+
+beforeAll(async () => {
+  bench = await startBench([{ name: 'fine', play: (stage) => say(stage) }])
+})
+
+afterAll(async () => {
+  await bench?.stop()
+})
+
+interface Told {
+  status: number
+  text: string
+  param: string | null
+}
+
+async function ask(client: DialectName, upstream: DialectName, body: unknown): Promise<Told> {
+  const { path } = ENDPOINTS[client]
+  const answer = await fetch(bench.gateway.base + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...(isRecord(body) ? body : {}), model: `${upstream}/fine` }),
+  })
+  const text = await answer.text()
+  return { status: answer.status, text, param: paramIn(client, answer.status, text) }
+}
+
+/** The field that an error names. Throws when the body is no error of the dialect. */
+function paramIn(client: DialectName, status: number, text: string): string | null {
+  if (status === 200) return null
+  const body = tryParse(text)
+  errorCode(client, body)
+  assert(isRecord(body) && isRecord(body.error))
+  const { param, message } = body.error
+  if (typeof param !== 'string') return null
+  assert(String(message).includes(param), `the message does not name ${param}: ${message}`)
+  return param
+}
+
+/** What is wrong with an answer to a mutant, in words. */
+function complaint(mutant: Mutant, full: unknown, told: Told, converted: boolean): string | undefined {
+  const { status, text, param } = told
+  const field = nameOf(mutant.path)
+  const what = `${field} as ${mutant.kind}`
+  // The response object repeats its request; an error quotes nothing.
+  if (status !== 200 && text.includes(CLIENT_CANARY)) return `${what}: quoted in ${text}`
+  if (status === 200) {
+    const wrong =
+      converted && !isOfKind(valueAt(full, mutant.path), mutant.made) && !UNREAD.test(plain(field))
+    return wrong ? `${what}: taken` : undefined
+  }
+  if (status !== 400) return `${what}: ${status} ${text}`
+  if (param === null) return `${what}: ${text}`
+  return isFamily(plain(field), plain(param)) ? undefined : `${what}: told of ${param}`
+}
+
+const plain = (path: string) => path.replace(/\[\d+\]/g, '')
+
+/** True when one is the other, or stands in it, or beside it in the same object. */
+function isFamily(field: string, param: string): boolean {
+  // A choice of a tool is wrong once the tool is gone.
+  if (field.startsWith('tools') && param === 'tool_choice') return true
+  const parent = field.split('.').slice(0, -1).join('.')
+  return field.startsWith(param) || param.startsWith(parent === '' ? field : parent)
+}
+
+async function complaints(client: DialectName, upstream: DialectName): Promise<string[]> {
+  const full = FULL_REQUESTS[client]
+  const converted = client !== upstream
+  const queue = mutantsOf(full, converted ? undefined : ['number', 'object', 'null'])
+  const found: string[] = []
+  const work = async () => {
+    for (let mutant = queue.pop(); mutant !== undefined; mutant = queue.pop()) {
+      const told = await ask(client, upstream, mutant.body)
+      const wrong = complaint(mutant, full, told, converted)
+      if (wrong !== undefined) found.push(wrong)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return found.sort()
+}
+
+const PAIRS = DIALECTS.flatMap((client) => DIALECTS.map((upstream) => [client, upstream] as const))
+
+describe.each(PAIRS)('%s over %s', (client, upstream) => {
+  it('the request is legal', async () => {
+    expect(pathsIn(FULL_REQUESTS[client]).length).toBeGreaterThan(90)
+    expect(await ask(client, upstream, FULL_REQUESTS[client])).toMatchObject({ status: 200 })
+  })
+
+  it('each field, each wrong value', async () => {
+    expect(await complaints(client, upstream)).toEqual([])
+  }, 60_000)
+})
+
+it('the process lives, and its log holds nothing of a body', () => {
+  expect(bench.gateway.child.exitCode).toBeNull()
+  expect(bench.gateway.output()).not.toContain(CLIENT_CANARY)
+  expect(bench.gateway.output()).not.toMatch(/internal_error|[Uu]nhandled|TypeError|RangeError/)
+})

@@ -1,0 +1,50 @@
+/** Faults of the Helm chart and of the examples. */
+import { faults, type Mutant } from '../fault.ts'
+
+export const CHARTS: Mutant[] = [
+  // Helm and an autoscaler fight over the number of proxies.
+  ...faults('helm/sluice/templates/proxy.yaml', 'test/chart/values.test.ts', [
+    'or $.Values.autoscaling.enabled (kindIs',
+    'or false (kindIs',
+  ]),
+
+  // The proxies can talk to the API server.
+  ...faults('helm/sluice/templates/proxy.yaml', 'test/chart/render.test.ts', [
+    'automountServiceAccountToken: false\n      enableServiceLinks',
+    'automountServiceAccountToken: true\n      enableServiceLinks',
+  ]),
+
+  // Everybody in the cluster reaches Redis.
+  ...faults('helm/sluice/templates/networkpolicy.yaml', 'test/chart/render.test.ts', [
+    '        - port: redis\n      from:',
+    '        - port: redis\n      from:\n        - namespaceSelector: {}',
+  ]),
+
+  ...faults(
+    'helm/sluice/files/rules.yaml',
+    'test/chart/render.test.ts',
+    // Every edit of a resource is an alarm.
+    [' offset 1m', ''],
+  ),
+
+  ...faults(
+    'helm/sluice/templates/_helpers.tpl',
+    'test/chart/release.test.ts',
+    // An upgrade throws the sealing key away.
+    ['$root.Release.Namespace (index . 1) |', '$root.Release.Namespace "none" |'],
+  ),
+
+  ...faults(
+    'helm/sluice/templates/rbac.yaml',
+    'test/chart/release.test.ts',
+    // The controller may delete any Secret.
+    [', create{{ end }}]', ', create, delete{{ end }}]'],
+  ),
+
+  ...faults(
+    'examples/ingress/nginx.conf',
+    'test/e2e/ingress/ingress.test.ts',
+    // The address of a client is lost where there is a load balancer before the ingress.
+    ['$proxy_add_x_forwarded_for', '$remote_addr'],
+  ),
+]

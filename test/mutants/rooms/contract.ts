@@ -1,0 +1,68 @@
+/** Faults of the contract between the programs, and of the CRDs. */
+import { faults, type Mutant } from '../fault.ts'
+
+export const CONTRACT: Mutant[] = [
+  ...faults(
+    'contract/money.ts',
+    'contract/money.test.ts',
+    // A cost is rounded down: the operator pays the difference.
+    ['(total + unit - 1n) / unit', 'total / unit'],
+  ),
+
+  ...faults(
+    'contract/glob.ts',
+    'contract/glob.test.ts',
+    // "gpt-4-turbo" also allows "gpt-4".
+    ['return g === glob.length', 'return true'],
+  ),
+
+  // 192.0.2.0/33 is taken for a range.
+  ...faults('contract/address.ts', 'contract/address.test.ts', ['isIPv4(address) ? 32 : 128', '128']),
+
+  ...faults(
+    'contract/api/modelroute.ts',
+    'contract/api/rules.test.ts',
+    // Output tokens of a route that prices input alone cost nothing.
+    ['(s.price.input === undefined) === (s.price.output === undefined)', 'true'],
+  ),
+
+  ...faults(
+    'contract/key-format.ts',
+    'contract/key-format.test.ts',
+    // A key that was made up costs a look-up.
+    ['return key.slice(end) === checksum(key.slice(0, end))', 'return end > 0'],
+  ),
+
+  ...faults(
+    'crds/sluice.dev_credits.yaml',
+    'test/crd/rules.test.ts',
+    // A credit changes after it was applied.
+    ['rule: self == oldSelf', 'rule: self == self'],
+  ),
+
+  ...faults(
+    'crds/sluice.dev_apikeys.yaml',
+    'test/crd/rules.test.ts',
+    // The API server has other words than a folder.
+    ['message: spec names both secretRef and hashes; keep one of them', 'message: one of them'],
+  ),
+
+  ...faults(
+    'crds/sluice.dev_channels.yaml',
+    'test/crd/crds.test.ts',
+    // What waits for Ready goes on before the controller has looked.
+    ['status: Unknown', 'status: "True"'],
+  ),
+
+  ...faults(
+    'contract/api/fields.ts',
+    'test/crd/schemas.test.ts',
+    // A folder takes names that no cluster takes.
+    ['(\\.[a-z0-9]+(-+[a-z0-9]+)*)*$/', '[-.a-z0-9]*$/'],
+  ),
+  // A word that a channel leaves out takes a feature away.
+  ...faults('contract/profiles.ts', 'contract/profiles.test.ts', [
+    '.filter(([, value]) => value !== undefined)',
+    '',
+  ]),
+]

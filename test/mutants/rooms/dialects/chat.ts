@@ -1,0 +1,81 @@
+/** Faults of the chat dialect. */
+import { faults, type Mutant } from '../../fault.ts'
+
+export const CHAT: Mutant[] = [
+  // Streams report no usage and are billed by estimate.
+  ...faults('proxy/dialects/chat/byte-lane/splice.ts', 'proxy/dialects/chat/request.test.ts', [
+    'edits.askStreamUsage && head.stream && !asksUsagePlainly(request, options)',
+    'false',
+  ]),
+  ...faults(
+    'proxy/dialects/chat/byte-lane/stream.ts',
+    'proxy/dialects/chat/byte-lane/stream.test.ts',
+    // A client gets an event without choices that it did not ask for.
+    ['this.#askedUsage && !this.#request.head.wantsStreamUsage', 'false'],
+    // A cut stream ends in [DONE].
+    ['if (this.finished && !this.done)', 'if (!this.done)'],
+    // An upstream's error event reaches the client as it is.
+    ["event === 'error' || error", "event === 'error'"],
+  ),
+
+  ...faults(
+    'proxy/dialects/chat/codec/decode-stream.ts',
+    'proxy/dialects/chat/codec/stream.test.ts',
+    // A stream without its end is a whole answer.
+    ['(this.#ended || this.#reason !== undefined)', 'this.#started'],
+    // Reasoning that comes twice, in words and in details, is told twice.
+    ['if (!this.#hasPlainReasoning) {', 'if (this.#open !== undefined) {'],
+  ),
+  ...faults(
+    'proxy/dialects/chat/codec/stream-calls.ts',
+    'proxy/dialects/chat/codec/stream.test.ts',
+    // Calls that an upstream numbers alike become one.
+    [
+      "if (id !== '' && call.id !== '') return id !== call.id",
+      "if (id !== '' && call.id !== '') return false",
+    ],
+    // Arguments that come before the name are lost.
+    ['      call.input += text\n      if (call.id', '      if (call.id'],
+  ),
+  // Clients get an error in place of a call that nobody can run: or a call without a name.
+  ...faults('proxy/dialects/chat/codec/decode-answer.ts', 'proxy/dialects/chat/codec/answer.test.ts', [
+    'if (callsOf(message).some(isNameless)) return',
+    'if (false) return',
+  ]),
+  // An answer that an upstream broke off is taken for a whole one.
+  ...faults('proxy/dialects/chat/codec/finish.ts', 'proxy/dialects/chat/codec/stream.test.ts', [
+    'return FAILURES.has(reason)',
+    'return false',
+  ]),
+  ...faults(
+    'proxy/dialects/chat/codec/encode-stream.ts',
+    'proxy/dialects/chat/codec/stream.test.ts',
+    // Paragraphs of a thought run into each other.
+    ["this.#field('reasoning_content', PARAGRAPH)", ''],
+    // A client that did not ask for usage gets an event without choices.
+    ['if (this.#wantsUsage && usage !== undefined)', 'if (usage !== undefined)'],
+  ),
+  ...faults(
+    'proxy/dialects/chat/codec/encode-messages.ts',
+    'proxy/dialects/chat/codec/upstream.test.ts',
+    // Media of a result stand between the results of one turn, which is refused.
+    ['label },', "label }, { type: 'text', text: '' },"],
+    // Models get the thoughts of earlier turns, which some refuse.
+    ["return features.reasoningHistory === 'CurrentTurn' && isCurrent", 'return true'],
+  ),
+  // A schema that leaves fields open is sent as strict, which is refused.
+  ...faults('proxy/dialects/chat/codec/encode-request.ts', 'proxy/dialects/chat/codec/upstream.test.ts', [
+    'names.some((name) => !required.includes(name))',
+    'false',
+  ]),
+  // A model that shall think a little is told not to think.
+  ...faults('proxy/dialects/chat/codec/effort.ts', 'proxy/dialects/chat/codec/upstream.test.ts', [
+    " || (level === 'none' && wanted !== 'none')",
+    '',
+  ]),
+  // Seals that cannot be opened are sent to an upstream as its own.
+  ...faults('proxy/dialects/chat/codec/reasoning.ts', 'proxy/dialects/chat/codec/reasoning.test.ts', [
+    "if (carrier === 'broken') part.lostCarrier = true",
+    "if (carrier === 'broken') return",
+  ]),
+]

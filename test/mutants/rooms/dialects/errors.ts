@@ -1,0 +1,77 @@
+/** Faults in reading JSON, event streams and the errors of upstreams. */
+import { faults, type Mutant } from '../../fault.ts'
+
+export const ERRORS: Mutant[] = [
+  ...faults(
+    'proxy/dialects/json/body.ts',
+    'proxy/dialects/json/body.test.ts',
+    // Gateway and upstream read two models out of one body.
+    ['if (seen.has(key))', 'if (false)'],
+    ['if (escaped) throw', 'if (false) throw'],
+  ),
+  // A body whose fields stand in another order is cut to pieces.
+  ...faults('proxy/dialects/json/splice.ts', 'proxy/dialects/chat/request.test.ts', [
+    'cuts.toSorted((a, b) => a.start - b.start)',
+    'cuts',
+  ]),
+
+  ...faults(
+    'proxy/dialects/sse/reader.ts',
+    'proxy/dialects/sse/reader.test.ts',
+    // A field without a colon is taken for another one.
+    ["(after === end || lines[after] === ':')", "lines[after] === ':'"],
+    // Of data in several lines only the last one is read.
+    ['data === undefined ? value :', 'true ? value :'],
+    // A last event without its empty line is lost, and with it the end of an answer.
+    ['  }\n  if (data !== undefined) each(event, data)', '  }'],
+  ),
+  // An event whose empty line is cut in two is not found.
+  ...faults('proxy/dialects/sse/splitter.ts', 'proxy/dialects/sse/splitter.test.ts', [
+    'const before = chunk[i - 1] ?? this.#last',
+    'const before = chunk[i - 1] ?? 0',
+  ]),
+
+  // Agents that read the numbers shorten a prompt too little.
+  ...faults(
+    'proxy/dialects/errors/context-length.ts',
+    'proxy/dialects/errors/context-length.test.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source text
+    ['${used + output} tokens', '${used} tokens'],
+    ['hasOutput ? used + output : used', 'used'],
+  ),
+  // What an upstream wrote, a host or a key perhaps, reaches a client.
+  ...faults(
+    'proxy/dialects/errors/read.ts',
+    'proxy/dialects/errors/read.test.ts',
+    ["'The upstream refused the request as invalid.'", 'error.text'],
+    // A model that an upstream no longer has is the caller's mistake.
+    ["if (says(error, 'modelGone')) return 'model_gone'", ''],
+    // An account without money is taken for a caller's mistake, and no other channel is asked.
+    ["if (says(error, 'quota') || NO_CREDIT.test(error.text)) return 'quota'", ''],
+  ),
+  // A conversation whose items an upstream has forgotten cannot be gone on with.
+  ...faults('proxy/dialects/errors/read.ts', 'proxy/dialects/errors/carriers.test.ts', [
+    'status === 400 || status === 404 ? carrierRefusal',
+    'status === 400 ? carrierRefusal',
+  ]),
+  // A code that stands inside the details is not read.
+  ...faults('proxy/dialects/errors/upstream-error.ts', 'proxy/dialects/errors/threads.test.ts', [
+    'details.error_code, ',
+    '',
+  ]),
+  // Agents are not told which field to leave out.
+  ...faults('proxy/dialects/errors/param.ts', 'proxy/dialects/errors/refusals.test.ts', [
+    'mentioned.flatMap(withParents).find(known)',
+    'mentioned.find(known)',
+  ]),
+  // Clients wait a thousand times too long, or not at all.
+  ...faults('proxy/dialects/errors/retry-after.ts', 'proxy/dialects/errors/retry-after.test.ts', [
+    "unit?.toLowerCase() === 'ms' ? Number(number) / 1000",
+    "unit?.toLowerCase() === 'ms' ? Number(number)",
+  ]),
+  // An answer whose text cannot be read is a success without text.
+  ...faults('proxy/dialects/errors/unreadable.ts', 'proxy/dialects/errors/unreadable.test.ts', [
+    "return ''\n  throw new UnreadableAnswer()",
+    "return ''\n  return ''",
+  ]),
+]

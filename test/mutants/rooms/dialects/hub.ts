@@ -1,0 +1,107 @@
+/** Faults between two dialects: the neutral form, what makes requests ready, the choice of a lane. */
+import { faults, type Mutant } from '../../fault.ts'
+
+const RULES = 'test/e2e/dialects/rules.test.ts'
+
+export const HUB: Mutant[] = [
+  ...faults(
+    'proxy/dialects/hub/repair.ts',
+    'proxy/dialects/hub/repair.test.ts',
+    // What the model said after its results stands before them.
+    ['same.answer.answered = true', ''],
+    // Of two calls with one id both get the last result.
+    ['same.calls[same.results] ?? same.calls.at(-1)', 'same.calls.at(-1)'],
+    // The last call, which waits for its result, is answered with nothing.
+    ['isTail && !item.answered ? [] : ', ''],
+  ),
+  // State that a vendor wants back is thrown away where it has no words.
+  ...faults('proxy/dialects/hub/clean.ts', 'proxy/dialects/hub/repair.test.ts', [
+    'part.carrier !== undefined || part.lostCarrier',
+    'part.lostCarrier',
+  ]),
+  // Of two stop sequences that overlap the later one cuts.
+  ...faults('proxy/dialects/hub/stop-search.ts', 'proxy/dialects/hub/stop.test.ts', [
+    'this.#length - matched <= best.at',
+    'this.#length - matched < best.at',
+  ]),
+  ...faults(
+    'proxy/dialects/hub/stop.ts',
+    'proxy/dialects/hub/stop.test.ts',
+    // An agent does not run the calls of an answer that a stop sequence ended.
+    ["this.#calls ? { reason: 'tool-calls' } : ", ''],
+    // The beginning of a stop sequence is delivered before it is known to be none.
+    ['hit?.at ?? this.#search.safe', 'hit?.at ?? Number.POSITIVE_INFINITY'],
+  ),
+  // Two tools of a request have one name.
+  ...faults('proxy/dialects/hub/tool-names.ts', 'proxy/dialects/hub/tool-names.test.ts', [
+    ' && !this.#tools.has(tool.name)',
+    '',
+  ]),
+  // A result is of another kind than its call.
+  ...faults('proxy/dialects/hub/tools.ts', 'proxy/dialects/hub/tools.test.ts', [
+    'said.kind = this.#kind(said.kind)',
+    'said.kind = said.kind',
+  ]),
+  // The input of a custom tool comes back as the JSON that it was wrapped in.
+  ...faults('proxy/dialects/hub/tool-restore.ts', 'proxy/dialects/hub/tools.test.ts', [
+    "typeof value.input === 'string' ? value.input : text",
+    "typeof value.input === 'string' ? text : text",
+  ]),
+  // A forced call is lost where nothing forbids it.
+  ...faults('proxy/dialects/hub/tool-choice.ts', 'proxy/dialects/hub/tool-choice.test.ts', [
+    "dialect !== 'messages' || features.reasoning !== 'Budget' || reasoning === undefined",
+    "dialect !== 'messages' || reasoning === undefined",
+  ]),
+  ...faults(
+    'proxy/dialects/hub/repeats.ts',
+    'proxy/dialects/hub/repeats.test.ts',
+    // A text that also stands elsewhere in the event is put there.
+    ['data.indexOf(literal, at + 1) >= 0', 'false'],
+    // An event of another name passes as the one before.
+    ['delta === undefined || event !== this.#event', 'delta === undefined'],
+  ),
+  // What was sealed for one account opens for another.
+  ...faults('proxy/dialects/hub/envelope.ts', 'proxy/dialects/hub/envelope.test.ts', [
+    'createEnvelopes(ring: KeyRing, owner: string)',
+    "createEnvelopes(ring: KeyRing, _owner: string, owner = '')",
+  ]),
+  ...faults(
+    'proxy/dialects/hub/prepare.ts',
+    'test/conformance/dialects/rows.test.ts',
+    // Fields that only the client's dialect knows go in silence.
+    ['addExtLosses(carried, target.dialect, losses)', ''],
+    // Upstreams without stop sequences write on.
+    ["if (target.dialect !== 'responses' || stop.length === 0)", 'if (stop.length >= 0)'],
+  ),
+
+  // What was known at the start wins over what came at the end.
+  ...faults('proxy/dialects/ir/fold.ts', 'proxy/dialects/ir/fold.test.ts', [
+    '{ ...start.fields, ...end.fields }',
+    '{ ...end.fields, ...start.fields }',
+  ]),
+  // All paragraphs of a thought become one.
+  ...faults('proxy/dialects/ir/unfold.ts', 'proxy/dialects/ir/fold.test.ts', [
+    'id, text, paragraph })',
+    'id, text, paragraph: 0 })',
+  ]),
+  // Broken base64 is passed on.
+  ...faults('proxy/dialects/ir/media.ts', 'proxy/dialects/ir/media.test.ts', [
+    ' || bare.length % 4 === 1',
+    '',
+  ]),
+
+  // A client reads the name of the upstream's model.
+  ...faults('proxy/dialects/lanes/index.ts', RULES, [' && !about.rewriteModel', '']),
+  // A route that rejects drops.
+  ...faults('proxy/dialects/lanes/hub.ts', RULES, [
+    "if (target.unsupported === 'Reject') refuse(losses)",
+    '',
+  ]),
+  // JSON that an upstream streams unasked reaches the client as a stream.
+  ...faults('proxy/dialects/lanes/byte.ts', RULES, ['asStream || !looksLikeStream(body)', 'true']),
+  // A whole answer keeps the names that only the upstream knows.
+  ...faults('proxy/dialects/lanes/hub.ts', 'test/e2e/dialects/text-and-tools.test.ts', [
+    'filtered(decoded, filters)',
+    'decoded',
+  ]),
+]

@@ -1,0 +1,117 @@
+/** Faults of the messages dialect. */
+import { faults, type Mutant } from '../../fault.ts'
+
+export const MESSAGES: Mutant[] = [
+  // An error event that names its kind in its line alone reaches the client.
+  ...faults(
+    'proxy/dialects/messages/byte-lane/stream.ts',
+    'proxy/dialects/messages/byte-lane/stream.test.ts',
+    ["event === 'error' || type", 'type'],
+  ),
+  // A tool's input comes twice.
+  ...faults(
+    'proxy/dialects/messages/byte-lane/answer.ts',
+    'proxy/dialects/messages/byte-lane/answer.test.ts',
+    ['skeleton: { ...block, input: {} }', 'skeleton: block'],
+  ),
+  // The end of a stream, which has no input, makes the input cost nothing.
+  ...faults('proxy/dialects/messages/usage.ts', 'proxy/dialects/messages/usage.test.ts', [
+    'if (value !== null) merged[key] = value',
+    'merged[key] = value',
+  ]),
+
+  ...faults(
+    'proxy/dialects/messages/codec/decode-stream.ts',
+    'proxy/dialects/messages/codec/decode-stream.test.ts',
+    ['this.#usage = mergeUsage(this.#usage, value.usage)', 'this.#usage = value.usage'],
+    // A stream that ends with a block is a whole answer.
+    ['return this.done', 'return this.#begun'],
+  ),
+  ...faults(
+    'proxy/dialects/messages/codec/block-read-stream.ts',
+    'proxy/dialects/messages/codec/block-read-stream.test.ts',
+    // A call without arguments has none that a client could parse.
+    [
+      "if (open.empty) this.#emit({ type: 'tool-call-delta'",
+      "if (open.input === '') this.#emit({ type: 'tool-call-delta'",
+    ],
+    // A block that opens while another one is open mixes their texts.
+    ["if (part.type === 'text' || part.type === 'reasoning') this.#stopProse()", ''],
+  ),
+  // The seal of a thought without words is lost, and the next request is refused.
+  ...faults(
+    'proxy/dialects/messages/codec/block-read.ts',
+    'proxy/dialects/messages/codec/decode-answer.test.ts',
+    ['const signed = typeof', 'const signed = texts.length > 0 && typeof'],
+  ),
+  // An agent does not run calls that stand beside end_turn.
+  ...faults(
+    'proxy/dialects/messages/codec/stop-reason.ts',
+    'proxy/dialects/messages/codec/decode-answer.test.ts',
+    ["const reason = stopped ? (hasCalls ? 'tool-calls' : 'stop') : said", 'const reason = said'],
+  ),
+
+  // Agents show an empty context.
+  ...faults(
+    'proxy/dialects/messages/codec/message-counts.ts',
+    'proxy/dialects/messages/codec/encode-stream.test.ts',
+    [' || totalInput(usage) === 0', ''],
+  ),
+  // What another vendor sealed is in the hands of clients as it is.
+  ...faults(
+    'proxy/dialects/messages/codec/block-write.ts',
+    'proxy/dialects/messages/codec/encode-answer.test.ts',
+    ['return client.envelopes.seal(carrier)', 'return carrier.value'],
+  ),
+  // An empty text opens a block.
+  ...faults(
+    'proxy/dialects/messages/codec/block-write-stream.ts',
+    'proxy/dialects/messages/codec/encode-stream.test.ts',
+    ["    if (text === '') return\n    this.#open()", '    this.#open()'],
+  ),
+  // A part that ends while it waits is written twice, or never.
+  ...faults(
+    'proxy/dialects/messages/codec/encode-stream.ts',
+    'proxy/dialects/messages/codec/encode-stream-order.test.ts',
+    ['if (!ended) {', 'if (true) {'],
+  ),
+
+  ...faults(
+    'proxy/dialects/messages/codec/encode-blocks.ts',
+    'proxy/dialects/messages/codec/encode-request.test.ts',
+    // Another vendor's state is sent as a signature.
+    ["if (carrier?.dialect === 'messages') {", 'if (carrier !== undefined) {'],
+  ),
+  // The earliest marks are kept, so that the long end of a conversation is not cached.
+  ...faults(
+    'proxy/dialects/messages/codec/cache.ts',
+    'proxy/dialects/messages/codec/encode-request.test.ts',
+    ['marked.slice(0, -MAX_MARKS)', 'marked.slice(MAX_MARKS)'],
+  ),
+  ...faults(
+    'proxy/dialects/messages/codec/encode-turns.ts',
+    'proxy/dialects/messages/codec/encode-request.test.ts',
+    // Trailing white space of a prefill is refused.
+    ['const text = last.text.trimEnd()', 'const text = last.text'],
+  ),
+  ...faults(
+    'proxy/dialects/messages/codec/encode-thinking.ts',
+    'proxy/dialects/messages/codec/encode-request.test.ts',
+    // A history of calls without thinking is refused by models that think by a budget.
+    ['if (callsWithoutThinking(messages))', 'if (false)'],
+    // The budget is larger than the limit.
+    ['if (budget < maxTokens) return', 'if (budget > 0) return'],
+  ),
+  // A schema with limits that the API refuses goes as it is.
+  ...faults(
+    'proxy/dialects/messages/codec/json-schema.ts',
+    'proxy/dialects/messages/codec/json-schema.test.ts',
+    ['out.additionalProperties = false', ''],
+  ),
+  // A seal that cannot be opened is taken for a signature of the vendor.
+  ...faults(
+    'proxy/dialects/messages/codec/decode-blocks.ts',
+    'proxy/dialects/messages/codec/decode-request.test.ts',
+    ["if (opened === 'broken') return { lostCarrier: true }", "if (opened === 'broken') return {}"],
+  ),
+]

@@ -1,0 +1,226 @@
+/** Faults that other gateways are known for: those of the conformance suite's list, by its numbers. */
+import { faults, type Mutant } from '../../fault.ts'
+
+const STREAMS = 'test/conformance/dialects/pitfalls-streams.test.ts'
+const REQUESTS = 'test/conformance/dialects/pitfalls-requests.test.ts'
+
+export const PITFALLS: Mutant[] = [
+  // 7.1 Tool indexes count blocks, or are all the same.
+  ...faults('proxy/dialects/chat/codec/encode-stream.ts', STREAMS, [
+    'const index = this.#calls.size\n',
+    'const index = this.#calls.size + 1\n',
+  ]),
+  // 7.2 There is one current block, in which parallel calls mix.
+  ...faults('proxy/dialects/messages/codec/encode-stream.ts', STREAMS, [
+    'else if (part.id !== this.#current) this.#hold(part)',
+    'else if (part.id !== this.#current && this.#current === undefined) this.#hold(part)',
+  ]),
+  // 7.3 All items have the index 0.
+  ...faults('proxy/dialects/responses/codec/encode-stream.ts', STREAMS, [
+    'new Draft(type, this.#drafts.length, own',
+    'new Draft(type, 0, own',
+  ]),
+  // 7.3 The part of a summary is not opened.
+  ...faults('proxy/dialects/responses/codec/item-part-writer.ts', STREAMS, [
+    "this.writer.event(this.#partEvent('added'), { ...this.#place, part: this.#part('') })",
+    '',
+  ]),
+  // 7.4 Items open without their empty lists.
+  ...faults('proxy/dialects/responses/codec/item-draft.ts', STREAMS, [
+    '{ ...this.#fields(), ...this.body, ...skeleton }',
+    '{ ...this.#fields() }',
+  ]),
+  // 7.4 Events of deltas do not count.
+  ...faults('proxy/dialects/responses/codec/answer-events.ts', STREAMS, [
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source text
+    '${head}${this.#sequence++}',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source text
+    '${head}${this.#sequence}',
+  ]),
+  // 7.5 The input of a stream is 0 at its start, and missing at its end.
+  ...faults('proxy/dialects/messages/codec/message-counts.ts', STREAMS, [
+    'return { input_tokens: inputEstimate(client), output_tokens: 1 }',
+    'return { input_tokens: 0, output_tokens: 1 }',
+  ]),
+  ...faults('proxy/dialects/messages/codec/encode-stream.ts', STREAMS, [
+    'writeCounts(part.usage, part.tier, this.#client)',
+    '{ output_tokens: part.usage?.output ?? 0 }',
+  ]),
+  // 7.6 A call starts without its empty input, and arguments in the start are not read.
+  ...faults('proxy/dialects/messages/codec/block-write-stream.ts', STREAMS, [
+    "this.#client), input: {} }, 'tool_use')",
+    "this.#client) }, 'tool_use')",
+  ]),
+  ...faults('proxy/dialects/messages/codec/block-read-stream.ts', STREAMS, [
+    "if (open.empty) this.#emit({ type: 'tool-call-delta', id, text: open.input })",
+    '',
+  ]),
+  // 7.7 The last block is left open, and an agent is told that the answer is over though tools are called.
+  ...faults('proxy/dialects/messages/codec/block-events.ts', STREAMS, [
+    "this.event('content_block_stop', { index: this.#index })",
+    '',
+  ]),
+  ...faults('proxy/dialects/chat/codec/finish.ts', STREAMS, [
+    "if (reason === 'stop' && hasCalls) return { reason: 'tool-calls' }",
+    '',
+  ]),
+  // 7.8 The first of several usages counts, and an empty finish_reason is one.
+  ...faults(
+    'proxy/dialects/chat/codec/decode-stream.ts',
+    STREAMS,
+    [
+      'if (chunk.usage) this.#usage = readUsage(chunk.usage) ?? this.#usage',
+      'if (chunk.usage) this.#usage ??= readUsage(chunk.usage)',
+    ],
+    [
+      "if (typeof reason === 'string' && reason !== '') this.#reason = reason",
+      "if (typeof reason === 'string') this.#reason = reason",
+    ],
+    // 7.9 Empty content ends the reasoning that it stands beside.
+    ["if (content !== '') this.#say('text', content, logprobs)", "this.#say('text', content, logprobs)"],
+  ),
+  // 7.10 Content beside calls is null for upstreams that refuse it.
+  ...faults('proxy/dialects/chat/codec/encode-messages.ts', REQUESTS, [
+    "calls.length > 0 && writing.features.nullContent ? null : ''",
+    "calls.length > 0 ? null : ''",
+  ]),
+  // 7.10 Arguments of nothing stay nothing, which no client can parse.
+  ...faults('proxy/dialects/responses/codec/item-write.ts', STREAMS, [
+    "input === '' && own === undefined ? '{}' : input",
+    "input === '' && own === undefined ? '' : input",
+  ]),
+  ...faults('proxy/dialects/messages/codec/encode-blocks.ts', REQUESTS, ["input.trim() === '' ? {} : ", '']),
+  // 7.11 A byte order mark hides the first event, and an end without an empty line the last one.
+  ...faults('proxy/dialects/sse/reader.ts', STREAMS, [
+    '=== BYTE_ORDER_MARK ? 1 : 0',
+    '=== BYTE_ORDER_MARK ? 0 : 0',
+  ]),
+  ...faults('proxy/dialects/hub/stream.ts', STREAMS, [
+    "if (rest !== '') readEvents",
+    'if (false) readEvents',
+  ]),
+  // 7.12 A stream that nobody asked for is no answer, and an error in place of one is passed over.
+  ...faults('proxy/dialects/hub/whole.ts', STREAMS, [
+    'if (!looksLikeStream(body)) return',
+    'if (body) return',
+  ]),
+  ...faults('proxy/dialects/messages/codec/decode-stream.ts', STREAMS, [
+    "if (type === 'error' || value.error) this.failure",
+    'if (false) this.failure',
+  ]),
+  // 7.13 A ping breaks clients of responses.
+  ...faults('proxy/dialects/responses/index.ts', STREAMS, [
+    "': keep-alive\\n\\n'",
+    "'event: ping\\ndata: {}\\n\\n'",
+  ]),
+  // 7.15 Halves of characters are sent on, and whole ones are broken.
+  ...faults('proxy/dialects/hub/clean.ts', REQUESTS, ['{ ...part, text: part.text.toWellFormed() }', 'part']),
+  ...faults('proxy/dialects/responses/codec/item-part-writer.ts', STREAMS, [
+    'const text = this.#half + given',
+    'const text = given',
+  ]),
+  // 7.16 Messages of one role stand in a row, the first is the assistant's, and text stands before results.
+  ...faults(
+    'proxy/dialects/messages/codec/encode-turns.ts',
+    REQUESTS,
+    ['last?.role === role && last.original === undefined', 'false'],
+    ["if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', blocks: [] })", ''],
+    ['return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]', 'return blocks'],
+    ['const goesOn = writer.features.prefill && ', 'const goesOn = '],
+    ['if (writer.own || writer.features.systemTurns) {', 'if (true) {'],
+  ),
+  // 7.16 Results without a call are kept, calls without a result are not answered, and ids come twice.
+  ...faults(
+    'proxy/dialects/hub/repair.ts',
+    REQUESTS,
+    ['item.calls.map(resultOf)', 'item.calls.flatMap(({ result }) => result ?? [])'],
+    ['call.result = callId', 'call.result ??= callId'],
+    ['const callId = this.#freeId(part.callId)', 'const callId = part.callId'],
+  ),
+  // 7.16 Empty texts are refused.
+  ...faults('proxy/dialects/messages/codec/encode-turns.ts', REQUESTS, [
+    'if (blocks.length === 0 && !writer.own) return PLACEHOLDER',
+    '',
+  ]),
+  // 7.17 Redacted thinking is lost from history and from streams, and a second signature does not count.
+  ...faults('proxy/dialects/messages/codec/encode-blocks.ts', REQUESTS, [
+    "if (carrier.kind === 'redacted') return restore(",
+    "if (carrier.kind === 'redacted') return undefined ?? restore({}, ext) ?? restore(",
+  ]),
+  ...faults('proxy/dialects/messages/codec/block-write-stream.ts', STREAMS, [
+    'if (redacted !== undefined) this.#complete(redacted)',
+    '',
+  ]),
+  ...faults('proxy/dialects/messages/codec/block-read-stream.ts', STREAMS, [
+    "this.#prose(index, 'reasoning').carrier = {",
+    "this.#prose(index, 'reasoning').carrier ??= {",
+  ]),
+  // 7.18 Of a turn with calls the thoughts are lost.
+  ...faults('proxy/dialects/chat/codec/encode-messages.ts', REQUESTS, [
+    "if (text !== '') message.reasoning_content = text",
+    '',
+  ]),
+  // 7.19 Items of another vendor bring their ids, and our own have no prefix.
+  ...faults('proxy/dialects/responses/codec/write-pieces.ts', REQUESTS, [
+    'const base = { call_id: callId, name',
+    'const base = { id: callId, call_id: callId, name',
+  ]),
+  ...faults('proxy/dialects/responses/codec/item-write.ts', STREAMS, [
+    "function_call: 'fc'",
+    "function_call: 'call'",
+  ]),
+  // 7.20 Fields that the upstream refuses are sent.
+  ...faults(
+    'proxy/dialects/chat/codec/encode-request.ts',
+    REQUESTS,
+    ["features.maxCompletionTokens ? 'max_completion_tokens' : 'max_tokens'", "'max_tokens'"],
+    ['(features.streamUsage || wantsStreamUsage) && {', 'true && {'],
+  ),
+  ...faults('proxy/dialects/messages/codec/encode-request.ts', REQUESTS, [
+    "const free = writer.features.sampling && thinking?.type !== 'enabled'",
+    "const free = thinking?.type !== 'enabled'",
+  ]),
+  ...faults('proxy/dialects/responses/codec/encode-request.ts', REQUESTS, [
+    'if (target.features?.sampling !== false) {',
+    'if (true) {',
+  ]),
+  // 7.21 Betas of the client are lost, and a version is missing.
+  ...faults('proxy/dialects/messages/byte-lane/splice.ts', REQUESTS, [
+    '...(beta !== undefined && {',
+    '...(false && {',
+  ]),
+  ...faults('proxy/dialects/messages/codec/encode-request.ts', REQUESTS, [
+    "if (limitMarks(body)) writer.lose('cacheMark')\n  const headers: Record<string, string> = { 'anthropic-version': API_VERSION }",
+    "if (limitMarks(body)) writer.lose('cacheMark')\n  const headers: Record<string, string> = {}",
+  ]),
+  // 7.22 An agent does not learn that its prompt is too long, and safeguards are dropped in silence.
+  ...faults('proxy/dialects/messages/error.ts', STREAMS, [
+    "if (code !== 'context_length_exceeded') return message",
+    'return message',
+  ]),
+  ...faults('proxy/dialects/lanes/hub.ts', REQUESTS, [
+    'client.codec.refuseStateful?.(about.request)',
+    'void 0',
+  ]),
+  // 7.22 A stream that broke ends as a success.
+  ...faults('proxy/dialects/chat/error.ts', STREAMS, [
+    '(openaiErrorBody(error))}\\n\\n',
+    '(openaiErrorBody(error))}\\n\\ndata: [DONE]\\n\\n',
+  ]),
+  // 7.23 Images with a charset, without padding, or under a wrong name are refused by the upstream.
+  ...faults(
+    'proxy/dialects/ir/media.ts',
+    REQUESTS,
+    ["parameters.at(-1) === 'base64'", "parameters[0] === 'base64'"],
+    ["return bare.padEnd(Math.ceil(bare.length / 4) * 4, '=')", 'return bare'],
+  ),
+  ...faults('proxy/dialects/messages/codec/encode-blocks.ts', REQUESTS, [
+    'const media_type = sniffMediaType(base64) ?? named',
+    'const media_type = named',
+  ]),
+  // 7.25 Messages without a type are refused.
+  ...faults('proxy/dialects/responses/codec/read-items.ts', REQUESTS, [
+    "if (isAbsent && item.role !== undefined) return 'message'",
+    '',
+  ]),
+]

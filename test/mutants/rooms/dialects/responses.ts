@@ -1,0 +1,104 @@
+/** Faults of the responses dialect. */
+import { faults, type Mutant } from '../../fault.ts'
+
+export const RESPONSES: Mutant[] = [
+  ...faults(
+    'proxy/dialects/responses/byte-lane/stream.ts',
+    'proxy/dialects/responses/byte-lane/stream.test.ts',
+    // The error that ends a stream has the number of the event before it.
+    ['this.#lastSequence() + 1', 'this.#lastSequence()'],
+    // A response that failed is passed on as a success.
+    [" || response?.status === 'failed'", ''],
+  ),
+  // Events of an item without an id name none.
+  ...faults(
+    'proxy/dialects/responses/byte-lane/to-stream.ts',
+    'proxy/dialects/responses/byte-lane/answer.test.ts',
+    ["typeof item.id === 'string' ? item :", 'true ? item :'],
+  ),
+  // What is written to a cache is billed twice.
+  ...faults('proxy/dialects/responses/usage.ts', 'proxy/dialects/responses/usage.test.ts', [
+    'count(inputDetails.cache_write_tokens) ?? 0, input - cachedInput)',
+    'count(inputDetails.cache_write_tokens) ?? 0, input)',
+  ]),
+
+  // The whole text comes once more after its deltas.
+  ...faults(
+    'proxy/dialects/responses/codec/item-reader-message.ts',
+    'proxy/dialects/responses/codec/decode-stream.test.ts',
+    ['text.slice(open.sent)', 'text'],
+  ),
+  // The parts of parallel items mix.
+  ...faults(
+    'proxy/dialects/responses/codec/item-queue.ts',
+    'proxy/dialects/responses/codec/decode-stream.test.ts',
+    ['if (this.#waiting.length === 1) sink.release()', 'sink.release()'],
+  ),
+  ...faults(
+    'proxy/dialects/responses/codec/decode-stream.ts',
+    'proxy/dialects/responses/codec/decode-stream.test.ts',
+    // An answer that was cut is complete.
+    ["type === 'response.incomplete' ? {", 'false ? {'],
+    // Half an event is passed over, and with it a piece of the answer.
+    ["if (data.startsWith('{')) this.failure", 'if (false) this.failure'],
+  ),
+  // A cut answer with calls looks whole, and an agent runs half a call.
+  ...faults(
+    'proxy/dialects/responses/codec/answer-finish.ts',
+    'proxy/dialects/responses/codec/decode-answer.test.ts',
+    ["if (finish.reason === 'stop' && hasCalls)", 'if (hasCalls)'],
+  ),
+  // A failed response is an answer without text.
+  ...faults(
+    'proxy/dialects/responses/codec/decode-answer.ts',
+    'proxy/dialects/responses/codec/decode-answer.test.ts',
+    ['value.error || isFailed(value)', 'value.error'],
+  ),
+
+  // The item in which an answer was cut looks complete.
+  ...faults(
+    'proxy/dialects/responses/codec/item-draft.ts',
+    'proxy/dialects/responses/codec/encode-stream.test.ts',
+    ["cut ? 'incomplete' : 'completed'", "'completed'"],
+  ),
+  // What another vendor sealed is in the hands of clients as it is.
+  ...faults(
+    'proxy/dialects/responses/codec/item-write.ts',
+    'proxy/dialects/responses/codec/encode-answer.test.ts',
+    ['isOwn ? carrier.value : client.envelopes.seal(carrier)', 'carrier.value'],
+  ),
+
+  // A thought without what it led to is refused.
+  ...faults(
+    'proxy/dialects/responses/codec/write-items.ts',
+    'proxy/dialects/responses/codec/write-items.test.ts',
+    ['i < lastSaid, target', 'true, target'],
+  ),
+  ...faults(
+    'proxy/dialects/responses/codec/encode-request.ts',
+    'proxy/dialects/responses/codec/encode-request.test.ts',
+    // The vendor keeps what the client never meant to store.
+    ['store ?? false', 'store ?? true'],
+    // A limit that is too small is refused.
+    ['Math.max(maxOutputTokens, MIN_OUTPUT_TOKENS)', 'maxOutputTokens'],
+    // Encrypted reasoning is not asked for, so that the model forgets what it thought.
+    ['...(thinks ? [ENCRYPTED] : [])', ''],
+  ),
+  // Open schemas are refused, because strict is the default.
+  ...faults(
+    'proxy/dialects/responses/codec/tools.ts',
+    'proxy/dialects/responses/codec/encode-request.test.ts',
+    ['strict ?? false', 'strict ?? true'],
+  ),
+  // What should be cached for an hour is cached for half of one.
+  ...faults(
+    'proxy/dialects/responses/codec/content.ts',
+    'proxy/dialects/responses/codec/encode-request.test.ts',
+    ["'1h': '12h'", "'1h': '30m'"],
+  ),
+  // A conversation that the vendor keeps is gone on with elsewhere, without its beginning.
+  ...faults('proxy/dialects/responses/codec/stateful.ts', 'proxy/dialects/responses/codec/stateful.test.ts', [
+    'if (isGiven(fields.previous_response_id))',
+    'if (false)',
+  ]),
+]

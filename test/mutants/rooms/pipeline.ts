@@ -1,0 +1,153 @@
+/** Faults on the way of a request through the proxy. */
+import { faults, type Mutant } from '../fault.ts'
+
+export const PIPELINE: Mutant[] = [
+  ...faults(
+    'proxy/pipeline/serve.ts',
+    'test/e2e/money.test.ts',
+    // The money of a failed request stays held.
+    ['await settle(gateway, priced, hold', 'if (delivery !== undefined) await settle(gateway, priced, hold'],
+  ),
+
+  ...faults(
+    'proxy/pipeline/serve.ts',
+    'test/e2e/refusals.test.ts',
+    // Balances are told before models are allowed.
+    [
+      'allowModel(caller, request)',
+      'if (caller.account) await gateway.holds.admit(caller.account); allowModel(caller, request)',
+    ],
+    // A missing route is told before the missing funds.
+    ['if (caller.account !== undefined) await gateway.holds.admit(caller.account, time)', ''],
+  ),
+
+  ...faults(
+    'proxy/pipeline/upstream-stream.ts',
+    'proxy/pipeline/upstream-stream.test.ts',
+    // A comment of a queueing upstream rules out another attempt.
+    ["this.#held.length === 0 && !DATA_LINE.test(bytes.toString('latin1'))", 'false'],
+    // A cut stream looks finished.
+    ['if (this.observer.finished) return { last }', 'if (this.#begun) return { last }'],
+    // A client that reads slowly fills the memory.
+    ['if (!this.#taker.take(bytes)) this.#response.pause()', 'this.#taker.take(bytes)'],
+  ),
+
+  ...faults(
+    'proxy/pipeline/client.ts',
+    'proxy/pipeline/client.test.ts',
+    // The upstream works on, and is paid, for a client that left.
+    ['if (!res.writableFinished) controller.abort(new ClientGone())', ''],
+  ),
+
+  ...faults(
+    'proxy/pipeline/event-stream.ts',
+    'proxy/pipeline/event-stream.test.ts',
+    // Load balancers cut a stream while the model thinks.
+    ['else this.#send(this.#begun ? this.#options.keepAlive : COMMENT)', ''],
+  ),
+
+  ...faults(
+    'proxy/pipeline/attempt.ts',
+    'test/e2e/routing.test.ts',
+    // A request that is wrong in itself is sent to every channel.
+    [
+      'if (!route.retry.on.includes(outcome.class) && !mayBeOurFault(job, progress, target, lane, outcome)) break',
+      '',
+    ],
+  ),
+
+  // A channel that was taken out by weight 0 gets traffic.
+  ...faults('proxy/pipeline/route.ts', 'proxy/pipeline/route.test.ts', [
+    "if (target.weight === 0) return 'its weight is 0'",
+    '',
+  ]),
+
+  ...faults(
+    'proxy/pipeline/body.ts',
+    'test/e2e/bad-input.test.ts',
+    // A body of exactly the limit is refused.
+    ['if (size <= maxBytes) chunks.push(chunk)', 'if (size < maxBytes) chunks.push(chunk)'],
+  ),
+
+  // Clients fill the metrics with models that they make up.
+  ...faults('proxy/pipeline/record.ts', 'proxy/pipeline/record.test.ts', [
+    "record.route ?? 'unknown'",
+    "record.route ?? record.model ?? 'unknown'",
+  ]),
+
+  // A key that is switched off is explained as if it were served.
+  ...faults('proxy/pipeline/explain.ts', 'proxy/pipeline/explain.test.ts', [
+    'if (!isInForce(key, nowMs))',
+    'if (false)',
+  ]),
+
+  ...faults(
+    'proxy/pipeline/explain.ts',
+    'proxy/pipeline/explain.test.ts',
+    // The last refusal is told, not the one that the client meets.
+    ['explanation.refusal ??= ', 'explanation.refusal = '],
+  ),
+
+  // A stream of a revoked key lasts when the store was slow once.
+  ...faults('proxy/pipeline/revocation.ts', 'proxy/pipeline/revocation.test.ts', [
+    'if (usable === undefined) unknown.push(hash)',
+    'if (usable === undefined) return',
+  ]),
+
+  ...faults(
+    'proxy/pipeline/attempt.ts',
+    'test/e2e/faults/second-chance.test.ts',
+    // A conversation that began with another channel cannot be gone on with.
+    ['progress.withoutCarriers = true\n', ''],
+    // What a conversion has spoilt is the caller's mistake.
+    ['if (!targets.some(native)) return false', 'return false'],
+  ),
+  // What cannot be said to an upstream is told as that upstream's fault.
+  ...faults('proxy/pipeline/attempt.ts', 'test/e2e/dialects/rules.test.ts', [
+    'progress.refusal ??= error',
+    '',
+  ]),
+  ...faults(
+    'proxy/pipeline/one-attempt.ts',
+    'test/e2e/channels.test.ts',
+    // A route waits as long as its slowest channel.
+    ['route.retry.perTryTimeoutMs ?? channel', 'channel'],
+    // A channel that answers stays on its way to a rest.
+    ["if ('answer' in result) gateway.health.succeeded(target.key, target.model)", ''],
+  ),
+  ...faults(
+    'proxy/pipeline/one-attempt.ts',
+    'test/e2e/money-of-streams.test.ts',
+    // Who leaves while a whole answer is on its way pays nothing for it.
+    ['new AbandonedAttempt(target, progress.status === 200)', 'new AbandonedAttempt(target, false)'],
+  ),
+  // An error whose body never ends keeps a request from the next channel.
+  ...faults('proxy/pipeline/one-attempt.ts', 'test/e2e/broken-off.test.ts', [
+    'setTimeout(() => response.abort(), ERROR_BODY_MS)',
+    'setTimeout(() => {}, ERROR_BODY_MS)',
+  ]),
+  // Channels that failed count as busy for ever.
+  ...faults('proxy/pipeline/one-attempt.ts', 'test/e2e/routing.test.ts', [
+    '  release()\n  if (cancel.aborted)',
+    '  if (cancel.aborted)',
+  ]),
+  ...faults(
+    'proxy/pipeline/lanes.ts',
+    'test/e2e/dialects/reasoning.test.ts',
+    // A conversation cannot be gone on with: its seals open for nobody.
+    ['createEnvelopes(gateway.sealing, owner)', 'createEnvelopes(gateway.sealing, owner + Math.random())'],
+  ),
+  ...faults(
+    'proxy/pipeline/upstream-stream.ts',
+    'proxy/pipeline/upstream-stream.test.ts',
+    // A page for people is read as a stream.
+    ["if (!STREAM_BEGIN.test(chunk.toString('latin1', at, at + BEGIN_BYTES)))", 'if (first === 0x7b)'],
+    // An answer that was complete is a failure when its connection breaks.
+    ['this.#whole === undefined && this.observer.finished', 'this.#whole === undefined && false'],
+  ),
+  // Clients that know no ping are sent one before the first event.
+  ...faults('proxy/pipeline/event-stream.ts', 'proxy/pipeline/event-stream.test.ts', [
+    'this.#begun ? this.#options.keepAlive : COMMENT',
+    'this.#options.keepAlive',
+  ]),
+]
