@@ -179,6 +179,8 @@ export interface TokenNumbers {
   used: number
   /** The context window. */
   limit: number
+  /** Those of `used` that were asked for as output, where the upstream tells. */
+  output?: number
 }
 
 /** A refusal or failure that a client is told about. The message is all ours and safe to show. */

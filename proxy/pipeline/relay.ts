@@ -88,7 +88,8 @@ export function relayStream(
       broke(failure) {
         // What was cancelled broke because we broke it.
         if (over || cancel.aborted) return
-        const error = new GatewayError('upstream_error', 'The upstream broke off its answer.')
+        const error =
+          failure.forCaller ?? new GatewayError('upstream_error', 'The upstream broke off its answer.')
         finish({ outcome: 'upstream_failed', failure, error })
         endWith(error)
       },

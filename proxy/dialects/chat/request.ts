@@ -12,8 +12,9 @@ import {
   refusal,
 } from '../json/fields.ts'
 import { isRecord } from '../json/value.ts'
+import { weighInput } from '../json/weigh.ts'
 import { noteSplicePoints } from './byte-lane/splice.ts'
-import { weighInput } from './input.ts'
+import { INPUT_FIELDS } from './input.ts'
 
 /** Top-level keys on which the gateway acts. */
 const READ_KEYS: ReadonlySet<string> = new Set([
@@ -68,7 +69,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
     choices,
     ...(tier !== undefined && !['', 'auto', 'default'].includes(tier) && { tier }),
     wantsStreamUsage: includeUsage,
-    input: weighInput(parsed),
+    input: weighInput(parsed, INPUT_FIELDS),
   }
   const request = { head, body, headers: {} }
   noteSplicePoints(request, parsed.members)

@@ -60,6 +60,42 @@ describe('context length', () => {
     }
   })
 
+  test.each([
+    [
+      "'max_tokens' or 'max_completion_tokens' is too large: 50000. This model's maximum context length is 32768 tokens and your request has 100 input tokens (50000 > 32768 - 100).",
+      50_100,
+      50_000,
+    ],
+    [
+      "You passed 100 input tokens and requested 50000 output tokens. However, the model's context length is only 32768 tokens.",
+      50_100,
+      50_000,
+    ],
+    [
+      "This model's maximum context length is 32768 tokens, however you requested 33000 tokens (1000 in your prompt; 32000 for the completion).",
+      33_000,
+      32_000,
+    ],
+    [
+      'Trying to keep the first 40000 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough.',
+      40_000,
+      undefined,
+    ],
+  ])('the output that was asked for, where the upstream tells: %s', (message, used, output) => {
+    expect(fail(400, openai(null, message)).forCaller?.tokens).toEqual({
+      used,
+      limit: 32_768,
+      ...(output !== undefined && { output }),
+    })
+  })
+
+  test('no numbers that would fit', () => {
+    const text = "This model's maximum context length is 8192 tokens. Your request has 100 input tokens."
+    const { forCaller } = fail(400, openai(null, text))
+    expect(forCaller).toMatchObject({ code: 'context_length_exceeded', tokens: undefined })
+    expect(forCaller?.message).not.toMatch(/\d/)
+  })
+
   test('numbers beside the message', () => {
     const error = {
       code: 400,

@@ -5,17 +5,19 @@ type Part = AssistantPart | UserPart | ResultPart
 
 /**
  * The turns without empty text parts and empty turns, with U+FFFD for each lone surrogate. What is right already is
- * the same object in the result.
+ * the same object in the result. A user who says nothing at the end stays: without him the answer before would be one
+ * to go on from.
  */
 export function cleanTurns(turns: readonly Turn[]): Turn[] {
-  return turns.flatMap((turn): Turn[] => {
+  return turns.flatMap((turn, index): Turn[] => {
     if (turn.role === 'tool') {
       const results = eachKept(turn.results, cleanResult)
       if (results.length === 0) return []
       return [results === turn.results ? turn : { ...turn, results }]
     }
     const parts = cleanParts<SystemTurn['parts'][number] | UserPart | AssistantPart>(turn.parts)
-    if (parts.length === 0) return []
+    const isLastWord = turn.role === 'user' && index > 0 && index === turns.length - 1
+    if (parts.length === 0 && !isLastWord) return []
     return [parts === turn.parts ? turn : ({ ...turn, parts } as Turn)]
   })
 }
@@ -36,7 +38,8 @@ function isEmpty(part: Part): boolean {
   return part.texts.every((text) => text === '')
 }
 
-function wellFormed(part: Part): Part {
+/** The part with U+FFFD for each lone surrogate; the same object when it has none. */
+export function wellFormed(part: Part): Part {
   switch (part.type) {
     case 'text':
     case 'refusal':

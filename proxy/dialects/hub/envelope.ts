@@ -7,7 +7,8 @@ import type { KeyRing } from '../../../store/sealing.ts'
 import type { Carrier, Envelopes } from '../ir/types.ts'
 import { tryParse } from '../json/value.ts'
 
-const MARK = 'slc1.'
+/** All envelopes begin with it, and no vendor's state does. */
+export const MARK = 'slc1.'
 const FORM = /^slc1\.[a-z_]{1,32}\.([\w-]+)$/
 
 const carrier: z.ZodType<Carrier> = z.union([

@@ -27,5 +27,7 @@ it('stop sequences are taken out for an upstream that has none, and watched for'
 
 it('more of them than can be watched for are refused', () => {
   expect(() => prepared(65, 'responses')).toThrow(GatewayError)
-  expect(() => prepared(65, 'responses')).toThrow('stop_sequences must have at most 64 entries for this model.')
+  expect(() => prepared(65, 'responses')).toThrow(
+    'stop_sequences must have at most 64 entries for this model.',
+  )
 })

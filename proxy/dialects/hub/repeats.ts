@@ -22,7 +22,8 @@ export class Repeats {
     const start = this.#before.length
     const end = data.length - this.#after.length
     // Comparing whole slices is faster than startsWith and endsWith.
-    if (end <= start || data.slice(0, start) !== this.#before || data.slice(end) !== this.#after) return undefined
+    if (end <= start || data.slice(0, start) !== this.#before || data.slice(end) !== this.#after)
+      return undefined
     const text = unquoted(data.slice(start, end))
     return text === undefined || text === '' ? undefined : { ...delta, text }
   }

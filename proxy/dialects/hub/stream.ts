@@ -3,6 +3,7 @@ import type { Delivered } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
 import type { Codec, ParsedRequest, StreamDecoder, StreamEncoder, StreamObserver } from '../dialect.ts'
+import { addText } from '../ir/delivered.ts'
 import type { StreamPart } from '../ir/types.ts'
 import { readEvents } from '../sse/reader.ts'
 import { EventSplitter } from '../sse/splitter.ts'
@@ -99,9 +100,7 @@ export class HubStream implements StreamObserver {
 
   #count(part: StreamPart): void {
     if ('text' in part) {
-      if (part.text === '') return
-      this.delivered.deltas++
-      this.delivered.bytes += Buffer.byteLength(part.text)
+      addText(this.delivered, part.text)
     } else if (part.type === 'finish') {
       this.usage = part.usage
       this.tier = part.tier ?? this.tier

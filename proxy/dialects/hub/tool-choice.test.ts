@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { Features } from '../../../contract/profiles.ts'
 import type { DialectName, ModelRequest, Tool, ToolChoice } from '../ir/types.ts'
 import { adapt, files, hosted, patch, refusal, search, weather } from './testing.ts'
 
@@ -95,20 +94,5 @@ describe('choices', () => {
     const tools: Tool[] = [files, { type: 'function', name: 'read' }]
     const toolChoice: ToolChoice = { type: 'tool', kind: 'function', name: 'read' }
     expect(adapt({ tools, toolChoice }, 'chat').request.toolChoice).toEqual(toolChoice)
-  })
-
-  const forced: ToolChoice = { type: 'tool', kind: 'function', name: 'get_weather' }
-  it.each<[Partial<ModelRequest>, Partial<Features>, ToolChoice, string[]]>([
-    [{ reasoning: { effort: 'high' } }, { reasoning: 'Budget' }, { type: 'auto' }, ['tool_choice']],
-    [{ reasoning: { budgetTokens: 2000 } }, { reasoning: 'Budget' }, { type: 'auto' }, ['tool_choice']],
-    [{ reasoning: { effort: 'none' } }, { reasoning: 'Budget' }, forced, []],
-    [{ reasoning: { effort: 'high', thinking: 'off' } }, { reasoning: 'Budget' }, forced, []],
-    [{ reasoning: { summary: 'auto' } }, { reasoning: 'Budget' }, forced, []],
-    [{}, { reasoning: 'Budget' }, forced, []],
-    [{ reasoning: { effort: 'high' } }, { reasoning: 'Adaptive' }, forced, []],
-  ])('beside thinking with a budget force nothing: %j %j', (changes, features, toolChoice, losses) => {
-    const adapted = adapt({ tools: [weather], toolChoice: forced, ...changes }, 'messages', features)
-    expect(adapted.request.toolChoice).toEqual(toolChoice)
-    expect(adapted.losses).toEqual(losses)
   })
 })

@@ -1,7 +1,7 @@
 /** Which tools the model may or must call, as far as the upstream can be told. */
 import { GatewayError } from '../../errors.ts'
 import { type Losses, lossName } from '../ir/losses.ts'
-import type { CustomTool, FunctionTool, ModelRequest, Reasoning, Tool, ToolChoice } from '../ir/types.ts'
+import type { CustomTool, FunctionTool, ModelRequest, Tool, ToolChoice } from '../ir/types.ts'
 import type { ToolTarget } from './tools.ts'
 
 type Named = { kind: 'function' | 'custom'; name: string }
@@ -30,12 +30,7 @@ export function adaptChoice(
     const message = `${loss} asks for a tool that this model does not offer.`
     throw new GatewayError('unsupported_parameter', message, { param: loss })
   }
-  if (selection.tools.length === 0) return { tools: [] }
-  if (demandsCall(toolChoice) && thinksByBudget(request.reasoning, target)) {
-    losses.add(loss)
-    return { ...selection, toolChoice: { type: 'auto' } }
-  }
-  return selection
+  return selection.tools.length === 0 ? { tools: [] } : selection
 }
 
 /** Finds the declared tool that a choice names, wherever it stands; a choice knows no namespaces. */
@@ -83,12 +78,4 @@ function isUnmet(choice: ToolChoice, tools: readonly Tool[], target: ToolTarget)
 function demandsCall(choice: ToolChoice): boolean {
   if (choice.type === 'allowed') return choice.mode === 'required'
   return choice.type !== 'auto' && choice.type !== 'none'
-}
-
-/** Manual thinking and a forced call exclude each other in messages. */
-function thinksByBudget(reasoning: Reasoning | undefined, { dialect, features }: ToolTarget): boolean {
-  if (dialect !== 'messages' || features.reasoning !== 'Budget' || reasoning === undefined) return false
-  const { effort, budgetTokens, thinking } = reasoning
-  if (thinking === 'off' || effort === 'none') return false
-  return effort !== undefined || budgetTokens !== undefined || thinking === 'adaptive'
 }

@@ -2,6 +2,7 @@
 import type { Delivered } from '../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../errors.ts'
 import type { ClientView, Codec, ParsedRequest } from '../dialect.ts'
+import { addText } from '../ir/delivered.ts'
 import { fold } from '../ir/fold.ts'
 import type { ModelAnswer, StreamPart } from '../ir/types.ts'
 import { unfold } from '../ir/unfold.ts'
@@ -61,11 +62,7 @@ export function encodeWhole(
 /** What the model wrote of it. */
 export function deliveredOf(answer: ModelAnswer): Delivered {
   const delivered: Delivered = { deltas: 0, bytes: 0 }
-  const add = (text: string) => {
-    if (text === '') return
-    delivered.deltas++
-    delivered.bytes += Buffer.byteLength(text)
-  }
+  const add = (text: string) => addText(delivered, text)
   for (const part of answer.parts) {
     if (part.type === 'text' || part.type === 'refusal') add(part.text)
     else if (part.type === 'reasoning') for (const text of part.texts) add(text)

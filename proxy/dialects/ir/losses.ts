@@ -32,8 +32,9 @@ export class Losses {
     let text = ''
     for (const name of this.#names) {
       const plain = name.replace(/[^\x21-\x2b\x2d-\x7e]/g, '_')
-      if (text.length + plain.length + 5 > MAX_BYTES) return `${text}, ...`
-      text += text === '' ? plain : `, ${plain}`
+      const comma = text === '' ? '' : ', '
+      if (text.length + plain.length + 7 > MAX_BYTES) return `${text}${comma}...`
+      text += comma + plain
     }
     return text
   }
@@ -162,6 +163,7 @@ const NAMES: Record<DialectName, Partial<Record<TypedField, string>>> = {
     'image.detail': 'input.content.detail',
     file: 'input.content.input_file',
     'file.name': 'input.content.filename',
+    audio: 'input.content.input_audio',
     refusal: 'input.content.refusal',
     annotations: 'input.content.annotations',
     hosted: 'input',
@@ -181,7 +183,7 @@ const NAMES: Record<DialectName, Partial<Record<TypedField, string>>> = {
     summary: 'thinking.display',
     user: 'metadata.user_id',
     cacheMark: 'messages.content.cache_control',
-    tier: 'service_tier',
+    tier: 'speed',
     parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
     toolChoice: 'tool_choice',
     tools: 'tools',

@@ -1,5 +1,8 @@
+/** A JSON object. */
+export type Fields = Record<string, unknown>
+
 /** A JSON value that is an object: neither null nor an array. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

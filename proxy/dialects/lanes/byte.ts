@@ -1,4 +1,5 @@
 /** The lane between equal dialects. */
+import { GatewayError } from '../../errors.ts'
 import type { Answer, ClientView, Dialect, ParsedRequest } from '../dialect.ts'
 import { decodeWhole, deliveredOf, encodeWhole, looksLikeStream } from '../hub/whole.ts'
 import { Losses } from '../ir/losses.ts'
@@ -23,12 +24,24 @@ export function byteLane(
       if (asStream || !looksLikeStream(body)) return bytes.readAnswer(body, request, asStream)
       const answer = decodeWhole(codec, body, request)
       if (!('parts' in answer)) return answer
-      const whole = encodeWhole(codec, view(), answer, false)
+      const client = readable(view)
+      if (client === undefined) return { class: 'unknown', status: 200, detail: 'unasked_stream' }
+      const whole = encodeWhole(codec, client, answer, false)
       if (whole === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
       const { usage, tier } = answer
       const read: Answer = { body: whole, delivered: deliveredOf(answer) }
       return { ...read, ...(usage && { usage }), ...(tier && { tier }) }
     },
     observe: (maxEventBytes) => bytes.observe(request, maxEventBytes, askStreamUsage),
+  }
+}
+
+/** Undefined for a request that passes as bytes, and that the neutral form cannot say: that is no fault of the client. */
+function readable(view: () => ClientView): ClientView | undefined {
+  try {
+    return view()
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined
+    throw error
   }
 }

@@ -4,6 +4,7 @@ import { GatewayError } from '../../errors.ts'
 import type { ClientView, Dialect } from '../dialect.ts'
 import { type PrepareTarget, prepare } from '../hub/prepare.ts'
 import { HubStream } from '../hub/stream.ts'
+import { tidy, tidyAnswer } from '../hub/tidy.ts'
 import { decodeWhole, deliveredOf, encodeWhole, filtered } from '../hub/whole.ts'
 import { Losses, lossName } from '../ir/losses.ts'
 import type { Lane } from './lane.ts'
@@ -41,7 +42,7 @@ export function hubLane(client: Dialect, about: Omit<ClientView, 'losses'>, targ
     readAnswer(body, asStream) {
       const decoded = decodeWhole(upstream.codec, body, view.parsed)
       if (!('parts' in decoded)) return decoded
-      const answer = filtered(decoded, filters)
+      const answer = tidyAnswer(filtered(decoded, filters))
       const bytes = encodeWhole(client.codec, view, answer, asStream)
       if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
       const { usage, tier: served = tier } = answer
@@ -58,7 +59,7 @@ export function hubLane(client: Dialect, about: Omit<ClientView, 'losses'>, targ
       return new HubStream({
         upstream: upstream.codec,
         encoder,
-        filters,
+        filters: [...filters, tidy],
         request: parsed,
         maxEventBytes,
         tier,

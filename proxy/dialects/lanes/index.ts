@@ -1,12 +1,19 @@
-/** Chooses the lane of an attempt: bytes between equal dialects, the hub between others. */
+/**
+ * Chooses the lane of an attempt: bytes between equal dialects, the hub between others. A request that carries vendor
+ * state which the gateway sealed goes through the hub as well: only there it is opened, or dropped where it is foreign.
+ */
 import type { DialectName } from '../../../contract/endpoints.ts'
 import type { Features } from '../../../contract/profiles.ts'
 import type { ClientView, Dialect, ParsedRequest } from '../dialect.ts'
+import { MARK } from '../hub/envelope.ts'
 import { Losses } from '../ir/losses.ts'
 import type { Envelopes, ModelRequest } from '../ir/types.ts'
 import { byteLane } from './byte.ts'
 import { hubLane } from './hub.ts'
 import type { Lane } from './lane.ts'
+
+/** How an envelope begins in a body. */
+const SEALED = `"${MARK}`
 
 /** One request, as all its attempts see it. */
 export interface LaneRequest {
@@ -46,7 +53,8 @@ export function lanesOf(about: LaneRequest, dialects: Record<DialectName, Dialec
     const { id, created, inputTokens, envelopes } = about
     return { request: decoded, parsed, id, created, inputTokens, envelopes }
   }
-  const kindFor = (dialect: DialectName) => (dialect === client.name && !about.rewriteModel ? 'byte' : 'hub')
+  const readsAll = about.rewriteModel || parsed.body.includes(SEALED)
+  const kindFor = (dialect: DialectName) => (dialect === client.name && !readsAll ? 'byte' : 'hub')
   return {
     kindFor,
     open({ dialect, model, features, withoutCarriers }) {

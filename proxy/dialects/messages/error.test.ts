@@ -28,6 +28,14 @@ describe('errorBody', () => {
     const known = new GatewayError('context_length_exceeded', 'Something else.', { tokens })
     const message = 'prompt is too long: 210000 tokens > 200000 maximum'
     expect(errorBody(known, 'r')).toMatchObject({ error: { type: 'invalid_request_error', message } })
+    const output = { used: 210_000, limit: 200_000, output: 20_000 }
+    const tooMuchOutput = new GatewayError('context_length_exceeded', 'Something else.', { tokens: output })
+    expect(errorBody(tooMuchOutput, 'r')).toMatchObject({
+      error: {
+        message:
+          'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length or `max_tokens` and try again',
+      },
+    })
     const unknown = new GatewayError('context_length_exceeded', 'Something else.')
     expect(errorBody(unknown, 'r')).toMatchObject({
       error: { message: expect.stringMatching(/^prompt is too long/) },

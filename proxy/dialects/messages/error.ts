@@ -20,10 +20,15 @@ export function errorEvent(error: GatewayError, requestId: string): Buffer {
   return Buffer.from(`event: error\ndata: ${JSON.stringify(errorBody(error, requestId))}\n\n`)
 }
 
-/** Agents shorten their history when they read this very sentence. */
+/** Agents act on these very sentences: they shorten their history, or ask for less output where the prompt alone fits. */
 function messageOf(error: GatewayError): string {
   const { code, tokens, message } = error
   if (code !== 'context_length_exceeded') return message
   if (tokens === undefined) return 'prompt is too long: it does not fit the context window of the model'
-  return `prompt is too long: ${tokens.used} tokens > ${tokens.limit} maximum`
+  const { used, limit, output } = tokens
+  if (output !== undefined && used - output <= limit) {
+    const sum = `${used - output} + ${output} > ${limit}`
+    return `input length and \`max_tokens\` exceed context limit: ${sum}, decrease input length or \`max_tokens\` and try again`
+  }
+  return `prompt is too long: ${used} tokens > ${limit} maximum`
 }

@@ -1,7 +1,8 @@
 /** The messages dialect: https://docs.anthropic.com/en/api/messages */
 import type { Dialect } from '../dialect.ts'
+import { splice } from '../json/model-splice.ts'
 import { readAnswer } from './byte-lane/answer.ts'
-import { splice, upstreamHeaders } from './byte-lane/splice.ts'
+import { upstreamHeaders } from './byte-lane/headers.ts'
 import { MessagesStreamObserver } from './byte-lane/stream.ts'
 import { messagesCodec } from './codec/index.ts'
 import { errorBody, errorEvent } from './error.ts'

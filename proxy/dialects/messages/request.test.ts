@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { splice, upstreamHeaders } from './byte-lane/splice.ts'
+import { splice } from '../json/model-splice.ts'
+import { upstreamHeaders } from './byte-lane/headers.ts'
 import { parseRequest } from './request.ts'
 
 const LIMITS = { maxDepth: 64, maxKeys: 1000 }

@@ -3,9 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../dialect.ts'
 import { parseJsonObject } from '../json/body.ts'
 import { isBoolean, isString, readModel, readOptional, refusal } from '../json/fields.ts'
+import { noteMembers } from '../json/model-splice.ts'
 import { isRecord } from '../json/value.ts'
-import { noteMembers } from './byte-lane/splice.ts'
-import { weighInput } from './input.ts'
+import { weighInput } from '../json/weigh.ts'
+import { INPUT_FIELDS } from './input.ts'
 
 /** Top-level keys on which the gateway acts. */
 const READ_KEYS: ReadonlySet<string> = new Set([
@@ -49,7 +50,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits, headers: Incoming
     ...(tier !== undefined && !PLAIN_TIERS.includes(tier) && { tier }),
     ...(speed === 'fast' && { tier: 'fast' }),
     wantsStreamUsage: false,
-    input: weighInput(parsed),
+    input: weighInput(parsed, INPUT_FIELDS),
   }
   const request: ParsedRequest = { head, body, headers: keptHeaders(headers) }
   noteMembers(request, parsed.members)

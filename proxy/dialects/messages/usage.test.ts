@@ -67,6 +67,18 @@ describe('readUsage', () => {
       { input: 60_997, output: 3341, cachedInput: 1, cacheWrite: 2, reasoning: 5 },
     ],
     [
+      'an answer of another model that stepped in',
+      {
+        input_tokens: 412,
+        output_tokens: 264,
+        iterations: [
+          { type: 'message', input_tokens: 408, output_tokens: 0 },
+          { type: 'fallback_message', input_tokens: 412, output_tokens: 264 },
+        ],
+      },
+      { input: 412, output: 264 },
+    ],
+    [
       'iterations that are none',
       { input_tokens: 3, output_tokens: 4, iterations: [null, 1] },
       { input: 3, output: 4 },

@@ -1,8 +1,7 @@
 import { type Usage, zeroUsage } from '../../../contract/usage.ts'
+import { count, isImpossible } from '../ir/token-count.ts'
 import { isRecord } from '../json/value.ts'
 
-/** More than any request uses: a larger count is a mistake of the upstream. */
-const MAX_TOKENS = 1_000_000_000
 /** Passes of one answer that its totals leave out or name alone; those of other models are not among them. */
 const OWN_ITERATIONS = ['message', 'compaction']
 
@@ -14,9 +13,10 @@ const OWN_ITERATIONS = ['message', 'compaction']
 export function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
   const total = readCounters(value)
-  const passes = Array.isArray(value.iterations)
-    ? value.iterations.filter(isRecord).filter(({ type }) => OWN_ITERATIONS.some((own) => own === type))
-    : []
+  const iterations = Array.isArray(value.iterations) ? value.iterations.filter(isRecord) : []
+  // Another model stepped in: the totals are those of the answer that it gave.
+  if (iterations.some(({ type }) => type === 'fallback_message')) return total
+  const passes = iterations.filter(({ type }) => OWN_ITERATIONS.some((own) => own === type))
   if (total === undefined || passes.length === 0) return total
   const sum = { ...zeroUsage(), reasoning: total.reasoning }
   for (const pass of passes) {
@@ -87,14 +87,4 @@ export function readTier(usage: unknown): string | undefined {
   const { service_tier: tier } = usage
   if (typeof tier !== 'string') return undefined
   return tier === 'standard' ? 'default' : tier
-}
-
-/** A number of tokens; undefined for what is none. */
-function count(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 0 && !isImpossible(value) ? value : undefined
-}
-
-/** True for a fraction or a count past all measure. Details that are no or negative numbers count as absent. */
-function isImpossible(value: unknown): boolean {
-  return typeof value === 'number' && (!Number.isInteger(value) || value > MAX_TOKENS)
 }

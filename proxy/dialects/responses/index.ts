@@ -1,8 +1,8 @@
 /** The responses dialect: https://platform.openai.com/docs/api-reference/responses */
 import type { Dialect } from '../dialect.ts'
 import { openaiErrorBody } from '../errors/openai.ts'
+import { splice } from '../json/model-splice.ts'
 import { readAnswer } from './byte-lane/answer.ts'
-import { splice } from './byte-lane/splice.ts'
 import { ResponsesStreamObserver } from './byte-lane/stream.ts'
 import { responsesCodec } from './codec/index.ts'
 import { errorEvent } from './error.ts'

@@ -11,9 +11,10 @@ import {
   readOptional,
   refusal,
 } from '../json/fields.ts'
+import { noteMembers } from '../json/model-splice.ts'
 import { isRecord } from '../json/value.ts'
-import { noteMembers } from './byte-lane/splice.ts'
-import { weighInput } from './input.ts'
+import { weighInput } from '../json/weigh.ts'
+import { INPUT_FIELDS } from './input.ts'
 
 /** Top-level keys on which the gateway acts. */
 const READ_KEYS: ReadonlySet<string> = new Set([
@@ -57,7 +58,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
     choices: 1,
     ...(tier !== undefined && !PLAIN_TIERS.includes(tier) && { tier }),
     wantsStreamUsage: false,
-    input: weighInput(parsed),
+    input: weighInput(parsed, INPUT_FIELDS),
   }
   const request: ParsedRequest = { head, body, headers: {} }
   noteMembers(request, parsed.members)

@@ -1,8 +1,6 @@
 import { totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
+import { count, isImpossible } from '../ir/token-count.ts'
 import { isRecord } from '../json/value.ts'
-
-/** More than any request uses: a larger count is a mistake of the upstream. */
-const MAX_TOKENS = 1_000_000_000
 
 /**
  * The `usage` object of a response in disjoint kinds. Undefined when it lacks either of the two totals, because half a
@@ -58,14 +56,4 @@ export function writeUsage(usage: Usage): Record<string, unknown> {
     output_tokens_details: { reasoning_tokens: usage.reasoning },
     total_tokens: input + usage.output,
   }
-}
-
-/** A number of tokens; undefined for what is none. */
-function count(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 0 && !isImpossible(value) ? value : undefined
-}
-
-/** True for a fraction or a count past all measure. Details that are no or negative numbers count as absent. */
-function isImpossible(value: unknown): boolean {
-  return typeof value === 'number' && (!Number.isInteger(value) || value > MAX_TOKENS)
 }

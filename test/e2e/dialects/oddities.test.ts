@@ -2,10 +2,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { route } from '../../harness/resources.ts'
 import { json } from '../../harness/upstream.ts'
-import { framed, ODDITIES } from './oddities.ts'
+import { CHAT } from './oddities-chat.ts'
+import { MESSAGES } from './oddities-messages.ts'
+import { RESPONSES } from './oddities-responses.ts'
+import { framed } from './oddity.ts'
 import { ask, openRoom, question, type Room } from './room.ts'
 import { DIALECTS } from './story.ts'
 import { stream } from './tell.ts'
+
+const ODDITIES = [...CHAT, ...RESPONSES, ...MESSAGES]
 
 let room: Room
 beforeAll(async () => {

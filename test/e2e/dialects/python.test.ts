@@ -65,36 +65,44 @@ async function report(name: string): Promise<Record<string, unknown>> {
 const PATIENCE_MS = 60_000
 const PARSED = { city: 'Ulm', degrees: 21.5 }
 
-it('openai: chat and responses', async () => {
-  const tooLong = expect.objectContaining({
-    class: 'BadRequestError',
-    status: 400,
-    code: 'context_length_exceeded',
-  })
-  const same = { call: ['call_w', 'weather', '{"city":"Ulm"}'], usage: [100, 40, 30], parsed: PARSED }
-  const whole = {
-    chat: { ...same, final: ['It is sunny.', 'stop'] },
-    responses: { ...same, final: ['It is sunny.', 'completed'] },
-    cut: [
-      ['one two ', 'failed'],
-      ['one two ', 'failed'],
-    ],
-    errors: [tooLong, tooLong],
-  }
-  expect(await report('dialect_openai.py')).toEqual({ chat: whole, responses: whole, messages: whole })
-}, PATIENCE_MS)
+it(
+  'openai: chat and responses',
+  async () => {
+    const tooLong = expect.objectContaining({
+      class: 'BadRequestError',
+      status: 400,
+      code: 'context_length_exceeded',
+    })
+    const same = { call: ['call_w', 'weather', '{"city":"Ulm"}'], usage: [100, 40, 30], parsed: PARSED }
+    const whole = {
+      chat: { ...same, final: ['It is sunny.', 'stop'] },
+      responses: { ...same, final: ['It is sunny.', 'completed'] },
+      cut: [
+        ['one two ', 'failed'],
+        ['one two ', 'failed'],
+      ],
+      errors: [tooLong, tooLong],
+    }
+    expect(await report('dialect_openai.py')).toEqual({ chat: whole, responses: whole, messages: whole })
+  },
+  PATIENCE_MS,
+)
 
-it('anthropic: messages', async () => {
-  const whole = {
-    runner: ['It is sunny.', 'end_turn'],
-    stream: { calls: [['call_w', 'weather', { city: 'Ulm' }]], end: 'tool_use', usage: [50, 40, 10, 30] },
-    async: 'tool_use',
-    parsed: PARSED,
-    cut: ['one two ', 'failed'],
-    error: [
-      expect.objectContaining({ class: 'BadRequestError', status: 400, type: 'invalid_request_error' }),
-      'prompt is too long: 9001 tokens > 8192 maximum',
-    ],
-  }
-  expect(await report('dialect_anthropic.py')).toEqual({ chat: whole, responses: whole, messages: whole })
-}, PATIENCE_MS)
+it(
+  'anthropic: messages',
+  async () => {
+    const whole = {
+      runner: ['It is sunny.', 'end_turn'],
+      stream: { calls: [['call_w', 'weather', { city: 'Ulm' }]], end: 'tool_use', usage: [50, 40, 10, 30] },
+      async: 'tool_use',
+      parsed: PARSED,
+      cut: ['one two ', 'failed'],
+      error: [
+        expect.objectContaining({ class: 'BadRequestError', status: 400, type: 'invalid_request_error' }),
+        'prompt is too long: 9001 tokens > 8192 maximum',
+      ],
+    }
+    expect(await report('dialect_anthropic.py')).toEqual({ chat: whole, responses: whole, messages: whole })
+  },
+  PATIENCE_MS,
+)

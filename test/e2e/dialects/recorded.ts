@@ -209,9 +209,11 @@ function blocks(content: Json[]): Omit<Fold, 'end' | 'counts'> {
   }
 }
 
-/** An answer of several passes counts all of them. */
+/** An answer of several passes counts all of them; one that another model gave in the end has it in its totals. */
 function messagesCounts(usage: Json): { counts: Counts } {
-  const passes = list(usage.iterations).filter(({ type }) => type === 'message' || type === 'compaction')
+  const iterations = list(usage.iterations)
+  const replaced = iterations.some(({ type }) => type === 'fallback_message')
+  const passes = replaced ? [] : iterations.filter(({ type }) => type === 'message' || type === 'compaction')
   const counted = passes.length > 0 ? passes : [usage]
   const sum = (key: string) => counted.reduce((total, one) => total + number(one[key]), 0)
   const cached = sum('cache_read_input_tokens')

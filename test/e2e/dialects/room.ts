@@ -32,12 +32,12 @@ export interface Room {
 
 /**
  * Models `chat`, `responses` and `messages` go to the channel of that name; `more` adds resources, which may name
- * these channels. `baseURL`: of another upstream than the scripted one, which is then not asked.
+ * these channels. `baseURL`: of another upstream than the scripted one, which is then not asked. `env` adds settings.
  */
-export async function openRoom(more = '', baseURL?: string): Promise<Room> {
+export async function openRoom(more = '', baseURL?: string, env: Record<string, string> = {}): Promise<Room> {
   const upstream = await startUpstream()
   const base = baseURL ?? upstream.baseURL
-  const gateway = await startGateway({ 'all.yaml': resources(base) + more })
+  const gateway = await startGateway({ 'all.yaml': resources(base) + more }, env)
   let headers = new Headers()
   const seenFetch: typeof fetch = async (...args) => {
     const response = await fetch(...args)

@@ -84,12 +84,13 @@ function itemsOf({ reasoning, opaque, text, calls = [] }: Story, nth: number): I
   return [
     ...(reasoning === undefined && opaque === undefined ? [] : [thought]),
     ...(text === undefined ? [] : [message]),
-    ...calls.map(({ id, name, input }, n) => ({
-      type: 'function_call',
+    ...calls.map(({ id, name, input, free }, n) => ({
+      ...(free === undefined
+        ? { type: 'function_call', arguments: input }
+        : { type: 'custom_tool_call', input: free }),
       id: `fc_up${nth}_${n}`,
       call_id: id,
       name,
-      arguments: input,
       status: 'completed',
     })),
   ]
@@ -98,7 +99,8 @@ function itemsOf({ reasoning, opaque, text, calls = [] }: Story, nth: number): I
 function skeleton(item: Item): object {
   if (item.type === 'message') return { ...item, status: 'in_progress', content: [] }
   if (item.type === 'reasoning') return { ...item, summary: [] }
-  return { ...item, status: 'in_progress', arguments: '' }
+  const nothing = item.type === 'function_call' ? { arguments: '' } : { input: '' }
+  return { ...item, status: 'in_progress', ...nothing }
 }
 
 /** The events between an item's beginning and its end. */
@@ -125,12 +127,13 @@ function inner(item: Item): [string, object][] {
       ['reasoning_summary_part.done', { ...at, part }],
     ])
   }
-  const input = item.arguments as string
+  const [field, name] =
+    item.type === 'function_call'
+      ? (['arguments', 'function_call_arguments'] as const)
+      : (['input', 'custom_tool_call_input'] as const)
+  const input = String(item[field])
   return [
-    ...(input.match(/.{1,7}/gsu) ?? []).map((delta): [string, object] => [
-      'function_call_arguments.delta',
-      { delta },
-    ]),
-    ['function_call_arguments.done', { arguments: input }],
+    ...(input.match(/.{1,7}/gsu) ?? []).map((delta): [string, object] => [`${name}.delta`, { delta }]),
+    [`${name}.done`, { [field]: input }],
   ]
 }

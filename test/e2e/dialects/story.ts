@@ -16,7 +16,17 @@ export interface Call {
   name: string
   /** JSON text. */
   input: string
+  /** Free text for a custom tool: `input` is then how it is said where there are only functions. */
+  free?: string
 }
+
+/** A call of a custom tool. */
+export const freeCall = (id: string, name: string, free: string): Call => ({
+  id,
+  name,
+  free,
+  input: JSON.stringify({ input: free }),
+})
 
 export interface Counts {
   /** All input, cached or not. */

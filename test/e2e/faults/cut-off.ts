@@ -1,6 +1,6 @@
 /** Answers that do not come, or not to their end: none of them may look finished. */
 import { gzipSync } from 'node:zlib'
-import { type Fault, CANARY as HOST, json, open, stream, untilClosed } from './fault.ts'
+import { deltasForever, type Fault, CANARY as HOST, json, open, stream, untilClosed } from './fault.ts'
 
 /** It has lines that a careless reader takes for events. */
 const page = `<!doctype html>\n\n<html><body data-host="${HOST}">\n\ndata: {"host":"${HOST}"}\n\n<h1>${HOST}</h1>\n\n`
@@ -264,10 +264,7 @@ export const CUT_OFF: Fault[] = [
     name: 'slow-deltas',
     json: 'error',
     stream: 'error',
-    async play({ res, voice }) {
-      await open(res, voice.frames().begin)
-      await untilClosed(res, 20, () => res.write(voice.delta('more ')))
-    },
+    play: deltasForever,
   },
   {
     name: 'slow-stall',

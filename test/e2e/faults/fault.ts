@@ -57,6 +57,12 @@ export async function say({ res, voice, stream: asked }: Stage, said = {}): Prom
   await stream(res, [...begin, ...body, ...end])
 }
 
+/** A stream without end. */
+export async function deltasForever({ res, voice }: Stage): Promise<void> {
+  await open(res, voice.frames().begin)
+  await untilClosed(res, 20, () => res.write(voice.delta('more ')))
+}
+
 /** Waits until the connection is closed, doing something over and over. */
 export async function untilClosed(res: ServerResponse, everyMs: number, act: () => void): Promise<void> {
   while (!res.destroyed) {

@@ -14,10 +14,12 @@ import { balanceOf, logged, metric, nanos } from '../../harness/ledger.ts'
 import { type Bench, leaksIn, nameOf, PAIRS, type Pair, startBench } from './bench.ts'
 import { CUT_OFF } from './cut-off.ts'
 import { type End, endOf, looselyRead } from './ends.ts'
-import type { Fault, Verdict } from './fault.ts'
+import { deltasForever, type Fault, type Verdict } from './fault.ts'
 import { CALLS, SLOPPY } from './sloppy.ts'
 
 const CREDIT = '100'
+/** Of a channel with patience: only the gateway ends it. */
+const FOREVER: Fault = { name: 'deltas-forever', play: deltasForever }
 /** Growth of the process while it is fed endless answers, far below what it was sent. */
 const MAX_GROWTH_MIB = 150
 
@@ -25,7 +27,7 @@ let bench: Bench
 let asked = 0
 
 beforeAll(async () => {
-  bench = await startBench([...CUT_OFF, ...SLOPPY], CREDIT)
+  bench = await startBench([...CUT_OFF, ...SLOPPY, FOREVER], CREDIT)
 })
 
 afterAll(async () => {
@@ -130,13 +132,12 @@ describe('a client that leaves', () => {
       const { calls } = bench.upstreams[pair.upstream]
       const before = calls.length
       asked++
-      const res = await bench.begin(pair, 'slow-deltas')
+      const res = await bench.begin(pair, FOREVER.name)
       await once(res, 'data')
       res.destroy()
       const left = await until(
         () => calls.slice(before).find(({ aborted }) => aborted),
         'the upstream to be left',
-        400,
       )
       expect(left.path).toContain('/v1/')
     },

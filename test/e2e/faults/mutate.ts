@@ -42,17 +42,19 @@ export const nameOf = (path: Path): string =>
 
 const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)])
 
-/** What is put in the place of values. */
-const WRONG: Record<string, unknown> = {
+/** What is put in the place of values: one of each type, and then extremes of them. */
+const TYPES: Record<string, unknown> = {
   number: 7.5,
-  negative: -1e300,
   string: 'canary-of-the-client',
-  empty: '',
   null: null,
   true: true,
   list: ['canary-of-the-client'],
-  'empty list': [],
   object: { canary: 'canary-of-the-client' },
+}
+const EXTREMES: Record<string, unknown> = {
+  negative: -1e300,
+  empty: '',
+  'empty list': [],
   'empty object': {},
   deep: deep(40),
   long: 'x'.repeat(100_000),
@@ -77,12 +79,10 @@ export interface Mutant {
   body: unknown
 }
 
-/** Every value of `body` replaced by every wrong one, or by those of some kinds. */
-export function mutantsOf(body: unknown, kinds = Object.keys(WRONG)): Mutant[] {
+/** Every value of `body` replaced by every wrong one. */
+export function mutantsOf(body: unknown, extremes: boolean): Mutant[] {
+  const wrong = Object.entries({ ...TYPES, ...(extremes && EXTREMES) })
   return pathsIn(body).flatMap((path) =>
-    kinds.map((kind) => {
-      const made = WRONG[kind]
-      return { path, kind, made, body: replaced(body, path, made) }
-    }),
+    wrong.map(([kind, made]) => ({ path, kind, made, body: replaced(body, path, made) })),
   )
 }

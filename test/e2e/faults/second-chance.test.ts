@@ -17,12 +17,9 @@ import { json, type Script, type ScriptedUpstream, startUpstream } from '../../h
 import { DIALECTS, requestOf } from './bench.ts'
 import { errorCode } from './ends.ts'
 import { CANARY, stream } from './fault.ts'
-
-type Json = Record<string, unknown>
+import { nextTurn, STATE, THINKING } from './thoughts.ts'
 
 const KEY = 'sk-second-chance-0123456789'
-/** What only the upstream that made it can read. */
-const STATE = 'vendor-state-0123456789'
 const PRICE = '0.001'
 
 let gateway: RunningGateway
@@ -76,35 +73,6 @@ const ask = (client: DialectName, model: string, body: object): Promise<Answer> 
 
 const sentTo = (dialect: DialectName) => upstreams[dialect].calls.map(({ body }) => body.toString())
 
-/** An answer that is a thought with vendor state, and a text. */
-const THINKING: Record<'responses' | 'messages', object> = {
-  responses: {
-    ...VOICES.responses.whole(),
-    output: [
-      {
-        id: 'rs_1',
-        type: 'reasoning',
-        summary: [{ type: 'summary_text', text: 'T' }],
-        encrypted_content: STATE,
-      },
-      {
-        id: 'msg_1',
-        type: 'message',
-        role: 'assistant',
-        status: 'completed',
-        content: [{ type: 'output_text', text: 'Hi', annotations: [], logprobs: [] }],
-      },
-    ],
-  },
-  messages: {
-    ...VOICES.messages.whole(),
-    content: [
-      { type: 'thinking', thinking: 'T', signature: STATE },
-      { type: 'text', text: 'Hi' },
-    ],
-  },
-}
-
 /** How each says that it does not take the state. */
 const REFUSAL: Record<'responses' | 'messages', object> = {
   responses: {
@@ -134,23 +102,6 @@ const refusesState =
     const { begin, body: deltas, end } = VOICES[upstream].frames()
     await stream(res, [...begin, ...deltas, ...end])
   }
-
-/** A second turn that brings the first answer back as the client got it. */
-function nextTurn(client: DialectName, first: Json, streamed: boolean): Json {
-  const plain: Json = { ...requestOf(client, streamed) }
-  const user = { role: 'user', content: 'Go on' }
-  if (client === 'responses') {
-    assert(Array.isArray(first.output))
-    return { ...plain, input: [{ role: 'user', content: 'Hello' }, ...first.output, user] }
-  }
-  const answer =
-    client === 'messages'
-      ? { role: 'assistant', content: first.content }
-      : Array.isArray(first.choices) && isRecord(first.choices[0])
-        ? first.choices[0].message
-        : undefined
-  return { ...plain, messages: [{ role: 'user', content: 'Hello' }, answer, user] }
-}
 
 const UPSTREAMS = ['responses', 'messages'] as const
 const CELLS = UPSTREAMS.flatMap((upstream) =>

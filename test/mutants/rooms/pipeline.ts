@@ -126,11 +126,6 @@ export const PIPELINE: Mutant[] = [
     'setTimeout(() => response.abort(), ERROR_BODY_MS)',
     'setTimeout(() => {}, ERROR_BODY_MS)',
   ]),
-  // Channels that failed count as busy for ever.
-  ...faults('proxy/pipeline/one-attempt.ts', 'test/e2e/routing.test.ts', [
-    '  release()\n  if (cancel.aborted)',
-    '  if (cancel.aborted)',
-  ]),
   ...faults(
     'proxy/pipeline/lanes.ts',
     'test/e2e/dialects/reasoning.test.ts',

@@ -82,6 +82,16 @@ describe('readAnswer', () => {
       { ...COMPLETION, error: { code: 429, message: 'x' } },
       { class: 'rate_limit' },
     ],
+    [
+      'an error in a choice',
+      { ...COMPLETION, choices: [{ index: 0, message: {}, error: { code: 429, message: 'x' } }] },
+      { class: 'rate_limit' },
+    ],
+    [
+      'a finish that is none',
+      { ...COMPLETION, choices: [{ index: 0, message: { content: 'Par' }, finish_reason: 'error' }] },
+      { detail: 'error_in_answer' },
+    ],
     ['an error text', { error: 'x' }, { class: 'unknown' }],
     ['no choices', { id: 'x' }, { class: 'unknown', detail: 'no_answer' }],
     ['choices that are no list', { choices: {} }, { class: 'unknown' }],

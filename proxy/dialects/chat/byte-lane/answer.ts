@@ -3,7 +3,9 @@ import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer, ParsedRequest } from '../../dialect.ts'
 import { readFailure } from '../../errors/read.ts'
+import { addText } from '../../ir/delivered.ts'
 import { isRecord, tryParse } from '../../json/value.ts'
+import { brokenChoice } from '../codec/finish.ts'
 import { readUsage } from '../usage.ts'
 
 /** Fields of a completion that every chunk of its stream repeats. */
@@ -23,6 +25,8 @@ export function readAnswer(
     return { class: 'unknown', status: 200, detail: 'no_answer' }
   }
   const choices = value.choices.filter(isRecord)
+  const broken = brokenChoice(choices)
+  if (broken !== undefined) return { ...readFailure(broken, request, 'error_in_answer'), status: 200 }
   const bytes = asStream ? toStream(value, choices, request.head.wantsStreamUsage) : body
   if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
   const usage = readUsage(value.usage)
@@ -36,11 +40,7 @@ export function readAnswer(
 
 function countMessages(choices: Record<string, unknown>[]): Delivered {
   const delivered: Delivered = { deltas: 0, bytes: 0 }
-  const add = (text: unknown) => {
-    if (typeof text !== 'string' || text === '') return
-    delivered.deltas++
-    delivered.bytes += Buffer.byteLength(text)
-  }
+  const add = (text: unknown) => addText(delivered, text)
   for (const { message } of choices) {
     if (!isRecord(message)) continue
     for (const field of FIRST_DELTAS) add(message[field])

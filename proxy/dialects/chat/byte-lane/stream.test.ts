@@ -188,6 +188,20 @@ describe('the end', () => {
 
 describe('failure', () => {
   test.each([
+    [
+      'an error in a choice',
+      { index: 0, delta: {}, finish_reason: 'error', error: { code: 502, message: 'no' } },
+    ],
+    ['a finish that is none', { index: 0, delta: { content: '' }, finish_reason: 'error' }],
+  ])('%s is no end', (_, choice) => {
+    const { observer, pushed, flushed } = follow(HELLO + event({ id: 'c', choices: [choice] }) + DONE)
+    expect(pushed).toBe(HELLO)
+    expect(flushed).toBeUndefined()
+    expect(observer.failure).toMatchObject({ detail: 'error_event' })
+    expect(observer.finished).toBe(false)
+  })
+
+  test.each([
     ['an error object', event({ error: { message: 'x', type: 'server_error', code: null } }), 'transient'],
     [
       'an error with choices',

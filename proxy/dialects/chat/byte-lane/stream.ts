@@ -10,6 +10,7 @@ import { readFailure } from '../../errors/read.ts'
 import { isRecord, tryParse } from '../../json/value.ts'
 import { eventEnd, sseEvents } from '../../sse/events.ts'
 import { EventSplitter } from '../../sse/splitter.ts'
+import { brokenChoice } from '../codec/finish.ts'
 import { errorEvent } from '../error.ts'
 import { readUsage } from '../usage.ts'
 import { type Counted, countDelta } from './delta.ts'
@@ -137,7 +138,13 @@ export class ChatStreamObserver implements StreamObserver {
         this.failure = readFailure(chunk, this.#request, 'error_event')
         return 'fail'
       }
-      if (isRecord(chunk) && this.#readChunk(chunk) === 'withhold') verdict = 'withhold'
+      if (!isRecord(chunk)) continue
+      const broken = Array.isArray(chunk.choices) ? brokenChoice(chunk.choices) : undefined
+      if (broken !== undefined) {
+        this.failure = readFailure(broken, this.#request, 'error_event')
+        return 'fail'
+      }
+      if (this.#readChunk(chunk) === 'withhold') verdict = 'withhold'
     }
     return verdict
   }

@@ -1,7 +1,6 @@
 /** Citations of an answer. */
 import type { Annotation } from '../../ir/types.ts'
-import { isRecord } from '../../json/value.ts'
-import type { Fields } from './check.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 
 /** The annotations in a list of an upstream; what is none is skipped. */
 export function readAnnotations(value: unknown): Annotation[] {

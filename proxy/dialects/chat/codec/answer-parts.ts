@@ -3,8 +3,7 @@
 import { contentList, contentText } from '../../errors/unreadable.ts'
 import { dataUrl, parseDataUrl } from '../../ir/media.ts'
 import type { Carrier, ImagePart } from '../../ir/types.ts'
-import { isRecord } from '../../json/value.ts'
-import type { Fields } from './check.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 import { isOpaque } from './reasoning.ts'
 
 /** The readable pieces of a content that is a list, as some upstreams write it. */

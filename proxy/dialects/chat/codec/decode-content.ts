@@ -10,8 +10,9 @@ import type {
   RefusalPart,
   TextPart,
 } from '../../ir/types.ts'
+import { listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../json/checks.ts'
 import { refusal } from '../../json/fields.ts'
-import { type Fields, listAt, nameAt, oneOf, optional, recordAt, stringAt } from './check.ts'
+import type { Fields } from '../../json/value.ts'
 import { extOf } from './ext.ts'
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart

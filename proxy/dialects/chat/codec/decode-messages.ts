@@ -10,11 +10,12 @@ import type {
   Turn,
   UserPart,
 } from '../../ir/types.ts'
+import { listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../json/checks.ts'
 import { refusal } from '../../json/fields.ts'
-import { type Fields, listAt, nameAt, oneOf, optional, recordAt, stringAt } from './check.ts'
+import type { Fields } from '../../json/value.ts'
 import { decodeContent } from './decode-content.ts'
 import { extOf } from './ext.ts'
-import { decodeReasoning, REASONING_FIELDS } from './reasoning.ts'
+import { decodeReasoning, REASONING_FIELDS, unsealed } from './reasoning.ts'
 
 const AT = 'messages'
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
@@ -130,12 +131,14 @@ function decodeAssistant(
   const legacy = optional(message.function_call, `${path}.function_call`, recordAt)
   if (legacy !== undefined) parts.push(decodeFunctionCall(legacy, `${path}.function_call`, legacyId))
   const thoughts = REASONING_FIELDS.filter((field) => message[field] !== undefined && message[field] !== null)
+  const kept = thoughts.map((field) => [field, unsealed(message[field], envelopes)] as const)
   return {
     role: 'assistant',
     parts,
     ...extOf(AT, message, ASSISTANT, {
       content: spelling,
-      reasoning: thoughts.length > 0 ? Object.fromEntries(thoughts.map((f) => [f, message[f]])) : undefined,
+      reasoning: thoughts.length > 0 ? Object.fromEntries(kept) : undefined,
+      sealed: kept.some(([field, value]) => value !== message[field]) || undefined,
       carried: reasoning.some((part) => part.carrier !== undefined) || undefined,
     }),
   }

@@ -3,23 +3,22 @@ import { EFFORTS } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { ParsedRequest } from '../../dialect.ts'
 import type { Envelopes, ModelRequest, OutputFormat } from '../../ir/types.ts'
-import { isOutputLimit, OUTPUT_RULE, refusal } from '../../json/fields.ts'
-import { tryParse } from '../../json/value.ts'
 import {
   booleanAt,
-  type Fields,
   integerAt,
   listAt,
   nameAt,
   numberFrom,
   oneOf,
   optional,
-  present,
   recordAt,
   stringAt,
-} from './check.ts'
+} from '../../json/checks.ts'
+import { isOutputLimit, OUTPUT_RULE, refusal } from '../../json/fields.ts'
+import { type Fields, tryParse } from '../../json/value.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { extOf } from './ext.ts'
+import { present } from './present.ts'
 import { decodeToolChoice, decodeTools } from './tools.ts'
 
 const KNOWN = new Set([
@@ -54,6 +53,8 @@ const KNOWN = new Set([
   'function_call',
   'web_search_options',
 ])
+/** Those that ask for nothing but text ask for nothing. */
+const KNOWN_OF_TEXT = new Set([...KNOWN, 'modalities'])
 const MAX_TOP_LOGPROBS = 20
 
 export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): ModelRequest {
@@ -97,7 +98,7 @@ export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): Mod
       store: optional(body.store, 'store', booleanAt),
       wantsStreamUsage: includeUsage || undefined,
     }),
-    ...extOf('', body, KNOWN, {
+    ...extOf('', body, isTextOnly(body.modalities) ? KNOWN_OF_TEXT : KNOWN, {
       kept: spellings(body, onlyFunctions),
       limit: isGiven(body.max_completion_tokens) ? 'max_completion_tokens' : givenName(body, 'max_tokens'),
       user: isGiven(body.safety_identifier) ? 'safety_identifier' : givenName(body, 'user'),
@@ -115,12 +116,17 @@ function refuseAudio(body: Fields): void {
   throw new GatewayError('unsupported_parameter', message, { param: 'modalities' })
 }
 
+function isTextOnly(modalities: unknown): boolean {
+  return Array.isArray(modalities) && modalities.length === 1 && modalities[0] === 'text'
+}
+
 /** Fields as they stood whose meaning is typed in another way, or is the default. */
 function spellings(body: Fields, onlyFunctions: boolean): Fields {
   const both = isGiven(body.max_completion_tokens) && isGiven(body.max_tokens)
   const bothUsers = isGiven(body.safety_identifier) && isGiven(body.user)
   return {
     ...(body.stream === false && { stream: false }),
+    ...(isTextOnly(body.modalities) && { modalities: body.modalities }),
     ...(isGiven(body.stream_options) && { stream_options: body.stream_options }),
     ...(both && { max_tokens: body.max_tokens }),
     ...(bothUsers && { user: body.user }),

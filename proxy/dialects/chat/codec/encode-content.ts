@@ -3,6 +3,7 @@ import { GatewayError } from '../../../errors.ts'
 import type { EncodeTarget } from '../../dialect.ts'
 import { lossName, type TypedField } from '../../ir/losses.ts'
 import { dataUrl } from '../../ir/media.ts'
+import { cacheBreakpoint, fileName } from '../../ir/openai.ts'
 import type {
   AudioPart,
   CacheMark,
@@ -13,7 +14,7 @@ import type {
   RefusalPart,
   TextPart,
 } from '../../ir/types.ts'
-import type { Fields } from './check.ts'
+import type { Fields } from '../../json/value.ts'
 import { restore, restoreInner, shapeOf } from './ext.ts'
 
 /** For whom a request is written. */
@@ -80,16 +81,11 @@ function encodeFile(part: FilePart, writing: Writing): Fields {
   } else {
     file.file_data = shapeOf(ext).url ?? dataUrl(source)
     // OpenAI refuses file data without a name.
-    if (!writing.native) file.filename = defaultName(source.mediaType)
+    if (!writing.native) file.filename = fileName(source.mediaType)
   }
   if (name !== undefined) file.filename = name
   const whole = restoreInner(file, ext, 'file')
   return restore({ type: 'file', file: whole, ...cacheMark(part.cache, writing) }, ext, 'file')
-}
-
-function defaultName(mediaType: string): string {
-  if (mediaType === 'application/pdf') return 'document.pdf'
-  return mediaType.startsWith('text/') ? 'document.txt' : 'document'
 }
 
 /** The mark in OpenAI's lifetimes; nothing, and a loss, where the upstream takes none. */
@@ -99,6 +95,5 @@ export function cacheMark(cache: CacheMark | undefined, writing: Writing): Field
     lose(writing, 'cacheMark')
     return {}
   }
-  const ttl = cache.ttl === '5m' ? '30m' : cache.ttl === '1h' ? '12h' : cache.ttl
-  return { prompt_cache_breakpoint: { mode: 'explicit', ...(ttl !== undefined && { ttl }) } }
+  return cacheBreakpoint(cache)
 }

@@ -9,8 +9,7 @@ import type {
   Turn,
   UserTurn,
 } from '../../ir/types.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
-import type { Fields } from './check.ts'
+import { type Fields, isRecord, tryParse } from '../../json/value.ts'
 import { cacheMark, contentOf, encodePart, lose, type Writing } from './encode-content.ts'
 import { restore, restoreInner, shapeOf } from './ext.ts'
 import { entriesOf, PARAGRAPH } from './reasoning.ts'
@@ -132,8 +131,12 @@ function encodeAssistant(
     }
   }
   if (calls.length > 0) message.tool_calls = calls
-  const says = content.length > 0 || Object.keys(message).length > 1
-  if (!says && !writing.native) return undefined
+  const { role: _role, reasoning_content: _text, reasoning_details: _details, ...said } = message
+  if (content.length === 0 && Object.keys(said).length === 0 && !writing.native) {
+    // Thoughts without a word after them are no message.
+    if (Object.keys(message).length > 1) lose(writing, 'reasoning')
+    return undefined
+  }
   return withContent(message, content, calls.length > 0 && writing.features.nullContent ? null : '', turn)
 }
 
@@ -144,11 +147,12 @@ function encodeReasoning(
   keep: boolean,
   writing: Writing,
 ): void {
-  const { reasoning, carried } = shapeOf(turn.ext)
+  const { reasoning, carried, sealed } = shapeOf(turn.ext)
   // State that was taken out because an upstream refused it must not come back with the spelling.
   const isWhole = !carried || thoughts.some((part) => part.carrier !== undefined)
   if (writing.native && isRecord(reasoning) && isWhole) {
     Object.assign(message, reasoning)
+    if (sealed) lose(writing, 'reasoning')
     return
   }
   const details: Fields[] = []

@@ -1,18 +1,19 @@
 /** Writes a request for an upstream that speaks chat. */
-import { createHash } from 'node:crypto'
 import { GatewayError } from '../../../errors.ts'
 import type { EncodedRequest, EncodeTarget } from '../../dialect.ts'
+import { isClosedSchema } from '../../ir/closed-schema.ts'
+import { shortUser } from '../../ir/openai.ts'
+import { sessionOf } from '../../ir/session.ts'
 import type { ModelRequest, OutputFormat } from '../../ir/types.ts'
-import { isRecord } from '../../json/value.ts'
-import { type Fields, present } from './check.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 import { effortFor } from './effort.ts'
 import { lose, unsupported, type Writing } from './encode-content.ts'
 import { encodeMessages } from './encode-messages.ts'
 import { restore, shapeOf } from './ext.ts'
+import { present } from './present.ts'
 import { encodeTools } from './tools.ts'
 
 const MAX_STOPS = 4
-const MAX_USER = 128
 
 export function encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest {
   const native = request.source === 'chat'
@@ -118,7 +119,7 @@ function encodeFormat(format: OutputFormat | undefined, messages: Fields[], writ
     return { response_format: { type: 'json_object' } }
   }
   // The messages API holds to every schema that it takes.
-  const held = strict ?? (writing.source === 'messages' ? isClosed(schema) : undefined)
+  const held = strict ?? (writing.source === 'messages' ? isClosedSchema(schema) : undefined)
   const json_schema = present({ name, description, schema, strict: held })
   return { response_format: { type: 'json_schema', json_schema } }
 }
@@ -131,21 +132,11 @@ function instruct(messages: Fields[], text: string): void {
   else messages.unshift({ role: 'system', content: text })
 }
 
-/** True when every object in the schema names all that it may hold and asks for all of it: what `strict` needs. */
-function isClosed(schema: unknown): boolean {
-  if (Array.isArray(schema)) return schema.every(isClosed)
-  if (!isRecord(schema)) return true
-  if (schema.type === 'object' || isRecord(schema.properties)) {
-    const names = Object.keys(isRecord(schema.properties) ? schema.properties : {})
-    const required: unknown[] = Array.isArray(schema.required) ? schema.required : []
-    if (schema.additionalProperties !== false || names.some((name) => !required.includes(name))) return false
-  }
-  return Object.values(schema).every(isClosed)
-}
-
 function encodeLabels(request: ModelRequest, writing: Writing): Fields {
   const { native, source, features } = writing
-  const { verbosity, metadata, cacheKey, store, ext } = request
+  const { verbosity, metadata, store, ext } = request
+  // Others than OpenAI may refuse a key that the client did not write.
+  const cacheKey = request.cacheKey ?? (features.maxCompletionTokens ? sessionOf(request) : undefined)
   // OpenAI has a newer name for the user that others do not know.
   const userField = shapeOf(ext).user ?? (features.maxCompletionTokens ? 'safety_identifier' : 'user')
   const user = request.user === undefined || native ? request.user : shortUser(request.user)
@@ -164,9 +155,4 @@ function encodeLabels(request: ModelRequest, writing: Writing): Fields {
     ...((native ? store !== undefined : store === true) && { store }),
     ...(user !== undefined && { [String(userField)]: user }),
   }
-}
-
-/** Long ids, such as the JSON of some agents, are over OpenAI's limit. */
-function shortUser(user: string): string {
-  return user.length > MAX_USER ? createHash('sha256').update(user).digest('hex') : user
 }

@@ -4,7 +4,7 @@ import type { GatewayError } from '../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../dialect.ts'
 import { lossName, type TypedField } from '../../ir/losses.ts'
 import type { Annotation, Finish, StreamPart } from '../../ir/types.ts'
-import { tryParse } from '../../json/value.ts'
+import { type Fields, tryParse } from '../../json/value.ts'
 import { errorText } from '../error.ts'
 import { writeUsage } from '../usage.ts'
 import { writeAnnotation } from './annotations.ts'
@@ -51,6 +51,16 @@ export class ChatStreamEncoder implements StreamEncoder {
   /** Text of the open reasoning, from the second one on; the first one's is all that stands before the second. */
   #thought: string | undefined
   #thoughts = 0
+  /**
+   * Of a list in several deltas the Node SDK keeps the last, and the Python SDK refuses later entries without an index.
+   * So details wait for all reasoning that stands together, and annotations for the end.
+   */
+  #details: Fields[] = []
+  #detailsWritten = 0
+  /** Entries of a chat upstream have the indexes that it gave them. */
+  #ownDetails = false
+  readonly #annotations: Fields[] = []
+  #images = 0
 
   constructor(client: ClientView) {
     this.#client = client
@@ -75,7 +85,11 @@ export class ChatStreamEncoder implements StreamEncoder {
         this.#start(part)
         break
       case 'text-start':
+        this.#writeDetails()
         this.#offsets.set(part.id, this.#textLength)
+        break
+      case 'refusal-start':
+        this.#writeDetails()
         break
       case 'refusal-delta':
         this.#refused = true
@@ -161,11 +175,24 @@ export class ChatStreamEncoder implements StreamEncoder {
 
   #endThought({ carrier }: Part<'reasoning-end'>): void {
     if (carrier === undefined) return
-    const details = detailsOf(carrier, this.#thought || undefined, this.#client.envelopes)
-    this.#delta(JSON.stringify({ reasoning_details: details }))
+    this.#details.push(...detailsOf(carrier, this.#thought || undefined, this.#client.envelopes))
+    this.#ownDetails = carrier.dialect === 'chat'
+  }
+
+  #writeDetails(): void {
+    if (this.#details.length === 0) return
+    const details = this.#details
+    this.#details = []
+    const first = this.#detailsWritten
+    this.#detailsWritten += details.length
+    const isAlone = this.#detailsWritten === 1
+    const written =
+      isAlone || this.#ownDetails ? details : details.map((d, i) => ({ index: first + i, ...d }))
+    this.#delta(JSON.stringify({ reasoning_details: written }))
   }
 
   #startCall({ id, callId, name, kind }: Part<'tool-call-start'>): void {
+    this.#writeDetails()
     const index = this.#calls.size
     const field = kind === 'function' ? 'arguments' : 'input'
     const body = { name, [field]: '' }
@@ -204,17 +231,22 @@ export class ChatStreamEncoder implements StreamEncoder {
   #annotate(id: string, annotation: Annotation): void {
     const written = writeAnnotation(annotation, this.#offsets.get(id) ?? 0)
     if (written === undefined) this.#lose('annotations')
-    else this.#delta(JSON.stringify({ annotations: [written] }))
+    else this.#annotations.push(written)
   }
 
   #whole({ part }: Part<'whole'>): void {
+    this.#writeDetails()
     // Clients that know nothing of images overlook them.
     this.#lose(part.type)
     const image = part.type === 'image' ? writeImage(part) : undefined
-    if (image !== undefined) this.#delta(JSON.stringify({ images: [image] }))
+    if (image === undefined) return
+    const index = this.#images++
+    this.#delta(JSON.stringify({ images: [index === 0 ? image : { index, ...image }] }))
   }
 
   #finish({ finish, usage = this.#usage, tier }: Part<'finish'>): void {
+    this.#writeDetails()
+    if (this.#annotations.length > 0) this.#delta(JSON.stringify({ annotations: this.#annotations }))
     this.#explain(finish)
     const reason = JSON.stringify(writeFinish(finish, this.#legacy))
     const served = tier === undefined ? '' : `,"service_tier":${JSON.stringify(tier)}`

@@ -3,8 +3,7 @@
  * empty list, a default) but stood there: they are written again where the encoder itself writes nothing.
  */
 import type { Ext } from '../../ir/types.ts'
-import { isRecord } from '../../json/value.ts'
-import type { Fields } from './check.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 
 type Known = ReadonlySet<string>
 

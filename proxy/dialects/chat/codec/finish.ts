@@ -1,5 +1,6 @@
 /** Why a model stopped, in chat's words and ours. */
 import type { Finish } from '../../ir/types.ts'
+import { isRecord } from '../../json/value.ts'
 
 const REASONS = new Map<unknown, Finish['reason']>([
   ['stop', 'stop'],
@@ -22,6 +23,11 @@ const WORDS: Record<Finish['reason'], string> = {
 
 export function isFailure(reason: unknown): boolean {
   return FAILURES.has(reason)
+}
+
+/** The choice in which an upstream says that it broke off (OpenRouter, DeepSeek, Mistral). */
+export function brokenChoice(choices: readonly unknown[]): Record<string, unknown> | undefined {
+  return choices.filter(isRecord).find((choice) => choice.error || isFailure(choice.finish_reason))
 }
 
 /** An unknown word is a plain stop; with calls a stop is one for the calls. */

@@ -179,6 +179,7 @@ describe('what a client gets comes back as it was', () => {
       })
       encoder.part({ type: 'reasoning-end', id, ...(carrier && { carrier }) })
     })
+    encoder.part({ type: 'text-start', id: 'text' })
     const deltas = encoder
       .take()
       .split('\n\n')

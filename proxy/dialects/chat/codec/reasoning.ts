@@ -3,8 +3,8 @@
  * `thinking_blocks` with what only a vendor can read.
  */
 import type { Carrier, Envelopes, ReasoningPart } from '../../ir/types.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
-import { type Fields, listAt, optional, recordAt, stringAt } from './check.ts'
+import { listAt, optional, recordAt, stringAt } from '../../json/checks.ts'
+import { type Fields, isRecord, tryParse } from '../../json/value.ts'
 
 export const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks']
 /** Between paragraphs that become one text. */
@@ -30,6 +30,14 @@ export function decodeReasoning(message: Fields, path: string, envelopes: Envelo
       ? details.map((entry) => readDetail(entry, envelopes))
       : blocks.map((block) => readBlock(block, envelopes))
   return toParts(entries, text)
+}
+
+/** A field of reasoning without the entries that the gateway sealed: their upstreams are of another dialect. */
+export function unsealed(value: unknown, envelopes: Envelopes): unknown {
+  if (!Array.isArray(value)) return value
+  const isSealed = (state: unknown) => typeof state === 'string' && envelopes.open(state) !== 'foreign'
+  const kept = value.filter((entry) => !isRecord(entry) || ![entry.signature, entry.data].some(isSealed))
+  return kept.length === value.length ? value : kept
 }
 
 function records(value: unknown, path: string): Fields[] {

@@ -184,7 +184,6 @@ describe('a request decoded and encoded again is the same', () => {
             reasoning: 'T',
             reasoning_details: [
               { type: 'reasoning.text', text: 'T', signature: 'SIG', format: null, index: 0 },
-              { type: 'reasoning.encrypted', data: 'slc1.forged', id: 'r' },
             ],
             thinking_blocks: [{ type: 'thinking', thinking: 'T', signature: 'SIG' }],
           },
@@ -202,6 +201,24 @@ describe('a request decoded and encoded again is the same', () => {
     expect(losses).toEqual([])
     expect(JSON.stringify(request)).toBe(before)
   })
+})
+
+test('state that was sealed for another dialect is not sent on', () => {
+  const own = { type: 'reasoning.encrypted', data: 'D', format: 'x', index: 0 }
+  const sealed = [
+    { type: 'reasoning.encrypted', data: 'slc1.forged', id: 'r' },
+    { type: 'reasoning.text', text: 'T', signature: 'slc1.forged' },
+  ]
+  const said = { role: 'assistant', content: 'x', reasoning_content: 'T' }
+  const messages = [USER, { ...said, reasoning_details: [sealed[0], own, sealed[1]] }]
+  const { body, losses } = encode(decode({ messages }), 'openai-reasoning')
+  expect(body.messages).toEqual([USER, { ...said, reasoning_details: [own] }])
+  expect(losses).toEqual(['messages.reasoning_details'])
+})
+
+test('text alone is what everybody answers', () => {
+  expect(decode({ modalities: ['text'] }).ext?.fields ?? {}).toEqual({})
+  expect(decode({ modalities: ['text', 'video'] }).ext?.fields).toHaveProperty('modalities')
 })
 
 test('a stream asks for usage where the upstream can tell it', () => {

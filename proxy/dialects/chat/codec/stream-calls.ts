@@ -1,8 +1,7 @@
 /** Puts the tool calls of a stream together, as orderly as the upstream may be. */
 import { inputText } from '../../errors/unreadable.ts'
 import type { StreamPart } from '../../ir/types.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
-import type { Fields } from './check.ts'
+import { type Fields, isRecord, tryParse } from '../../json/value.ts'
 import { extraCarrier } from './decode-messages.ts'
 
 type Emit = (part: StreamPart) => void

@@ -1,5 +1,6 @@
+import type { Fields } from '../../json/value.ts'
+
 /** Collects `reasoning_details`, which come in pieces. */
-import type { Fields } from './check.ts'
 
 /** Texts that grow from piece to piece; all other fields are of the last piece that has them. */
 const GROWING = ['text', 'summary']

@@ -525,6 +525,7 @@ describe('a stream for a client', () => {
       { role: 'assistant', content: '', refusal: null },
       { content: 'abc' },
       { content: 'd' },
+      { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] },
       {
         annotations: [
           {
@@ -533,7 +534,6 @@ describe('a stream for a client', () => {
           },
         ],
       },
-      { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] },
       { refusal: 'Why' },
       {},
     ])
@@ -543,6 +543,39 @@ describe('a stream for a client', () => {
       choices: [{ finish_reason: 'content_filter' }],
     })
     expect(losses).toEqual(['messages.annotations', 'hosted', 'messages.content.image_url'])
+  })
+
+  test('lists come in one delta, or with indexes: SDKs put them together by these', () => {
+    const think = (id: string, value: string): StreamPart[] => [
+      { type: 'reasoning-start', id },
+      { type: 'reasoning-end', id, carrier: { dialect: 'messages', kind: 'redacted', value } },
+    ]
+    const cite = (id: string, url: string): StreamPart[] => [
+      { type: 'text-start', id },
+      { type: 'text-delta', id, text: id },
+      { type: 'annotation', id, annotation: { type: 'url', url, start: 0, end: 1 } },
+      { type: 'text-end', id },
+    ]
+    const { chunks } = encodeParts([
+      { type: 'start' },
+      ...think('a', '1'),
+      ...think('b', '2'),
+      ...cite('c', 'https://example.com/1'),
+      ...think('d', '3'),
+      ...cite('e', 'https://example.com/2'),
+      { type: 'finish', finish: { reason: 'stop' } },
+    ])
+    const deltas = chunks.map((c) => c.choices[0].delta)
+    const lists = deltas.flatMap((d) => (d.reasoning_details ? [d.reasoning_details] : []))
+    expect(lists.map((list) => list.map((entry: { index?: number }) => entry.index))).toEqual([[0, 1], [2]])
+    expect(deltas.filter((d) => 'annotations' in d)).toMatchObject([
+      {
+        annotations: [
+          { url_citation: { url: 'https://example.com/1' } },
+          { url_citation: { url: 'https://example.com/2' } },
+        ],
+      },
+    ])
   })
 
   test('a client of functions gets a function call', () => {

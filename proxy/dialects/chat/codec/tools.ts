@@ -8,21 +8,12 @@ import type {
   ToolChoice,
   WebSearchTool,
 } from '../../ir/types.ts'
+import { booleanAt, listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../json/checks.ts'
 import { refusal } from '../../json/fields.ts'
-import { isRecord } from '../../json/value.ts'
-import {
-  booleanAt,
-  type Fields,
-  listAt,
-  nameAt,
-  oneOf,
-  optional,
-  present,
-  recordAt,
-  stringAt,
-} from './check.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 import { lose, unsupported, type Writing } from './encode-content.ts'
 import { extOf, restore, restoreInner, shapeOf } from './ext.ts'
+import { present } from './present.ts'
 
 const TOOL = new Set(['type', 'function', 'custom'])
 const FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])

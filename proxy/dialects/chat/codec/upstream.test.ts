@@ -320,9 +320,25 @@ describe('features', () => {
   })
 
   test('the fast tier costs more: only where it is allowed', () => {
-    expect(body({ tier: 'fast' })).toMatchObject({ losses: ['service_tier'] })
+    expect(body({ tier: 'fast' })).toMatchObject({ losses: ['speed'] })
     expect(body({ tier: 'fast' }).body).not.toHaveProperty('service_tier')
     expect(body({ tier: 'fast' }, { speed: true }).body).toMatchObject({ service_tier: 'fast' })
+  })
+
+  test('the session of an agent is the cache key of OpenAI', () => {
+    const user = JSON.stringify({ session_id: '5e55' })
+    expect(body({ user }, { maxCompletionTokens: true }).body).toMatchObject({ prompt_cache_key: '5e55' })
+    expect(body({ user }).body).not.toHaveProperty('prompt_cache_key')
+  })
+
+  test('thoughts without a word after them are no message', () => {
+    const turns: ModelRequest['turns'] = [
+      { role: 'user', parts: [{ type: 'text', text: 'Hi' }] },
+      { role: 'assistant', parts: [{ type: 'reasoning', texts: ['T'] }] },
+    ]
+    const { body: written, losses } = body({ turns })
+    expect(written.messages).toEqual([{ role: 'user', content: 'Hi' }])
+    expect(losses).toContain('messages.content.signature')
   })
 
   test('long user ids are shortened', () => {

@@ -3,6 +3,7 @@ import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer, ParsedRequest } from '../../dialect.ts'
 import { readFailure } from '../../errors/read.ts'
+import { addText } from '../../ir/delivered.ts'
 import { isRecord, tryParse } from '../../json/value.ts'
 import { readTier, readUsage } from '../usage.ts'
 
@@ -40,11 +41,9 @@ export function readAnswer(
 function countBlocks(blocks: Block[]): Delivered {
   const delivered: Delivered = { deltas: 0, bytes: 0 }
   for (const block of blocks) {
-    for (const text of [block.text, block.thinking, isRecord(block.input) && JSON.stringify(block.input)]) {
-      if (typeof text !== 'string' || text === '') continue
-      delivered.deltas++
-      delivered.bytes += Buffer.byteLength(text)
-    }
+    addText(delivered, block.text)
+    addText(delivered, block.thinking)
+    if (isRecord(block.input)) addText(delivered, JSON.stringify(block.input))
   }
   return delivered
 }

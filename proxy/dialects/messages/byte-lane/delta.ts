@@ -1,5 +1,6 @@
 /** Measures the deltas of a stream without parsing them. Texts are the stream's bytes as Latin-1, one character a byte. */
 import type { Delivered } from '../../../../contract/sizes.ts'
+import { addText } from '../../ir/delivered.ts'
 import { isRecord } from '../../json/value.ts'
 
 /** A delta event as upstreams write it, up to the first character of what the model wrote. */
@@ -38,9 +39,5 @@ export function addDelta(latin1: string, open: number, end: number, delivered: D
 /** Adds a parsed `delta` object. */
 export function addParsedDelta(delta: unknown, delivered: Delivered): void {
   if (!isRecord(delta)) return
-  for (const text of [delta.text, delta.thinking, delta.partial_json]) {
-    if (typeof text !== 'string' || text === '') continue
-    delivered.deltas++
-    delivered.bytes += Buffer.byteLength(text)
-  }
+  for (const text of [delta.text, delta.thinking, delta.partial_json]) addText(delivered, text)
 }

@@ -1,5 +1,6 @@
 /** Keeps what only the messages dialect knows of an object, and puts it back where that dialect is written again. */
 import type { Ext } from '../../ir/types.ts'
+import { shapeOf } from './keeper.ts'
 
 /**
  * The fields of `object` that are not among `known`; undefined when there is nothing to keep. A field that is null says
@@ -24,11 +25,6 @@ export function restored(ext: Ext | undefined): Record<string, unknown> {
   if (ext === undefined || shape === undefined) return {}
   const nulls = Object.entries(shape).filter(([, value]) => value === null)
   return { ...Object.fromEntries(nulls), ...ext.fields }
-}
-
-/** How a thing was written in this dialect; undefined when it comes from another one. */
-export function shapeOf(ext: Ext | undefined): Record<string, unknown> | undefined {
-  return ext?.dialect === 'messages' ? (ext.shape ?? {}) : undefined
 }
 
 /** Marks a block without content: it stays in its own dialect and is left out elsewhere. */

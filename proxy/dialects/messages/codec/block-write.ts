@@ -12,8 +12,9 @@ import type {
 import { parseArguments } from '../../json/exact.ts'
 import { isRecord } from '../../json/value.ts'
 import { writeCitation } from './block-citations.ts'
-import { isMarkedEmpty, restored, shapeOf } from './block-ext.ts'
+import { isMarkedEmpty, restored } from './block-ext.ts'
 import type { Block } from './block-read.ts'
+import { shapeOf } from './keeper.ts'
 
 /** The blocks of a part: mostly one, none for what is empty or cannot be said. `index` names a call that has no id. */
 export function writePart(part: AssistantPart, index: number, client: ClientView): Block[] {

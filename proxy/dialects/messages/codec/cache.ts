@@ -1,9 +1,9 @@
 /** Cache marks: `cache_control` of blocks and tools. */
 import type { TypedField } from '../../ir/losses.ts'
 import type { CacheMark } from '../../ir/types.ts'
+import { optional, recordAt, stringAt } from '../../json/checks.ts'
 import { isRecord } from '../../json/value.ts'
 import type { Json, Keeper } from './keeper.ts'
-import { optional, recordAt, textAt } from './read.ts'
 
 /** The API takes no more in one request. */
 const MAX_MARKS = 4
@@ -12,8 +12,8 @@ const MAX_MARKS = 4
 export function readCache(owner: Json, path: string, keeper: Keeper): { cache?: CacheMark } {
   const control = optional(owner.cache_control, `${path}.cache_control`, recordAt)
   if (control === undefined) return {}
-  textAt(control.type, `${path}.cache_control.type`)
-  const ttl = optional(control.ttl, `${path}.cache_control.ttl`, textAt)
+  stringAt(control.type, `${path}.cache_control.type`)
+  const ttl = optional(control.ttl, `${path}.cache_control.ttl`, stringAt)
   if (control.type !== 'ephemeral' || (ttl !== undefined && ttl !== '5m' && ttl !== '1h')) {
     keeper.fields.cache_control = control
     return {}

@@ -13,17 +13,17 @@ import type {
   ToolResult,
   UserPart,
 } from '../../ir/types.ts'
+import { booleanAt, listAt, optional, recordAt, stringAt } from '../../json/checks.ts'
 import { isRecord } from '../../json/value.ts'
 import { readCache } from './cache.ts'
 import { type Json, Keeper } from './keeper.ts'
-import { flagAt, listAt, optional, recordAt, textAt } from './read.ts'
 
 const AT = 'messages.content'
 const AT_RESULT = 'messages.content.content'
 
 export function decodeText(block: Json, path: string, at: string): TextPart {
   const keeper = new Keeper().take(block, ['type', 'text', 'cache_control'])
-  const text = textAt(block.text, `${path}.text`)
+  const text = stringAt(block.text, `${path}.text`)
   return { type: 'text', text, ...readCache(block, path, keeper), ...keeper.ext(at) }
 }
 
@@ -69,8 +69,8 @@ export function decodeAssistantBlock(block: Json, path: string, envelopes: Envel
 export function decodeToolResult(block: Json, path: string): ToolResult {
   const typed = ['type', 'tool_use_id', 'content', 'is_error', 'cache_control']
   const keeper = new Keeper().take(block, typed)
-  const callId = textAt(block.tool_use_id, `${path}.tool_use_id`)
-  const isError = optional(block.is_error, `${path}.is_error`, flagAt)
+  const callId = stringAt(block.tool_use_id, `${path}.tool_use_id`)
+  const isError = optional(block.is_error, `${path}.is_error`, booleanAt)
   if (isError === false) keeper.rest.is_error = false
   const parts = decodeResultContent(block.content, `${path}.content`, keeper)
   return {
@@ -97,7 +97,7 @@ function decodeResultContent(content: unknown, path: string, keeper: Keeper): Re
     if (block.type === 'tool_reference' && typeof block.tool_name === 'string') {
       return flattened(block.tool_name, block, AT_RESULT)
     }
-    textAt(block.type, `${path}[${i}].type`)
+    stringAt(block.type, `${path}[${i}].type`)
     const part = decodeUserBlock(block, `${path}[${i}]`, AT_RESULT)
     return part.type === 'audio' ? hosted(block) : part
   })
@@ -112,8 +112,8 @@ function decodeToolUse(block: Json, path: string): ToolCallPart {
   return {
     type: 'tool-call',
     kind: 'function',
-    callId: textAt(block.id, `${path}.id`),
-    name: textAt(block.name, `${path}.name`),
+    callId: stringAt(block.id, `${path}.id`),
+    name: stringAt(block.name, `${path}.name`),
     input: JSON.stringify(recordAt(block.input, `${path}.input`)),
     ...keeper.ext(AT),
   }
@@ -122,8 +122,8 @@ function decodeToolUse(block: Json, path: string): ToolCallPart {
 /** A block without a signature is of an upstream that needs none. */
 function decodeThinking(block: Json, path: string, envelopes: Envelopes): ReasoningPart {
   const keeper = new Keeper().take(block, ['type', 'thinking', 'signature'])
-  const text = textAt(block.thinking, `${path}.thinking`)
-  const signature = optional(block.signature, `${path}.signature`, textAt) ?? ''
+  const text = stringAt(block.thinking, `${path}.thinking`)
+  const signature = optional(block.signature, `${path}.signature`, stringAt) ?? ''
   if (signature === '') keeper.shape.unsigned = true
   if (block.signature === '') keeper.rest.signature = ''
   return {
@@ -136,7 +136,7 @@ function decodeThinking(block: Json, path: string, envelopes: Envelopes): Reason
 
 function decodeRedacted(block: Json, path: string, envelopes: Envelopes): ReasoningPart {
   const keeper = new Keeper().take(block, ['type', 'data'])
-  const data = textAt(block.data, `${path}.data`)
+  const data = stringAt(block.data, `${path}.data`)
   return { type: 'reasoning', texts: [], ...openCarrier(data, 'redacted', envelopes), ...keeper.ext(AT) }
 }
 
@@ -161,7 +161,7 @@ function decodeDocument(block: Json, path: string, at: string): FilePart | Hoste
   const keeper = new Keeper().take(block, ['type', 'source', 'title', 'cache_control'])
   const source = readSource(recordAt(block.source, `${path}.source`), `${path}.source`, keeper)
   if (source === undefined) return hosted(block)
-  const name = optional(block.title, `${path}.title`, textAt)
+  const name = optional(block.title, `${path}.title`, stringAt)
   const named = name === undefined ? {} : { name }
   return { type: 'file', source, ...named, ...readCache(block, path, keeper), ...keeper.ext(at) }
 }
@@ -169,25 +169,25 @@ function decodeDocument(block: Json, path: string, at: string): FilePart | Hoste
 /** Undefined for a kind of source that is not known. */
 function readSource(source: Json, path: string, keeper: Keeper): Media | undefined {
   const take = (...typed: string[]) => keeper.takeInside('source', source, ['type', ...typed])
-  switch (textAt(source.type, `${path}.type`)) {
+  switch (stringAt(source.type, `${path}.type`)) {
     case 'base64': {
-      const mediaType = textAt(source.media_type, `${path}.media_type`)
-      const base64 = textAt(source.data, `${path}.data`)
+      const mediaType = stringAt(source.media_type, `${path}.media_type`)
+      const base64 = stringAt(source.data, `${path}.data`)
       take('media_type', 'data')
       return { kind: 'data', mediaType, base64 }
     }
     case 'text': {
-      const text = textAt(source.data, `${path}.data`)
-      const mediaType = optional(source.media_type, `${path}.media_type`, textAt) ?? 'text/plain'
+      const text = stringAt(source.data, `${path}.data`)
+      const mediaType = optional(source.media_type, `${path}.media_type`, stringAt) ?? 'text/plain'
       take('data', 'media_type')
       return { kind: 'text', mediaType, text }
     }
     case 'url':
       take('url')
-      return { kind: 'url', url: textAt(source.url, `${path}.url`) }
+      return { kind: 'url', url: stringAt(source.url, `${path}.url`) }
     case 'file':
       take('file_id')
-      return { kind: 'id', id: textAt(source.file_id, `${path}.file_id`), vendor: 'anthropic' }
+      return { kind: 'id', id: stringAt(source.file_id, `${path}.file_id`), vendor: 'anthropic' }
     case 'content': {
       const text = plainText(source.content)
       if (text === undefined) return undefined
@@ -201,8 +201,8 @@ function readSource(source: Json, path: string, keeper: Keeper): Media | undefin
 
 /** A result of a search that the client made: other dialects read it as text. */
 function decodeSearchResult(block: Json, path: string, at: string): TextPart | HostedPart {
-  const title = optional(block.title, `${path}.title`, textAt) ?? ''
-  const source = optional(block.source, `${path}.source`, textAt) ?? ''
+  const title = optional(block.title, `${path}.title`, stringAt) ?? ''
+  const source = optional(block.source, `${path}.source`, stringAt) ?? ''
   const text = plainText(block.content)
   if (text === undefined) return hosted(block)
   const part = flattened([title, source, text].filter((line) => line !== '').join('\n'), block, at)

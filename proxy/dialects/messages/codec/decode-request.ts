@@ -2,13 +2,13 @@
 import { EFFORTS, type Effort } from '../../../../contract/profiles.ts'
 import type { ParsedRequest } from '../../dialect.ts'
 import type { Envelopes, ModelRequest, OutputFormat, Reasoning } from '../../ir/types.ts'
+import { countAt, numberFrom, oneOf, optional, recordAt, stringAt, stringsAt } from '../../json/checks.ts'
 import { parseWithInputs } from '../../json/exact.ts'
 import { refusal } from '../../json/fields.ts'
 import { isRecord } from '../../json/value.ts'
 import { decodeToolChoice, decodeTools } from './decode-tools.ts'
 import { decodeSystem, decodeTurns } from './decode-turns.ts'
 import { type Json, Keeper } from './keeper.ts'
-import { countAt, numberFrom, optional, recordAt, textAt, textsAt, wordAt } from './read.ts'
 
 const TYPED = [
   'model',
@@ -43,7 +43,7 @@ export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): Mode
   const turns = decodeTurns(body.messages, envelopes)
   const tools = decodeTools(body.tools)
   if (Array.isArray(body.tools) && tools.length === 0) top.rest.tools = []
-  const stop = optional(body.stop_sequences, 'stop_sequences', textsAt)
+  const stop = optional(body.stop_sequences, 'stop_sequences', stringsAt)
   if (stop?.length === 0) top.rest.stop_sequences = []
   const maxOutputTokens = parsed.head.maxOutputTokens
   const temperature = optional(body.temperature, 'temperature', numberFrom(0, 1))
@@ -89,16 +89,14 @@ function decodeUser(value: unknown, top: Keeper): string | undefined {
   const metadata = optional(value, 'metadata', recordAt)
   if (metadata === undefined) return undefined
   top.takeInside('metadata', metadata, ['user_id'])
-  return optional(metadata.user_id, 'metadata.user_id', textAt)
+  return optional(metadata.user_id, 'metadata.user_id', stringAt)
 }
 
 /** `output_format` is the old name of `output_config.format`. */
 function decodeOutputConfig(body: Json, top: Keeper): { effort?: Effort; format?: OutputFormat } {
   const config = optional(body.output_config, 'output_config', recordAt)
   if (config !== undefined) top.takeInside('output_config', config, ['effort', 'format'])
-  const effort = optional(config?.effort, 'output_config.effort', (value, path) =>
-    wordAt(value, OWN_EFFORTS, path),
-  )
+  const effort = optional(config?.effort, 'output_config.effort', oneOf(OWN_EFFORTS))
   const own = decodeFormat(config?.format, 'output_config.format', top)
   if (own !== undefined && body.output_format !== undefined) top.rest.output_format = body.output_format
   const format = own ?? decodeFormat(body.output_format, 'output_format', top)
@@ -109,7 +107,7 @@ function decodeOutputConfig(body: Json, top: Keeper): { effort?: Effort; format?
 function decodeFormat(value: unknown, path: string, top: Keeper): OutputFormat | undefined {
   const format = optional(value, path, recordAt)
   if (format === undefined) return undefined
-  wordAt(format.type, ['json_schema'], `${path}.type`)
+  oneOf(['json_schema'])(format.type, `${path}.type`)
   const schema = recordAt(format.schema, `${path}.schema`)
   top.takeInside(path, format, ['type', 'schema'])
   return { type: 'schema', schema }
@@ -119,7 +117,7 @@ function decodeReasoning(value: unknown, effort: Effort | undefined, top: Keeper
   const level = effort === undefined ? {} : { effort }
   const thinking = optional(value, 'thinking', recordAt)
   if (thinking === undefined) return effort === undefined ? undefined : level
-  const type = textAt(thinking.type, 'thinking.type')
+  const type = stringAt(thinking.type, 'thinking.type')
   const keeper = new Keeper().take(thinking, THINKING_FIELDS)
   const summary = decodeDisplay(thinking.display, keeper)
   const read = { ...level, ...(summary !== undefined && { summary }) }
@@ -139,7 +137,7 @@ function decodeReasoning(value: unknown, effort: Effort | undefined, top: Keeper
 }
 
 function decodeDisplay(given: unknown, keeper: Keeper): Reasoning['summary'] {
-  const display = optional(given, 'thinking.display', textAt)
+  const display = optional(given, 'thinking.display', stringAt)
   if (display === 'omitted') return 'none'
   if (display === 'summarized') return 'auto'
   if (display !== undefined) keeper.fields.display = display

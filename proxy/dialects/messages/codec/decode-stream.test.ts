@@ -186,6 +186,24 @@ describe('framing', () => {
   })
 })
 
+test.each([
+  ['unreadable_answer', { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 7 } }],
+  ['unreadable_answer', { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: {} } }],
+  [
+    'unreadable_answer',
+    { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: 1 } },
+  ],
+  [
+    'nameless_tool_call',
+    { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 'c' } },
+  ],
+])('%s: %j is lost content, so the stream is a failure', (detail, event) => {
+  const { failure, finished, parts } = hear([event, STOP])
+  expect(failure).toEqual({ class: 'unknown', detail })
+  expect(finished).toBe(false)
+  expect(parts.some(({ type }) => type === 'finish')).toBe(false)
+})
+
 test('any order of anything: parts open before their deltas, and close', () => {
   const index = fc.constantFrom(0, 1, 'x', undefined)
   const value = fc.oneof(fc.string(), fc.jsonValue({ maxDepth: 2 }))

@@ -1,8 +1,8 @@
 /** Tools and the choice among them, as the neutral form has them. */
 import type { FunctionTool, Tool, ToolChoice, WebSearchTool } from '../../ir/types.ts'
+import { booleanAt, listAt, oneOf, optional, recordAt, stringAt, stringsAt } from '../../json/checks.ts'
 import { readCache } from './cache.ts'
 import { type Json, Keeper } from './keeper.ts'
-import { flagAt, listAt, optional, recordAt, textAt, textsAt, wordAt } from './read.ts'
 
 const FUNCTION_FIELDS = ['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']
 const SEARCH_FIELDS = ['type', 'name', 'allowed_domains', 'user_location']
@@ -16,10 +16,10 @@ export function decodeTools(value: unknown): Tool[] {
 }
 
 function decodeTool(tool: Json, path: string): Tool {
-  const type = optional(tool.type, `${path}.type`, textAt) ?? 'custom'
+  const type = optional(tool.type, `${path}.type`, stringAt) ?? 'custom'
   if (type.startsWith('web_search_')) return decodeWebSearch(tool, path)
   if (type !== 'custom') return { type: 'hosted', dialect: 'messages', name: type, tool }
-  const name = textAt(tool.name, `${path}.name`)
+  const name = stringAt(tool.name, `${path}.name`)
   if (name === PLACEHOLDER) return { type: 'hosted', dialect: 'messages', name, tool }
   return decodeFunction(tool, name, path)
 }
@@ -27,8 +27,8 @@ function decodeTool(tool: Json, path: string): Tool {
 function decodeFunction(tool: Json, name: string, path: string): FunctionTool {
   const keeper = new Keeper().take(tool, FUNCTION_FIELDS)
   if (tool.type === 'custom') keeper.rest.type = 'custom'
-  const description = optional(tool.description, `${path}.description`, textAt)
-  const strict = optional(tool.strict, `${path}.strict`, flagAt)
+  const description = optional(tool.description, `${path}.description`, stringAt)
+  const strict = optional(tool.strict, `${path}.strict`, booleanAt)
   return {
     type: 'function',
     name,
@@ -43,11 +43,11 @@ function decodeFunction(tool: Json, name: string, path: string): FunctionTool {
 function decodeWebSearch(tool: Json, path: string): WebSearchTool {
   const keeper = new Keeper().take(tool, SEARCH_FIELDS)
   keeper.shape.tool = tool
-  const allowedDomains = optional(tool.allowed_domains, `${path}.allowed_domains`, textsAt)
+  const allowedDomains = optional(tool.allowed_domains, `${path}.allowed_domains`, stringsAt)
   const location = optional(tool.user_location, `${path}.user_location`, recordAt) ?? {}
   const userLocation: NonNullable<WebSearchTool['userLocation']> = {}
   for (const key of ['city', 'country', 'region', 'timezone'] as const) {
-    const text = optional(location[key], `${path}.user_location.${key}`, textAt)
+    const text = optional(location[key], `${path}.user_location.${key}`, stringAt)
     if (text !== undefined) userLocation[key] = text
   }
   return {
@@ -66,16 +66,16 @@ export function decodeToolChoice(
 ): { toolChoice?: ToolChoice; parallelToolCalls?: boolean } {
   const choice = optional(value, 'tool_choice', recordAt)
   if (choice === undefined) return {}
-  const type = wordAt(choice.type, CHOICES, 'tool_choice.type')
+  const type = oneOf(CHOICES)(choice.type, 'tool_choice.type')
   const path = 'tool_choice.disable_parallel_tool_use'
-  const oneByOne = optional(choice.disable_parallel_tool_use, path, flagAt)
+  const oneByOne = optional(choice.disable_parallel_tool_use, path, booleanAt)
   const typed = ['type', 'disable_parallel_tool_use', ...(type === 'tool' ? ['name'] : [])]
   top.takeInside('tool_choice', choice, typed)
   if (oneByOne === false || (oneByOne && type === 'none')) top.rest[path] = oneByOne
   const parallel = oneByOne && type !== 'none' ? { parallelToolCalls: false } : {}
   if (type === 'any') return { toolChoice: { type: 'required' }, ...parallel }
   if (type !== 'tool') return { toolChoice: { type }, ...parallel }
-  const name = textAt(choice.name, 'tool_choice.name')
+  const name = stringAt(choice.name, 'tool_choice.name')
   return { toolChoice: chosenTool(name, choice, tools), ...parallel }
 }
 

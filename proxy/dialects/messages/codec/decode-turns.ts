@@ -1,9 +1,9 @@
 /** The system prompt and the messages of a request as turns. */
 import type { Envelopes, SystemTurn, TextPart, Turn } from '../../ir/types.ts'
+import { listAt, oneOf, optional, recordAt, stringAt } from '../../json/checks.ts'
 import { isRecord } from '../../json/value.ts'
 import { decodeAssistantBlock, decodeText, decodeToolResult, decodeUserBlock } from './decode-blocks.ts'
 import { type Json, Keeper } from './keeper.ts'
-import { listAt, optional, recordAt, textAt, wordAt } from './read.ts'
 
 const ROLES = ['user', 'assistant', 'system'] as const
 /** A note of a client about itself. It changes with each build, so it would spoil every prompt cache elsewhere. */
@@ -36,7 +36,7 @@ export function decodeTurns(messages: unknown, envelopes: Envelopes): Turn[] {
   return listAt(messages, 'messages').flatMap((item, i): Turn[] => {
     const path = `messages[${i}]`
     const message = recordAt(item, path)
-    const role = wordAt(message.role, ROLES, `${path}.role`)
+    const role = oneOf(ROLES)(message.role, `${path}.role`)
     const keeper = new Keeper().take(message, ['role', 'content'])
     // Set for every message, so that two that stand side by side are not written as one.
     keeper.shape.message = true
@@ -50,7 +50,7 @@ export function decodeTurns(messages: unknown, envelopes: Envelopes): Turn[] {
     const blocks = listAt(content, `${path}.content`).map((block, j) => {
       const blockPath = `${path}.content[${j}]`
       const record = recordAt(block, blockPath)
-      textAt(record.type, `${blockPath}.type`)
+      stringAt(record.type, `${blockPath}.type`)
       return { block: record, path: blockPath }
     })
     if (role === 'user') return userTurns(blocks, keeper)
@@ -84,7 +84,7 @@ function userTurns(blocks: { block: Json; path: string }[], keeper: Keeper): Tur
 }
 
 function decodeSystemBlock(block: Json, path: string, at: string): SystemTurn['parts'][number] {
-  const type = optional(block.type, `${path}.type`, textAt) ?? 'text'
+  const type = optional(block.type, `${path}.type`, stringAt) ?? 'text'
   if (type === 'text') return decodeText(block, path, at)
   return { type: 'hosted', dialect: 'messages', name: type, item: block }
 }

@@ -2,8 +2,9 @@
 import type { ClientView } from '../../dialect.ts'
 import type { ModelAnswer } from '../../ir/types.ts'
 import { isRecord } from '../../json/value.ts'
-import { restored, shapeOf } from './block-ext.ts'
+import { restored } from './block-ext.ts'
 import { writePart } from './block-write.ts'
+import { shapeOf } from './keeper.ts'
 import { writeCounts } from './message-counts.ts'
 import { writeFinish } from './stop-reason.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Features, featuresOf } from '../../../../contract/profiles.ts'
 import { Losses } from '../../ir/losses.ts'
-import type { AssistantPart, ModelRequest, Tool, Turn, UserPart } from '../../ir/types.ts'
+import type { AssistantPart, ModelRequest, Tool, ToolChoice, Turn, UserPart } from '../../ir/types.ts'
 import { encodeRequest } from './encode-request.ts'
 
 const ADAPTIVE = featuresOf('messages', 'anthropic-adaptive')
@@ -461,6 +461,20 @@ describe('the order of messages', () => {
     })
   })
 
+  test('text of white space alone is none', () => {
+    const said = assistant({ type: 'text', text: '\n\n' }, call('1'))
+    const result: Turn = { role: 'tool', results: [{ callId: '1', parts: [{ type: 'text', text: ' ' }] }] }
+    expect(messages([system(' ', 'top'), text('Q'), text('\t'), said, result])).toEqual({
+      system: undefined,
+      messages: [
+        { role: 'user', content: [block('Q')] },
+        { role: 'assistant', content: [{ type: 'tool_use', id: '1', name: 't', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: '1', content: ' ' }] },
+      ],
+      losses: [],
+    })
+  })
+
   test('later ones stay in place where the model takes them', () => {
     const turns = [text('Q'), assistant({ type: 'text', text: 'X' }), text('Q2'), system('S')]
     expect(messages(turns, { systemTurns: true })).toMatchObject({
@@ -701,6 +715,34 @@ describe('tools', () => {
     [{ parallelToolCalls: true }, undefined],
   ])('%j', (fields, choice) => {
     expect(encode({ ...fields, tools: [{ type: 'function', name: 'a' }] }).body.tool_choice).toEqual(choice)
+  })
+
+  const forced: ToolChoice = { type: 'tool', kind: 'function', name: 't' }
+  const spoke: Turn[] = [text('Q'), assistant(call('1')), text('R')]
+  test.each<[string, Partial<ModelRequest>, Partial<Features>, string, string[]]>([
+    ['a budget', { reasoning: { effort: 'high' } }, { reasoning: 'Budget' }, 'auto', ['tool_choice']],
+    ['none', { reasoning: { effort: 'none' } }, { reasoning: 'Budget' }, 'tool', []],
+    ['none asked for', {}, { reasoning: 'Budget' }, 'tool', []],
+    [
+      'a budget that the history forbids',
+      { reasoning: { effort: 'high' }, turns: spoke },
+      { reasoning: 'Budget' },
+      'tool',
+      ['reasoning_effort'],
+    ],
+    [
+      'a budget that the limit forbids',
+      { reasoning: { effort: 'high' }, maxOutputTokens: 500 },
+      { reasoning: 'Budget' },
+      'tool',
+      ['reasoning_effort'],
+    ],
+    ['an effort', { reasoning: { effort: 'high' } }, { reasoning: 'Adaptive' }, 'tool', []],
+  ])('a forced call beside thinking by %s', (_, fields, features, type, lost) => {
+    const tools: Tool[] = [{ type: 'function', name: 't' }]
+    const { body, losses } = encode({ tools, toolChoice: forced, ...fields }, features)
+    expect(body.tool_choice).toMatchObject({ type })
+    expect(losses).toEqual(lost)
   })
 
   test('no choice without tools', () => {

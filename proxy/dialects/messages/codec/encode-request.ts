@@ -27,7 +27,7 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
     max_tokens: depth.maxTokens,
     ...(typeof system === 'string' ? { system } : instructed.length > 0 && { system: instructed }),
     messages,
-    ...encodeTools(request, writer),
+    ...encodeTools(request, depth.thinking, writer),
     ...encodeSampling(request, depth.thinking, writer),
     ...encodeStop(request, writer),
     ...(depth.thinking !== undefined && { thinking: depth.thinking }),

@@ -1,6 +1,6 @@
 /** How deep a model shall think, in the way that it understands. */
-import { EFFORTS, type Effort } from '../../../../contract/profiles.ts'
-import type { ModelRequest, Reasoning } from '../../ir/types.ts'
+import { nearestEffort } from '../../ir/effort.ts'
+import type { Effort, ModelRequest, Reasoning } from '../../ir/types.ts'
 import { isRecord } from '../../json/value.ts'
 import { type Json, restore } from './keeper.ts'
 import type { Writer } from './writer.ts'
@@ -72,17 +72,12 @@ function withoutThinking(writer: Writer): Omit<Depth, 'maxTokens'> {
   return {}
 }
 
-/** The level itself or the nearest that the model has, the weaker of two; undefined when it has none. */
+/** The level itself or the nearest that the model has; undefined when it has none. */
 function nearest(effort: Effort, { features, lose }: Writer): Effort | undefined {
-  const wanted = EFFORTS.indexOf(effort)
-  const distance = (level: Effort) => Math.abs(EFFORTS.indexOf(level) - wanted)
-  const has = EFFORTS.filter((level) => level in BUDGETS && features.efforts.includes(level))
-  const [first, ...others] = has
-  if (first === undefined) {
-    lose('effort')
-    return undefined
-  }
-  const level = others.reduce((best, next) => (distance(next) < distance(best) ? next : best), first)
+  const level = nearestEffort(
+    effort,
+    features.efforts.filter((known) => known in BUDGETS),
+  )
   if (level !== effort) lose('effort')
   return level
 }

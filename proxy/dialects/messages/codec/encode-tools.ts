@@ -8,11 +8,15 @@ import type { Writer } from './writer.ts'
 /** The oldest of the web search tools: every model that has one takes it. */
 const WEB_SEARCH = 'web_search_20250305'
 
-/** `tools` and `tool_choice`; neither without a tool. */
-export function encodeTools(request: ModelRequest, writer: Writer): { tools?: Json[]; tool_choice?: Json } {
+/** `tools` and `tool_choice`; neither without a tool. `thinking` is what the request was given of it. */
+export function encodeTools(
+  request: ModelRequest,
+  thinking: Json | undefined,
+  writer: Writer,
+): { tools?: Json[]; tool_choice?: Json } {
   const tools = request.tools.map((tool) => encodeTool(tool, writer)).filter((tool) => tool !== undefined)
-  if (tools.length === 0) return writer.own ? encodeChoice(request, writer) : {}
-  return { tools, ...encodeChoice(request, writer) }
+  if (tools.length === 0) return writer.own ? encodeChoice(request, thinking, writer) : {}
+  return { tools, ...encodeChoice(request, thinking, writer) }
 }
 
 function encodeTool(tool: Tool, writer: Writer): Json | undefined {
@@ -69,9 +73,19 @@ function encodeWebSearch({ allowedDomains, userLocation, ext }: WebSearchTool): 
   }
 }
 
-function encodeChoice(request: ModelRequest, writer: Writer): { tool_choice?: Json } {
+function encodeChoice(
+  request: ModelRequest,
+  thinking: Json | undefined,
+  writer: Writer,
+): { tool_choice?: Json } {
   const { toolChoice, parallelToolCalls } = request
-  const choice = toolChoice === undefined ? undefined : choiceOf(toolChoice, writer)
+  let choice = toolChoice === undefined ? undefined : choiceOf(toolChoice, writer)
+  const forced = choice?.type === 'any' || choice?.type === 'tool'
+  // Thinking by a budget and a forced call exclude each other.
+  if (forced && thinking?.type === 'enabled' && !writer.own) {
+    writer.lose('toolChoice')
+    choice = { type: 'auto' }
+  }
   const oneByOne = parallelToolCalls === false && choice?.type !== 'none'
   if (!oneByOne) return choice === undefined ? {} : { tool_choice: choice }
   return { tool_choice: { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true } }

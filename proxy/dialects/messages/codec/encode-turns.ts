@@ -1,5 +1,5 @@
 /** Turns as the system prompt and the messages of a request. */
-import type { SystemTurn, Turn } from '../../ir/types.ts'
+import type { SystemTurn, Turn, UserTurn } from '../../ir/types.ts'
 import { isRecord } from '../../json/value.ts'
 import {
   encodeAssistantPart,
@@ -28,6 +28,7 @@ interface Draft {
 
 /** The first message must be a user's, and must say something. */
 const PLACEHOLDER: Json = { role: 'user', content: '.' }
+const SILENCE: Json = { type: 'text', text: '.' }
 
 export function encodeConversation(turns: readonly Turn[], writer: Writer): Conversation {
   const firstOther = turns.findIndex((turn) => turn.role !== 'system')
@@ -53,9 +54,10 @@ function encodeSystem(turns: SystemTurn[], writer: Writer): Json[] | string {
 }
 
 function systemBlocks(turn: SystemTurn, writer: Writer): Json[] {
-  return turn.parts
-    .map((part) => (part.type === 'text' ? encodeText(part, writer) : encodeHosted(part, writer)))
-    .filter((block) => block !== undefined)
+  return said(
+    turn.parts.map((part) => (part.type === 'text' ? encodeText(part, writer) : encodeHosted(part, writer))),
+    writer,
+  )
 }
 
 function addTurn(drafts: Draft[], turn: Turn, writer: Writer): void {
@@ -64,7 +66,7 @@ function addTurn(drafts: Draft[], turn: Turn, writer: Writer): void {
       addSystem(drafts, turn, writer)
       break
     case 'user':
-      add(drafts, 'user', present(turn.parts.map((part) => encodeUserPart(part, writer))), turn, writer)
+      addUser(drafts, turn, writer)
       break
     case 'tool': {
       const results = turn.results.map((result) => encodeResult(result, writer))
@@ -72,10 +74,23 @@ function addTurn(drafts: Draft[], turn: Turn, writer: Writer): void {
       break
     }
     case 'assistant': {
-      const blocks = present(turn.parts.map((part) => encodeAssistantPart(part, writer)))
+      const blocks = said(
+        turn.parts.map((part) => encodeAssistantPart(part, writer)),
+        writer,
+      )
       add(drafts, 'assistant', blocks, turn, writer)
     }
   }
+}
+
+/** A user who says nothing still keeps the answer before from being one to go on from. */
+function addUser(drafts: Draft[], turn: UserTurn, writer: Writer): void {
+  const blocks = said(
+    turn.parts.map((part) => encodeUserPart(part, writer)),
+    writer,
+  )
+  const isSilent = blocks.length === 0 && drafts.at(-1)?.role === 'assistant' && !writer.own
+  add(drafts, 'user', isSilent ? [SILENCE] : blocks, turn, writer)
 }
 
 /** In the middle of a conversation; a model that takes no system message there reads it as marked user text. */
@@ -151,6 +166,12 @@ function finish({ role, blocks, original }: Draft, writer: Writer): Json {
   }
   if (blocks.length === 0 && !writer.own) return PLACEHOLDER
   return restore({ role, content: blocks }, original?.ext)
+}
+
+/** What is there; text of white space alone would be refused. */
+function said(blocks: (Json | undefined)[], writer: Writer): Json[] {
+  const isBlank = ({ type, text }: Json) => type === 'text' && typeof text === 'string' && text.trim() === ''
+  return present(blocks).filter((block) => writer.own || !isBlank(block))
 }
 
 function present<T>(items: (T | undefined)[]): T[] {

@@ -1,7 +1,6 @@
 /** The `usage` objects that a client gets; the tier stands in them too. */
 import { totalInput, type Usage } from '../../../../contract/usage.ts'
 import type { ClientView } from '../../dialect.ts'
-import { lossName } from '../../ir/losses.ts'
 import { writeUsage } from '../usage.ts'
 
 /** The `usage` object of a whole answer. What the upstream did not tell is estimated, because clients require it. */
@@ -38,7 +37,7 @@ function tierFields(tier: string | undefined, client: ClientView): object {
     case 'fast':
       return { speed: 'fast' }
     default:
-      client.losses.add(lossName(client.request.source, 'tier'))
+      client.losses.add('service_tier')
       return {}
   }
 }

@@ -1,7 +1,7 @@
 /** Why a message stopped, in this dialect's words and in the neutral ones. */
 import type { Finish } from '../../ir/types.ts'
 import { isRecord } from '../../json/value.ts'
-import { shapeOf } from './block-ext.ts'
+import { shapeOf } from './keeper.ts'
 
 const REASONS = new Map<unknown, Finish['reason']>([
   ['end_turn', 'stop'],

@@ -3,6 +3,7 @@ import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer, ParsedRequest } from '../../dialect.ts'
 import { readFailure } from '../../errors/read.ts'
+import { addText } from '../../ir/delivered.ts'
 import { isRecord, tryParse } from '../../json/value.ts'
 import { readUsage } from '../usage.ts'
 import { toStream } from './to-stream.ts'
@@ -37,11 +38,7 @@ export function readAnswer(
 
 function countItems(items: Record<string, unknown>[]): Delivered {
   const delivered: Delivered = { deltas: 0, bytes: 0 }
-  const add = (text: unknown) => {
-    if (typeof text !== 'string' || text === '') return
-    delivered.deltas++
-    delivered.bytes += Buffer.byteLength(text)
-  }
+  const add = (text: unknown) => addText(delivered, text)
   for (const item of items) {
     add(item.arguments)
     add(item.input)

@@ -1,6 +1,7 @@
 /** Content parts of messages and of tool results, both ways. */
 
 import { dataUrl, parseDataUrl, sniffMediaType } from '../../ir/media.ts'
+import { cacheBreakpoint, fileName } from '../../ir/openai.ts'
 import type {
   Annotation,
   AudioPart,
@@ -14,10 +15,10 @@ import type {
   TextPart,
 } from '../../ir/types.ts'
 import { refusal } from '../../json/fields.ts'
-import { isRecord } from '../../json/value.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 import { readAnnotation, writeAnnotation } from './item-annotations.ts'
 import * as schema from './schema.ts'
-import { type Fields, respell, spell } from './spelling.ts'
+import { respell, spell } from './spelling.ts'
 import { SAME, type Target, unsupported } from './target.ts'
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart | HostedPart
@@ -200,21 +201,11 @@ function foreignFile(target: Target, field: 'image' | 'file') {
   return unsupported(target.source, field, 'names a file that this model’s vendor does not keep')
 }
 
-/** File data needs a name, which tells its type. */
-function fileName(mediaType: string): string {
-  if (mediaType === 'application/pdf') return 'document.pdf'
-  return mediaType.startsWith('text/') ? 'document.txt' : 'document'
-}
-
-/** Lifetimes of messages' marks become the next longer ones that responses has. */
-const LIFETIMES = { '5m': '30m', '30m': '30m', '1h': '12h', '12h': '12h' } as const
-
 function writeCache({ cache }: Extended & { cache?: CacheMark }, target: Target): Fields {
   if (cache === undefined) return {}
   if (!target.same && target.features?.cacheMarks !== true) {
     target.lose('cacheMark')
     return {}
   }
-  const { ttl } = cache
-  return { prompt_cache_breakpoint: { mode: 'explicit', ...(ttl && { ttl: LIFETIMES[ttl] }) } }
+  return cacheBreakpoint(cache)
 }

@@ -240,6 +240,7 @@ test('fields', () => {
 describe('what another dialect tells as lost', () => {
   test.each<[string, object, string[]]>([
     ['nothing', { stream: false, include: ['reasoning.encrypted_content'], truncation: 'disabled' }, []],
+    ['no padding', { stream: true, stream_options: { include_obfuscation: false } }, []],
     ['client metadata never', { client_metadata: { installation: 'x' } }, []],
     [
       'fields that only responses has',

@@ -2,12 +2,12 @@
 import type { ParsedRequest } from '../../dialect.ts'
 import type { Envelopes, ModelRequest, Tool, Turn } from '../../ir/types.ts'
 import { isOutputLimit, OUTPUT_RULE, readOptional, refusal } from '../../json/fields.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
+import { type Fields, isRecord, tryParse } from '../../json/value.ts'
 import { writeBody } from './encode-request.ts'
 import { readItems } from './read-items.ts'
 import { readReasoning } from './reasoning.ts'
 import * as schema from './schema.ts'
-import { type Fields, spell, withShape } from './spelling.ts'
+import { spell, withShape } from './spelling.ts'
 import { SAME } from './target.ts'
 import { readText } from './text-settings.ts'
 import { readToolChoice, readTools } from './tools.ts'
@@ -72,6 +72,7 @@ export function decodeRequest({ head, body }: ParsedRequest, envelopes: Envelope
       ...(scalars.user === user ? ['user'] : []),
       ...(top === 0 ? ['top_logprobs'] : []),
       ...(value.truncation === 'disabled' ? ['truncation'] : []),
+      ...(isUnpadded(value.stream_options) ? ['stream_options'] : []),
       'include',
     ],
     told: [
@@ -82,6 +83,14 @@ export function decodeRequest({ head, body }: ParsedRequest, envelopes: Envelope
   })
   if (typeof value.input === 'string') return { ...request, ext: withShape(ext, '', { plainInput: true }) }
   return ext === undefined ? request : { ...request, ext }
+}
+
+/** Padding is what no other dialect has, so that nothing is lost by asking for none. */
+function isUnpadded(options: unknown): boolean {
+  return (
+    isRecord(options) &&
+    Object.entries(options).every(([key, on]) => key === 'include_obfuscation' && on !== true)
+  )
 }
 
 function inputKeys({ input }: Fields): string[] {

@@ -7,14 +7,14 @@ import type { ParsedRequest, StreamDecoder } from '../../dialect.ts'
 import { readFailure } from '../../errors/read.ts'
 import { contentText, inputText, unreadable } from '../../errors/unreadable.ts'
 import type { StreamPart } from '../../ir/types.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
+import { type Fields, isRecord, tryParse } from '../../json/value.ts'
 import { readUsage } from '../usage.ts'
 import { readFinish } from './answer-finish.ts'
 import { readHead, responseExt } from './answer-object.ts'
 import { isFailed } from './decode-answer.ts'
 import { ItemQueue } from './item-queue.ts'
-import { listOf, textOf } from './item-read.ts'
-import { CallReader, type Fields, HostedReader, type ItemReader } from './item-reader.ts'
+import { isMessagePart, listOf, textOf } from './item-read.ts'
+import { CallReader, HostedReader, type ItemReader } from './item-reader.ts'
 import { MessageReader } from './item-reader-message.ts'
 import { ReasoningReader } from './item-reader-reasoning.ts'
 
@@ -297,8 +297,4 @@ function readerOf(item: Fields, key: string, queue: ItemQueue): ItemReader {
 function startExt(response: Fields) {
   const { shape: _shape, ...ext } = responseExt(response)
   return ext
-}
-
-function isMessagePart(part: unknown): boolean {
-  return isRecord(part) && (part.type === 'output_text' || part.type === 'refusal')
 }

@@ -226,7 +226,7 @@ describe('items', () => {
       { type: 'file', source: { kind: 'data', mediaType: 'application/pdf', base64: 'AAAA' } },
       'input.content.input_file',
     ],
-    [{ type: 'audio', base64: 'AAAA', format: 'wav' }, 'audio'],
+    [{ type: 'audio', base64: 'AAAA', format: 'wav' }, 'input.content.input_audio'],
   ])('%j is a loss, and does not part the text around it', (part, loss) => {
     const client = clientFor()
     const output = outputOf(

@@ -1,6 +1,7 @@
 /** Writes a whole answer as a response. */
 import type { ClientView } from '../../dialect.ts'
 import type { AssistantPart, ModelAnswer } from '../../ir/types.ts'
+import type { Fields } from '../../json/value.ts'
 import { isCut, writeFinish } from './answer-finish.ts'
 import { ResponseWriter } from './answer-object.ts'
 import {
@@ -18,8 +19,6 @@ import {
   wholeItem,
   writeContent,
 } from './item-write.ts'
-
-type Fields = Record<string, unknown>
 
 export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
   const { parts, finish, ext } = answer

@@ -125,6 +125,15 @@ describe('tools', () => {
     expect(losses).toEqual(['tools'])
   })
 
+  test('are not strict where the model cannot be held to a schema', () => {
+    const { body, losses } = encode(
+      { tools: [{ ...F, strict: true }] },
+      { features: { structuredOutput: false } },
+    )
+    expect(body.tools).toMatchObject([{ strict: false }])
+    expect(losses).toEqual(['tools.function.strict'])
+  })
+
   test('without any there is no choice', () => {
     const { body } = encode({ toolChoice: { type: 'auto' }, parallelToolCalls: false })
     expect(Object.keys(body).toSorted()).toEqual(['include', 'input', 'model', 'store'])
@@ -181,6 +190,21 @@ describe('scalars', () => {
         reasoning: { effort: 'high', summary: 'auto' },
       },
       ['reasoning_effort'],
+    ],
+    [
+      'the session of an agent',
+      { user: 'user_1_account__session_5e55' },
+      { source: 'messages' },
+      { prompt_cache_key: '5e55', safety_identifier: 'user_1_account__session_5e55' },
+      [],
+    ],
+    ['speed where it is not allowed', { tier: 'fast' }, { source: 'messages' }, {}, ['speed']],
+    [
+      'speed where it is',
+      { tier: 'fast' },
+      { source: 'messages', features: { speed: true } },
+      { service_tier: 'fast' },
+      [],
     ],
     [
       'no thinking',

@@ -1,11 +1,13 @@
 /** The neutral form as a responses request. */
-import { createHash } from 'node:crypto'
 import type { EncodedRequest, EncodeTarget } from '../../dialect.ts'
 import type { TypedField } from '../../ir/losses.ts'
+import { shortUser } from '../../ir/openai.ts'
+import { sessionOf } from '../../ir/session.ts'
 import type { ModelRequest } from '../../ir/types.ts'
+import type { Fields } from '../../json/value.ts'
 import { writeReasoning } from './reasoning.ts'
 import { restoreInput } from './restore-items.ts'
-import { type Fields, respell, shapeOf } from './spelling.ts'
+import { respell, shapeOf } from './spelling.ts'
 import { type Target, targetOf, unsupported } from './target.ts'
 import { formatInstruction, writeText } from './text-settings.ts'
 import { writeToolChoice, writeTools } from './tools.ts'
@@ -13,7 +15,6 @@ import { writeInput } from './write-items.ts'
 
 /** Fewer are refused. */
 const MIN_OUTPUT_TOKENS = 16
-const MAX_USER_LENGTH = 128
 const LOGPROBS = 'message.output_text.logprobs'
 const ENCRYPTED = 'reasoning.encrypted_content'
 
@@ -38,13 +39,25 @@ export function writeBody(request: ModelRequest, target: Target): Fields {
     ...(wholeInstructions !== '' && { instructions: wholeInstructions }),
     // A conversation of nothing but empty messages is still one.
     input: items.length > 0 ? items : [{ type: 'message', role: 'user', content: '' }],
-    ...plainFields(rest, target),
+    ...plainFields({ ...rest, ...cacheKeyOf(request), ...tierOf(request, target) }, target),
     ...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(maxOutputTokens, MIN_OUTPUT_TOKENS) }),
     ...sampling(request, target),
     ...(user !== undefined && { safety_identifier: shortUser(user) }),
     ...(include.length > 0 && { include }),
     store: store ?? false,
   }
+}
+
+function cacheKeyOf(request: ModelRequest): { cacheKey?: string } {
+  const cacheKey = request.cacheKey ?? sessionOf(request)
+  return cacheKey === undefined ? {} : { cacheKey }
+}
+
+/** A faster answer costs more: a client of messages gets it only where the channel allows it. */
+function tierOf({ source, tier }: ModelRequest, { features, lose }: Target): { tier?: string } {
+  if (source !== 'messages' || tier !== 'fast' || features?.speed === true) return {}
+  lose('tier')
+  return { tier: undefined }
 }
 
 /** The fields that are written in the same way whoever the client is. */
@@ -109,9 +122,4 @@ function sampling({ temperature, topP }: ModelRequest, target: Target): Fields {
   if (temperature !== undefined && temperature !== 1) target.lose('temperature')
   if (topP !== undefined && topP !== 1) target.lose('topP')
   return {}
-}
-
-/** Always the same stand-in for the same user. */
-function shortUser(user: string): string {
-  return user.length <= MAX_USER_LENGTH ? user : createHash('sha256').update(user).digest('hex')
 }

@@ -2,6 +2,7 @@
 import type { GatewayError } from '../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../dialect.ts'
 import type { Carrier, Ext, Finish, StreamPart } from '../../ir/types.ts'
+import type { Fields } from '../../json/value.ts'
 import { EventWriter } from './answer-events.ts'
 import { isCut, writeFinish } from './answer-finish.ts'
 import { ResponseWriter } from './answer-object.ts'
@@ -23,7 +24,6 @@ import {
   writeContent,
 } from './item-write.ts'
 
-type Fields = Record<string, unknown>
 type PartOf<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
 
 export function encodeStream(client: ClientView): StreamEncoder {
@@ -173,7 +173,8 @@ class ResponsesEncoder implements StreamEncoder {
     this.#closeLast(false)
     const index = this.#drafts.push(undefined) - 1
     this.#last = undefined
-    this.#writer.event('response.output_item.added', { output_index: index, item })
+    const begun = 'status' in item ? { ...item, status: 'in_progress' } : item
+    this.#writer.event('response.output_item.added', { output_index: index, item: begun })
     this.#writer.event('response.output_item.done', { output_index: index, item })
     this.#output[index] = item
   }

@@ -107,7 +107,6 @@ const INPUTS: Record<string, unknown> = {
       content: [{ type: 'reasoning_text', text: 'b' }],
     },
     { type: 'reasoning', id: 'r', encrypted_content: 'e' },
-    { type: 'reasoning', id: 'r', summary: [], encrypted_content: 'slc1.signature.AAAA' },
     said('x'),
   ],
   'hosted items': [
@@ -253,9 +252,12 @@ describe('what comes back on purpose otherwise', () => {
     expect(roundTrip({ ...body, input: [] })).toEqual({ ...body, input: [] })
   })
 
-  test('a forged carrier is not sent on', () => {
-    const forged = { type: 'reasoning', id: 'r', summary: [], encrypted_content: 'slc1.encrypted.forged' }
-    const body = { model: 'm', input: [forged, said('x')] }
+  test.each([
+    ['forged', 'slc1.encrypted.forged'],
+    ['that was sealed for another dialect', 'slc1.signature.AAAA'],
+  ])('a carrier %s is not sent on', (_what, encrypted) => {
+    const thought = { type: 'reasoning', id: 'r', summary: [], encrypted_content: encrypted }
+    const body = { model: 'm', input: [thought, said('x')] }
     expect(roundTrip(body, ['input.encrypted_content']).input).toEqual([said('x')])
   })
 })

@@ -1,9 +1,8 @@
 /** Output items of a stream in the making. */
 import type { ClientView } from '../../dialect.ts'
+import type { Fields } from '../../json/value.ts'
 import type { EventWriter } from './answer-events.ts'
 import { itemFields, messageItem } from './item-write.ts'
-
-type Fields = Record<string, unknown>
 
 export class Draft {
   readonly index: number

@@ -1,6 +1,7 @@
 /** Writes the events of one part of an answer, and what it adds to its item. */
 import type { ClientView } from '../../dialect.ts'
 import type { Annotation, Carrier, Ext } from '../../ir/types.ts'
+import type { Fields } from '../../json/value.ts'
 import { deltaHead, type EventWriter } from './answer-events.ts'
 import { writeAnnotation } from './item-annotations.ts'
 import type { Draft } from './item-draft.ts'
@@ -14,8 +15,6 @@ import {
   shapeOf,
   textContent,
 } from './item-write.ts'
-
-type Fields = Record<string, unknown>
 
 /** What is known when a part ends. */
 export interface PartEnd {

@@ -1,10 +1,8 @@
 /** Reads output items to parts of an answer. What only this dialect knows of an item goes into `ext.shape.item`. */
 import { contentList, contentText, inputText } from '../../errors/unreadable.ts'
 import type { AssistantPart, Carrier, Ext, HostedPart } from '../../ir/types.ts'
-import { isRecord } from '../../json/value.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 import { readAnnotation } from './item-annotations.ts'
-
-type Fields = Record<string, unknown>
 
 /**
  * How the parts of one item belong together: its first part has `item`, the item's fields beside its content; the
@@ -152,6 +150,11 @@ export function textsOf(list: unknown): string[] {
 
 export function ownExt(fields: Fields, shape: ItemShape): Ext {
   return { dialect: 'responses', at: 'output', fields, shape }
+}
+
+/** True for a content part that is text. */
+export function isMessagePart(part: unknown): boolean {
+  return isRecord(part) && (part.type === 'output_text' || part.type === 'refusal')
 }
 
 export function listOf(value: unknown): unknown[] {

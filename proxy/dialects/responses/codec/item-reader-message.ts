@@ -1,9 +1,9 @@
 import { contentList, contentText } from '../../errors/unreadable.ts'
 import type { Ext } from '../../ir/types.ts'
-import { isRecord } from '../../json/value.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 import { readAnnotation } from './item-annotations.ts'
 import { contentFields, hosted, type ItemShape, listOf, messageFields, ownExt, textOf } from './item-read.ts'
-import { type Fields, ItemReader } from './item-reader.ts'
+import { ItemReader } from './item-reader.ts'
 
 /** The content part that is being read. */
 interface Open {

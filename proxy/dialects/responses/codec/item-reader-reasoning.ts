@@ -1,6 +1,7 @@
 import type { Carrier } from '../../ir/types.ts'
+import type { Fields } from '../../json/value.ts'
 import { type ItemShape, ownExt, readCarrier, reasoningFields, textsOf } from './item-read.ts'
-import { type Fields, ItemReader } from './item-reader.ts'
+import { ItemReader } from './item-reader.ts'
 
 const MAX_PARAGRAPHS = 10_000
 

@@ -1,9 +1,8 @@
 /** Reads the events of one output item to the parts of a stream. */
 import type { StreamPart } from '../../ir/types.ts'
+import type { Fields } from '../../json/value.ts'
 import type { Sink } from './item-queue.ts'
 import { callExt, callInput, hosted, readCallHead } from './item-read.ts'
-
-export type Fields = Record<string, unknown>
 
 export abstract class ItemReader {
   /** Of the item as it was announced; undefined when it never was. */

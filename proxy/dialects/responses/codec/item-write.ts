@@ -3,11 +3,10 @@ import type { ClientView } from '../../dialect.ts'
 import { itemId } from '../../ir/ids.ts'
 import { lossName } from '../../ir/losses.ts'
 import type { AssistantPart, Carrier, Ext, Finish, HostedPart } from '../../ir/types.ts'
-import { isRecord } from '../../json/value.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 import { writeAnnotation } from './item-annotations.ts'
 import type { ItemShape } from './item-read.ts'
 
-type Fields = Record<string, unknown>
 type Call = Pick<Extract<AssistantPart, { type: 'tool-call' }>, 'callId' | 'name' | 'namespace' | 'kind'>
 /** Parts that stand in a message. */
 export type ContentPart = Extract<AssistantPart, { type: 'text' | 'refusal' }> | HostedPart

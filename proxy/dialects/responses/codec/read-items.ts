@@ -15,10 +15,10 @@ import type {
   UserPart,
 } from '../../ir/types.ts'
 import { refusal } from '../../json/fields.ts'
-import { isRecord } from '../../json/value.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 import { type ContentPart, readContent } from './content.ts'
 import * as schema from './schema.ts'
-import { type Fields, spell, withShape } from './spelling.ts'
+import { spell, withShape } from './spelling.ts'
 import { joined, readTools } from './tools.ts'
 import { writeCall, writeReasoningItem, writeResult } from './write-pieces.ts'
 
@@ -225,7 +225,7 @@ function readReasoningItem(item: Fields, path: string, envelopes: Envelopes): Re
   const handled = encrypted ? ['encrypted_content'] : []
   const ext = spell(AT, item, writeReasoningItem(part), { handled, silent: [...IDENTITY, 'content'] })
   if (part.carrier === undefined) return ext === undefined ? part : { ...part, ext }
-  return { ...part, ext: withShape(ext, AT, { encrypted }) }
+  return { ...part, ext: withShape(ext, AT, { encrypted: true }) }
 }
 
 function isUserPart(part: ContentPart): part is UserPart {

@@ -1,9 +1,10 @@
 /** How deep to think and what to show of it, both ways. */
 import { EFFORTS, type Effort } from '../../../../contract/profiles.ts'
+import { effortOfBudget, nearestEffort } from '../../ir/effort.ts'
 import type { ModelRequest, Reasoning } from '../../ir/types.ts'
-import { isRecord } from '../../json/value.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 import * as schema from './schema.ts'
-import { type Fields, respell, spell } from './spelling.ts'
+import { respell, spell } from './spelling.ts'
 import type { Target } from './target.ts'
 
 export function readReasoning(value: unknown): Reasoning | undefined {
@@ -52,25 +53,15 @@ function effortFor(reasoning: Reasoning, target: Target): Effort | undefined {
   return nearest(effortOfBudget(budgetTokens), target, 'budgetTokens')
 }
 
-function effortOfBudget(tokens: number): Effort {
-  if (tokens >= 4096) return 'high'
-  return tokens >= 2048 ? 'medium' : 'low'
-}
-
-/** The level of the upstream that is next to the wanted one, the weaker of two; a change is told as a loss. */
+/** The level of the upstream that is next to the wanted one; a change is told as a loss. */
 function nearest(
   wanted: Effort,
   target: Target,
   field: 'effort' | 'thinking' | 'budgetTokens',
 ): Effort | undefined {
-  const levels = target.features?.efforts ?? EFFORTS
-  const distance = (effort: Effort) => Math.abs(EFFORTS.indexOf(effort) - EFFORTS.indexOf(wanted))
-  let best: Effort | undefined
-  for (const level of EFFORTS) {
-    if (levels.includes(level) && (best === undefined || distance(level) < distance(best))) best = level
-  }
-  if (best !== wanted) target.lose(field)
-  return best
+  const level = nearestEffort(wanted, target.features?.efforts ?? EFFORTS)
+  if (level !== wanted) target.lose(field)
+  return level
 }
 
 /** Whether the client wants to read what was thought: each dialect has its own way to ask. */

@@ -1,9 +1,9 @@
 /** The turns of a conversation that came in this dialect, as the items that they were. */
 import type { AssistantTurn, ReasoningPart, SystemTurn, ToolResult, Turn, UserTurn } from '../../ir/types.ts'
-import { isRecord } from '../../json/value.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 import { type ContentPart, type Speaker, writeParts } from './content.ts'
 import type { MessageSpan } from './read-items.ts'
-import { type Fields, respell, shapeOf } from './spelling.ts'
+import { respell, shapeOf } from './spelling.ts'
 import { SAME, type Target } from './target.ts'
 import type { WrittenInput } from './write-items.ts'
 import { writeCall, writeReasoningItem, writeResult } from './write-pieces.ts'
@@ -85,16 +85,15 @@ function isContent(part: AssistantTurn['parts'][number]): part is ContentPart {
   return part.type !== 'tool-call' && part.type !== 'reasoning'
 }
 
-/** What the client sent encrypted goes back as it came; without it the item would mean nothing. */
+/** What the client sent encrypted goes back to the upstream that made it; without it the item would mean nothing. */
 function restoreThought(part: ReasoningPart, target: Target): Fields[] {
-  const encrypted = shapeOf(part.ext, 'encrypted')
-  const isDropped = encrypted !== undefined && part.carrier === undefined
+  const wasEncrypted = shapeOf(part.ext, 'encrypted') !== undefined
+  const isDropped = wasEncrypted && part.carrier?.dialect !== 'responses'
   if (isDropped || part.lostCarrier === true) {
     target.lose('reasoning')
     return []
   }
-  const written = respell(writeReasoningItem(part), part.ext)
-  return [encrypted === undefined ? written : { ...written, encrypted_content: encrypted }]
+  return [respell(writeReasoningItem(part), part.ext)]
 }
 
 function restoreResult(result: ToolResult): Fields {

@@ -1,8 +1,7 @@
 /** Keeps how a client wrote an object, so that the same dialect can write it again. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Ext } from '../../ir/types.ts'
-
-export type Fields = Record<string, unknown>
+import type { Fields } from '../../json/value.ts'
 
 export interface SpellingOptions {
   /** Keys that are restored elsewhere. */

@@ -1,8 +1,8 @@
 /** `text`: the format and the length of the answer, both ways. */
+import { isClosedSchema } from '../../ir/closed-schema.ts'
 import type { ModelRequest, OutputFormat } from '../../ir/types.ts'
-import { isRecord } from '../../json/value.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 import * as schema from './schema.ts'
-import type { Fields } from './spelling.ts'
 import type { Target } from './target.ts'
 
 export interface TextSettings {
@@ -60,7 +60,7 @@ function writeFormat(format: OutputFormat, target: Target): Fields {
     return { type: 'json_object' }
   }
   // Messages always holds to the schema; here only a strict one is held to, and not every schema can be.
-  const strict = format.strict ?? (target.source === 'messages' ? canBeStrict(json) : undefined)
+  const strict = format.strict ?? (target.source === 'messages' ? isClosedSchema(json) : undefined)
   return {
     type: 'json_schema',
     ...(target.same ? name !== undefined && { name } : { name: name ?? DEFAULT_NAME }),
@@ -76,19 +76,3 @@ export function formatInstruction({ format }: ModelRequest, target: Target): str
     return undefined
   return `Reply with JSON alone that is valid against this JSON Schema:\n${JSON.stringify(format.schema)}`
 }
-
-/** True when every object in the schema is closed and requires all of its properties. */
-function canBeStrict(json: unknown): boolean {
-  if (Array.isArray(json)) return json.every(canBeStrict)
-  if (!isRecord(json)) return true
-  if (json.type === 'object' || isRecord(json.properties)) {
-    const properties = isRecord(json.properties) ? Object.keys(json.properties) : []
-    const required: unknown[] = Array.isArray(json.required) ? json.required : []
-    if (json.additionalProperties !== false || !properties.every((name) => required.includes(name)))
-      return false
-  }
-  return Object.entries(json).every(([key, value]) => VALUES.has(key) || canBeStrict(value))
-}
-
-/** Keywords with values of the document, not with schemas. */
-const VALUES = new Set(['enum', 'const', 'default', 'examples', 'required'])

@@ -1,9 +1,9 @@
 /** Tools and the choice among them, both ways. */
 import type { CustomTool, FunctionTool, Tool, ToolChoice, WebSearchTool } from '../../ir/types.ts'
 import { refusal } from '../../json/fields.ts'
-import { isRecord } from '../../json/value.ts'
+import { type Fields, isRecord } from '../../json/value.ts'
 import * as schema from './schema.ts'
-import { type Fields, respell, shapeOf, spell, withShape } from './spelling.ts'
+import { respell, shapeOf, spell, withShape } from './spelling.ts'
 import { SAME, type Target } from './target.ts'
 
 const AT = 'tools'
@@ -181,7 +181,9 @@ function writeFunction(tool: FunctionTool, target: Target): Fields {
   if (tool.cache !== undefined) target.lose('cacheMark')
   // Without a word of strict, responses would hold to the schema; the other dialects do not.
   const parameters = tool.parameters ?? { type: 'object', properties: {} }
-  return { ...base, parameters, strict: strict ?? false }
+  const isOpen = strict === true && target.features?.structuredOutput === false
+  if (isOpen) target.lose('tools.strict')
+  return { ...base, parameters, strict: strict === true && !isOpen }
 }
 
 function writeCustom({ name, description, grammar }: CustomTool): Fields {

@@ -10,8 +10,8 @@ import type {
   Turn,
   UserPart,
 } from '../../ir/types.ts'
+import type { Fields } from '../../json/value.ts'
 import { writeParts } from './content.ts'
-import type { Fields } from './spelling.ts'
 import type { Target } from './target.ts'
 import { writeCall, writeReasoningItem, writeResult } from './write-pieces.ts'
 

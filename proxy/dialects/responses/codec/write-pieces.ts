@@ -1,6 +1,6 @@
 /** Items that stand for one piece of a turn, before a client's spelling is given back to them. */
 import type { ReasoningPart, ToolCallPart, ToolResult } from '../../ir/types.ts'
-import type { Fields } from './spelling.ts'
+import type { Fields } from '../../json/value.ts'
 
 export function writeCall({ kind, callId, name, namespace, input }: ToolCallPart): Fields {
   const base = { call_id: callId, name, ...(namespace !== undefined && { namespace }) }

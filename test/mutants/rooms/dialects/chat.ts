@@ -23,6 +23,8 @@ export const CHAT: Mutant[] = [
     'proxy/dialects/chat/codec/stream.test.ts',
     // A stream without its end is a whole answer.
     ['(this.#ended || this.#reason !== undefined)', 'this.#started'],
+    // An empty delta opens a part.
+    ["if (content !== '') this.#say('text', content, logprobs)", "this.#say('text', content, logprobs)"],
     // Reasoning that comes twice, in words and in details, is told twice.
     ['if (!this.#hasPlainReasoning) {', 'if (this.#open !== undefined) {'],
   ),
@@ -37,7 +39,7 @@ export const CHAT: Mutant[] = [
     // Arguments that come before the name are lost.
     ['      call.input += text\n      if (call.id', '      if (call.id'],
   ),
-  // Clients get an error in place of a call that nobody can run: or a call without a name.
+  // A call without a name, which no client can run, is an answer.
   ...faults('proxy/dialects/chat/codec/decode-answer.ts', 'proxy/dialects/chat/codec/answer.test.ts', [
     'if (callsOf(message).some(isNameless)) return',
     'if (false) return',
@@ -47,29 +49,32 @@ export const CHAT: Mutant[] = [
     'return FAILURES.has(reason)',
     'return false',
   ]),
+  // Paragraphs of a thought run into each other.
+  ...faults('proxy/dialects/chat/codec/encode-stream.ts', 'proxy/dialects/chat/codec/reasoning.test.ts', [
+    "this.#field('reasoning_content', PARAGRAPH)",
+    '',
+  ]),
   ...faults(
     'proxy/dialects/chat/codec/encode-stream.ts',
     'proxy/dialects/chat/codec/stream.test.ts',
-    // Paragraphs of a thought run into each other.
-    ["this.#field('reasoning_content', PARAGRAPH)", ''],
     // A client that did not ask for usage gets an event without choices.
     ['if (this.#wantsUsage && usage !== undefined)', 'if (usage !== undefined)'],
   ),
   ...faults(
     'proxy/dialects/chat/codec/encode-messages.ts',
     'proxy/dialects/chat/codec/upstream.test.ts',
-    // Media of a result stand between the results of one turn, which is refused.
-    ['label },', "label }, { type: 'text', text: '' },"],
+    // Media stand in the result of a tool, where chat upstreams refuse them.
+    ["later.push({ type: 'text', text: label }, encodePart", 'parts.push(encodePart'],
     // Models get the thoughts of earlier turns, which some refuse.
     ["return features.reasoningHistory === 'CurrentTurn' && isCurrent", 'return true'],
   ),
   // A schema that leaves fields open is sent as strict, which is refused.
-  ...faults('proxy/dialects/chat/codec/encode-request.ts', 'proxy/dialects/chat/codec/upstream.test.ts', [
+  ...faults('proxy/dialects/ir/closed-schema.ts', 'proxy/dialects/chat/codec/upstream.test.ts', [
     'names.some((name) => !required.includes(name))',
     'false',
   ]),
   // A model that shall think a little is told not to think.
-  ...faults('proxy/dialects/chat/codec/effort.ts', 'proxy/dialects/chat/codec/upstream.test.ts', [
+  ...faults('proxy/dialects/ir/effort.ts', 'proxy/dialects/chat/codec/upstream.test.ts', [
     " || (level === 'none' && wanted !== 'none')",
     '',
   ]),

@@ -35,8 +35,8 @@ export const MESSAGES: Mutant[] = [
       "if (open.empty) this.#emit({ type: 'tool-call-delta'",
       "if (open.input === '') this.#emit({ type: 'tool-call-delta'",
     ],
-    // A block that opens while another one is open mixes their texts.
-    ["if (part.type === 'text' || part.type === 'reasoning') this.#stopProse()", ''],
+    // A signature that stands in the start of a block is lost.
+    ['      open.carrier = part.carrier\n', ''],
   ),
   // The seal of a thought without words is lost, and the next request is refused.
   ...faults(
@@ -69,11 +69,11 @@ export const MESSAGES: Mutant[] = [
     'proxy/dialects/messages/codec/encode-stream.test.ts',
     ["    if (text === '') return\n    this.#open()", '    this.#open()'],
   ),
-  // A part that ends while it waits is written twice, or never.
+  // What came while another part was written is lost.
   ...faults(
     'proxy/dialects/messages/codec/encode-stream.ts',
     'proxy/dialects/messages/codec/encode-stream-order.test.ts',
-    ['if (!ended) {', 'if (true) {'],
+    ['    this.#waiting.shift()\n    this.#writeHeld()', '    this.#waiting.shift()'],
   ),
 
   ...faults(
@@ -91,6 +91,8 @@ export const MESSAGES: Mutant[] = [
   ...faults(
     'proxy/dialects/messages/codec/encode-turns.ts',
     'proxy/dialects/messages/codec/encode-request.test.ts',
+    // Text stands before the results of a message, which is refused.
+    ['return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]', 'return blocks'],
     // Trailing white space of a prefill is refused.
     ['const text = last.text.trimEnd()', 'const text = last.text'],
   ),

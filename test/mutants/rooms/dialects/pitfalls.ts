@@ -2,6 +2,8 @@
 import { faults, type Mutant } from '../../fault.ts'
 
 const STREAMS = 'test/conformance/dialects/pitfalls-streams.test.ts'
+const TRANSPORT = 'test/conformance/dialects/pitfalls-transport.test.ts'
+const HISTORY = 'test/conformance/dialects/pitfalls-history.test.ts'
 const REQUESTS = 'test/conformance/dialects/pitfalls-requests.test.ts'
 
 export const PITFALLS: Mutant[] = [
@@ -76,11 +78,14 @@ export const PITFALLS: Mutant[] = [
       "if (typeof reason === 'string' && reason !== '') this.#reason = reason",
       "if (typeof reason === 'string') this.#reason = reason",
     ],
-    // 7.9 Empty content ends the reasoning that it stands beside.
-    ["if (content !== '') this.#say('text', content, logprobs)", "this.#say('text', content, logprobs)"],
+    // 7.9 Content beside an empty reasoning_content is lost.
+    [
+      'const { content, tool_calls: calls } = delta',
+      "const { content, tool_calls: calls }: Fields = 'reasoning_content' in delta ? {} : delta",
+    ],
   ),
   // 7.10 Content beside calls is null for upstreams that refuse it.
-  ...faults('proxy/dialects/chat/codec/encode-messages.ts', REQUESTS, [
+  ...faults('proxy/dialects/chat/codec/encode-messages.ts', HISTORY, [
     "calls.length > 0 && writing.features.nullContent ? null : ''",
     "calls.length > 0 ? null : ''",
   ]),
@@ -89,83 +94,82 @@ export const PITFALLS: Mutant[] = [
     "input === '' && own === undefined ? '{}' : input",
     "input === '' && own === undefined ? '' : input",
   ]),
-  ...faults('proxy/dialects/messages/codec/encode-blocks.ts', REQUESTS, ["input.trim() === '' ? {} : ", '']),
-  // 7.11 A byte order mark hides the first event, and an end without an empty line the last one.
-  ...faults('proxy/dialects/sse/reader.ts', STREAMS, [
-    '=== BYTE_ORDER_MARK ? 1 : 0',
-    '=== BYTE_ORDER_MARK ? 0 : 0',
+  ...faults('proxy/dialects/messages/codec/encode-blocks.ts', HISTORY, ["input.trim() === '' ? {} : ", '']),
+  // 7.11 Lines that end in CR are one line, and an end without an empty line hides the last event.
+  ...faults('proxy/dialects/sse/reader.ts', TRANSPORT, [
+    "text.includes('\\r') ? text.replace(/\\r\\n?/g, '\\n') : text",
+    'text',
   ]),
-  ...faults('proxy/dialects/hub/stream.ts', STREAMS, [
+  ...faults('proxy/dialects/hub/stream.ts', TRANSPORT, [
     "if (rest !== '') readEvents",
     'if (false) readEvents',
   ]),
   // 7.12 A stream that nobody asked for is no answer, and an error in place of one is passed over.
-  ...faults('proxy/dialects/hub/whole.ts', STREAMS, [
+  ...faults('proxy/dialects/hub/whole.ts', TRANSPORT, [
     'if (!looksLikeStream(body)) return',
     'if (body) return',
   ]),
-  ...faults('proxy/dialects/messages/codec/decode-stream.ts', STREAMS, [
+  ...faults('proxy/dialects/messages/codec/decode-stream.ts', TRANSPORT, [
     "if (type === 'error' || value.error) this.failure",
     'if (false) this.failure',
   ]),
   // 7.13 A ping breaks clients of responses.
-  ...faults('proxy/dialects/responses/index.ts', STREAMS, [
+  ...faults('proxy/dialects/responses/index.ts', TRANSPORT, [
     "': keep-alive\\n\\n'",
     "'event: ping\\ndata: {}\\n\\n'",
   ]),
   // 7.15 Halves of characters are sent on, and whole ones are broken.
-  ...faults('proxy/dialects/hub/clean.ts', REQUESTS, ['{ ...part, text: part.text.toWellFormed() }', 'part']),
-  ...faults('proxy/dialects/responses/codec/item-part-writer.ts', STREAMS, [
-    'const text = this.#half + given',
-    'const text = given',
+  ...faults('proxy/dialects/hub/clean.ts', HISTORY, ['{ ...part, text: part.text.toWellFormed() }', 'part']),
+  ...faults('proxy/dialects/hub/tidy.ts', TRANSPORT, [
+    "(halves.get(part.id) ?? '') + part.text",
+    'part.text',
   ]),
-  // 7.16 Messages of one role stand in a row, the first is the assistant's, and text stands before results.
+  // 7.16 Messages of one role stand in a row, the first is the assistant's, or the last where that is refused.
   ...faults(
     'proxy/dialects/messages/codec/encode-turns.ts',
-    REQUESTS,
+    HISTORY,
     ['last?.role === role && last.original === undefined', 'false'],
     ["if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', blocks: [] })", ''],
-    ['return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]', 'return blocks'],
     ['const goesOn = writer.features.prefill && ', 'const goesOn = '],
     ['if (writer.own || writer.features.systemTurns) {', 'if (true) {'],
   ),
   // 7.16 Results without a call are kept, calls without a result are not answered, and ids come twice.
   ...faults(
     'proxy/dialects/hub/repair.ts',
-    REQUESTS,
+    HISTORY,
     ['item.calls.map(resultOf)', 'item.calls.flatMap(({ result }) => result ?? [])'],
     ['call.result = callId', 'call.result ??= callId'],
     ['const callId = this.#freeId(part.callId)', 'const callId = part.callId'],
   ),
   // 7.16 Empty texts are refused.
-  ...faults('proxy/dialects/messages/codec/encode-turns.ts', REQUESTS, [
+  ...faults('proxy/dialects/messages/codec/encode-turns.ts', HISTORY, [
     'if (blocks.length === 0 && !writer.own) return PLACEHOLDER',
     '',
   ]),
-  // 7.17 Redacted thinking is lost from history and from streams, and a second signature does not count.
-  ...faults('proxy/dialects/messages/codec/encode-blocks.ts', REQUESTS, [
-    "if (carrier.kind === 'redacted') return restore(",
-    "if (carrier.kind === 'redacted') return undefined ?? restore({}, ext) ?? restore(",
+  // 7.17 Redacted thinking becomes thinking in history and is lost from streams, and a second signature does not count.
+  ...faults('proxy/dialects/messages/codec/encode-blocks.ts', HISTORY, [
+    "if (carrier.kind === 'redacted') return restore({ type: 'redacted_thinking', data: carrier.value }, ext)",
+    '',
   ]),
-  ...faults('proxy/dialects/messages/codec/block-write-stream.ts', STREAMS, [
+  ...faults('proxy/dialects/messages/codec/block-write-stream.ts', TRANSPORT, [
     'if (redacted !== undefined) this.#complete(redacted)',
     '',
   ]),
-  ...faults('proxy/dialects/messages/codec/block-read-stream.ts', STREAMS, [
+  ...faults('proxy/dialects/messages/codec/block-read-stream.ts', TRANSPORT, [
     "this.#prose(index, 'reasoning').carrier = {",
     "this.#prose(index, 'reasoning').carrier ??= {",
   ]),
   // 7.18 Of a turn with calls the thoughts are lost.
-  ...faults('proxy/dialects/chat/codec/encode-messages.ts', REQUESTS, [
+  ...faults('proxy/dialects/chat/codec/encode-messages.ts', HISTORY, [
     "if (text !== '') message.reasoning_content = text",
     '',
   ]),
   // 7.19 Items of another vendor bring their ids, and our own have no prefix.
-  ...faults('proxy/dialects/responses/codec/write-pieces.ts', REQUESTS, [
+  ...faults('proxy/dialects/responses/codec/write-pieces.ts', HISTORY, [
     'const base = { call_id: callId, name',
     'const base = { id: callId, call_id: callId, name',
   ]),
-  ...faults('proxy/dialects/responses/codec/item-write.ts', STREAMS, [
+  ...faults('proxy/dialects/responses/codec/item-write.ts', TRANSPORT, [
     "function_call: 'fc'",
     "function_call: 'call'",
   ]),
@@ -185,7 +189,7 @@ export const PITFALLS: Mutant[] = [
     'if (true) {',
   ]),
   // 7.21 Betas of the client are lost, and a version is missing.
-  ...faults('proxy/dialects/messages/byte-lane/splice.ts', REQUESTS, [
+  ...faults('proxy/dialects/messages/byte-lane/headers.ts', REQUESTS, [
     '...(beta !== undefined && {',
     '...(false && {',
   ]),
@@ -194,7 +198,7 @@ export const PITFALLS: Mutant[] = [
     "if (limitMarks(body)) writer.lose('cacheMark')\n  const headers: Record<string, string> = {}",
   ]),
   // 7.22 An agent does not learn that its prompt is too long, and safeguards are dropped in silence.
-  ...faults('proxy/dialects/messages/error.ts', STREAMS, [
+  ...faults('proxy/dialects/messages/error.ts', TRANSPORT, [
     "if (code !== 'context_length_exceeded') return message",
     'return message',
   ]),
@@ -203,7 +207,7 @@ export const PITFALLS: Mutant[] = [
     'void 0',
   ]),
   // 7.22 A stream that broke ends as a success.
-  ...faults('proxy/dialects/chat/error.ts', STREAMS, [
+  ...faults('proxy/dialects/chat/error.ts', TRANSPORT, [
     '(openaiErrorBody(error))}\\n\\n',
     '(openaiErrorBody(error))}\\n\\ndata: [DONE]\\n\\n',
   ]),

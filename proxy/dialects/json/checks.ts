@@ -1,8 +1,6 @@
-/** Checks of a request's fields. Every refusal names the path of its field. */
-import { refusal } from '../../json/fields.ts'
-import { isRecord } from '../../json/value.ts'
-
-export type Fields = Record<string, unknown>
+/** Narrow checks of a client's fields. Each throws GatewayError invalid_request naming the path of its field. */
+import { refusal } from './fields.ts'
+import { type Fields, isRecord } from './value.ts'
 
 type Check<T> = (value: unknown, path: string) => T
 
@@ -26,6 +24,10 @@ export function nameAt(value: unknown, path: string): string {
   return value
 }
 
+export function stringsAt(value: unknown, path: string): string[] {
+  return listAt(value, path).map((item, i) => stringAt(item, `${path}[${i}]`))
+}
+
 export function booleanAt(value: unknown, path: string): boolean {
   if (typeof value !== 'boolean') throw refusal(path, 'must be true or false')
   return value
@@ -33,6 +35,12 @@ export function booleanAt(value: unknown, path: string): boolean {
 
 export function integerAt(value: unknown, path: string): number {
   if (!Number.isSafeInteger(value)) throw refusal(path, 'must be an integer')
+  return Number(value)
+}
+
+export function countAt(value: unknown, path: string): number {
+  if (!Number.isSafeInteger(value) || Number(value) < 0)
+    throw refusal(path, 'must be an integer, zero or more')
   return Number(value)
 }
 
@@ -54,10 +62,4 @@ export function oneOf<const T extends string>(words: readonly T[]): Check<T> {
 /** An optional field: null is as good as absent. */
 export function optional<T>(value: unknown, path: string, check: Check<T>): T | undefined {
   return value === undefined || value === null ? undefined : check(value, path)
-}
-
-/** The fields that have a value. */
-export function present<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const kept = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(kept) as { [K in keyof T]?: Exclude<T[K], undefined> }
 }

@@ -1,8 +1,7 @@
-/** Splices the gateway's edits into the bytes of a request, and names the headers that go with them. */
-import type { ParsedRequest, RequestEdits } from '../../dialect.ts'
-import { type Member, scanObject } from '../../json/scan.ts'
-import { cut, type Span, spanOf } from '../../json/splice.ts'
-import { API_VERSION } from '../version.ts'
+/** Replaces the model of a request in its bytes, for dialects whose requests pass otherwise as they are. */
+import type { ParsedRequest, RequestEdits } from '../dialect.ts'
+import { type Member, scanObject } from './scan.ts'
+import { cut, type Span, spanOf } from './splice.ts'
 
 /** A body that was parsed is within its limits. */
 const NO_LIMITS = { maxDepth: Infinity, maxKeys: Infinity }
@@ -23,13 +22,4 @@ export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
   const model = MODELS.get(request) ?? spanOf(scanObject(body, NO_LIMITS), 'model')
   if (model === undefined) throw new TypeError('the request has no model')
   return cut(body, [{ ...model, text: JSON.stringify(edits.model) }])
-}
-
-/** The client's version and betas decide what its body may say, so they go with it. */
-export function upstreamHeaders({ headers }: ParsedRequest): Record<string, string> {
-  const beta = headers['anthropic-beta']
-  return {
-    'anthropic-version': headers['anthropic-version'] ?? API_VERSION,
-    ...(beta !== undefined && { 'anthropic-beta': beta }),
-  }
 }

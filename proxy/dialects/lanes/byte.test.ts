@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest'
+import { GatewayError } from '../../errors.ts'
+import { chat } from '../chat/index.ts'
+import type { ClientView } from '../dialect.ts'
+import { Losses } from '../ir/losses.ts'
+import { byteLane } from './byte.ts'
+
+const PARSED = chat.parseRequest(
+  Buffer.from('{"model":"m","messages":[{"role":"user","content":"Hi"}]}'),
+  { maxDepth: 10, maxKeys: 100 },
+  {},
+)
+const STREAM = Buffer.from(
+  [
+    'data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hi"}}]}',
+    'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
+    'data: {"id":"c","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}',
+    'data: [DONE]\n\n',
+  ].join('\n\n'),
+)
+
+function read(view: () => ClientView) {
+  return byteLane(chat, PARSED, 'up', false, view).readAnswer(STREAM, false)
+}
+
+it('a stream that nobody asked for becomes the answer that it carries', () => {
+  const envelopes = { seal: () => '', open: () => 'foreign' as const }
+  const answer = read(() => ({
+    request: chat.codec.decodeRequest(PARSED, envelopes),
+    parsed: PARSED,
+    id: 'x',
+    created: 1,
+    inputTokens: 1,
+    envelopes,
+    losses: new Losses(),
+  }))
+  expect(answer).toMatchObject({ usage: { input: 1, output: 2 }, delivered: { deltas: 1, bytes: 2 } })
+  const body = 'body' in answer ? JSON.parse(answer.body.toString()) : {}
+  expect(body).toMatchObject({ object: 'chat.completion', choices: [{ message: { content: 'Hi' } }] })
+})
+
+it('a request that only passes as bytes is not blamed for such a stream', () => {
+  const answer = read(() => {
+    throw new GatewayError('unsupported_parameter', 'messages[0].content[0].type is not offered.')
+  })
+  expect(answer).toEqual({ class: 'unknown', status: 200, detail: 'unasked_stream' })
+})

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest'
+import { featuresOf } from '../../../contract/profiles.ts'
+import { DIALECTS } from '../index.ts'
+import type { Envelopes } from '../ir/types.ts'
+import { lanesOf } from './index.ts'
+
+const ENVELOPES: Envelopes = { seal: () => 'slc1.signature.AA', open: () => 'broken' }
+
+function lanes(text: string, signature: string | undefined, rewriteModel = false) {
+  const thinking = { type: 'thinking', thinking: 'T', ...(signature !== undefined && { signature }) }
+  const body = {
+    model: 'm',
+    max_tokens: 10,
+    messages: [
+      { role: 'user', content: text },
+      { role: 'assistant', content: [thinking, { type: 'text', text: 'Well.' }] },
+      { role: 'user', content: 'Go on' },
+    ],
+  }
+  const limits = { maxDepth: 20, maxKeys: 100 }
+  const parsed = DIALECTS.messages.parseRequest(Buffer.from(JSON.stringify(body)), limits, {})
+  const about = {
+    id: 'x',
+    created: 1,
+    inputTokens: 1,
+    unsupported: 'Drop',
+    defaultMaxOutputTokens: 10,
+  } as const
+  return lanesOf(
+    { ...about, client: DIALECTS.messages, parsed, envelopes: ENVELOPES, rewriteModel },
+    DIALECTS,
+  )
+}
+
+it.each([
+  ['byte', 'Hello', 'EqQBCkYIARgC', false],
+  ['byte', 'What is slc1. for?', undefined, false],
+  ['hub', 'Hello', 'EqQBCkYIARgC', true],
+  ['hub', 'Hello', 'slc1.encrypted.AAAA', false],
+] as const)('equal dialects: %s (%s, %s)', (kind, text, signature, rewriteModel) => {
+  expect(lanes(text, signature, rewriteModel).kindFor('messages')).toBe(kind)
+})
+
+it('other dialects: always the hub', () => {
+  expect(lanes('Hello', undefined).kindFor('chat')).toBe('hub')
+})
+
+it('an envelope that is not for this upstream does not reach it, and its loss is told', () => {
+  const features = featuresOf('messages', undefined)
+  const target = { dialect: 'messages', model: 'up', features, withoutCarriers: false } as const
+  const lane = lanes('Hello', 'slc1.encrypted.AAAA').open(target)
+  expect(lane.body.toString()).not.toContain('slc1.')
+  expect(lane.body.toString()).toContain('Well.')
+  expect(lane.losses.names).toEqual(['messages.content.signature'])
+})

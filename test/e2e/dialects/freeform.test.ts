@@ -1,0 +1,117 @@
+/** Tools of other kinds than functions: free text and namespaces, asked for and called over every upstream. */
+import type OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readResponses } from './read.ts'
+import { type Ask, ask, openRoom, question, type Room } from './room.ts'
+import { DIALECTS, type DialectName, freeCall } from './story.ts'
+import { tells } from './tell.ts'
+
+let room: Room
+beforeAll(async () => {
+  room = await openRoom()
+})
+afterAll(() => room?.close())
+
+const PATCH = '*** Begin Patch\n*** Add File: "a.txt"\n+Łódź\n*** End Patch'
+const PARAMETERS = { type: 'object', properties: { path: { type: 'string' } } }
+const CASES = DIALECTS.flatMap((upstream) => [false, true].map((stream) => ({ upstream, stream })))
+
+const CUSTOM: Ask = {
+  ...question('Patch it'),
+  chat: {
+    messages: [{ role: 'user', content: 'Patch it' }],
+    tools: [{ type: 'custom', custom: { name: 'apply_patch', description: 'Edits files' } }],
+  },
+  responses: {
+    input: 'Patch it',
+    tools: [{ type: 'custom', name: 'apply_patch', description: 'Edits files' }],
+  },
+}
+
+/** Between equal dialects the upstream answers in the client's own words. */
+const foreignTo = (client: DialectName) => CASES.filter(({ upstream }) => upstream !== client)
+
+describe.each(foreignTo('chat'))('chat over $upstream, stream: $stream', ({ upstream, stream }) => {
+  it('a call with free text', async () => {
+    room.upstream.answer(tells({ calls: [freeCall('call_p', 'apply_patch', PATCH)] }))
+    const { calls, end } = stream ? await chatStream() : await ask(room, 'chat', upstream, CUSTOM, false)
+    expect({ calls, end }).toEqual({
+      calls: [{ id: 'call_p', name: 'apply_patch', input: PATCH }],
+      end: 'tool_calls',
+    })
+  })
+
+  /** The helper of the SDK does not know custom tools. */
+  async function chatStream() {
+    const calls: { id: string; name: string; input: string }[] = []
+    let end: string | null = null
+    const body = { ...CUSTOM.chat, model: upstream, stream: true as const }
+    for await (const { choices } of await room.openai.chat.completions.create(body)) {
+      const [choice] = choices
+      end = choice?.finish_reason ?? end
+      for (const piece of choice?.delta.tool_calls ?? []) {
+        const { custom } = piece as unknown as { custom?: { name?: string; input?: string } }
+        calls[piece.index] ??= { id: piece.id ?? '', name: custom?.name ?? '', input: '' }
+        const call = calls[piece.index]
+        if (call) call.input += custom?.input ?? ''
+      }
+    }
+    return { calls, end }
+  }
+})
+
+describe.each(foreignTo('responses'))('responses over $upstream, stream: $stream', ({ upstream, stream }) => {
+  it('a call with free text, and its result', async () => {
+    room.upstream.answer(tells({ calls: [freeCall('call_p', 'apply_patch', PATCH)] }))
+    const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: 'Patch it' }]
+    const turn = () => {
+      const body = { ...CUSTOM.responses, model: upstream, input }
+      return stream ? room.openai.responses.stream(body).finalResponse() : room.openai.responses.create(body)
+    }
+    const first = await turn()
+    expect(readResponses(first).calls).toEqual([{ id: 'call_p', name: 'apply_patch', input: PATCH }])
+    expect(first.output.map(({ type }) => type)).toEqual(['custom_tool_call'])
+
+    input.push(...(first.output as OpenAI.Responses.ResponseInputItem[]))
+    input.push({ type: 'custom_tool_call_output', call_id: 'call_p', output: 'Done' })
+    room.upstream.answer(tells({ text: 'Patched.' }))
+    expect(readResponses(await turn()).text).toBe('Patched.')
+    // The upstream reads its own call again, as the function that it knows.
+    const { messages } = room.sent() as {
+      messages: { role: string; tool_calls?: object[]; content: unknown }[]
+    }
+    const said = messages.find(({ role }) => role === 'assistant')
+    if (upstream === 'chat') {
+      const call = { name: 'apply_patch', arguments: JSON.stringify({ input: PATCH }) }
+      expect(said?.tool_calls).toEqual([{ id: 'call_p', type: 'function', function: call }])
+    } else {
+      const call = { type: 'tool_use', id: 'call_p', name: 'apply_patch', input: { input: PATCH } }
+      expect(said?.content).toEqual([expect.objectContaining(call)])
+    }
+  })
+
+  it('a tool in a namespace', async () => {
+    const tools = [
+      {
+        type: 'namespace',
+        name: 'files',
+        description: 'Files',
+        tools: [{ type: 'function', name: 'read', parameters: PARAMETERS, strict: false }],
+      },
+    ] as OpenAI.Responses.Tool[]
+    room.upstream.answer(tells({ calls: [{ id: 'call_r', name: 'files__read', input: '{"path":"a"}' }] }))
+    const body = { model: upstream, input: 'Read', tools }
+    const answer = stream
+      ? await room.openai.responses.stream(body).finalResponse()
+      : await room.openai.responses.create(body)
+    expect(answer.output).toMatchObject([
+      {
+        type: 'function_call',
+        call_id: 'call_r',
+        namespace: 'files',
+        name: 'read',
+        arguments: '{"path":"a"}',
+      },
+    ])
+  })
+})

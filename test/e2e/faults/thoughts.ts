@@ -1,0 +1,57 @@
+/** Answers that carry vendor state, and conversations that bring it back. */
+import assert from 'node:assert/strict'
+import type { DialectName } from '../../../contract/endpoints.ts'
+import { isRecord } from '../../../proxy/dialects/json/value.ts'
+import { VOICES } from '../../fixtures/faults/index.ts'
+import { requestOf } from './bench.ts'
+
+type Json = Record<string, unknown>
+
+/** What only the upstream that made it can read. */
+export const STATE = 'vendor-state-0123456789'
+
+/** An answer that is a thought with vendor state, and a text. */
+export const THINKING: Record<'responses' | 'messages', object> = {
+  responses: {
+    ...VOICES.responses.whole(),
+    output: [
+      {
+        id: 'rs_1',
+        type: 'reasoning',
+        summary: [{ type: 'summary_text', text: 'T' }],
+        encrypted_content: STATE,
+      },
+      {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'Hi', annotations: [], logprobs: [] }],
+      },
+    ],
+  },
+  messages: {
+    ...VOICES.messages.whole(),
+    content: [
+      { type: 'thinking', thinking: 'T', signature: STATE },
+      { type: 'text', text: 'Hi' },
+    ],
+  },
+}
+
+/** A second turn that brings the first answer back as the client got it. */
+export function nextTurn(client: DialectName, first: Json, streamed: boolean): Json {
+  const plain: Json = { ...requestOf(client, streamed) }
+  const user = { role: 'user', content: 'Go on' }
+  if (client === 'responses') {
+    assert(Array.isArray(first.output))
+    return { ...plain, input: [{ role: 'user', content: 'Hello' }, ...first.output, user] }
+  }
+  const answer =
+    client === 'messages'
+      ? { role: 'assistant', content: first.content }
+      : Array.isArray(first.choices) && isRecord(first.choices[0])
+        ? first.choices[0].message
+        : undefined
+  return { ...plain, messages: [{ role: 'user', content: 'Hello' }, answer, user] }
+}
