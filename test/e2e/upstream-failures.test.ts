@@ -116,7 +116,7 @@ describe('the caller’s fault keeps its status', () => {
     const answer = await refused(`does-${status}`)
     expect(answer.status).toBe(status)
     expect(errorIn(answer.text)).toMatchObject({
-      code: 'invalid_request',
+      code: status === 413 ? 'request_too_large' : 'invalid_request',
       type: 'invalid_request_error',
       param: null,
     })

@@ -16,7 +16,7 @@ export function cleanTurns(turns: readonly Turn[]): Turn[] {
       return [results === turn.results ? turn : { ...turn, results }]
     }
     const parts = cleanParts<SystemTurn['parts'][number] | UserPart | AssistantPart>(turn.parts)
-    const isLastWord = turn.role === 'user' && index > 0 && index === turns.length - 1
+    const isLastWord = turn.role === 'user' && index === turns.length - 1
     if (parts.length === 0 && !isLastWord) return []
     return [parts === turn.parts ? turn : ({ ...turn, parts } as Turn)]
   })

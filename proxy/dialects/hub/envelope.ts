@@ -19,7 +19,13 @@ const carrier: z.ZodType<Carrier> = z.union([
     value: z.string(),
     id: z.string().optional(),
   }),
-  z.object({ dialect: z.literal('chat'), kind: z.enum(['details', 'extra_content']), value: z.string() }),
+  z.object({ dialect: z.literal('chat'), kind: z.literal('details'), value: z.string() }),
+  z.object({
+    dialect: z.literal('chat'),
+    kind: z.literal('extra_content'),
+    value: z.string(),
+    callId: z.string().optional(),
+  }),
 ])
 
 /** `owner` tells accounts apart: what is sealed for one opens for no other. */

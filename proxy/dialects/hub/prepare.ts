@@ -4,6 +4,7 @@ import type { Features } from '../../../contract/profiles.ts'
 import { GatewayError } from '../../errors.ts'
 import { addExtLosses, type Losses, lossName } from '../ir/losses.ts'
 import type { ModelRequest, Turn } from '../ir/types.ts'
+import { carryBesideCalls, restoreToCalls } from './call-state.ts'
 import { repairHistory } from './repair.ts'
 import { cutAtStop } from './stop.ts'
 import type { PartFilter } from './stream.ts'
@@ -30,8 +31,10 @@ export function prepare(original: ModelRequest, target: PrepareTarget, losses: L
   const carried = target.withoutCarriers ? dropCarriers(original, losses) : original
   if (original.source === target.dialect) return { request: carried, filters: [] }
   addExtLosses(carried, target.dialect, losses)
-  const { request, restore } = adaptTools(repairHistory(carried, losses), target, losses)
-  const filters = restore === undefined ? [] : [restore]
+  const whole = target.dialect === 'chat' ? restoreToCalls(carried) : carried
+  const { request, restore } = adaptTools(repairHistory(whole, losses), target, losses)
+  const filters: PartFilter[] = restore === undefined ? [] : [restore]
+  if (target.dialect === 'chat') filters.push(carryBesideCalls)
   const { stop = [], ...withoutStop } = request
   if (target.dialect !== 'responses' || stop.length === 0) return { request, filters }
   if (stop.length > MAX_STOPS) {

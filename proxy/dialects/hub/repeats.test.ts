@@ -45,12 +45,12 @@ describe('nothing is learned from an event', () => {
     ['whose text stands twice', event('one', ',"x":"one"'), [delta('one')]],
     [
       'whose text stands elsewhere, and where it is read is escaped',
-      '{"d":"\\u006fne","x":"one"}',
+      '{"x":"one","d":"\\u006fne"}',
       [delta('one')],
     ],
     ['that does not hold its text', event('other'), [delta('one')]],
   ])('%s', (_, data, parts) => {
-    expect(learned('one', data, parts).match('e', data.replaceAll('one', 'two'))).toBeUndefined()
+    expect(learned('one', data, parts).match('e', data.replace('one', 'two'))).toBeUndefined()
   })
 
   it('and what was learned before is forgotten', () => {

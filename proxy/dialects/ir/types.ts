@@ -41,8 +41,11 @@ export type Carrier =
   | { dialect: 'responses'; kind: 'encrypted'; value: string; id?: string }
   /** `reasoning_details` of a chat upstream as JSON text, to be sent back as they came. */
   | { dialect: 'chat'; kind: 'details'; value: string }
-  /** `extra_content` of a tool call of a chat upstream (Gemini's thought signature) as JSON text. */
-  | { dialect: 'chat'; kind: 'extra_content'; value: string }
+  /**
+   * `extra_content` of a tool call of a chat upstream (Gemini's thought signature) as JSON text. `callId` where it is
+   * apart from its call (hub/call-state.ts).
+   */
+  | { dialect: 'chat'; kind: 'extra_content'; value: string; callId?: string }
 
 /**
  * Carries vendor state through clients of another dialect: sealed, so that a client can neither make one up nor move

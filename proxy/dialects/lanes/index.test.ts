@@ -53,3 +53,39 @@ it('an envelope that is not for this upstream does not reach it, and its loss is
   expect(lane.body.toString()).toContain('Well.')
   expect(lane.losses.names).toEqual(['messages.content.signature'])
 })
+
+it.each([
+  ['default', false],
+  ['fast', true],
+] as const)('a tier is billed as %s when the upstream was told of it: %s', (billed, speed) => {
+  const body = { model: 'm', service_tier: 'fast', messages: [{ role: 'user', content: 'Hi' }] }
+  const limits = { maxDepth: 20, maxKeys: 100 }
+  const client = DIALECTS.chat
+  const parsed = client.parseRequest(Buffer.from(JSON.stringify(body)), limits, {})
+  const features = { ...featuresOf('messages', undefined), speed }
+  const lane = lanesOf(
+    {
+      id: 'x',
+      created: 1,
+      inputTokens: 1,
+      unsupported: 'Drop',
+      defaultMaxOutputTokens: 10,
+      client,
+      parsed,
+      envelopes: ENVELOPES,
+      rewriteModel: false,
+    },
+    DIALECTS,
+  ).open({ dialect: 'messages', model: 'up', features, withoutCarriers: false })
+  const answer = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'up',
+    content: [{ type: 'text', text: 'Hello' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 1, output_tokens: 1 },
+  }
+  const read = lane.readAnswer(Buffer.from(JSON.stringify(answer)), false)
+  expect('body' in read && (read.tier ?? parsed.head.tier)).toBe(billed)
+})

@@ -88,7 +88,7 @@ describe('EventSplitter', () => {
     expect(() => splitter.push(Buffer.from('9'))).toThrow(EventTooLarge)
   })
 
-  test('an event as large as the limit comes in many chunks, and in one of any size', () => {
+  test('an event as large as the limit comes in many chunks or in one, a larger one in neither', () => {
     const limit = 1024 * 1024
     const event = Buffer.concat([Buffer.from(`data: ${'€'.repeat(limit / 4)}`), Buffer.from('\n\n')])
     const line = event.subarray(0, -1)
@@ -98,7 +98,10 @@ describe('EventSplitter', () => {
     expect(exact.push(event.subarray(-1))?.equals(event)).toBe(true)
     const short = new EventSplitter(line.length - 1)
     expect(() => split(line, [65_536]).map((chunk) => short.push(chunk))).toThrow(EventTooLarge)
-    expect(new EventSplitter(1).push(event)).toBe(event)
+    expect(new EventSplitter(line.length).push(event)).toBe(event)
+    expect(() => new EventSplitter(line.length - 1).push(event)).toThrow(EventTooLarge)
+    const small = Buffer.from('data: 1\n\n')
+    expect(new EventSplitter(8).push(Buffer.concat([small, small, small]))).toHaveLength(27)
   })
 
   test('an event in a million chunks takes linear time', () => {

@@ -36,7 +36,7 @@ export class EventSplitter {
   #last = LF
   #beforeLast = LF
 
-  /** @param maxEventBytes how much of an incomplete event is kept. */
+  /** @param maxEventBytes the most that an event may have, without the line end that ends it. */
   constructor(maxEventBytes: number) {
     this.#limit = maxEventBytes
   }
@@ -54,6 +54,7 @@ export class EventSplitter {
       this.#append(whole)
       whole = this.rest()
     }
+    if (whole.length > this.#limit) this.#checkEach(whole)
     if (end < chunk.length) this.#hold(chunk.subarray(end))
     return whole
   }
@@ -76,6 +77,17 @@ export class EventSplitter {
       if (endsEmptyLine(earlier, before, byte)) return i + 1
     }
     return 0
+  }
+
+  /** Whole events may be too large as well, however many chunks they came in. */
+  #checkEach(events: Buffer): void {
+    let start = 0
+    for (let i = 0; i < events.length; i++) {
+      const code = (at: number) => events[at] ?? LF
+      if (!endsEmptyLine(code(i - 2), code(i - 1), code(i))) continue
+      if (i - start > this.#limit) throw new EventTooLarge(this.#limit)
+      start = i + 1
+    }
   }
 
   #remember(chunk: Buffer): void {

@@ -475,6 +475,16 @@ describe('the order of messages', () => {
     })
   })
 
+  test.each([[[]], [[{ type: 'text' as const, text: ' ' }]]])('a user who says nothing: %j', (parts) => {
+    const turns = [text('Q'), assistant({ type: 'text', text: 'A' }), user(...parts)]
+    const expected = [
+      { role: 'user', content: [block('Q')] },
+      { role: 'assistant', content: [block('A')] },
+      { role: 'user', content: [block('.')] },
+    ]
+    expect(messages(turns, { prefill: true }).messages).toEqual(expected)
+  })
+
   test('later ones stay in place where the model takes them', () => {
     const turns = [text('Q'), assistant({ type: 'text', text: 'X' }), text('Q2'), system('S')]
     expect(messages(turns, { systemTurns: true })).toMatchObject({
