@@ -5,7 +5,7 @@ import type { Answer, ParsedRequest } from '../../dialect.ts'
 import { readFailure } from '../../errors/read.ts'
 import { addText } from '../../ir/delivered.ts'
 import { isRecord, tryParse } from '../../json/value.ts'
-import { brokenChoice } from '../codec/finish.ts'
+import { brokenChoice } from '../codec/answer/finish.ts'
 import { readUsage } from '../usage.ts'
 
 /** Fields of a completion that every chunk of its stream repeats. */

@@ -1,11 +1,11 @@
 /** Chat to the neutral form and back. */
 import type { Codec } from '../../dialect.ts'
-import { decodeAnswer } from './decode-answer.ts'
-import { decodeRequest } from './decode-request.ts'
-import { ChatStreamDecoder } from './decode-stream.ts'
-import { encodeAnswer } from './encode-answer.ts'
-import { encodeRequest } from './encode-request.ts'
-import { ChatStreamEncoder } from './encode-stream.ts'
+import { decodeAnswer } from './answer/decode-answer.ts'
+import { ChatStreamDecoder } from './answer/decode-stream.ts'
+import { encodeAnswer } from './answer/encode-answer.ts'
+import { ChatStreamEncoder } from './answer/encode-stream.ts'
+import { decodeRequest } from './request/decode-request.ts'
+import { encodeRequest } from './request/encode-request.ts'
 
 export const codec: Codec = {
   decodeRequest,

@@ -1,11 +1,11 @@
 import type { Codec } from '../../dialect.ts'
-import { decodeAnswer } from './decode-answer.ts'
-import { decodeRequest } from './decode-request.ts'
-import { decodeStream } from './decode-stream.ts'
-import { encodeAnswer } from './encode-answer.ts'
-import { encodeRequest } from './encode-request.ts'
-import { encodeStream } from './encode-stream.ts'
-import { refuseStateful } from './stateful.ts'
+import { decodeAnswer } from './answer/decode-answer.ts'
+import { decodeStream } from './answer/decode-stream.ts'
+import { encodeAnswer } from './answer/encode-answer.ts'
+import { encodeStream } from './answer/encode-stream.ts'
+import { decodeRequest } from './request/decode-request.ts'
+import { encodeRequest } from './request/encode-request.ts'
+import { refuseStateful } from './request/stateful.ts'
 
 /** The messages dialect to and from the neutral form. */
 export const messagesCodec: Codec = {

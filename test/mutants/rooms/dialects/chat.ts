@@ -19,8 +19,8 @@ export const CHAT: Mutant[] = [
   ),
 
   ...faults(
-    'proxy/dialects/chat/codec/decode-stream.ts',
-    'proxy/dialects/chat/codec/stream.test.ts',
+    'proxy/dialects/chat/codec/answer/decode-stream.ts',
+    'proxy/dialects/chat/codec/answer/stream.test.ts',
     // A stream without its end is a whole answer.
     ['(this.#ended || this.#reason !== undefined)', 'this.#started'],
     // An empty delta opens a part.
@@ -29,8 +29,8 @@ export const CHAT: Mutant[] = [
     ['if (!this.#hasPlainReasoning) {', 'if (this.#open !== undefined) {'],
   ),
   ...faults(
-    'proxy/dialects/chat/codec/stream-calls.ts',
-    'proxy/dialects/chat/codec/stream.test.ts',
+    'proxy/dialects/chat/codec/answer/stream-calls.ts',
+    'proxy/dialects/chat/codec/answer/stream.test.ts',
     // Calls that an upstream numbers alike become one.
     [
       "if (id !== '' && call.id !== '') return id !== call.id",
@@ -40,41 +40,43 @@ export const CHAT: Mutant[] = [
     ['      call.input += text\n      if (call.id', '      if (call.id'],
   ),
   // A call without a name, which no client can run, is an answer.
-  ...faults('proxy/dialects/chat/codec/decode-answer.ts', 'proxy/dialects/chat/codec/answer.test.ts', [
-    'if (callsOf(message).some(isNameless)) return',
-    'if (false) return',
-  ]),
+  ...faults(
+    'proxy/dialects/chat/codec/answer/decode-answer.ts',
+    'proxy/dialects/chat/codec/answer/answer.test.ts',
+    ['if (callsOf(message).some(isNameless)) return', 'if (false) return'],
+  ),
   // An answer that an upstream broke off is taken for a whole one.
-  ...faults('proxy/dialects/chat/codec/finish.ts', 'proxy/dialects/chat/codec/stream.test.ts', [
+  ...faults('proxy/dialects/chat/codec/answer/finish.ts', 'proxy/dialects/chat/codec/answer/stream.test.ts', [
     'return FAILURES.has(reason)',
     'return false',
   ]),
   // Paragraphs of a thought run into each other.
-  ...faults('proxy/dialects/chat/codec/encode-stream.ts', 'proxy/dialects/chat/codec/reasoning.test.ts', [
-    "this.#field('reasoning_content', PARAGRAPH)",
-    '',
-  ]),
   ...faults(
-    'proxy/dialects/chat/codec/encode-stream.ts',
-    'proxy/dialects/chat/codec/stream.test.ts',
+    'proxy/dialects/chat/codec/answer/encode-stream.ts',
+    'proxy/dialects/chat/codec/reasoning.test.ts',
+    ["this.#field('reasoning_content', PARAGRAPH)", ''],
+  ),
+  ...faults(
+    'proxy/dialects/chat/codec/answer/encode-stream.ts',
+    'proxy/dialects/chat/codec/answer/stream.test.ts',
     // A client that did not ask for usage gets an event without choices.
     ['if (this.#wantsUsage && usage !== undefined)', 'if (usage !== undefined)'],
   ),
   ...faults(
-    'proxy/dialects/chat/codec/encode-messages.ts',
-    'proxy/dialects/chat/codec/upstream.test.ts',
+    'proxy/dialects/chat/codec/request/encode-messages.ts',
+    'proxy/dialects/chat/codec/request/upstream.test.ts',
     // Media stand in the result of a tool, where chat upstreams refuse them.
     ["later.push({ type: 'text', text: label }, encodePart", 'parts.push(encodePart'],
     // Models get the thoughts of earlier turns, which some refuse.
     ["return features.reasoningHistory === 'CurrentTurn' && isCurrent", 'return true'],
   ),
   // A schema that leaves fields open is sent as strict, which is refused.
-  ...faults('proxy/dialects/ir/closed-schema.ts', 'proxy/dialects/chat/codec/upstream.test.ts', [
+  ...faults('proxy/dialects/ir/closed-schema.ts', 'proxy/dialects/chat/codec/request/upstream.test.ts', [
     'names.some((name) => !required.includes(name))',
     'false',
   ]),
   // A model that shall think a little is told not to think.
-  ...faults('proxy/dialects/ir/effort.ts', 'proxy/dialects/chat/codec/upstream.test.ts', [
+  ...faults('proxy/dialects/ir/effort.ts', 'proxy/dialects/chat/codec/request/upstream.test.ts', [
     " || (level === 'none' && wanted !== 'none')",
     '',
   ]),

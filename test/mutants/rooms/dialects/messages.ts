@@ -21,15 +21,15 @@ export const MESSAGES: Mutant[] = [
   ]),
 
   ...faults(
-    'proxy/dialects/messages/codec/decode-stream.ts',
-    'proxy/dialects/messages/codec/decode-stream.test.ts',
+    'proxy/dialects/messages/codec/answer/decode-stream.ts',
+    'proxy/dialects/messages/codec/answer/decode-stream.test.ts',
     ['this.#usage = mergeUsage(this.#usage, value.usage)', 'this.#usage = value.usage'],
     // A stream that ends with a block is a whole answer.
     ['return this.done', 'return this.#begun'],
   ),
   ...faults(
-    'proxy/dialects/messages/codec/block-read-stream.ts',
-    'proxy/dialects/messages/codec/block-read-stream.test.ts',
+    'proxy/dialects/messages/codec/answer/block-read-stream.ts',
+    'proxy/dialects/messages/codec/answer/block-read-stream.test.ts',
     // A call without arguments has none that a client could parse.
     [
       "if (open.empty) this.#emit({ type: 'tool-call-delta'",
@@ -40,65 +40,65 @@ export const MESSAGES: Mutant[] = [
   ),
   // The seal of a thought without words is lost, and the next request is refused.
   ...faults(
-    'proxy/dialects/messages/codec/block-read.ts',
-    'proxy/dialects/messages/codec/decode-answer.test.ts',
+    'proxy/dialects/messages/codec/answer/block-read.ts',
+    'proxy/dialects/messages/codec/answer/decode-answer.test.ts',
     ['const signed = typeof', 'const signed = texts.length > 0 && typeof'],
   ),
   // An agent does not run calls that stand beside end_turn.
   ...faults(
-    'proxy/dialects/messages/codec/stop-reason.ts',
-    'proxy/dialects/messages/codec/decode-answer.test.ts',
+    'proxy/dialects/messages/codec/answer/stop-reason.ts',
+    'proxy/dialects/messages/codec/answer/decode-answer.test.ts',
     ["const reason = stopped ? (hasCalls ? 'tool-calls' : 'stop') : said", 'const reason = said'],
   ),
 
   // Agents show an empty context.
   ...faults(
-    'proxy/dialects/messages/codec/message-counts.ts',
-    'proxy/dialects/messages/codec/encode-stream.test.ts',
+    'proxy/dialects/messages/codec/answer/message-counts.ts',
+    'proxy/dialects/messages/codec/answer/encode-stream.test.ts',
     [' || totalInput(usage) === 0', ''],
   ),
   // What another vendor sealed is in the hands of clients as it is.
   ...faults(
-    'proxy/dialects/messages/codec/block-write.ts',
-    'proxy/dialects/messages/codec/encode-answer.test.ts',
+    'proxy/dialects/messages/codec/answer/block-write.ts',
+    'proxy/dialects/messages/codec/answer/encode-answer.test.ts',
     ['return client.envelopes.seal(carrier)', 'return carrier.value'],
   ),
   // An empty text opens a block.
   ...faults(
-    'proxy/dialects/messages/codec/block-write-stream.ts',
-    'proxy/dialects/messages/codec/encode-stream.test.ts',
+    'proxy/dialects/messages/codec/answer/block-write-stream.ts',
+    'proxy/dialects/messages/codec/answer/encode-stream.test.ts',
     ["    if (text === '') return\n    this.#open()", '    this.#open()'],
   ),
   // What came while another part was written is lost.
   ...faults(
-    'proxy/dialects/messages/codec/encode-stream.ts',
-    'proxy/dialects/messages/codec/encode-stream-order.test.ts',
+    'proxy/dialects/messages/codec/answer/encode-stream.ts',
+    'proxy/dialects/messages/codec/answer/encode-stream-order.test.ts',
     ['    this.#waiting.shift()\n    this.#writeHeld()', '    this.#waiting.shift()'],
   ),
 
   ...faults(
-    'proxy/dialects/messages/codec/encode-blocks.ts',
-    'proxy/dialects/messages/codec/encode-request.test.ts',
+    'proxy/dialects/messages/codec/request/encode-blocks.ts',
+    'proxy/dialects/messages/codec/request/encode-request.test.ts',
     // Another vendor's state is sent as a signature.
     ["if (carrier?.dialect === 'messages') {", 'if (carrier !== undefined) {'],
   ),
   // The earliest marks are kept, so that the long end of a conversation is not cached.
   ...faults(
-    'proxy/dialects/messages/codec/cache.ts',
-    'proxy/dialects/messages/codec/encode-request.test.ts',
+    'proxy/dialects/messages/codec/request/cache.ts',
+    'proxy/dialects/messages/codec/request/encode-request.test.ts',
     ['marked.slice(0, -MAX_MARKS)', 'marked.slice(MAX_MARKS)'],
   ),
   ...faults(
-    'proxy/dialects/messages/codec/encode-turns.ts',
-    'proxy/dialects/messages/codec/encode-request.test.ts',
+    'proxy/dialects/messages/codec/request/encode-turns.ts',
+    'proxy/dialects/messages/codec/request/encode-request.test.ts',
     // Text stands before the results of a message, which is refused.
     ['return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]', 'return blocks'],
     // Trailing white space of a prefill is refused.
     ['const text = last.text.trimEnd()', 'const text = last.text'],
   ),
   ...faults(
-    'proxy/dialects/messages/codec/encode-thinking.ts',
-    'proxy/dialects/messages/codec/encode-request.test.ts',
+    'proxy/dialects/messages/codec/request/encode-thinking.ts',
+    'proxy/dialects/messages/codec/request/encode-request.test.ts',
     // A history of calls without thinking is refused by models that think by a budget.
     ['if (callsWithoutThinking(messages))', 'if (false)'],
     // The budget is larger than the limit.
@@ -106,14 +106,14 @@ export const MESSAGES: Mutant[] = [
   ),
   // A schema with limits that the API refuses goes as it is.
   ...faults(
-    'proxy/dialects/messages/codec/json-schema.ts',
-    'proxy/dialects/messages/codec/json-schema.test.ts',
+    'proxy/dialects/messages/codec/request/json-schema.ts',
+    'proxy/dialects/messages/codec/request/json-schema.test.ts',
     ['out.additionalProperties = false', ''],
   ),
   // A seal that cannot be opened is taken for a signature of the vendor.
   ...faults(
-    'proxy/dialects/messages/codec/decode-blocks.ts',
-    'proxy/dialects/messages/codec/decode-request.test.ts',
+    'proxy/dialects/messages/codec/request/decode-blocks.ts',
+    'proxy/dialects/messages/codec/request/decode-request.test.ts',
     ["if (opened === 'broken') return { lostCarrier: true }", "if (opened === 'broken') return {}"],
   ),
 ]

@@ -8,67 +8,67 @@ const REQUESTS = 'test/conformance/dialects/pitfalls-requests.test.ts'
 
 export const PITFALLS: Mutant[] = [
   // 7.1 Tool indexes count blocks, or are all the same.
-  ...faults('proxy/dialects/chat/codec/encode-stream.ts', STREAMS, [
+  ...faults('proxy/dialects/chat/codec/answer/encode-stream.ts', STREAMS, [
     'const index = this.#calls.size\n',
     'const index = this.#calls.size + 1\n',
   ]),
   // 7.2 There is one current block, in which parallel calls mix.
-  ...faults('proxy/dialects/messages/codec/encode-stream.ts', STREAMS, [
+  ...faults('proxy/dialects/messages/codec/answer/encode-stream.ts', STREAMS, [
     'else if (part.id !== this.#current) this.#hold(part)',
     'else if (part.id !== this.#current && this.#current === undefined) this.#hold(part)',
   ]),
   // 7.3 All items have the index 0.
-  ...faults('proxy/dialects/responses/codec/encode-stream.ts', STREAMS, [
+  ...faults('proxy/dialects/responses/codec/answer/encode-stream.ts', STREAMS, [
     'new Draft(type, this.#drafts.length, own',
     'new Draft(type, 0, own',
   ]),
   // 7.3 The part of a summary is not opened.
-  ...faults('proxy/dialects/responses/codec/item-part-writer.ts', STREAMS, [
+  ...faults('proxy/dialects/responses/codec/answer/item-part-writer.ts', STREAMS, [
     "this.writer.event(this.#partEvent('added'), { ...this.#place, part: this.#part('') })",
     '',
   ]),
   // 7.4 Items open without their empty lists.
-  ...faults('proxy/dialects/responses/codec/item-draft.ts', STREAMS, [
+  ...faults('proxy/dialects/responses/codec/answer/item-draft.ts', STREAMS, [
     '{ ...this.#fields(), ...this.body, ...skeleton }',
     '{ ...this.#fields() }',
   ]),
   // 7.4 Events of deltas do not count.
-  ...faults('proxy/dialects/responses/codec/answer-events.ts', STREAMS, [
+  ...faults('proxy/dialects/responses/codec/answer/answer-events.ts', STREAMS, [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source text
     '${head}${this.#sequence++}',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source text
     '${head}${this.#sequence}',
   ]),
   // 7.5 The input of a stream is 0 at its start, and missing at its end.
-  ...faults('proxy/dialects/messages/codec/message-counts.ts', STREAMS, [
+  ...faults('proxy/dialects/messages/codec/answer/message-counts.ts', STREAMS, [
     'return { input_tokens: inputEstimate(client), output_tokens: 1 }',
     'return { input_tokens: 0, output_tokens: 1 }',
   ]),
-  ...faults('proxy/dialects/messages/codec/encode-stream.ts', STREAMS, [
+  ...faults('proxy/dialects/messages/codec/answer/encode-stream.ts', STREAMS, [
     'writeCounts(part.usage, part.tier, this.#client)',
     '{ output_tokens: part.usage?.output ?? 0 }',
   ]),
   // 7.6 A call starts without its empty input, and arguments in the start are not read.
-  ...faults('proxy/dialects/messages/codec/block-write-stream.ts', STREAMS, [
+  ...faults('proxy/dialects/messages/codec/answer/block-write-stream.ts', STREAMS, [
     "this.#client), input: {} }, 'tool_use')",
     "this.#client) }, 'tool_use')",
   ]),
-  ...faults('proxy/dialects/messages/codec/block-read-stream.ts', STREAMS, [
+  ...faults('proxy/dialects/messages/codec/answer/block-read-stream.ts', STREAMS, [
     "if (open.empty) this.#emit({ type: 'tool-call-delta', id, text: open.input })",
     '',
   ]),
   // 7.7 The last block is left open, and an agent is told that the answer is over though tools are called.
-  ...faults('proxy/dialects/messages/codec/block-events.ts', STREAMS, [
+  ...faults('proxy/dialects/messages/codec/answer/block-events.ts', STREAMS, [
     "this.event('content_block_stop', { index: this.#index })",
     '',
   ]),
-  ...faults('proxy/dialects/chat/codec/finish.ts', STREAMS, [
+  ...faults('proxy/dialects/chat/codec/answer/finish.ts', STREAMS, [
     "if (reason === 'stop' && hasCalls) return { reason: 'tool-calls' }",
     '',
   ]),
   // 7.8 The first of several usages counts, and an empty finish_reason is one.
   ...faults(
-    'proxy/dialects/chat/codec/decode-stream.ts',
+    'proxy/dialects/chat/codec/answer/decode-stream.ts',
     STREAMS,
     [
       'if (chunk.usage) this.#usage = readUsage(chunk.usage) ?? this.#usage',
@@ -85,16 +85,19 @@ export const PITFALLS: Mutant[] = [
     ],
   ),
   // 7.10 Content beside calls is null for upstreams that refuse it.
-  ...faults('proxy/dialects/chat/codec/encode-messages.ts', HISTORY, [
+  ...faults('proxy/dialects/chat/codec/request/encode-messages.ts', HISTORY, [
     "calls.length > 0 && writing.features.nullContent ? null : ''",
     "calls.length > 0 ? null : ''",
   ]),
   // 7.10 Arguments of nothing stay nothing, which no client can parse.
-  ...faults('proxy/dialects/responses/codec/item-write.ts', STREAMS, [
+  ...faults('proxy/dialects/responses/codec/answer/item-write.ts', STREAMS, [
     "input === '' && own === undefined ? '{}' : input",
     "input === '' && own === undefined ? '' : input",
   ]),
-  ...faults('proxy/dialects/messages/codec/encode-blocks.ts', HISTORY, ["input.trim() === '' ? {} : ", '']),
+  ...faults('proxy/dialects/messages/codec/request/encode-blocks.ts', HISTORY, [
+    "input.trim() === '' ? {} : ",
+    '',
+  ]),
   // 7.11 Lines that end in CR are one line, and an end without an empty line hides the last event.
   ...faults('proxy/dialects/sse/reader.ts', TRANSPORT, [
     "text.includes('\\r') ? text.replace(/\\r\\n?/g, '\\n') : text",
@@ -109,7 +112,7 @@ export const PITFALLS: Mutant[] = [
     'if (!looksLikeStream(body)) return',
     'if (body) return',
   ]),
-  ...faults('proxy/dialects/messages/codec/decode-stream.ts', TRANSPORT, [
+  ...faults('proxy/dialects/messages/codec/answer/decode-stream.ts', TRANSPORT, [
     "if (type === 'error' || value.error) this.failure",
     'if (false) this.failure',
   ]),
@@ -126,7 +129,7 @@ export const PITFALLS: Mutant[] = [
   ]),
   // 7.16 Messages of one role stand in a row, the first is the assistant's, or the last where that is refused.
   ...faults(
-    'proxy/dialects/messages/codec/encode-turns.ts',
+    'proxy/dialects/messages/codec/request/encode-turns.ts',
     HISTORY,
     ['last?.role === role && last.original === undefined', 'false'],
     ["if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', blocks: [] })", ''],
@@ -142,49 +145,49 @@ export const PITFALLS: Mutant[] = [
     ['const callId = this.#freeId(part.callId)', 'const callId = part.callId'],
   ),
   // 7.16 Empty texts are refused.
-  ...faults('proxy/dialects/messages/codec/encode-turns.ts', HISTORY, [
+  ...faults('proxy/dialects/messages/codec/request/encode-turns.ts', HISTORY, [
     'if (blocks.length === 0 && !writer.own) return PLACEHOLDER',
     '',
   ]),
   // 7.17 Redacted thinking becomes thinking in history and is lost from streams, and a second signature does not count.
-  ...faults('proxy/dialects/messages/codec/encode-blocks.ts', HISTORY, [
+  ...faults('proxy/dialects/messages/codec/request/encode-blocks.ts', HISTORY, [
     "if (carrier.kind === 'redacted') return restore({ type: 'redacted_thinking', data: carrier.value }, ext)",
     '',
   ]),
-  ...faults('proxy/dialects/messages/codec/block-write-stream.ts', TRANSPORT, [
+  ...faults('proxy/dialects/messages/codec/answer/block-write-stream.ts', TRANSPORT, [
     'if (redacted !== undefined) this.#complete(redacted)',
     '',
   ]),
-  ...faults('proxy/dialects/messages/codec/block-read-stream.ts', TRANSPORT, [
+  ...faults('proxy/dialects/messages/codec/answer/block-read-stream.ts', TRANSPORT, [
     "this.#prose(index, 'reasoning').carrier = {",
     "this.#prose(index, 'reasoning').carrier ??= {",
   ]),
   // 7.18 Of a turn with calls the thoughts are lost.
-  ...faults('proxy/dialects/chat/codec/encode-messages.ts', HISTORY, [
+  ...faults('proxy/dialects/chat/codec/request/encode-messages.ts', HISTORY, [
     "if (text !== '') message.reasoning_content = text",
     '',
   ]),
   // 7.19 Items of another vendor bring their ids, and our own have no prefix.
-  ...faults('proxy/dialects/responses/codec/write-pieces.ts', HISTORY, [
+  ...faults('proxy/dialects/responses/codec/request/write-pieces.ts', HISTORY, [
     'const base = { call_id: callId, name',
     'const base = { id: callId, call_id: callId, name',
   ]),
-  ...faults('proxy/dialects/responses/codec/item-write.ts', TRANSPORT, [
+  ...faults('proxy/dialects/responses/codec/answer/item-write.ts', TRANSPORT, [
     "function_call: 'fc'",
     "function_call: 'call'",
   ]),
   // 7.20 Fields that the upstream refuses are sent.
   ...faults(
-    'proxy/dialects/chat/codec/encode-request.ts',
+    'proxy/dialects/chat/codec/request/encode-request.ts',
     REQUESTS,
     ["features.maxCompletionTokens ? 'max_completion_tokens' : 'max_tokens'", "'max_tokens'"],
     ['(features.streamUsage || wantsStreamUsage) && {', 'true && {'],
   ),
-  ...faults('proxy/dialects/messages/codec/encode-request.ts', REQUESTS, [
+  ...faults('proxy/dialects/messages/codec/request/encode-request.ts', REQUESTS, [
     "const free = writer.features.sampling && thinking?.type !== 'enabled'",
     "const free = thinking?.type !== 'enabled'",
   ]),
-  ...faults('proxy/dialects/responses/codec/encode-request.ts', REQUESTS, [
+  ...faults('proxy/dialects/responses/codec/request/encode-request.ts', REQUESTS, [
     'if (target.features?.sampling !== false) {',
     'if (true) {',
   ]),
@@ -193,7 +196,7 @@ export const PITFALLS: Mutant[] = [
     '...(beta !== undefined && {',
     '...(false && {',
   ]),
-  ...faults('proxy/dialects/messages/codec/encode-request.ts', REQUESTS, [
+  ...faults('proxy/dialects/messages/codec/request/encode-request.ts', REQUESTS, [
     "if (limitMarks(body)) writer.lose('cacheMark')\n  const headers: Record<string, string> = { 'anthropic-version': API_VERSION }",
     "if (limitMarks(body)) writer.lose('cacheMark')\n  const headers: Record<string, string> = {}",
   ]),
@@ -218,12 +221,12 @@ export const PITFALLS: Mutant[] = [
     ["parameters.at(-1) === 'base64'", "parameters[0] === 'base64'"],
     ["return bare.padEnd(Math.ceil(bare.length / 4) * 4, '=')", 'return bare'],
   ),
-  ...faults('proxy/dialects/messages/codec/encode-blocks.ts', REQUESTS, [
+  ...faults('proxy/dialects/messages/codec/request/encode-blocks.ts', REQUESTS, [
     'const media_type = sniffMediaType(base64) ?? named',
     'const media_type = named',
   ]),
   // 7.25 Messages without a type are refused.
-  ...faults('proxy/dialects/responses/codec/read-items.ts', REQUESTS, [
+  ...faults('proxy/dialects/responses/codec/request/read-items.ts', REQUESTS, [
     "if (isAbsent && item.role !== undefined) return 'message'",
     '',
   ]),

@@ -24,19 +24,19 @@ export const RESPONSES: Mutant[] = [
 
   // The whole text comes once more after its deltas.
   ...faults(
-    'proxy/dialects/responses/codec/item-reader-message.ts',
-    'proxy/dialects/responses/codec/decode-stream.test.ts',
+    'proxy/dialects/responses/codec/answer/item-reader-message.ts',
+    'proxy/dialects/responses/codec/answer/decode-stream.test.ts',
     ['text.slice(open.sent)', 'text'],
   ),
   // The parts of parallel items mix.
   ...faults(
-    'proxy/dialects/responses/codec/item-queue.ts',
-    'proxy/dialects/responses/codec/decode-stream.test.ts',
+    'proxy/dialects/responses/codec/answer/item-queue.ts',
+    'proxy/dialects/responses/codec/answer/decode-stream.test.ts',
     ['if (this.#waiting.length === 1) sink.release()', 'sink.release()'],
   ),
   ...faults(
-    'proxy/dialects/responses/codec/decode-stream.ts',
-    'proxy/dialects/responses/codec/decode-stream.test.ts',
+    'proxy/dialects/responses/codec/answer/decode-stream.ts',
+    'proxy/dialects/responses/codec/answer/decode-stream.test.ts',
     // An answer that was cut is complete.
     ["type === 'response.incomplete' ? {", 'false ? {'],
     // Half an event is passed over, and with it a piece of the answer.
@@ -44,39 +44,39 @@ export const RESPONSES: Mutant[] = [
   ),
   // A cut answer with calls looks whole, and an agent runs half a call.
   ...faults(
-    'proxy/dialects/responses/codec/answer-finish.ts',
-    'proxy/dialects/responses/codec/decode-answer.test.ts',
+    'proxy/dialects/responses/codec/answer/answer-finish.ts',
+    'proxy/dialects/responses/codec/answer/decode-answer.test.ts',
     ["if (finish.reason === 'stop' && hasCalls)", 'if (hasCalls)'],
   ),
   // A failed response is an answer without text.
   ...faults(
-    'proxy/dialects/responses/codec/decode-answer.ts',
-    'proxy/dialects/responses/codec/decode-answer.test.ts',
+    'proxy/dialects/responses/codec/answer/decode-answer.ts',
+    'proxy/dialects/responses/codec/answer/decode-answer.test.ts',
     ['value.error || isFailed(value)', 'value.error'],
   ),
 
   // The item in which an answer was cut looks complete.
   ...faults(
-    'proxy/dialects/responses/codec/item-draft.ts',
-    'proxy/dialects/responses/codec/encode-stream.test.ts',
+    'proxy/dialects/responses/codec/answer/item-draft.ts',
+    'proxy/dialects/responses/codec/answer/encode-stream.test.ts',
     ["cut ? 'incomplete' : 'completed'", "'completed'"],
   ),
   // What another vendor sealed is in the hands of clients as it is.
   ...faults(
-    'proxy/dialects/responses/codec/item-write.ts',
-    'proxy/dialects/responses/codec/encode-answer.test.ts',
+    'proxy/dialects/responses/codec/answer/item-write.ts',
+    'proxy/dialects/responses/codec/answer/encode-answer.test.ts',
     ['isOwn ? carrier.value : client.envelopes.seal(carrier)', 'carrier.value'],
   ),
 
   // A thought without what it led to is refused.
   ...faults(
-    'proxy/dialects/responses/codec/write-items.ts',
-    'proxy/dialects/responses/codec/write-items.test.ts',
+    'proxy/dialects/responses/codec/request/write-items.ts',
+    'proxy/dialects/responses/codec/request/write-items.test.ts',
     ['i < lastSaid, target', 'true, target'],
   ),
   ...faults(
-    'proxy/dialects/responses/codec/encode-request.ts',
-    'proxy/dialects/responses/codec/encode-request.test.ts',
+    'proxy/dialects/responses/codec/request/encode-request.ts',
+    'proxy/dialects/responses/codec/request/encode-request.test.ts',
     // The vendor keeps what the client never meant to store.
     ['store ?? false', 'store ?? true'],
     // A limit that is too small is refused.
@@ -86,18 +86,19 @@ export const RESPONSES: Mutant[] = [
   ),
   // Open schemas are refused, because strict is the default.
   ...faults(
-    'proxy/dialects/responses/codec/tools.ts',
-    'proxy/dialects/responses/codec/encode-request.test.ts',
+    'proxy/dialects/responses/codec/request/tools.ts',
+    'proxy/dialects/responses/codec/request/encode-request.test.ts',
     ['strict === true && !isOpen', 'strict !== false && !isOpen'],
   ),
   // What should be cached for an hour is cached for half of one.
-  ...faults('proxy/dialects/ir/openai.ts', 'proxy/dialects/responses/codec/write-items.test.ts', [
+  ...faults('proxy/dialects/ir/openai.ts', 'proxy/dialects/responses/codec/request/write-items.test.ts', [
     "'1h': '12h'",
     "'1h': '30m'",
   ]),
   // A conversation that the vendor keeps is gone on with elsewhere, without its beginning.
-  ...faults('proxy/dialects/responses/codec/stateful.ts', 'proxy/dialects/responses/codec/stateful.test.ts', [
-    'if (isGiven(fields.previous_response_id))',
-    'if (false)',
-  ]),
+  ...faults(
+    'proxy/dialects/responses/codec/request/stateful.ts',
+    'proxy/dialects/responses/codec/request/stateful.test.ts',
+    ['if (isGiven(fields.previous_response_id))', 'if (false)'],
+  ),
 ]

@@ -1,0 +1,229 @@
+/** Reads the chunks of an upstream's stream. */
+import type { Usage } from '../../../../../contract/usage.ts'
+import type { UpstreamFailure } from '../../../../errors.ts'
+import type { ParsedRequest, StreamDecoder } from '../../../dialect.ts'
+import { readFailure } from '../../../errors/read.ts'
+import { contentList, unreadable } from '../../../errors/unreadable.ts'
+import type { StreamPart } from '../../../ir/types.ts'
+import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
+import { readUsage } from '../../usage.ts'
+import { detailText } from '../reasoning.ts'
+import { readAnnotations } from './annotations.ts'
+import { detailsCarrier, readImages, readPieces } from './answer-parts.ts'
+import { isFailure, readFinish } from './finish.ts'
+import { StreamCalls } from './stream-calls.ts'
+import { addDetails } from './stream-details.ts'
+
+type Emit = (part: StreamPart) => void
+type Kind = 'text' | 'refusal' | 'reasoning'
+
+const CHUNK = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'service_tier', 'obfuscation'])
+/** `[DONE]` and spaces around it are not longer. */
+const MAX_DONE = 32
+
+export class ChatStreamDecoder implements StreamDecoder {
+  failure: UpstreamFailure | undefined
+  done = false
+  readonly #emit: Emit
+  readonly #request: ParsedRequest
+  readonly #calls: StreamCalls
+  #started = false
+  #id = ''
+  #ended = false
+  #reason: unknown
+  #usage: Usage | undefined
+  #tier: string | undefined
+  /** Of text, refusal and reasoning one is open at a time. */
+  #open: Kind | undefined
+  #part = ''
+  #count = 0
+  #details: Fields[] = []
+  /** Reasoning came as plain text, so that details only repeat it. */
+  #hasPlainReasoning = false
+
+  constructor(emit: Emit, request: ParsedRequest) {
+    this.#emit = emit
+    this.#request = request
+    this.#calls = new StreamCalls(emit)
+  }
+
+  /** Entries of `reasoning_details` grow with their text. */
+  get forgetsText(): boolean {
+    return this.#details.length === 0
+  }
+
+  get finished(): boolean {
+    return this.failure === undefined && (this.#ended || this.#reason !== undefined)
+  }
+
+  event(event: string, data: string): void {
+    if (this.done || this.failure !== undefined) return
+    try {
+      this.#read(event, data)
+    } catch (error) {
+      this.failure = unreadable(error)
+    }
+  }
+
+  end(): void {
+    if (this.#ended || !this.finished) return
+    try {
+      this.#finish()
+    } catch (error) {
+      this.failure = unreadable(error)
+    }
+  }
+
+  #read(event: string, data: string): void {
+    if (data.length <= MAX_DONE) {
+      const word = data.trim()
+      if (word === '') return
+      if (word === '[DONE]') {
+        this.done = true
+        // An upstream that said nothing at all has not answered.
+        if (this.#started) this.#finish()
+        return
+      }
+    }
+    const chunk = tryParse(data)
+    // Chunks have no name: what has one and is no object is noise of the upstream's own.
+    if (!isRecord(chunk) && event !== '' && event !== 'message' && event !== 'error') return
+    if (event === 'error' || !isRecord(chunk) || chunk.error) {
+      const detail = event === 'error' || isRecord(chunk) ? 'error_event' : 'bad_event'
+      this.failure = readFailure(chunk, this.#request, detail)
+      return
+    }
+    this.#chunk(chunk)
+  }
+
+  #chunk(chunk: Fields): void {
+    if (chunk.usage) this.#usage = readUsage(chunk.usage) ?? this.#usage
+    if (typeof chunk.service_tier === 'string') this.#tier = chunk.service_tier
+    if (!Array.isArray(chunk.choices)) return
+    for (const choice of chunk.choices) {
+      if (!isRecord(choice) || (choice.index !== 0 && choice.index !== undefined && choice.index !== null))
+        continue
+      if (choice.error || isFailure(choice.finish_reason)) {
+        this.failure = readFailure(choice, this.#request, 'error_event')
+        return
+      }
+      if (!this.#started) this.#start(chunk)
+      if (isRecord(choice.delta)) this.#delta(choice.delta, choice.logprobs)
+      const reason = choice.finish_reason
+      if (typeof reason === 'string' && reason !== '') this.#reason = reason
+    }
+  }
+
+  #start(chunk: Fields): void {
+    this.#started = true
+    const { id, model, created } = chunk
+    const others = Object.fromEntries(Object.entries(chunk).filter(([key]) => !CHUNK.has(key)))
+    this.#id = typeof id === 'string' ? id : ''
+    this.#emit({
+      type: 'start',
+      ...(this.#id !== '' && { id: this.#id }),
+      ...(typeof model === 'string' && model !== '' && { model }),
+      ...(typeof created === 'number' && { created }),
+      // Also when it is empty: it says whose ids these are.
+      ext: { dialect: 'chat', at: '', fields: others },
+    })
+  }
+
+  #delta(delta: Fields, logprobs: unknown): void {
+    const { content, tool_calls: calls } = delta
+    const thought = delta.reasoning_content || delta.reasoning
+    if (typeof thought === 'string' && thought !== '') {
+      this.#hasPlainReasoning = true
+      this.#say('reasoning', thought)
+    }
+    if (Array.isArray(delta.reasoning_details)) this.#detail(delta.reasoning_details)
+    if (typeof content === 'string') {
+      if (content !== '') this.#say('text', content, logprobs)
+    } else if (content) {
+      for (const { type, text } of readPieces(content)) this.#say(type, text)
+    }
+    if (typeof delta.refusal === 'string' && delta.refusal !== '') this.#say('refusal', delta.refusal)
+    if (Array.isArray(delta.annotations) && delta.annotations.length > 0) this.#annotate(delta.annotations)
+    if (delta.images) this.#images(delta.images)
+    if (calls) for (const call of contentList(calls)) if (isRecord(call)) this.#call(call)
+    if (isRecord(delta.function_call)) this.#call({ index: 0, function: delta.function_call })
+  }
+
+  #say(kind: Kind, text: string, logprobs?: unknown): void {
+    if (this.#open !== kind) this.#openPart(kind)
+    const id = this.#part
+    if (kind === 'reasoning') {
+      this.#emit({ type: 'reasoning-delta', id, text, paragraph: 0 })
+    } else if (kind === 'refusal') {
+      this.#emit({ type: 'refusal-delta', id, text })
+    } else if (isRecord(logprobs) && Array.isArray(logprobs.content)) {
+      this.#emit({ type: 'text-delta', id, text, logprobs: logprobs.content })
+    } else {
+      this.#emit({ type: 'text-delta', id, text })
+    }
+  }
+
+  #detail(list: unknown[]): void {
+    const entries = list.filter(isRecord)
+    if (!this.#hasPlainReasoning) {
+      for (const entry of entries) for (const text of detailText(entry)) this.#say('reasoning', text)
+    }
+    if (entries.length === 0) return
+    if (this.#open !== 'reasoning') {
+      // What only repeats a text that is over says nothing.
+      if (detailsCarrier(entries) === undefined) return
+      this.#openPart('reasoning')
+    }
+    addDetails(this.#details, entries)
+  }
+
+  #annotate(list: unknown[]): void {
+    if (this.#open !== 'text') this.#openPart('text')
+    for (const annotation of readAnnotations(list))
+      this.#emit({ type: 'annotation', id: this.#part, annotation })
+  }
+
+  #images(list: unknown): void {
+    for (const part of readImages(list)) {
+      this.#closePart()
+      this.#emit({ type: 'whole', id: `part-${this.#count++}`, part })
+    }
+  }
+
+  #call(call: Fields): void {
+    this.#closePart()
+    this.#calls.delta(call)
+  }
+
+  #openPart(kind: Kind): void {
+    this.#closePart()
+    this.#open = kind
+    this.#part = `part-${this.#count++}`
+    this.#emit({ type: `${kind}-start`, id: this.#part })
+  }
+
+  #closePart(): void {
+    const kind = this.#open
+    if (kind === undefined) return
+    this.#open = undefined
+    const carrier = kind === 'reasoning' ? detailsCarrier(this.#details) : undefined
+    this.#details = []
+    if (carrier === undefined) this.#emit({ type: `${kind}-end`, id: this.#part })
+    else this.#emit({ type: 'reasoning-end', id: this.#part, carrier })
+  }
+
+  #finish(): void {
+    this.#closePart()
+    if (!this.#calls.end(this.#id)) {
+      this.failure = { class: 'unknown', detail: 'nameless_tool_call' }
+      return
+    }
+    this.#ended = true
+    this.#emit({
+      type: 'finish',
+      finish: readFinish(this.#reason, this.#calls.any),
+      ...(this.#usage && { usage: this.#usage }),
+      ...(this.#tier !== undefined && { tier: this.#tier }),
+    })
+  }
+}

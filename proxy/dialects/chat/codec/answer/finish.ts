@@ -1,0 +1,44 @@
+/** Why a model stopped, in chat's words and ours. */
+import type { Finish } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
+
+const REASONS = new Map<unknown, Finish['reason']>([
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['max_tokens', 'length'],
+  ['model_length', 'length'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+  ['content_filter', 'content-filter'],
+])
+/** Words of upstreams that broke off: no answer at all. */
+const FAILURES = new Set<unknown>(['error', 'insufficient_system_resource'])
+
+const WORDS: Record<Finish['reason'], string> = {
+  stop: 'stop',
+  length: 'length',
+  'tool-calls': 'tool_calls',
+  'content-filter': 'content_filter',
+}
+
+export function isFailure(reason: unknown): boolean {
+  return FAILURES.has(reason)
+}
+
+/** The choice in which an upstream says that it broke off (OpenRouter, DeepSeek, Mistral). */
+export function brokenChoice(choices: readonly unknown[]): Record<string, unknown> | undefined {
+  return choices.filter(isRecord).find((choice) => choice.error || isFailure(choice.finish_reason))
+}
+
+/** An unknown word is a plain stop; with calls a stop is one for the calls. */
+export function readFinish(word: unknown, hasCalls: boolean): Finish {
+  const reason = REASONS.get(word) ?? 'stop'
+  if (reason === 'stop' && hasCalls) return { reason: 'tool-calls' }
+  if (reason === 'tool-calls' && !hasCalls) return { reason: 'stop' }
+  return { reason }
+}
+
+/** `legacy`: the client knows functions, not tools. */
+export function writeFinish({ reason }: Finish, legacy: boolean): string {
+  return legacy && reason === 'tool-calls' ? 'function_call' : WORDS[reason]
+}

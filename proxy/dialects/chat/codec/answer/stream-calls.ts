@@ -1,0 +1,116 @@
+/** Puts the tool calls of a stream together, as orderly as the upstream may be. */
+import { inputText } from '../../../errors/unreadable.ts'
+import type { StreamPart } from '../../../ir/types.ts'
+import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
+import { extraCarrier } from '../request/decode-messages.ts'
+
+type Emit = (part: StreamPart) => void
+
+interface Call {
+  part: string
+  kind: 'function' | 'custom'
+  id: string
+  name: string
+  input: string
+  extra: Fields | undefined
+  state: 'waiting' | 'open' | 'closed'
+}
+
+export class StreamCalls {
+  readonly #emit: Emit
+  readonly #calls: Call[] = []
+  readonly #byIndex = new Map<number, Call>()
+  #last: Call | undefined
+
+  constructor(emit: Emit) {
+    this.#emit = emit
+  }
+
+  /** True when the model called something. */
+  get any(): boolean {
+    return this.#calls.some((call) => call.state !== 'waiting')
+  }
+
+  /** An entry of `tool_calls`. A call starts when its id and its name are known; what comes before waits. */
+  delta(entry: Fields): void {
+    const custom = isRecord(entry.custom) ? entry.custom : undefined
+    const body = custom ?? (isRecord(entry.function) ? entry.function : {})
+    const id = typeof entry.id === 'string' ? entry.id : ''
+    const name = typeof body.name === 'string' ? body.name : ''
+    const text = inputText(custom === undefined ? body.arguments : body.input)
+    const call = this.#find(entry.index, id, name, text)
+    if (custom !== undefined && call.state === 'waiting') call.kind = 'custom'
+    if (isRecord(entry.extra_content)) call.extra = entry.extra_content
+    if (call.state === 'waiting') {
+      if (call.id === '') call.id = id
+      if (call.name === '') call.name = name
+      call.input += text
+      if (call.id !== '' && call.name !== '') this.#open(call)
+    } else if (call.state === 'open' && text !== '') {
+      call.input += text
+      this.#emit({ type: 'tool-call-delta', id: call.part, text })
+    }
+  }
+
+  /** Closes all calls; those that never got an id get one made of `seed`. False when one has no name: it is broken. */
+  end(seed: string): boolean {
+    const isNameless = (call: Call) => call.state === 'waiting' && call.name === ''
+    if (this.#calls.some((call) => isNameless(call) && (call.id !== '' || call.input !== ''))) return false
+    for (const call of this.#calls) if (!isNameless(call)) this.#close(call, seed)
+    return true
+  }
+
+  #find(index: unknown, id: string, name: string, text: string): Call {
+    const at = typeof index === 'number' ? index : undefined
+    const known =
+      at === undefined
+        ? (this.#calls.findLast((call) => id !== '' && call.id === id) ?? this.#last)
+        : this.#byIndex.get(at)
+    if (known !== undefined) {
+      if (!startsAnother(known, id, name, text)) return known
+      // Nothing more can come for a call whose place is taken.
+      if (at !== undefined && known.state === 'open') this.#close(known, '')
+    }
+    const call: Call = {
+      part: `call-${this.#calls.length}`,
+      kind: 'function',
+      id: '',
+      name: '',
+      input: '',
+      extra: undefined,
+      state: 'waiting',
+    }
+    this.#calls.push(call)
+    if (at !== undefined) this.#byIndex.set(at, call)
+    this.#last = call
+    return call
+  }
+
+  #open(call: Call): void {
+    const { part, kind, name } = call
+    call.state = 'open'
+    this.#emit({ type: 'tool-call-start', id: part, callId: call.id, name, kind })
+    if (call.input !== '') this.#emit({ type: 'tool-call-delta', id: part, text: call.input })
+  }
+
+  #close(call: Call, seed: string): void {
+    if (call.state === 'closed') return
+    if (call.state === 'waiting') {
+      if (call.id === '') call.id = `call_${seed}_${this.#calls.indexOf(call)}`.replace(/[^\w-]/g, '_')
+      this.#open(call)
+    }
+    call.state = 'closed'
+    const carrier = call.extra && extraCarrier(call.extra)
+    this.#emit({ type: 'tool-call-end', id: call.part, ...(carrier && { carrier }) })
+  }
+}
+
+/**
+ * Upstreams that number all calls alike, or not at all, tell another call by another id with a name, or by a name and
+ * arguments behind arguments that are whole.
+ */
+function startsAnother(call: Call, id: string, name: string, text: string): boolean {
+  if (name === '') return false
+  if (id !== '' && call.id !== '') return id !== call.id
+  return id === '' && call.id === '' && text !== '' && call.name !== '' && isRecord(tryParse(call.input))
+}

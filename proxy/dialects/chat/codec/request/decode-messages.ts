@@ -1,0 +1,181 @@
+/** Reads the messages of a request as the turns of a conversation. */
+
+import type {
+  AssistantPart,
+  AssistantTurn,
+  Carrier,
+  Envelopes,
+  ToolCallPart,
+  ToolResult,
+  Turn,
+  UserPart,
+} from '../../../ir/types.ts'
+import { listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../../json/checks.ts'
+import { refusal } from '../../../json/fields.ts'
+import type { Fields } from '../../../json/value.ts'
+import { extOf } from '../ext.ts'
+import { decodeReasoning, REASONING_FIELDS, unsealed } from '../reasoning.ts'
+import { decodeContent } from './decode-content.ts'
+
+const AT = 'messages'
+const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
+const PLAIN = new Set(['role', 'content'])
+const RESULT = new Set(['role', 'content', 'tool_call_id', 'name'])
+const ASSISTANT = new Set(['role', 'content', 'refusal', 'tool_calls', 'function_call', ...REASONING_FIELDS])
+const CALL = new Set(['id', 'type', 'function', 'custom', 'extra_content'])
+const FUNCTION = new Set(['name', 'arguments'])
+const CUSTOM = new Set(['name', 'input'])
+
+export function decodeMessages(messages: unknown[], envelopes: Envelopes): Turn[] {
+  const turns: Turn[] = []
+  // Calls of the time before tools have no ids; each is answered by the function message behind it.
+  let legacyCalls = 0
+  messages.forEach((value, i) => {
+    const path = `messages[${i}]`
+    const message = recordAt(value, path)
+    const role = oneOf(ROLES)(message.role, `${path}.role`)
+    optional(message.name, `${path}.name`, stringAt)
+    switch (role) {
+      case 'system':
+      case 'developer':
+        turns.push(decodeSystem(message, role, path))
+        break
+      case 'user':
+        turns.push(decodeUser(message, path))
+        break
+      case 'assistant': {
+        const called = optional(message.function_call, `${path}.function_call`, recordAt)
+        if (called !== undefined) legacyCalls++
+        turns.push(decodeAssistant(message, path, envelopes, `call_legacy_${legacyCalls}`))
+        break
+      }
+      default: {
+        const result = decodeResult(message, role, path, `call_legacy_${legacyCalls}`)
+        const last = turns.at(-1)
+        if (last?.role === 'tool') last.results.push(result)
+        else turns.push({ role: 'tool', results: [result] })
+      }
+    }
+  })
+  return turns
+}
+
+function decodeSystem(message: Fields, role: 'system' | 'developer', path: string): Turn {
+  const { parts, content } = decodeContent(message, `${path}.content`)
+  const texts = parts.map((part, i) => {
+    if (part.type !== 'text') throw refusal(`${path}.content[${i}].type`, 'must be text')
+    return part
+  })
+  return {
+    role: 'system',
+    placement: 'message',
+    ...(role === 'developer' && { developer: true }),
+    parts: texts,
+    ...extOf(AT, message, PLAIN, { content }),
+  }
+}
+
+function decodeUser(message: Fields, path: string): Turn {
+  const { parts, content } = decodeContent(message, `${path}.content`)
+  const said = parts.map((part, i): UserPart => {
+    if (part.type === 'refusal')
+      throw refusal(`${path}.content[${i}].type`, 'must not be refusal in a user message')
+    return part
+  })
+  return { role: 'user', parts: said, ...extOf(AT, message, PLAIN, { content }) }
+}
+
+function decodeResult(
+  message: Fields,
+  role: 'tool' | 'function',
+  path: string,
+  legacyId: string,
+): ToolResult {
+  const { parts, content } = decodeContent(message, `${path}.content`)
+  const legacy = role === 'function'
+  const callId = legacy ? legacyId : nameAt(message.tool_call_id, `${path}.tool_call_id`)
+  const name = optional(message.name, `${path}.name`, stringAt)
+  return {
+    callId,
+    ...(legacy && { kind: 'function' as const }),
+    ...(name !== undefined && { name }),
+    parts: parts.map((part, i) => {
+      if (part.type === 'text' || part.type === 'image' || part.type === 'file') return part
+      throw refusal(`${path}.content[${i}].type`, 'must be text')
+    }),
+    ...extOf(AT, message, RESULT, { content, legacy: legacy || undefined }),
+  }
+}
+
+function decodeAssistant(
+  message: Fields,
+  path: string,
+  envelopes: Envelopes,
+  legacyId: string,
+): AssistantTurn {
+  const { parts: content, content: spelling } = decodeContent(message, `${path}.content`)
+  const reasoning = decodeReasoning(message, path, envelopes)
+  const parts: AssistantPart[] = [...reasoning, ...content]
+  const refused = optional(message.refusal, `${path}.refusal`, stringAt)
+  if (refused !== undefined) {
+    parts.push({
+      type: 'refusal',
+      text: refused,
+      ext: { dialect: 'chat', at: AT, fields: {}, shape: { field: true } },
+    })
+  }
+  const calls = optional(message.tool_calls, `${path}.tool_calls`, listAt) ?? []
+  calls.forEach((call, i) => {
+    parts.push(decodeCall(call, `${path}.tool_calls[${i}]`))
+  })
+  const legacy = optional(message.function_call, `${path}.function_call`, recordAt)
+  if (legacy !== undefined) parts.push(decodeFunctionCall(legacy, `${path}.function_call`, legacyId))
+  const thoughts = REASONING_FIELDS.filter((field) => message[field] !== undefined && message[field] !== null)
+  const kept = thoughts.map((field) => [field, unsealed(message[field], envelopes)] as const)
+  return {
+    role: 'assistant',
+    parts,
+    ...extOf(AT, message, ASSISTANT, {
+      content: spelling,
+      reasoning: thoughts.length > 0 ? Object.fromEntries(kept) : undefined,
+      sealed: kept.some(([field, value]) => value !== message[field]) || undefined,
+      carried: reasoning.some((part) => part.carrier !== undefined) || undefined,
+    }),
+  }
+}
+
+function decodeCall(value: unknown, path: string): ToolCallPart {
+  const call = recordAt(value, path)
+  const callId = nameAt(call.id, `${path}.id`)
+  const kind = optional(call.type, `${path}.type`, oneOf(['function', 'custom'])) ?? 'function'
+  const inner = recordAt(call[kind], `${path}.${kind}`)
+  const field = kind === 'function' ? 'arguments' : 'input'
+  const extra = optional(call.extra_content, `${path}.extra_content`, recordAt)
+  return {
+    type: 'tool-call',
+    callId,
+    name: nameAt(inner.name, `${path}.${kind}.name`),
+    kind,
+    input: stringAt(inner[field], `${path}.${kind}.${field}`),
+    ...(extra !== undefined && { carrier: extraCarrier(extra) }),
+    ...extOf('messages.tool_calls', call, CALL, {
+      inner: { name: kind, value: inner, known: kind === 'function' ? FUNCTION : CUSTOM },
+    }),
+  }
+}
+
+/** State that some chat upstreams hang on a call. */
+export function extraCarrier(extra: Fields): Carrier {
+  return { dialect: 'chat', kind: 'extra_content', value: JSON.stringify(extra) }
+}
+
+function decodeFunctionCall(call: Fields, path: string, callId: string): ToolCallPart {
+  return {
+    type: 'tool-call',
+    callId,
+    name: nameAt(call.name, `${path}.name`),
+    kind: 'function',
+    input: stringAt(call.arguments, `${path}.arguments`),
+    ...extOf('messages.function_call', call, FUNCTION, { legacy: true }),
+  }
+}

@@ -1,0 +1,203 @@
+/** Reads a client's request into the neutral form. */
+import { EFFORTS } from '../../../../../contract/profiles.ts'
+import { GatewayError } from '../../../../errors.ts'
+import type { ParsedRequest } from '../../../dialect.ts'
+import type { Envelopes, ModelRequest, OutputFormat } from '../../../ir/types.ts'
+import {
+  booleanAt,
+  integerAt,
+  listAt,
+  nameAt,
+  numberFrom,
+  oneOf,
+  optional,
+  recordAt,
+  stringAt,
+} from '../../../json/checks.ts'
+import { isOutputLimit, OUTPUT_RULE, refusal } from '../../../json/fields.ts'
+import { type Fields, tryParse } from '../../../json/value.ts'
+import { extOf } from '../ext.ts'
+import { present } from '../present.ts'
+import { decodeMessages } from './decode-messages.ts'
+import { decodeToolChoice, decodeTools } from './tools.ts'
+
+const KNOWN = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'stop',
+  'seed',
+  'frequency_penalty',
+  'presence_penalty',
+  'n',
+  'logprobs',
+  'top_logprobs',
+  'response_format',
+  'verbosity',
+  'reasoning_effort',
+  'user',
+  'safety_identifier',
+  'metadata',
+  'prompt_cache_key',
+  'service_tier',
+  'store',
+  'parallel_tool_calls',
+  'tools',
+  'tool_choice',
+  'functions',
+  'function_call',
+  'web_search_options',
+])
+/** Those that ask for nothing but text ask for nothing. */
+const KNOWN_OF_TEXT = new Set([...KNOWN, 'modalities'])
+const MAX_TOP_LOGPROBS = 20
+
+export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): ModelRequest {
+  const body = recordAt(tryParse(request.body.toString('utf8')), 'body')
+  refuseAudio(body)
+  // These two have no place of their own: the one is lost elsewhere, the other says the same as safety_identifier.
+  optional(body.logit_bias, 'logit_bias', recordAt)
+  const user = optional(body.user, 'user', stringAt)
+  const tools = decodeTools(body)
+  const effort = optional(body.reasoning_effort, 'reasoning_effort', oneOf(EFFORTS))
+  const onlyFunctions = tools.length > 0 && Array.isArray(body.functions) && !body.tools
+  const parallel = optional(body.parallel_tool_calls, 'parallel_tool_calls', booleanAt)
+  const includeUsage = optional(body.stream_options, 'stream_options', recordAt)?.include_usage === true
+  const choices = optional(body.n, 'n', integerAt) ?? 1
+  return {
+    source: 'chat',
+    model: nameAt(body.model, 'model'),
+    stream: body.stream === true,
+    turns: decodeMessages(listAt(body.messages, 'messages'), envelopes),
+    tools,
+    ...present({
+      toolChoice: decodeToolChoice(body),
+      // A client of functions takes one call at a time.
+      parallelToolCalls: onlyFunctions ? false : parallel,
+      maxOutputTokens: limit(body, 'max_completion_tokens') ?? limit(body, 'max_tokens'),
+      temperature: optional(body.temperature, 'temperature', numberFrom(0, 2)),
+      topP: optional(body.top_p, 'top_p', numberFrom(0, 1)),
+      stop: decodeStop(body.stop),
+      seed: optional(body.seed, 'seed', integerAt),
+      frequencyPenalty: optional(body.frequency_penalty, 'frequency_penalty', numberFrom(-2, 2)),
+      presencePenalty: optional(body.presence_penalty, 'presence_penalty', numberFrom(-2, 2)),
+      choices: choices > 1 ? choices : undefined,
+      logprobs: decodeLogprobs(body),
+      format: decodeFormat(body.response_format),
+      verbosity: optional(body.verbosity, 'verbosity', stringAt),
+      reasoning: effort && { effort },
+      user: optional(body.safety_identifier, 'safety_identifier', stringAt) ?? user,
+      metadata: decodeMetadata(body.metadata),
+      cacheKey: optional(body.prompt_cache_key, 'prompt_cache_key', stringAt),
+      tier: optional(body.service_tier, 'service_tier', stringAt),
+      store: optional(body.store, 'store', booleanAt),
+      wantsStreamUsage: includeUsage || undefined,
+    }),
+    ...extOf('', body, isTextOnly(body.modalities) ? KNOWN_OF_TEXT : KNOWN, {
+      kept: spellings(body, onlyFunctions),
+      limit: isGiven(body.max_completion_tokens) ? 'max_completion_tokens' : givenName(body, 'max_tokens'),
+      user: isGiven(body.safety_identifier) ? 'safety_identifier' : givenName(body, 'user'),
+      functionCall: isGiven(body.tool_choice) ? undefined : isGiven(body.function_call) || undefined,
+      onlyFunctions: onlyFunctions || undefined,
+    }),
+  }
+}
+
+/** Other models cannot answer in sound. */
+function refuseAudio(body: Fields): void {
+  const modalities = optional(body.modalities, 'modalities', listAt) ?? []
+  if (!modalities.includes('audio')) return
+  const message = 'modalities must not name audio: this model answers in text only.'
+  throw new GatewayError('unsupported_parameter', message, { param: 'modalities' })
+}
+
+function isTextOnly(modalities: unknown): boolean {
+  return Array.isArray(modalities) && modalities.length === 1 && modalities[0] === 'text'
+}
+
+/** Fields as they stood whose meaning is typed in another way, or is the default. */
+function spellings(body: Fields, onlyFunctions: boolean): Fields {
+  const both = isGiven(body.max_completion_tokens) && isGiven(body.max_tokens)
+  const bothUsers = isGiven(body.safety_identifier) && isGiven(body.user)
+  return {
+    ...(body.stream === false && { stream: false }),
+    ...(isTextOnly(body.modalities) && { modalities: body.modalities }),
+    ...(isGiven(body.stream_options) && { stream_options: body.stream_options }),
+    ...(both && { max_tokens: body.max_tokens }),
+    ...(bothUsers && { user: body.user }),
+    ...(body.n === 1 && { n: 1 }),
+    ...(body.logprobs === false && { logprobs: false }),
+    ...(isGiven(body.top_logprobs) && { top_logprobs: body.top_logprobs }),
+    ...(isGiven(body.response_format) && { response_format: body.response_format }),
+    ...(onlyFunctions &&
+      isGiven(body.parallel_tool_calls) && { parallel_tool_calls: body.parallel_tool_calls }),
+    ...(isGiven(body.tool_choice) && isGiven(body.function_call) && { function_call: body.function_call }),
+    ...(isGiven(body.stop) && { stop: body.stop }),
+  }
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+function givenName(body: Fields, field: string): string | undefined {
+  return isGiven(body[field]) ? field : undefined
+}
+
+function limit(body: Fields, field: string): number | undefined {
+  return optional(body[field], field, (value, path) => {
+    if (!isOutputLimit(value)) throw refusal(path, `must be ${OUTPUT_RULE}`)
+    return value
+  })
+}
+
+function decodeStop(stop: unknown): string[] | undefined {
+  if (stop === undefined || stop === null) return undefined
+  if (typeof stop === 'string') return [stop]
+  if (!Array.isArray(stop)) throw refusal('stop', 'must be a string or an array of strings')
+  const list = stop.map((value, i) => stringAt(value, `stop[${i}]`))
+  return list.length === 0 ? undefined : list
+}
+
+function decodeLogprobs(body: Fields): { top: number } | undefined {
+  const wanted = optional(body.logprobs, 'logprobs', booleanAt)
+  const top = optional(body.top_logprobs, 'top_logprobs', integerAt) ?? 0
+  if (top < 0 || top > MAX_TOP_LOGPROBS) {
+    throw refusal('top_logprobs', `must be an integer from 0 to ${MAX_TOP_LOGPROBS}`)
+  }
+  return wanted ? { top } : undefined
+}
+
+function decodeFormat(value: unknown): OutputFormat | undefined {
+  const format = optional(value, 'response_format', recordAt)
+  if (format === undefined) return undefined
+  const type = oneOf(['text', 'json_object', 'json_schema'])(format.type, 'response_format.type')
+  if (type === 'text') return undefined
+  if (type === 'json_object') return { type: 'json' }
+  const path = 'response_format.json_schema'
+  const inner = recordAt(format.json_schema, path)
+  return {
+    type: 'schema',
+    schema: optional(inner.schema, `${path}.schema`, recordAt) ?? {},
+    ...present({
+      name: optional(inner.name, `${path}.name`, stringAt),
+      description: optional(inner.description, `${path}.description`, stringAt),
+      strict: optional(inner.strict, `${path}.strict`, booleanAt),
+    }),
+  }
+}
+
+function decodeMetadata(value: unknown): Record<string, string> | undefined {
+  const metadata = optional(value, 'metadata', recordAt)
+  if (metadata === undefined) return undefined
+  const pairs = Object.entries(metadata).map(([key, text]): [string, string] => {
+    if (typeof text !== 'string') throw refusal('metadata', 'must have strings as values')
+    return [key, text]
+  })
+  return Object.fromEntries(pairs)
+}

@@ -1,0 +1,26 @@
+/** How deep a model shall think, in the levels that it has. */
+import { effortOfBudget, nearestEffort } from '../../../ir/effort.ts'
+import type { Effort, Reasoning } from '../../../ir/types.ts'
+import { lose, type Writing } from './encode-content.ts'
+
+/** The level to ask for; undefined leaves it to the model. Says what is lost on the way. */
+export function effortFor(reasoning: Reasoning, writing: Writing): Effort | undefined {
+  const { features } = writing
+  const { effort, budgetTokens, thinking } = reasoning
+  const wanted =
+    thinking === 'off'
+      ? 'none'
+      : (effort ?? (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens)))
+  if (features.reasoning === 'None') {
+    if (wanted === undefined || wanted === 'none') return undefined
+    if (budgetTokens !== undefined) lose(writing, 'budgetTokens')
+    if (effort !== undefined) lose(writing, 'effort')
+    return undefined
+  }
+  if (wanted === undefined) return undefined
+  // A number of tokens becomes a level.
+  if (budgetTokens !== undefined) lose(writing, 'budgetTokens')
+  const nearest = nearestEffort(wanted, features.efforts)
+  if (nearest !== wanted) lose(writing, thinking === 'off' ? 'thinking' : 'effort')
+  return nearest
+}

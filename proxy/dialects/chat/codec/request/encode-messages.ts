@@ -1,0 +1,232 @@
+/** Writes the turns of a conversation as messages for an upstream. */
+import type {
+  AssistantTurn,
+  ModelRequest,
+  ReasoningPart,
+  SystemTurn,
+  ToolCallPart,
+  ToolResult,
+  Turn,
+  UserTurn,
+} from '../../../ir/types.ts'
+import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
+import { restore, restoreInner, shapeOf } from '../ext.ts'
+import { entriesOf, PARAGRAPH } from '../reasoning.ts'
+import { cacheMark, contentOf, encodePart, lose, type Writing } from './encode-content.ts'
+
+const SEE_BELOW = '[see the user message that follows]'
+
+/**
+ * Media that a model or a tool made may stand in user messages only: it waits in `later` until the results of tool
+ * calls, which must follow their calls at once, are written.
+ */
+export function encodeMessages(request: ModelRequest, writing: Writing): Fields[] {
+  const messages: Fields[] = []
+  const turns = topFirst(request.turns)
+  const lastUser = turns.findLastIndex((turn) => turn.role === 'user')
+  let later: Fields[] = []
+  const flush = () => {
+    if (later.length > 0) messages.push({ role: 'user', content: later })
+    later = []
+  }
+  turns.forEach((turn, i) => {
+    switch (turn.role) {
+      case 'system':
+        flush()
+        messages.push(encodeSystem(turn, writing))
+        break
+      case 'user': {
+        const message = encodeUser(turn, later, writing)
+        later = []
+        if (message !== undefined) messages.push(message)
+        break
+      }
+      case 'assistant': {
+        flush()
+        const message = encodeAssistant(turn, keepsReasoning(writing, i > lastUser), later, writing)
+        if (message !== undefined) messages.push(message)
+        break
+      }
+      case 'tool':
+        for (const result of turn.results) messages.push(encodeResult(result, later, writing))
+    }
+  })
+  flush()
+  // All that was said was empty; a conversation of nothing is refused.
+  if (messages.length === 0) messages.push({ role: 'user', content: '' })
+  return messages
+}
+
+function topFirst(turns: Turn[]): Turn[] {
+  const isTop = (turn: Turn) => turn.role === 'system' && turn.placement === 'top'
+  return [...turns.filter(isTop), ...turns.filter((turn) => !isTop(turn))]
+}
+
+function keepsReasoning({ native, features }: Writing, isCurrent: boolean): boolean {
+  if (native || features.reasoningHistory === 'All') return true
+  return features.reasoningHistory === 'CurrentTurn' && isCurrent
+}
+
+function encodeSystem(turn: SystemTurn, writing: Writing): Fields {
+  const parts: Fields[] = []
+  for (const part of turn.parts) {
+    if (part.type === 'text') parts.push(encodePart(part, writing))
+    else lose(writing, 'hosted')
+  }
+  const developer = writing.native ? turn.developer : writing.features.developerRole
+  const joined =
+    writing.native || parts.some((part) => Object.keys(part).length > 2) ? parts : [joinTexts(parts)]
+  return withContent({ role: developer ? 'developer' : 'system' }, joined, '', turn)
+}
+
+/** Upstreams that know little else know one string. */
+function joinTexts(parts: Fields[]): Fields {
+  return { type: 'text', text: parts.map((part) => part.text).join(PARAGRAPH) }
+}
+
+/** `first` stands at its beginning. Undefined when nothing of the turn is left. */
+function encodeUser(turn: UserTurn, first: Fields[], writing: Writing): Fields | undefined {
+  const parts = [...first]
+  for (const part of turn.parts) {
+    if (part.type === 'hosted') lose(writing, 'hosted')
+    else parts.push(encodePart(part, writing))
+  }
+  if (parts.length === 0 && !writing.native) return undefined
+  return withContent({ role: 'user' }, parts, '', turn)
+}
+
+function encodeAssistant(
+  turn: AssistantTurn,
+  keepReasoning: boolean,
+  later: Fields[],
+  writing: Writing,
+): Fields | undefined {
+  const content: Fields[] = []
+  const calls: Fields[] = []
+  const message: Fields = { role: 'assistant' }
+  const thoughts = turn.parts.filter((part) => part.type === 'reasoning')
+  encodeReasoning(message, thoughts, turn, keepReasoning, writing)
+  for (const part of turn.parts) {
+    switch (part.type) {
+      case 'reasoning':
+        break
+      case 'tool-call':
+        if (shapeOf(part.ext).legacy) message.function_call = encodeFunctionCall(part)
+        else calls.push(encodeCall(part, writing))
+        break
+      case 'hosted':
+        lose(writing, 'hosted')
+        break
+      case 'refusal':
+        if (shapeOf(part.ext).field) message.refusal = part.text
+        else content.push(encodePart(part, writing))
+        break
+      case 'text':
+        if (!writing.native && part.annotations?.length) lose(writing, 'annotations')
+        content.push(encodePart(part, writing))
+        break
+      default:
+        if (!writing.native) lose(writing, part.type)
+        ;(writing.native ? content : later).push(encodePart(part, writing))
+    }
+  }
+  if (calls.length > 0) message.tool_calls = calls
+  const { role: _role, reasoning_content: _text, reasoning_details: _details, ...said } = message
+  if (content.length === 0 && Object.keys(said).length === 0 && !writing.native) {
+    // Thoughts without a word after them are no message.
+    if (Object.keys(message).length > 1) lose(writing, 'reasoning')
+    return undefined
+  }
+  return withContent(message, content, calls.length > 0 && writing.features.nullContent ? null : '', turn)
+}
+
+function encodeReasoning(
+  message: Fields,
+  thoughts: ReasoningPart[],
+  turn: AssistantTurn,
+  keep: boolean,
+  writing: Writing,
+): void {
+  const { reasoning, carried, sealed } = shapeOf(turn.ext)
+  // State that was taken out because an upstream refused it must not come back with the spelling.
+  const isWhole = !carried || thoughts.some((part) => part.carrier !== undefined)
+  if (writing.native && isRecord(reasoning) && isWhole) {
+    Object.assign(message, reasoning)
+    if (sealed) lose(writing, 'reasoning')
+    return
+  }
+  const details: Fields[] = []
+  for (const part of thoughts) {
+    const entries = part.carrier && keep ? entriesOf(part.carrier) : []
+    details.push(...entries)
+    const lost = part.carrier !== undefined && entries.length === 0
+    if (lost || part.lostCarrier || (!keep && part.texts.length > 0)) lose(writing, 'reasoning')
+  }
+  if (!keep) return
+  const text = thoughts.flatMap((part) => part.texts).join(PARAGRAPH)
+  if (text !== '') message.reasoning_content = text
+  if (details.length > 0) message.reasoning_details = details
+}
+
+function encodeCall(part: ToolCallPart, writing: Writing): Fields {
+  const { kind, name, input, callId, carrier, ext } = part
+  const body = kind === 'function' ? { name, arguments: input } : { name, input }
+  const call: Fields = { id: callId, type: kind, [kind]: restoreInner(body, ext, kind) }
+  const extra = carrier?.kind === 'extra_content' ? tryParse(carrier.value) : undefined
+  if (extra !== undefined) call.extra_content = extra
+  else if (carrier !== undefined) lose(writing, 'reasoning')
+  return restore(call, ext, kind)
+}
+
+function encodeFunctionCall({ name, input, ext }: ToolCallPart): Fields {
+  return restore({ name, arguments: input }, ext)
+}
+
+function encodeResult(result: ToolResult, later: Fields[], writing: Writing): Fields {
+  const parts: Fields[] = []
+  for (const part of result.parts) {
+    if (part.type === 'hosted') {
+      lose(writing, 'hosted')
+    } else if (part.type === 'text' || writing.native) {
+      parts.push(encodePart(part, writing))
+    } else {
+      lose(writing, 'results')
+      parts.push({ type: 'text', text: SEE_BELOW })
+      const label = `Belongs to the result of the tool call ${result.callId}:`
+      later.push({ type: 'text', text: label }, encodePart(part, writing))
+    }
+  }
+  if (result.isError) {
+    lose(writing, 'results.isError')
+    markError(parts)
+  }
+  const mark = cacheMark(result.cache, writing)
+  const last = parts.pop()
+  if (last !== undefined) parts.push({ ...last, ...mark })
+  const { legacy } = shapeOf(result.ext)
+  const named = result.name !== undefined && writing.native ? { name: result.name } : {}
+  const head = legacy ? { role: 'function' } : { role: 'tool', tool_call_id: result.callId }
+  return withContent({ ...head, ...named }, parts, '', result)
+}
+
+/** Says in words that the call failed, unless the text begins so. */
+function markError(parts: Fields[]): void {
+  const [first] = parts
+  if (first === undefined) parts.push({ type: 'text', text: 'Error' })
+  else if (!/^error/i.test(String(first.text))) first.text = `Error: ${first.text}`
+}
+
+/** `message` with its content, `none` where there is nothing, in the spelling that it had. */
+function withContent(
+  message: Fields,
+  parts: Fields[],
+  none: string | null,
+  thing: Turn | ToolResult,
+): Fields {
+  const shape = shapeOf(thing.ext)
+  const content = contentOf(parts, thing.ext)
+  const wasNothing = shape.content === 'absent' || (isRecord(shape.kept) && 'content' in shape.kept)
+  if (content !== undefined) message.content = content
+  else if (!wasNothing) message.content = none
+  return restore(message, thing.ext)
+}

@@ -1,0 +1,158 @@
+/** Writes a request for an upstream that speaks chat. */
+import { GatewayError } from '../../../../errors.ts'
+import type { EncodedRequest, EncodeTarget } from '../../../dialect.ts'
+import { isClosedSchema } from '../../../ir/closed-schema.ts'
+import { shortUser } from '../../../ir/openai.ts'
+import { sessionOf } from '../../../ir/session.ts'
+import type { ModelRequest, OutputFormat } from '../../../ir/types.ts'
+import { type Fields, isRecord } from '../../../json/value.ts'
+import { restore, shapeOf } from '../ext.ts'
+import { present } from '../present.ts'
+import { effortFor } from './effort.ts'
+import { lose, unsupported, type Writing } from './encode-content.ts'
+import { encodeMessages } from './encode-messages.ts'
+import { encodeTools } from './tools.ts'
+
+const MAX_STOPS = 4
+
+export function encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest {
+  const native = request.source === 'chat'
+  const writing: Writing = { ...target, source: request.source, native }
+  if (request.choices !== undefined) {
+    const message = 'n must be 1: this model gives one answer at a time.'
+    throw new GatewayError('unsupported_parameter', message, { param: 'n' })
+  }
+  const messages = encodeMessages(request, writing)
+  // A conversation of nothing but empty messages is still one.
+  if (messages.length === 0) messages.push({ role: 'user', content: '' })
+  const body: Fields = {
+    model: target.model,
+    messages,
+    ...encodeLimits(request, writing),
+    ...encodeSampling(request, writing),
+    ...encodeTools(request, writing),
+    ...encodeFormat(request.format, messages, writing),
+    ...encodeLabels(request, writing),
+  }
+  if (request.reasoning !== undefined) {
+    const { effort, summary } = request.reasoning
+    const level = native ? effort : effortFor(request.reasoning, writing)
+    if (level !== undefined) body.reasoning_effort = level
+    // Chat upstreams show what they think, or not: there is nothing to ask for.
+    if (summary === 'concise' || summary === 'detailed') lose(writing, 'summary')
+  }
+  if (!native && !target.features.prefill && request.turns.at(-1)?.role === 'assistant')
+    lose(writing, 'prefill')
+  if (!native) return { body }
+  return { body: restore(withoutKept(body, request), request.ext) }
+}
+
+/** Fields that were written in another spelling of the same meaning give way to it. */
+function withoutKept(body: Fields, { ext }: ModelRequest): Fields {
+  const { kept } = shapeOf(ext)
+  if (!isRecord(kept)) return body
+  const { stop, response_format, top_logprobs, ...rest } = body
+  return {
+    ...rest,
+    ...('stop' in kept ? {} : present({ stop })),
+    ...('response_format' in kept ? {} : present({ response_format })),
+    ...('top_logprobs' in kept ? {} : present({ top_logprobs })),
+  }
+}
+
+function encodeLimits(request: ModelRequest, writing: Writing): Fields {
+  const { stop, maxOutputTokens, stream, wantsStreamUsage } = request
+  const { features, native } = writing
+  if (stop !== undefined && stop.length > MAX_STOPS && !native) {
+    throw unsupported(writing, 'stop', `must have at most ${MAX_STOPS} entries for this model`)
+  }
+  const limit =
+    shapeOf(request.ext).limit ?? (features.maxCompletionTokens ? 'max_completion_tokens' : 'max_tokens')
+  const { kept } = shapeOf(request.ext)
+  const options = isRecord(kept) && isRecord(kept.stream_options) ? kept.stream_options : {}
+  return {
+    ...(stream && { stream }),
+    ...(stream &&
+      (features.streamUsage || wantsStreamUsage) && {
+        stream_options: { ...options, include_usage: true },
+      }),
+    // Messages takes 0, which asks for no answer.
+    ...(maxOutputTokens !== undefined && { [String(limit)]: Math.max(maxOutputTokens, 1) }),
+    ...(stop !== undefined && { stop }),
+  }
+}
+
+function encodeSampling(request: ModelRequest, writing: Writing): Fields {
+  const { temperature, topP, topK, logprobs } = request
+  if (topK !== undefined) lose(writing, 'topK')
+  const fields: Fields = present({
+    temperature,
+    top_p: topP,
+    seed: request.seed,
+    frequency_penalty: request.frequencyPenalty,
+    presence_penalty: request.presencePenalty,
+  })
+  if (logprobs !== undefined) {
+    fields.logprobs = true
+    if (logprobs.top > 0) fields.top_logprobs = logprobs.top
+  }
+  if (writing.native || writing.features.sampling) return fields
+  // Models that take neither take their default, 1.
+  if (temperature !== undefined && temperature !== 1) {
+    lose(writing, 'temperature')
+    delete fields.temperature
+  }
+  if (topP !== undefined && topP !== 1) {
+    lose(writing, 'topP')
+    delete fields.top_p
+  }
+  return fields
+}
+
+function encodeFormat(format: OutputFormat | undefined, messages: Fields[], writing: Writing): Fields {
+  if (format === undefined) return {}
+  if (format.type === 'json') return { response_format: { type: 'json_object' } }
+  const { name = 'response', description, schema, strict } = format
+  if (!writing.native && !writing.features.structuredOutput) {
+    lose(writing, 'format.schema')
+    instruct(messages, `Answer with one JSON object that fits this JSON Schema: ${JSON.stringify(schema)}`)
+    return { response_format: { type: 'json_object' } }
+  }
+  // The messages API holds to every schema that it takes.
+  const held = strict ?? (writing.source === 'messages' ? isClosedSchema(schema) : undefined)
+  const json_schema = present({ name, description, schema, strict: held })
+  return { response_format: { type: 'json_schema', json_schema } }
+}
+
+/** Adds an instruction where the other instructions are. */
+function instruct(messages: Fields[], text: string): void {
+  const [first] = messages
+  const isSystem = first?.role === 'system' || first?.role === 'developer'
+  if (isSystem && typeof first.content === 'string') first.content = `${first.content}\n\n${text}`
+  else messages.unshift({ role: 'system', content: text })
+}
+
+function encodeLabels(request: ModelRequest, writing: Writing): Fields {
+  const { native, source, features } = writing
+  const { verbosity, metadata, store, ext } = request
+  // Others than OpenAI may refuse a key that the client did not write.
+  const cacheKey = request.cacheKey ?? (features.maxCompletionTokens ? sessionOf(request) : undefined)
+  // OpenAI has a newer name for the user that others do not know.
+  const userField = shapeOf(ext).user ?? (features.maxCompletionTokens ? 'safety_identifier' : 'user')
+  const user = request.user === undefined || native ? request.user : shortUser(request.user)
+  let { tier } = request
+  if (source === 'messages' && tier === 'fast' && !features.speed) {
+    lose(writing, 'tier')
+    tier = undefined
+  }
+  if (tier === 'ultrafast' && !native) {
+    lose(writing, 'tier')
+    tier = 'fast'
+  }
+  return {
+    ...present({ verbosity, metadata, prompt_cache_key: cacheKey, service_tier: tier }),
+    // Not to store is the default here.
+    ...((native ? store !== undefined : store === true) && { store }),
+    ...(user !== undefined && { [String(userField)]: user }),
+  }
+}

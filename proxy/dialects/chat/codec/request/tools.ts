@@ -1,0 +1,222 @@
+/** Tools and tool choice, in both directions. */
+
+import type {
+  CustomTool,
+  FunctionTool,
+  ModelRequest,
+  Tool,
+  ToolChoice,
+  WebSearchTool,
+} from '../../../ir/types.ts'
+import { booleanAt, listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../../json/checks.ts'
+import { refusal } from '../../../json/fields.ts'
+import { type Fields, isRecord } from '../../../json/value.ts'
+import { extOf, restore, restoreInner, shapeOf } from '../ext.ts'
+import { present } from '../present.ts'
+import { lose, unsupported, type Writing } from './encode-content.ts'
+
+const TOOL = new Set(['type', 'function', 'custom'])
+const FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])
+const CUSTOM = new Set(['name', 'description', 'format'])
+const SEARCH = new Set(['user_location'])
+const LOCATION = ['city', 'country', 'region', 'timezone'] as const
+const NO_PARAMETERS = { type: 'object', properties: {} }
+
+// --- From clients -----------------------------------------------------------------------------------------------------
+
+export function decodeTools(body: Fields): Tool[] {
+  const tools = (optional(body.tools, 'tools', listAt) ?? []).map((tool, i) =>
+    decodeTool(tool, `tools[${i}]`),
+  )
+  const legacy = (optional(body.functions, 'functions', listAt) ?? []).map((value, i): Tool => {
+    const path = `functions[${i}]`
+    const fields = recordAt(value, path)
+    return { ...functionFields(fields, path), ...extOf('functions', fields, FUNCTION, { legacy: true }) }
+  })
+  const search = optional(body.web_search_options, 'web_search_options', recordAt)
+  return [...tools, ...legacy, ...(search === undefined ? [] : [decodeSearch(search)])]
+}
+
+function decodeTool(value: unknown, path: string): Tool {
+  const tool = recordAt(value, path)
+  const type = oneOf(['function', 'custom'])(tool.type, `${path}.type`)
+  const inner = recordAt(tool[type], `${path}.${type}`)
+  const known = type === 'function' ? FUNCTION : CUSTOM
+  const plainText = type === 'custom' && isRecord(inner.format) && inner.format.type === 'text'
+  const ext = extOf('tools', tool, TOOL, {
+    inner: { name: type, value: inner, known },
+    kept: plainText ? { 'custom.format': inner.format } : {},
+  })
+  const fields =
+    type === 'function' ? functionFields(inner, `${path}.function`) : customFields(inner, `${path}.custom`)
+  return { ...fields, ...ext }
+}
+
+function functionFields(fields: Fields, path: string): FunctionTool {
+  return {
+    type: 'function',
+    name: nameAt(fields.name, `${path}.name`),
+    ...present({
+      description: optional(fields.description, `${path}.description`, stringAt),
+      parameters: optional(fields.parameters, `${path}.parameters`, recordAt),
+      strict: optional(fields.strict, `${path}.strict`, booleanAt),
+    }),
+  }
+}
+
+function customFields(fields: Fields, path: string): CustomTool {
+  const format = optional(fields.format, `${path}.format`, recordAt)
+  const description = optional(fields.description, `${path}.description`, stringAt)
+  const tool: CustomTool = {
+    type: 'custom',
+    name: nameAt(fields.name, `${path}.name`),
+    ...(description !== undefined && { description }),
+  }
+  if (format === undefined) return tool
+  if (oneOf(['text', 'grammar'])(format.type, `${path}.format.type`) === 'text') return tool
+  const grammar = recordAt(format.grammar, `${path}.format.grammar`)
+  return {
+    ...tool,
+    grammar: {
+      syntax: stringAt(grammar.syntax, `${path}.format.grammar.syntax`),
+      definition: stringAt(grammar.definition, `${path}.format.grammar.definition`),
+    },
+  }
+}
+
+function decodeSearch(options: Fields): WebSearchTool {
+  const path = 'web_search_options.user_location'
+  const location = optional(options.user_location, path, recordAt)
+  const place = optional(location?.approximate, `${path}.approximate`, recordAt) ?? {}
+  const userLocation = present(
+    Object.fromEntries(
+      LOCATION.map((key) => [key, optional(place[key], `${path}.approximate.${key}`, stringAt)]),
+    ),
+  )
+  return {
+    type: 'web-search',
+    ...(location !== undefined && { userLocation }),
+    ...extOf('web_search_options', options, SEARCH, { location }),
+  }
+}
+
+export function decodeToolChoice(body: Fields): ToolChoice | undefined {
+  const choice = body.tool_choice ?? undefined
+  if (choice === undefined) return decodeFunctionCall(body.function_call)
+  if (typeof choice === 'string') {
+    return { type: oneOf(['none', 'auto', 'required'])(choice, 'tool_choice') }
+  }
+  const record = isRecord(choice) ? choice : undefined
+  if (record === undefined) throw refusal('tool_choice', 'must be a string or an object')
+  const type = oneOf(['function', 'custom', 'allowed_tools'])(record.type, 'tool_choice.type')
+  if (type !== 'allowed_tools') {
+    const inner = recordAt(record[type], `tool_choice.${type}`)
+    return { type: 'tool', kind: type, name: nameAt(inner.name, `tool_choice.${type}.name`) }
+  }
+  const path = 'tool_choice.allowed_tools'
+  const allowed = recordAt(record.allowed_tools, path)
+  const tools = listAt(allowed.tools, `${path}.tools`).map((value, i) => {
+    const at = `${path}.tools[${i}]`
+    const tool = recordAt(value, at)
+    const kind = oneOf(['function', 'custom'])(tool.type, `${at}.type`)
+    return { kind, name: nameAt(recordAt(tool[kind], `${at}.${kind}`).name, `${at}.${kind}.name`) }
+  })
+  return { type: 'allowed', mode: oneOf(['auto', 'required'])(allowed.mode, `${path}.mode`), tools }
+}
+
+function decodeFunctionCall(call: unknown): ToolChoice | undefined {
+  if (call === undefined || call === null) return undefined
+  if (typeof call === 'string') return { type: oneOf(['none', 'auto'])(call, 'function_call') }
+  const { name } = recordAt(call, 'function_call')
+  return { type: 'tool', kind: 'function', name: nameAt(name, 'function_call.name') }
+}
+
+// --- To upstreams -----------------------------------------------------------------------------------------------------
+
+/** The fields of the body that are about tools. Choice and parallel calls go only with tools: OpenAI refuses them else. */
+export function encodeTools(request: ModelRequest, writing: Writing): Fields {
+  const tools: Fields[] = []
+  const functions: Fields[] = []
+  const out: Fields = {}
+  for (const tool of request.tools) {
+    if (tool.type === 'function' && shapeOf(tool.ext).legacy) {
+      functions.push(restore(functionBody(tool, writing), tool.ext))
+    } else if (tool.type === 'function') {
+      const body = restoreInner(functionBody(tool, writing), tool.ext, 'function')
+      tools.push(restore({ type: 'function', function: body }, tool.ext, 'function'))
+    } else if (tool.type === 'custom') {
+      const body = restoreInner(customBody(tool), tool.ext, 'custom')
+      tools.push(restore({ type: 'custom', custom: body }, tool.ext, 'custom'))
+    } else if (tool.type === 'web-search' && (writing.native || writing.features.webSearch)) {
+      out.web_search_options = searchOptions(tool, writing)
+    } else {
+      lose(writing, 'tools')
+    }
+  }
+  if (tools.length > 0) out.tools = tools
+  if (functions.length > 0) out.functions = functions
+  const { toolChoice, parallelToolCalls } = request
+  const hasTools = tools.length + functions.length > 0
+  if (toolChoice !== undefined) {
+    const choice = encodeChoice(toolChoice, writing)
+    if (hasTools || writing.native) {
+      if (shapeOf(request.ext).functionCall) out.function_call = functionCall(toolChoice)
+      else if (choice !== undefined) out.tool_choice = choice
+    } else if (choice !== undefined && toolChoice.type !== 'auto' && toolChoice.type !== 'none') {
+      lose(writing, 'toolChoice')
+    }
+  }
+  // True is the default.
+  const says = writing.native ? parallelToolCalls !== undefined : parallelToolCalls === false && hasTools
+  if (says && !shapeOf(request.ext).onlyFunctions) out.parallel_tool_calls = parallelToolCalls
+  return out
+}
+
+function functionBody(tool: FunctionTool, writing: Writing): Fields {
+  const { name, description, parameters, strict } = tool
+  if (tool.cache !== undefined) lose(writing, 'cacheMark')
+  const body: Fields = present({ name, description, parameters })
+  if (writing.native) return { ...body, ...(strict !== undefined && { strict }) }
+  body.parameters ??= NO_PARAMETERS
+  // False is the default here.
+  if (strict) {
+    if (writing.features.structuredOutput) body.strict = true
+    else lose(writing, 'tools.strict')
+  }
+  return body
+}
+
+function customBody({ name, description, grammar }: CustomTool): Fields {
+  return present({ name, description, format: grammar && { type: 'grammar', grammar } })
+}
+
+function searchOptions(tool: WebSearchTool, writing: Writing): Fields {
+  const { userLocation, allowedDomains, ext } = tool
+  if (allowedDomains !== undefined) lose(writing, 'tools')
+  const location =
+    shapeOf(ext).location ?? (userLocation && { type: 'approximate', approximate: userLocation })
+  return restore(location === undefined ? {} : { user_location: location }, ext)
+}
+
+function encodeChoice(choice: ToolChoice, writing: Writing): unknown {
+  switch (choice.type) {
+    case 'tool':
+      return { type: choice.kind, [choice.kind]: { name: choice.name } }
+    case 'allowed': {
+      const tools = choice.tools.map(({ kind, name }) => ({ type: kind, [kind]: { name } }))
+      return { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools } }
+    }
+    case 'web-search':
+      // Models that search here do so on every request.
+      if (writing.features.webSearch) return undefined
+      throw unsupported(writing, 'toolChoice', 'asks for a tool that this model does not offer')
+    case 'hosted':
+      throw unsupported(writing, 'toolChoice', 'asks for a tool that this model does not offer')
+    default:
+      return choice.type
+  }
+}
+
+function functionCall(choice: ToolChoice): unknown {
+  return choice.type === 'tool' ? { name: choice.name } : choice.type
+}

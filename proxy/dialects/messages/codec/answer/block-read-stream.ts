@@ -1,0 +1,200 @@
+/** The content blocks of a stream that are open, and the parts that they become. */
+import { contentText } from '../../../errors/unreadable.ts'
+import type { AssistantPart, Carrier, StreamPart } from '../../../ir/types.ts'
+import { isRecord, tryParse } from '../../../json/value.ts'
+import { readCitation } from './block-citations.ts'
+import { markEmpty } from './block-ext.ts'
+import { type Block, readBlock } from './block-read.ts'
+
+type Emit = (part: StreamPart) => void
+type Prose = 'text' | 'reasoning'
+
+interface OpenBlock {
+  kind: AssistantPart['type']
+  /** Of the part. */
+  id: string
+  index: unknown
+  /** Nothing of it but its start was emitted yet. */
+  empty: boolean
+  /** Of reasoning; of several signatures the last counts. */
+  carrier: Carrier | undefined
+  /** The input of a call that came in its start, or what came of the input of a vendor's tool. */
+  input: string
+  /** The block of a vendor's tool, which is told whole at its end. */
+  item: Block
+}
+
+export class OpenBlocks {
+  /** A call of one of the client's tools was seen. */
+  hasCalls = false
+  readonly #emit: Emit
+  readonly #open = new Map<unknown, OpenBlock>()
+  /** The one that deltas mostly are of. */
+  #last: OpenBlock | undefined
+  #count = 0
+
+  constructor(emit: Emit) {
+    this.#emit = emit
+  }
+
+  /** Throws as errors/unreadable.ts says; so does `delta`. */
+  start(index: unknown, block: Block): void {
+    this.stop(index)
+    const part = readBlock(block, this.#count)
+    if (part !== undefined) this.#start(index, block, part)
+  }
+
+  delta(index: unknown, delta: Record<string, unknown>): void {
+    switch (delta.type) {
+      case 'text_delta':
+        this.#text(index, contentText(delta.text))
+        break
+      case 'input_json_delta':
+        this.#input(index, contentText(delta.partial_json))
+        break
+      case 'thinking_delta':
+        this.#thought(index, contentText(delta.thinking))
+        break
+      case 'signature_delta':
+        if (typeof delta.signature === 'string' && delta.signature !== '') {
+          const value = delta.signature
+          this.#prose(index, 'reasoning').carrier = { dialect: 'messages', kind: 'signature', value }
+        }
+        break
+      case 'citations_delta':
+        this.#citation(index, delta.citation)
+        break
+      case 'compaction_delta': {
+        const open = this.#find(index)
+        if (open !== undefined) open.item = { ...open.item, ...delta, type: open.item.type }
+        break
+      }
+    }
+  }
+
+  /** Ends the block at an index; nothing when none is open there. */
+  stop(index: unknown): void {
+    const open = this.#find(index)
+    if (open === undefined) return
+    this.#open.delete(index)
+    if (this.#last === open) this.#last = undefined
+    this.#end(open)
+  }
+
+  stopAll(): void {
+    for (const index of [...this.#open.keys()]) this.stop(index)
+  }
+
+  #find(index: unknown): OpenBlock | undefined {
+    return this.#last !== undefined && this.#last.index === index ? this.#last : this.#open.get(index)
+  }
+
+  #start(index: unknown, block: Block, part: AssistantPart): OpenBlock {
+    const id = String(this.#count++)
+    const open: OpenBlock = {
+      kind: part.type,
+      id,
+      index,
+      empty: true,
+      carrier: undefined,
+      input: '',
+      item: block,
+    }
+    if (part.type === 'text' || part.type === 'reasoning') this.#stopProse()
+    this.#open.set(index, open)
+    this.#last = open
+    const ext = part.ext && { ext: part.ext }
+    if (part.type === 'text') {
+      this.#emit({ type: 'text-start', id, ...ext })
+      this.#text(index, part.text)
+      for (const annotation of part.annotations ?? []) this.#annotate(open, annotation)
+    } else if (part.type === 'reasoning') {
+      open.carrier = part.carrier
+      this.#emit({ type: 'reasoning-start', id, ...ext })
+      for (const text of part.texts) this.#thought(index, text)
+    } else if (part.type === 'tool-call') {
+      open.input = part.input
+      this.hasCalls = true
+      const { callId, name } = part
+      this.#emit({ type: 'tool-call-start', id, callId, name, kind: 'function', ...ext })
+    }
+    return open
+  }
+
+  /** The open block of a kind. Deltas without a start, as some upstreams send them, make a block of their own. */
+  #prose(index: unknown, kind: Prose): OpenBlock {
+    const open = this.#find(index)
+    if (open?.kind === kind) return open
+    this.stop(index)
+    return this.#start(index, {}, kind === 'text' ? { type: kind, text: '' } : { type: kind, texts: [] })
+  }
+
+  /** Of text and reasoning one is open at a time. */
+  #stopProse(): void {
+    for (const open of [...this.#open.values()]) {
+      if (open.kind === 'text' || open.kind === 'reasoning') this.stop(open.index)
+    }
+  }
+
+  #text(index: unknown, text: string): void {
+    if (text === '') return
+    const open = this.#prose(index, 'text')
+    open.empty = false
+    this.#emit({ type: 'text-delta', id: open.id, text })
+  }
+
+  #thought(index: unknown, text: string): void {
+    if (text === '') return
+    const open = this.#prose(index, 'reasoning')
+    open.empty = false
+    this.#emit({ type: 'reasoning-delta', id: open.id, text, paragraph: 0 })
+  }
+
+  #citation(index: unknown, citation: unknown): void {
+    const annotation = readCitation(citation)
+    if (annotation !== undefined) this.#annotate(this.#prose(index, 'text'), annotation)
+  }
+
+  #annotate(open: OpenBlock, annotation: NonNullable<ReturnType<typeof readCitation>>): void {
+    open.empty = false
+    this.#emit({ type: 'annotation', id: open.id, annotation })
+  }
+
+  #input(index: unknown, text: string): void {
+    const open = this.#find(index)
+    if (open === undefined || text === '') return
+    if (open.kind === 'tool-call') {
+      open.empty = false
+      this.#emit({ type: 'tool-call-delta', id: open.id, text })
+    } else {
+      open.input += text
+    }
+  }
+
+  #end(open: OpenBlock): void {
+    const { id, carrier } = open
+    if (open.kind === 'text') {
+      this.#emit({ type: 'text-end', id, ...(open.empty && { ext: markEmpty() }) })
+    } else if (open.kind === 'reasoning') {
+      const bare = open.empty && carrier === undefined
+      this.#emit({
+        type: 'reasoning-end',
+        id,
+        ...(carrier !== undefined && { carrier }),
+        ...(bare && { ext: markEmpty() }),
+      })
+    } else if (open.kind === 'tool-call') {
+      if (open.empty) this.#emit({ type: 'tool-call-delta', id, text: open.input })
+      this.#emit({ type: 'tool-call-end', id })
+    } else {
+      this.#endItem(open)
+    }
+  }
+
+  #endItem(open: OpenBlock): void {
+    const input = tryParse(open.input)
+    const item = isRecord(input) ? { ...open.item, input } : open.item
+    const part = readBlock(item, 0)
+    if (part?.type === 'hosted') this.#emit({ type: 'whole', id: open.id, part })
+  }
+}

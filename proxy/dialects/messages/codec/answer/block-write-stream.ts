@@ -1,0 +1,173 @@
+/**
+ * Writes the parts of a stream as content blocks, one part at a time. A block is opened by its first content, so that
+ * a part without any is left out.
+ */
+import type { ClientView } from '../../../dialect.ts'
+import type { Carrier, Ext, HostedPart, StreamPart } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
+import { BlockEvents, type DeltaKind } from './block-events.ts'
+import { isMarkedEmpty, restored } from './block-ext.ts'
+import type { Block } from './block-read.ts'
+import {
+  addLoss,
+  callFields,
+  citationOf,
+  parseInput,
+  redactedBlock,
+  signatureOf,
+  textFields,
+  writeWhole,
+} from './block-write.ts'
+
+/** A part of a stream but for its two ends. */
+export type PiecePart = Exclude<StreamPart, { type: 'start' | 'finish' }>
+
+/** Tools that this API's vendor runs: their input comes in deltas, as that of a call does. */
+const WITH_INPUT = new Set(['server_tool_use', 'mcp_tool_use'])
+
+export class BlockWriter {
+  readonly events = new BlockEvents()
+  /** A refusal in words was written, which only the stop reason can tell. */
+  refused = false
+  readonly #client: ClientView
+  /** How the current part starts, once it has content. */
+  #start: Block = {}
+  #kind: DeltaKind = 'text'
+  /** Of the current reasoning, the last one written. */
+  #paragraph: number | undefined
+  /** Input of the current call so far. */
+  #input = ''
+  /** The current call is of a custom tool, whose input is free text. */
+  #isFree = false
+  #calls = 0
+
+  constructor(client: ClientView) {
+    this.#client = client
+  }
+
+  /** Writes a piece of the current part. True when that was its end. */
+  write(part: PiecePart): boolean {
+    switch (part.type) {
+      case 'text-delta':
+        if (part.logprobs !== undefined && part.logprobs.length > 0) addLoss(this.#client, 'logprobs')
+        this.#text(part.text)
+        return false
+      case 'reasoning-delta':
+        this.#thought(part.text, part.paragraph)
+        return false
+      case 'tool-call-delta':
+        this.#input += part.text
+        if (!this.#isFree) this.#text(part.text)
+        return false
+      case 'text-start':
+        this.#prepare({ type: 'text', text: '', ...textFields(part) }, 'text')
+        if (isMarkedEmpty(part.ext)) this.#open()
+        return false
+      case 'refusal-start':
+        this.refused = true
+        this.#prepare({ type: 'text', text: '' }, 'text')
+        return false
+      case 'refusal-delta':
+        this.#text(part.text)
+        return false
+      case 'annotation': {
+        const citation = citationOf(part.annotation, this.#client)
+        if (citation === undefined) return false
+        this.#open()
+        this.events.delta({ type: 'citations_delta', citation })
+        return false
+      }
+      case 'reasoning-start':
+        this.#paragraph = undefined
+        this.#prepare({ type: 'thinking', thinking: '', signature: '', ...restored(part.ext) }, 'thinking')
+        if (isMarkedEmpty(part.ext)) this.#open()
+        return false
+      case 'tool-call-start':
+        this.#isFree = part.kind === 'custom'
+        this.#prepare({ ...callFields(part, this.#calls++, this.#client), input: {} }, 'tool_use')
+        this.#open()
+        return false
+      case 'reasoning-end':
+        this.#endReasoning(part.carrier, part.ext)
+        return true
+      case 'tool-call-end':
+        if (part.carrier !== undefined) addLoss(this.#client, 'reasoning')
+        if (!this.#isFree && parseInput(this.#input) === undefined) addLoss(this.#client, 'tools')
+        this.end()
+        return true
+      case 'text-end':
+      case 'refusal-end':
+        if (isMarkedEmpty(part.ext)) this.#open()
+        this.end()
+        return true
+      case 'whole':
+        for (const block of writeWhole(part.part, this.#client)) this.#whole(block)
+        return true
+    }
+  }
+
+  /** Ends the current part. */
+  end(): void {
+    if (this.#isFree) this.events.text(JSON.stringify({ input: this.#input }))
+    this.#isFree = false
+    this.#input = ''
+    this.events.close()
+  }
+
+  #prepare(start: Block, kind: DeltaKind): void {
+    this.#start = start
+    this.#kind = kind
+  }
+
+  #open(): void {
+    if (!this.events.isOpen) this.events.open(this.#start, this.#kind)
+  }
+
+  #text(text: string): void {
+    if (text === '') return
+    this.#open()
+    this.events.text(text)
+  }
+
+  /** Paragraphs are one text here, with an empty line between them. */
+  #thought(text: string, paragraph: number): void {
+    if (text === '') return
+    const follows = this.#paragraph !== undefined && this.#paragraph !== paragraph
+    this.#paragraph = paragraph
+    this.#text(follows ? `\n\n${text}` : text)
+  }
+
+  /** A signature is told once and whole, because clients overwrite it. */
+  #endReasoning(carrier: Carrier | undefined, ext: Ext | undefined): void {
+    const signature = signatureOf(carrier, this.#client)
+    if (signature !== '') {
+      this.#open()
+      this.events.delta({ type: 'signature_delta', signature })
+    } else if (isMarkedEmpty(ext)) {
+      this.#open()
+    }
+    this.end()
+    const redacted = redactedBlock(carrier, ext)
+    if (redacted !== undefined) this.#complete(redacted)
+  }
+
+  /** A block that is all in its start. */
+  #complete(block: Block): void {
+    this.events.open(block, 'text')
+    this.events.close()
+  }
+
+  #whole(item: HostedPart['item']): void {
+    if (typeof item.type === 'string' && WITH_INPUT.has(item.type) && isRecord(item.input)) {
+      this.events.open({ ...item, input: {} }, 'tool_use')
+      this.events.text(JSON.stringify(item.input))
+      this.events.close()
+    } else if (item.type === 'compaction') {
+      this.events.open({ type: 'compaction', content: null }, 'text')
+      this.events.delta({ ...item, type: 'compaction_delta' })
+      this.events.close()
+    } else {
+      this.#complete(item)
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/** Parts of an answer as content blocks, and what cannot be said in them. */
+import type { ClientView } from '../../../dialect.ts'
+import { lossName, type TypedField } from '../../../ir/losses.ts'
+import type {
+  Annotation,
+  AssistantPart,
+  Carrier,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+} from '../../../ir/types.ts'
+import { parseArguments } from '../../../json/exact.ts'
+import { isRecord } from '../../../json/value.ts'
+import { shapeOf } from '../request/keeper.ts'
+import { writeCitation } from './block-citations.ts'
+import { isMarkedEmpty, restored } from './block-ext.ts'
+import type { Block } from './block-read.ts'
+
+/** The blocks of a part: mostly one, none for what is empty or cannot be said. `index` names a call that has no id. */
+export function writePart(part: AssistantPart, index: number, client: ClientView): Block[] {
+  switch (part.type) {
+    case 'text':
+      return writeText(part, client)
+    case 'refusal':
+      return part.text === '' ? [] : [{ type: 'text', text: part.text }]
+    case 'reasoning':
+      return writeReasoning(part, client)
+    case 'tool-call':
+      return [writeCall(part, index, client)]
+    default:
+      return writeWhole(part, client)
+  }
+}
+
+function writeText(part: TextPart, client: ClientView): Block[] {
+  const { text, annotations = [], logprobs = [], ext } = part
+  if (logprobs.length > 0) addLoss(client, 'logprobs')
+  const citations = annotations.map((a) => citationOf(a, client)).filter((c) => c !== undefined)
+  if (text === '' && citations.length === 0 && !isMarkedEmpty(ext)) return []
+  return [{ type: 'text', text, ...textFields(part), ...(citations.length > 0 && { citations }) }]
+}
+
+/** Fields of a text block beside its text, as it came. */
+export function textFields(part: Pick<TextPart, 'ext'>): Block {
+  const citations = shapeOf(part.ext)?.citations
+  return { ...restored(part.ext), ...(citations !== undefined && { citations }) }
+}
+
+/** Undefined for an annotation that this dialect cannot say, which is a loss. */
+export function citationOf(annotation: Annotation, client: ClientView): Block | undefined {
+  const written = writeCitation(annotation)
+  if (written === undefined || written.lossy) addLoss(client, 'annotations')
+  return written?.citation
+}
+
+function writeReasoning(part: ReasoningPart, client: ClientView): Block[] {
+  const { carrier, ext } = part
+  const thinking = part.texts.filter((text) => text !== '').join('\n\n')
+  const redacted = redactedBlock(carrier, ext)
+  const signature = signatureOf(carrier, client)
+  const says = thinking !== '' || signature !== ''
+  const block = { type: 'thinking', thinking, signature, ...(redacted === undefined && restored(ext)) }
+  const kept = says || (redacted === undefined && isMarkedEmpty(ext))
+  return [...(kept ? [block] : []), ...(redacted === undefined ? [] : [redacted])]
+}
+
+/** The block that a redacted carrier is. */
+export function redactedBlock(carrier: Carrier | undefined, ext: ReasoningPart['ext']): Block | undefined {
+  if (carrier?.dialect !== 'messages' || carrier.kind !== 'redacted') return undefined
+  return { type: 'redacted_thinking', data: carrier.value, ...restored(ext) }
+}
+
+/** This dialect's signature as it is, any other carrier sealed; '' when there is none. */
+export function signatureOf(carrier: Carrier | undefined, client: ClientView): string {
+  if (carrier === undefined) return ''
+  if (carrier.dialect !== 'messages') return client.envelopes.seal(carrier)
+  return carrier.kind === 'signature' ? carrier.value : ''
+}
+
+function writeCall(part: ToolCallPart, index: number, client: ClientView): Block {
+  if (part.carrier !== undefined) addLoss(client, 'reasoning')
+  const input = part.kind === 'custom' ? { input: part.input } : parseInput(part.input)
+  if (input === undefined) addLoss(client, 'tools')
+  return { ...callFields(part, index, client), input: input ?? { _raw: part.input } }
+}
+
+/** All of a tool_use block but its input. */
+export function callFields(
+  call: Pick<ToolCallPart, 'callId' | 'name' | 'ext'>,
+  index: number,
+  client: ClientView,
+): Block {
+  const id = call.callId === '' ? `toolu_${client.id}${index}` : call.callId
+  return { type: 'tool_use', id, name: call.name, ...restored(call.ext) }
+}
+
+/** Undefined for text that is no JSON object. */
+export function parseInput(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === '') return {}
+  const input = parseArguments(text)
+  return isRecord(input) ? input : undefined
+}
+
+type Whole = Exclude<AssistantPart, { type: 'text' | 'refusal' | 'reasoning' | 'tool-call' }>
+
+/** Items of this API's own tools pass whole; nothing else that comes whole has a block. */
+export function writeWhole(part: Whole, client: ClientView): Block[] {
+  if (part.type === 'hosted' && part.dialect === 'messages') return [part.item]
+  addLoss(client, part.type)
+  return []
+}
+
+export function addLoss(client: ClientView, field: TypedField): void {
+  client.losses.add(lossName(client.request.source, field))
+}

@@ -1,0 +1,60 @@
+/** Reads a whole message of an upstream. */
+import type { UpstreamFailure } from '../../../../errors.ts'
+import type { ParsedRequest } from '../../../dialect.ts'
+import { readFailure } from '../../../errors/read.ts'
+import { readable } from '../../../errors/unreadable.ts'
+import type { ModelAnswer } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
+import { readTier, readUsage } from '../../usage.ts'
+import { extOf, markEmpty } from './block-ext.ts'
+import { type Block, isEmpty, isNamelessCall, readBlock } from './block-read.ts'
+import { readFinish } from './stop-reason.ts'
+
+/** Fields of a message that have a place of their own in the neutral form. */
+export const OF_MESSAGE: ReadonlySet<string> = new Set([
+  'id',
+  'type',
+  'role',
+  'model',
+  'content',
+  'stop_reason',
+  'stop_sequence',
+  'stop_details',
+  'usage',
+])
+
+/** An error body under 200, or something that is no message, is a failure. */
+export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure {
+  if (isRecord(value) && (value.type === 'error' || value.error)) {
+    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
+  }
+  if (!isRecord(value) || !Array.isArray(value.content)) {
+    return { class: 'unknown', status: 200, detail: 'no_answer' }
+  }
+  const blocks = value.content.filter(isRecord)
+  if (blocks.some(isNamelessCall)) return { class: 'unknown', status: 200, detail: 'nameless_tool_call' }
+  const read = readable(() => readMessage(value, blocks))
+  return 'parts' in read ? read : { ...read, status: 200 }
+}
+
+function readMessage(message: Record<string, unknown>, blocks: Block[]): ModelAnswer {
+  const parts = blocks
+    .map(readBlock)
+    .filter((part) => part !== undefined)
+    .map((part) => (isEmpty(part) ? { ...part, ext: markEmpty(part.ext) } : part))
+  const usage = readUsage(message.usage)
+  const tier = readTier(message.usage)
+  const ext = extOf('', message, OF_MESSAGE, isRecord(message.usage) ? { usage: message.usage } : {})
+  return {
+    ...(typeof message.id === 'string' && { id: message.id }),
+    ...(typeof message.model === 'string' && { model: message.model }),
+    parts,
+    finish: readFinish(
+      message,
+      parts.some((part) => part.type === 'tool-call'),
+    ),
+    ...(usage !== undefined && { usage }),
+    ...(tier !== undefined && { tier }),
+    ...(ext && { ext }),
+  }
+}

@@ -1,0 +1,157 @@
+/** Reads the stream of a message: content blocks become parts as they come. */
+import type { UpstreamFailure } from '../../../../errors.ts'
+import type { ParsedRequest, StreamDecoder } from '../../../dialect.ts'
+import { readFailure } from '../../../errors/read.ts'
+import { unreadable } from '../../../errors/unreadable.ts'
+import type { StreamPart } from '../../../ir/types.ts'
+import { isRecord, tryParse } from '../../../json/value.ts'
+import { mergeUsage, readTier, readUsage } from '../../usage.ts'
+import { extOf } from './block-ext.ts'
+import { isNamelessCall } from './block-read.ts'
+import { OpenBlocks } from './block-read-stream.ts'
+import { OF_MESSAGE } from './decode-answer.ts'
+import { readFinish } from './stop-reason.ts'
+
+/** Events that carry the answer; '' is an event without a name. One of them that is no JSON is lost content. */
+const OF_ANSWER = new Set([
+  '',
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+])
+/** Fields of message_delta, and of its `delta`, that have a place of their own. */
+const OF_DELTA: ReadonlySet<string> = new Set(['type', 'delta', 'usage', ...OF_MESSAGE])
+
+export function decodeStream(emit: (part: StreamPart) => void, request: ParsedRequest): StreamDecoder {
+  return new MessagesStreamDecoder(emit, request)
+}
+
+class MessagesStreamDecoder implements StreamDecoder {
+  readonly forgetsText = true
+  failure: UpstreamFailure | undefined
+  done = false
+  readonly #emit: (part: StreamPart) => void
+  readonly #request: ParsedRequest
+  readonly #blocks: OpenBlocks
+  #begun = false
+  /** Of message_start and each message_delta, as they were. */
+  #usage: unknown
+  #stop: Record<string, unknown> = {}
+  #beside: Record<string, unknown> = {}
+
+  constructor(emit: (part: StreamPart) => void, request: ParsedRequest) {
+    this.#emit = emit
+    this.#request = request
+    this.#blocks = new OpenBlocks(emit)
+  }
+
+  /** Only message_stop ends an answer. */
+  get finished(): boolean {
+    return this.done
+  }
+
+  event(event: string, data: string): void {
+    if (this.done || this.failure !== undefined) return
+    const value = tryParse(data)
+    if (!isRecord(value)) {
+      this.#garbled(event, data)
+      return
+    }
+    const type = typeof value.type === 'string' ? value.type : event
+    if (type === 'error' || value.error) this.failure = readFailure(value, this.#request, 'error_event')
+    else {
+      try {
+        this.#read(type, value)
+      } catch (cause) {
+        this.failure = unreadable(cause)
+      }
+    }
+  }
+
+  end(): void {}
+
+  #read(type: string, value: Record<string, unknown>): void {
+    switch (type) {
+      case 'content_block_delta':
+        this.#begin()
+        if (isRecord(value.delta)) this.#blocks.delta(value.index, value.delta)
+        break
+      case 'message_start':
+        this.#begin(value.message)
+        break
+      case 'content_block_start':
+        this.#begin()
+        if (isRecord(value.content_block)) this.#startBlock(value.index, value.content_block)
+        break
+      case 'content_block_stop':
+        this.#blocks.stop(value.index)
+        break
+      case 'message_delta':
+        this.#begin()
+        this.#usage = mergeUsage(this.#usage, value.usage)
+        if (isRecord(value.delta)) this.#stop = { ...this.#stop, ...value.delta }
+        this.#beside = { ...this.#beside, ...value }
+        break
+      case 'message_stop':
+        this.#begin()
+        this.#finish()
+        break
+    }
+  }
+
+  #garbled(event: string, data: string): void {
+    if (event === 'error') this.failure = readFailure(undefined, this.#request, 'error_event')
+    else if (OF_ANSWER.has(event) && data !== '' && data.trim() !== '[DONE]') {
+      this.failure = { class: 'transient', detail: 'garbled_event' }
+    }
+  }
+
+  #begin(given?: unknown): void {
+    if (this.#begun) return
+    this.#begun = true
+    const message = isRecord(given) ? given : {}
+    this.#usage = message.usage
+    const usage = readUsage(message.usage)
+    const ext = extOf('', message, OF_MESSAGE, isRecord(message.usage) ? { usage: message.usage } : {})
+    this.#emit({
+      type: 'start',
+      ...(typeof message.id === 'string' && { id: message.id }),
+      ...(typeof message.model === 'string' && { model: message.model }),
+      ...(usage !== undefined && { usage }),
+      ...(ext && { ext }),
+    })
+    // A call that a tool of the vendor's made is told whole at the start.
+    const content: unknown[] = Array.isArray(message.content) ? message.content : []
+    for (const block of content.filter(isRecord)) {
+      this.#startBlock('first', block)
+      this.#blocks.stop('first')
+    }
+  }
+
+  #startBlock(index: unknown, block: Record<string, unknown>): void {
+    if (isNamelessCall(block)) {
+      this.failure = { class: 'unknown', detail: 'nameless_tool_call' }
+      return
+    }
+    this.#blocks.start(index, block)
+  }
+
+  #finish(): void {
+    this.#blocks.stopAll()
+    const usage = readUsage(this.#usage)
+    const tier = readTier(this.#usage)
+    const spelled = isRecord(this.#usage) ? { usage: this.#usage } : undefined
+    const ext = extOf('', { ...this.#beside, ...this.#stop }, OF_DELTA, spelled)
+    this.#emit({
+      type: 'finish',
+      finish: readFinish(this.#stop, this.#blocks.hasCalls),
+      ...(usage !== undefined && { usage }),
+      ...(tier !== undefined && { tier }),
+      ...(ext && { ext }),
+    })
+    this.done = true
+  }
+}

@@ -1,0 +1,30 @@
+/** Writes a whole message for a client. */
+import type { ClientView } from '../../../dialect.ts'
+import type { ModelAnswer } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
+import { shapeOf } from '../request/keeper.ts'
+import { restored } from './block-ext.ts'
+import { writePart } from './block-write.ts'
+import { writeCounts } from './message-counts.ts'
+import { writeFinish } from './stop-reason.ts'
+
+/** Fields that only this vendor's own answers fill. */
+export const NOTHING = { container: null, diagnostics: null }
+
+export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
+  const shape = shapeOf(answer.ext)
+  const own = shape !== undefined
+  return {
+    id: (own ? answer.id : undefined) ?? `msg_${client.id}`,
+    type: 'message',
+    role: 'assistant',
+    model: client.request.model,
+    content: answer.parts.flatMap((part, index) => writePart(part, index, client)),
+    ...writeFinish(
+      answer.finish,
+      answer.parts.some((part) => part.type === 'refusal'),
+    ),
+    ...(own ? restored(answer.ext) : NOTHING),
+    usage: isRecord(shape?.usage) ? shape.usage : writeCounts(answer.usage, answer.tier, client),
+  }
+}

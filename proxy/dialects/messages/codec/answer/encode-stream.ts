@@ -1,0 +1,120 @@
+/** Writes the stream of a message for a client. */
+import type { GatewayError } from '../../../../errors.ts'
+import type { ClientView, StreamEncoder } from '../../../dialect.ts'
+import type { StreamPart } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
+import { errorEvent } from '../../error.ts'
+import { shapeOf } from '../request/keeper.ts'
+import { restored } from './block-ext.ts'
+import { BlockWriter, type PiecePart } from './block-write-stream.ts'
+import { NOTHING } from './encode-answer.ts'
+import { writeCounts, writeFirstCounts } from './message-counts.ts'
+import { writeFinish } from './stop-reason.ts'
+
+type Start = Extract<StreamPart, { type: 'start' }>
+type End = Extract<StreamPart, { type: 'finish' }>
+
+export function encodeStream(client: ClientView): StreamEncoder {
+  return new MessagesStreamEncoder(client)
+}
+
+/**
+ * Blocks stand strictly one after another: of parts that are open at the same time the first is written as it comes,
+ * and what comes of the others is held until it is their turn.
+ */
+class MessagesStreamEncoder implements StreamEncoder {
+  readonly #client: ClientView
+  readonly #writer: BlockWriter
+  /** The part that is written as it comes. */
+  #current: string | undefined
+  /** Parts that began and are not all written, in order, with what came of them; the current one is the first. */
+  #waiting: { id: string; held: PiecePart[] }[] = []
+
+  constructor(client: ClientView) {
+    this.#client = client
+    this.#writer = new BlockWriter(client)
+  }
+
+  part(part: StreamPart): void {
+    if (part.type === 'start') this.#start(part)
+    else if (part.type === 'finish') this.#finish(part)
+    else if (part.id !== this.#current) this.#hold(part)
+    else if (this.#writer.write(part)) this.#next()
+  }
+
+  take(): string {
+    return this.#writer.events.take()
+  }
+
+  error(error: GatewayError, requestId: string): string {
+    return errorEvent(error, requestId).toString()
+  }
+
+  #hold(part: PiecePart): void {
+    const waiting = this.#waiting.find(({ id }) => id === part.id)
+    if (waiting !== undefined) waiting.held.push(part)
+    else if (part.type === 'whole' || part.type.endsWith('-start')) {
+      this.#waiting.push({ id: part.id, held: [part] })
+      if (this.#current === undefined) this.#writeHeld()
+    }
+  }
+
+  /** The current part has ended. */
+  #next(): void {
+    this.#current = undefined
+    this.#waiting.shift()
+    this.#writeHeld()
+  }
+
+  /** Writes what is held, up to the first part that is still open, which is the current one from now on. */
+  #writeHeld(): void {
+    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+      const { id, held } = first
+      first.held = []
+      let ended = false
+      for (const part of held) ended = this.#writer.write(part) || ended
+      if (!ended) {
+        this.#current = id
+        return
+      }
+      this.#waiting.shift()
+    }
+  }
+
+  #start(part: Start): void {
+    const client = this.#client
+    const shape = shapeOf(part.ext)
+    const own = shape !== undefined
+    const message = {
+      id: (own ? part.id : undefined) ?? `msg_${client.id}`,
+      type: 'message',
+      role: 'assistant',
+      model: client.request.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: null,
+      ...(own ? restored(part.ext) : NOTHING),
+      usage: isRecord(shape?.usage) ? shape.usage : writeFirstCounts(part.usage, client),
+    }
+    this.#writer.events.event('message_start', { message })
+  }
+
+  #finish(part: End): void {
+    while (this.#waiting.length > 0) {
+      this.#writer.end()
+      this.#next()
+    }
+    const shape = shapeOf(part.ext)
+    const { container, ...beside } = restored(part.ext)
+    this.#writer.events.event('message_delta', {
+      delta: {
+        ...writeFinish(part.finish, this.#writer.refused),
+        ...(container !== undefined && { container }),
+      },
+      usage: isRecord(shape?.usage) ? shape.usage : writeCounts(part.usage, part.tier, this.#client),
+      ...beside,
+    })
+    this.#writer.events.event('message_stop', {})
+  }
+}

@@ -1,0 +1,43 @@
+/** The `usage` objects that a client gets; the tier stands in them too. */
+import { totalInput, type Usage } from '../../../../../contract/usage.ts'
+import type { ClientView } from '../../../dialect.ts'
+import { writeUsage } from '../../usage.ts'
+
+/** The `usage` object of a whole answer. What the upstream did not tell is estimated, because clients require it. */
+export function writeCounts(usage: Usage | undefined, tier: string | undefined, client: ClientView): object {
+  const counts =
+    usage === undefined ? { input_tokens: inputEstimate(client), output_tokens: 0 } : writeUsage(usage)
+  return { ...counts, ...tierFields(tier, client) }
+}
+
+/**
+ * The `usage` object of message_start. Clients show the input as the fill of the context window, so it is never 0;
+ * the output of a stream that begins is 1, as this API has it.
+ */
+export function writeFirstCounts(usage: Usage | undefined, client: ClientView): object {
+  if (usage === undefined || totalInput(usage) === 0) {
+    return { input_tokens: inputEstimate(client), output_tokens: 1 }
+  }
+  return { ...writeUsage(usage), output_tokens: Math.max(usage.output, 1) }
+}
+
+function inputEstimate(client: ClientView): number {
+  return Math.max(client.inputTokens, 1)
+}
+
+function tierFields(tier: string | undefined, client: ClientView): object {
+  switch (tier) {
+    case undefined:
+      return {}
+    case 'default':
+      return { service_tier: 'standard' }
+    case 'priority':
+    case 'batch':
+      return { service_tier: tier }
+    case 'fast':
+      return { speed: 'fast' }
+    default:
+      client.losses.add('service_tier')
+      return {}
+  }
+}

@@ -1,0 +1,66 @@
+/** Why a message stopped, in this dialect's words and in the neutral ones. */
+import type { Finish } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
+import { shapeOf } from '../request/keeper.ts'
+
+const REASONS = new Map<unknown, Finish['reason']>([
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['pause_turn', 'stop'],
+  ['tool_use', 'tool-calls'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['compaction', 'length'],
+  ['refusal', 'content-filter'],
+])
+/** Words that say no more than the neutral reason does. */
+const PLAIN = new Set(['end_turn', 'stop_sequence', 'tool_use', 'max_tokens', 'refusal'])
+const FIELDS = ['stop_reason', 'stop_sequence', 'stop_details']
+
+/**
+ * `message` is a whole message or the `delta` of a message_delta. A stop beside tool calls is `tool-calls`, whatever
+ * the upstream said, and an unknown word is a stop.
+ */
+export function readFinish(message: Record<string, unknown>, hasCalls: boolean): Finish {
+  const { stop_reason: word, stop_sequence: sequence, stop_details: details } = message
+  const said = REASONS.get(word) ?? 'stop'
+  const stopped = said === 'stop' || said === 'tool-calls'
+  const reason = stopped ? (hasCalls ? 'tool-calls' : 'stop') : said
+  const explanation = isRecord(details) ? details.explanation : undefined
+  const shape = Object.fromEntries(FIELDS.filter((f) => f in message).map((f) => [f, message[f]]))
+  return {
+    reason,
+    ...(typeof word === 'string' && !PLAIN.has(word) && { raw: word }),
+    ...(typeof sequence === 'string' && { stopSequence: sequence }),
+    ...(reason === 'content-filter' && typeof explanation === 'string' && { explanation }),
+    ext: { dialect: 'messages', at: '', fields: {}, shape },
+  }
+}
+
+/** The three stop fields. `refused`: the answer holds a refusal in words, which only the stop reason can tell. */
+export function writeFinish(finish: Finish, refused: boolean): Record<string, unknown> {
+  const shape = shapeOf(finish.ext)
+  const word = refused && finish.reason === 'stop' ? 'refusal' : wordOf(finish, shape?.stop_reason)
+  if (shape !== undefined && shape.stop_reason === word) return shape
+  const { explanation } = finish
+  return {
+    stop_reason: word,
+    stop_sequence: word === 'stop_sequence' ? (finish.stopSequence ?? null) : null,
+    stop_details: explanation === undefined ? null : { type: 'refusal', category: null, explanation },
+  }
+}
+
+function wordOf(finish: Finish, original: unknown): string {
+  if (typeof original === 'string' && (REASONS.get(original) ?? 'stop') === finish.reason) return original
+  if (finish.raw !== undefined && REASONS.get(finish.raw) === finish.reason) return finish.raw
+  switch (finish.reason) {
+    case 'tool-calls':
+      return 'tool_use'
+    case 'length':
+      return 'max_tokens'
+    case 'content-filter':
+      return 'refusal'
+    default:
+      return finish.stopSequence === undefined ? 'end_turn' : 'stop_sequence'
+  }
+}

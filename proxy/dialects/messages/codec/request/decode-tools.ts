@@ -1,0 +1,96 @@
+/** Tools and the choice among them, as the neutral form has them. */
+import type { FunctionTool, Tool, ToolChoice, WebSearchTool } from '../../../ir/types.ts'
+import { booleanAt, listAt, oneOf, optional, recordAt, stringAt, stringsAt } from '../../../json/checks.ts'
+import { readCache } from './cache.ts'
+import { type Json, Keeper } from './keeper.ts'
+
+const FUNCTION_FIELDS = ['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']
+const SEARCH_FIELDS = ['type', 'name', 'allowed_domains', 'user_location']
+const CHOICES = ['auto', 'any', 'tool', 'none'] as const
+/** Stands in a client's list for tools that are not loaded: it can be called at its own vendor alone. */
+const PLACEHOLDER = 'DeferredToolPlaceholder'
+
+export function decodeTools(value: unknown): Tool[] {
+  const tools = optional(value, 'tools', listAt) ?? []
+  return tools.map((tool, i) => decodeTool(recordAt(tool, `tools[${i}]`), `tools[${i}]`))
+}
+
+function decodeTool(tool: Json, path: string): Tool {
+  const type = optional(tool.type, `${path}.type`, stringAt) ?? 'custom'
+  if (type.startsWith('web_search_')) return decodeWebSearch(tool, path)
+  if (type !== 'custom') return { type: 'hosted', dialect: 'messages', name: type, tool }
+  const name = stringAt(tool.name, `${path}.name`)
+  if (name === PLACEHOLDER) return { type: 'hosted', dialect: 'messages', name, tool }
+  return decodeFunction(tool, name, path)
+}
+
+function decodeFunction(tool: Json, name: string, path: string): FunctionTool {
+  const keeper = new Keeper().take(tool, FUNCTION_FIELDS)
+  if (tool.type === 'custom') keeper.rest.type = 'custom'
+  const description = optional(tool.description, `${path}.description`, stringAt)
+  const strict = optional(tool.strict, `${path}.strict`, booleanAt)
+  return {
+    type: 'function',
+    name,
+    ...(description !== undefined && { description }),
+    parameters: recordAt(tool.input_schema, `${path}.input_schema`),
+    ...(strict !== undefined && { strict }),
+    ...readCache(tool, path, keeper),
+    ...keeper.ext('tools'),
+  }
+}
+
+function decodeWebSearch(tool: Json, path: string): WebSearchTool {
+  const keeper = new Keeper().take(tool, SEARCH_FIELDS)
+  keeper.shape.tool = tool
+  const allowedDomains = optional(tool.allowed_domains, `${path}.allowed_domains`, stringsAt)
+  const location = optional(tool.user_location, `${path}.user_location`, recordAt) ?? {}
+  const userLocation: NonNullable<WebSearchTool['userLocation']> = {}
+  for (const key of ['city', 'country', 'region', 'timezone'] as const) {
+    const text = optional(location[key], `${path}.user_location.${key}`, stringAt)
+    if (text !== undefined) userLocation[key] = text
+  }
+  return {
+    type: 'web-search',
+    ...(allowedDomains !== undefined && { allowedDomains }),
+    ...(Object.keys(userLocation).length > 0 && { userLocation }),
+    ...keeper.ext('tools'),
+  }
+}
+
+/** `tool_choice` with its flag against parallel calls. `top` keeps the rest of it. */
+export function decodeToolChoice(
+  value: unknown,
+  tools: readonly Tool[],
+  top: Keeper,
+): { toolChoice?: ToolChoice; parallelToolCalls?: boolean } {
+  const choice = optional(value, 'tool_choice', recordAt)
+  if (choice === undefined) return {}
+  const type = oneOf(CHOICES)(choice.type, 'tool_choice.type')
+  const path = 'tool_choice.disable_parallel_tool_use'
+  const oneByOne = optional(choice.disable_parallel_tool_use, path, booleanAt)
+  const typed = ['type', 'disable_parallel_tool_use', ...(type === 'tool' ? ['name'] : [])]
+  top.takeInside('tool_choice', choice, typed)
+  if (oneByOne === false || (oneByOne && type === 'none')) top.rest[path] = oneByOne
+  const parallel = oneByOne && type !== 'none' ? { parallelToolCalls: false } : {}
+  if (type === 'any') return { toolChoice: { type: 'required' }, ...parallel }
+  if (type !== 'tool') return { toolChoice: { type }, ...parallel }
+  const name = stringAt(choice.name, 'tool_choice.name')
+  return { toolChoice: chosenTool(name, choice, tools), ...parallel }
+}
+
+/** A tool is forced by its name, whoever runs it. */
+function chosenTool(name: string, choice: Json, tools: readonly Tool[]): ToolChoice {
+  for (const tool of tools) {
+    if (tool.type === 'web-search' && name === 'web_search') return { type: 'web-search' }
+    if (tool.type === 'hosted' && tool.tool.name === name) {
+      return {
+        type: 'hosted',
+        dialect: 'messages',
+        name: tool.name,
+        choice: { type: 'tool', name: choice.name },
+      }
+    }
+  }
+  return { type: 'tool', kind: 'function', name }
+}

@@ -1,0 +1,159 @@
+/** A request of the neutral form as messages writes it. */
+import type { EncodedRequest, EncodeTarget } from '../../../dialect.ts'
+import type { ModelRequest } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
+import { API_VERSION, FAST_BETA } from '../../version.ts'
+import { limitMarks } from './cache.ts'
+import { encodeDepth } from './encode-thinking.ts'
+import { encodeTools } from './encode-tools.ts'
+import { encodeConversation } from './encode-turns.ts'
+import { adaptSchema } from './json-schema.ts'
+import { type Json, restore, shapeOf } from './keeper.ts'
+import { type Writer, writerFor } from './writer.ts'
+
+const JSON_ALONE = 'Reply with JSON only, without any other text and without code fences.'
+
+export function encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest {
+  const writer = writerFor(request, target)
+  refuse(request, writer)
+  loseWhatIsUnknown(request, writer)
+  const { system, messages } = encodeConversation(request.turns, writer)
+  const depth = encodeDepth(request, messages, target.defaultMaxOutputTokens, writer)
+  const format = encodeFormat(request, writer)
+  const instructed = [...(typeof system === 'string' ? [] : system), ...format.instructions]
+  const output = { ...(depth.effort && { effort: depth.effort }), ...format.config }
+  const body: Json = {
+    model: target.model,
+    max_tokens: depth.maxTokens,
+    ...(typeof system === 'string' ? { system } : instructed.length > 0 && { system: instructed }),
+    messages,
+    ...encodeTools(request, depth.thinking, writer),
+    ...encodeSampling(request, depth.thinking, writer),
+    ...encodeStop(request, writer),
+    ...(depth.thinking !== undefined && { thinking: depth.thinking }),
+    ...(Object.keys(output).length > 0 && { output_config: output }),
+    ...(request.user !== undefined && { metadata: { user_id: request.user } }),
+    ...encodeTier(request, writer),
+    ...(request.stream && { stream: true }),
+  }
+  if (writer.own) return ownRequest(body, request)
+  if (limitMarks(body)) writer.lose('cacheMark')
+  const headers: Record<string, string> = { 'anthropic-version': API_VERSION }
+  if ('speed' in body) headers['anthropic-beta'] = FAST_BETA
+  return { body, headers }
+}
+
+/** What nobody may drop. */
+function refuse({ choices, logprobs }: ModelRequest, writer: Writer): void {
+  if (choices !== undefined && choices > 1) throw writer.refuse('choices', 'must be 1 for this model')
+  if (logprobs !== undefined) throw writer.refuse('logprobs', 'is not supported for this model')
+}
+
+/** Typed fields that this dialect does not have. That nothing is stored goes without saying. */
+function loseWhatIsUnknown(request: ModelRequest, writer: Writer): void {
+  writer.loseIf('seed', request.seed)
+  writer.loseIf('frequencyPenalty', request.frequencyPenalty)
+  writer.loseIf('presencePenalty', request.presencePenalty)
+  writer.loseIf('verbosity', request.verbosity)
+  writer.loseIf('metadata', request.metadata)
+  writer.loseIf('cacheKey', request.cacheKey)
+  if (request.store === true) writer.lose('store')
+}
+
+/** A model that thinks by a budget takes no other temperature than 1, and no top_k. */
+function encodeSampling(request: ModelRequest, thinking: Json | undefined, writer: Writer): Json {
+  const { temperature, topP, topK } = request
+  if (writer.own) {
+    return {
+      ...(temperature !== undefined && { temperature }),
+      ...(topP !== undefined && { top_p: topP }),
+      ...(topK !== undefined && { top_k: topK }),
+    }
+  }
+  const out: Json = {}
+  const free = writer.features.sampling && thinking?.type !== 'enabled'
+  if (temperature !== undefined) {
+    const taken = free || (writer.features.sampling && temperature >= 1)
+    if (taken) out.temperature = Math.min(temperature, 1)
+    if (!taken || temperature > 1) writer.lose('temperature')
+  }
+  if (free && topP !== undefined) out.top_p = topP
+  else writer.loseIf('topP', topP)
+  if (free && topK !== undefined) out.top_k = topK
+  else writer.loseIf('topK', topK)
+  return out
+}
+
+/** Stop sequences of white space alone are refused. */
+function encodeStop({ stop = [] }: ModelRequest, writer: Writer): Json {
+  const kept = writer.own ? stop : stop.filter((sequence) => sequence.trim() !== '')
+  if (kept.length < stop.length) writer.lose('stop')
+  return kept.length === 0 ? {} : { stop_sequences: kept }
+}
+
+interface Format {
+  config: { format?: Json }
+  /** Blocks that ask for what the model cannot be held to. */
+  instructions: Json[]
+}
+
+function encodeFormat({ format }: ModelRequest, writer: Writer): Format {
+  if (format === undefined) return { config: {}, instructions: [] }
+  if (format.type === 'json') {
+    writer.lose('format')
+    return { config: {}, instructions: [{ type: 'text', text: JSON_ALONE }] }
+  }
+  const { schema, name, description, strict } = format
+  if (writer.own) return { config: { format: { type: 'json_schema', schema } }, instructions: [] }
+  writer.loseIf('format.name', name)
+  writer.loseIf('format.description', description)
+  writer.loseIf('format.strict', strict)
+  if (!writer.features.structuredOutput) {
+    writer.lose('format')
+    const text = `${JSON_ALONE} It must match this JSON Schema:\n${JSON.stringify(schema)}`
+    return { config: {}, instructions: [{ type: 'text', text }] }
+  }
+  const adapted = adaptSchema(schema)
+  if (adapted.changed) writer.lose('format.schema')
+  return { config: { format: { type: 'json_schema', schema: adapted.schema } }, instructions: [] }
+}
+
+/** A faster answer costs more, so it is asked for only where the channel allows it. */
+function encodeTier({ tier }: ModelRequest, writer: Writer): Json {
+  if (tier === undefined) return {}
+  if (tier === 'default' || tier === '') return { service_tier: 'standard_only' }
+  if (tier === 'auto') return { service_tier: 'auto' }
+  const fast = tier === 'fast' || tier === 'priority'
+  if (fast && (writer.features.speed || writer.own)) return { speed: 'fast' }
+  writer.lose('tier')
+  return {}
+}
+
+/** Puts back how the client wrote its request, and its version and betas. */
+function ownRequest(body: Json, { ext }: ModelRequest): EncodedRequest {
+  const shape = shapeOf(ext)
+  const written = restore(body, ext)
+  if (Array.isArray(shape?.notes)) written.system = withNotes(written.system, shape.notes)
+  if (shape?.oldFormat === true && isRecord(written.output_config)) {
+    const { format, ...config } = written.output_config
+    written.output_format = {
+      ...(isRecord(written.output_format) && written.output_format),
+      ...(isRecord(format) && format),
+    }
+    if (Object.keys(config).length > 0) written.output_config = config
+    else delete written.output_config
+  }
+  const kept = isRecord(shape?.headers) ? shape.headers : {}
+  const headers: Record<string, string> = { 'anthropic-version': API_VERSION }
+  for (const [name, value] of Object.entries(kept)) if (typeof value === 'string') headers[name] = value
+  return { body: written, headers }
+}
+
+/** The blocks that were left out of the system prompt, each in its place. */
+function withNotes(system: unknown, notes: unknown[]): unknown[] {
+  const blocks: unknown[] = Array.isArray(system) ? [...system] : []
+  for (const note of notes) {
+    if (isRecord(note) && typeof note.index === 'number') blocks.splice(note.index, 0, note.block)
+  }
+  return blocks
+}

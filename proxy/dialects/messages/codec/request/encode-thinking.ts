@@ -1,0 +1,117 @@
+/** How deep a model shall think, in the way that it understands. */
+import { nearestEffort } from '../../../ir/effort.ts'
+import type { Effort, ModelRequest, Reasoning } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
+import { type Json, restore } from './keeper.ts'
+import type { Writer } from './writer.ts'
+
+/** Tokens to think with, for models that are told them instead of a level. */
+const BUDGETS: Partial<Record<Effort, number>> = {
+  low: 1024,
+  medium: 2048,
+  high: 4096,
+  xhigh: 8192,
+  max: 16384,
+}
+/** The API takes no smaller budget. */
+const SMALLEST_BUDGET = 1024
+
+export interface Depth {
+  thinking?: Json
+  effort?: Effort
+  maxTokens: number
+}
+
+/**
+ * `messages` are those of the request as they were just written. Thinking tokens count as output, so that the limit
+ * must exceed the budget: a limit of the client's stays, and the budget gives way; the gateway's own one grows.
+ */
+export function encodeDepth(
+  request: ModelRequest,
+  messages: Json[],
+  fallback: number,
+  writer: Writer,
+): Depth {
+  const { reasoning, maxOutputTokens } = request
+  const maxTokens = maxOutputTokens ?? fallback
+  if (reasoning === undefined) return { maxTokens }
+  if (writer.own) return { ...ownDepth(reasoning), maxTokens }
+  const { effort, summary } = reasoning
+  if (summary === 'concise' || summary === 'detailed') writer.lose('summary')
+  const { features } = writer
+  if (features.reasoning === 'None') {
+    if (effort !== undefined && effort !== 'none') writer.lose('effort')
+    return { maxTokens }
+  }
+  if (effort === 'none') return { ...withoutThinking(writer), maxTokens }
+  const level = effort === undefined ? undefined : nearest(effort, writer)
+  if (features.reasoning === 'Budget') return budgetDepth(level, request, messages, maxTokens, writer)
+  const asked = level === undefined ? {} : { effort: level }
+  if (features.reasoning === 'Effort') return { ...asked, maxTokens }
+  const display = summary === 'none' ? 'omitted' : 'summarized'
+  return { ...asked, thinking: { type: 'adaptive', display }, maxTokens }
+}
+
+/** As the client wrote it. */
+function ownDepth(reasoning: Reasoning): Omit<Depth, 'maxTokens'> {
+  const { effort, budgetTokens, thinking, summary, ext } = reasoning
+  const display = summary === undefined ? {} : { display: summary === 'none' ? 'omitted' : 'summarized' }
+  const asked = effort === undefined ? {} : { effort }
+  const write = (fields: Json) => ({ ...asked, thinking: restore({ ...fields, ...display }, ext) })
+  if (budgetTokens !== undefined) return write({ type: 'enabled', budget_tokens: budgetTokens })
+  if (thinking === 'adaptive') return write({ type: 'adaptive' })
+  if (thinking === 'off') return write({ type: 'disabled' })
+  return asked
+}
+
+/** Models whose efforts lack `none` refuse to be told not to think. */
+function withoutThinking(writer: Writer): Omit<Depth, 'maxTokens'> {
+  if (writer.features.efforts.includes('none')) return { thinking: { type: 'disabled' } }
+  // A model of the older way does not think unless it is told to.
+  if (writer.features.reasoning !== 'Budget') writer.lose('effort')
+  return {}
+}
+
+/** The level itself or the nearest that the model has; undefined when it has none. */
+function nearest(effort: Effort, { features, lose }: Writer): Effort | undefined {
+  const level = nearestEffort(
+    effort,
+    features.efforts.filter((known) => known in BUDGETS),
+  )
+  if (level !== effort) lose('effort')
+  return level
+}
+
+function budgetDepth(
+  level: Effort | undefined,
+  request: ModelRequest,
+  messages: Json[],
+  maxTokens: number,
+  writer: Writer,
+): Depth {
+  const budget = level && BUDGETS[level]
+  if (budget === undefined) return { maxTokens }
+  if (callsWithoutThinking(messages)) {
+    writer.lose('effort')
+    return { maxTokens }
+  }
+  if (request.maxOutputTokens === undefined) {
+    return { thinking: { type: 'enabled', budget_tokens: budget }, maxTokens: maxTokens + budget }
+  }
+  if (maxTokens <= SMALLEST_BUDGET) {
+    writer.lose('effort')
+    return { maxTokens }
+  }
+  if (budget < maxTokens) return { thinking: { type: 'enabled', budget_tokens: budget }, maxTokens }
+  writer.lose('effort')
+  const half = Math.max(SMALLEST_BUDGET, Math.floor(maxTokens / 2))
+  return { thinking: { type: 'enabled', budget_tokens: half }, maxTokens }
+}
+
+/** With a budget, a last assistant message with calls must begin with its thinking, or the request is refused. */
+function callsWithoutThinking(messages: Json[]): boolean {
+  const content = messages.findLast(({ role }) => role === 'assistant')?.content
+  if (!Array.isArray(content)) return false
+  const types = content.map((block: unknown) => (isRecord(block) ? block.type : undefined))
+  return types.includes('tool_use') && types[0] !== 'thinking' && types[0] !== 'redacted_thinking'
+}

@@ -1,0 +1,112 @@
+/** Tools and the choice among them, as messages has them. */
+import type { FunctionTool, ModelRequest, Tool, ToolChoice, WebSearchTool } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
+import { writeCache } from './cache.ts'
+import { type Json, restore, shapeOf } from './keeper.ts'
+import type { Writer } from './writer.ts'
+
+/** The oldest of the web search tools: every model that has one takes it. */
+const WEB_SEARCH = 'web_search_20250305'
+
+/** `tools` and `tool_choice`; neither without a tool. `thinking` is what the request was given of it. */
+export function encodeTools(
+  request: ModelRequest,
+  thinking: Json | undefined,
+  writer: Writer,
+): { tools?: Json[]; tool_choice?: Json } {
+  const tools = request.tools.map((tool) => encodeTool(tool, writer)).filter((tool) => tool !== undefined)
+  if (tools.length === 0) return writer.own ? encodeChoice(request, thinking, writer) : {}
+  return { tools, ...encodeChoice(request, thinking, writer) }
+}
+
+function encodeTool(tool: Tool, writer: Writer): Json | undefined {
+  switch (tool.type) {
+    case 'function':
+      return encodeFunction(tool, writer)
+    case 'web-search':
+      return encodeWebSearch(tool)
+    case 'hosted':
+      if (tool.dialect === 'messages') return tool.tool
+      writer.lose('tools')
+      return undefined
+    case 'custom':
+      // Custom tools come here wrapped as functions.
+      writer.lose('tools')
+      return undefined
+  }
+}
+
+function encodeFunction(tool: FunctionTool, writer: Writer): Json {
+  const { name, description, parameters, strict, cache, ext } = tool
+  const written: Json = {
+    name,
+    ...(description !== undefined && { description }),
+    input_schema: writer.own ? (parameters ?? {}) : objectSchema(parameters),
+  }
+  if (writer.own) {
+    if (strict !== undefined) written.strict = strict
+    if (cache !== undefined) written.cache_control = { type: 'ephemeral', ...cache }
+    return restore(written, ext)
+  }
+  if (strict === true && writer.features.structuredOutput) written.strict = true
+  else if (strict === true) writer.lose('tools.strict')
+  if (cache !== undefined && writer.features.cacheMarks)
+    written.cache_control = writeCache(cache, writer.lose)
+  else if (cache !== undefined) writer.lose('cacheMark')
+  return written
+}
+
+/** The schema of an input must be that of an object. */
+function objectSchema(schema: Json | undefined): Json {
+  if (schema === undefined) return { type: 'object', properties: {} }
+  return schema.type === 'object' ? schema : { ...schema, type: 'object' }
+}
+
+function encodeWebSearch({ allowedDomains, userLocation, ext }: WebSearchTool): Json {
+  const shape = shapeOf(ext)
+  if (isRecord(shape?.tool)) return shape.tool
+  return {
+    type: WEB_SEARCH,
+    name: 'web_search',
+    ...(allowedDomains !== undefined && { allowed_domains: allowedDomains }),
+    ...(userLocation !== undefined && { user_location: { type: 'approximate', ...userLocation } }),
+  }
+}
+
+function encodeChoice(
+  request: ModelRequest,
+  thinking: Json | undefined,
+  writer: Writer,
+): { tool_choice?: Json } {
+  const { toolChoice, parallelToolCalls } = request
+  let choice = toolChoice === undefined ? undefined : choiceOf(toolChoice, writer)
+  const forced = choice?.type === 'any' || choice?.type === 'tool'
+  // Thinking by a budget and a forced call exclude each other.
+  if (forced && thinking?.type === 'enabled' && !writer.own) {
+    writer.lose('toolChoice')
+    choice = { type: 'auto' }
+  }
+  const oneByOne = parallelToolCalls === false && choice?.type !== 'none'
+  if (!oneByOne) return choice === undefined ? {} : { tool_choice: choice }
+  return { tool_choice: { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true } }
+}
+
+function choiceOf(choice: ToolChoice, writer: Writer): Json {
+  switch (choice.type) {
+    case 'required':
+      return { type: 'any' }
+    case 'tool':
+      return { type: 'tool', name: choice.name }
+    case 'allowed':
+      // The list was cut to the allowed ones before.
+      writer.lose('toolChoice')
+      return { type: choice.mode === 'required' ? 'any' : 'auto' }
+    case 'web-search':
+      return { type: 'tool', name: 'web_search' }
+    case 'hosted':
+      if (choice.dialect === 'messages') return choice.choice
+      throw writer.refuse('toolChoice', 'names a tool that this model does not have')
+    default:
+      return { type: choice.type }
+  }
+}

@@ -1,0 +1,17 @@
+import { GatewayError } from '../../../../errors.ts'
+import { threadUnsupported } from '../../../errors/threads.ts'
+import type { ModelRequest } from '../../../ir/types.ts'
+
+/** Fields that rest on what this vendor alone keeps, runs or promises. */
+const BOUND = ['container', 'mcp_servers', 'thread', 'safeguards']
+
+/** Throws GatewayError unsupported_parameter for a request that no other dialect may be asked. */
+export function refuseStateful(request: ModelRequest): void {
+  if (request.ext?.dialect !== 'messages') return
+  for (const param of BOUND) {
+    const value = request.ext.fields[param]
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue
+    if (param === 'thread') throw threadUnsupported()
+    throw new GatewayError('unsupported_parameter', `${param} is not supported for this model.`, { param })
+  }
+}

@@ -1,0 +1,71 @@
+/** The fields of a response that repeat the request. Clients with a strict schema want every one of them. */
+import type { ParsedRequest } from '../../../dialect.ts'
+import { isRecord, tryParse } from '../../../json/value.ts'
+
+/** What a field is when the request does not have it, or null. */
+const DEFAULTS: Record<string, unknown> = {
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  previous_response_id: null,
+  prompt_cache_key: null,
+  safety_identifier: null,
+  // Nothing is kept here, so that no later request can name this answer.
+  store: false,
+  temperature: 1,
+  tool_choice: 'auto',
+  top_logprobs: 0,
+  top_p: 1,
+  truncation: 'disabled',
+  user: null,
+}
+
+const ECHOES = new WeakMap<ParsedRequest, Record<string, unknown>>()
+
+/** A response without id, time, model and what the model said: no error, no usage, no output of its own. */
+export function echoOf(parsed: ParsedRequest): Record<string, unknown> {
+  let echo = ECHOES.get(parsed)
+  if (echo === undefined) {
+    const body = tryParse(parsed.body.toString('utf8'))
+    echo = makeEcho(isRecord(body) ? body : {})
+    ECHOES.set(parsed, echo)
+  }
+  return echo
+}
+
+function makeEcho(body: Record<string, unknown>): Record<string, unknown> {
+  const echo: Record<string, unknown> = {
+    object: 'response',
+    background: false,
+    completed_at: null,
+    error: null,
+    incomplete_details: null,
+    usage: null,
+    service_tier: 'default',
+    reasoning: reasoningEcho(body.reasoning),
+    text: textEcho(body.text),
+    tools: Array.isArray(body.tools) ? body.tools.map(toolEcho) : [],
+  }
+  for (const [field, value] of Object.entries(DEFAULTS)) echo[field] = body[field] ?? value
+  return echo
+}
+
+function reasoningEcho(reasoning: unknown): unknown {
+  if (!isRecord(reasoning)) return null
+  return { effort: reasoning.effort ?? null, summary: reasoning.summary ?? null }
+}
+
+function textEcho(text: unknown): unknown {
+  const given = isRecord(text) ? text : {}
+  return { ...given, format: given.format ?? { type: 'text' } }
+}
+
+/** A function in a response has all its fields. */
+function toolEcho(tool: unknown): unknown {
+  if (!isRecord(tool) || tool.type !== 'function') return tool
+  return { description: null, parameters: null, strict: null, ...tool }
+}

@@ -1,0 +1,51 @@
+/** Why an answer ended: `status` and `incomplete_details`, both ways. */
+
+import type { Finish } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
+
+/** Reasons that end an answer where the model meant to, or was made to, stop. */
+const STOPPING_REASONS = ['max_messages', 'steered']
+
+/** The finish of a complete response. `hasCalls`: the client has tool calls to run. */
+export function readFinish(response: Record<string, unknown>, hasCalls: boolean): Finish {
+  const finish: Finish = isIncomplete(response)
+    ? incompleteFinish(response.incomplete_details)
+    : { reason: 'stop' }
+  if (finish.reason === 'stop' && hasCalls) finish.reason = 'tool-calls'
+  const shape: Record<string, unknown> = {}
+  for (const field of ['status', 'incomplete_details']) {
+    if (field in response) shape[field] = response[field]
+  }
+  finish.ext = { dialect: 'responses', at: '', fields: {}, shape }
+  return finish
+}
+
+/** Upstreams that leave out the status still name what cut the answer. */
+function isIncomplete({ status, incomplete_details: details }: Record<string, unknown>): boolean {
+  return status === 'incomplete' || (status === undefined && isRecord(details))
+}
+
+function incompleteFinish(details: unknown): Finish {
+  const reason = isRecord(details) ? details.reason : undefined
+  if (reason === 'content_filter') return { reason: 'content-filter' }
+  if (typeof reason !== 'string' || reason === 'max_output_tokens') return { reason: 'length' }
+  return { reason: STOPPING_REASONS.includes(reason) ? 'stop' : 'length', raw: reason }
+}
+
+/** `status` and `incomplete_details`, as they were if this dialect wrote them. */
+export function writeFinish(finish: Finish): Record<string, unknown> {
+  if (finish.ext?.dialect === 'responses' && finish.ext.shape !== undefined) return finish.ext.shape
+  const reason = incompleteReason(finish)
+  if (reason === undefined) return { status: 'completed', incomplete_details: null }
+  return { status: 'incomplete', incomplete_details: { reason } }
+}
+
+/** True when the answer's last item was cut. */
+export function isCut(finish: Finish): boolean {
+  return incompleteReason(finish) !== undefined
+}
+
+function incompleteReason({ reason }: Finish): string | undefined {
+  if (reason === 'length') return 'max_output_tokens'
+  return reason === 'content-filter' ? 'content_filter' : undefined
+}

@@ -1,0 +1,50 @@
+/** Reads a whole response. */
+import type { UpstreamFailure } from '../../../../errors.ts'
+import type { ParsedRequest } from '../../../dialect.ts'
+import { readFailure } from '../../../errors/read.ts'
+import { readable } from '../../../errors/unreadable.ts'
+import type { AssistantPart, ModelAnswer } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
+import { readUsage } from '../../usage.ts'
+import { readFinish } from './answer-finish.ts'
+import { readHead, responseExt } from './answer-object.ts'
+import { readItem } from './item-read.ts'
+
+/** States of a response that is no answer, or not yet. */
+const FAILED = ['failed', 'cancelled']
+const UNFINISHED = ['queued', 'in_progress']
+
+/** A failure for an error under status 200, and for a response that has failed or is not finished. */
+export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure {
+  if (!isRecord(value)) return { class: 'unknown', status: 200, detail: 'no_answer' }
+  if (value.error || isFailed(value)) {
+    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
+  }
+  if (!Array.isArray(value.output)) return { class: 'unknown', status: 200, detail: 'no_answer' }
+  if (UNFINISHED.some((status) => status === value.status)) {
+    return { class: 'unknown', status: 200, detail: 'unfinished_answer' }
+  }
+  const { output } = value
+  const parts = readable(() => output.flatMap(readItem))
+  if (!Array.isArray(parts)) return { ...parts, status: 200 }
+  if (parts.some((part) => part.type === 'tool-call' && part.name === '')) {
+    return { class: 'unknown', status: 200, detail: 'nameless_tool_call' }
+  }
+  const usage = readUsage(value.usage)
+  return {
+    ...readHead(value),
+    parts,
+    finish: readFinish(value, parts.some(isCall)),
+    ...(usage !== undefined && { usage }),
+    ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
+    ext: responseExt(value),
+  }
+}
+
+export function isFailed(response: Record<string, unknown>): boolean {
+  return FAILED.some((status) => status === response.status)
+}
+
+function isCall(part: AssistantPart): boolean {
+  return part.type === 'tool-call'
+}

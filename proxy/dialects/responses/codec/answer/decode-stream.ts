@@ -1,0 +1,300 @@
+/**
+ * Reads the events of a response. Items are known by their id, else by their output_index, else by their kind, and what
+ * deltas left out is taken from the `.done` events and from the terminal one.
+ */
+import type { UpstreamFailure } from '../../../../errors.ts'
+import type { ParsedRequest, StreamDecoder } from '../../../dialect.ts'
+import { readFailure } from '../../../errors/read.ts'
+import { contentText, inputText, unreadable } from '../../../errors/unreadable.ts'
+import type { StreamPart } from '../../../ir/types.ts'
+import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
+import { readUsage } from '../../usage.ts'
+import { readFinish } from './answer-finish.ts'
+import { readHead, responseExt } from './answer-object.ts'
+import { isFailed } from './decode-answer.ts'
+import { ItemQueue } from './item-queue.ts'
+import { isMessagePart, listOf, textOf } from './item-read.ts'
+import { CallReader, HostedReader, type ItemReader } from './item-reader.ts'
+import { MessageReader } from './item-reader-message.ts'
+import { ReasoningReader } from './item-reader-reasoning.ts'
+
+type Emit = (part: StreamPart) => void
+
+export function decodeStream(emit: Emit, request: ParsedRequest): StreamDecoder {
+  return new ResponsesDecoder(emit, request)
+}
+
+class ResponsesDecoder implements StreamDecoder {
+  failure: UpstreamFailure | undefined
+  finished = false
+  readonly #emit: Emit
+  readonly #request: ParsedRequest
+  readonly #queue: ItemQueue
+  readonly #items: ItemReader[] = []
+  readonly #byId = new Map<unknown, ItemReader>()
+  readonly #byIndex = new Map<unknown, ItemReader>()
+  /** The item of the last event. */
+  #current: ItemReader | undefined
+  #started = false
+
+  constructor(emit: Emit, request: ParsedRequest) {
+    this.#emit = emit
+    this.#request = request
+    this.#queue = new ItemQueue(emit)
+  }
+
+  get done(): boolean {
+    return this.finished || this.failure !== undefined
+  }
+
+  /** The finish was emitted with the terminal event; a stream without one was cut. */
+  end(): void {}
+
+  event(name: string, data: string): void {
+    if (this.done) return
+    const event = tryParse(data)
+    if (!isRecord(event)) {
+      // What is no JSON at all is noise; half an object is a piece of the answer that is lost.
+      if (data.startsWith('{')) this.failure = { class: 'transient', detail: 'garbled_event' }
+      return
+    }
+    try {
+      this.#read(typeof event.type === 'string' ? event.type : name, event)
+    } catch (error) {
+      this.failure = unreadable(error)
+    }
+  }
+
+  #read(type: string, event: Fields): void {
+    switch (type) {
+      case 'response.output_text.delta':
+        this.#message(event).delta(event.content_index, 'text', contentText(event.delta), event.logprobs)
+        break
+      case 'response.function_call_arguments.delta':
+        this.#call(event, 'function_call')?.input(contentText(event.delta))
+        break
+      case 'response.custom_tool_call_input.delta':
+        this.#call(event, 'custom_tool_call')?.input(contentText(event.delta))
+        break
+      case 'response.reasoning_summary_text.delta':
+        this.#reasoning(event).delta(false, event.summary_index, contentText(event.delta))
+        break
+      case 'response.reasoning_text.delta':
+      case 'response.reasoning.delta':
+        this.#reasoning(event).delta(true, event.content_index, contentText(event.delta))
+        break
+      case 'response.refusal.delta':
+        this.#message(event).delta(event.content_index, 'refusal', contentText(event.delta), undefined)
+        break
+      case 'response.output_text.annotation.added':
+        this.#message(event).annotation(event.content_index, event.annotation)
+        break
+      case 'response.output_item.added':
+        if (isRecord(event.item)) this.#added(event.item, event.output_index)
+        break
+      case 'response.output_item.done':
+        if (isRecord(event.item)) this.#itemDone(event.item, event.output_index)
+        break
+      default:
+        this.#readRare(type, event)
+    }
+  }
+
+  #readRare(type: string, event: Fields): void {
+    switch (type) {
+      case 'response.created':
+      case 'response.queued':
+      case 'response.in_progress':
+        this.#start(event.response)
+        break
+      case 'response.content_part.added':
+        if (isMessagePart(event.part)) this.#message(event).partAdded(event.content_index, event.part)
+        break
+      case 'response.content_part.done':
+        this.#partDone(event)
+        break
+      case 'response.output_text.done':
+        this.#message(event).textDone(event.content_index, 'text', event.text, event.logprobs)
+        break
+      case 'response.refusal.done':
+        this.#message(event).textDone(event.content_index, 'refusal', event.refusal)
+        break
+      case 'response.function_call_arguments.done':
+        this.#call(event, 'function_call')?.inputDone(inputText(event.arguments))
+        break
+      case 'response.custom_tool_call_input.done':
+        this.#call(event, 'custom_tool_call')?.inputDone(inputText(event.input))
+        break
+      case 'response.reasoning_summary_text.done':
+        this.#reasoning(event).textDone(false, event.summary_index, contentText(event.text))
+        break
+      case 'response.reasoning_text.done':
+      case 'response.reasoning.done':
+        this.#reasoning(event).textDone(true, event.content_index, contentText(event.text))
+        break
+      case 'response.completed':
+      case 'response.incomplete':
+        this.#terminal(type, isRecord(event.response) ? event.response : {})
+        break
+      case 'response.failed':
+      case 'response.cancelled':
+        this.#fail(isRecord(event.response) ? event.response : event)
+        break
+      case 'error':
+        this.#fail(event)
+        break
+      default:
+        // Every other event tells of the progress of something that output_item.done has whole.
+        if (event.type === undefined && event.error) this.#fail(event)
+    }
+  }
+
+  #start(response: unknown): void {
+    if (this.#started) return
+    this.#started = true
+    if (!isRecord(response)) this.#emit({ type: 'start' })
+    else this.#emit({ type: 'start', ...readHead(response), ext: startExt(response) })
+  }
+
+  #added(item: Fields, index: unknown): ItemReader {
+    const known = typeof item.id === 'string' ? this.#byId.get(item.id) : undefined
+    return known ?? this.#open(item, index)
+  }
+
+  #open(item: Fields, index: unknown): ItemReader {
+    this.#start(undefined)
+    const reader = readerOf(item, String(this.#items.length), this.#queue)
+    this.#items.push(reader)
+    if (typeof reader.id === 'string') this.#byId.set(reader.id, reader)
+    if (typeof index === 'number') this.#byIndex.set(index, reader)
+    this.#current = reader
+    return reader
+  }
+
+  #itemDone(item: Fields, index: unknown): void {
+    const type = textOf(item.type)
+    const known = this.#find(item.id, index, type)
+    const reader = known?.done === false ? known : this.#added(item, index)
+    this.#finish(reader, item)
+  }
+
+  #finish(reader: ItemReader, item: Fields): void {
+    reader.finish(item)
+    if (reader instanceof CallReader && reader.nameless) {
+      this.failure = { class: 'unknown', detail: 'nameless_tool_call' }
+    }
+  }
+
+  #partDone(event: Fields): void {
+    const { part } = event
+    if (isMessagePart(part)) this.#message(event).partDone(event.content_index, part)
+    else if (isRecord(part) && part.type === 'reasoning_text') {
+      this.#reasoning(event).textDone(true, event.content_index, contentText(part.text))
+    }
+  }
+
+  /** The item of this type that an event is about, if it was announced. */
+  #find(id: unknown, index: unknown, type: string): ItemReader | undefined {
+    const current = this.#current
+    if (current !== undefined && current.id === id && current.type === type) return current
+    const byId = typeof id === 'string' ? this.#byId.get(id) : undefined
+    if (byId?.type === type) return byId
+    const byIndex = this.#byIndex.get(index)
+    if (byIndex?.type === type) return byIndex
+    if (typeof id === 'string' && typeof index === 'number') return undefined
+    return this.#items.findLast((item) => item.type === type && !item.done)
+  }
+
+  #item(event: Fields, type: string): ItemReader {
+    const item = this.#find(event.item_id, event.output_index, type)
+    this.#current = item ?? this.#open({ id: event.item_id, type }, event.output_index)
+    return this.#current
+  }
+
+  #message(event: Fields): MessageReader {
+    const item = this.#item(event, 'message')
+    if (item.isWaiting) this.#endThoughtBefore(item)
+    if (item instanceof MessageReader) return item
+    throw new TypeError('a message is read as something else')
+  }
+
+  /** Some upstreams tell that a thought is done only at the end of all; the text behind it must not wait for that. */
+  #endThoughtBefore(message: ItemReader): void {
+    for (const item of this.#items.slice(0, this.#items.indexOf(message))) {
+      if (item instanceof ReasoningReader && item.hasBegun) item.finish(item.skeleton)
+    }
+  }
+
+  #reasoning(event: Fields): ReasoningReader {
+    const item = this.#item(event, 'reasoning')
+    if (item instanceof ReasoningReader) return item
+    throw new TypeError('reasoning is read as something else')
+  }
+
+  /** A call that was not announced is taken whole from its output_item.done. */
+  #call(event: Fields, type: string): CallReader | undefined {
+    const item = this.#find(event.item_id, event.output_index, type)
+    return item instanceof CallReader ? item : undefined
+  }
+
+  #terminal(type: string, response: Fields): void {
+    if (response.error || isFailed(response)) {
+      this.#fail(response)
+      return
+    }
+    this.#start(response)
+    this.#finishItems(listOf(response.output).filter(isRecord))
+    if (this.failure !== undefined) return
+    const ended = type === 'response.incomplete' ? { ...response, status: 'incomplete' } : response
+    const usage = readUsage(response.usage)
+    this.finished = true
+    this.#emit({
+      type: 'finish',
+      finish: readFinish(
+        ended,
+        this.#items.some((item) => item instanceof CallReader),
+      ),
+      ...(usage !== undefined && { usage }),
+      ...(typeof response.service_tier === 'string' && { tier: response.service_tier }),
+      ext: responseExt(response),
+    })
+  }
+
+  /** Completes what was left open, and adds the items that no event had told of. */
+  #finishItems(output: Fields[]): void {
+    const sameCount = output.length === this.#items.length
+    output.forEach((item, i) => {
+      const byPlace = sameCount ? this.#items[i] : undefined
+      const known = this.#byId.get(item.id) ?? (byPlace?.type === item.type ? byPlace : undefined)
+      const reader = known ?? (typeof item.type === 'string' ? this.#open(item, undefined) : undefined)
+      if (reader !== undefined) this.#finish(reader, item)
+    })
+    for (const item of this.#items) this.#finish(item, item.skeleton)
+  }
+
+  #fail(body: Fields): void {
+    this.failure = readFailure(body, this.#request, 'error_event')
+  }
+}
+
+function readerOf(item: Fields, key: string, queue: ItemQueue): ItemReader {
+  const type = textOf(item.type)
+  const sink = queue.open()
+  switch (type) {
+    case 'message':
+      return new MessageReader(item, type, key, sink)
+    case 'reasoning':
+      return new ReasoningReader(item, type, key, sink)
+    case 'function_call':
+    case 'custom_tool_call':
+      return new CallReader(item, type, key, sink)
+    default:
+      return new HostedReader(item, type, key, sink)
+  }
+}
+
+/** Usage is not known at the start. */
+function startExt(response: Fields) {
+  const { shape: _shape, ...ext } = responseExt(response)
+  return ext
+}

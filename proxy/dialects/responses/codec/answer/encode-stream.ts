@@ -1,0 +1,226 @@
+/** Writes an answer as the events of a response. The items and the final response are those of encodeAnswer. */
+import type { GatewayError } from '../../../../errors.ts'
+import type { ClientView, StreamEncoder } from '../../../dialect.ts'
+import type { Carrier, Ext, Finish, StreamPart } from '../../../ir/types.ts'
+import type { Fields } from '../../../json/value.ts'
+import { EventWriter } from './answer-events.ts'
+import { isCut, writeFinish } from './answer-finish.ts'
+import { ResponseWriter } from './answer-object.ts'
+import { Draft } from './item-draft.ts'
+import {
+  addContent,
+  CallWriter,
+  ContentWriter,
+  type PartWriter,
+  ReasoningWriter,
+} from './item-part-writer.ts'
+import {
+  callFields,
+  callType,
+  explanationOf,
+  isContent,
+  shapeOf,
+  wholeItem,
+  writeContent,
+} from './item-write.ts'
+
+type PartOf<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
+
+export function encodeStream(client: ClientView): StreamEncoder {
+  return new ResponsesEncoder(client)
+}
+
+class ResponsesEncoder implements StreamEncoder {
+  readonly #client: ClientView
+  readonly #writer = new EventWriter()
+  readonly #parts = new Map<string, PartWriter>()
+  readonly #drafts: (Draft | undefined)[] = []
+  readonly #output: Fields[] = []
+  /** The item that was opened last; it stays open until another one follows, since it may yet be cut. */
+  #last: Draft | undefined
+  #response: ResponseWriter | undefined
+  #hasRefusal = false
+  #over = false
+
+  constructor(client: ClientView) {
+    this.#client = client
+  }
+
+  take(): string {
+    return this.#writer.take()
+  }
+
+  part(part: StreamPart): void {
+    if (this.#over) return
+    switch (part.type) {
+      case 'text-delta':
+        this.#parts.get(part.id)?.delta(part.text, 0, part.logprobs)
+        break
+      case 'reasoning-delta':
+        this.#parts.get(part.id)?.delta(part.text, part.paragraph, undefined)
+        break
+      case 'refusal-delta':
+      case 'tool-call-delta':
+        this.#parts.get(part.id)?.delta(part.text, 0, undefined)
+        break
+      case 'annotation':
+        this.#parts.get(part.id)?.annotation(part.annotation)
+        break
+      case 'text-end':
+      case 'refusal-end':
+        this.#end(part.id, undefined, part.ext)
+        break
+      case 'reasoning-end':
+      case 'tool-call-end':
+        this.#end(part.id, part.carrier, part.ext)
+        break
+      case 'start':
+        this.#begin(part)
+        break
+      case 'finish':
+        this.#finish(part)
+        break
+      default:
+        this.#open(part)
+    }
+  }
+
+  /** Items that are not done are left out of a failed response. */
+  error(error: GatewayError): string {
+    this.#over = true
+    const { code, message, param } = error
+    if (this.#response === undefined) {
+      this.#writer.event('error', { code, message, param: param ?? null })
+    } else {
+      const output = this.#output.filter((item) => item !== undefined)
+      this.#writer.event('response.failed', { response: this.#response.failed({ code, message }, output) })
+    }
+    return this.take()
+  }
+
+  #begin(start: PartOf<'start'>): ResponseWriter {
+    if (this.#response !== undefined) return this.#response
+    this.#response = new ResponseWriter(this.#client, start, start.ext)
+    const response = this.#response.begun()
+    this.#writer.event('response.created', { response })
+    this.#writer.event('response.in_progress', { response })
+    return this.#response
+  }
+
+  #open(
+    part: PartOf<'text-start' | 'refusal-start' | 'reasoning-start' | 'tool-call-start' | 'whole'>,
+  ): void {
+    this.#begin({ type: 'start' })
+    switch (part.type) {
+      case 'text-start':
+      case 'refusal-start':
+        this.#openContent(part.id, part.type === 'text-start', part.ext)
+        break
+      case 'reasoning-start':
+        this.#openReasoning(part)
+        break
+      case 'tool-call-start':
+        this.#openCall(part)
+        break
+      case 'whole':
+        this.#whole(part)
+    }
+  }
+
+  #openContent(id: string, isText: boolean, ext: Ext | undefined): void {
+    if (!isText) this.#hasRefusal = true
+    const draft = this.#message(ext)
+    if (shapeOf(ext).empty === true) return
+    this.#parts.set(id, new ContentWriter(draft, this.#writer, this.#client, isText, ext))
+  }
+
+  /** The message that a content part belongs to. */
+  #message(ext: Ext | undefined): Draft {
+    const { item: own } = shapeOf(ext)
+    if (this.#last?.type === 'message' && own === undefined) return this.#last
+    return this.#add('message', own, { content: [] }, { content: [] })
+  }
+
+  #openReasoning({ id, raw = false, ext }: PartOf<'reasoning-start'>): void {
+    const { item: own, joins } = shapeOf(ext)
+    const last = this.#last
+    const skeleton = raw ? { summary: [], content: [] } : { summary: [] }
+    const draft =
+      joins === true && last?.type === 'reasoning'
+        ? last
+        : this.#add('reasoning', own, own === undefined ? { summary: [] } : {}, skeleton)
+    this.#parts.set(id, new ReasoningWriter(draft, this.#writer, this.#client, raw))
+  }
+
+  #openCall({ id, callId, name, namespace, kind, ext }: PartOf<'tool-call-start'>): void {
+    const call = { callId, name, kind, ...(namespace !== undefined && { namespace }) }
+    const draft = this.#add(callType(kind), shapeOf(ext).item, {}, callFields(call, ''))
+    this.#parts.set(id, new CallWriter(draft, this.#writer, this.#client, call))
+  }
+
+  #whole({ part }: PartOf<'whole'>): void {
+    if (part.type === 'hosted' && isContent(part)) {
+      const draft = this.#message(part.ext)
+      const place = { ...draft.place, content_index: draft.contents++ }
+      const content = writeContent(part, this.#client)
+      this.#writer.event('response.content_part.added', { ...place, part: content })
+      this.#writer.event('response.content_part.done', { ...place, part: content })
+      addContent(draft, place.content_index, content)
+      return
+    }
+    const item = wholeItem(part, this.#drafts.length, this.#client)
+    if (item === undefined) return
+    this.#closeLast(false)
+    const index = this.#drafts.push(undefined) - 1
+    this.#last = undefined
+    const begun = 'status' in item ? { ...item, status: 'in_progress' } : item
+    this.#writer.event('response.output_item.added', { output_index: index, item: begun })
+    this.#writer.event('response.output_item.done', { output_index: index, item })
+    this.#output[index] = item
+  }
+
+  #add(type: string, own: Fields | undefined, body: Fields, skeleton: Fields): Draft {
+    this.#closeLast(false)
+    const draft = new Draft(type, this.#drafts.length, own, body, this.#client)
+    this.#drafts.push(draft)
+    this.#last = draft
+    draft.announce(this.#writer, skeleton)
+    return draft
+  }
+
+  #end(id: string, carrier: Carrier | undefined, ext: Ext | undefined): void {
+    const part = this.#parts.get(id)
+    if (part === undefined) return
+    this.#parts.delete(id)
+    part.end({ carrier, ext })
+    if (part.draft !== this.#last) this.#close(part.draft, false)
+  }
+
+  #closeLast(cut: boolean): void {
+    if (this.#last !== undefined) this.#close(this.#last, cut)
+  }
+
+  #close(draft: Draft, cut: boolean): void {
+    if (!draft.done && draft.open === 0) this.#output[draft.index] = draft.finish(this.#writer, cut)
+  }
+
+  #finish({ finish, usage, tier, ext }: PartOf<'finish'>): void {
+    const response = this.#begin({ type: 'start' })
+    for (const id of [...this.#parts.keys()]) this.#end(id, undefined, undefined)
+    this.#explain(finish)
+    this.#closeLast(isCut(finish))
+    const ending = writeFinish(finish)
+    const type = ending.status === 'incomplete' ? 'response.incomplete' : 'response.completed'
+    const tail = { ...(usage !== undefined && { usage }), ...(tier !== undefined && { tier }) }
+    this.#writer.event(type, { response: response.finished(ending, this.#output, tail, ext) })
+    this.#over = true
+  }
+
+  #explain(finish: Finish): void {
+    const explanation = explanationOf(finish, this.#hasRefusal)
+    if (explanation === undefined) return
+    this.#openContent('', false, undefined)
+    this.#parts.get('')?.delta(explanation, 0, undefined)
+    this.#end('', undefined, undefined)
+  }
+}

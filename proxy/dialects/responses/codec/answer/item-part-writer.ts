@@ -1,0 +1,237 @@
+/** Writes the events of one part of an answer, and what it adds to its item. */
+import type { ClientView } from '../../../dialect.ts'
+import type { Annotation, Carrier, Ext } from '../../../ir/types.ts'
+import type { Fields } from '../../../json/value.ts'
+import { deltaHead, type EventWriter } from './answer-events.ts'
+import { writeAnnotation } from './item-annotations.ts'
+import type { Draft } from './item-draft.ts'
+import {
+  callFields,
+  carrierFields,
+  inputOf,
+  lose,
+  reasoningTexts,
+  refusalContent,
+  shapeOf,
+  textContent,
+} from './item-write.ts'
+
+/** What is known when a part ends. */
+export interface PartEnd {
+  carrier?: Carrier | undefined
+  ext?: Ext | undefined
+}
+
+export interface PartWriter {
+  readonly draft: Draft
+  delta(text: string, paragraph: number, logprobs: unknown[] | undefined): void
+  annotation(annotation: Annotation): void
+  end(end: PartEnd): void
+}
+
+abstract class BaseWriter implements PartWriter {
+  readonly draft: Draft
+  protected readonly writer: EventWriter
+  protected readonly client: ClientView
+  /** Half a surrogate pair: the other half comes with the next delta. */
+  #half = ''
+
+  constructor(draft: Draft, writer: EventWriter, client: ClientView) {
+    this.draft = draft
+    this.writer = writer
+    this.client = client
+    draft.open++
+  }
+
+  delta(given: string, paragraph: number, logprobs: unknown[] | undefined): void {
+    const text = this.#half + given
+    const isHalved = isHighSurrogate(text.charCodeAt(text.length - 1))
+    this.#half = isHalved ? text.slice(-1) : ''
+    const whole = isHalved ? text.slice(0, -1) : text
+    if (whole !== '' || !isHalved || logprobs !== undefined)
+      this.write(whole.toWellFormed(), paragraph, logprobs)
+  }
+
+  annotation(_annotation: Annotation): void {}
+
+  /** The item's own fields at its end are in the ext of its last part. */
+  end({ carrier, ext }: PartEnd): void {
+    if (this.#half !== '') this.write(this.#half.toWellFormed(), 0, undefined)
+    this.close(carrier, ext)
+    const { item, end } = shapeOf(ext)
+    this.draft.own = end ?? item ?? this.draft.own
+    this.draft.open--
+  }
+
+  protected abstract write(text: string, paragraph: number, logprobs: unknown[] | undefined): void
+
+  protected abstract close(carrier: Carrier | undefined, ext: Ext | undefined): void
+}
+
+/** Text or a refusal: a content part of a message. */
+export class ContentWriter extends BaseWriter {
+  readonly #isText: boolean
+  readonly #place: Fields
+  readonly #head: string
+  #ext: Ext | undefined
+  #text = ''
+  readonly #logprobs: unknown[] = []
+  readonly #annotations: Fields[] = []
+
+  constructor(draft: Draft, writer: EventWriter, client: ClientView, isText: boolean, ext: Ext | undefined) {
+    super(draft, writer, client)
+    this.#isText = isText
+    this.#ext = ext
+    this.#place = { ...draft.place, content_index: draft.contents++ }
+    this.#head = isText
+      ? deltaHead('response.output_text.delta', { ...this.#place, logprobs: [] })
+      : deltaHead('response.refusal.delta', this.#place)
+    const part = isText ? textContent('', [], []) : refusalContent('')
+    writer.event('response.content_part.added', { ...this.#place, part })
+  }
+
+  protected write(text: string, _paragraph: number, logprobs: unknown[] | undefined): void {
+    this.#text += text
+    if (logprobs === undefined || !this.#isText) {
+      this.writer.delta(this.#head, text)
+      return
+    }
+    for (const token of logprobs) this.#logprobs.push(token)
+    this.writer.event('response.output_text.delta', { ...this.#place, delta: text, logprobs })
+  }
+
+  override annotation(given: Annotation): void {
+    const annotation = writeAnnotation(given)
+    if (annotation === undefined) {
+      lose(this.client, 'annotations')
+      return
+    }
+    this.writer.event('response.output_text.annotation.added', {
+      ...this.#place,
+      annotation_index: this.#annotations.length,
+      annotation,
+    })
+    this.#annotations.push(annotation)
+  }
+
+  protected close(_carrier: Carrier | undefined, ext: Ext | undefined): void {
+    const whole = mergeExt(this.#ext, ext)
+    const text = this.#text
+    const part = this.#isText
+      ? textContent(text, this.#annotations, this.#logprobs, whole)
+      : refusalContent(text, whole)
+    if (this.#isText) {
+      this.writer.event('response.output_text.done', { ...this.#place, text, logprobs: this.#logprobs })
+    } else {
+      this.writer.event('response.refusal.done', { ...this.#place, refusal: text })
+    }
+    this.writer.event('response.content_part.done', { ...this.#place, part })
+    addContent(this.draft, Number(this.#place.content_index), part)
+  }
+}
+
+/** A summary, or the chain of thought itself, paragraph by paragraph. */
+export class ReasoningWriter extends BaseWriter {
+  readonly #raw: boolean
+  readonly #texts: string[] = []
+  #place: Fields = {}
+  #head = ''
+  #text = ''
+
+  constructor(draft: Draft, writer: EventWriter, client: ClientView, raw: boolean) {
+    super(draft, writer, client)
+    this.#raw = raw
+  }
+
+  protected write(text: string, paragraph: number): void {
+    while (this.#head === '' || this.#texts.length < paragraph) this.#next()
+    this.#text += text
+    this.writer.delta(this.#head, text)
+  }
+
+  #next(): void {
+    if (this.#head !== '') this.#endParagraph()
+    const index = this.#texts.length
+    const place = this.draft.place
+    this.#place = this.#raw ? { ...place, content_index: index } : { ...place, summary_index: index }
+    this.#head = deltaHead(this.#event('delta'), this.#place)
+    this.writer.event(this.#partEvent('added'), { ...this.#place, part: this.#part('') })
+  }
+
+  #endParagraph(): void {
+    const text = this.#text
+    this.#text = ''
+    this.#texts.push(text)
+    this.writer.event(this.#event('done'), { ...this.#place, text })
+    this.writer.event(this.#partEvent('done'), { ...this.#place, part: this.#part(text) })
+  }
+
+  #event(what: string): string {
+    return this.#raw ? `response.reasoning_text.${what}` : `response.reasoning_summary_text.${what}`
+  }
+
+  #partEvent(what: string): string {
+    return this.#raw ? `response.content_part.${what}` : `response.reasoning_summary_part.${what}`
+  }
+
+  #part(text: string): Fields {
+    return { type: this.#raw ? 'reasoning_text' : 'summary_text', text }
+  }
+
+  protected close(carrier: Carrier | undefined): void {
+    if (this.#head !== '') this.#endParagraph()
+    Object.assign(
+      this.draft.body,
+      reasoningTexts(this.#texts, this.#raw),
+      carrierFields(carrier, this.client),
+    )
+  }
+}
+
+/** A tool call. */
+export class CallWriter extends BaseWriter {
+  readonly #call: Parameters<typeof callFields>[0]
+  readonly #events: string
+  readonly #head: string
+  #input = ''
+
+  constructor(draft: Draft, writer: EventWriter, client: ClientView, call: Parameters<typeof callFields>[0]) {
+    super(draft, writer, client)
+    this.#call = call
+    this.#events =
+      call.kind === 'custom' ? 'response.custom_tool_call_input' : 'response.function_call_arguments'
+    this.#head = deltaHead(`${this.#events}.delta`, draft.place)
+  }
+
+  protected write(text: string): void {
+    this.#input += text
+    this.writer.delta(this.#head, text)
+  }
+
+  protected close(carrier: Carrier | undefined, _ext: Ext | undefined): void {
+    if (carrier !== undefined) lose(this.client, 'reasoning')
+    const { kind, name } = this.#call
+    const input = inputOf(kind, this.#input, this.draft.own)
+    if (input !== this.#input) this.writer.delta(this.#head, input)
+    const whole = kind === 'custom' ? { input } : { name, arguments: input }
+    this.writer.event(`${this.#events}.done`, { ...this.draft.place, ...whole })
+    Object.assign(this.draft.body, callFields(this.#call, input))
+  }
+}
+
+/** Puts a content part in its place in the message. */
+export function addContent(draft: Draft, index: number, part: Fields): void {
+  const content: unknown[] = Array.isArray(draft.body.content) ? draft.body.content : []
+  content[index] = part
+  draft.body.content = content
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff
+}
+
+/** What was known of a content part at its start, and at its end. */
+function mergeExt(start: Ext | undefined, end: Ext | undefined): Ext | undefined {
+  if (start === undefined || end === undefined) return end ?? start
+  return { ...start, fields: { ...start.fields, ...end.fields } }
+}

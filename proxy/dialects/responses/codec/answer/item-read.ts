@@ -1,0 +1,170 @@
+/** Reads output items to parts of an answer. What only this dialect knows of an item goes into `ext.shape.item`. */
+import { contentList, contentText, inputText } from '../../../errors/unreadable.ts'
+import type { AssistantPart, Carrier, Ext, HostedPart } from '../../../ir/types.ts'
+import { type Fields, isRecord } from '../../../json/value.ts'
+import { readAnnotation } from './item-annotations.ts'
+
+/**
+ * How the parts of one item belong together: its first part has `item`, the item's fields beside its content; the
+ * others have `joins`, and the last of them in a stream `end`, the item's fields as they are when it is done.
+ * `empty`: the item had no content at all. `content`: a hosted part that stands in a message.
+ */
+export interface ItemShape extends Fields {
+  item?: Fields
+  joins?: true
+  end?: Fields
+  empty?: true
+  content?: true
+}
+
+/** The parts of an item, at least one; none for what is no item. */
+export function readItem(item: unknown): AssistantPart[] {
+  if (!isRecord(item) || typeof item.type !== 'string') return []
+  switch (item.type) {
+    case 'message':
+      return readMessage(item)
+    case 'reasoning':
+      return readReasoning(item)
+    case 'function_call':
+    case 'custom_tool_call':
+      return [readCall(item)]
+    default:
+      return [hosted(item, item.type)]
+  }
+}
+
+function readMessage(item: Fields): AssistantPart[] {
+  const parts = contentList(item.content)
+    .filter(isRecord)
+    .map((content, i) => {
+      const shape: ItemShape = i === 0 ? { item: messageFields(item) } : { joins: true }
+      return readContent(content, shape)
+    })
+  if (parts.length > 0) return parts
+  return [{ type: 'text', text: '', ext: ownExt({}, { item: messageFields(item), empty: true }) }]
+}
+
+/** A content part of a message. */
+function readContent(content: Fields, shape: ItemShape): AssistantPart {
+  const ext = ownExt(contentFields(content), shape)
+  if (content.type === 'refusal') return { type: 'refusal', text: contentText(content.refusal), ext }
+  if (content.type !== 'output_text') {
+    const name = typeof content.type === 'string' ? content.type : ''
+    return { ...hosted(content, name), ext: ownExt({}, { ...shape, content: true }) }
+  }
+  const annotations = readAnnotations(content.annotations)
+  const logprobs = listOf(content.logprobs)
+  return {
+    type: 'text',
+    text: contentText(content.text),
+    ...(annotations.length > 0 && { annotations }),
+    ...(logprobs.length > 0 && { logprobs }),
+    ext,
+  }
+}
+
+function readReasoning(item: Fields): AssistantPart[] {
+  const carrier = readCarrier(item)
+  const summary = textsOf(item.summary)
+  const content = textsOf(item.content)
+  const ext = ownExt({}, { item: reasoningFields(item) })
+  const end = carrier === undefined ? {} : { carrier }
+  if (content.length === 0) return [{ type: 'reasoning', texts: summary, raw: false, ...end, ext }]
+  if (summary.length === 0) return [{ type: 'reasoning', texts: content, raw: true, ...end, ext }]
+  return [
+    { type: 'reasoning', texts: summary, raw: false, ext },
+    { type: 'reasoning', texts: content, raw: true, ...end, ext: ownExt({}, { joins: true }) },
+  ]
+}
+
+function readCall(item: Fields): AssistantPart {
+  return { type: 'tool-call', ...readCallHead(item), input: callInput(item), ext: callExt(item) }
+}
+
+/** What is known of a call when it begins. */
+export function readCallHead(item: Fields): {
+  callId: string
+  name: string
+  namespace?: string
+  kind: 'function' | 'custom'
+} {
+  return {
+    callId: textOf(item.call_id) || textOf(item.id),
+    name: textOf(item.name),
+    ...(typeof item.namespace === 'string' && { namespace: item.namespace }),
+    kind: item.type === 'custom_tool_call' ? 'custom' : 'function',
+  }
+}
+
+export function callInput(item: Fields): string {
+  return inputText(item.type === 'custom_tool_call' ? item.input : item.arguments)
+}
+
+export function callExt(item: Fields): Ext {
+  const typed = ['type', 'call_id', 'name', item.type === 'custom_tool_call' ? 'input' : 'arguments']
+  if (typeof item.namespace === 'string') typed.push('namespace')
+  return ownExt({}, { item: without(item, typed) })
+}
+
+export function hosted(item: Fields, name: string): HostedPart {
+  return { type: 'hosted', dialect: 'responses', name, item }
+}
+
+export function messageFields(item: Fields): Fields {
+  return without(item, ['type', 'content'])
+}
+
+/** Lists of texts are typed; how an empty one is written is kept. */
+export function reasoningFields(item: Fields): Fields {
+  const typed = ['type']
+  if (textOf(item.encrypted_content) !== '') typed.push('encrypted_content')
+  for (const field of ['summary', 'content']) if (textsOf(item[field]).length > 0) typed.push(field)
+  return without(item, typed)
+}
+
+/** Lists of annotations and logprobs are typed; how an empty one is written is kept. */
+export function contentFields(content: Fields): Fields {
+  const typed = ['type', content.type === 'refusal' ? 'refusal' : 'text']
+  for (const field of ['annotations', 'logprobs']) if (listOf(content[field]).length > 0) typed.push(field)
+  return without(content, typed)
+}
+
+export function readCarrier(item: Fields): Carrier | undefined {
+  const { encrypted_content: value, id } = item
+  if (typeof value !== 'string' || value === '') return undefined
+  return { dialect: 'responses', kind: 'encrypted', value, ...(typeof id === 'string' && { id }) }
+}
+
+export function readAnnotations(list: unknown) {
+  return listOf(list)
+    .map(readAnnotation)
+    .filter((annotation) => annotation !== undefined)
+}
+
+/** The texts of `summary` or `content` of a reasoning item. */
+export function textsOf(list: unknown): string[] {
+  return listOf(list)
+    .filter(isRecord)
+    .map(({ text }) => contentText(text))
+}
+
+export function ownExt(fields: Fields, shape: ItemShape): Ext {
+  return { dialect: 'responses', at: 'output', fields, shape }
+}
+
+/** True for a content part that is text. */
+export function isMessagePart(part: unknown): boolean {
+  return isRecord(part) && (part.type === 'output_text' || part.type === 'refusal')
+}
+
+export function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function without(object: Fields, fields: readonly string[]): Fields {
+  return Object.fromEntries(Object.entries(object).filter(([field]) => !fields.includes(field)))
+}

@@ -1,0 +1,151 @@
+import { contentList, contentText } from '../../../errors/unreadable.ts'
+import type { Ext } from '../../../ir/types.ts'
+import { type Fields, isRecord } from '../../../json/value.ts'
+import { readAnnotation } from './item-annotations.ts'
+import { contentFields, hosted, type ItemShape, listOf, messageFields, ownExt, textOf } from './item-read.ts'
+import { ItemReader } from './item-reader.ts'
+
+/** The content part that is being read. */
+interface Open {
+  id: string
+  index: number
+  kind: 'text' | 'refusal'
+  isFirst: boolean
+  /** Characters, log-probabilities and annotations that were passed on. */
+  sent: number
+  logprobs: number
+  annotations: number
+  /** The part as it was last told, as a rule at its end. */
+  told: Fields
+}
+
+/** Reads a message: each of its content parts is a part of the answer. */
+export class MessageReader extends ItemReader {
+  #open: Open | undefined
+  /** Content index of the last part that was opened. */
+  #last = -1
+  #parts = 0
+
+  delta(index: unknown, kind: Open['kind'], text: string, logprobs: unknown): void {
+    const open = this.#at(index, kind)
+    if (open !== undefined) this.#send(open, text, listOf(logprobs))
+  }
+
+  /** A content part as it is at its beginning. */
+  partAdded(index: unknown, part: unknown): void {
+    const kind = kindOf(part)
+    if (kind !== undefined && isRecord(part)) this.#at(index, kind, part)
+  }
+
+  textDone(index: unknown, kind: Open['kind'], text: unknown, logprobs?: unknown): void {
+    const open = this.#at(index, kind)
+    if (open !== undefined) this.#sendRest(open, contentText(text), listOf(logprobs))
+  }
+
+  annotation(index: unknown, value: unknown): void {
+    const open = this.#at(index, 'text')
+    if (open !== undefined) this.#annotate(open, value)
+  }
+
+  /** A content part as it is at its end. */
+  partDone(index: unknown, part: unknown): void {
+    const kind = kindOf(part)
+    if (!isRecord(part) || kind === undefined) return
+    const open = this.#at(index, kind, part)
+    if (open === undefined) return
+    open.told = part
+    this.#sendRest(open, contentText(kind === 'text' ? part.text : part.refusal), listOf(part.logprobs))
+    for (const annotation of listOf(part.annotations).slice(open.annotations))
+      this.#annotate(open, annotation)
+  }
+
+  protected complete(item: Fields): void {
+    contentList(item.content).forEach((content, index) => {
+      if (kindOf(content) !== undefined) this.partDone(index, content)
+      else if (isRecord(content) && index > this.#last) this.#whole(index, content)
+    })
+    if (this.#parts === 0) {
+      const ext = ownExt({}, { item: messageFields(item), empty: true })
+      this.emit({ type: 'text-start', id: this.key, ext })
+      this.emit({ type: 'text-end', id: this.key })
+    }
+    this.#close(item)
+  }
+
+  /** The open part at this index; undefined for one that was closed. A missing index means the open part. */
+  #at(given: unknown, kind: Open['kind'], told: Fields = {}): Open | undefined {
+    if (this.done) return undefined
+    const open = this.#open
+    const index = typeof given === 'number' ? given : (open?.index ?? this.#last + 1)
+    if (open !== undefined && open.index === index && open.kind === kind) return open
+    if (index < this.#last || (index === this.#last && open === undefined)) return undefined
+    this.#close()
+    return this.#start(index, kind, told)
+  }
+
+  #start(index: number, kind: Open['kind'], told: Fields): Open {
+    const id = `${this.key}.${this.#parts}`
+    const isFirst = this.#parts === 0
+    const ext = ownExt({}, this.#startShape())
+    this.#parts++
+    this.#last = index
+    this.#open = { id, index, kind, isFirst, sent: 0, logprobs: 0, annotations: 0, told }
+    this.emit({ type: kind === 'text' ? 'text-start' : 'refusal-start', id, ext })
+    return this.#open
+  }
+
+  #startShape(): ItemShape {
+    return this.#parts === 0 ? { item: messageFields(this.skeleton) } : { joins: true }
+  }
+
+  #send(open: Open, text: string, logprobs: unknown[]): void {
+    open.sent += text.length
+    if (open.kind === 'refusal') {
+      if (text !== '') this.emit({ type: 'refusal-delta', id: open.id, text })
+    } else if (logprobs.length > 0) {
+      open.logprobs += logprobs.length
+      this.emit({ type: 'text-delta', id: open.id, text, logprobs })
+    } else if (text !== '') {
+      this.emit({ type: 'text-delta', id: open.id, text })
+    }
+  }
+
+  /** What the deltas left out of the whole text. */
+  #sendRest(open: Open, text: string, logprobs: unknown[]): void {
+    this.#send(open, text.slice(open.sent), logprobs.slice(open.logprobs))
+  }
+
+  #annotate(open: Open, value: unknown): void {
+    const annotation = readAnnotation(value)
+    open.annotations++
+    if (annotation !== undefined) this.emit({ type: 'annotation', id: open.id, annotation })
+  }
+
+  #whole(index: number, content: Fields): void {
+    this.#close()
+    const shape: ItemShape = { ...this.#startShape(), content: true }
+    const part = { ...hosted(content, textOf(content.type)), ext: ownExt({}, shape) }
+    this.emit({ type: 'whole', id: `${this.key}.${this.#parts++}`, part })
+    this.#last = index
+  }
+
+  #close(item?: Fields): void {
+    const open = this.#open
+    if (open === undefined) return
+    this.#open = undefined
+    const ext = endExt(open, item)
+    this.emit({ type: open.kind === 'text' ? 'text-end' : 'refusal-end', id: open.id, ext })
+  }
+}
+
+function endExt({ isFirst, told }: Open, item: Fields | undefined): Ext {
+  const shape: ItemShape = {}
+  if (item !== undefined) shape[isFirst ? 'item' : 'end'] = messageFields(item)
+  return ownExt(contentFields(told), shape)
+}
+
+function kindOf(part: unknown): Open['kind'] | undefined {
+  if (!isRecord(part)) return undefined
+  if (part.type === 'output_text') return 'text'
+  return part.type === 'refusal' ? 'refusal' : undefined
+}

@@ -1,0 +1,100 @@
+import type { Carrier } from '../../../ir/types.ts'
+import type { Fields } from '../../../json/value.ts'
+import { type ItemShape, ownExt, readCarrier, reasoningFields, textsOf } from './item-read.ts'
+import { ItemReader } from './item-reader.ts'
+
+const MAX_PARAGRAPHS = 10_000
+
+interface Open {
+  id: string
+  raw: boolean
+  isFirst: boolean
+  /** Characters of each paragraph that were passed on. */
+  sent: number[]
+}
+
+/** Reads a reasoning item: its summary, or the chain of thought itself, is a part of the answer; so are both. */
+export class ReasoningReader extends ItemReader {
+  #open: Open | undefined
+  #parts = 0
+  readonly #seen = { summary: false, raw: false }
+
+  get hasBegun(): boolean {
+    return this.#parts > 0
+  }
+
+  delta(raw: boolean, paragraph: unknown, text: string): void {
+    const open = this.#at(raw)
+    if (open !== undefined) this.#send(open, indexOf(paragraph, open), text)
+  }
+
+  /** A whole paragraph. */
+  textDone(raw: boolean, paragraph: unknown, text: string): void {
+    const open = this.#at(raw)
+    if (open !== undefined) this.#sendRest(open, indexOf(paragraph, open), text)
+  }
+
+  protected complete(item: Fields): void {
+    for (const raw of [false, true]) {
+      const texts = textsOf(raw ? item.content : item.summary)
+      const open = texts.length > 0 ? this.#at(raw) : undefined
+      if (open !== undefined) for (const [i, text] of texts.entries()) this.#sendRest(open, i, text)
+    }
+    if (this.#parts === 0) this.#start(false)
+    this.#close(item, readCarrier(item) ?? readCarrier(this.skeleton))
+  }
+
+  /** The open part of this kind; undefined for one that was closed. */
+  #at(raw: boolean): Open | undefined {
+    if (this.done) return undefined
+    if (this.#open?.raw === raw) return this.#open
+    if (this.#seen[raw ? 'raw' : 'summary']) return undefined
+    this.#close()
+    return this.#start(raw)
+  }
+
+  #start(raw: boolean): Open {
+    const isFirst = this.#parts === 0
+    const shape: ItemShape = isFirst ? { item: reasoningFields(this.skeleton) } : { joins: true }
+    const id = `${this.key}.${this.#parts++}`
+    this.#seen[raw ? 'raw' : 'summary'] = true
+    this.#open = { id, raw, isFirst, sent: [] }
+    this.emit({ type: 'reasoning-start', id, raw, ext: ownExt({}, shape) })
+    return this.#open
+  }
+
+  #send(open: Open, paragraph: number, text: string): void {
+    // An empty paragraph is one, too.
+    if (text === '' && open.sent[paragraph] !== undefined) return
+    open.sent[paragraph] = (open.sent[paragraph] ?? 0) + text.length
+    this.emit({ type: 'reasoning-delta', id: open.id, text, paragraph })
+  }
+
+  #sendRest(open: Open, paragraph: number, text: string): void {
+    this.#send(open, paragraph, text.slice(open.sent[paragraph] ?? 0))
+  }
+
+  #close(item?: Fields, carrier?: Carrier): void {
+    const open = this.#open
+    if (open === undefined) return
+    this.#open = undefined
+    const shape: ItemShape = {}
+    if (item !== undefined) shape[open.isFirst ? 'item' : 'end'] = reasoningFields(item)
+    this.emit({
+      type: 'reasoning-end',
+      id: open.id,
+      ...(carrier !== undefined && { carrier }),
+      ext: ownExt({}, shape),
+    })
+  }
+}
+
+/** A missing index, or one past all measure, means the last paragraph. */
+function indexOf(paragraph: unknown, open: Open): number {
+  const isIndex =
+    typeof paragraph === 'number' &&
+    Number.isInteger(paragraph) &&
+    paragraph >= 0 &&
+    paragraph < MAX_PARAGRAPHS
+  return isIndex ? paragraph : Math.max(0, open.sent.length - 1)
+}

@@ -1,0 +1,104 @@
+/** Reads the events of one output item to the parts of a stream. */
+import type { StreamPart } from '../../../ir/types.ts'
+import type { Fields } from '../../../json/value.ts'
+import type { Sink } from './item-queue.ts'
+import { callExt, callInput, hosted, readCallHead } from './item-read.ts'
+
+export abstract class ItemReader {
+  /** Of the item as it was announced; undefined when it never was. */
+  readonly id: unknown
+  readonly type: string
+  readonly skeleton: Fields
+  done = false
+  protected readonly sink: Sink
+  /** Unique among the items of the stream. */
+  protected readonly key: string
+
+  constructor(skeleton: Fields, type: string, key: string, sink: Sink) {
+    this.id = skeleton.id
+    this.type = type
+    this.skeleton = skeleton
+    this.key = key
+    this.sink = sink
+  }
+
+  get isWaiting(): boolean {
+    return this.sink.isWaiting
+  }
+
+  /** The item is complete: what its events left out is taken from it. */
+  finish(item: Fields): void {
+    if (this.done) return
+    this.complete(item)
+    this.done = true
+    this.sink.close()
+  }
+
+  protected emit(part: StreamPart): void {
+    this.sink.emit(part)
+  }
+
+  protected abstract complete(item: Fields): void
+}
+
+/** An item of a kind that passes whole, once it is done. */
+export class HostedReader extends ItemReader {
+  protected complete(item: Fields): void {
+    this.emit({ type: 'whole', id: this.key, part: hosted(item, this.type) })
+  }
+}
+
+/** A function call or the call of a custom tool. */
+export class CallReader extends ItemReader {
+  #started = false
+  /** Characters of the input that were passed on. */
+  #sent = 0
+  /** Input that came before the name of the tool. */
+  #early = ''
+  /** It is done and has no name: nobody can run it. */
+  nameless = false
+
+  constructor(skeleton: Fields, type: string, key: string, sink: Sink) {
+    super(skeleton, type, key, sink)
+    if (readCallHead(skeleton).name !== '') this.#start(skeleton)
+  }
+
+  input(delta: string): void {
+    if (this.done) return
+    if (this.#started) this.#send(delta)
+    else this.#early += delta
+  }
+
+  /** The whole input. */
+  inputDone(input: string): void {
+    if (this.#started && !this.done && input.length > this.#sent) this.#send(input.slice(this.#sent))
+  }
+
+  protected complete(item: Fields): void {
+    if (!this.#started) {
+      const whole = { ...this.skeleton, ...item }
+      this.nameless = readCallHead(whole).name === ''
+      if (this.nameless) return
+      this.#start(whole)
+      if (this.#early !== '') this.#send(this.#early)
+    }
+    const input = callInput(item)
+    if (input.length > this.#sent) this.#send(input.slice(this.#sent))
+    this.emit({ type: 'tool-call-end', id: this.key, ext: callExt(item) })
+  }
+
+  #start(item: Fields): void {
+    this.#started = true
+    this.emit({
+      type: 'tool-call-start',
+      id: this.key,
+      ...readCallHead({ ...item, type: this.type }),
+      ext: callExt({ ...item, type: this.type }),
+    })
+  }
+
+  #send(text: string): void {
+    this.#sent += text.length
+    if (text !== '') this.emit({ type: 'tool-call-delta', id: this.key, text })
+  }
+}

@@ -1,0 +1,134 @@
+/** Writes parts of an answer as output items. An item that this dialect wrote gets its own fields back. */
+import type { ClientView } from '../../../dialect.ts'
+import { itemId } from '../../../ir/ids.ts'
+import { lossName } from '../../../ir/losses.ts'
+import type { AssistantPart, Carrier, Ext, Finish, HostedPart } from '../../../ir/types.ts'
+import { type Fields, isRecord } from '../../../json/value.ts'
+import { writeAnnotation } from './item-annotations.ts'
+import type { ItemShape } from './item-read.ts'
+
+type Call = Pick<Extract<AssistantPart, { type: 'tool-call' }>, 'callId' | 'name' | 'namespace' | 'kind'>
+/** Parts that stand in a message. */
+export type ContentPart = Extract<AssistantPart, { type: 'text' | 'refusal' }> | HostedPart
+
+/** Items that have a status, and the prefixes of the ids of all that are made here. */
+const WITH_STATUS = ['message', 'function_call', 'custom_tool_call']
+const PREFIXES: Record<string, string> = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  custom_tool_call: 'ctc',
+  web_search_call: 'ws',
+  image_generation_call: 'ig',
+}
+
+/** How a part stood in its item, if this dialect wrote it. */
+export function shapeOf(ext: Ext | undefined): ItemShape {
+  return (ext?.dialect === 'responses' ? ext.shape : undefined) ?? {}
+}
+
+/** `index`: the item's place in the output. `own`: its fields as they were. */
+export function itemFields(type: string, index: number, own: Fields | undefined, client: ClientView): Fields {
+  const id = typeof own?.id === 'string' ? own.id : itemId(PREFIXES[type] ?? 'item', client.id, index)
+  if (own !== undefined) return { ...own, id, type }
+  return WITH_STATUS.includes(type) ? { id, type, status: 'completed' } : { id, type }
+}
+
+export function messageItem(index: number, own: Fields | undefined, client: ClientView): Fields {
+  const fields = itemFields('message', index, own, client)
+  return own === undefined ? { ...fields, role: 'assistant' } : fields
+}
+
+export function isContent(part: AssistantPart): part is ContentPart {
+  if (part.type === 'hosted') return shapeOf(part.ext).content === true
+  return part.type === 'text' || part.type === 'refusal'
+}
+
+export function writeContent(part: ContentPart, client: ClientView): Fields {
+  if (part.type === 'hosted') return part.item
+  if (part.type === 'refusal') return refusalContent(part.text, part.ext)
+  const annotations = (part.annotations ?? []).map((annotation) => writeAnnotation(annotation))
+  const known = annotations.filter((annotation) => annotation !== undefined)
+  if (known.length < annotations.length) lose(client, 'annotations')
+  return textContent(part.text, known, part.logprobs ?? [], part.ext)
+}
+
+export function textContent(text: string, annotations: Fields[], logprobs: unknown[], ext?: Ext): Fields {
+  const others = ext?.dialect === 'responses' ? ext.fields : { annotations: [], logprobs: [] }
+  return {
+    ...others,
+    type: 'output_text',
+    text: text.toWellFormed(),
+    ...(annotations.length > 0 && { annotations }),
+    ...(logprobs.length > 0 && { logprobs }),
+  }
+}
+
+export function refusalContent(text: string, ext?: Ext): Fields {
+  const others = ext?.dialect === 'responses' ? ext.fields : {}
+  return { ...others, type: 'refusal', refusal: text.toWellFormed() }
+}
+
+/** `summary` or, for the chain of thought itself, `content`. */
+export function reasoningTexts(texts: readonly string[], raw: boolean): Fields {
+  if (texts.length === 0) return {}
+  if (raw) return { content: texts.map((text) => ({ type: 'reasoning_text', text: text.toWellFormed() })) }
+  return { summary: texts.map((text) => ({ type: 'summary_text', text: text.toWellFormed() })) }
+}
+
+/** `encrypted_content`: this dialect's own as it is, any other vendor's state sealed. */
+export function carrierFields(carrier: Carrier | undefined, client: ClientView): Fields {
+  if (carrier === undefined) return {}
+  const isOwn = carrier.dialect === 'responses'
+  return { encrypted_content: isOwn ? carrier.value : client.envelopes.seal(carrier) }
+}
+
+export function callFields(call: Call, input: string): Fields {
+  const { callId, name, namespace, kind } = call
+  return {
+    call_id: callId,
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(kind === 'custom' ? { input: input.toWellFormed() } : { arguments: input.toWellFormed() }),
+  }
+}
+
+/** A function's arguments are always JSON; a model that writes none means no arguments. */
+export function inputOf(kind: Call['kind'], input: string, own: Fields | undefined): string {
+  return kind === 'function' && input === '' && own === undefined ? '{}' : input
+}
+
+export function callType(kind: Call['kind']): string {
+  return kind === 'custom' ? 'custom_tool_call' : 'function_call'
+}
+
+/** A part that is an item by itself; undefined, and a loss, for what this dialect cannot say. */
+export function wholeItem(part: AssistantPart, index: number, client: ClientView): Fields | undefined {
+  if (part.type === 'hosted') {
+    if (part.dialect === 'responses') return part.item
+    const { name, item } = part
+    if (part.dialect === 'messages' && name === 'server_tool_use' && item.name === 'web_search') {
+      const query = isRecord(item.input) && typeof item.input.query === 'string' ? item.input.query : ''
+      const fields = itemFields('web_search_call', index, undefined, client)
+      return { ...fields, status: 'completed', action: { type: 'search', query } }
+    }
+    lose(client, 'hosted')
+    return undefined
+  }
+  if (part.type === 'image' && part.source.kind === 'data') {
+    const fields = itemFields('image_generation_call', index, undefined, client)
+    return { ...fields, status: 'completed', result: part.source.base64 }
+  }
+  if (part.type === 'image' || part.type === 'file' || part.type === 'audio') lose(client, part.type)
+  return undefined
+}
+
+/** What people are told of a content filter, when the model itself refused in no words. */
+export function explanationOf(finish: Finish, hasRefusal: boolean): string | undefined {
+  const isTold = hasRefusal || finish.reason !== 'content-filter'
+  return isTold || finish.explanation === '' ? undefined : finish.explanation
+}
+
+export function lose(client: ClientView, field: Parameters<typeof lossName>[1]): void {
+  client.losses.add(lossName(client.request.source, field))
+}

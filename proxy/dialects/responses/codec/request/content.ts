@@ -1,0 +1,211 @@
+/** Content parts of messages and of tool results, both ways. */
+
+import { dataUrl, parseDataUrl, sniffMediaType } from '../../../ir/media.ts'
+import { cacheBreakpoint, fileName } from '../../../ir/openai.ts'
+import type {
+  Annotation,
+  AudioPart,
+  CacheMark,
+  Extended,
+  FilePart,
+  HostedPart,
+  ImagePart,
+  Media,
+  RefusalPart,
+  TextPart,
+} from '../../../ir/types.ts'
+import { refusal } from '../../../json/fields.ts'
+import { type Fields, isRecord } from '../../../json/value.ts'
+import { readAnnotation, writeAnnotation } from '../answer/item-annotations.ts'
+import * as schema from './schema.ts'
+import { respell, spell } from './spelling.ts'
+import { SAME, type Target, unsupported } from './target.ts'
+
+export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart | HostedPart
+
+/** Who speaks: it decides the type of a text part. */
+export type Speaker = 'client' | 'model'
+
+/** Where the parts of a list stand: for errors, and for the names of losses. */
+export interface Place {
+  path: string
+  at: string
+  speaker: Speaker
+}
+
+// --- Reading ----------------------------------------------------------------------------------------------------------
+
+/** A string or a list of parts. Parts that `accepts` refuses are kept whole. '' has no part. */
+export function readContent<T extends ContentPart>(
+  content: unknown,
+  place: Place,
+  accepts: (part: ContentPart) => part is T,
+): (T | TextPart | HostedPart)[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  if (!Array.isArray(content)) throw refusal(place.path, 'must be a string or an array of parts')
+  return content.map((value: unknown, i) => {
+    const path = `${place.path}[${i}]`
+    const { type } = schema.check(schema.part, value, path)
+    const item = isRecord(value) ? value : {}
+    const part = readPart(type, item, path, place.at)
+    if (part === undefined || !accepts(part)) {
+      return { type: 'hosted', dialect: 'responses', name: type, item }
+    }
+    const ext = spell(place.at, item, writePart(part, place.speaker, SAME) ?? {})
+    return ext === undefined ? part : { ...part, ext }
+  })
+}
+
+/** Undefined for a type that the neutral form does not know. */
+function readPart(type: string, item: Fields, path: string, at: string): ContentPart | undefined {
+  switch (type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return readText(item, path, at)
+    case 'refusal':
+      return { type: 'refusal', text: schema.check(schema.refusalPart, item, path).refusal }
+    case 'input_image':
+      return readImage(item, path)
+    case 'input_file':
+      return readFile(item, path)
+    case 'input_audio': {
+      const { data, format } = schema.check(schema.audioPart, item, path).input_audio
+      return { type: 'audio', base64: data, format }
+    }
+    default:
+      return undefined
+  }
+}
+
+function readText(item: Fields, path: string, at: string): TextPart {
+  const { text, annotations, logprobs } = schema.check(schema.textPart, item, path)
+  const part: TextPart = { type: 'text', text, ...readCache(item) }
+  const known = (annotations ?? []).map(readAnnotation).filter((annotation) => annotation !== undefined)
+  if (known.length > 0) part.annotations = known.map((annotation) => placed(annotation, `${at}.annotations`))
+  if (logprobs && logprobs.length > 0) part.logprobs = logprobs
+  return part
+}
+
+function placed(annotation: Annotation, at: string): Annotation {
+  if (annotation.type === 'other') return { ...annotation, ext: { ...annotation.ext, at } }
+  return annotation.ext === undefined ? annotation : { ...annotation, ext: { ...annotation.ext, at } }
+}
+
+function readImage(item: Fields, path: string): ImagePart {
+  const { image_url: url, file_id: id, detail } = schema.check(schema.imagePart, item, path)
+  const rest = { ...(detail && { detail }), ...readCache(item) }
+  if (url) return { type: 'image', source: readUrl(url, `${path}.image_url`), ...rest }
+  if (id) return { type: 'image', source: { kind: 'id', id, vendor: 'openai' }, ...rest }
+  throw refusal(path, 'must have an image_url or a file_id')
+}
+
+function readFile(item: Fields, path: string): FilePart {
+  const { file_data: data, file_url: url, file_id: id, filename } = schema.check(schema.filePart, item, path)
+  const rest = { ...(filename && { name: filename }), ...readCache(item) }
+  if (data) return { type: 'file', source: readData(data, `${path}.file_data`), ...rest }
+  if (url) return { type: 'file', source: readUrl(url, `${path}.file_url`), ...rest }
+  if (id) return { type: 'file', source: { kind: 'id', id, vendor: 'openai' }, ...rest }
+  throw refusal(path, 'must have a file_data, a file_url or a file_id')
+}
+
+function readUrl(url: string, path: string): Media {
+  if (!/^data:/i.test(url)) return { kind: 'url', url }
+  const media = parseDataUrl(url)
+  if (media === undefined) throw refusal(path, 'must be a valid URL')
+  return media
+}
+
+/** Some clients send base64 without the `data:` before it. */
+function readData(data: string, path: string): Media {
+  if (/^data:/i.test(data)) return readUrl(data, path)
+  return { kind: 'data', mediaType: sniffMediaType(data) ?? 'application/octet-stream', base64: data }
+}
+
+function readCache(item: Fields): { cache?: CacheMark } {
+  const mark = item.prompt_cache_breakpoint
+  if (!isRecord(mark) || mark.mode !== 'explicit') return {}
+  return { cache: mark.ttl === '30m' || mark.ttl === '12h' ? { ttl: mark.ttl } : {} }
+}
+
+// --- Writing ----------------------------------------------------------------------------------------------------------
+
+/** The parts as a list, without those that only another dialect knows. */
+export function writeParts(parts: readonly ContentPart[], speaker: Speaker, target: Target): Fields[] {
+  return parts.flatMap((part) => {
+    const written = writePart(part, speaker, target)
+    return written === undefined ? [] : [respell(written, part.ext)]
+  })
+}
+
+function writePart(part: ContentPart, speaker: Speaker, target: Target): Fields | undefined {
+  switch (part.type) {
+    case 'text': {
+      const annotations = part.annotations?.map(writeAnnotation).filter((a) => a !== undefined)
+      return {
+        type: speaker === 'model' ? 'output_text' : 'input_text',
+        text: part.text,
+        ...(target.same && annotations && { annotations }),
+        ...(target.same && part.logprobs && { logprobs: part.logprobs }),
+        ...writeCache(part, target),
+      }
+    }
+    case 'refusal':
+      return { type: 'refusal', refusal: part.text }
+    case 'image':
+      return { type: 'input_image', ...writeImage(part, target), ...writeCache(part, target) }
+    case 'file':
+      return { type: 'input_file', ...writeFile(part, target), ...writeCache(part, target) }
+    case 'audio':
+      if (!target.same) throw unsupported(target.source, 'audio', 'is not taken by this model')
+      return { type: 'input_audio', input_audio: { data: part.base64, format: part.format } }
+    case 'hosted':
+      if (part.dialect === 'responses') return part.item
+      target.lose('hosted')
+      return undefined
+  }
+}
+
+function writeImage({ source, detail }: ImagePart, target: Target): Fields {
+  const rest = detail === undefined && target.same ? {} : { detail: detail ?? 'auto' }
+  switch (source.kind) {
+    case 'data':
+    case 'text':
+      return { image_url: dataUrl(source), ...rest }
+    case 'url':
+      return { image_url: source.url, ...rest }
+    case 'id':
+      if (source.vendor !== 'openai') throw foreignFile(target, 'image')
+      return { file_id: source.id, ...rest }
+  }
+}
+
+function writeFile({ source, name }: FilePart, target: Target): Fields {
+  const named = name === undefined ? {} : { filename: name }
+  switch (source.kind) {
+    case 'data':
+    case 'text':
+      return {
+        ...(target.same ? named : { filename: name ?? fileName(source.mediaType) }),
+        file_data: dataUrl(source),
+      }
+    case 'url':
+      return { ...named, file_url: source.url }
+    case 'id':
+      if (source.vendor !== 'openai') throw foreignFile(target, 'file')
+      return { ...named, file_id: source.id }
+  }
+}
+
+function foreignFile(target: Target, field: 'image' | 'file') {
+  return unsupported(target.source, field, 'names a file that this model’s vendor does not keep')
+}
+
+function writeCache({ cache }: Extended & { cache?: CacheMark }, target: Target): Fields {
+  if (cache === undefined) return {}
+  if (!target.same && target.features?.cacheMarks !== true) {
+    target.lose('cacheMark')
+    return {}
+  }
+  return cacheBreakpoint(cache)
+}

@@ -1,0 +1,132 @@
+/** A responses request in the neutral form. */
+import type { ParsedRequest } from '../../../dialect.ts'
+import type { Envelopes, ModelRequest, Tool, Turn } from '../../../ir/types.ts'
+import { isOutputLimit, OUTPUT_RULE, readOptional, refusal } from '../../../json/fields.ts'
+import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
+import { writeBody } from './encode-request.ts'
+import { readItems } from './read-items.ts'
+import { readReasoning } from './reasoning.ts'
+import * as schema from './schema.ts'
+import { spell, withShape } from './spelling.ts'
+import { SAME } from './target.ts'
+import { readText } from './text-settings.ts'
+import { readToolChoice, readTools } from './tools.ts'
+
+const LOGPROBS = 'message.output_text.logprobs'
+/** What an upstream of another dialect gives anyway. */
+const PLAIN_INCLUDES = [LOGPROBS, 'reasoning.encrypted_content']
+/** Fields that say the same to everyone when they are absent, or that no other vendor should see. */
+const SILENT = ['stream', 'background', 'client_metadata', 'reasoning', 'text', 'tool_choice', 'metadata']
+
+/** Throws GatewayError invalid_request naming the field. */
+export function decodeRequest({ head, body }: ParsedRequest, envelopes: Envelopes): ModelRequest {
+  const value = tryParse(body.toString('utf8'))
+  if (!isRecord(value)) throw refusal('body', 'must be a JSON object')
+  const scalars = schema.check(schema.scalars, value, '')
+  const { turns, tools: more } = readConversation(value.input, scalars.instructions, envelopes)
+  const tools = readTools(value.tools, 'tools')
+  const text = readText(value.text)
+  const chosen = readToolChoice(value.tool_choice)
+  const reasoning = readReasoning(value.reasoning)
+  const maxOutputTokens = readOptional(value, 'max_output_tokens', isOutputLimit, OUTPUT_RULE)
+  const user = scalars.safety_identifier ?? scalars.user
+  const tier = value.service_tier
+  const includes = scalars.include ?? []
+  const top = scalars.top_logprobs ?? 0
+
+  const request: ModelRequest = {
+    source: 'responses',
+    model: head.model,
+    stream: head.stream,
+    turns,
+    tools: [...tools, ...missing(more, tools)],
+    ...(chosen.choice && { toolChoice: chosen.choice }),
+    ...present('parallelToolCalls', scalars.parallel_tool_calls),
+    ...present('maxOutputTokens', maxOutputTokens),
+    ...present('temperature', scalars.temperature),
+    ...present('topP', scalars.top_p),
+    ...((top > 0 || includes.includes(LOGPROBS)) && { logprobs: { top } }),
+    ...(text.format && { format: text.format }),
+    ...(text.verbosity !== undefined && { verbosity: text.verbosity }),
+    ...(reasoning && { reasoning }),
+    ...present('user', user),
+    ...present('metadata', scalars.metadata),
+    ...present('cacheKey', scalars.prompt_cache_key),
+    ...(typeof tier === 'string' && tier !== '' && { tier }),
+    ...present('store', scalars.store),
+  }
+  // Items and tools keep their own spelling; the rest is compared here.
+  const rest = {
+    ...request,
+    turns: turns.filter((turn) => turn.role === 'system' && turn.placement === 'top'),
+    tools: [],
+  }
+  const ext = spell('', value, writeBody(rest, SAME), {
+    handled: [
+      'model',
+      ...(Array.isArray(value.tools) && value.tools.length > 0 ? ['tools'] : []),
+      ...inputKeys(value),
+    ],
+    silent: [
+      ...SILENT,
+      ...(scalars.user === user ? ['user'] : []),
+      ...(top === 0 ? ['top_logprobs'] : []),
+      ...(value.truncation === 'disabled' ? ['truncation'] : []),
+      ...(isUnpadded(value.stream_options) ? ['stream_options'] : []),
+      'include',
+    ],
+    told: [
+      ...(text.more ? ['text'] : []),
+      ...(chosen.more ? ['tool_choice'] : []),
+      ...(includes.every((name) => PLAIN_INCLUDES.includes(name)) ? [] : ['include']),
+    ],
+  })
+  if (typeof value.input === 'string') return { ...request, ext: withShape(ext, '', { plainInput: true }) }
+  return ext === undefined ? request : { ...request, ext }
+}
+
+/** Padding is what no other dialect has, so that nothing is lost by asking for none. */
+function isUnpadded(options: unknown): boolean {
+  return (
+    isRecord(options) &&
+    Object.entries(options).every(([key, on]) => key === 'include_obfuscation' && on !== true)
+  )
+}
+
+function inputKeys({ input }: Fields): string[] {
+  return typeof input === 'string' || (Array.isArray(input) && input.length > 0) ? ['input'] : []
+}
+
+function readConversation(
+  input: unknown,
+  instructions: string | null | undefined,
+  envelopes: Envelopes,
+): { turns: Turn[]; tools: Tool[] } {
+  const top: Turn[] = instructions
+    ? [{ role: 'system', placement: 'top', parts: [{ type: 'text', text: instructions }] }]
+    : []
+  if (typeof input === 'string') {
+    return { turns: [...top, { role: 'user', parts: [{ type: 'text', text: input }] }], tools: [] }
+  }
+  if (!Array.isArray(input)) return { turns: top, tools: [] }
+  const { turns, tools } = readItems(input, envelopes)
+  return { turns: [...top, ...turns], tools }
+}
+
+/** Those of `more` that are not among `tools`. */
+function missing(more: Tool[], tools: Tool[]): Tool[] {
+  const known = new Set(tools.map(fullName))
+  return more.filter((tool) => !known.has(fullName(tool)))
+}
+
+function fullName(tool: Tool): string {
+  if (tool.type !== 'function' && tool.type !== 'custom') return tool.type
+  return JSON.stringify([tool.namespace, tool.name])
+}
+
+function present<K extends string, V>(key: K, value: V | null | undefined): Partial<Record<K, V>> {
+  if (value === undefined || value === null) return {}
+  const field: Partial<Record<K, V>> = {}
+  field[key] = value
+  return field
+}

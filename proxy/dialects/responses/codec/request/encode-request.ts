@@ -1,0 +1,125 @@
+/** The neutral form as a responses request. */
+import type { EncodedRequest, EncodeTarget } from '../../../dialect.ts'
+import type { TypedField } from '../../../ir/losses.ts'
+import { shortUser } from '../../../ir/openai.ts'
+import { sessionOf } from '../../../ir/session.ts'
+import type { ModelRequest } from '../../../ir/types.ts'
+import type { Fields } from '../../../json/value.ts'
+import { writeReasoning } from './reasoning.ts'
+import { restoreInput } from './restore-items.ts'
+import { respell, shapeOf } from './spelling.ts'
+import { type Target, targetOf, unsupported } from './target.ts'
+import { formatInstruction, writeText } from './text-settings.ts'
+import { writeToolChoice, writeTools } from './tools.ts'
+import { writeInput } from './write-items.ts'
+
+/** Fewer are refused. */
+const MIN_OUTPUT_TOKENS = 16
+const LOGPROBS = 'message.output_text.logprobs'
+const ENCRYPTED = 'reasoning.encrypted_content'
+
+/** Stop sequences are not written: responses has none, and the hub cuts the answer. Throws unsupported_parameter. */
+export function encodeRequest(request: ModelRequest, encodeTarget: EncodeTarget): EncodedRequest {
+  const target = targetOf(request, encodeTarget)
+  const body = target.same ? respell(writeBody(request, target), request.ext) : writeBody(request, target)
+  return { body: { ...body, model: encodeTarget.model } }
+}
+
+/** All but the model. */
+export function writeBody(request: ModelRequest, target: Target): Fields {
+  if (target.same) return { ...restoredInput(request, target), ...plainFields(request, target) }
+  refuseAndLose(request, target)
+  const { items, instructions } = writeInput(request.turns, target)
+  const instruction = formatInstruction(request, target)
+  const wholeInstructions = [instructions, instruction].filter((text) => text !== undefined).join('\n\n')
+  const { maxOutputTokens, user, temperature, topP, store, ...rest } = request
+  const thinks = target.features?.reasoning !== 'None'
+  const include = [...(thinks ? [ENCRYPTED] : []), ...(request.logprobs === undefined ? [] : [LOGPROBS])]
+  return {
+    ...(wholeInstructions !== '' && { instructions: wholeInstructions }),
+    // A conversation of nothing but empty messages is still one.
+    input: items.length > 0 ? items : [{ type: 'message', role: 'user', content: '' }],
+    ...plainFields({ ...rest, ...cacheKeyOf(request), ...tierOf(request, target) }, target),
+    ...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(maxOutputTokens, MIN_OUTPUT_TOKENS) }),
+    ...sampling(request, target),
+    ...(user !== undefined && { safety_identifier: shortUser(user) }),
+    ...(include.length > 0 && { include }),
+    store: store ?? false,
+  }
+}
+
+function cacheKeyOf(request: ModelRequest): { cacheKey?: string } {
+  const cacheKey = request.cacheKey ?? sessionOf(request)
+  return cacheKey === undefined ? {} : { cacheKey }
+}
+
+/** A faster answer costs more: a client of messages gets it only where the channel allows it. */
+function tierOf({ source, tier }: ModelRequest, { features, lose }: Target): { tier?: string } {
+  if (source !== 'messages' || tier !== 'fast' || features?.speed === true) return {}
+  lose('tier')
+  return { tier: undefined }
+}
+
+/** The fields that are written in the same way whoever the client is. */
+function plainFields(request: ModelRequest, target: Target): Fields {
+  const { maxOutputTokens, temperature, topP, logprobs, user, metadata, cacheKey, tier, store } = request
+  const tools = writeTools(request.tools, target)
+  const reasoning = writeReasoning(request, target)
+  const text = writeText(request, target)
+  return {
+    ...(request.stream && { stream: true }),
+    ...(maxOutputTokens !== undefined && { max_output_tokens: maxOutputTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(logprobs && logprobs.top > 0 && { top_logprobs: logprobs.top }),
+    ...(logprobs && target.same && { include: [LOGPROBS] }),
+    ...(reasoning && { reasoning }),
+    ...(text && { text }),
+    ...(tools.length > 0 && { tools }),
+    ...((target.same || tools.length > 0) && choiceFields(request, target)),
+    ...(user !== undefined && { safety_identifier: user }),
+    ...(metadata && { metadata }),
+    ...(cacheKey !== undefined && { prompt_cache_key: cacheKey }),
+    ...(tier !== undefined && { service_tier: tier }),
+    ...(store !== undefined && { store }),
+  }
+}
+
+function choiceFields({ toolChoice, parallelToolCalls }: ModelRequest, target: Target): Fields {
+  const choice = toolChoice && writeToolChoice(toolChoice, target)
+  return {
+    ...(choice !== undefined && { tool_choice: choice }),
+    ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
+  }
+}
+
+function restoredInput(request: ModelRequest, target: Target): Fields {
+  const { items, instructions } = restoreInput(request.turns, target)
+  const said = instructions === undefined ? {} : { instructions }
+  if (shapeOf(request.ext, 'plainInput') !== true)
+    return { ...said, ...(items.length > 0 && { input: items }) }
+  const user = request.turns.find((turn) => turn.role === 'user')
+  const text = user?.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+  return { ...said, input: text ?? '' }
+}
+
+/** Fields that responses does not have. */
+const LOST: TypedField[] = ['topK', 'seed', 'frequencyPenalty', 'presencePenalty']
+
+function refuseAndLose(request: ModelRequest, target: Target): void {
+  if (request.choices !== undefined && request.choices > 1) {
+    throw unsupported(request.source, 'choices', 'must be 1 with this model')
+  }
+  const given = new Set(Object.keys(request))
+  for (const field of LOST) if (given.has(field)) target.lose(field)
+}
+
+/** Models that think take no other temperature than 1. */
+function sampling({ temperature, topP }: ModelRequest, target: Target): Fields {
+  if (target.features?.sampling !== false) {
+    return { ...(temperature !== undefined && { temperature }), ...(topP !== undefined && { top_p: topP }) }
+  }
+  if (temperature !== undefined && temperature !== 1) target.lose('temperature')
+  if (topP !== undefined && topP !== 1) target.lose('topP')
+  return {}
+}

@@ -1,0 +1,245 @@
+/** The items of an input, as the turns of a conversation. */
+import type {
+  AssistantTurn,
+  Envelopes,
+  Extended,
+  HostedPart,
+  ReasoningPart,
+  ResultPart,
+  TextPart,
+  Tool,
+  ToolCallPart,
+  ToolResult,
+  ToolTurn,
+  Turn,
+  UserPart,
+} from '../../../ir/types.ts'
+import { refusal } from '../../../json/fields.ts'
+import { type Fields, isRecord } from '../../../json/value.ts'
+import { type ContentPart, readContent } from './content.ts'
+import * as schema from './schema.ts'
+import { spell, withShape } from './spelling.ts'
+import { joined, readTools } from './tools.ts'
+import { writeCall, writeReasoningItem, writeResult } from './write-pieces.ts'
+
+const AT = 'input'
+/** What the vendor calls an item, and how far it is: nothing to any other. */
+const IDENTITY = ['id', 'status']
+
+/** A message within an assistant turn: which parts are its content, and how it was written. */
+export interface MessageSpan extends Extended {
+  from: number
+  count: number
+  list: boolean
+}
+
+export interface ReadItems {
+  turns: Turn[]
+  /** Tools that items bring along. */
+  tools: Tool[]
+}
+
+/** Throws GatewayError naming the field of a malformed item. */
+export function readItems(items: readonly unknown[], envelopes: Envelopes): ReadItems {
+  const reader = new ItemReader(envelopes)
+  items.forEach((item, i) => {
+    reader.read(item, i)
+  })
+  return { turns: reader.turns, tools: reader.tools }
+}
+
+class ItemReader {
+  readonly turns: Turn[] = []
+  readonly tools: Tool[] = []
+  readonly #envelopes: Envelopes
+  /** Of the turn that the model is in. */
+  #spans: MessageSpan[] = []
+
+  constructor(envelopes: Envelopes) {
+    this.#envelopes = envelopes
+  }
+
+  read(item: unknown, index: number): void {
+    const path = `input[${index}]`
+    if (!isRecord(item)) throw refusal(path, 'must be an object')
+    switch (typeOf(item, path)) {
+      case 'message':
+        this.#message(item, path)
+        break
+      case 'function_call':
+      case 'custom_tool_call':
+        this.#assistant().parts.push(readCall(item, path))
+        break
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        this.#results().push(readResult(item, path))
+        break
+      case 'reasoning':
+        this.#assistant().parts.push(readReasoningItem(item, path, this.#envelopes))
+        break
+      case 'additional_tools':
+        this.#join(item, path)
+        this.turns.push({
+          role: 'system',
+          placement: 'message',
+          parts: [],
+          ext: withShape(undefined, AT, { item }),
+        })
+        break
+      case 'tool_search_output':
+        this.#join(item, path)
+        this.#assistant().parts.push(hosted(item, index))
+        break
+      default:
+        this.#assistant().parts.push(hosted(item, index))
+    }
+  }
+
+  #message(item: Fields, path: string): void {
+    const { role } = schema.check(schema.message, item, path)
+    const list = Array.isArray(item.content)
+    const place = { path: `${path}.content`, at: `${AT}.content` }
+    const written = { type: 'message', role }
+    const spelled = spell(AT, item, written, { handled: ['content'], silent: [...IDENTITY, 'phase'] })
+    const ext = withShape(spelled, AT, { list })
+    switch (role) {
+      case 'user':
+        this.turns.push({
+          role,
+          parts: readContent(item.content, { ...place, speaker: 'client' }, isUserPart),
+          ext,
+        })
+        break
+      case 'assistant': {
+        const parts = readContent(item.content, { ...place, speaker: 'model' }, isAny)
+        const turn = this.#assistant()
+        turn.ext ??= withShape(undefined, AT, { messages: this.#spans })
+        Object.assign(turn.ext.fields, spelled?.fields)
+        const span: MessageSpan = { from: turn.parts.length, count: parts.length, list }
+        this.#spans.push(spelled === undefined ? span : { ...span, ext: spelled })
+        for (const part of parts) turn.parts.push(part)
+        break
+      }
+      default:
+        this.turns.push({
+          role: 'system',
+          placement: 'message',
+          ...(role === 'developer' && { developer: true }),
+          parts: readContent(item.content, { ...place, speaker: 'client' }, isText),
+          ext,
+        })
+    }
+  }
+
+  /** The turn that the model is in. */
+  #assistant(): AssistantTurn {
+    const last = this.turns.at(-1)
+    if (last?.role === 'assistant') return last
+    const turn: AssistantTurn = { role: 'assistant', parts: [] }
+    this.turns.push(turn)
+    this.#spans = []
+    return turn
+  }
+
+  #results(): ToolResult[] {
+    const last = this.turns.at(-1)
+    if (last?.role === 'tool') return last.results
+    const turn: ToolTurn = { role: 'tool', results: [] }
+    this.turns.push(turn)
+    return turn.results
+  }
+
+  #join(item: Fields, path: string): void {
+    for (const tool of readTools(item.tools, `${path}.tools`)) {
+      if (tool.type !== 'hosted') this.tools.push(joined(tool))
+    }
+  }
+}
+
+/** Some clients leave out the type of a message; an id alone refers to an item that the vendor keeps. */
+function typeOf(item: Fields, path: string): string {
+  if (typeof item.type === 'string') return item.type
+  const isAbsent = item.type === undefined || item.type === null
+  if (isAbsent && item.role !== undefined) return 'message'
+  if (isAbsent && typeof item.id === 'string') return 'item_reference'
+  throw refusal(`${path}.type`, 'must be a string')
+}
+
+function hosted(item: Fields, index: number): HostedPart {
+  const name = typeof item.type === 'string' ? item.type : 'item_reference'
+  return { type: 'hosted', dialect: 'responses', name, item, ext: withShape(undefined, AT, { index }) }
+}
+
+function readCall(item: Fields, path: string): ToolCallPart {
+  const call: ToolCallPart =
+    item.type === 'function_call'
+      ? named('function', schema.check(schema.functionCall, item, path), String(item.arguments))
+      : named('custom', schema.check(schema.customCall, item, path), String(item.input))
+  const ext = spell(AT, item, writeCall(call), { silent: IDENTITY })
+  return ext === undefined ? call : { ...call, ext }
+}
+
+function named(
+  kind: 'function' | 'custom',
+  item: { call_id: string; name: string; namespace?: string | null | undefined },
+  input: string,
+): ToolCallPart {
+  const { call_id: callId, name, namespace } = item
+  return { type: 'tool-call', callId, name, ...(namespace && { namespace }), kind, input }
+}
+
+function readResult(item: Fields, path: string): ToolResult {
+  const { call_id: callId, name } = schema.check(schema.callOutput, item, path)
+  const place = { path: `${path}.output`, at: `${AT}.output`, speaker: 'client' as const }
+  const result: ToolResult = {
+    callId,
+    kind: item.type === 'custom_tool_call_output' ? 'custom' : 'function',
+    ...(name && { name }),
+    parts: readContent(item.output, place, isResultPart),
+  }
+  const ext = spell(AT, item, writeResult(result), {
+    handled: ['output'],
+    silent: [...IDENTITY, 'namespace'],
+  })
+  return { ...result, ext: withShape(ext, AT, { list: Array.isArray(item.output) }) }
+}
+
+function readReasoningItem(item: Fields, path: string, envelopes: Envelopes): ReasoningPart {
+  const {
+    id,
+    summary,
+    content,
+    encrypted_content: encrypted,
+  } = schema.check(schema.reasoningItem, item, path)
+  const summaries = (summary ?? []).map(({ text }) => text)
+  const thoughts = (content ?? []).map(({ text }) => text)
+  const raw = summaries.length === 0 && thoughts.length > 0
+  const part: ReasoningPart = { type: 'reasoning', texts: raw ? thoughts : summaries }
+  if (part.texts.length > 0) part.raw = raw
+  const opened = encrypted ? envelopes.open(encrypted) : undefined
+  if (opened === 'broken') part.lostCarrier = true
+  else if (opened === 'foreign' && encrypted) {
+    part.carrier = { dialect: 'responses', kind: 'encrypted', value: encrypted, ...(id && { id }) }
+  } else if (opened !== undefined && opened !== 'foreign') part.carrier = opened
+
+  const handled = encrypted ? ['encrypted_content'] : []
+  const ext = spell(AT, item, writeReasoningItem(part), { handled, silent: [...IDENTITY, 'content'] })
+  if (part.carrier === undefined) return ext === undefined ? part : { ...part, ext }
+  return { ...part, ext: withShape(ext, AT, { encrypted: true }) }
+}
+
+function isUserPart(part: ContentPart): part is UserPart {
+  return part.type !== 'refusal'
+}
+
+function isResultPart(part: ContentPart): part is ResultPart {
+  return part.type !== 'refusal' && part.type !== 'audio'
+}
+
+function isText(part: ContentPart): part is TextPart {
+  return part.type === 'text'
+}
+
+function isAny(_part: ContentPart): _part is ContentPart {
+  return true
+}

@@ -1,0 +1,73 @@
+/** How deep to think and what to show of it, both ways. */
+import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
+import { effortOfBudget, nearestEffort } from '../../../ir/effort.ts'
+import type { ModelRequest, Reasoning } from '../../../ir/types.ts'
+import { type Fields, isRecord } from '../../../json/value.ts'
+import * as schema from './schema.ts'
+import { respell, spell } from './spelling.ts'
+import type { Target } from './target.ts'
+
+export function readReasoning(value: unknown): Reasoning | undefined {
+  if (!isRecord(value)) {
+    if (value !== undefined && value !== null) schema.check(schema.reasoning, value, 'reasoning')
+    return undefined
+  }
+  const { effort, summary, generate_summary: oldSummary } = schema.check(schema.reasoning, value, 'reasoning')
+  const shown = summary ?? oldSummary
+  const reasoning: Reasoning = { ...(effort && { effort }), ...(shown && { summary: shown }) }
+  const ext = spell('reasoning', value, plain(reasoning), { silent: ['generate_summary'] })
+  return ext === undefined ? reasoning : { ...reasoning, ext }
+}
+
+/** The `reasoning` of a request; undefined when it says nothing. */
+export function writeReasoning({ reasoning }: ModelRequest, target: Target): Fields | undefined {
+  if (reasoning === undefined) return undefined
+  if (target.same) return respell(plain(reasoning), reasoning.ext)
+  if (target.features?.reasoning === 'None') {
+    loseAll(reasoning, target)
+    return undefined
+  }
+  const effort = effortFor(reasoning, target)
+  const summary = effort === 'none' ? undefined : summaryFor(reasoning, target)
+  if (effort === undefined && summary === undefined) return undefined
+  return { ...(effort && { effort }), ...(summary && { summary }) }
+}
+
+function plain({ effort, summary }: Reasoning): Fields {
+  return { ...(effort && { effort }), ...(summary && { summary }) }
+}
+
+function loseAll({ effort, budgetTokens, thinking, summary }: Reasoning, target: Target): void {
+  if (effort !== undefined && effort !== 'none') target.lose('effort')
+  if (budgetTokens !== undefined) target.lose('budgetTokens')
+  if (thinking === 'adaptive') target.lose('thinking')
+  if (summary !== undefined && summary !== 'none') target.lose('summary')
+}
+
+function effortFor(reasoning: Reasoning, target: Target): Effort | undefined {
+  const { effort, budgetTokens, thinking } = reasoning
+  if (thinking === 'off') return nearest('none', target, 'thinking')
+  if (effort !== undefined) return nearest(effort, target, 'effort')
+  if (budgetTokens === undefined) return undefined
+  target.lose('budgetTokens')
+  return nearest(effortOfBudget(budgetTokens), target, 'budgetTokens')
+}
+
+/** The level of the upstream that is next to the wanted one; a change is told as a loss. */
+function nearest(
+  wanted: Effort,
+  target: Target,
+  field: 'effort' | 'thinking' | 'budgetTokens',
+): Effort | undefined {
+  const level = nearestEffort(wanted, target.features?.efforts ?? EFFORTS)
+  if (level !== wanted) target.lose(field)
+  return level
+}
+
+/** Whether the client wants to read what was thought: each dialect has its own way to ask. */
+function summaryFor(reasoning: Reasoning, target: Target): string | undefined {
+  const { summary, effort, thinking, budgetTokens } = reasoning
+  if (summary !== undefined) return summary === 'none' ? undefined : summary
+  if (target.source === 'chat') return effort === undefined ? undefined : 'auto'
+  return thinking === 'adaptive' || budgetTokens !== undefined ? 'auto' : undefined
+}

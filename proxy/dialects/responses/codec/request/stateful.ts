@@ -1,0 +1,42 @@
+/** What a request asks of state that only the vendor of the responses API keeps. */
+import { GatewayError } from '../../../../errors.ts'
+import type { HostedPart, ModelRequest } from '../../../ir/types.ts'
+import { shapeOf } from './spelling.ts'
+
+/** Items that hold what only the vendor can read, or that refer to what it keeps. */
+const BOUND_ITEMS: Record<string, string> = {
+  compaction: 'holds a conversation that only the vendor that compacted it can read',
+  compaction_trigger: 'asks for a compaction, which this model does not offer',
+  item_reference: 'refers to an item that is not kept here',
+}
+
+/** Throws GatewayError for a request that an upstream of another dialect cannot know the whole of. */
+export function refuseStateful(request: ModelRequest): void {
+  if (request.source !== 'responses') return
+  const { fields = {} } = request.ext ?? {}
+  if (isGiven(fields.previous_response_id)) {
+    const message = 'The previous response is not found: send the whole conversation as input.'
+    throw new GatewayError('previous_response_not_found', message, { param: 'previous_response_id' })
+  }
+  for (const param of ['conversation', 'prompt']) {
+    if (isGiven(fields[param])) {
+      throw new GatewayError('unsupported_parameter', `${param} is not kept here.`, { param })
+    }
+  }
+  for (const turn of request.turns) {
+    if (turn.role !== 'assistant') continue
+    for (const part of turn.parts) if (part.type === 'hosted') refuseBound(part)
+  }
+}
+
+function refuseBound(part: HostedPart): void {
+  const problem = BOUND_ITEMS[part.name]
+  if (problem === undefined || part.dialect !== 'responses') return
+  const index = shapeOf(part.ext, 'index')
+  const param = typeof index === 'number' ? `input[${index}]` : 'input'
+  throw new GatewayError('unsupported_parameter', `${param} ${problem}.`, { param })
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}

@@ -1,0 +1,51 @@
+/** Requests of other dialects for the tests of the encoder. */
+import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
+import { Losses } from '../../../ir/losses.ts'
+import type {
+  AssistantPart,
+  DialectName,
+  FunctionTool,
+  ModelRequest,
+  ToolCallPart,
+  Turn,
+} from '../../../ir/types.ts'
+import { encodeRequest } from './encode-request.ts'
+
+export const USER: Turn = { role: 'user', parts: [{ type: 'text', text: 'Hi' }] }
+export const USER_ITEM = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }
+export const F: FunctionTool = { type: 'function', name: 'f' }
+
+export interface Options {
+  source?: DialectName
+  features?: Partial<Features>
+}
+
+export function encode(fields: Partial<ModelRequest>, { source = 'chat', features = {} }: Options = {}) {
+  const losses = new Losses()
+  const request: ModelRequest = {
+    source,
+    model: 'client',
+    stream: false,
+    turns: [USER],
+    tools: [],
+    ...fields,
+  }
+  const { body } = encodeRequest(request, {
+    model: 'm',
+    features: featuresOf('responses', undefined, features),
+    defaultMaxOutputTokens: 8192,
+    losses,
+  })
+  return { body, losses: losses.names }
+}
+
+export const input = (turns: Turn[], options?: Options) => encode({ turns }, options).body.input
+export const assistant = (...parts: AssistantPart[]): Turn => ({ role: 'assistant', parts })
+export const CALL: ToolCallPart = {
+  type: 'tool-call',
+  callId: 'c',
+  name: 'f',
+  kind: 'function',
+  input: '{}',
+}
+export const CALL_ITEM = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }

@@ -1,0 +1,78 @@
+/** `text`: the format and the length of the answer, both ways. */
+import { isClosedSchema } from '../../../ir/closed-schema.ts'
+import type { ModelRequest, OutputFormat } from '../../../ir/types.ts'
+import { type Fields, isRecord } from '../../../json/value.ts'
+import * as schema from './schema.ts'
+import type { Target } from './target.ts'
+
+export interface TextSettings {
+  format?: OutputFormat
+  verbosity?: string
+  /** True when the object says something that these do not. */
+  more: boolean
+}
+
+const KNOWN = new Set(['format', 'verbosity'])
+const KNOWN_OF_FORMAT = new Set(['type', 'name', 'description', 'schema', 'strict'])
+/** Formats must be named; only responses' and chat's clients have to name theirs. */
+const DEFAULT_NAME = 'response'
+
+export function readText(value: unknown): TextSettings {
+  if (value === undefined || value === null) return { more: false }
+  const { format, verbosity } = schema.check(schema.textSettings, value, 'text')
+  const read = format ? readFormat(format) : undefined
+  const unknown = [
+    ...unknownKeys(value, KNOWN),
+    ...unknownKeys(format, KNOWN_OF_FORMAT),
+    ...(format && read === undefined && format.type !== 'text' ? ['type'] : []),
+  ]
+  return { ...(read && { format: read }), ...(verbosity && { verbosity }), more: unknown.length > 0 }
+}
+
+function unknownKeys(value: unknown, known: ReadonlySet<string>): string[] {
+  return isRecord(value) ? Object.keys(value).filter((key) => !known.has(key)) : []
+}
+
+function readFormat(format: Fields): OutputFormat | undefined {
+  if (format.type === 'json_object') return { type: 'json' }
+  if (format.type !== 'json_schema') return undefined
+  const { name, description, schema: json, strict } = schema.check(schema.jsonSchema, format, 'text.format')
+  return {
+    type: 'schema',
+    ...(name && { name }),
+    ...(description && { description }),
+    schema: json,
+    ...(typeof strict === 'boolean' && { strict }),
+  }
+}
+
+/** Undefined when there is nothing to say. */
+export function writeText({ format, verbosity }: ModelRequest, target: Target): Fields | undefined {
+  if (format === undefined && verbosity === undefined) return undefined
+  return { ...(format && { format: writeFormat(format, target) }), ...(verbosity && { verbosity }) }
+}
+
+function writeFormat(format: OutputFormat, target: Target): Fields {
+  if (format.type === 'json') return { type: 'json_object' }
+  const { name, description, schema: json } = format
+  if (!target.same && target.features?.structuredOutput === false) {
+    target.lose('format')
+    return { type: 'json_object' }
+  }
+  // Messages always holds to the schema; here only a strict one is held to, and not every schema can be.
+  const strict = format.strict ?? (target.source === 'messages' ? isClosedSchema(json) : undefined)
+  return {
+    type: 'json_schema',
+    ...(target.same ? name !== undefined && { name } : { name: name ?? DEFAULT_NAME }),
+    ...(description !== undefined && { description }),
+    schema: json,
+    ...(strict !== undefined && { strict }),
+  }
+}
+
+/** The instruction for upstreams that cannot be held to a schema; undefined where none is needed. */
+export function formatInstruction({ format }: ModelRequest, target: Target): string | undefined {
+  if (target.same || format?.type !== 'schema' || target.features?.structuredOutput !== false)
+    return undefined
+  return `Reply with JSON alone that is valid against this JSON Schema:\n${JSON.stringify(format.schema)}`
+}

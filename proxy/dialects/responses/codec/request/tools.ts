@@ -1,0 +1,227 @@
+/** Tools and the choice among them, both ways. */
+import type { CustomTool, FunctionTool, Tool, ToolChoice, WebSearchTool } from '../../../ir/types.ts'
+import { refusal } from '../../../json/fields.ts'
+import { type Fields, isRecord } from '../../../json/value.ts'
+import * as schema from './schema.ts'
+import { respell, shapeOf, spell, withShape } from './spelling.ts'
+import { SAME, type Target } from './target.ts'
+
+const AT = 'tools'
+
+// --- Reading ----------------------------------------------------------------------------------------------------------
+
+export function readTools(list: unknown, path: string): Tool[] {
+  if (list === undefined || list === null) return []
+  if (!Array.isArray(list)) throw refusal(path, 'must be an array')
+  return list.flatMap((value: unknown, i) => readTool(value, `${path}[${i}]`))
+}
+
+function readTool(value: unknown, path: string): Tool[] {
+  const { type } = schema.check(schema.tool, value, path)
+  const tool = isRecord(value) ? value : {}
+  switch (type) {
+    case 'function':
+      return [readFunction(tool, path)]
+    case 'custom':
+      return [readCustom(tool, path)]
+    case 'namespace':
+      return readNamespace(tool, path)
+    default:
+      if (type.startsWith('web_search')) return [readWebSearch(tool, path)]
+      return [{ type: 'hosted', dialect: 'responses', name: type, tool }]
+  }
+}
+
+function readFunction(value: Fields, path: string, namespace?: string): FunctionTool {
+  const { name, description, parameters, strict } = schema.check(schema.functionTool, value, path)
+  const tool: FunctionTool = {
+    type: 'function',
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(description && { description }),
+    ...(parameters && { parameters }),
+    ...(typeof strict === 'boolean' && { strict }),
+  }
+  const ext = spell(AT, value, writeFunction(tool, SAME))
+  return ext === undefined ? tool : { ...tool, ext }
+}
+
+function readCustom(value: Fields, path: string, namespace?: string): CustomTool {
+  const { name, description, format } = schema.check(schema.customTool, value, path)
+  const tool: CustomTool = {
+    type: 'custom',
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(description && { description }),
+  }
+  if (format?.type === 'grammar') {
+    const { syntax, definition } = schema.check(schema.grammar, format, `${path}.format`)
+    tool.grammar = { syntax, definition }
+  }
+  const silent = format?.type === 'text' ? ['format'] : []
+  const ext = spell(AT, value, writeCustom(tool), { silent })
+  return ext === undefined ? tool : { ...tool, ext }
+}
+
+/** The tools of a namespace; it is kept whole when it holds others than functions and custom tools, or none. */
+function readNamespace(value: Fields, path: string): Tool[] {
+  const { name, tools } = schema.check(schema.namespaceTool, value, path)
+  const isPlain = tools.every((tool) => tool.type === 'function' || tool.type === 'custom')
+  if (!isPlain || tools.length === 0) {
+    return [{ type: 'hosted', dialect: 'responses', name: 'namespace', tool: value }]
+  }
+  const { tools: originals, type: _type, name: _name, ...fields } = value
+  const list: unknown[] = Array.isArray(originals) ? originals : []
+  return list.filter(isRecord).map((original, i) => {
+    const at = `${path}.tools[${i}]`
+    const tool =
+      original.type === 'custom' ? readCustom(original, at, name) : readFunction(original, at, name)
+    if (i > 0) return tool
+    const ext = withShape(tool.ext, AT, { namespace: fields })
+    return { ...tool, ext: { ...ext, fields: { ...ext.fields, ...fields } } }
+  })
+}
+
+function readWebSearch(value: Fields, path: string): WebSearchTool {
+  const { filters, user_location: location } = schema.check(schema.webSearchTool, value, path)
+  const tool: WebSearchTool = { type: 'web-search' }
+  if (filters?.allowed_domains) tool.allowedDomains = filters.allowed_domains
+  if (location) {
+    const { city, country, region, timezone } = location
+    tool.userLocation = {
+      ...(city && { city }),
+      ...(country && { country }),
+      ...(region && { region }),
+      ...(timezone && { timezone }),
+    }
+  }
+  const more = Object.keys(filters ?? {}).some((key) => key !== 'allowed_domains')
+  const ext = spell(AT, value, writeWebSearch(tool), { told: more ? ['filters'] : [], silent: ['filters'] })
+  return ext === undefined ? tool : { ...tool, ext }
+}
+
+/** Marks a tool that stands in an item of the input, not in the list. */
+export function joined(tool: FunctionTool | CustomTool | WebSearchTool): Tool {
+  return { ...tool, ext: withShape(tool.ext, AT, { joined: true }) }
+}
+
+/** Undefined without a choice; `more` when it names tools that the neutral form cannot. */
+export function readToolChoice(value: unknown): { choice?: ToolChoice; more: boolean } {
+  if (value === undefined || value === null) return { more: false }
+  if (value === 'auto' || value === 'none' || value === 'required')
+    return { choice: { type: value }, more: false }
+  if (!isRecord(value)) throw refusal('tool_choice', 'must be auto, none, required or an object')
+  const { type } = schema.check(schema.tool, value, 'tool_choice')
+  if (type === 'function' || type === 'custom') {
+    const { name } = schema.check(schema.namedChoice, value, 'tool_choice')
+    return { choice: { type: 'tool', kind: type, name }, more: false }
+  }
+  if (type === 'allowed_tools') {
+    const { mode, tools } = schema.check(schema.allowedTools, value, 'tool_choice')
+    const named = tools.flatMap(({ type: kind, name }) =>
+      (kind === 'function' || kind === 'custom') && typeof name === 'string' ? [{ kind, name } as const] : [],
+    )
+    return { choice: { type: 'allowed', mode, tools: named }, more: named.length < tools.length }
+  }
+  if (type.startsWith('web_search')) return { choice: { type: 'web-search' }, more: false }
+  return { choice: { type: 'hosted', dialect: 'responses', name: type, choice: value }, more: false }
+}
+
+// --- Writing ----------------------------------------------------------------------------------------------------------
+
+/** The list of tools; those of a namespace that stand together are grouped. */
+export function writeTools(tools: readonly Tool[], target: Target): Fields[] {
+  const list: Fields[] = []
+  let group: { name: string; tools: Fields[] } | undefined
+  for (const tool of tools) {
+    if (target.same && tool.type !== 'hosted' && shapeOf(tool.ext, 'joined') === true) continue
+    const written = writeTool(tool, target)
+    if (written === undefined) continue
+    const namespace = tool.type === 'function' || tool.type === 'custom' ? tool.namespace : undefined
+    if (namespace === undefined) {
+      group = undefined
+      list.push(written)
+      continue
+    }
+    const fields = tool.type === 'hosted' ? undefined : shapeOf(tool.ext, 'namespace')
+    if (group?.name !== namespace || fields !== undefined) {
+      group = { name: namespace, tools: [] }
+      list.push({ type: 'namespace', ...(isRecord(fields) ? fields : { description: '' }), ...group })
+    }
+    group.tools.push(written)
+  }
+  return list
+}
+
+function writeTool(tool: Tool, target: Target): Fields | undefined {
+  switch (tool.type) {
+    case 'function':
+      return respell(writeFunction(tool, target), tool.ext)
+    case 'custom':
+      return respell(writeCustom(tool), tool.ext)
+    case 'web-search':
+      return respell(writeWebSearch(tool), tool.ext)
+    case 'hosted':
+      if (tool.dialect === 'responses') return tool.tool
+      target.lose('tools')
+      return undefined
+  }
+}
+
+function writeFunction(tool: FunctionTool, target: Target): Fields {
+  const { name, description, strict } = tool
+  const base = { type: 'function', name, ...(description !== undefined && { description }) }
+  if (target.same) {
+    return {
+      ...base,
+      ...(tool.parameters && { parameters: tool.parameters }),
+      ...(strict !== undefined && { strict }),
+    }
+  }
+  if (tool.cache !== undefined) target.lose('cacheMark')
+  // Without a word of strict, responses would hold to the schema; the other dialects do not.
+  const parameters = tool.parameters ?? { type: 'object', properties: {} }
+  const isOpen = strict === true && target.features?.structuredOutput === false
+  if (isOpen) target.lose('tools.strict')
+  return { ...base, parameters, strict: strict === true && !isOpen }
+}
+
+function writeCustom({ name, description, grammar }: CustomTool): Fields {
+  return {
+    type: 'custom',
+    name,
+    ...(description !== undefined && { description }),
+    ...(grammar && { format: { type: 'grammar', ...grammar } }),
+  }
+}
+
+function writeWebSearch({ allowedDomains, userLocation }: WebSearchTool): Fields {
+  return {
+    type: 'web_search',
+    ...(allowedDomains && { filters: { allowed_domains: allowedDomains } }),
+    ...(userLocation && { user_location: { type: 'approximate', ...userLocation } }),
+  }
+}
+
+export function writeToolChoice(choice: ToolChoice, target: Target): unknown {
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+    case 'required':
+      return choice.type
+    case 'tool':
+      return { type: choice.kind, name: choice.name }
+    case 'allowed':
+      return {
+        type: 'allowed_tools',
+        mode: choice.mode,
+        tools: choice.tools.map(({ kind, name }) => ({ type: kind, name })),
+      }
+    case 'web-search':
+      return { type: 'web_search' }
+    case 'hosted':
+      if (choice.dialect === 'responses') return choice.choice
+      target.lose('toolChoice')
+      return undefined
+  }
+}

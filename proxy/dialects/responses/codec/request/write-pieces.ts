@@ -1,0 +1,31 @@
+/** Items that stand for one piece of a turn, before a client's spelling is given back to them. */
+import type { ReasoningPart, ToolCallPart, ToolResult } from '../../../ir/types.ts'
+import type { Fields } from '../../../json/value.ts'
+
+export function writeCall({ kind, callId, name, namespace, input }: ToolCallPart): Fields {
+  const base = { call_id: callId, name, ...(namespace !== undefined && { namespace }) }
+  return kind === 'custom'
+    ? { type: 'custom_tool_call', ...base, input }
+    : { type: 'function_call', ...base, arguments: input }
+}
+
+/** Without its output. */
+export function writeResult({ kind, callId, name }: ToolResult): Fields {
+  return {
+    type: kind === 'custom' ? 'custom_tool_call_output' : 'function_call_output',
+    call_id: callId,
+    ...(name !== undefined && { name }),
+  }
+}
+
+export function writeReasoningItem({ texts, raw, carrier }: ReasoningPart): Fields {
+  const own = carrier?.dialect === 'responses' ? carrier : undefined
+  const paragraphs = (type: string) => texts.map((text) => ({ type, text }))
+  return {
+    type: 'reasoning',
+    ...(own?.id !== undefined && { id: own.id }),
+    summary: raw === true ? [] : paragraphs('summary_text'),
+    ...(raw === true && { content: paragraphs('reasoning_text') }),
+    ...(own && { encrypted_content: own.value }),
+  }
+}
