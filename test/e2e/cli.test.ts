@@ -69,7 +69,7 @@ beforeAll(async () => {
         channel('first', baseURL, { secretRef: { name: 'up' } }) +
         channel('second', baseURL, { secretRef: { name: 'up' } }) +
         channel('idle', baseURL, { disabled: true }) +
-        channel('foreign', 'http://127.0.0.1:9', { type: 'messages' }) +
+        channel('foreign', 'http://127.0.0.1:9', { type: 'embeddings' }) +
         documents({
           apiVersion: 'v1',
           kind: 'Secret',
@@ -228,7 +228,7 @@ describe('sluice explain', () => {
     const { out } = await ask('explain', '--key', 'alice', '--model', 'paid')
     expect(out).toMatch(/^ {3}1 {2}first +chat_completion +example-model +0 +1 +100% +byte +ready$/m)
     expect(out).toContain('would be served')
-    expect(out).toContain('  foreign: the endpoint reaches chat_completion channels only\n')
+    expect(out).toContain('  foreign: the endpoint does not reach embeddings channels\n')
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(120)
     expect(gateway.requests()).toEqual([])
   })

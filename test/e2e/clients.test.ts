@@ -83,15 +83,18 @@ describe('docs/clients.md', () => {
   })
 
   it('Node', async () => {
-    const [snippet = '', ...others] = fenced(clients, 'js')
+    const [chat = '', responses = '', ...others] = fenced(clients, 'js')
     expect(others).toEqual([])
-    expect(await node(here(snippet))).toBe(ANSWER)
+    expect(await node(here(chat))).toBe(ANSWER)
+    const [start = ''] = chat.split('const stream')
+    expect(await node(here(`${start}${responses}`))).toBe(`${ANSWER}\n`)
   })
 
   it('Python', async () => {
-    const [chat = '', models = '', ...others] = fenced(clients, 'python')
+    const [chat = '', messages = '', models = '', ...others] = fenced(clients, 'python')
     expect(others).toEqual([])
     expect(await py(here(chat))).toBe(`${ANSWER}\n`)
+    expect(await py(here(messages))).toBe(`${ANSWER}\n`)
     expect(await py(here(models))).toBe("['example', 'example-free']\n")
   })
 
@@ -111,6 +114,6 @@ print(json.dumps(sorted(m.id for m in openai.OpenAI().models.list()), separators
 
   it('has no other snippet', () => {
     const languages = [...clients.matchAll(/^```(\w+)$/gm)].map(([, language]) => language)
-    expect(languages.sort()).toEqual(['js', 'python', 'python'])
+    expect(languages.sort()).toEqual(['js', 'js', 'python', 'python', 'python'])
   })
 })

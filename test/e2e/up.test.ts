@@ -1,7 +1,6 @@
 /** `make up`, what a newcomer types after it, and `make down`. */
-import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -126,12 +125,19 @@ it('starts again only what has ended, where it was', async () => {
   expect(await statuses(KEY)).toEqual([401, 401])
 }, 60_000)
 
+function listenOn(port: number): Promise<Server | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer((_, res) => res.end())
+    server.once('error', () => resolve(undefined)).listen(port, '127.0.0.1', () => resolve(server))
+  })
+}
+
 it('does not pretend that the example upstream runs where its port is taken', async () => {
   const upstream = pids().find(({ name }) => name === 'upstream')?.pid ?? 0
   process.kill(upstream, 'SIGKILL')
   await until(() => beginning(upstream) === undefined, 'the upstream to end')
-  const other = createServer((_, res) => res.end()).listen(upstreamPort, '127.0.0.1')
-  await once(other, 'listening')
+  // Another test may have it for a moment.
+  const other = await until(() => listenOn(upstreamPort), 'the port to be free', 20_000)
   try {
     const program = startMake('up')
     expect(await program.exited).not.toBe(0)

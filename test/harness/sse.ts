@@ -37,10 +37,12 @@ export const CHUNKINGS: [string, (text: Buffer) => Buffer[]][] = [
   ],
 ]
 /** The answer ended in an error event and nothing behind it; all before it came whole from `events`. */
-export function expectBroken(text: string, events: readonly string[]) {
+export function expectBroken(
+  text: string,
+  events: readonly string[],
+  error: object = { type: 'server_error', code: 'upstream_error' },
+) {
   const told = eventData(text).at(-1) ?? ''
-  expect(JSON.parse(told)).toEqual({
-    error: { message: expect.any(String), type: 'server_error', param: null, code: 'upstream_error' },
-  })
+  expect(JSON.parse(told)).toEqual({ error: { message: expect.any(String), param: null, ...error } })
   expect(text).toBe(`${events.join('')}data: ${told}\n\n`)
 }
