@@ -126,7 +126,8 @@ export const SLOPPY: Fault[] = [
   },
   {
     name: 'reset-after-the-end',
-    stream: 'answer',
+    // A reset may take bytes along that nobody has read yet.
+    stream: 'either',
     async play({ res, voice }) {
       const { begin, body, end } = voice.frames()
       await open(res, [...begin, ...body, ...end])

@@ -20,9 +20,13 @@ export const CHAT: Mutant[] = [
 
   ...faults(
     'proxy/dialects/chat/codec/answer/decode-stream.ts',
-    'proxy/dialects/chat/codec/answer/stream.test.ts',
+    'proxy/dialects/chat/codec/answer/decode-stream-end.test.ts',
     // A stream without its end is a whole answer.
     ['(this.#ended || this.#reason !== undefined)', 'this.#started'],
+  ),
+  ...faults(
+    'proxy/dialects/chat/codec/answer/decode-stream.ts',
+    'proxy/dialects/chat/codec/answer/decode-stream.test.ts',
     // An empty delta opens a part.
     ["if (content !== '') this.#say('text', content, logprobs)", "this.#say('text', content, logprobs)"],
     // Reasoning that comes twice, in words and in details, is told twice.
@@ -30,7 +34,7 @@ export const CHAT: Mutant[] = [
   ),
   ...faults(
     'proxy/dialects/chat/codec/answer/stream-calls.ts',
-    'proxy/dialects/chat/codec/answer/stream.test.ts',
+    'proxy/dialects/chat/codec/answer/decode-stream.test.ts',
     // Calls that an upstream numbers alike become one.
     [
       "if (id !== '' && call.id !== '') return id !== call.id",
@@ -46,10 +50,11 @@ export const CHAT: Mutant[] = [
     ['if (callsOf(message).some(isNameless)) return', 'if (false) return'],
   ),
   // An answer that an upstream broke off is taken for a whole one.
-  ...faults('proxy/dialects/chat/codec/answer/finish.ts', 'proxy/dialects/chat/codec/answer/stream.test.ts', [
-    'return FAILURES.has(reason)',
-    'return false',
-  ]),
+  ...faults(
+    'proxy/dialects/chat/codec/answer/finish.ts',
+    'proxy/dialects/chat/codec/answer/decode-stream-end.test.ts',
+    ['return FAILURES.has(reason)', 'return false'],
+  ),
   // Paragraphs of a thought run into each other.
   ...faults(
     'proxy/dialects/chat/codec/answer/encode-stream.ts',
@@ -58,25 +63,30 @@ export const CHAT: Mutant[] = [
   ),
   ...faults(
     'proxy/dialects/chat/codec/answer/encode-stream.ts',
-    'proxy/dialects/chat/codec/answer/stream.test.ts',
+    'proxy/dialects/chat/codec/answer/encode-stream.test.ts',
     // A client that did not ask for usage gets an event without choices.
     ['if (this.#wantsUsage && usage !== undefined)', 'if (usage !== undefined)'],
   ),
   ...faults(
     'proxy/dialects/chat/codec/request/encode-messages.ts',
-    'proxy/dialects/chat/codec/request/upstream.test.ts',
+    'proxy/dialects/chat/codec/request/upstream-content.test.ts',
     // Media stand in the result of a tool, where chat upstreams refuse them.
     ["later.push({ type: 'text', text: label }, encodePart", 'parts.push(encodePart'],
+  ),
+  ...faults(
+    'proxy/dialects/chat/codec/request/encode-messages.ts',
+    'proxy/dialects/chat/codec/request/upstream-features.test.ts',
     // Models get the thoughts of earlier turns, which some refuse.
     ["return features.reasoningHistory === 'CurrentTurn' && isCurrent", 'return true'],
   ),
   // A schema that leaves fields open is sent as strict, which is refused.
-  ...faults('proxy/dialects/ir/closed-schema.ts', 'proxy/dialects/chat/codec/request/upstream.test.ts', [
-    'names.some((name) => !required.includes(name))',
-    'false',
-  ]),
+  ...faults(
+    'proxy/dialects/ir/closed-schema.ts',
+    'proxy/dialects/chat/codec/request/upstream-features.test.ts',
+    ['names.some((name) => !required.includes(name))', 'false'],
+  ),
   // A model that shall think a little is told not to think.
-  ...faults('proxy/dialects/ir/effort.ts', 'proxy/dialects/chat/codec/request/upstream.test.ts', [
+  ...faults('proxy/dialects/ir/effort.ts', 'proxy/dialects/chat/codec/request/upstream-features.test.ts', [
     " || (level === 'none' && wanted !== 'none')",
     '',
   ]),

@@ -66,7 +66,7 @@ export const MESSAGES: Mutant[] = [
   // An empty text opens a block.
   ...faults(
     'proxy/dialects/messages/codec/answer/block-write-stream.ts',
-    'proxy/dialects/messages/codec/answer/encode-stream.test.ts',
+    'proxy/dialects/messages/codec/answer/block-write-stream.test.ts',
     ["    if (text === '') return\n    this.#open()", '    this.#open()'],
   ),
   // What came while another part was written is lost.
@@ -78,19 +78,19 @@ export const MESSAGES: Mutant[] = [
 
   ...faults(
     'proxy/dialects/messages/codec/request/encode-blocks.ts',
-    'proxy/dialects/messages/codec/request/encode-request.test.ts',
+    'proxy/dialects/messages/codec/request/encode-thinking.test.ts',
     // Another vendor's state is sent as a signature.
     ["if (carrier?.dialect === 'messages') {", 'if (carrier !== undefined) {'],
   ),
   // The earliest marks are kept, so that the long end of a conversation is not cached.
   ...faults(
     'proxy/dialects/messages/codec/request/cache.ts',
-    'proxy/dialects/messages/codec/request/encode-request.test.ts',
+    'proxy/dialects/messages/codec/request/cache.test.ts',
     ['marked.slice(0, -MAX_MARKS)', 'marked.slice(MAX_MARKS)'],
   ),
   ...faults(
     'proxy/dialects/messages/codec/request/encode-turns.ts',
-    'proxy/dialects/messages/codec/request/encode-request.test.ts',
+    'proxy/dialects/messages/codec/request/encode-turns.test.ts',
     // Text stands before the results of a message, which is refused.
     ['return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]', 'return blocks'],
     // Trailing white space of a prefill is refused.
@@ -98,7 +98,7 @@ export const MESSAGES: Mutant[] = [
   ),
   ...faults(
     'proxy/dialects/messages/codec/request/encode-thinking.ts',
-    'proxy/dialects/messages/codec/request/encode-request.test.ts',
+    'proxy/dialects/messages/codec/request/encode-thinking.test.ts',
     // A history of calls without thinking is refused by models that think by a budget.
     ['if (callsWithoutThinking(messages))', 'if (false)'],
     // The budget is larger than the limit.

@@ -25,7 +25,7 @@ export const RESPONSES: Mutant[] = [
   // The whole text comes once more after its deltas.
   ...faults(
     'proxy/dialects/responses/codec/answer/item-reader-message.ts',
-    'proxy/dialects/responses/codec/answer/decode-stream.test.ts',
+    'proxy/dialects/responses/codec/answer/decode-stream-gaps.test.ts',
     ['text.slice(open.sent)', 'text'],
   ),
   // The parts of parallel items mix.
@@ -36,7 +36,7 @@ export const RESPONSES: Mutant[] = [
   ),
   ...faults(
     'proxy/dialects/responses/codec/answer/decode-stream.ts',
-    'proxy/dialects/responses/codec/answer/decode-stream.test.ts',
+    'proxy/dialects/responses/codec/answer/decode-stream-end.test.ts',
     // An answer that was cut is complete.
     ["type === 'response.incomplete' ? {", 'false ? {'],
     // Half an event is passed over, and with it a piece of the answer.

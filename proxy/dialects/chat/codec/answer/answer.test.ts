@@ -275,7 +275,7 @@ describe('an answer for a client', () => {
 
 const { RECORDINGS } = process.env
 const folder =
-  RECORDINGS === undefined ? join(import.meta.dirname, '../__fixtures__') : join(RECORDINGS, 'chat')
+  RECORDINGS === undefined ? join(import.meta.dirname, '../../__fixtures__') : join(RECORDINGS, 'chat')
 const files = readdirSync(folder).filter((file) => file.endsWith('.json'))
 
 describe(

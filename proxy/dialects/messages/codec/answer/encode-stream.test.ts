@@ -1,21 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../../contract/usage.ts'
-import { type Message, readMessagesStream } from '../../../../../test/conformance/dialects/strict-messages.ts'
+import { readMessagesStream } from '../../../../../test/conformance/dialects/strict-messages.ts'
 import { fold } from '../../../ir/fold.ts'
 import type { StreamPart } from '../../../ir/types.ts'
 import { isRecord } from '../../../json/value.ts'
-import { call, dataOf, ERROR, hear, newClient, say, tell } from './block-testing.ts'
+import { dataOf, ERROR, hear, newClient, say, tell } from './block-testing.ts'
 import { encodeStream } from './encode-stream.ts'
 
 const START: StreamPart = { type: 'start' }
 const FINISH: StreamPart = { type: 'finish', finish: { reason: 'stop' } }
-
-/** The message that a client makes of these parts between start and finish. */
-function heard(...parts: StreamPart[]): Message {
-  const calls = parts.some(({ type }) => type === 'tool-call-start')
-  const finish: StreamPart = { type: 'finish', finish: { reason: calls ? 'tool-calls' : 'stop' } }
-  return readMessagesStream(tell([START, ...parts, finish]).text)
-}
 
 test('the stream of the protocol, event by event', () => {
   const usage = { ...zeroUsage(), input: 50, cachedInput: 40, cacheWrite: 10 }
@@ -116,141 +109,6 @@ describe('usage', () => {
       service_tier: 'priority',
     })
     expect(usageAt([START, FINISH], 'message_delta')).toEqual({ input_tokens: 7, output_tokens: 0 })
-  })
-})
-
-describe('blocks', () => {
-  const reason = (...texts: string[]): StreamPart[] => [
-    { type: 'reasoning-start', id: 'r' },
-    ...texts.map((text, paragraph): StreamPart => ({ type: 'reasoning-delta', id: 'r', text, paragraph })),
-  ]
-
-  test.each<[string, StreamPart[], object[]]>([
-    ['text without text', say('t', ''), []],
-    ['reasoning without anything', [...reason(''), { type: 'reasoning-end', id: 'r' }], []],
-    [
-      'paragraphs',
-      [...reason('A', '', 'B'), { type: 'reasoning-end', id: 'r' }],
-      [{ type: 'thinking', thinking: 'A\n\nB', signature: '' }],
-    ],
-    [
-      'a sealed carrier without text',
-      [
-        ...reason(),
-        {
-          type: 'reasoning-end',
-          id: 'r',
-          carrier: { dialect: 'responses', kind: 'encrypted', value: 'ENC' },
-        },
-      ],
-      [{ type: 'thinking', thinking: '', signature: 'slc1.encrypted.ENC' }],
-    ],
-    [
-      'redacted thinking',
-      [
-        ...reason(),
-        { type: 'reasoning-end', id: 'r', carrier: { dialect: 'messages', kind: 'redacted', value: 'D' } },
-      ],
-      [{ type: 'redacted_thinking', data: 'D' }],
-    ],
-    ['a call without arguments', call('a'), [{ type: 'tool_use', id: 'call_a', name: 'f', input: {} }]],
-    [
-      'free text',
-      [
-        { type: 'tool-call-start', id: 'a', callId: 'c', name: 'f', kind: 'custom' },
-        { type: 'tool-call-delta', id: 'a', text: 'a ' },
-        { type: 'tool-call-delta', id: 'a', text: '"b"' },
-        { type: 'tool-call-end', id: 'a' },
-      ],
-      [{ type: 'tool_use', id: 'c', name: 'f', input: { input: 'a "b"' } }],
-    ],
-    [
-      'an item of a tool of this vendor',
-      [
-        {
-          type: 'whole',
-          id: 'w',
-          part: {
-            type: 'hosted',
-            dialect: 'messages',
-            name: 'server_tool_use',
-            item: { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'q' } },
-          },
-        },
-      ],
-      [{ type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'q' } }],
-    ],
-    [
-      'a compaction',
-      [
-        {
-          type: 'whole',
-          id: 'w',
-          part: {
-            type: 'hosted',
-            dialect: 'messages',
-            name: 'compaction',
-            item: { type: 'compaction', content: 'Summary', encrypted_content: 'E' },
-          },
-        },
-      ],
-      [{ type: 'compaction', content: 'Summary', encrypted_content: 'E' }],
-    ],
-    [
-      'a citation',
-      [
-        { type: 'text-start', id: 't' },
-        { type: 'text-delta', id: 't', text: 'x' },
-        { type: 'annotation', id: 't', annotation: { type: 'url', url: 'u', title: 'A' } },
-        { type: 'text-end', id: 't' },
-      ],
-      [
-        {
-          type: 'text',
-          text: 'x',
-          citations: [
-            { type: 'web_search_result_location', url: 'u', title: 'A', cited_text: '', encrypted_index: '' },
-          ],
-        },
-      ],
-    ],
-  ])('%s', (_, parts, content) => {
-    expect(heard(...parts).content).toEqual(content)
-  })
-
-  test('deltas of unknown parts are nothing', () => {
-    expect(heard({ type: 'text-delta', id: '?', text: 'x' }, { type: 'text-end', id: '?' }).content).toEqual(
-      [],
-    )
-  })
-
-  test('a refusal in words', () => {
-    const message = heard(
-      { type: 'refusal-start', id: 'x' },
-      { type: 'refusal-delta', id: 'x', text: 'No.' },
-      { type: 'refusal-end', id: 'x' },
-    )
-    expect(message).toMatchObject({ content: [{ type: 'text', text: 'No.' }], stop_reason: 'refusal' })
-  })
-
-  test.each([
-    ['{"a":', ['tools']],
-    ['[1]', ['tools']],
-    ['', []],
-  ])('arguments %j of a call', (input, expected) => {
-    expect(tell([START, ...call('a', input)]).losses).toEqual(expected)
-  })
-
-  test('losses are told', () => {
-    const { losses } = tell([
-      START,
-      { type: 'whole', id: 'i', part: { type: 'image', source: { kind: 'url', url: 'u' } } },
-      { type: 'text-start', id: 't' },
-      { type: 'text-delta', id: 't', text: 'x', logprobs: [{}] },
-      { type: 'annotation', id: 't', annotation: { type: 'url', url: 'u', start: 0, end: 1 } },
-      { type: 'text-end', id: 't' },
-    ])
-    expect(losses.sort()).toEqual(['logprobs', 'messages.content.citations', 'messages.content.source'])
   })
 })
 

@@ -1,0 +1,33 @@
+/** What the tests of requests of other dialects share. */
+import type { AssistantPart, Carrier, ModelRequest, Turn, UserPart } from '../../../ir/types.ts'
+import { encode, foreign } from '../testing.ts'
+
+export const text = (t: string) => ({ type: 'text' as const, text: t })
+export const user = (...parts: UserPart[]): Turn => ({ role: 'user', parts })
+export const said = (...parts: AssistantPart[]): Turn => ({ role: 'assistant', parts })
+export const call = (callId: string, input = '{}'): AssistantPart => ({
+  type: 'tool-call',
+  callId,
+  name: 'f',
+  kind: 'function',
+  input,
+})
+export const SIGNED: Carrier = { dialect: 'messages', kind: 'signature', value: 'SIG' }
+
+export function messagesOf(turns: Turn[], overrides = {}, profile: Parameters<typeof encode>[1] = 'generic') {
+  const { body, losses } = encode(foreign({ turns }), profile, overrides)
+  return { messages: body.messages, losses }
+}
+
+export function refused(
+  fields: Partial<ModelRequest>,
+  source?: ModelRequest['source'],
+  overrides = {},
+): unknown {
+  try {
+    encode(foreign(fields, source), 'generic', overrides)
+  } catch (error) {
+    return error
+  }
+  return undefined
+}

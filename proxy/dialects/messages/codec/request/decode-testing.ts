@@ -1,0 +1,73 @@
+/** Requests of clients of this dialect, and what they are in the neutral form and back. */
+import { describe, expect, test } from 'vitest'
+import { featuresOf } from '../../../../../contract/profiles.ts'
+import { addExtLosses, Losses } from '../../../ir/losses.ts'
+import type { Carrier, Envelopes, ModelRequest } from '../../../ir/types.ts'
+import { parseRequest } from '../../request.ts'
+import { decodeRequest } from './decode-request.ts'
+import { encodeRequest } from './encode-request.ts'
+
+export const OPENAI: Carrier = { dialect: 'responses', kind: 'encrypted', value: 'E', id: 'rs_1' }
+const ENVELOPES: Envelopes = {
+  seal: () => 'sealed',
+  open: (text) => (text === 'ours' ? OPENAI : text === 'forged' ? 'broken' : 'foreign'),
+}
+
+export function decode(fields: object, headers = {}): ModelRequest {
+  const body = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }], ...fields }
+  const bytes = Buffer.from(JSON.stringify(body))
+  return decodeRequest(parseRequest(bytes, { maxDepth: 64, maxKeys: 10_000 }, headers), ENVELOPES)
+}
+export function encode(request: ModelRequest) {
+  const losses = new Losses()
+  const features = featuresOf('messages', 'generic', { cacheMarks: false, webSearch: false })
+  const target = { model: 'm', features, defaultMaxOutputTokens: 8192, losses }
+  return { ...encodeRequest(request, target), losses: losses.names }
+}
+function lossesElsewhere(request: ModelRequest): string[] {
+  const losses = new Losses()
+  addExtLosses(request, 'chat', losses)
+  return losses.names.sort()
+}
+
+export const user = (...content: object[]) => ({ messages: [{ role: 'user', content }] })
+export const assistant = (...content: object[]) => ({
+  messages: [
+    { role: 'user', content: 'Q' },
+    { role: 'assistant', content },
+  ],
+})
+export const TOOL = { name: 't', input_schema: { type: 'object' } }
+export const CACHE = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+export const PNG = { type: 'base64', media_type: 'image/png', data: 'AAAA' }
+
+/** A legal body, and what another dialect is told that it cannot have. */
+export type Legal = [name: string, fields: object, lost: string[]]
+
+/** Tests that each body comes back as it was, and what becomes of it elsewhere. */
+export function testRoundTrips(legal: Legal[]): void {
+  describe.each(legal)('%s', (_, fields, lost) => {
+    test('comes back as it was, with nothing lost, whatever the features', () => {
+      const { body, losses } = encode(decode(fields))
+      expect(body).toEqual({
+        model: 'm',
+        max_tokens: 10,
+        messages: [{ role: 'user', content: 'Hi' }],
+        ...fields,
+      })
+      expect(Object.values(body)).not.toContain(undefined)
+      expect(losses).toEqual([])
+    })
+
+    test('tells another dialect what it cannot have', () => {
+      expect(lossesElsewhere(decode(fields))).toEqual(lost)
+    })
+
+    test('does not change under its own encoder', () => {
+      const request = decode(fields)
+      const before = structuredClone(request)
+      encode(request)
+      expect(request).toEqual(before)
+    })
+  })
+}
