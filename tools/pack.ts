@@ -32,7 +32,7 @@ function pack(): void {
       filter: (path) => !path.endsWith('.ts'),
     })
   for (const file of globSync(`{${CODE.join(',')}}/**/*.ts`, { cwd: root })) {
-    if (file.endsWith('.test.ts')) continue
+    if (/(?:\.test|testing)\.ts$/.test(file)) continue
     const target = join(dist, file.replace(/\.ts$/, '.js'))
     mkdirSync(dirname(target), { recursive: true })
     writeFileSync(target, toJavaScript(readFileSync(join(root, file), 'utf8')))

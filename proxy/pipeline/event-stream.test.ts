@@ -66,7 +66,7 @@ describe('on a clock of the test', () => {
     await vi.advanceTimersByTimeAsync(15_000)
     stream.end(Buffer.from('z'))
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(await textOf(answered)).toBe(': keep-alive\n\n'.repeat(3) + 'abc:\n\nz')
+    expect(await textOf(answered)).toBe(`${': keep-alive\n\n'.repeat(3)}abc:\n\nz`)
   })
 
   test.each<[string, (stream: EventStream, res: ServerResponse) => void]>([

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { anyRequest } from '../ir/arbitrary.ts'
 import { Losses } from '../ir/losses.ts'
+import { anyRequest } from '../ir/testing.ts'
 import type { AssistantPart, AssistantTurn, ModelRequest, ToolResult, Turn } from '../ir/types.ts'
 import { repairHistory } from './repair.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { anyAnswer } from './arbitrary.ts'
 import { Folder, fold } from './fold.ts'
+import { anyAnswer } from './testing.ts'
 import type { AssistantPart, ModelAnswer, StreamPart } from './types.ts'
 import { unfold } from './unfold.ts'
 

@@ -5,8 +5,8 @@ import {
   readResponsesStream,
 } from '../../../../../test/conformance/dialects/strict-responses.ts'
 import { GatewayError } from '../../../../errors.ts'
-import { anyAnswer } from '../../../ir/arbitrary.ts'
 import { fold } from '../../../ir/fold.ts'
+import { anyAnswer } from '../../../ir/testing.ts'
 import type { ModelAnswer, StreamPart } from '../../../ir/types.ts'
 import { unfold } from '../../../ir/unfold.ts'
 import { clientFor, dataOf, decodeData, decodeEvents, encodeParts, withoutExt } from './answer-testing.ts'

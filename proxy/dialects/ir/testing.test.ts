@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { anyAnswer, anyRequest } from './arbitrary.ts'
+import { anyAnswer, anyRequest } from './testing.ts'
 
 /** Every text that names something or is read, but the words of the format itself. */
 function texts(value: unknown): string[] {
