@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { freePort as unusedPort } from '../../tools/cluster/ports.ts'
 import { until } from './gateway.ts'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -93,9 +94,14 @@ export async function takenPort(): Promise<{ port: number; free(): Promise<void>
   }
 }
 
-/** A port that nobody uses at the moment. */
+const given = new Set<number>()
+
+/** A port that nobody uses at the moment, another one at each call. */
 export async function freePort(): Promise<number> {
-  const { port, free } = await takenPort()
-  await free()
-  return port
+  for (;;) {
+    const port = await unusedPort()
+    if (given.has(port)) continue
+    given.add(port)
+    return port
+  }
 }
