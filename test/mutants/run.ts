@@ -39,7 +39,8 @@ export async function tryMutants(root: string, mutants: readonly Mutant[]): Prom
   const scratch = mkdtempSync(join(tmpdir(), 'sluice-mutants-'))
   try {
     const copies = Array.from({ length: LANES }, (_, lane) => copyTree(root, join(scratch, String(lane))))
-    const sound = await runTests(copies[0] ?? scratch, [...new Set(mutants.map(({ test }) => test))])
+    const all = [...new Set(mutants.map(({ test }) => test))]
+    const sound = await runTests(copies[0] ?? scratch, all, ALL_TIMEOUT_MS)
     if (!sound?.success || sound.numPassedTests === 0)
       throw new Error(`the tests fail without a fault: ${failedFiles(sound).join(', ')}`)
     const verdicts: Verdict[] = []
@@ -73,7 +74,7 @@ async function tryMutant(copy: string, { file, find, replace, test }: Mutant): P
     path,
     source.replace(find, () => replace),
   )
-  const faulty = await runTests(copy, [test], '--bail=1')
+  const faulty = await runTests(copy, [test], TIMEOUT_MS, '--bail=1')
   writeFileSync(path, source)
   if (faulty === undefined) return 'broken'
   if (faulty.numFailedTests > 0) return 'caught'
@@ -95,16 +96,23 @@ function failedFiles(from: Report | undefined): string[] {
 }
 
 const TIMEOUT_MS = 120_000
+/** For the tests of all faults together. */
+const ALL_TIMEOUT_MS = 900_000
 
 /** Undefined when the runner did not come to its end. */
-async function runTests(root: string, tests: string[], ...options: string[]): Promise<Report | undefined> {
+async function runTests(
+  root: string,
+  tests: string[],
+  timeout: number,
+  ...options: string[]
+): Promise<Report | undefined> {
   const output = join(root, '.run/mutant.json')
   rmSync(output, { force: true })
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   const args = [vitest, 'run', '--reporter=json', `--outputFile=${output}`, ...options, ...tests]
   // The runner may itself run inside vitest, whose variables would mislead the inner one.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST')))
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore', timeout: TIMEOUT_MS })
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore', timeout })
   await once(child, 'exit')
   endWhatIsLeft(root)
   if (!existsSync(output)) return undefined
