@@ -1,37 +1,94 @@
-/** The endpoints that model calls are posted to, and which types of channel each reaches: controller and proxy agree. */
+/** The endpoints that model calls are posted to, and how each reaches a type of channel: controller and proxy agree. */
 import type { ChannelType } from './api/channel.ts'
+import type { Features } from './profiles.ts'
 
-/** The API of a client: what the three generation endpoints speak, and the channel types of the same names. */
+/** The three APIs of text generation, which share one neutral form. */
 export type DialectName = 'chat' | 'responses' | 'messages'
+/** APIs that can be converted into each other. Images knows prompts and pictures alone. */
+export type ApiName = DialectName | 'images'
+
+/**
+ * How an endpoint reaches a channel. Native: the upstream has the same API, bytes pass. Hub: by conversion. Estimate:
+ * the upstream is not asked, the gateway answers by itself and says so.
+ */
+export type Way = 'native' | 'hub' | 'estimate'
 
 export interface EndpointFacts {
   /** Path at the gateway. */
   path: string
-  /** Channels of this type speak the endpoint's dialect: bytes pass as they are. */
-  byteLane: ChannelType
-  /** Channels of these types are reached by conversion. */
-  hub: readonly ChannelType[]
+  /** Path below the base URL of a channel that is reached natively. */
+  upstreamPath: string
+  /**
+   * By type of channel. `{ feature, else }`: native where the upstream has the feature, otherwise as `else` says; not at
+   * all without it. A type that is not there is not reached.
+   */
+  ways: Partial<Record<ChannelType, Way | { feature: keyof Features; else?: Way }>>
 }
 
-/** Channel types that are asked for text in one of the dialects. */
-export const DIALECT_OF_TYPE: Partial<Record<ChannelType, DialectName>> = {
+/** What a channel type is asked in; embeddings are never converted. */
+export const API_OF_TYPE: Partial<Record<ChannelType, ApiName>> = {
   chat_completion: 'chat',
   responses: 'responses',
   messages: 'messages',
+  images: 'images',
+}
+
+const PICTURES: EndpointFacts['ways'] = {
+  images: 'native',
+  chat_completion: { feature: 'images' },
+  responses: { feature: 'images', else: 'hub' },
 }
 
 export const ENDPOINTS = {
-  chat: { path: '/v1/chat/completions', byteLane: 'chat_completion', hub: ['responses', 'messages'] },
-  responses: { path: '/v1/responses', byteLane: 'responses', hub: ['chat_completion', 'messages'] },
-  messages: { path: '/v1/messages', byteLane: 'messages', hub: ['chat_completion', 'responses'] },
+  chat: {
+    path: '/v1/chat/completions',
+    upstreamPath: '/chat/completions',
+    ways: { chat_completion: 'native', responses: 'hub', messages: 'hub', images: 'hub' },
+  },
+  responses: {
+    path: '/v1/responses',
+    upstreamPath: '/responses',
+    ways: { responses: 'native', chat_completion: 'hub', messages: 'hub', images: 'hub' },
+  },
+  compact: {
+    path: '/v1/responses/compact',
+    upstreamPath: '/responses/compact',
+    ways: { responses: { feature: 'compaction', else: 'hub' }, chat_completion: 'hub', messages: 'hub' },
+  },
+  messages: {
+    path: '/v1/messages',
+    upstreamPath: '/messages',
+    ways: { messages: 'native', chat_completion: 'hub', responses: 'hub', images: 'hub' },
+  },
+  count_tokens: {
+    path: '/v1/messages/count_tokens',
+    upstreamPath: '/messages/count_tokens',
+    ways: { messages: 'native', chat_completion: 'estimate', responses: 'estimate' },
+  },
+  embeddings: {
+    path: '/v1/embeddings',
+    upstreamPath: '/embeddings',
+    ways: {
+      embeddings: 'native',
+      chat_completion: { feature: 'embeddings' },
+      responses: { feature: 'embeddings' },
+    },
+  },
+  images: { path: '/v1/images/generations', upstreamPath: '/images/generations', ways: PICTURES },
+  image_edits: { path: '/v1/images/edits', upstreamPath: '/images/edits', ways: PICTURES },
 } as const satisfies Record<string, EndpointFacts>
 
-/** True when the endpoint can be served by a channel of this type, in one lane or the other. */
-export function reaches(endpoint: EndpointFacts, type: ChannelType): boolean {
-  return endpoint.byteLane === type || endpoint.hub.includes(type)
+export type EndpointName = keyof typeof ENDPOINTS
+
+/** How the endpoint is served by a channel of this type and features; undefined when it is not. */
+export function wayTo(endpoint: EndpointFacts, type: ChannelType, features: Features): Way | undefined {
+  const way = endpoint.ways[type]
+  if (typeof way !== 'object') return way
+  return features[way.feature] === true ? 'native' : way.else
 }
 
-/** Names of the endpoints that a channel of this type can serve. */
-export function endpointsOf(type: ChannelType): string[] {
-  return Object.entries(ENDPOINTS).flatMap(([name, endpoint]) => (reaches(endpoint, type) ? [name] : []))
+/** Names of the endpoints that a channel of this type and features can serve. */
+export function endpointsOf(type: ChannelType, features: Features): EndpointName[] {
+  const names = Object.keys(ENDPOINTS) as EndpointName[]
+  return names.filter((name) => wayTo(ENDPOINTS[name], type, features) !== undefined)
 }

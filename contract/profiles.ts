@@ -55,6 +55,8 @@ export interface Features {
   nullContent: boolean
   /** Takes `speed: fast` (messages). */
   speed: boolean
+  /** Shortens conversations itself: /responses/compact and the item `compaction_trigger` (responses). */
+  compaction: boolean
 }
 
 const ALL_EFFORTS = [...EFFORTS]
@@ -77,11 +79,12 @@ const GENERIC: Features = {
   cacheMarks: false,
   nullContent: true,
   speed: false,
+  compaction: false,
 }
 
 /** What an unknown upstream of a type is taken for, where that differs from GENERIC. */
 const GENERIC_OF_TYPE: Partial<Record<ChannelType, Partial<Features>>> = {
-  responses: { customTools: true, webSearch: true },
+  responses: { customTools: true, webSearch: true, compaction: true },
   messages: {
     embeddings: false,
     images: false,

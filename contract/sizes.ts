@@ -10,6 +10,8 @@ export interface InputSize {
   /** Decoded bytes of inline files. */
   fileBytes: number
   tools: number
+  /** Prompt tokens that are known as such: token arrays, and what an upstream keeps of earlier turns. */
+  tokens?: number
 }
 
 /** Model output that went to the client. */
@@ -18,4 +20,6 @@ export interface Delivered {
   deltas: number
   /** Their UTF-8 bytes, roughly. */
   bytes: number
+  /** Pictures. */
+  images?: number
 }

@@ -54,6 +54,30 @@ export const CATALOGUE = {
     domain: 'caller',
     meaning: 'The response to go on from is unknown, gone, or belongs to somebody else.',
   },
+  websocket_connection_limit_reached: {
+    ...INVALID,
+    status: 400,
+    domain: 'caller',
+    meaning: 'The WebSocket has lived for its time; open a new one.',
+  },
+  websocket_stream_limit_reached: {
+    ...INVALID,
+    status: 400,
+    domain: 'caller',
+    meaning: 'More names of streams on one WebSocket than it takes.',
+  },
+  invalid_stream_id: {
+    ...INVALID,
+    status: 400,
+    domain: 'caller',
+    meaning: 'The name of a stream on a WebSocket is malformed.',
+  },
+  steering_not_supported: {
+    ...INVALID,
+    status: 400,
+    domain: 'caller',
+    meaning: 'A response under way cannot be steered.',
+  },
   unauthorized: {
     status: 401,
     openaiType: 'invalid_request_error',
@@ -120,6 +144,13 @@ export const CATALOGUE = {
     status: 415,
     domain: 'caller',
     meaning: 'The content type or encoding is not taken here.',
+  },
+  upgrade_required: {
+    ...INVALID,
+    status: 426,
+    domain: 'caller',
+    retry: false,
+    meaning: 'The path is that of a WebSocket; post the request, or upgrade.',
   },
   headers_too_large: {
     status: 431,

@@ -170,6 +170,26 @@ export interface StateStore {
   putResponse(id: string, binding: ResponseBinding, ttlMs: number): Promise<void>
   response(id: string): Promise<ResponseBinding | undefined>
   removeResponse(id: string): Promise<void>
+  /** Keeps an exchange for `ttlMs`. `full`: it is larger than the room that is left, and nothing is kept. */
+  putExchange(
+    owner: string,
+    exchange: Exchange,
+    ttlMs: number,
+    room: ConversationRoom,
+  ): Promise<'kept' | 'full'>
+  /**
+   * The exchanges from the root of the chain to `id`, oldest first, which then live for `ttlMs` again; undefined when one
+   * of them is gone, unreadable or another owner's, or when there are more than `most`.
+   */
+  exchanges(
+    owner: string,
+    root: string,
+    id: string,
+    ttlMs: number,
+    most: number,
+  ): Promise<Exchange[] | undefined>
+  /** Forgets one exchange, and gives its room back. */
+  removeExchange(owner: string, root: string, id: string): Promise<void>
   /** Appends a line to the capped log. */
   appendLog(line: string): Promise<void>
   /** The newest lines, newest first, at most `count`. */
@@ -182,9 +202,28 @@ export interface ResponseBinding {
   /** Who may continue the chain: objectId of the account, or of the key when it has none. */
   owner: string
   upstreamId: string
+  /** True: the upstream keeps the conversation, and goes on by `upstreamId`. */
+  native: boolean
   /** Tokens that the upstream holds as context of this response. */
   contextTokens: number
   /** First response of the chain. */
   root: string
   parent?: string
+}
+
+/** What one response added to its conversation. */
+export interface Exchange {
+  id: string
+  /** First response of the chain. */
+  root: string
+  parent?: string
+  /** JSON text; a shared store seals it. */
+  text: string
+}
+
+/** What conversations may take, in UTF-8 bytes of their texts. */
+export interface ConversationRoom {
+  exchangeBytes: number
+  /** Of all that one owner has stored. */
+  ownerBytes: number
 }

@@ -76,8 +76,8 @@ const spec = z.strictObject({
   features: z
     .strictObject({
       streamUsage: feature('Reports usage in a stream when asked by stream_options.include_usage (chat).'),
-      embeddings: feature('Serves /embeddings. No effect yet.'),
-      images: feature('Serves /images/generations and /images/edits. No effect yet.'),
+      embeddings: feature('Serves /embeddings beside its own API.'),
+      images: feature('Serves /images/generations and /images/edits beside its own API.'),
       maxCompletionTokens: feature('Takes max_completion_tokens instead of max_tokens (chat).'),
       developerRole: feature('Wants instructions as role developer instead of system (chat, responses).'),
       sampling: feature('Takes temperature, top_p and (messages) top_k.'),
@@ -114,6 +114,10 @@ const spec = z.strictObject({
         'Takes null as the content of an assistant message with tool calls (chat); others get an empty text.',
       ),
       speed: feature('Takes speed: fast (messages).'),
+      compaction: feature(
+        'Shortens conversations itself, by /responses/compact and compaction_trigger (responses); for others a ' +
+          'summary is asked for.',
+      ),
     })
     .optional()
     .meta({

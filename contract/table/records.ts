@@ -10,7 +10,7 @@ import { EFFORTS, type Features, PROFILES, REASONING_HISTORIES, REASONINGS } fro
 /** Of a key and of an account. */
 export const RECORD_VERSION = 1
 /** Of the table. Apart from the records', so that proxies of two versions go on reading the same keys. */
-export const TABLE_VERSION = 2 as const
+export const TABLE_VERSION = 3 as const
 const nanos = z.int()
 const milliseconds = z.int().min(0)
 
@@ -33,6 +33,7 @@ const featuresRecord: z.ZodType<Features> = z.object({
   cacheMarks: z.boolean(),
   nullContent: z.boolean(),
   speed: z.boolean(),
+  compaction: z.boolean(),
 })
 
 /** An upstream, ready to be called. Held in clear in memory only: a shared store seals it. */

@@ -1,10 +1,10 @@
 /**
- * What the pipeline asks of a dialect. One folder implements it for each; nothing outside `dialects/` knows a
- * dialect's fields. Between equal dialects bytes pass (ByteLane), between different ones everything goes through the
- * neutral form of ir/types.ts (Codec), in the hub.
+ * What the pipeline asks of the API that an endpoint speaks. One folder implements it for each; nothing outside
+ * `dialects/` knows a dialect's fields. Between equal APIs bytes pass (ByteLane), between different ones everything goes
+ * through the neutral form of ir/types.ts (Codec), in the hub.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { DialectName } from '../../contract/endpoints.ts'
+import type { ApiName } from '../../contract/endpoints.ts'
 import type { Features } from '../../contract/profiles.ts'
 import type { Delivered, InputSize } from '../../contract/sizes.ts'
 import type { Usage } from '../../contract/usage.ts'
@@ -16,8 +16,10 @@ import type { Envelopes, ModelAnswer, ModelRequest, StreamPart } from './ir/type
 export interface RequestHead {
   model: string
   stream: boolean
-  /** The caller's own limit on output tokens, if any. */
+  /** The caller's own limit on output tokens, if any; 0 where an answer has none. */
   maxOutputTokens?: number
+  /** Pictures that the answer has. */
+  images?: number
   /** Answers asked for (`n`); each may use the whole output limit. */
   choices: number
   /** Service tier asked for, such as `priority`; `fast` also for messages' `speed: fast`. */
@@ -39,6 +41,8 @@ export interface ParsedRequest {
   head: RequestHead
   /** The bytes as they came; never changed. */
   body: Buffer
+  /** Of the body; absent: application/json. */
+  contentType?: string
   /** Client headers that mean something in the dialect (`anthropic-version`), names in lower case. */
   headers: Record<string, string>
 }
@@ -111,9 +115,21 @@ export interface EncodeTarget {
 
 /** A request as the upstream's dialect writes it. */
 export interface EncodedRequest {
-  body: Record<string, unknown>
+  body: Record<string, unknown> | Form
   /** Names in lower case. */
   headers?: Record<string, string>
+  /** Below the base URL; absent: that of the dialect. */
+  path?: string
+}
+
+/** A body that is no JSON. */
+export class Form {
+  readonly contentType: string
+  readonly bytes: Buffer
+  constructor(contentType: string, bytes: Buffer) {
+    this.contentType = contentType
+    this.bytes = bytes
+  }
 }
 
 /** Whom an answer is for. */
@@ -160,8 +176,8 @@ export interface StreamEncoder {
   error(error: GatewayError, requestId: string): string
 }
 
-/** Both directions between a dialect and the neutral form. Nothing given to a codec is changed by it. */
-export interface Codec {
+/** A client's side of the hub: its requests into the neutral form, answers out of it. */
+export interface ClientCodec {
   /**
    * Throws GatewayError naming the field: invalid_request for a malformed one, unsupported_parameter for what cannot
    * leave this dialect.
@@ -172,6 +188,12 @@ export interface Codec {
    * containers. Asked before a request is encoded into another dialect.
    */
   refuseStateful?(request: ModelRequest): void
+  encodeAnswer(answer: ModelAnswer, client: ClientView): object
+  encodeStream(client: ClientView): StreamEncoder
+}
+
+/** An upstream's side of the hub: requests out of the neutral form, its answers into it. */
+export interface UpstreamCodec {
   /** Throws GatewayError unsupported_parameter for what this dialect cannot say and nobody may drop. */
   encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest
   /**
@@ -179,26 +201,92 @@ export interface Codec {
    * client's, in its dialect: an error names a field only if the client sent it (errors/read.ts).
    */
   decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure
-  encodeAnswer(answer: ModelAnswer, client: ClientView): object
   decodeStream(emit: (part: StreamPart) => void, request: ParsedRequest): StreamDecoder
-  encodeStream(client: ClientView): StreamEncoder
 }
 
-export interface Dialect {
-  readonly name: DialectName
-  /** Path that is appended to a channel's base URL. */
-  readonly upstreamPath: string
+/** Both directions between a dialect and the neutral form. Nothing given to a codec is changed by it. */
+export interface Codec extends ClientCodec, UpstreamCodec {}
+
+// --- Conversations ----------------------------------------------------------------------------------------------------
+
+/** What a request says of the conversation that it belongs to. */
+export interface ChainPosition {
+  /** Id of the response that it goes on from. */
+  previous?: string
+  /** False: the answer shall not be kept beyond its connection. */
+  store: boolean
+  /**
+   * Texts of its input that only one upstream can read (encrypted reasoning, compactions), the newest last and at most a
+   * few: it should go where they come from.
+   */
+  bound: string[]
+}
+
+/** What a client has got of one answer, for going on from it. */
+export interface AnswerRecord {
+  id: string
+  /** The answer as its object, JSON text. */
+  response: string
+  /** Items of the output, as a client sends them back: JSON texts, without ids that mean nothing elsewhere. */
+  items: string[]
+  /** Texts of the output that only this upstream can read; see ChainPosition.bound. */
+  bound: string[]
+}
+
+/** Collects the answer from the bytes that the client gets. */
+export interface AnswerTap {
+  /** Whole events of a stream. */
+  push(bytes: Buffer): void
+  /** A whole answer. */
+  whole(body: Buffer): void
+  /** Undefined as long as the answer is not complete, and for one that failed: nobody can go on from it. */
+  record(): AnswerRecord | undefined
+}
+
+/** A dialect whose answers can be continued by their id. All texts are JSON of that dialect. */
+export interface Chains {
+  position(request: ParsedRequest): ChainPosition
+  /** Items that the request adds to its conversation: JSON texts, as a client sends them. */
+  input(request: ParsedRequest): string[]
+  /** The request with the whole conversation as its input, and without the reference to it. */
+  expand(request: ParsedRequest, history: readonly string[], limits: JsonLimits): ParsedRequest
+  /** The request as the next one of a chain that its upstream knows by another id. */
+  rename(request: ParsedRequest, upstreamId: string): ParsedRequest
+  tap(request: ParsedRequest): AnswerTap
+  /** The events of an answer that only prepares: begun, completed, empty. `id` is ClientView's. */
+  warmUp(request: ParsedRequest, id: string, created: number): Buffer
+}
+
+// --- APIs -------------------------------------------------------------------------------------------------------------
+
+/** What an endpoint speaks with its clients. */
+export interface ClientApi {
+  readonly name: ApiName | 'embeddings'
   /**
    * Checks what the interface requires and reads the head. Throws GatewayError (invalid_request,
    * unsupported_parameter) naming the field.
    */
   parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest
+  /** Content types that it takes beside JSON. */
+  readonly forms?: readonly string[]
   readonly byteLane: ByteLane
-  readonly codec: Codec
-  /** The error body of this dialect. */
+  /** Absent: it is never converted. */
+  readonly codec?: ClientCodec
+  readonly chains?: Chains
+  /** The answer that the gateway gives by itself where the upstream cannot; `inputTokens` is an estimate. */
+  estimate?(request: ParsedRequest, inputTokens: number): object
+  /** The error body of this API. */
   errorBody(error: GatewayError, requestId: string): object
   /** The event that ends a stream with an error before its first event. */
   errorEvent(error: GatewayError, requestId: string): Buffer
   /** Sent in silence between events. Before the first one a comment is sent. */
   readonly keepAlive: Buffer
+}
+
+/** An API that others are converted into and from. */
+export interface Dialect extends ClientApi {
+  readonly name: ApiName
+  /** Path that is appended to a channel's base URL. */
+  readonly upstreamPath: string
+  readonly codec: Codec
 }
