@@ -1,4 +1,5 @@
 /** `sluice explain`: where a request would go, or why it would be refused. */
+import { ENDPOINTS, type EndpointName } from '../contract/endpoints.ts'
 import type { ExplanationAnswer, KeyAnswer, ListedResource } from './admin/answers.ts'
 import { explanationAnswer, keyAnswer, resourcesAnswer } from './admin/answers.ts'
 import { findPorts } from './admin/discover.ts'
@@ -15,7 +16,7 @@ import {
 } from './command.ts'
 import { plain, table } from './table.ts'
 
-const ENDPOINTS = ['chat', 'responses', 'messages', 'embeddings', 'images'] as const
+const ENDPOINT_NAMES = Object.keys(ENDPOINTS) as EndpointName[]
 const MAX_TOKENS = 10_000_000
 
 /** What `-o json` prints. */
@@ -45,7 +46,7 @@ Exit code 1 when a proxy would refuse the request, or a program is not reachable
       value: 'NAME',
       help: 'namespace of the ApiKey; default default',
     },
-    endpoint: { type: 'string', value: 'NAME', help: `${ENDPOINTS.join(', ')}; default chat` },
+    endpoint: { type: 'string', value: 'NAME', help: `${ENDPOINT_NAMES.join(', ')}; default chat` },
     'input-tokens': { type: 'string', value: 'N', help: 'size of the prompt that is held for; default 1000' },
     'max-tokens': {
       type: 'string',
@@ -63,7 +64,7 @@ async function run(args: Arguments, terminal: Terminal): Promise<number> {
   const name = args.required('key', 'the name of an ApiKey')
   const model = args.required('model', 'a model as clients send it')
   const namespace = args.text('namespace') ?? 'default'
-  const endpoint = args.choice('endpoint', ENDPOINTS) ?? 'chat'
+  const endpoint = args.choice('endpoint', ENDPOINT_NAMES) ?? 'chat'
   const inputTokens = args.count('input-tokens', 0, MAX_TOKENS)
   const maxOutputTokens = args.count('max-tokens', 0, MAX_TOKENS)
   const { ports, close } = await findPorts(args, terminal)

@@ -23,6 +23,8 @@ export interface EndpointFacts {
    * all without it. A type that is not there is not reached.
    */
   ways: Partial<Record<ChannelType, Way | { feature: keyof Features; else?: Way }>>
+  /** Costs nothing. An account without funds is refused all the same. */
+  unbilled?: true
 }
 
 /** What a channel type is asked in; embeddings are never converted. */
@@ -64,6 +66,7 @@ export const ENDPOINTS = {
     path: '/v1/messages/count_tokens',
     upstreamPath: '/messages/count_tokens',
     ways: { messages: 'native', chat_completion: 'estimate', responses: 'estimate' },
+    unbilled: true,
   },
   embeddings: {
     path: '/v1/embeddings',

@@ -130,6 +130,18 @@ export const environment = z.object({
   SLUICE_MAX_INFLATED_BYTES: bytes(32 * MIB).describe('Largest request body after gzip is undone.'),
   SLUICE_MAX_ANSWER_BYTES: bytes(64 * MIB).describe('Largest answer of an upstream that is not a stream.'),
   SLUICE_MAX_EVENT_BYTES: bytes(8 * MIB).describe('Largest event in an upstream stream.'),
+  SLUICE_CONVERSATION_TTL: time('24h').describe(
+    'How long a stored conversation is kept after it was last needed.',
+  ),
+  SLUICE_BINDING_DAYS: count(30).describe(
+    'Days for which it is known which channel keeps a response that its upstream stores.',
+  ),
+  SLUICE_MAX_EXCHANGE_BYTES: bytes(4 * MIB).describe(
+    'Most that one request and its answer may take of a stored conversation; larger ones are served and not stored.',
+  ),
+  SLUICE_MAX_CONVERSATION_BYTES: bytes(64 * MIB).describe(
+    'Most that the stored conversations of one account may take; beyond, answers are served and not stored.',
+  ),
   SLUICE_MAX_JSON_DEPTH: count(64).describe('Deepest nesting of a JSON request.'),
   SLUICE_MAX_JSON_KEYS: count(50_000).describe('Most object keys in a JSON request.'),
   SLUICE_MAX_CONNECTIONS: count(10_000).describe('Client connections that a proxy accepts.'),
@@ -141,6 +153,18 @@ export const environment = z.object({
   ),
   SLUICE_STREAM_KEEPALIVE: time('15s').describe('Silence in a stream after which a keep-alive is sent.'),
   SLUICE_CLIENT_STALL_TIMEOUT: time('60s').describe('How long a client may leave a stream unread.'),
+  SLUICE_SOCKET_PING: time('20s').describe(
+    'Silence on a WebSocket after which its client is asked for a sign of life.',
+  ),
+  SLUICE_SOCKET_PONG_TIMEOUT: time('10s').describe(
+    'Time for that sign; without one the connection is cut off.',
+  ),
+  SLUICE_SOCKET_MAX_AGE: time('60m').describe(
+    'Age of a WebSocket at which it takes no more requests; its client opens a new one.',
+  ),
+  SLUICE_SOCKET_MEMORY_BYTES: bytes(512 * MIB).describe(
+    'Most that all WebSockets of a proxy together remember of answers, for requests that go on from them; one of them remembers at most 64 MiB.',
+  ),
   SLUICE_DRAIN_TIMEOUT: time('620s').describe(
     'How long requests in flight may take to finish after SIGTERM.',
   ),

@@ -22,8 +22,13 @@ describe('features', () => {
       cacheMarks: false,
       nullContent: true,
       speed: false,
+      compaction: false,
     })
-    expect(featuresOf('responses', undefined)).toMatchObject({ customTools: true, webSearch: true })
+    expect(featuresOf('responses', undefined)).toMatchObject({
+      customTools: true,
+      webSearch: true,
+      compaction: true,
+    })
     // A version of the messages API forbids sampling and prefill; cache marks are old.
     expect(featuresOf('messages', undefined)).toMatchObject({
       embeddings: false,

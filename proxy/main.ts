@@ -8,6 +8,7 @@ import { type AdminPage, createAdminServer } from '../admin/server.ts'
 import { AddressSet } from '../contract/address.ts'
 import type { Environment } from '../contract/env.ts'
 import type { Store } from '../store/contract.ts'
+import { createAffinity } from './affinity/affinity.ts'
 import { isInForce } from './auth/authenticate.ts'
 import { EstimateFactors } from './ledger/estimate.ts'
 import { Holds } from './ledger/holds.ts'
@@ -15,11 +16,15 @@ import { proxyPages } from './pages.ts'
 import type { Gateway } from './pipeline/gateway.ts'
 import { Revocation } from './pipeline/revocation.ts'
 import { Shutdown } from './pipeline/shutdown.ts'
-import { breakOff, createApp, refuse } from './server/app.ts'
+import { type AppEvents, breakOff, createApp, refuse } from './server/app.ts'
 import { drain, SETTLE_MS } from './server/drain.ts'
 import { createHttpServer } from './server/http-server.ts'
 import { Overload } from './server/overload.ts'
 import { trackUnused } from './server/unused-connections.ts'
+import { createUpgrades, socketCalls } from './server/upgrade.ts'
+import { FIXED_LIMITS, type SocketLimits } from './socket/limits.ts'
+import { MemoryPool } from './socket/memory.ts'
+import { Sockets } from './socket/sockets.ts'
 import { RECORD_KINDS, TableFollower } from './table/follower.ts'
 import { StoreAlarms } from './telemetry/alarms.ts'
 import { ProxyMetrics } from './telemetry/metrics.ts'
@@ -27,6 +32,8 @@ import { RequestLog } from './telemetry/request-log.ts'
 import { Dispatchers } from './upstream/dispatchers.ts'
 import { ChannelHealth } from './upstream/health.ts'
 import { RetryBudget } from './upstream/retry-budget.ts'
+
+const DAY_MS = 86_400_000
 
 export interface ProxyOptions {
   store: Store
@@ -112,6 +119,7 @@ export async function startProxy({
   })
   const metrics = new ProxyMetrics({
     inFlight: () => overload.inFlight,
+    sockets: () => sockets.size,
     holds: () => holds.live,
     unsettled: () => holds.unsettled,
     generation: () => follower.applied.generation,
@@ -135,6 +143,15 @@ export async function startProxy({
     ),
     trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
     limits: limitsOf(env),
+    state: store.state,
+    conversations: {
+      ttlMs: env.SLUICE_CONVERSATION_TTL,
+      bindingTtlMs: env.SLUICE_BINDING_DAYS * DAY_MS,
+      exchangeBytes: env.SLUICE_MAX_EXCHANGE_BYTES,
+      ownerBytes: env.SLUICE_MAX_CONVERSATION_BYTES,
+    },
+    affinity: createAffinity(store.affinity),
+    stateFailed: (error) => alarms.stateFailed(error),
     sealing: store.sealing,
     shutdown,
     revocation,
@@ -158,13 +175,22 @@ export async function startProxy({
       port: portOf(api),
     }
   }
-  const app = createApp(gateway, overload, {
+  const events: AppEvents = {
     unexpected: (error, requestId) => log.error({ err: error, requestId }, 'unexpected error'),
+  }
+  const sockets: Sockets = new Sockets({
+    ...socketCalls(gateway, overload, events),
+    limits: socketLimitsOf(env),
+    pool: new MemoryPool(env.SLUICE_SOCKET_MEMORY_BYTES),
+    now,
   })
+  const upgrades = createUpgrades({ gateway, overload, sockets, draining: () => draining, events })
+  const app = createApp(gateway, overload, upgrades, events)
   const api = createHttpServer(httpLimitsOf(env), {
     handle: app,
     refuse: (req, res, error) => refuse(gateway, req, res, error),
     breakOff,
+    upgrades,
     draining: () => draining,
   })
   const unused = trackUnused(api)
@@ -209,6 +235,7 @@ export async function startProxy({
       await drain({
         server: api,
         unused,
+        sockets,
         graceMs,
         breakOff: () => shutdown.begin(),
         inFlight: () => overload.inFlight,
@@ -245,6 +272,21 @@ function limitsOf(env: Environment): Gateway['limits'] {
     maxJsonKeys: env.SLUICE_MAX_JSON_KEYS,
     streamKeepAliveMs: env.SLUICE_STREAM_KEEPALIVE,
     clientStallMs: env.SLUICE_CLIENT_STALL_TIMEOUT,
+  }
+}
+
+function socketLimitsOf(env: Environment): SocketLimits {
+  return {
+    ...FIXED_LIMITS,
+    maxFrameBytes: env.SLUICE_MAX_BODY_BYTES,
+    maxJsonDepth: env.SLUICE_MAX_JSON_DEPTH,
+    maxJsonKeys: env.SLUICE_MAX_JSON_KEYS,
+    // One event may be as large as events get.
+    maxUnsentBytes: 8 * FIXED_LIMITS.highWaterBytes + env.SLUICE_MAX_EVENT_BYTES,
+    stallMs: env.SLUICE_CLIENT_STALL_TIMEOUT,
+    pingMs: env.SLUICE_SOCKET_PING,
+    pongMs: env.SLUICE_SOCKET_PONG_TIMEOUT,
+    maxAgeMs: env.SLUICE_SOCKET_MAX_AGE,
   }
 }
 

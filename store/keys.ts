@@ -37,5 +37,23 @@ export const affinityKey = (session: string) => `sluice:aff:${hash('sha256', ses
 /** Where a response lives. */
 export const responseKey = (id: string) => `sluice:resp:${id}`
 
+/** Of ids that others made up, which may be of any length and hold braces. */
+const digestOf = (...ids: string[]) => hash('sha256', JSON.stringify(ids), 'hex')
+
+/** What stands for an exchange in its key, in those that follow it, and in its owner's room. */
+export const exchangeDigest = (owner: string, root: string, id: string) => digestOf(owner, root, id)
+
+/**
+ * Of all exchanges of a chain: its exchangeDigest behind it makes the key of one. All of a chain are in one slot, and no
+ * two owners have a key in common.
+ */
+export const chainPrefix = (owner: string, root: string) => `sluice:{${digestOf(owner, root)}}:conv:`
+
+/** What the conversations of an owner take, in the order in which the scripts take it. */
+export const roomKeys = (owner: string): [ends: string, bytes: string] => [
+  `sluice:{conv:${owner}}:ends`,
+  `sluice:{conv:${owner}}:bytes`,
+]
+
 /** Lines of the request log; a capped stream. */
 export const LOG = 'sluice:log'

@@ -63,9 +63,18 @@ const PLACES: Record<string, string[]> = {
   'controller/kube': ['contract'],
   'controller/telemetry': ['admin', 'contract'],
 
-  'proxy/main.ts': ['admin', 'proxy/pages.ts', ...BELOW_STAGES, ...STAGES, 'proxy/pipeline', 'proxy/server'],
+  'proxy/main.ts': [
+    'admin',
+    'proxy/pages.ts',
+    ...BELOW_STAGES,
+    ...STAGES,
+    'proxy/pipeline',
+    'proxy/socket',
+    'proxy/server',
+  ],
   'proxy/pages.ts': ['admin', ...BELOW_STAGES, 'proxy/pipeline'],
-  'proxy/server': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline'],
+  'proxy/server': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline', 'proxy/socket'],
+  'proxy/socket': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline'],
   'proxy/pipeline': [...BELOW_STAGES, ...STAGES],
   ...Object.fromEntries(STAGES.map((stage) => [stage, BELOW_STAGES])),
   'proxy/telemetry': ['admin', ...BELOW_STAGES],
@@ -109,6 +118,7 @@ const FENCES: Record<string, string[]> = {
   undici: ['proxy/upstream', 'controller/kube', 'bench'],
   pino: ['cli', 'controller/main.ts', 'proxy/main.ts'],
   ioredis: ['store/redis'],
+  ws: ['proxy/socket'],
   '@kubernetes/client-node': ['controller/kube'],
 }
 

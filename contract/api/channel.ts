@@ -76,8 +76,11 @@ const spec = z.strictObject({
   features: z
     .strictObject({
       streamUsage: feature('Reports usage in a stream when asked by stream_options.include_usage (chat).'),
-      embeddings: feature('Serves /embeddings beside its own API.'),
-      images: feature('Serves /images/generations and /images/edits beside its own API.'),
+      embeddings: feature('Serves /embeddings beside its own API (chat, responses).'),
+      images: feature(
+        'Serves /images/generations and /images/edits beside its own API (chat, responses); responses channels ' +
+          'without it are asked for a picture by the tool image_generation.',
+      ),
       maxCompletionTokens: feature('Takes max_completion_tokens instead of max_tokens (chat).'),
       developerRole: feature('Wants instructions as role developer instead of system (chat, responses).'),
       sampling: feature('Takes temperature, top_p and (messages) top_k.'),

@@ -64,9 +64,15 @@ const spec = z.strictObject({
     .meta({ description: 'Channels that serve the model.' }),
   affinity: z
     .strictObject({
-      mode: z.enum(['None', 'Session']).default('None').meta({
-        description: 'Session keeps the requests of one session on one channel. No effect yet.',
-      }),
+      mode: z
+        .enum(['None', 'Session'])
+        .default('None')
+        .meta({
+          description:
+            'Session keeps the requests of one session on one channel, as long as it does not rest. The session is named ' +
+            'by the header x-session-affinity, the header of a known coding agent, or prompt_cache_key. A conversation ' +
+            'that goes on from an earlier answer returns to its channel in either mode.',
+        }),
       ttl: duration()
         .default('1h')
         .meta({ description: 'How long a session is remembered after its last request.' }),
@@ -133,9 +139,17 @@ const spec = z.strictObject({
       cacheWriteLong: price().optional().meta({
         description: 'Per million tokens written to a long-lived cache; default cacheWrite.',
       }),
-      output: price().optional().meta({ description: 'Dollars per million output tokens.' }),
+      output: price().optional().meta({
+        description: 'Dollars per million output tokens; "0" for embeddings, which have none.',
+      }),
       perRequest: price().optional().meta({ description: 'Dollars per request.' }),
-      perImage: price().optional().meta({ description: 'Dollars per generated image.' }),
+      perImage: price()
+        .optional()
+        .meta({
+          description:
+            'Dollars per generated image, on top of its tokens. Alone it is a price where all channels have the type ' +
+            'images.',
+        }),
       multipliers: z
         .strictObject({
           flex: multiplier('flex'),

@@ -152,18 +152,20 @@ describe('accounts and credits', () => {
   })
 })
 
-describe('channels', () => {
-  const ALL = ['chat', 'responses', 'messages']
+const TEXT = ['chat', 'responses', 'compact', 'messages', 'count_tokens']
+const ALL = [...TEXT, 'embeddings', 'images', 'image_edits']
+const PICTURES = ['chat', 'responses', 'messages', 'images', 'image_edits']
 
+describe('channels', () => {
   it.each([
     ['chat-bare', 'http://localhost:8000/v1', 'Bearer', ALL],
     ['chat-slash', 'http://localhost:8000/v1', 'Bearer', ALL],
     ['chat-path', 'https://api.example.com/openai/v2', 'Bearer', ALL],
     ['responses', 'https://api.example.com/v1', 'Bearer', ALL],
-    ['embeddings', 'https://api.example.com/v1', 'Bearer', []],
-    ['images', 'https://api.example.com/v1', 'Bearer', []],
-    ['messages-bare', 'https://api.example.com', 'XApiKey', ALL],
-    ['messages-version', 'https://api.example.com/v1', 'XApiKey', ALL],
+    ['embeddings', 'https://api.example.com/v1', 'Bearer', ['embeddings']],
+    ['images', 'https://api.example.com/v1', 'Bearer', PICTURES],
+    ['messages-bare', 'https://api.example.com', 'XApiKey', TEXT],
+    ['messages-version', 'https://api.example.com/v1', 'XApiKey', TEXT],
   ])('%s has its defaults', (name, baseURL, scheme, endpoints) => {
     const compiled = compileCase('channel-defaults')
     expect(table(compiled).channels[name]).toMatchObject({
@@ -173,8 +175,7 @@ describe('channels', () => {
       ejection: { consecutiveFailures: 5, intervalMs: 30_000, maxIntervalMs: 300_000 },
     })
     expect(statusOf(compiled, `Channel/${name}`).fields.endpoints).toEqual(endpoints)
-    const reason = endpoints.length === 0 ? 'True NoEndpoint' : 'True Accepted'
-    expect(condition(compiled, `Channel/${name}`, 'Accepted')).toBe(reason)
+    expect(condition(compiled, `Channel/${name}`, 'Accepted')).toBe('True Accepted')
   })
 
   it('take over every field', () => {
@@ -205,6 +206,7 @@ describe('channels', () => {
         cacheMarks: false,
         nullContent: false,
         speed: true,
+        compaction: true,
       },
       timeoutsMs: { connect: 1_000, firstByte: 90_000, idle: 250, total: 3_600_000 },
       maxConcurrentRequests: 7,
@@ -266,14 +268,13 @@ describe('routes', () => {
     })
     expect(condition(compiled, 'ModelRoute/mixed', 'ResolvedRefs')).toBe('False RefNotFound')
     expect(message(compiled, 'ModelRoute/mixed', 'ResolvedRefs')).toMatch(/absent.*broken/)
-    expect(statusOf(compiled, 'ModelRoute/mixed').fields.endpoints).toEqual(['chat', 'messages', 'responses'])
+    expect(statusOf(compiled, 'ModelRoute/mixed').fields.endpoints).toEqual(ALL)
   })
 
   it('say when nothing can serve them', () => {
     const compiled = compileCase('route-channels')
     expect(condition(compiled, 'ModelRoute/all-off', 'Accepted')).toBe('True Disabled')
-    expect(condition(compiled, 'ModelRoute/no-endpoint', 'Accepted')).toBe('True NoEndpoint')
-    expect(statusOf(compiled, 'ModelRoute/no-endpoint').fields.endpoints).toEqual([])
+    expect(statusOf(compiled, 'ModelRoute/all-off').fields.endpoints).toEqual([])
   })
 
   it('lose a model to an older one', () => {
@@ -312,15 +313,35 @@ describe('routes', () => {
 
   it('without a price are in the table and not Priced', () => {
     const compiled = compileCase('route-prices')
-    for (const name of ['unpriced', 'not-free', 'by-image-only']) {
+    const withoutText = ['by-image-only', 'pictures-and-text', 'vectors-by-image']
+    for (const name of ['unpriced', 'not-free', ...withoutText]) {
       expect(route(compiled, name)).toMatchObject({ free: false })
       expect(route(compiled, name)?.price).toBeUndefined()
       expect(condition(compiled, `ModelRoute/${name}`, 'Priced')).toBe('False Unpriced')
     }
+    for (const name of withoutText)
+      expect(message(compiled, `ModelRoute/${name}`, 'Priced')).toBe(
+        'accounts that are enforced cannot use it: spec.price.perImage alone is a price where all channels have the ' +
+          'type images; add input and output, or perRequest',
+      )
     expect(condition(compiled, 'ModelRoute/free', 'Priced')).toBe('True Priced')
   })
 
-  it('take over every field and name those without an effect', () => {
+  it.each([
+    ['pictures-by-image', { input: 0, output: 0, perImage: 40_000_000 }],
+    // A channel that is off or missing answers nothing.
+    ['pictures-beside-off', { perImage: 40_000_000 }],
+    ['pictures-by-token', { input: 5_000_000_000, output: 40_000_000_000, perImage: 0 }],
+    ['pictures-and-text-by-token', { input: 5_000_000_000, perImage: 40_000_000 }],
+    ['vectors-by-token', { input: 20_000_000, output: 0 }],
+    ['off-by-image', { perImage: 40_000_000 }],
+  ])('have a price for pictures and vectors: %s', (name, price) => {
+    const compiled = compileCase('route-prices')
+    expect(route(compiled, name)?.price).toMatchObject(price)
+    expect(condition(compiled, `ModelRoute/${name}`, 'Priced')).toBe('True Priced')
+  })
+
+  it('take over every field', () => {
     const compiled = compileCase('route-settings')
     expect(route(compiled, 'full')).toMatchObject({
       model: 'full-*',
@@ -332,14 +353,43 @@ describe('routes', () => {
       contextLength: 200_000,
       display: { name: 'Full', description: 'All of it.', owner: 'example' },
     })
-    expect(condition(compiled, 'ModelRoute/full', 'Accepted')).toBe('True PartlyInForce')
-    expect(message(compiled, 'ModelRoute/full', 'Accepted')).toBe('spec.affinity.mode has no effect yet')
+    expect(condition(compiled, 'ModelRoute/full', 'Accepted')).toBe('True Accepted')
     expect(condition(compiled, 'ModelRoute/renamed', 'Accepted')).toBe('True Accepted')
     expect(route(compiled, 'renamed')?.rewriteModel).toBe(true)
     expect(route(compiled, 'renamed')?.retry).toEqual({
       attempts: 3,
       on: expect.not.arrayContaining(['caller_fault']),
     })
+  })
+})
+
+describe('endpoints', () => {
+  const endpoints = (object: string) => statusOf(compileCase('endpoints'), object).fields.endpoints
+
+  it.each([
+    ['chat', ALL],
+    ['chat-text-only', TEXT],
+    ['chat-anthropic', TEXT],
+    ['chat-anthropic-vectors', [...TEXT, 'embeddings']],
+    // It paints by a tool, and shortens by a summary.
+    ['responses-plain', [...TEXT, 'images', 'image_edits']],
+    // An API without them, whatever the channel says.
+    ['messages-with-all', TEXT],
+    ['vectors', ['embeddings']],
+    ['pictures', PICTURES],
+  ])('of a channel depend on its type and features: %s', (name, expected) => {
+    expect(endpoints(`Channel/${name}`)).toEqual(expected)
+  })
+
+  it.each([
+    ['both', ['chat', 'responses', 'messages', 'embeddings', 'images', 'image_edits']],
+    ['profile-takes-away', TEXT],
+    ['profile-gives', ALL],
+    ['channel-knows-better', TEXT],
+    ['twice', [...TEXT, 'embeddings']],
+  ])('of a route are those of its channels, under the profile that it names: %s', (name, expected) => {
+    expect(endpoints(`ModelRoute/${name}`)).toEqual(expected)
+    expect(condition(compileCase('endpoints'), `ModelRoute/${name}`, 'Accepted')).toBe('True Accepted')
   })
 })
 

@@ -73,11 +73,10 @@ function compileChannel(
   const tls = tlsOf(resource, secrets, findings)
   const inForce = findings.refusals.length === 0 && findings.missing.length === 0
   const served = inForce && spec.disabled !== true
-  const endpoints = served ? endpointsOf(spec.type) : []
+  const features = featuresOf(spec.type, spec.profile, spec.features)
+  const endpoints = served ? endpointsOf(spec.type, features) : []
   if (spec.disabled === true)
     findings.notes.push({ reason: 'Disabled', message: 'the channel is switched off by spec.disabled' })
-  else if (endpointsOf(spec.type).length === 0)
-    findings.notes.push({ reason: 'NoEndpoint', message: 'no endpoint of this version reaches this type' })
   const status = judge('Channel', metadata, findings, inForce, { endpoints })
   if (!inForce || baseURL === undefined) return { status }
   const record: ChannelRecord = {
@@ -92,7 +91,7 @@ function compileChannel(
     headers: { ...spec.headers },
     query: { ...spec.query },
     profile: spec.profile ?? 'generic',
-    features: featuresOf(spec.type, spec.profile, spec.features),
+    features,
     timeoutsMs: {
       connect: parseDuration(spec.timeouts?.connect ?? '5s'),
       firstByte: parseDuration(spec.timeouts?.firstByte ?? '300s'),

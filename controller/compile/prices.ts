@@ -5,9 +5,11 @@ import type { Findings } from './conditions.ts'
 
 type PriceSpec = NonNullable<ModelRouteSpec['price']>
 
-/** True when every endpoint that is served costs something by it: `perImage` alone says nothing of an answer in text. */
-export function pricesText(spec: PriceSpec): boolean {
-  return spec.input !== undefined || spec.perRequest !== undefined
+/** Whether every answer has a price. `perImage` alone says nothing of one that is no picture: text, or vectors. */
+export function pricesAnswers(spec: PriceSpec, pictures: boolean): boolean {
+  return (
+    spec.input !== undefined || spec.perRequest !== undefined || (pictures && spec.perImage !== undefined)
+  )
 }
 
 /** The price with its defaults filled in; undefined, and a refusal, when a number is too large to be counted. */

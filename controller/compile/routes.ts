@@ -1,13 +1,13 @@
 import type { ModelRouteSpec, Resource } from '../../contract/api/index.ts'
 import { parseDuration } from '../../contract/duration.ts'
-import { endpointsOf } from '../../contract/endpoints.ts'
+import { ENDPOINTS, type EndpointName, endpointsOf } from '../../contract/endpoints.ts'
 import { RETRYABLE_CLASSES } from '../../contract/failures.ts'
 import { featuresOf } from '../../contract/profiles.ts'
-import type { RouteRecord } from '../../contract/table/records.ts'
+import type { RouteRecord, TargetRecord } from '../../contract/table/records.ts'
 import type { ObjectStatus, Snapshot } from '../snapshot.ts'
 import type { Channels } from './channels.ts'
 import { byAge, condition, type Finding, type Findings, judge, noFindings } from './conditions.ts'
-import { compilePrice, pricesText } from './prices.ts'
+import { compilePrice, pricesAnswers } from './prices.ts'
 
 export interface Routes {
   records: { namespace: string; record: RouteRecord }[]
@@ -64,7 +64,8 @@ function compileRoute(
     })
   })
   const compiled = spec.price === undefined ? undefined : compilePrice(spec.price, findings)
-  const price = spec.price !== undefined && pricesText(spec.price) ? compiled : undefined
+  const pictures = answersPictures(metadata.namespace, targets, channels)
+  const price = spec.price !== undefined && pricesAnswers(spec.price, pictures) ? compiled : undefined
   return {
     name: metadata.name,
     model: spec.model,
@@ -100,34 +101,43 @@ function routeStatus(
 ): ObjectStatus {
   const { metadata, spec } = resource
   const endpoints = inForce ? reachedBy(metadata.namespace, record, channels) : []
-  if (spec.affinity?.mode === 'Session')
-    findings.notes.push({ reason: 'PartlyInForce', message: 'spec.affinity.mode has no effect yet' })
   const names = spec.channels.map(({ name }) => `${metadata.namespace}/${name}`)
   if (names.every((name) => channels.disabled.has(name)))
     findings.notes.push({ reason: 'Disabled', message: 'all its channels are switched off' })
-  else if (record.targets.length > 0 && endpoints.length === 0)
-    findings.notes.push({ reason: 'NoEndpoint', message: 'no endpoint of this version reaches its channels' })
   const status = judge('ModelRoute', metadata, findings, inForce, { endpoints })
-  status.conditions.push(priced(spec, metadata.generation))
+  const pictures = answersPictures(metadata.namespace, record.targets, channels)
+  status.conditions.push(priced(spec, pictures, metadata.generation))
   return status
 }
 
-function reachedBy(namespace: string, record: RouteRecord, channels: Channels): string[] {
-  const reached = record.targets.flatMap(({ channel }) => {
-    const found = channels.records.get(`${namespace}/${channel}`)
-    return found === undefined ? [] : endpointsOf(found.record.type)
-  })
-  return [...new Set(reached)].sort()
+/** In the order of the contract, as a Channel lists them. */
+function reachedBy(namespace: string, { targets }: RouteRecord, channels: Channels): EndpointName[] {
+  const reached = new Set(
+    targets.flatMap(({ channel, features }) => {
+      const found = channels.records.get(`${namespace}/${channel}`)?.record
+      return found === undefined ? [] : endpointsOf(found.type, features ?? found.features)
+    }),
+  )
+  return (Object.keys(ENDPOINTS) as EndpointName[]).filter((name) => reached.has(name))
 }
 
-function priced(spec: ModelRouteSpec, generation: number) {
+/** Whether every answer is a picture: channels of the type images give chat clients pictures, too. */
+function answersPictures(
+  namespace: string,
+  targets: readonly TargetRecord[],
+  { records }: Channels,
+): boolean {
+  return targets.every(({ channel }) => records.get(`${namespace}/${channel}`)?.record.type === 'images')
+}
+
+function priced(spec: ModelRouteSpec, pictures: boolean, generation: number) {
   if (spec.free === true) return isPriced(generation, 'the model is free')
   if (spec.price === undefined)
     return isUnpriced(generation, 'neither spec.price nor spec.free: true; write one of them')
-  if (!pricesText(spec.price))
+  if (!pricesAnswers(spec.price, pictures))
     return isUnpriced(
       generation,
-      'spec.price.perImage alone prices no text; add input and output, or perRequest',
+      'spec.price.perImage alone is a price where all channels have the type images; add input and output, or perRequest',
     )
   return isPriced(generation, 'the model has a price')
 }

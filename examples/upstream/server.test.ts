@@ -56,12 +56,35 @@ describe('example upstream', () => {
     expect(text).not.toContain('usage')
   })
 
+  test('embeds texts as vectors of length 1, in their order', async () => {
+    const input = ['one two', 'three']
+    const response = await post({ model: 'example-model', input }, undefined, '/v1/embeddings')
+    const { data, ...rest } = (await response.json()) as { data: { index: number; embedding: number[] }[] }
+    expect(rest).toMatchObject({ object: 'list', usage: { prompt_tokens: 3, total_tokens: 3 } })
+    expect(data.map(({ index }) => index)).toEqual([0, 1])
+    for (const { embedding } of data) expect(Math.hypot(...embedding)).toBeCloseTo(1)
+    expect(data[0]?.embedding).not.toEqual(data[1]?.embedding)
+  })
+
+  test.each([
+    ['/v1/images/generations', { model: 'example-model', prompt: 'A dot', n: 2 }, 2],
+    ['/v1/images/edits', 'a form', 1],
+  ])('%s: a PNG of one pixel', async (path, body, count) => {
+    const response = await post(body, undefined, path)
+    const { data } = (await response.json()) as { data: { b64_json: string }[] }
+    expect(data).toHaveLength(count)
+    const png = Buffer.from(data[0]?.b64_json ?? '', 'base64')
+    expect(png.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n')
+    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([1, 1])
+  })
+
   test.each([
     ['a wrong key', () => post(question, 'wrong'), 401, 'invalid_api_key'],
-    ['another path', () => post(question, undefined, '/v1/embeddings'), 404, 'unknown_url'],
+    ['another path', () => post(question, undefined, '/v1/audio/speech'), 404, 'unknown_url'],
     ['another model', () => post({ ...question, model: 'gpt' }), 404, 'model_not_found'],
     ['no JSON', () => post('{'), 400, 'invalid_request'],
     ['no messages', () => post({ model: 'example-model' }), 400, 'invalid_request'],
+    ['no input', () => post({ model: 'example-model' }, undefined, '/v1/embeddings'), 400, 'invalid_request'],
   ])('refuses %s', async (_what, send, status, code) => {
     const response = await send()
     expect(response.status).toBe(status)

@@ -1,14 +1,16 @@
 /**
  * A stand-in for a model provider, so that the quickstart works without an account anywhere. It speaks OpenAI chat
  * completions (https://platform.openai.com/docs/api-reference/chat), answers by quoting the last user message, and
- * counts words where a real provider counts tokens.
+ * counts words where a real provider counts tokens. Embeddings and pictures: beyond-text.ts.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import { embeddingsOf, picturesOf } from './beyond-text.ts'
 
 /** The credential that examples/quickstart sends; a real provider's belongs in a Secret. */
 const KEY = 'example-upstream-key'
 const MODEL = 'example-model'
+const PATHS = ['/v1/chat/completions', '/v1/embeddings', '/v1/images/generations', '/v1/images/edits']
 const PAUSE_BETWEEN_WORDS_MS = 15
 
 export interface ExampleUpstream {
@@ -35,15 +37,34 @@ export async function startExampleUpstream(address: {
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.headers.authorization !== `Bearer ${KEY}`)
     return refuse(response, 401, 'invalid_api_key', 'Incorrect API key provided.')
-  if (request.method !== 'POST' || request.url !== '/v1/chat/completions')
-    return refuse(response, 404, 'unknown_url', 'This example serves POST /v1/chat/completions only.')
+  if (request.method !== 'POST' || !PATHS.includes(request.url ?? ''))
+    return refuse(response, 404, 'unknown_url', `This example serves POST ${PATHS.join(', ')} only.`)
+  const text = await readText(request)
+  // A form: its pictures are not looked at.
+  if (request.url === '/v1/images/edits') return sendJson(response, 200, picturesOf(1))
 
-  const asked = readRequest(await readText(request))
-  if (asked === undefined)
-    return refuse(response, 400, 'invalid_request', 'The body must be JSON with a model and messages.')
-  if (asked.model !== MODEL)
+  const body = parseJson(text)
+  if (!isObject(body) || typeof body.model !== 'string')
+    return refuse(response, 400, 'invalid_request', 'The body must be JSON with a model.')
+  if (body.model !== MODEL)
     return refuse(response, 404, 'model_not_found', `The model does not exist. This example has ${MODEL}.`)
+  if (request.url === '/v1/embeddings') serveEmbeddings(body, response)
+  else if (request.url === '/v1/images/generations')
+    sendJson(response, 200, picturesOf(typeof body.n === 'number' ? Math.min(body.n, 10) : 1))
+  else await serveChat(body, response)
+}
 
+type Body = Record<string, unknown>
+
+function serveEmbeddings({ input }: Body, response: ServerResponse): void {
+  const texts: unknown[] = Array.isArray(input) ? input : [input]
+  if (texts.every((text) => typeof text === 'string')) sendJson(response, 200, embeddingsOf(MODEL, texts))
+  else refuse(response, 400, 'invalid_request', 'The input must be a text, or a list of texts.')
+}
+
+async function serveChat(body: Body, response: ServerResponse): Promise<void> {
+  const asked = readRequest(body)
+  if (asked === undefined) return refuse(response, 400, 'invalid_request', 'The body must have messages.')
   const answer = answerTo(asked)
   if (asked.stream) await sendStream(response, asked, answer)
   else sendJson(response, 200, wholeAnswer(answer))
@@ -51,7 +72,6 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
 
 /** What this example reads of a request. */
 interface ChatRequest {
-  model: string
   prompt: string[]
   maxWords: number
   stream: boolean
@@ -118,13 +138,11 @@ async function sendStream(response: ServerResponse, asked: ChatRequest, answer: 
   response.end('data: [DONE]\n\n')
 }
 
-/** Undefined when the text is no chat request. */
-function readRequest(text: string): ChatRequest | undefined {
-  const body = parseJson(text)
-  if (!isObject(body) || typeof body.model !== 'string' || !Array.isArray(body.messages)) return undefined
+/** Undefined when the body is no chat request. */
+function readRequest(body: Body): ChatRequest | undefined {
+  if (!Array.isArray(body.messages)) return undefined
   const limit = body.max_completion_tokens ?? body.max_tokens
   return {
-    model: body.model,
     prompt: lastUserWords(body.messages),
     maxWords: typeof limit === 'number' ? limit : Number.POSITIVE_INFINITY,
     stream: body.stream === true,

@@ -20,6 +20,8 @@ export interface RequestHead {
   maxOutputTokens?: number
   /** Pictures that the answer has. */
   images?: number
+  /** By which the client groups requests for prompt caches. */
+  cacheKey?: string
   /** Answers asked for (`n`); each may use the whole output limit. */
   choices: number
   /** Service tier asked for, such as `priority`; `fast` also for messages' `speed: fast`. */
@@ -43,6 +45,8 @@ export interface ParsedRequest {
   body: Buffer
   /** Of the body; absent: application/json. */
   contentType?: string
+  /** It asks for a shorter conversation, which not every upstream of its API can make. */
+  compacts?: true
   /** Client headers that mean something in the dialect (`anthropic-version`), names in lower case. */
   headers: Record<string, string>
 }
@@ -115,7 +119,9 @@ export interface EncodeTarget {
 
 /** A request as the upstream's dialect writes it. */
 export interface EncodedRequest {
-  body: Record<string, unknown> | Form
+  body: Record<string, unknown>
+  /** Sent in place of `body`. */
+  form?: Form
   /** Names in lower case. */
   headers?: Record<string, string>
   /** Below the base URL; absent: that of the dialect. */
@@ -123,13 +129,9 @@ export interface EncodedRequest {
 }
 
 /** A body that is no JSON. */
-export class Form {
-  readonly contentType: string
-  readonly bytes: Buffer
-  constructor(contentType: string, bytes: Buffer) {
-    this.contentType = contentType
-    this.bytes = bytes
-  }
+export interface Form {
+  contentType: string
+  bytes: Buffer
 }
 
 /** Whom an answer is for. */
@@ -174,6 +176,8 @@ export interface StreamEncoder {
   take(): string
   /** The event that ends the stream with an error, fitting what was written before. */
   error(error: GatewayError, requestId: string): string
+  /** The upstream's answer lacks what the client asked for. Nothing was written, so that another one may be asked. */
+  readonly failure?: UpstreamFailure | undefined
 }
 
 /** A client's side of the hub: its requests into the neutral form, answers out of it. */
@@ -188,6 +192,8 @@ export interface ClientCodec {
    * containers. Asked before a request is encoded into another dialect.
    */
   refuseStateful?(request: ModelRequest): void
+  /** The failure that an answer is which lacks what every client of this API asks for, such as a picture. */
+  lacking?(answer: ModelAnswer): UpstreamFailure | undefined
   encodeAnswer(answer: ModelAnswer, client: ClientView): object
   encodeStream(client: ClientView): StreamEncoder
 }

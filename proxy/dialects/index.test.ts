@@ -1,11 +1,23 @@
 import { expect, test } from 'vitest'
+import { API_OF_TYPE } from '../../contract/endpoints.ts'
 import { DIALECTS, ENDPOINTS } from './index.ts'
 
-test('every endpoint has a path of its own, and a dialect of the list', () => {
+test('every endpoint has a path of its own', () => {
   const endpoints = Object.values(ENDPOINTS)
   expect(new Set(endpoints.map((e) => e.path)).size).toBe(endpoints.length)
-  for (const { dialect, path } of endpoints) {
-    expect(DIALECTS[dialect.name]).toBe(dialect)
-    expect(path.endsWith(dialect.upstreamPath)).toBe(true)
+  for (const { path, upstreamPath } of endpoints) expect(path.endsWith(upstreamPath)).toBe(true)
+})
+
+test('an endpoint that is converted has a codec, and what it is converted into another one', () => {
+  for (const { api, ways } of Object.values(ENDPOINTS)) {
+    for (const [type, way] of Object.entries(ways)) {
+      const first = typeof way === 'object' ? way.else : way
+      if (first === 'hub') expect([type, api.codec]).not.toEqual([type, undefined])
+      if (first === 'estimate') expect([type, api.estimate]).not.toEqual([type, undefined])
+    }
   }
+})
+
+test('what a type of channel speaks is the dialect of that name', () => {
+  for (const name of Object.values(API_OF_TYPE)) expect(DIALECTS[name].name).toBe(name)
 })

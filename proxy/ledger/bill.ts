@@ -29,12 +29,14 @@ export interface Bill {
  */
 export function billOf(price: Price | undefined, served: Served): Bill {
   const tier = billedTier(served, price)
+  const { deltas, images = 0 } = served.delivered
   const reason =
-    served.usage !== undefined ? 'usage' : served.delivered.deltas > 0 ? 'estimate' : 'input_only'
+    served.usage !== undefined ? 'usage' : deltas > 0 || images > 0 ? 'estimate' : 'input_only'
   const usage = served.usage ?? {
     ...zeroUsage(),
     input: inputEstimate(served.prompt),
     output: reason === 'estimate' ? Math.ceil(outputEstimate(served.delivered) * served.factor) : 0,
+    images,
   }
   if (price === undefined) return { actual: 0, usage, reason }
   // A tier that nobody confirmed makes nothing cheaper: the upstream may not know it.

@@ -9,6 +9,8 @@ import { zeroUsage } from '../../contract/usage.ts'
 
 export const DEFAULT_OUTPUT_TOKENS = 4_096
 const TOKENS_PER_IMAGE = 2_048
+/** Of a picture that is made: the largest and finest of today's models. */
+const TOKENS_PER_OUTPUT_IMAGE = 8_192
 const TOKENS_PER_TOOL = 32
 const BYTES_PER_TOKEN = 4
 
@@ -28,13 +30,19 @@ function otherTokens(size: InputSize): number {
     size.images * TOKENS_PER_IMAGE +
     size.tools * TOKENS_PER_TOOL +
     Math.ceil(size.audioBytes / 1_000) +
-    Math.ceil(size.fileBytes / 16)
+    Math.ceil(size.fileBytes / 16) +
+    (size.tokens ?? 0)
   )
 }
 
-/** Output tokens of what was delivered: at least one a delta, at least one per four bytes. */
-export function outputEstimate(delivered: Delivered): number {
-  return Math.max(delivered.deltas, Math.ceil(delivered.bytes / BYTES_PER_TOKEN))
+/** Output tokens of what was delivered: at least one a delta, at least one per four bytes; pictures by the piece. */
+export function outputEstimate({ deltas, bytes, images = 0 }: Delivered): number {
+  return Math.max(deltas, Math.ceil(bytes / BYTES_PER_TOKEN)) + images * TOKENS_PER_IMAGE
+}
+
+/** The most output tokens that so many pictures take. */
+export function pictureTokens(images: number): number {
+  return images * TOKENS_PER_OUTPUT_IMAGE
 }
 
 /**
@@ -46,12 +54,13 @@ export function holdAmount(
   inputTokens: number,
   outputTokens: number,
   tier: string | undefined,
+  images = 0,
 ): Nanos {
   const dearest = {
     ...price,
     input: Math.max(price.input, price.cachedInput, price.cacheWrite, price.cacheWriteLong),
   }
-  const usage = { ...zeroUsage(), input: inputTokens, output: outputTokens }
+  const usage = { ...zeroUsage(), input: inputTokens, output: outputTokens, images }
   const normal = cost(dearest, usage)
   return tier === undefined ? normal : Math.max(normal, cost(dearest, usage, tier))
 }

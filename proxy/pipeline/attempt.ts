@@ -3,6 +3,7 @@
  * retried on the same or another channel.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { LaneTarget } from '../dialects/lanes/index.ts'
 import type { Lane } from '../dialects/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../errors.ts'
 import { retryDelay } from '../upstream/backoff.ts'
@@ -18,19 +19,20 @@ interface Progress {
   /** Why the request could not be said in the dialect of a target. */
   refusal?: GatewayError
   last?: UpstreamFailure
-  withoutCarriers: boolean
+  /** What later lanes do differently; see LaneTarget. */
+  changes: Pick<LaneTarget, 'withoutCarriers' | 'withoutState' | 'emulate'>
 }
 
 /** Throws GatewayError when no channel could serve, ClientGone when nobody waits any more. */
 export async function attempt(job: AttemptJob): Promise<Committed> {
   const { gateway, route, cancel } = job
-  const progress: Progress = { tried: new Map(), excluded: new Set(), withoutCarriers: false }
+  const progress: Progress = { tried: new Map(), excluded: new Set(), changes: { withoutCarriers: false } }
   const { tried } = progress
   const startedAt = performance.now()
   gateway.retryBudget.countRequest()
 
   for (let count = 0; count < route.retry.attempts; count++) {
-    const next = nextWay(job, progress)
+    const next = await nextWay(job, progress)
     if (next === undefined) break
     const { target, lane } = next
     const before = tried.get(target) ?? 0
@@ -48,20 +50,23 @@ export async function attempt(job: AttemptJob): Promise<Committed> {
     const outcome = await tryOnce(job, target, lane)
     if ('kind' in outcome) return outcome
     progress.last = outcome
-    if (!route.retry.on.includes(outcome.class) && !mayBeOurFault(job, progress, target, lane, outcome)) break
+    if (!route.retry.on.includes(outcome.class) && !mayGoOtherwise(job, progress, target, lane, outcome)) break
   }
   throw clientError(progress)
 }
 
 /** The next target that the request can be said to, and the way there. */
-function nextWay(job: AttemptJob, progress: Progress): { target: PlannedTarget; lane: Lane } | undefined {
+async function nextWay(
+  job: AttemptJob,
+  progress: Progress,
+): Promise<{ target: PlannedTarget; lane: Lane } | undefined> {
   for (;;) {
     const target = nextTarget(job, progress)
     if (target === undefined) return undefined
-    const { dialect, model, features } = target
+    const { key: channel, way, api, model, features } = target
     try {
-      const { withoutCarriers } = progress
-      return { target, lane: job.lanes.open({ dialect, model, features, withoutCarriers }) }
+      const how = { channel, way, model, features, ...(api && { api }), ...progress.changes }
+      return { target, lane: await job.lanes.open(how) }
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       progress.refusal ??= error
@@ -71,7 +76,7 @@ function nextWay(job: AttemptJob, progress: Progress): { target: PlannedTarget; 
 }
 
 function nextTarget(
-  { gateway, targets }: AttemptJob,
+  { gateway, targets, preferred }: AttemptJob,
   { tried, excluded }: Progress,
 ): PlannedTarget | undefined {
   const candidates = targets.flatMap((planned) =>
@@ -87,36 +92,53 @@ function nextTarget(
           },
         ],
   )
+  for (const key of preferred) {
+    const wanted = candidates.find(({ planned }) => planned.key === key)
+    if (wanted !== undefined && wanted.tried === 0 && wanted.restingUntil === 0 && !wanted.full)
+      return wanted.planned
+  }
   const choice = choose(candidates, Math.random())
   return 'candidate' in choice ? choice.candidate.planned : undefined
 }
 
 /**
- * What an upstream calls the caller's fault may be one of the conversion. Then the request is sent once more: to the
- * same channel without the vendor state that it refused, or to one that speaks the client's dialect.
+ * What an upstream calls the caller's fault may be one of the way that the request took. Then it is sent once more: to
+ * the same channel without what it refused, or to one that speaks the client's dialect.
  */
-function mayBeOurFault(
-  { lanes, targets }: AttemptJob,
+function mayGoOtherwise(
+  { lanes, targets, request }: AttemptJob,
   progress: Progress,
   target: PlannedTarget,
   lane: Lane,
   failure: UpstreamFailure,
 ): boolean {
-  if (failure.class !== 'caller_fault' || lane.kind === 'byte') return false
+  const { changes } = progress
   const others = (keep: (other: PlannedTarget) => boolean) => {
     for (const other of targets) if (!keep(other)) progress.excluded.add(other)
   }
-  if (failure.carrierRefused === true && !progress.withoutCarriers) {
-    progress.withoutCarriers = true
+  const again = (change: Progress['changes']) => {
+    progress.changes = { ...changes, ...change }
     progress.tried.delete(target)
     others((other) => other === target)
     return true
   }
+  const forgotten = failure.forCaller?.code === 'previous_response_not_found'
+  if (forgotten && changes.withoutState !== true) return again({ ...changes, withoutState: true })
+  if (request.compacts === true && lane.kind === 'byte' && cannotCompact(failure))
+    return again({ ...changes, emulate: true })
+  if (failure.class !== 'caller_fault' || lane.kind === 'byte') return false
+  if (failure.carrierRefused === true && !changes.withoutCarriers)
+    return again({ ...changes, withoutCarriers: true })
   const native = (other: PlannedTarget) =>
-    lanes.kindFor(other.dialect) === 'byte' && !progress.tried.has(other) && !progress.excluded.has(other)
+    lanes.kindFor(other) === 'byte' && !progress.tried.has(other) && !progress.excluded.has(other)
   if (!targets.some(native)) return false
   others(native)
   return true
+}
+
+/** Many upstreams that call themselves of the responses API have no compaction. */
+function cannotCompact({ status }: UpstreamFailure): boolean {
+  return status !== undefined && [400, 404, 405, 422, 501].includes(status)
 }
 
 /** What the client is told when attempts are over. */

@@ -6,15 +6,16 @@ import { ClientGone } from './client.ts'
 import type { Limits } from './gateway.ts'
 
 /**
- * The whole body of a JSON request, gzip undone. Throws GatewayError (413, 415, 400 for broken gzip) and ClientGone.
- * A client that waits for `100 Continue` gets it here, so that a refusal before costs no upload.
+ * The whole body of a request, gzip undone: JSON, or one of `forms`. Throws GatewayError (413, 415, 400 for broken gzip)
+ * and ClientGone. A client that waits for `100 Continue` gets it here, so that a refusal before costs no upload.
  */
-export async function readJsonBody(
+export async function readBody(
   req: IncomingMessage,
   res: ServerResponse,
   limits: Limits,
+  forms: readonly string[] = [],
 ): Promise<Buffer> {
-  requireJson(req.headers['content-type'])
+  requireType(req.headers['content-type'], forms)
   const encoding = (req.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (encoding !== 'identity' && encoding !== 'gzip') {
     throw new GatewayError('unsupported_media_type', 'Content-Encoding must be identity or gzip.')
@@ -25,10 +26,12 @@ export async function readJsonBody(
   return encoding === 'gzip' ? inflate(body, limits.maxInflatedBytes) : body
 }
 
-function requireJson(contentType: string | undefined): void {
+function requireType(contentType: string | undefined, forms: readonly string[]): void {
   const type = contentType?.split(';')[0]?.trim().toLowerCase()
   if (type === undefined || type === '' || type === 'application/json' || type.endsWith('+json')) return
-  throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json.')
+  if (forms.includes(type)) return
+  const taken = ['application/json', ...forms].join(' or ')
+  throw new GatewayError('unsupported_media_type', `Content-Type must be ${taken}.`)
 }
 
 function collect(req: IncomingMessage, res: ServerResponse, maxBytes: number): Promise<Buffer> {

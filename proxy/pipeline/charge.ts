@@ -6,7 +6,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import type { ParsedRequest } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { billOf } from '../ledger/bill.ts'
-import { DEFAULT_OUTPUT_TOKENS, holdAmount, inputUpperBound, outputEstimate } from '../ledger/estimate.ts'
+import { DEFAULT_OUTPUT_TOKENS, holdAmount, inputUpperBound, outputEstimate, pictureTokens } from '../ledger/estimate.ts'
 import type { Hold } from '../ledger/holds.ts'
 import type { StoreTime } from '../ledger/store-time.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
@@ -42,9 +42,10 @@ export async function takeHold(
   time: StoreTime,
 ): Promise<Hold | undefined> {
   if (caller.account === undefined) return undefined
-  const { input, maxOutputTokens, choices, tier } = request.head
-  const output = outputLimit(route, maxOutputTokens) * choices
-  const amount = amountToHold(caller.account, route, inputUpperBound(input), output, tier)
+  const { input, maxOutputTokens, choices, tier, images } = request.head
+  const output =
+    images === undefined ? outputLimit(route, maxOutputTokens) * choices : pictureTokens(images)
+  const amount = amountToHold(caller.account, route, inputUpperBound(input), output, tier, images)
   const about = { model: route.name, key: caller.key.id }
   return gateway.holds.take(caller.account, requestId, amount, about, time)
 }
@@ -60,8 +61,9 @@ export function amountToHold(
   inputTokens: number,
   outputTokens: number,
   tier?: string,
+  images?: number,
 ): Nanos {
-  const bound = route.price === undefined ? 0 : holdAmount(route.price, inputTokens, outputTokens, tier)
+  const bound = route.price === undefined ? 0 : holdAmount(route.price, inputTokens, outputTokens, tier, images)
   // Nothing is refused where funds are not enforced, and the sum of such holds must stay countable.
   return account.enforced ? bound : Math.min(bound, MAX_UNENFORCED_HOLD)
 }

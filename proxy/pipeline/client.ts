@@ -1,4 +1,4 @@
-/** The client's side of a request: whether it is still there, and answers of one piece. */
+/** The client's side of a request over HTTP: whether it is still there, and answers of one piece. */
 import type { ServerResponse } from 'node:http'
 import type { Shutdown } from './shutdown.ts'
 

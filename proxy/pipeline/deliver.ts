@@ -1,17 +1,19 @@
 /** From a planned route to an answer at the client: attempts until one commits, then the relay. */
-import type { ServerResponse } from 'node:http'
 import type { Delivered } from '../../contract/sizes.ts'
-import type { Answer } from '../dialects/dialect.ts'
+import type { Answer, ClientApi } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { attempt } from './attempt.ts'
-import { sendWhole } from './client.ts'
-import { EventStream } from './event-stream.ts'
+import type { ClientSide, ClientStream } from './call.ts'
+import type { AnswerWatch } from './conversation/watch.ts'
 import type { StreamMeter } from './meter.ts'
 import { AbandonedAttempt, type AttemptJob, type Committed } from './one-attempt.ts'
 import { relayStream, type StreamResult } from './relay.ts'
 import type { PlannedTarget } from './route.ts'
 
 export interface DeliverJob extends AttemptJob {
+  /** The client's. */
+  api: ClientApi
+  watch: AnswerWatch
   requestId: string
   /** Watches the cost of a stream; `exhausted` ends it. */
   meterFor(exhausted: () => void): StreamMeter | undefined
@@ -38,16 +40,9 @@ export interface Delivery {
 const NOTHING: Delivered = { deltas: 0, bytes: 0 }
 
 /** Throws GatewayError as long as the client can still be answered by a status, ClientGone when it left early. */
-export async function deliver(job: DeliverJob, res: ServerResponse): Promise<Delivery> {
-  const { gateway, dialect, request, requestId } = job
-  const { streamKeepAliveMs, clientStallMs } = gateway.limits
-  const client = request.head.stream
-    ? new EventStream(res, {
-        keepAlive: dialect.keepAlive,
-        keepAliveMs: streamKeepAliveMs,
-        stallMs: clientStallMs,
-      })
-    : undefined
+export async function deliver(job: DeliverJob, to: ClientSide): Promise<Delivery> {
+  const { api, request, requestId, watch } = job
+  const client = request.head.stream ? to.stream(api.keepAlive) : undefined
   let committed: Committed
   try {
     committed = await attempt(job)
@@ -57,7 +52,7 @@ export async function deliver(job: DeliverJob, res: ServerResponse): Promise<Del
       return { outcome: 'client_gone', charged }
     }
     if (error instanceof GatewayError && client?.opened) {
-      client.end(dialect.errorEvent(error, requestId))
+      client.end(api.errorEvent(error, requestId))
       return { outcome: 'upstream_failed', error }
     }
     client?.abandon()
@@ -65,10 +60,12 @@ export async function deliver(job: DeliverJob, res: ServerResponse): Promise<Del
   }
   try {
     const firstByteAt = performance.now()
-    const { losses } = committed.lane
-    tellLosses(res, losses.header())
+    const { losses, kind } = committed.lane
+    const names = losses.header()
+    if (names !== undefined) to.setHeader('x-sluice-dropped', names)
+    watch.answeredBy({ channel: committed.target.key, native: kind === 'byte' })
     return {
-      ...(await (client === undefined ? whole(job, committed, res) : streamed(job, committed, client))),
+      ...(await (client === undefined ? whole(job, committed, to) : streamed(job, committed, client))),
       ...dropped(losses.header()),
       firstByteAt,
     }
@@ -77,29 +74,31 @@ export async function deliver(job: DeliverJob, res: ServerResponse): Promise<Del
   }
 }
 
-/** Unless a keep-alive has sent the headers already. */
-function tellLosses(res: ServerResponse, names: string | undefined): void {
-  if (names !== undefined && !res.headersSent) res.setHeader('x-sluice-dropped', names)
-}
-
 /** As the header has them: names are the client's text, and may be many. */
 function dropped(names: string | undefined): Pick<Delivery, 'dropped'> {
   return names === undefined ? {} : { dropped: names.split(', ') }
 }
 
-function whole(job: DeliverJob, committed: Committed, res: ServerResponse): Delivery {
+async function whole(job: DeliverJob, committed: Committed, to: ClientSide): Promise<Delivery> {
   if (committed.kind === 'stream') throw new Error('a stream was committed for a request that asked for none')
-  sendWhole(res, 200, 'application/json', committed.answer.body, job.gateway.limits.clientStallMs)
-  return finished(committed.target, committed.answer)
+  const { answer, target } = committed
+  job.watch.whole(answer.body)
+  if (job.watch.due) await job.watch.keep(answer.usage)
+  to.whole(answer.body)
+  return finished(target, answer)
 }
 
-async function streamed(job: DeliverJob, committed: Committed, client: EventStream): Promise<Delivery> {
+async function streamed(job: DeliverJob, committed: Committed, client: ClientStream): Promise<Delivery> {
   const { target } = committed
+  const { watch } = job
   if (committed.kind === 'answer') {
-    client.end(committed.answer.body)
-    return finished(target, committed.answer)
+    const { answer } = committed
+    watch.push(answer.body)
+    if (watch.due) await watch.keep(answer.usage)
+    client.end(answer.body)
+    return finished(target, answer)
   }
-  const result = await relayStream(committed.stream, client, job.requestId, job.cancel, job.meterFor)
+  const result = await relayStream(committed.stream, client, job)
   if (result.failure !== undefined) {
     job.gateway.health.failed(target.key, target.model, result.failure, target.channel.ejection)
     job.attempts.push({

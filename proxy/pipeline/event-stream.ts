@@ -1,5 +1,6 @@
 /** A Server-Sent Events answer to a client: opened late, kept alive in silence, dropped when nobody reads it. */
 import type { ServerResponse } from 'node:http'
+import type { ClientStream } from './call.ts'
 import { onSilence } from './client.ts'
 
 const HEADERS = {
@@ -19,7 +20,7 @@ export interface EventStreamOptions {
   stallMs: number
 }
 
-export class EventStream {
+export class EventStream implements ClientStream {
   readonly #res: ServerResponse
   readonly #options: EventStreamOptions
   readonly #silence: NodeJS.Timeout

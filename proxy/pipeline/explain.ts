@@ -14,7 +14,7 @@ import { modelAllowed } from '../table/routing.ts'
 import { contenders } from '../upstream/choose.ts'
 import type { ChannelHealth } from '../upstream/health.ts'
 import { amountToHold, outputLimit } from './charge.ts'
-import { notEligible, planRoute, targetModel } from './route.ts'
+import { eligibleWay, notEligible, planRoute, targetModel } from './route.ts'
 
 export interface Question {
   /** SHA-256 of the key. */
@@ -204,7 +204,8 @@ function candidatesOf(
     if (channel === undefined) continue
     const facts = factsOf(target, channel, targetModel(target, upstreamModel))
     const reason = notEligible(target, channel, endpoint)
-    const lane = channel.type === endpoint.byteLane && !route.rewriteModel ? 'byte' : 'hub'
+    const way = eligibleWay(target, channel, endpoint)
+    const lane = way === 'native' && !route.rewriteModel ? 'byte' : 'hub'
     if (reason !== undefined) {
       others.push({ ...facts, share: 0, state: 'not_eligible', reason })
       continue

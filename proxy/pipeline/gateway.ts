@@ -1,6 +1,8 @@
 /** The long-lived parts that every request passes through. */
 import type { AddressSet } from '../../contract/address.ts'
 import type { KeyRing } from '../../store/sealing.ts'
+import type { StateStore } from '../../store/contract.ts'
+import type { Affinity } from '../affinity/affinity.ts'
 import type { EstimateFactors } from '../ledger/estimate.ts'
 import type { Holds } from '../ledger/holds.ts'
 import type { TableFollower } from '../table/follower.ts'
@@ -9,6 +11,7 @@ import type { RequestLog } from '../telemetry/request-log.ts'
 import type { Dispatchers } from '../upstream/dispatchers.ts'
 import type { ChannelHealth } from '../upstream/health.ts'
 import type { RetryBudget } from '../upstream/retry-budget.ts'
+import type { ConversationLimits } from './conversation/previous.ts'
 import type { Revocation } from './revocation.ts'
 import type { Shutdown } from './shutdown.ts'
 
@@ -24,6 +27,13 @@ export interface Gateway {
   /** Proxies whose X-Forwarded-For is believed. */
   trustedProxies: AddressSet
   limits: Limits
+  /** Conversations that were kept. */
+  state: StateStore
+  conversations: ConversationLimits
+  /** What should be served where it was served before. */
+  affinity: Affinity
+  /** An answer could not be kept. */
+  stateFailed(error: unknown): void
   /** Seals vendor state that clients carry. */
   sealing: KeyRing
   shutdown: Shutdown

@@ -15,7 +15,8 @@ export function openLanes(gateway: Gateway, endpoint: Endpoint, { caller, route,
   const owner = caller.account?.id ?? `${caller.key.namespace}/`
   return lanesOf(
     {
-      client: endpoint.dialect,
+      client: endpoint.api,
+      upstreamPath: endpoint.upstreamPath,
       parsed: request,
       id: newAnswerId(),
       created: Math.floor(Date.now() / 1_000),

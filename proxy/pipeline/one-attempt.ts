@@ -1,6 +1,6 @@
 /** One attempt on one channel: the call, and what its answer turns out to be. */
 import type { RouteRecord } from '../../contract/table/records.ts'
-import type { Answer, Dialect, ParsedRequest } from '../dialects/dialect.ts'
+import type { Answer, ParsedRequest } from '../dialects/dialect.ts'
 import { readError } from '../dialects/errors/read.ts'
 import type { Lanes } from '../dialects/lanes/index.ts'
 import type { Lane } from '../dialects/lanes/lane.ts'
@@ -22,12 +22,12 @@ const ERROR_BODY_MS = 3_000
 
 export interface AttemptJob {
   gateway: Gateway
-  /** The client's. */
-  dialect: Dialect
   request: ParsedRequest
   lanes: Lanes
   route: RouteRecord
   targets: PlannedTarget[]
+  /** Channels that should serve, the best first: namespace/name. */
+  preferred: readonly string[]
   cancel: AbortSignal
   /** Filled as attempts end. */
   attempts: AttemptRecord[]
@@ -114,7 +114,7 @@ function dispatch(
   }
   return send(
     gateway.dispatchers.get(key, channel),
-    upstreamRequest(channel, lane.path, lane.body, accept, lane.headers),
+    upstreamRequest(channel, lane, accept),
     timeouts,
     cancel,
   )

@@ -1,9 +1,10 @@
-import { IncomingMessage, ServerResponse } from 'node:http'
+import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { AddressSet } from '../../contract/address.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
 import { GatewayError } from '../errors.ts'
+import { createAffinity } from '../affinity/affinity.ts'
 import { EstimateFactors } from '../ledger/estimate.ts'
 import { Holds } from '../ledger/holds.ts'
 import { TableFollower } from '../table/follower.ts'
@@ -19,7 +20,7 @@ import { Revocation } from './revocation.ts'
 import { Shutdown } from './shutdown.ts'
 
 function testGateway(lines: string[]): Gateway {
-  const { config, ledger, state, sealing } = createEmbeddedStore()
+  const { config, ledger, state, sealing, affinity } = createEmbeddedStore()
   const now = () => performance.now()
   const holds = new Holds(ledger, {
     failed: () => undefined,
@@ -53,6 +54,10 @@ function testGateway(lines: string[]): Gateway {
     ),
     trustedProxies: new AddressSet([]),
     sealing,
+    state,
+    conversations: { ttlMs: 1, bindingTtlMs: 1, exchangeBytes: 1, ownerBytes: 1 },
+    affinity: createAffinity(affinity),
+    stateFailed: () => undefined,
     limits: {
       maxBodyBytes: 1,
       maxInflatedBytes: 1,
@@ -74,7 +79,7 @@ test('nothing that a client sends becomes a metric', async () => {
   req.headers = { traceparent: 'CLIENT-TEXT', 'user-agent': 'CLIENT-TEXT' }
   const told = new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'CLIENT-TEXT' })
   const record = { ...newRecord('chat', 'req_1', req), model: 'CLIENT-TEXT', key: 'CLIENT-TEXT' }
-  finish(gateway, record, told, new ServerResponse(req), performance.now())
+  finish(gateway, record, told, 0, performance.now())
   const text = await gateway.metrics.registry.metrics()
   expect(text).not.toContain('CLIENT-TEXT')
   expect(text).toContain('gen_ai_request_model="unknown"')
@@ -93,7 +98,7 @@ test.each([
   const gateway = testGateway(lines)
   const req = new IncomingMessage(new Socket())
   req.headers = { traceparent }
-  finish(gateway, newRecord('chat', 'req_1', req), undefined, new ServerResponse(req), performance.now())
+  finish(gateway, newRecord('chat', 'req_1', req), undefined, 0, performance.now())
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ requestId: 'req_1', status: 499, endpoint: 'chat' })
   expect(lines[0]?.includes('traceparent')).toBe(kept)
 })

@@ -1,5 +1,5 @@
 /** What is written down of a request: who called, how it ended. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { authenticate, type Caller } from '../auth/authenticate.ts'
 import { clientAddress } from '../auth/client-address.ts'
 import type { GatewayError } from '../errors.ts'
@@ -41,15 +41,18 @@ export async function identify(
   return caller
 }
 
-/** Logs and counts a request that is over. `told` is the error that the client was, or is about to be, told. */
+/**
+ * Logs and counts a request that is over. `told` is the error that the client was, or is about to be, told; `sent` the
+ * status that it has got, 0 for none yet.
+ */
 export function finish(
   gateway: Gateway,
   record: RequestRecord,
   told: GatewayError | undefined,
-  res: ServerResponse,
+  sent: number,
   startedAt: number,
 ): void {
-  record.status = res.headersSent ? res.statusCode : (told?.status ?? CLIENT_CLOSED)
+  record.status = sent || (told?.status ?? CLIENT_CLOSED)
   record.code = told?.code
   record.ms.total = elapsed(startedAt)
   gateway.log.write(record)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { GatewayError, type UpstreamFailure } from '../errors.ts'
-import type { EventStream } from './event-stream.ts'
+import type { ClientStream } from './call.ts'
 import { relayStream } from './relay.ts'
 import type { UpstreamStream } from './upstream-stream.ts'
 
@@ -20,9 +20,14 @@ async function told(failure: UpstreamFailure): Promise<GatewayError | undefined>
     observer,
     deliverTo: (to: { broke(failure: UpstreamFailure): void }) => to.broke(failure),
   } as unknown as UpstreamStream
-  const client = { onDrain: () => undefined, end: () => undefined } as unknown as EventStream
+  const client = { onDrain: () => undefined, end: () => undefined } as unknown as ClientStream
   const { signal } = new AbortController()
-  const result = await relayStream(upstream, client, 'req_1', signal, () => undefined)
+  const result = await relayStream(upstream, client, {
+    requestId: 'req_1',
+    cancel: signal,
+    meterFor: () => undefined,
+    watch: { push: () => undefined, due: false, keep: async () => undefined },
+  })
   expect(result).toMatchObject({ outcome: 'upstream_failed', failure, error: errors[0] })
   return errors[0]
 }

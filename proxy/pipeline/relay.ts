@@ -3,7 +3,8 @@
 import type { Delivered } from '../../contract/sizes.ts'
 import type { Usage } from '../../contract/usage.ts'
 import { GatewayError, type UpstreamFailure } from '../errors.ts'
-import type { EventStream } from './event-stream.ts'
+import type { ClientStream } from './call.ts'
+import type { AnswerWatch } from './conversation/watch.ts'
 import type { StreamMeter } from './meter.ts'
 import type { UpstreamStream } from './upstream-stream.ts'
 
@@ -26,20 +27,26 @@ export interface StreamResult {
   delivered: Delivered
 }
 
-/**
- * Resolves when the stream is over. A broken stream ends in the dialect's error event, never like a finished one.
- * `meterFor` gets what ends the stream when the funds are used up.
- */
+export interface RelayJob {
+  requestId: string
+  cancel: AbortSignal
+  /** Gets what ends the stream when the funds are used up. */
+  meterFor: (exhausted: () => void) => StreamMeter | undefined
+  /** Sees all that the client gets, and keeps the answer before the client hears of its end. */
+  watch: Pick<AnswerWatch, 'push' | 'due' | 'keep'>
+}
+
+/** Resolves when the stream is over. A broken stream ends in the dialect's error event, never like a finished one. */
 export function relayStream(
   upstream: UpstreamStream,
-  client: EventStream,
-  requestId: string,
-  cancel: AbortSignal,
-  meterFor: (exhausted: () => void) => StreamMeter | undefined,
+  client: ClientStream,
+  { requestId, cancel, meterFor, watch }: RelayJob,
 ): Promise<StreamResult> {
   return new Promise((resolve) => {
     const { observer } = upstream
     let over = false
+    /** While the answer is kept, its end waits. */
+    let keeping: Promise<void> | undefined
     const finish = (result: Omit<StreamResult, 'usage' | 'tier' | 'delivered'>) => {
       if (over) return
       over = true
@@ -76,11 +83,20 @@ export function relayStream(
     upstream.deliverTo({
       take(bytes) {
         if (over) return true
-        const flowing = client.write(bytes)
+        watch.push(bytes)
         meter?.progress(observer.delivered)
-        return flowing
+        if (watch.due) keeping = watch.keep(observer.usage)
+        if (keeping === undefined) return client.write(bytes)
+        keeping = keeping.then(() => {
+          if (!over) client.write(bytes)
+        })
+        return true
       },
-      finished(last) {
+      async finished(last) {
+        if (over) return
+        if (last !== undefined) watch.push(last)
+        if (watch.due) keeping = watch.keep(observer.usage)
+        if (keeping !== undefined) await keeping
         if (over) return
         finish({ outcome: 'finished' })
         client.end(last)

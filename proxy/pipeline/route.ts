@@ -1,5 +1,5 @@
 /** From a model name to the channels that can serve this endpoint, or the reason why there are none. */
-import { DIALECT_OF_TYPE, type DialectName, reaches } from '../../contract/endpoints.ts'
+import { API_OF_TYPE, type ApiName, type Way, wayTo } from '../../contract/endpoints.ts'
 import type { Features } from '../../contract/profiles.ts'
 import type { ChannelRecord, RouteRecord, TargetRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
@@ -8,6 +8,7 @@ import type { RoutingTable } from '../table/routing.ts'
 
 export interface RoutePlan {
   route: RouteRecord
+  /** None where the gateway answers by an estimate. */
   targets: PlannedTarget[]
 }
 
@@ -16,8 +17,9 @@ export interface PlannedTarget {
   key: string
   channel: ChannelRecord
   target: TargetRecord
-  /** What the channel speaks. */
-  dialect: DialectName
+  way: 'native' | 'hub'
+  /** What the channel speaks; absent where nothing is ever converted. */
+  api?: ApiName
   features: Features
   /** Model name to send. */
   model: string
@@ -38,21 +40,30 @@ export function planRoute(
   const { route, upstreamModel } = match
   if (!usable(route, caller)) return { route, none: 'unpriced' }
   const targets: PlannedTarget[] = []
+  let estimated = false
   for (const target of route.targets) {
     const channel = table.channel(namespace, target.channel)
-    if (channel === undefined || notEligible(target, channel, endpoint) !== undefined) continue
-    const dialect = DIALECT_OF_TYPE[channel.type]
-    if (dialect === undefined) continue
+    if (channel === undefined) continue
+    const way = eligibleWay(target, channel, endpoint)
+    if (way === 'estimate') estimated = true
+    if (way === undefined || way === 'estimate') continue
+    const api = API_OF_TYPE[channel.type]
     targets.push({
       key: `${namespace}/${target.channel}`,
       channel,
       target,
-      dialect,
-      features: target.features ?? channel.features,
+      way,
+      ...(api !== undefined && { api }),
+      features: featuresAt(target, channel),
       model: targetModel(target, upstreamModel),
     })
   }
-  return targets.length === 0 ? { route, none: 'no_eligible_channel' } : { route, targets }
+  return targets.length === 0 && !estimated ? { route, none: 'no_eligible_channel' } : { route, targets }
+}
+
+/** How a target serves an endpoint; undefined when it does not. */
+export function eligibleWay(target: TargetRecord, channel: ChannelRecord, endpoint: Endpoint): Way | undefined {
+  return target.weight === 0 ? undefined : wayTo(endpoint, channel.type, featuresAt(target, channel))
 }
 
 /** Why a target cannot serve an endpoint, in our words; undefined when it can. */
@@ -62,8 +73,13 @@ export function notEligible(
   endpoint: Endpoint,
 ): string | undefined {
   if (target.weight === 0) return 'its weight is 0'
-  if (!reaches(endpoint, channel.type)) return `the endpoint does not reach ${channel.type} channels`
+  if (eligibleWay(target, channel, endpoint) === undefined)
+    return `the endpoint does not reach ${channel.type} channels with these features`
   return undefined
+}
+
+function featuresAt(target: TargetRecord, channel: ChannelRecord): Features {
+  return target.features ?? channel.features
 }
 
 /** The model to ask a target for; `upstreamModel` is what the route's match gives. */
@@ -71,7 +87,7 @@ export function targetModel(target: TargetRecord, upstreamModel: string): string
   return target.model?.replace('*', () => upstreamModel) ?? upstreamModel
 }
 
-/** True when the caller's request for this model would reach a channel, at one endpoint at least. */
+/** True when the caller's request for this model would be served, at one endpoint at least. */
 export function isServed(table: RoutingTable, caller: Caller, model: string): boolean {
   return Object.values(ENDPOINTS).some((endpoint) => !('none' in planRoute(table, caller, model, endpoint)))
 }

@@ -51,6 +51,6 @@ async function answer(
     told = GatewayError.from(error)
     throw told
   } finally {
-    finish(gateway, record, told, res, startedAt)
+    finish(gateway, record, told, res.headersSent ? res.statusCode : 0, startedAt)
   }
 }

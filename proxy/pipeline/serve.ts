@@ -1,47 +1,37 @@
 /**
- * One request through the proxy, stage by stage:
+ * One call through the proxy, stage by stage:
  *
  *   authenticate   who calls; 401 and 403 before a byte of the body is read
  *   read head      the body, and what the gateway must know of it
  *   allow model    before balances: a key learns nothing about models that it may not use
  *   route          the channels that could serve
+ *   converse       the place of the request in its conversation; 400 for one that is not found
  *   hold           money for the most that it may cost; 402
  *   deliver        attempts until one commits, then the relay; 502
  *   settle         the real cost, whatever happened
  *   log            one line and the metrics
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { RouteRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import type { ParsedRequest } from '../dialects/dialect.ts'
-import type { Endpoint } from '../dialects/index.ts'
+import { newAnswerId } from '../dialects/ir/ids.ts'
 import { GatewayError } from '../errors.ts'
+import { inputEstimate } from '../ledger/estimate.ts'
 import { StoreTime } from '../ledger/store-time.ts'
 import { modelAllowed } from '../table/routing.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
-import { readJsonBody } from './body.ts'
-import { meterOf, refuseUnpricedTier, settle, takeHold } from './charge.ts'
-import { ClientGone, requestControl } from './client.ts'
+import type { Call } from './call.ts'
+import { meterOf, type Priced, refuseUnpricedTier, settle, takeHold } from './charge.ts'
+import { ClientGone } from './client.ts'
+import { type Conversation, openConversation } from './conversation/open.ts'
 import { type Delivery, deliver } from './deliver.ts'
 import type { Gateway } from './gateway.ts'
-import { openLanes } from './lanes.ts'
 import { elapsed, finish, identify, newRecord } from './record.ts'
-import { type PlannedTarget, planRoute } from './route.ts'
-
-export interface ServedEndpoint extends Endpoint {
-  name: string
-}
+import { planRoute, type RoutePlan } from './route.ts'
 
 /** Throws GatewayError while the client can still be answered by a status; the caller renders it. */
-export async function serve(
-  gateway: Gateway,
-  endpoint: ServedEndpoint,
-  req: IncomingMessage,
-  res: ServerResponse,
-  requestId: string,
-): Promise<void> {
+export async function serve(gateway: Gateway, call: Call): Promise<void> {
   const startedAt = performance.now()
-  const control = requestControl(res, gateway.shutdown)
+  const { endpoint, requestId, req, client, control } = call
   const cancel = control.signal
   const record = newRecord(endpoint.name, requestId, req)
   const time = new StoreTime()
@@ -52,41 +42,28 @@ export async function serve(
     if (cancel.aborted) throw cancel.reason
     unwatch = gateway.revocation.watch(caller.hash, control)
     const bodyFrom = performance.now()
-    const body = await readJsonBody(req, res, gateway.limits)
+    const body = await call.read()
     record.ms.body = elapsed(bodyFrom)
-    const request = readHead(gateway, endpoint, body, req, record)
+    const request = readHead(gateway, call, body, record)
     allowModel(caller, request)
 
-    const { route, targets } = await findRoute(gateway, endpoint, caller, request, record, time)
-    const priced = { caller, route, request }
-    refuseUnpricedTier(priced)
-    const hold = await takeHold(gateway, priced, requestId, time)
-    record.hold = hold?.amount
-    record.ms.overhead = elapsed(startedAt + record.ms.body)
-
-    let delivery: Delivery | undefined
-    try {
-      const meterFor = (exhausted: () => void) => meterOf(gateway, priced, hold, exhausted)
-      const lanes = openLanes(gateway, endpoint, priced)
-      const job = {
-        gateway,
-        dialect: endpoint.dialect,
-        request,
-        lanes,
-        route,
-        targets,
-        cancel,
-        requestId,
-        meterFor,
-      }
-      delivery = await deliver({ ...job, attempts: record.attempts }, res)
-      record.dropped = delivery.dropped
-      told = delivery.error
-      record.outcome = delivery.outcome
-      if (delivery.firstByteAt !== undefined) record.ms.firstEvent = elapsed(startedAt, delivery.firstByteAt)
-    } finally {
-      await settle(gateway, priced, hold, delivery, record)
+    const plan = await findRoute(gateway, call, caller, request, record, time)
+    const conversation = await openConversation({ gateway, call, caller, ...plan, request, time })
+    const priced = { caller, route: plan.route, request: conversation.request }
+    if (endpoint.unbilled || call.generate === false) {
+      if (caller.account !== undefined) await gateway.holds.admit(caller.account, time)
     }
+    if (call.generate === false) {
+      await prepareOnly(call, request, conversation)
+      record.outcome = 'finished'
+      return
+    }
+    if (plan.targets.length === 0) {
+      estimate(call, conversation.request, record)
+      return
+    }
+    const ended = await exchange(gateway, call, priced, plan, conversation, record, { startedAt, time })
+    told = ended.error
   } catch (error) {
     if (error instanceof ClientGone) record.outcome = 'client_gone'
     else {
@@ -95,19 +72,55 @@ export async function serve(
     }
   } finally {
     unwatch?.()
-    finish(gateway, record, told, res, startedAt)
+    finish(gateway, record, told, client.status, startedAt)
+  }
+}
+
+/** The part that costs money: hold, deliver, settle. */
+async function exchange(
+  gateway: Gateway,
+  call: Call,
+  priced: Priced,
+  { route, targets }: RoutePlan,
+  { request, lanes, preferred, watch }: Conversation,
+  record: RequestRecord,
+  { startedAt, time }: { startedAt: number; time: StoreTime },
+): Promise<Delivery> {
+  const { endpoint, requestId, client, control } = call
+  refuseUnpricedTier(priced)
+  const hold = endpoint.unbilled ? undefined : await takeHold(gateway, priced, requestId, time)
+  record.hold = hold?.amount
+  record.ms.overhead = elapsed(startedAt + (record.ms.body ?? 0))
+  let delivery: Delivery | undefined
+  try {
+    const { attempts } = record
+    const meterFor = (exhausted: () => void) => meterOf(gateway, priced, hold, exhausted)
+    const by = { api: endpoint.api, lanes, preferred, watch, route, targets, attempts }
+    const job = { gateway, request, cancel: control.signal, requestId, meterFor, ...by }
+    delivery = await deliver(job, client)
+    record.dropped = delivery.dropped
+    record.outcome = delivery.outcome
+    if (delivery.firstByteAt !== undefined) record.ms.firstEvent = elapsed(startedAt, delivery.firstByteAt)
+    return delivery
+  } catch (error) {
+    // An estimate is of more use than the news that nobody could count.
+    const counts = endpoint.api.estimate !== undefined && error instanceof GatewayError
+    if (!counts || error.code !== 'upstream_error') throw error
+    estimate(call, request, record)
+    return { outcome: 'finished' }
+  } finally {
+    if (!endpoint.unbilled) await settle(gateway, priced, hold, delivery, record)
   }
 }
 
 function readHead(
   gateway: Gateway,
-  endpoint: Endpoint,
+  { endpoint, req }: Call,
   body: Buffer,
-  req: IncomingMessage,
   record: RequestRecord,
 ): ParsedRequest {
   const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys } = gateway.limits
-  const request = endpoint.dialect.parseRequest(body, { maxDepth, maxKeys }, req.headers)
+  const request = endpoint.api.parseRequest(body, { maxDepth, maxKeys }, req.headers)
   record.model = request.head.model
   record.stream = request.head.stream
   return request
@@ -121,16 +134,39 @@ function allowModel(caller: Caller, request: ParsedRequest): void {
 /** A model that nothing serves is an upstream error, but a caller without funds hears of the funds first. */
 async function findRoute(
   gateway: Gateway,
-  endpoint: Endpoint,
+  { endpoint }: Call,
   caller: Caller,
   request: ParsedRequest,
   record: RequestRecord,
   time: StoreTime,
-): Promise<{ route: RouteRecord; targets: PlannedTarget[] }> {
+): Promise<RoutePlan> {
   const plan = planRoute(gateway.follower.table, caller, request.head.model, endpoint)
   record.route = plan.route?.name
   if (!('none' in plan)) return plan
   record.outcome = plan.none
   if (caller.account !== undefined) await gateway.holds.admit(caller.account, time)
   throw new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'model' })
+}
+
+/** Answers at once with an empty answer that a later request goes on from. */
+async function prepareOnly(
+  { endpoint, client }: Call,
+  request: ParsedRequest,
+  { watch }: Conversation,
+): Promise<void> {
+  const { chains, keepAlive } = endpoint.api
+  if (chains === undefined) throw new TypeError('this endpoint knows no conversations')
+  const stream = client.stream(keepAlive)
+  const events = chains.warmUp(request, newAnswerId(), Math.floor(Date.now() / 1_000))
+  watch.push(events)
+  if (watch.due) await watch.keep(undefined)
+  stream.end(events)
+}
+
+function estimate({ endpoint, client }: Call, request: ParsedRequest, record: RequestRecord): void {
+  const answer = endpoint.api.estimate?.(request, Math.max(1, inputEstimate(request.head.input)))
+  if (answer === undefined) throw new TypeError('this endpoint knows no estimates')
+  client.setHeader('x-sluice-estimated', 'true')
+  record.outcome = 'finished'
+  client.whole(Buffer.from(JSON.stringify(answer)))
 }

@@ -3,13 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
+import { readBody } from '../pipeline/body.ts'
+import { requestControl } from '../pipeline/client.ts'
 import type { Gateway } from '../pipeline/gateway.ts'
+import { HttpClient } from '../pipeline/http-client.ts'
 import { finish, newRecord } from '../pipeline/record.ts'
 import { serve } from '../pipeline/serve.ts'
 import { serveModel, serveModels } from '../pipeline/serve-models.ts'
+import { serveStoredResponse } from '../pipeline/serve-responses.ts'
 import { sendError } from './error-response.ts'
 import type { Overload } from './overload.ts'
 import { newRequestId } from './request-id.ts'
+import { UPGRADE_HEADERS, type Upgrades } from './upgrade.ts'
 
 export interface AppEvents {
   /** Something that should not happen; `error` may be logged, the client is told nothing of it. */
@@ -26,7 +31,12 @@ export function requestIdOf(res: ServerResponse): string {
   return id
 }
 
-export function createApp(gateway: Gateway, overload: Overload, events: AppEvents): Express {
+export function createApp(
+  gateway: Gateway,
+  overload: Overload,
+  upgrades: Pick<Upgrades, 'refusal'>,
+  events: AppEvents,
+): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -34,11 +44,41 @@ export function createApp(gateway: Gateway, overload: Overload, events: AppEvent
   // Queries are read with URLSearchParams where one is wanted.
   app.set('query parser', false)
 
+  app.get(both(ENDPOINTS.responses.path), (req, res, next) => {
+    if (req.method !== 'GET') return next()
+    const refusal = upgrades.refusal(req)
+    if (refusal.code === 'upgrade_required') res.set(UPGRADE_HEADERS)
+    throw refusal
+  })
   for (const [name, endpoint] of Object.entries(ENDPOINTS)) {
     const served = { ...endpoint, name }
-    const handler = work(overload, (req, res, id) => serve(gateway, served, req, res, id))
+    const handler = work(overload, (req, res, requestId) =>
+      serve(gateway, {
+        endpoint: served,
+        requestId,
+        req,
+        client: new HttpClient(res, gateway.limits),
+        control: requestControl(res, gateway.shutdown),
+        read: () => readBody(req, res, gateway.limits, served.api.forms),
+      }),
+    )
     app.all(both(endpoint.path), only('POST'), handler)
   }
+  app.all(
+    both('/v1/responses/:id'),
+    only('GET', 'DELETE'),
+    work(overload, (req, res, id) => {
+      const what = req.method === 'DELETE' ? 'delete' : 'response'
+      return serveStoredResponse(gateway, req, res, id, { id: idOf(req), what, query: queryOf(req) })
+    }),
+  )
+  app.all(
+    both('/v1/responses/:id/input_items'),
+    only('GET'),
+    work(overload, (req, res, id) =>
+      serveStoredResponse(gateway, req, res, id, { id: idOf(req), what: 'input_items', query: queryOf(req) }),
+    ),
+  )
   app.all(
     both('/v1/models'),
     only('GET'),
@@ -68,13 +108,22 @@ function both(path: string): string[] {
 }
 
 /** Answers other methods 405. */
-function only(method: 'GET' | 'POST') {
-  const allowed = method === 'GET' ? 'GET, HEAD' : method
+function only(...methods: ('GET' | 'POST' | 'DELETE')[]) {
+  const taken: string[] = methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method]))
+  const allowed = taken.join(', ')
   return (req: Request, res: Response, next: NextFunction) => {
-    if (req.method === method || (method === 'GET' && req.method === 'HEAD')) return next()
+    if (taken.includes(req.method)) return next()
     res.setHeader('allow', allowed)
     throw new GatewayError('method_not_allowed', `This path takes ${allowed}.`)
   }
+}
+
+function idOf({ params: { id } }: Request): string {
+  return typeof id === 'string' ? id : ''
+}
+
+function queryOf({ url }: IncomingMessage): URLSearchParams {
+  return new URLSearchParams(url?.split('?')[1])
 }
 
 /** Counts a request and gives it its id. */
@@ -112,7 +161,7 @@ export function refuse(
   error: GatewayError,
 ): void {
   const requestId = requestIdOf(res)
-  finish(gateway, newRecord('none', requestId, req), error, res, performance.now())
+  finish(gateway, newRecord('none', requestId, req), error, 0, performance.now())
   sendError(req, res, error, requestId)
 }
 

@@ -14,6 +14,7 @@ test('a drain is over when the bills are settled, not when the connections are c
   const draining = drain({
     server,
     unused: trackUnused(server),
+    sockets: { leave: () => undefined, terminate: () => undefined },
     graceMs: 60_000,
     breakOff: () => undefined,
     inFlight: () => inFlight,

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Sockets } from '../socket/sockets.ts'
 import type { UnusedConnections } from './unused-connections.ts'
 
 /** How long broken-off requests may take to tell their clients. */
@@ -13,6 +14,7 @@ const LOOK_EVERY_MS = 100
 export interface DrainOptions {
   server: Server
   unused: UnusedConnections
+  sockets: Pick<Sockets, 'leave' | 'terminate'>
   graceMs: number
   /** Ends the requests in flight, each with an error. */
   breakOff: () => void
@@ -20,16 +22,21 @@ export interface DrainOptions {
   inFlight: () => number
 }
 
-export async function drain({ server, unused, graceMs, breakOff, inFlight }: DrainOptions): Promise<void> {
+export async function drain(options: DrainOptions): Promise<void> {
+  const { server, unused, sockets, graceMs, breakOff, inFlight } = options
   const closed = once(server, 'close')
   server.close()
+  sockets.leave()
   server.closeIdleConnections()
   const idle = setInterval(() => {
     server.closeIdleConnections()
     unused.close()
   }, LOOK_EVERY_MS)
   const cut = setTimeout(breakOff, graceMs)
-  const kill = setTimeout(() => server.closeAllConnections(), graceMs + BREAK_OFF_MS)
+  const kill = setTimeout(() => {
+    server.closeAllConnections()
+    sockets.terminate()
+  }, graceMs + BREAK_OFF_MS)
   await closed
   clearInterval(idle)
   clearTimeout(cut)

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { DIALECTS } from '../dialects/index.ts'
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import { newRequestId } from './request-id.ts'
+import type { Upgrades } from './upgrade.ts'
 
 export interface HttpLimits {
   headersTimeoutMs: number
@@ -27,6 +28,8 @@ export interface HttpHooks {
   refuse: Refusal
   /** Answers one that is being served and whose body broke or never came. */
   breakOff: Refusal
+  /** Which requests become another protocol, and what takes their connections then. */
+  upgrades: Pick<Upgrades, 'should' | 'take'>
   /** True while no connection is to be kept. */
   draining(): boolean
 }
@@ -50,6 +53,8 @@ export function createHttpServer(limits: HttpLimits, hooks: HttpHooks): Server {
     // Checked here, so that the refusal looks like all others.
     requireHostHeader: false,
     noDelay: true,
+    // Without it Node would take all connections that ask, such as those of curl with its `Upgrade: h2c`.
+    shouldUpgradeCallback: (req) => problemOf(req) === undefined && hooks.upgrades.should(req),
   })
   server.maxHeadersCount = MAX_HEADERS * 2
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET
@@ -57,6 +62,7 @@ export function createHttpServer(limits: HttpLimits, hooks: HttpHooks): Server {
   server.on('request', checked)
   // The body is asked for when it is read, so that a refusal costs the client no upload.
   server.on('checkContinue', checked)
+  server.on('upgrade', (req, _socket, head) => hooks.upgrades.take(req, head))
   // Other expectations may be ignored (RFC 9110, section 10.1.1).
   server.on('checkExpectation', checked)
   server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, hooks.breakOff))

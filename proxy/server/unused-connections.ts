@@ -23,6 +23,7 @@ export function trackUnused(server: Server): UnusedConnections {
   server.on('request', used)
   server.on('checkContinue', used)
   server.on('checkExpectation', used)
+  server.on('upgrade', used)
   return {
     close() {
       const latest = performance.now() - HEAD_MS

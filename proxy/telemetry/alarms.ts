@@ -35,6 +35,18 @@ export class StoreAlarms {
       )
   }
 
+  /** An answer could not be kept for the request that goes on from it. */
+  stateFailed(error: unknown): void {
+    this.#metrics.stateFailed()
+    if (!this.#isTold('state')) return
+    if (error instanceof StoreUnavailable)
+      this.#log.warn(
+        { reason: error.message },
+        'conversations cannot be stored; answers are served all the same',
+      )
+    else this.#log.error({ err: error }, 'a conversation was not stored')
+  }
+
   behind(): void {
     this.#log.error({}, 'the store was emptied or restored from a copy; what was last known stays in force')
   }

@@ -33,6 +33,7 @@ export interface RequestFacts {
 /** What is read when somebody asks for the metrics. */
 export interface ProxyGauges {
   inFlight(): number
+  sockets(): number
   holds(): number
   unsettled(): number
   generation(): number
@@ -104,6 +105,11 @@ export class ProxyMetrics {
     labelNames: ['reason'],
     registers: [this.registry],
   })
+  readonly #stateFailures = new Counter({
+    name: 'sluice_conversations_not_stored_total',
+    help: 'Answers that the store did not take, so that nobody can go on from them by their id.',
+    registers: [this.registry],
+  })
   readonly #droppedLines = new Counter({
     name: 'sluice_request_log_dropped_total',
     help: 'Lines of the request log that the store did not take; standard output has them.',
@@ -119,6 +125,7 @@ export class ProxyMetrics {
     addProcessMetrics(this.registry)
     for (const kind of gauges.recordKinds) this.#unreadable.inc({ kind }, 0)
     this.#gauge('sluice_requests_in_flight', 'Requests being served.', gauges.inFlight)
+    this.#gauge('sluice_sockets', 'WebSockets of clients that are open.', gauges.sockets)
     this.#gauge('sluice_holds', 'Holds that are not settled yet.', gauges.holds)
     this.#gauge('sluice_settle_queue', 'Settles that wait for the store.', gauges.unsettled)
     this.#gauge(
@@ -182,6 +189,10 @@ export class ProxyMetrics {
 
   settleDead(reason: string): void {
     this.#deadSettles.inc({ reason })
+  }
+
+  stateFailed(): void {
+    this.#stateFailures.inc()
   }
 
   logLineDropped(): void {

@@ -4,6 +4,7 @@ import type { ProxyGauges } from './metrics.ts'
 export function testGauges(changes: Partial<ProxyGauges> = {}): ProxyGauges {
   return {
     inFlight: () => 0,
+    sockets: () => 0,
     holds: () => 0,
     unsettled: () => 0,
     generation: () => 0,

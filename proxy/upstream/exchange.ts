@@ -53,7 +53,7 @@ export function send(
 ): Promise<UpstreamResponse> {
   return new Promise((resolve, reject) => {
     const exchange = new Exchange(timeouts, signal, resolve, reject)
-    if (!signal.aborted) dispatcher.dispatch({ ...request, method: 'POST', ...OWN_TIMERS }, exchange)
+    if (!signal.aborted) dispatcher.dispatch({ method: 'POST', ...request, ...OWN_TIMERS }, exchange)
   })
 }
 

@@ -25,7 +25,7 @@ describe('endpointPath', () => {
 
 describe('upstreamRequest', () => {
   test('carries the body, what the gateway says of itself, and nothing else', () => {
-    const request = upstreamRequest(testChannel(), '/chat/completions', body, 'text/event-stream')
+    const request = upstreamRequest(testChannel(), { path: '/chat/completions', body }, 'text/event-stream')
     expect(request).toEqual({
       origin: 'https://api.example.com',
       path: '/v1/chat/completions',
@@ -47,7 +47,7 @@ describe('upstreamRequest', () => {
     [{ scheme: 'None', secret: 's3' }, {}],
     [{ scheme: 'Bearer' }, {}],
   ] as const)('credential of %o', (auth, expected) => {
-    const { headers } = upstreamRequest(testChannel({ auth }), '/x', body, 'application/json')
+    const { headers } = upstreamRequest(testChannel({ auth }), { path: '/x', body }, 'application/json')
     const { accept, 'accept-encoding': _ae, 'content-type': _ct, 'user-agent': _ua, ...credential } = headers
     expect(accept).toBe('application/json')
     expect(credential).toEqual(expected)
@@ -55,10 +55,11 @@ describe('upstreamRequest', () => {
 
   test("the channel's headers win over the dialect's, and are not doubled by case", () => {
     const channel = testChannel({ headers: { 'Anthropic-Version': '2099-01-01', 'User-Agent': 'custom' } })
-    const { headers } = upstreamRequest(channel, '/x', body, 'application/json', {
-      'anthropic-version': '2023-06-01',
-      'anthropic-beta': 'one',
-    })
+    const { headers } = upstreamRequest(
+      channel,
+      { path: '/x', body, headers: { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'one' } },
+      'application/json',
+    )
     expect(headers['anthropic-version']).toBe('2099-01-01')
     expect(headers['anthropic-beta']).toBe('one')
     expect(headers['user-agent']).toBe('custom')
@@ -67,7 +68,7 @@ describe('upstreamRequest', () => {
 
   test('query parameters are encoded, and an address in IPv6 keeps its brackets', () => {
     const channel = testChannel({ baseURL: 'http://[::1]:9000/v1', query: { 'api-version': '2024-10 a&b' } })
-    const request = upstreamRequest(channel, '/chat/completions', body, 'application/json')
+    const request = upstreamRequest(channel, { path: '/chat/completions', body }, 'application/json')
     expect(request.origin).toBe('http://[::1]:9000')
     expect(request.path).toBe('/v1/chat/completions?api-version=2024-10+a%26b')
   })

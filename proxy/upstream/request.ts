@@ -2,38 +2,46 @@
 import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 
-/** A POST, ready to be sent. */
+/** A request, ready to be sent. */
 export interface UpstreamRequest {
+  /** Absent: POST. */
+  method?: 'GET' | 'DELETE'
   /** Scheme, host and port. */
   origin: string
   /** Path and query. */
   path: string
   /** Names in lower case. */
   headers: Record<string, string>
-  body: Buffer
+  /** Null: none. */
+  body: Buffer | null
 }
 
-/**
- * The request of `channel` for the endpoint `path` (such as `/chat/completions`). `extraHeaders` are the dialect's
- * own, names in lower case; the channel's headers win over them, and over the credential.
- */
+/** What is asked of a channel. */
+export interface Content {
+  /** Of the endpoint, such as `/chat/completions`. */
+  path: string
+  body: Buffer
+  /** Absent: application/json. */
+  contentType?: string
+  /** The dialect's own, names in lower case. */
+  headers?: Record<string, string>
+}
+
+/** The channel's headers win over those of the dialect, and over the credential. */
 export function upstreamRequest(
   channel: ChannelRecord,
-  path: string,
-  body: Buffer,
+  { path, body, contentType = 'application/json', headers: dialect }: Content,
   accept: 'application/json' | 'text/event-stream',
-  extraHeaders: Record<string, string> = {},
 ): UpstreamRequest {
   const { origin, base, query, headers } = fixedOf(channel)
+  const own = { 'content-type': contentType, 'accept-encoding': 'identity' }
   return {
     origin,
     path: base + path + query,
-    headers: { accept, 'user-agent': 'sluice', ...extraHeaders, ...headers, ...OWN_HEADERS },
+    headers: { accept, 'user-agent': 'sluice', ...dialect, ...headers, ...own },
     body,
   }
 }
-
-const OWN_HEADERS = { 'content-type': 'application/json', 'accept-encoding': 'identity' }
 
 /** What every request of a channel has in common. */
 interface Fixed {

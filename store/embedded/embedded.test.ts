@@ -3,7 +3,7 @@ import { TABLE_VERSION } from '../../contract/table/records.ts'
 import { ENTRIES_KEPT } from '../ledger/state.ts'
 import { createEmbeddedStore } from './index.ts'
 
-const binding = { channel: 'east', owner: 'o', upstreamId: 'u', contextTokens: 1, root: 'r' }
+const binding = { channel: 'east', owner: 'o', upstreamId: 'u', native: true, contextTokens: 1, root: 'r' }
 const nothing = { put: new Map(), remove: [] }
 
 test('the log keeps as many lines as it is told', async () => {

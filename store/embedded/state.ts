@@ -1,5 +1,6 @@
 import type { ResponseBinding, StateStore } from '../contract.ts'
 import { Tail } from '../tail.ts'
+import { createConversations } from './conversations.ts'
 import { expiring } from './expiring.ts'
 import { frozenCopy } from './frozen.ts'
 
@@ -19,6 +20,7 @@ export function createStateStore(now: () => number, logCapacity: number): StateS
     async removeResponse(id) {
       responses.delete(id)
     },
+    ...createConversations(now),
     async appendLog(line) {
       log.push(line)
     },

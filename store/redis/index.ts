@@ -10,7 +10,7 @@ import { createRedisState } from './state.ts'
 export interface RedisStoreOptions {
   /** redis:// or rediss://; several addresses separated by commas, or one with ?cluster=true, are a Cluster. */
   url: string
-  /** For affinity, responses and the request log; default `url`. */
+  /** For affinity, responses, conversations and the request log; default `url`. */
   stateUrl?: string
   sealing: KeyRing
   log: Log
@@ -38,7 +38,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     config,
     ledger: createRedisLedger(main),
     affinity: createRedisAffinity(state),
-    state: createRedisState(state, logCapacity),
+    state: createRedisState(state, sealing, logCapacity),
     sealing,
     onRestored(listener) {
       const ends = [...connections].map((connection) => connection.onRestored(listener))

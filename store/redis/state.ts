@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { RecordUnreadable, type StateStore } from '../contract.ts'
 import { LOG, responseKey } from '../keys.ts'
+import type { KeyRing } from '../sealing.ts'
 import type { RedisConnection } from './connection.ts'
+import { createRedisConversations } from './conversations.ts'
 import { lifetime } from './lifetime.ts'
 
 /**
@@ -18,6 +20,7 @@ const responseBinding = z.object({
   channel: z.string(),
   owner: z.string(),
   upstreamId: z.string(),
+  native: z.boolean(),
   contextTokens: z.number(),
   root: z.string(),
   parent: z.string().optional(),
@@ -30,7 +33,11 @@ const lines = z
   .transform((entries) => (entries ?? []).map(([, [, line]]) => line))
 
 /** `logCapacity`: lines that the request log keeps, fewer where they are large; Redis drops older ones in batches. */
-export function createRedisState(connection: RedisConnection, logCapacity: number): StateStore {
+export function createRedisState(
+  connection: RedisConnection,
+  ring: KeyRing,
+  logCapacity: number,
+): StateStore {
   /** Bytes of a line. */
   let mean = 0
   return {
@@ -50,6 +57,7 @@ export function createRedisState(connection: RedisConnection, logCapacity: numbe
     async removeResponse(id) {
       await connection.command(['DEL', responseKey(id)])
     },
+    ...createRedisConversations(connection, ring),
     async appendLog(line) {
       mean += (Buffer.byteLength(line) - mean) / MEAN_OVER
       const kept = Math.min(logCapacity, Math.ceil(LOG_BYTES / mean))

@@ -68,6 +68,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
     ...(limitsGiven.length > 0 && { maxOutputTokens: Math.max(...limitsGiven) }),
     choices,
     ...(tier !== undefined && !['', 'auto', 'default'].includes(tier) && { tier }),
+    ...(isString(value.prompt_cache_key) && { cacheKey: value.prompt_cache_key }),
     wantsStreamUsage: includeUsage,
     input: weighInput(parsed, INPUT_FIELDS),
   }

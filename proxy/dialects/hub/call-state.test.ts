@@ -45,6 +45,7 @@ function laneOf(client: DialectName, body: object) {
       client: DIALECTS[client],
       parsed,
       id: 'x',
+      upstreamPath: '/unused',
       created: 1,
       inputTokens: 1,
       envelopes: ENVELOPES,
@@ -55,7 +56,14 @@ function laneOf(client: DialectName, body: object) {
     DIALECTS,
   )
   const features = featuresOf('chat_completion', undefined)
-  return lanes.open({ dialect: 'chat', model: 'up', features, withoutCarriers: false })
+  return lanes.open({
+    channel: 'd/c',
+    way: 'hub',
+    api: 'chat',
+    model: 'up',
+    features,
+    withoutCarriers: false,
+  })
 }
 
 function ask(client: DialectName, body: object): Record<string, unknown> {

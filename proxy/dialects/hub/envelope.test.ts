@@ -14,6 +14,7 @@ const carriers: fc.Arbitrary<Carrier> = fc.oneof(
     .tuple(text, text)
     .map(([value, id]): Carrier => ({ dialect: 'responses', kind: 'encrypted', value, id })),
   text.map((value): Carrier => ({ dialect: 'responses', kind: 'encrypted', value })),
+  text.map((value): Carrier => ({ dialect: 'responses', kind: 'compaction', value })),
   text.map((value): Carrier => ({ dialect: 'chat', kind: 'details', value })),
 )
 

@@ -19,6 +19,7 @@ const carrier: z.ZodType<Carrier> = z.union([
     value: z.string(),
     id: z.string().optional(),
   }),
+  z.object({ dialect: z.literal('responses'), kind: z.literal('compaction'), value: z.string() }),
   z.object({ dialect: z.literal('chat'), kind: z.literal('details'), value: z.string() }),
   z.object({
     dialect: z.literal('chat'),

@@ -1,5 +1,5 @@
 /** Makes a request of one dialect ready for another: what no encoder needs to know about. */
-import type { DialectName } from '../../../contract/endpoints.ts'
+import type { ApiName } from '../../../contract/endpoints.ts'
 import type { Features } from '../../../contract/profiles.ts'
 import { GatewayError } from '../../errors.ts'
 import { addExtLosses, type Losses, lossName } from '../ir/losses.ts'
@@ -17,7 +17,7 @@ export interface Prepared {
 }
 
 export interface PrepareTarget {
-  dialect: DialectName
+  dialect: ApiName
   features: Features
   /** An upstream refused the vendor state of this conversation: go without it. */
   withoutCarriers: boolean
@@ -30,13 +30,16 @@ const MAX_STOPS = 64
 export function prepare(original: ModelRequest, target: PrepareTarget, losses: Losses): Prepared {
   const carried = target.withoutCarriers ? dropCarriers(original, losses) : original
   if (original.source === target.dialect) return { request: carried, filters: [] }
-  addExtLosses(carried, target.dialect, losses)
-  const whole = target.dialect === 'chat' ? restoreToCalls(carried) : carried
-  const { request, restore } = adaptTools(repairHistory(whole, losses), target, losses)
+  const { dialect, features } = target
+  addExtLosses(carried, dialect, losses)
+  // It takes one prompt: neither a history nor tools reach it.
+  if (dialect === 'images') return { request: carried, filters: [] }
+  const whole = dialect === 'chat' ? restoreToCalls(carried) : carried
+  const { request, restore } = adaptTools(repairHistory(whole, losses), { dialect, features }, losses)
   const filters: PartFilter[] = restore === undefined ? [] : [restore]
-  if (target.dialect === 'chat') filters.push(carryBesideCalls)
+  if (dialect === 'chat') filters.push(carryBesideCalls)
   const { stop = [], ...withoutStop } = request
-  if (target.dialect !== 'responses' || stop.length === 0) return { request, filters }
+  if (dialect !== 'responses' || stop.length === 0) return { request, filters }
   if (stop.length > MAX_STOPS) {
     const param = lossName(request.source, 'stop')
     const message = `${param} must have at most ${MAX_STOPS} entries for this model.`

@@ -2,8 +2,8 @@
 import type { Delivered } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
-import type { Codec, ParsedRequest, StreamDecoder, StreamEncoder, StreamObserver } from '../dialect.ts'
-import { addText } from '../ir/delivered.ts'
+import type { ParsedRequest, StreamDecoder, StreamEncoder, StreamObserver, UpstreamCodec } from '../dialect.ts'
+import { addText, withPictures } from '../ir/delivered.ts'
 import type { StreamPart } from '../ir/types.ts'
 import { readEvents } from '../sse/reader.ts'
 import { EventSplitter } from '../sse/splitter.ts'
@@ -13,7 +13,7 @@ import { Repeats } from './repeats.ts'
 export type PartFilter = (emit: (part: StreamPart) => void) => (part: StreamPart) => void
 
 export interface HubStreamOptions {
-  upstream: Codec
+  upstream: UpstreamCodec
   encoder: StreamEncoder
   filters: readonly PartFilter[]
   request: ParsedRequest
@@ -58,7 +58,7 @@ export class HubStream implements StreamObserver {
   }
 
   get failure(): UpstreamFailure | undefined {
-    return this.#decoder.failure
+    return this.#decoder.failure ?? this.#encoder.failure
   }
 
   get finished(): boolean {
@@ -101,8 +101,10 @@ export class HubStream implements StreamObserver {
   #count(part: StreamPart): void {
     if ('text' in part) {
       addText(this.delivered, part.text)
+    } else if (part.type === 'whole') {
+      if (part.part.type === 'image') this.delivered.images = (this.delivered.images ?? 0) + 1
     } else if (part.type === 'finish') {
-      this.usage = part.usage
+      this.usage = part.usage && withPictures(part.usage, this.delivered.images ?? 0)
       this.tier = part.tier ?? this.tier
     }
   }

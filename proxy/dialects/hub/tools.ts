@@ -5,6 +5,7 @@
 import type { Features } from '../../../contract/profiles.ts'
 import { type Losses, lossName } from '../ir/losses.ts'
 import type {
+  ApiName,
   AssistantPart,
   CustomTool,
   DialectName,
@@ -89,7 +90,7 @@ function declareCalled(request: ModelRequest, { dialect }: ToolTarget): void {
 class Sayings {
   /** Something is said otherwise than the client did, so that the answer must be mapped back. */
   changed = false
-  readonly #source: DialectName
+  readonly #source: ApiName
   readonly #dialect: DialectName
   readonly #wraps: boolean
   readonly #names: ToolNames

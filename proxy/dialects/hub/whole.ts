@@ -1,8 +1,8 @@
 /** Whole answers on their way through the hub. */
 import type { Delivered } from '../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../errors.ts'
-import type { ClientView, Codec, ParsedRequest } from '../dialect.ts'
-import { addText } from '../ir/delivered.ts'
+import type { ClientCodec, ClientView, ParsedRequest, UpstreamCodec } from '../dialect.ts'
+import { addText, withPictures } from '../ir/delivered.ts'
 import { fold } from '../ir/fold.ts'
 import type { ModelAnswer, StreamPart } from '../ir/types.ts'
 import { unfold } from '../ir/unfold.ts'
@@ -16,10 +16,16 @@ export function looksLikeStream(body: Buffer): boolean {
 
 /** The answer in a body with status 200, whether it is JSON or a stream that nobody asked for. */
 export function decodeWhole(
-  upstream: Codec,
+  upstream: UpstreamCodec,
   body: Buffer,
   request: ParsedRequest,
 ): ModelAnswer | UpstreamFailure {
+  const answer = decode(upstream, body, request)
+  if (!('parts' in answer) || answer.usage === undefined) return answer
+  return { ...answer, usage: withPictures(answer.usage, picturesOf(answer)) }
+}
+
+function decode(upstream: UpstreamCodec, body: Buffer, request: ParsedRequest): ModelAnswer | UpstreamFailure {
   if (!looksLikeStream(body)) return upstream.decodeAnswer(parseWithInputs(body.toString('utf8')), request)
   const parts: StreamPart[] = []
   const encoder = { part: (part: StreamPart) => void parts.push(part), take: () => '', error: () => '' }
@@ -43,7 +49,7 @@ export function filtered(answer: ModelAnswer, filters: readonly PartFilter[]): M
 
 /** The bytes of an answer for a client; undefined when it nests deeper than JSON.stringify can follow. */
 export function encodeWhole(
-  client: Codec,
+  client: ClientCodec,
   view: ClientView,
   answer: ModelAnswer,
   asStream: boolean,
@@ -68,5 +74,11 @@ export function deliveredOf(answer: ModelAnswer): Delivered {
     else if (part.type === 'reasoning') for (const text of part.texts) add(text)
     else if (part.type === 'tool-call') add(part.input)
   }
+  const images = picturesOf(answer)
+  if (images > 0) delivered.images = images
   return delivered
+}
+
+function picturesOf({ parts }: ModelAnswer): number {
+  return parts.filter((part) => part.type === 'image').length
 }

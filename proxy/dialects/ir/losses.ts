@@ -2,7 +2,7 @@
  * What a conversion drops. A loss is named by the family of the client's field: dotted, without indexes, such as
  * `messages.content.image_url.detail`.
  */
-import type { DialectName, Ext, ModelRequest } from './types.ts'
+import type { ApiName, Ext, ModelRequest } from './types.ts'
 
 /** Room in the header that tells them. */
 const MAX_BYTES = 1024
@@ -74,6 +74,7 @@ export type TypedField =
   | 'tools.strict'
   | 'tools.description'
   | 'tools.format'
+  | 'turns'
   | 'system'
   | 'prefill'
   | 'reasoning'
@@ -89,7 +90,7 @@ export type TypedField =
   | 'results.isError'
 
 /** The client's own name for each of them. A field that a dialect does not have cannot be lost from it. */
-const NAMES: Record<DialectName, Partial<Record<TypedField, string>>> = {
+const NAMES: Record<ApiName, Partial<Record<TypedField, string>>> = {
   chat: {
     maxOutputTokens: 'max_completion_tokens',
     temperature: 'temperature',
@@ -119,6 +120,7 @@ const NAMES: Record<DialectName, Partial<Record<TypedField, string>>> = {
     'tools.strict': 'tools.function.strict',
     'tools.description': 'tools.function.description',
     'tools.format': 'tools.custom.format',
+    turns: 'messages',
     system: 'messages',
     prefill: 'messages',
     reasoning: 'messages.reasoning_details',
@@ -156,6 +158,7 @@ const NAMES: Record<DialectName, Partial<Record<TypedField, string>>> = {
     'tools.strict': 'tools.strict',
     'tools.description': 'tools.description',
     'tools.format': 'tools.format',
+    turns: 'input',
     system: 'input',
     prefill: 'input',
     reasoning: 'input.encrypted_content',
@@ -189,6 +192,7 @@ const NAMES: Record<DialectName, Partial<Record<TypedField, string>>> = {
     tools: 'tools',
     'tools.strict': 'tools.strict',
     'tools.description': 'tools.description',
+    turns: 'messages',
     system: 'messages',
     prefill: 'messages',
     reasoning: 'messages.content.signature',
@@ -200,15 +204,16 @@ const NAMES: Record<DialectName, Partial<Record<TypedField, string>>> = {
     results: 'messages.content.content',
     'results.isError': 'messages.content.is_error',
   },
+  images: { turns: 'prompt', user: 'user' },
 }
 
 /** How the client calls a typed field. */
-export function lossName(source: DialectName, field: TypedField): string {
+export function lossName(source: ApiName, field: TypedField): string {
   return NAMES[source][field] ?? field
 }
 
 /** Adds every field that only dialects other than `target` know, wherever in the request it stands. */
-export function addExtLosses(request: ModelRequest, target: DialectName, losses: Losses): void {
+export function addExtLosses(request: ModelRequest, target: ApiName, losses: Losses): void {
   walk(request, (ext) => {
     if (ext.dialect === target) return
     for (const field of Object.keys(ext.fields)) losses.add(ext.at === '' ? field : `${ext.at}.${field}`)

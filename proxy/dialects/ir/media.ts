@@ -7,6 +7,15 @@ const SNIFFED_CHARS = 16
 /** A header of more is no media type. */
 const MAX_HEADER = 1024
 
+const PICTURE_TYPES: Partial<Record<string, string>> = {
+  png: 'image/png',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  svg: 'image/svg+xml',
+}
+
 /**
  * Reads `data:[<media type>][;<parameter>…][;base64],<data>`. Base64 may lack its padding, be of the URL alphabet, be
  * percent-encoded or broken over lines; it comes back in the plain alphabet, padded. Text that is not base64 comes back
@@ -48,6 +57,23 @@ export function sniffMediaType(base64: string): string | undefined {
   if (bytes.startsWith('RIFF') && bytes.startsWith('WEBP', 8)) return 'image/webp'
   if (bytes.startsWith('%PDF-')) return 'application/pdf'
   return undefined
+}
+
+/** The type of a picture: what its bytes say, else the format that its maker names. */
+export function pictureType(base64: string, format: string | undefined): string {
+  const named = format === undefined ? undefined : PICTURE_TYPES[format.toLowerCase()]
+  return sniffMediaType(base64) ?? named ?? 'image/png'
+}
+
+/** A picture in a text; undefined for a file that only one vendor has. */
+export function markdownPicture(source: Media): string | undefined {
+  if (source.kind === 'id') return undefined
+  const url = source.kind === 'url' ? source.url.replace(/[\s()<>[\]\\]/g, encoded) : dataUrl(source)
+  return `![image](${url})`
+}
+
+function encoded(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
 }
 
 /** Base64 of the plain alphabet with its padding; undefined when `data` is none. */

@@ -6,15 +6,15 @@
  * that dialect where it stood: encoding back into the same dialect restores it, encoding into another one loses it and
  * says so (losses.ts walks all ext by itself). So an encoder reports only what it drops of the typed fields.
  */
-import type { DialectName } from '../../../contract/endpoints.ts'
+import type { ApiName, DialectName } from '../../../contract/endpoints.ts'
 import type { Effort } from '../../../contract/profiles.ts'
 import type { Usage } from '../../../contract/usage.ts'
 
-export type { DialectName, Effort }
+export type { ApiName, DialectName, Effort }
 
 /** What only one dialect knows about the thing that it is attached to. */
 export interface Ext {
-  dialect: DialectName
+  dialect: ApiName
   /** Where in the body, without indexes: `messages.content`, '' at the top. With a field's name it names a loss. */
   at: string
   /** Fields as they were. Each is a loss in any other dialect. */
@@ -39,6 +39,8 @@ export type Carrier =
   /** A whole redacted_thinking block; the part that carries it has no text. */
   | { dialect: 'messages'; kind: 'redacted'; value: string }
   | { dialect: 'responses'; kind: 'encrypted'; value: string; id?: string }
+  /** A summary by the gateway itself that stands for a conversation (hub/compaction.ts); no part carries it. */
+  | { dialect: 'responses'; kind: 'compaction'; value: string }
   /** `reasoning_details` of a chat upstream as JSON text, to be sent back as they came. */
   | { dialect: 'chat'; kind: 'details'; value: string }
   /**
@@ -87,6 +89,20 @@ export interface ImagePart extends Extended {
   source: Media
   detail?: string
   cache?: CacheMark
+  /** Of an answer. */
+  made?: Making
+}
+
+/** How a picture was made, where its upstream tells; the words are OpenAI's. */
+export interface Making {
+  /** The prompt that it was made from, when the upstream wrote its own. */
+  revisedPrompt?: string
+  /** `<width>x<height>`. */
+  size?: string
+  quality?: string
+  background?: string
+  /** `png`, `jpeg`, `webp` … */
+  format?: string
 }
 
 /** PDFs, text files and whatever else a model may read. */
@@ -266,8 +282,8 @@ export interface Reasoning extends Extended {
 
 /** A request of a model, as a client asked it. */
 export interface ModelRequest extends Extended {
-  /** The dialect that it came in. */
-  source: DialectName
+  /** The API that it came in. */
+  source: ApiName
   /** As the client named it. */
   model: string
   stream: boolean
@@ -299,6 +315,8 @@ export interface ModelRequest extends Extended {
   tier?: string
   /** Whether the upstream may keep the answer. */
   store?: boolean
+  /** The conversation shall be compacted: the answer is one item that stands for all of it (hub/compaction.ts). */
+  compact?: true
   /** A chat client asked for usage in the stream. */
   wantsStreamUsage?: boolean
 }
@@ -364,5 +382,7 @@ export type StreamPart =
   | { type: 'tool-call-end'; id: string; carrier?: Carrier; ext?: Ext }
   /** A part that comes whole: images, hosted items. */
   | { type: 'whole'; id: string; part: ImagePart | FilePart | AudioPart | HostedPart }
+  /** A picture before it is done. `index` counts from 0; the part itself comes whole. */
+  | { type: 'partial-image'; id: string; index: number; base64: string; made?: Making }
   /** Last of all, once; every part is closed before. */
   | { type: 'finish'; finish: Finish; usage?: Usage; tier?: string; ext?: Ext }

@@ -17,6 +17,9 @@ const { parse, rawJSON } = JSON as unknown as ExactJson
 const LONG_INTEGER = /[[:,\s]-?\d{16}/
 const INTEGER = /^-?\d+$/
 
+/** For JSON.stringify, which writes -0 as 0. Readers that know integers keep the sign of a fraction only. */
+export const NEGATIVE_ZERO: unknown = rawJSON('-0.0')
+
 /** The JSON value of arguments, for JSON.stringify alone; undefined when the text is no JSON. */
 export function parseArguments(text: string): unknown {
   const value = tryParse(text)

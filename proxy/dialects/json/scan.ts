@@ -81,7 +81,7 @@ export function scanObject(bytes: Buffer, limits: JsonLimits): Member[] {
 const NEAR_BYTES = 64
 
 /** Index of the quote that closes the string opened at `open`; the end of the bytes when none does. */
-function closingQuote(bytes: Buffer, open: number): number {
+export function closingQuote(bytes: Buffer, open: number): number {
   for (let from = open + 1; ; ) {
     const near = Math.min(bytes.length, from + NEAR_BYTES)
     for (; from < near; from++) {

@@ -19,8 +19,10 @@ const STREAM = Buffer.from(
   ].join('\n\n'),
 )
 
+const TARGET = { path: '/chat/completions', model: 'up', askStreamUsage: false, codec: chat.codec }
+
 function read(view: () => ClientView) {
-  return byteLane(chat, PARSED, 'up', false, view).readAnswer(STREAM, false)
+  return byteLane(chat, PARSED, TARGET, view).readAnswer(STREAM, false)
 }
 
 it('a stream that nobody asked for becomes the answer that it carries', () => {

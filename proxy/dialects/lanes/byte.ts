@@ -1,27 +1,36 @@
 /** The lane between equal dialects. */
 import { GatewayError } from '../../errors.ts'
-import type { Answer, ClientView, Dialect, ParsedRequest } from '../dialect.ts'
+import type { Answer, ClientApi, ClientView, Codec, ParsedRequest } from '../dialect.ts'
 import { decodeWhole, deliveredOf, encodeWhole, looksLikeStream } from '../hub/whole.ts'
 import { Losses } from '../ir/losses.ts'
 import type { Lane } from './lane.ts'
 
+export interface ByteTarget {
+  /** Below the channel's base URL. */
+  path: string
+  model: string
+  askStreamUsage: boolean
+  /** Reads a stream that nobody asked for; absent: such an answer is a failure. */
+  codec?: Codec
+}
+
 /** `view` makes what an answer in the neutral form needs; asked for only when the upstream streams unasked. */
 export function byteLane(
-  dialect: Dialect,
+  { byteLane: bytes }: Pick<ClientApi, 'byteLane'>,
   request: ParsedRequest,
-  model: string,
-  askStreamUsage: boolean,
+  { path, model, askStreamUsage, codec }: ByteTarget,
   view: () => ClientView,
 ): Lane {
-  const { byteLane: bytes, codec, upstreamPath } = dialect
   return {
     kind: 'byte',
-    path: upstreamPath,
+    path,
     body: bytes.splice(request, { model, askStreamUsage }),
+    ...(request.contentType !== undefined && { contentType: request.contentType }),
     headers: bytes.upstreamHeaders(request),
     losses: new Losses(),
     readAnswer(body, asStream) {
-      if (asStream || !looksLikeStream(body)) return bytes.readAnswer(body, request, asStream)
+      if (codec === undefined || asStream || !looksLikeStream(body))
+        return bytes.readAnswer(body, request, asStream)
       const answer = decodeWhole(codec, body, request)
       if (!('parts' in answer)) return answer
       const client = readable(view)

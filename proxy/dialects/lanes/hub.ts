@@ -1,7 +1,8 @@
 /** The lane between two dialects, or, where a route asks for it, through the neutral form and back into the same one. */
 import type { Features } from '../../../contract/profiles.ts'
 import { GatewayError } from '../../errors.ts'
-import type { ClientView, Dialect } from '../dialect.ts'
+import type { ClientCodec, ClientView, Dialect, EncodedRequest } from '../dialect.ts'
+import { CompactingEncoder, compacted, summarise } from '../hub/compaction.ts'
 import { type PrepareTarget, prepare } from '../hub/prepare.ts'
 import { HubStream } from '../hub/stream.ts'
 import { tidy, tidyAnswer } from '../hub/tidy.ts'
@@ -20,14 +21,16 @@ export interface HubTarget extends Omit<PrepareTarget, 'dialect'> {
 }
 
 /**
- * `client` is the client's dialect, `about` its request and whom the answer is for.
+ * `client` is the client's side, `about` its request and whom the answer is for.
  * Throws GatewayError (invalid_request, unsupported_parameter) when the request cannot be said in the other dialect.
  */
-export function hubLane(client: Dialect, about: Omit<ClientView, 'losses'>, target: HubTarget): Lane {
+export function hubLane(client: ClientCodec, about: Omit<ClientView, 'losses'>, target: HubTarget): Lane {
   const losses = new Losses()
-  if (client.name !== target.upstream.name) client.codec.refuseStateful?.(about.request)
+  if (about.request.source !== target.upstream.name) client.refuseStateful?.(about.request)
   const { upstream, model, features, defaultMaxOutputTokens } = target
-  const { request, filters } = prepare(about.request, { ...target, dialect: upstream.name }, losses)
+  const compacts = about.request.compact === true
+  const asked = compacts ? summarise(about.request, upstream.name) : about.request
+  const { request, filters } = prepare(asked, { ...target, dialect: upstream.name }, losses)
   const encoded = upstream.codec.encodeRequest(request, { model, features, defaultMaxOutputTokens, losses })
   if (target.unsupported === 'Reject') refuse(losses)
   const view: ClientView = { ...about, losses }
@@ -35,15 +38,19 @@ export function hubLane(client: Dialect, about: Omit<ClientView, 'losses'>, targ
   const tier = losses.has(lossName(request.source, 'tier')) ? 'default' : undefined
   return {
     kind: 'hub',
-    path: upstream.upstreamPath,
-    body: Buffer.from(JSON.stringify(encoded.body)),
+    path: encoded.path ?? upstream.upstreamPath,
+    ...bodyOf(encoded),
     headers: encoded.headers ?? {},
     losses,
     readAnswer(body, asStream) {
       const decoded = decodeWhole(upstream.codec, body, view.parsed)
       if (!('parts' in decoded)) return decoded
       const answer = tidyAnswer(filtered(decoded, filters))
-      const bytes = encodeWhole(client.codec, view, answer, asStream)
+      const given = compacts ? compacted(answer, view) : answer
+      if (!('parts' in given)) return given
+      const lacking = client.lacking?.(given)
+      if (lacking !== undefined) return lacking
+      const bytes = encodeWhole(client, view, given, asStream)
       if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
       const { usage, tier: served = tier } = answer
       return {
@@ -54,11 +61,11 @@ export function hubLane(client: Dialect, about: Omit<ClientView, 'losses'>, targ
       }
     },
     observe(maxEventBytes) {
-      const encoder = client.codec.encodeStream(view)
+      const encoder = client.encodeStream(view)
       const { parsed } = view
       return new HubStream({
         upstream: upstream.codec,
-        encoder,
+        encoder: compacts ? new CompactingEncoder(encoder, view) : encoder,
         filters: [...filters, tidy],
         request: parsed,
         maxEventBytes,
@@ -66,6 +73,11 @@ export function hubLane(client: Dialect, about: Omit<ClientView, 'losses'>, targ
       })
     },
   }
+}
+
+function bodyOf({ body, form }: EncodedRequest): Pick<Lane, 'body' | 'contentType'> {
+  if (form !== undefined) return { body: form.bytes, contentType: form.contentType }
+  return { body: Buffer.from(JSON.stringify(body)) }
 }
 
 function refuse(losses: Losses): void {

@@ -20,6 +20,7 @@ function lanes(text: string, signature: string | undefined, rewriteModel = false
   const limits = { maxDepth: 20, maxKeys: 100 }
   const parsed = DIALECTS.messages.parseRequest(Buffer.from(JSON.stringify(body)), limits, {})
   const about = {
+    upstreamPath: '/messages',
     id: 'x',
     created: 1,
     inputTokens: 1,
@@ -38,16 +39,16 @@ it.each([
   ['hub', 'Hello', 'EqQBCkYIARgC', true],
   ['hub', 'Hello', 'slc1.encrypted.AAAA', false],
 ] as const)('equal dialects: %s (%s, %s)', (kind, text, signature, rewriteModel) => {
-  expect(lanes(text, signature, rewriteModel).kindFor('messages')).toBe(kind)
+  expect(lanes(text, signature, rewriteModel).kindFor({ way: 'native' })).toBe(kind)
 })
 
 it('other dialects: always the hub', () => {
-  expect(lanes('Hello', undefined).kindFor('chat')).toBe('hub')
+  expect(lanes('Hello', undefined).kindFor({ way: 'hub' })).toBe('hub')
 })
 
 it('an envelope that is not for this upstream does not reach it, and its loss is told', () => {
   const features = featuresOf('messages', undefined)
-  const target = { dialect: 'messages', model: 'up', features, withoutCarriers: false } as const
+  const target = { channel: 'd/c', way: 'native', api: 'messages', model: 'up', features, withoutCarriers: false } as const
   const lane = lanes('Hello', 'slc1.encrypted.AAAA').open(target)
   expect(lane.body.toString()).not.toContain('slc1.')
   expect(lane.body.toString()).toContain('Well.')
@@ -65,6 +66,7 @@ it.each([
   const features = { ...featuresOf('messages', undefined), speed }
   const lane = lanesOf(
     {
+      upstreamPath: '/chat/completions',
       id: 'x',
       created: 1,
       inputTokens: 1,
@@ -76,7 +78,7 @@ it.each([
       rewriteModel: false,
     },
     DIALECTS,
-  ).open({ dialect: 'messages', model: 'up', features, withoutCarriers: false })
+  ).open({ channel: 'd/c', way: 'hub', api: 'messages', model: 'up', features, withoutCarriers: false })
   const answer = {
     id: 'msg_1',
     type: 'message',

@@ -1,10 +1,10 @@
 /**
- * Chooses the lane of an attempt: bytes between equal dialects, the hub between others. A request that carries vendor
- * state which the gateway sealed goes through the hub as well: only there it is opened, or dropped where it is foreign.
+ * Chooses the lane of an attempt: bytes between equal APIs, the hub between others. A request that carries vendor state
+ * which the gateway sealed goes through the hub as well: only there it is opened, or dropped where it is foreign.
  */
-import type { DialectName } from '../../../contract/endpoints.ts'
+import type { ApiName } from '../../../contract/endpoints.ts'
 import type { Features } from '../../../contract/profiles.ts'
-import type { ClientView, Dialect, ParsedRequest } from '../dialect.ts'
+import type { ClientApi, ClientView, Dialect, ParsedRequest } from '../dialect.ts'
 import { MARK } from '../hub/envelope.ts'
 import { Losses } from '../ir/losses.ts'
 import type { Envelopes, ModelRequest } from '../ir/types.ts'
@@ -17,7 +17,9 @@ const SEALED = `"${MARK}`
 
 /** One request, as all its attempts see it. */
 export interface LaneRequest {
-  client: Dialect
+  client: ClientApi
+  /** Where bytes pass to; below the base URL of a channel. */
+  upstreamPath: string
   parsed: ParsedRequest
   /** See ClientView. */
   id: string
@@ -30,42 +32,67 @@ export interface LaneRequest {
   defaultMaxOutputTokens: number
 }
 
-export interface LaneTarget {
-  dialect: DialectName
+/** How an upstream is reached. */
+export interface LaneWay {
+  way: 'native' | 'hub'
+  /** What it speaks; absent where nothing is ever converted. */
+  api?: ApiName
+}
+
+export interface LaneTarget extends LaneWay {
   /** Upstream model name. */
   model: string
   features: Features
+  /** namespace/name of the channel. */
+  channel: string
   /** Leave out vendor state: an upstream refused it. */
   withoutCarriers: boolean
+  /** Go without what the upstream should keep of the conversation: it does not know it (any more). */
+  withoutState?: boolean
+  /** Convert even between equal APIs: the upstream does not do by itself what is asked. */
+  emulate?: boolean
 }
 
 export interface Lanes {
-  kindFor(dialect: DialectName): Lane['kind']
+  kindFor(target: LaneWay): Lane['kind']
   /** Throws GatewayError when the request cannot take this way. */
+  open(target: LaneTarget): Lane | Promise<Lane>
+}
+
+/** Lanes of a request that is all there. */
+export interface ReadyLanes extends Lanes {
   open(target: LaneTarget): Lane
 }
 
-export function lanesOf(about: LaneRequest, dialects: Record<DialectName, Dialect>): Lanes {
+export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>): ReadyLanes {
   const { client, parsed } = about
+  const { codec } = client
   let decoded: ModelRequest | undefined
   const view = (): Omit<ClientView, 'losses'> => {
-    decoded ??= client.codec.decodeRequest(parsed, about.envelopes)
+    if (codec === undefined) throw new TypeError('this request is never converted')
+    decoded ??= codec.decodeRequest(parsed, about.envelopes)
     const { id, created, inputTokens, envelopes } = about
     return { request: decoded, parsed, id, created, inputTokens, envelopes }
   }
-  const readsAll = about.rewriteModel || parsed.body.includes(SEALED)
-  const kindFor = (dialect: DialectName) => (dialect === client.name && !readsAll ? 'byte' : 'hub')
+  // Pictures name no model, and of what is never converted nothing can be rewritten.
+  const readsAll =
+    codec !== undefined && client.name !== 'images' && (about.rewriteModel || parsed.body.includes(SEALED))
+  const kindFor = ({ way }: LaneWay) => (way === 'native' && !readsAll ? 'byte' : 'hub')
   return {
     kindFor,
-    open({ dialect, model, features, withoutCarriers }) {
-      if (kindFor(dialect) === 'byte') {
-        const askUsage = parsed.head.stream && features.streamUsage
-        return byteLane(client, parsed, model, askUsage, () => ({ ...view(), losses: new Losses() }))
+    open(target): Lane {
+      const { api, model, features, withoutCarriers } = target
+      const upstream = api && dialects[api]
+      if (upstream === undefined || (kindFor(target) === 'byte' && target.emulate !== true)) {
+        const askStreamUsage = parsed.head.stream && features.streamUsage
+        const own = upstream === client ? { codec: upstream.codec } : {}
+        const to = { path: about.upstreamPath, model, askStreamUsage, ...own }
+        return byteLane(client, parsed, to, () => ({ ...view(), losses: new Losses() }))
       }
+      if (codec === undefined) throw new TypeError(`${client.name} is never converted`)
       const { unsupported, defaultMaxOutputTokens } = about
-      const upstream = dialects[dialect]
-      const target = { upstream, model, features, withoutCarriers, unsupported, defaultMaxOutputTokens }
-      return hubLane(client, view(), target)
+      const to = { upstream, model, features, withoutCarriers, unsupported, defaultMaxOutputTokens }
+      return hubLane(codec, view(), to)
     },
   }
 }

@@ -8,6 +8,8 @@ export interface Lane {
   /** Path that is appended to a channel's base URL. */
   readonly path: string
   readonly body: Buffer
+  /** Of the body; absent: application/json. */
+  readonly contentType?: string
   /** Headers beside those of the channel, names in lower case. */
   readonly headers: Record<string, string>
   /** What was dropped so far, by the client's names; the answer may add to it. Empty in the byte lane. */

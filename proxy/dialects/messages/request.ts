@@ -4,7 +4,7 @@ import type { JsonLimits, ParsedRequest, RequestHead } from '../dialect.ts'
 import { parseJsonObject } from '../json/body.ts'
 import { isBoolean, isString, readModel, readOptional, refusal } from '../json/fields.ts'
 import { noteMembers } from '../json/model-splice.ts'
-import { isRecord } from '../json/value.ts'
+import { type Fields, isRecord } from '../json/value.ts'
 import { weighInput } from '../json/weigh.ts'
 import { INPUT_FIELDS } from './input.ts'
 
@@ -32,13 +32,8 @@ export function parseRequest(body: Buffer, limits: JsonLimits, headers: Incoming
   const { value } = parsed
   const model = readModel(value.model)
   const maxOutputTokens = readMaxTokens(value.max_tokens)
-  checkMessages(value.messages)
+  checkPrompt(value)
   const stream = readOptional(value, 'stream', isBoolean, 'true or false') ?? false
-  readOptional(value, 'system', isSystem, 'a string or an array of text blocks')
-  const tools = readOptional(value, 'tools', Array.isArray, 'an array')
-  tools?.forEach((tool: unknown, i: number) => {
-    if (!isRecord(tool)) throw refusal(`tools[${i}]`, 'must be an object')
-  })
   const tier = readOptional(value, 'service_tier', isString, 'a string')
   const speed = readOptional(value, 'speed', isString, 'a string')
 
@@ -63,6 +58,16 @@ function readMaxTokens(value: unknown): number {
     throw refusal('max_tokens', `is required and must be an integer from 0 to ${MAX_OUTPUT_TOKENS}`)
   }
   return value
+}
+
+/** Checks what a model reads: messages, system and tools. Throws GatewayError naming the field. */
+export function checkPrompt(value: Fields): void {
+  checkMessages(value.messages)
+  readOptional(value, 'system', isSystem, 'a string or an array of text blocks')
+  const tools = readOptional(value, 'tools', Array.isArray, 'an array')
+  tools?.forEach((tool: unknown, i: number) => {
+    if (!isRecord(tool)) throw refusal(`tools[${i}]`, 'must be an object')
+  })
 }
 
 function checkMessages(messages: unknown): void {
@@ -92,7 +97,8 @@ function isSystem(value: unknown): value is string | Record<string, unknown>[] {
   return typeof value === 'string' || (Array.isArray(value) && value.every(isRecord))
 }
 
-function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+/** Those of a client's headers that go with its request. */
+export function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const kept: Record<string, string> = {}
   for (const name of HEADERS) {
     const value = headers[name]

@@ -4,6 +4,7 @@ import { openaiErrorBody } from '../errors/openai.ts'
 import { splice } from '../json/model-splice.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { ResponsesStreamObserver } from './byte-lane/stream.ts'
+import { createChains } from './chains/index.ts'
 import { responsesCodec } from './codec/index.ts'
 import { errorEvent } from './error.ts'
 import { parseRequest } from './request.ts'
@@ -19,6 +20,7 @@ export const responses: Dialect = {
     observe: (request, maxEventBytes) => new ResponsesStreamObserver(request, maxEventBytes),
   },
   codec: responsesCodec,
+  chains: createChains(parseRequest),
   errorBody: openaiErrorBody,
   errorEvent: (error) => errorEvent(error),
   keepAlive: Buffer.from(': keep-alive\n\n'),

@@ -14,6 +14,7 @@ import {
 import { noteMembers } from '../json/model-splice.ts'
 import { isRecord } from '../json/value.ts'
 import { weighInput } from '../json/weigh.ts'
+import { notePosition, readPosition } from './chains/position.ts'
 import { INPUT_FIELDS } from './input.ts'
 
 /** Top-level keys on which the gateway acts. */
@@ -29,6 +30,7 @@ const READ_KEYS: ReadonlySet<string> = new Set([
   'previous_response_id',
   'conversation',
   'prompt',
+  'store',
 ])
 /** Each brings input of its own, which the vendor keeps. */
 const INSTEAD_OF_INPUT = ['previous_response_id', 'conversation', 'prompt']
@@ -50,6 +52,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
   const maxOutputTokens = readOptional(value, 'max_output_tokens', isOutputLimit, OUTPUT_RULE)
   const tier = readOptional(value, 'service_tier', isString, 'a string')
   checkTools(value)
+  const position = readPosition(value)
 
   const head: RequestHead = {
     model,
@@ -57,11 +60,13 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     choices: 1,
     ...(tier !== undefined && !PLAIN_TIERS.includes(tier) && { tier }),
+    ...(isString(value.prompt_cache_key) && { cacheKey: value.prompt_cache_key }),
     wantsStreamUsage: false,
     input: weighInput(parsed, INPUT_FIELDS),
   }
-  const request: ParsedRequest = { head, body, headers: {} }
+  const request: ParsedRequest = { head, body, headers: {}, ...(asksCompaction(value) && { compacts: true }) }
   noteMembers(request, parsed.members)
+  notePosition(request, position)
   return request
 }
 
@@ -78,6 +83,12 @@ function checkInput(value: Record<string, unknown>): void {
   input.forEach((item: unknown, i) => {
     if (!isRecord(item)) throw refusal(`input[${i}]`, 'must be an object')
   })
+}
+
+/** As its last item; in any other place it means nothing. */
+function asksCompaction({ input }: Record<string, unknown>): boolean {
+  const last: unknown = Array.isArray(input) ? input.at(-1) : undefined
+  return isRecord(last) && last.type === 'compaction_trigger'
 }
 
 function checkTools(value: Record<string, unknown>): void {

@@ -119,7 +119,7 @@ export function laneOf(
   model = 'up',
 ): Lane {
   const { losses: _losses, ...view } = clientOf(client, body)
-  return hubLane(dialectOf(client), view, {
+  return hubLane(dialectOf(client).codec, view, {
     upstream: dialectOf(upstream),
     model,
     features: allFeatures(upstream, features),

@@ -40,6 +40,9 @@ async function watched(url: string): Promise<Watched> {
   return { store, silent: unanswered, restored: () => restored, seen }
 }
 
+const EXCHANGE = { id: 'r', root: 'r', text: '{}' }
+const ROOM = { exchangeBytes: 100, ownerBytes: 100 }
+
 /** Every method that a request or a heartbeat waits for. */
 const COMMANDS: Record<string, (store: Store) => Promise<unknown>> = {
   key: ({ config }) => config.key('h1'),
@@ -59,6 +62,9 @@ const COMMANDS: Record<string, (store: Store) => Promise<unknown>> = {
   settle: ({ ledger }) => ledger.settle(settlement('r', 1, 0)),
   affinity: ({ affinity }) => affinity.get('s'),
   response: ({ state }) => state.response('r'),
+  putExchange: ({ state }) => state.putExchange('o', EXCHANGE, 1_000, ROOM),
+  exchanges: ({ state }) => state.exchanges('o', 'r', 'r', 1_000, 10),
+  removeExchange: ({ state }) => state.removeExchange('o', 'r', 'r'),
   appendLog: ({ state }) => state.appendLog('line'),
 }
 

@@ -3,9 +3,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createRedisConnection } from '../../../store/redis/connection.ts'
 import { createRedisState } from '../../../store/redis/state.ts'
 import { startRedis } from '../../harness/redis.ts'
-import { silent } from './redis.ts'
+import { keyRing, silent } from './redis.ts'
 
 const LINE = 500_000
+const sealing = keyRing(`one:${Buffer.alloc(32, 1).toString('base64')}`)
 
 test('of large lines the log keeps fewer, and all of them can be read', async () => {
   const server = await startRedis()
@@ -15,7 +16,7 @@ test('of large lines the log keeps fewer, and all of them can be read', async ()
     await connection.close()
     await server.stop()
   })
-  const state = createRedisState(connection, 10_000)
+  const state = createRedisState(connection, sealing, 10_000)
   for (let i = 0; i < 300; i++) await state.appendLog(`${i} ${'x'.repeat(LINE)}`)
   const lines = await state.recentLog(10_000)
   expect(lines[0]).toMatch(/^299 /)

@@ -6,6 +6,7 @@ const BINDING: ResponseBinding = {
   channel: 'east',
   owner: 'aaaaaaaaaaaaaaaaaaaa',
   upstreamId: 'resp_up_1',
+  native: false,
   contextTokens: 42,
   root: 'resp_0',
   parent: 'resp_0',

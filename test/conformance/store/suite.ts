@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../../store/contract.ts'
 import { configCases } from './config-cases.ts'
+import { conversationCases } from './conversation-cases.ts'
 import { holdCases } from './hold-cases.ts'
 import { ledgerCases } from './ledger-cases.ts'
 import { stateCases } from './state-cases.ts'
@@ -36,5 +37,6 @@ export function storeConformance(name: string, create: CreateStore): void {
     describe('ledger', () => ledgerCases(use))
     describe('holds', () => holdCases(use))
     describe('affinity and state', () => stateCases(use))
+    describe('conversations', () => conversationCases(use))
   })
 }

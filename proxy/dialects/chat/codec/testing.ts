@@ -2,7 +2,7 @@
 import { type Features, featuresOf, type Profile } from '../../../../contract/profiles.ts'
 import type { ClientView, ParsedRequest } from '../../dialect.ts'
 import { Losses } from '../../ir/losses.ts'
-import type { Carrier, DialectName, Envelopes, ModelRequest, StreamPart } from '../../ir/types.ts'
+import type { ApiName, Carrier, Envelopes, ModelRequest, StreamPart } from '../../ir/types.ts'
 import { chat } from '../index.ts'
 
 /** Envelopes without secrets: `slc1.` and the carrier as JSON. `slc1.forged` is a broken one. */
@@ -38,7 +38,7 @@ export function encode(
 }
 
 /** A request as another dialect could have decoded it. */
-export function foreign(fields: Partial<ModelRequest>, source: DialectName = 'messages'): ModelRequest {
+export function foreign(fields: Partial<ModelRequest>, source: ApiName = 'messages'): ModelRequest {
   const turns: ModelRequest['turns'] = [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }]
   return { source, model: 'M', stream: false, turns, tools: [], ...fields }
 }

@@ -1,13 +1,13 @@
 /** Writes a whole answer for a client. */
 import type { ClientView } from '../../../dialect.ts'
 import { lossName, type TypedField } from '../../../ir/losses.ts'
+import { markdownPicture } from '../../../ir/media.ts'
 import type { AssistantPart, ModelAnswer, ModelRequest, ToolCallPart } from '../../../ir/types.ts'
 import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
 import { writeUsage } from '../../usage.ts'
 import { shapeOf } from '../ext.ts'
 import { detailsOf, PARAGRAPH } from '../reasoning.ts'
 import { writeAnnotation } from './annotations.ts'
-import { writeImage } from './answer-parts.ts'
 import { writeFinish } from './finish.ts'
 
 export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
@@ -45,7 +45,6 @@ function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: 
   let content: string | null = null
   let refusal: string | null = null
   const annotations: Fields[] = []
-  const images: Fields[] = []
   const calls: ToolCallPart[] = []
   for (const part of parts) {
     switch (part.type) {
@@ -66,10 +65,9 @@ function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: 
         calls.push(part)
         break
       case 'image': {
-        // Clients that know nothing of images overlook them.
-        lose('image')
-        const image = writeImage(part)
-        if (image !== undefined) images.push(image)
+        const picture = markdownPicture(part.source)
+        if (picture === undefined) lose('image')
+        else content = content === null ? picture : `${content}${PARAGRAPH}${picture}`
         break
       }
       case 'reasoning':
@@ -87,7 +85,6 @@ function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: 
     refusal,
     ...encodeThoughts(parts, client),
     ...(annotations.length > 0 && { annotations }),
-    ...(images.length > 0 && { images }),
     ...encodeCalls(calls, legacy),
   }
 }

@@ -3,7 +3,8 @@ import type { Usage } from '../../../../../contract/usage.ts'
 import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../dialect.ts'
 import { lossName, type TypedField } from '../../../ir/losses.ts'
-import type { Annotation, Finish, StreamPart } from '../../../ir/types.ts'
+import { markdownPicture } from '../../../ir/media.ts'
+import type { Annotation, Finish, ImagePart, StreamPart } from '../../../ir/types.ts'
 import { type Fields, tryParse } from '../../../json/value.ts'
 import { errorText } from '../../error.ts'
 import { writeUsage } from '../../usage.ts'
@@ -61,6 +62,8 @@ export class ChatStreamEncoder implements StreamEncoder {
   #ownDetails = false
   readonly #annotations: Fields[] = []
   #images = 0
+  /** The upstream speaks chat, too. */
+  #own = false
 
   constructor(client: ClientView) {
     this.#client = client
@@ -131,6 +134,7 @@ export class ChatStreamEncoder implements StreamEncoder {
   #start({ id, created, usage, ext }: Part<'start'>): void {
     const client = this.#client
     const own = ext?.dialect === 'chat'
+    this.#own = own
     const fields = {
       id: (own ? id : undefined) ?? `chatcmpl-${client.id}`,
       object: 'chat.completion.chunk',
@@ -236,9 +240,18 @@ export class ChatStreamEncoder implements StreamEncoder {
 
   #whole({ part }: Part<'whole'>): void {
     this.#writeDetails()
-    // Clients that know nothing of images overlook them.
-    this.#lose(part.type)
-    const image = part.type === 'image' ? writeImage(part) : undefined
+    if (part.type !== 'image') return this.#lose(part.type)
+    if (this.#own) return this.#ownImage(part)
+    const picture = markdownPicture(part.source)
+    if (picture === undefined) return this.#lose('image')
+    const text = this.#textLength === 0 ? picture : PARAGRAPH + picture
+    this.#textLength += text.length
+    this.#field('content', text)
+  }
+
+  /** As some chat upstreams write them. */
+  #ownImage(part: ImagePart): void {
+    const image = writeImage(part)
     if (image === undefined) return
     const index = this.#images++
     this.#delta(JSON.stringify({ images: [index === 0 ? image : { index, ...image }] }))

@@ -5,9 +5,9 @@ import { lossName, type TypedField } from '../../../ir/losses.ts'
 import { dataUrl } from '../../../ir/media.ts'
 import { cacheBreakpoint, fileName } from '../../../ir/openai.ts'
 import type {
+  ApiName,
   AudioPart,
   CacheMark,
-  DialectName,
   Ext,
   FilePart,
   ImagePart,
@@ -19,7 +19,7 @@ import { restore, restoreInner, shapeOf } from '../ext.ts'
 
 /** For whom a request is written. */
 export interface Writing extends EncodeTarget {
-  source: DialectName
+  source: ApiName
   /** The request came in this dialect: it is written as it came, whatever the features. */
   native: boolean
 }

@@ -20,7 +20,7 @@ import {
 } from './block-write.ts'
 
 /** A part of a stream but for its two ends. */
-export type PiecePart = Exclude<StreamPart, { type: 'start' | 'finish' }>
+export type PiecePart = Exclude<StreamPart, { type: 'start' | 'finish' | 'partial-image' }>
 
 /** Tools that this API's vendor runs: their input comes in deltas, as that of a call does. */
 const WITH_INPUT = new Set(['server_tool_use', 'mcp_tool_use'])
@@ -161,6 +161,10 @@ export class BlockWriter {
     if (typeof item.type === 'string' && WITH_INPUT.has(item.type) && isRecord(item.input)) {
       this.events.open({ ...item, input: {} }, 'tool_use')
       this.events.text(JSON.stringify(item.input))
+      this.events.close()
+    } else if (item.type === 'text' && typeof item.text === 'string') {
+      this.events.open({ ...item, text: '' }, 'text')
+      this.events.text(item.text)
       this.events.close()
     } else if (item.type === 'compaction') {
       this.events.open({ type: 'compaction', content: null }, 'text')

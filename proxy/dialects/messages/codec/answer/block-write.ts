@@ -1,6 +1,7 @@
 /** Parts of an answer as content blocks, and what cannot be said in them. */
 import type { ClientView } from '../../../dialect.ts'
 import { lossName, type TypedField } from '../../../ir/losses.ts'
+import { markdownPicture } from '../../../ir/media.ts'
 import type {
   Annotation,
   AssistantPart,
@@ -103,9 +104,11 @@ export function parseInput(text: string): Record<string, unknown> | undefined {
 
 type Whole = Exclude<AssistantPart, { type: 'text' | 'refusal' | 'reasoning' | 'tool-call' }>
 
-/** Items of this API's own tools pass whole; nothing else that comes whole has a block. */
+/** Items of this API's own tools pass whole, pictures are text; nothing else that comes whole has a block. */
 export function writeWhole(part: Whole, client: ClientView): Block[] {
   if (part.type === 'hosted' && part.dialect === 'messages') return [part.item]
+  const picture = part.type === 'image' ? markdownPicture(part.source) : undefined
+  if (picture !== undefined) return [{ type: 'text', text: picture }]
   addLoss(client, part.type)
   return []
 }

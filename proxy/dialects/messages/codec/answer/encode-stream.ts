@@ -38,6 +38,7 @@ class MessagesStreamEncoder implements StreamEncoder {
   part(part: StreamPart): void {
     if (part.type === 'start') this.#start(part)
     else if (part.type === 'finish') this.#finish(part)
+    else if (part.type === 'partial-image') return
     else if (part.id !== this.#current) this.#hold(part)
     else if (this.#writer.write(part)) this.#next()
   }

@@ -26,6 +26,7 @@ const INPUT_NAMES = {
   chat: 'messages.tool_calls.function.arguments',
   responses: 'input.arguments',
   messages: 'messages.content.input',
+  images: 'prompt',
 } as const
 
 /** Undefined for what has no block: empty text, and what is dropped with a loss. */

@@ -1,4 +1,4 @@
-import type { DialectName } from '../../../../../contract/endpoints.ts'
+import type { ApiName } from '../../../../../contract/endpoints.ts'
 import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../dialect.ts'
@@ -7,7 +7,7 @@ import type { ModelRequest } from '../../../ir/types.ts'
 
 /** What the parts of the request encoder share. */
 export interface Writer {
-  source: DialectName
+  source: ApiName
   /**
    * The client speaks messages itself. Then it says what it wants in the words of its upstream, and nothing is dropped
    * or made to fit, as in the byte lane.

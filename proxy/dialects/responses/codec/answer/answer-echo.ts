@@ -14,8 +14,7 @@ const DEFAULTS: Record<string, unknown> = {
   previous_response_id: null,
   prompt_cache_key: null,
   safety_identifier: null,
-  // Nothing is kept here, so that no later request can name this answer.
-  store: false,
+  store: true,
   temperature: 1,
   tool_choice: 'auto',
   top_logprobs: 0,
@@ -25,9 +24,17 @@ const DEFAULTS: Record<string, unknown> = {
 }
 
 const ECHOES = new WeakMap<ParsedRequest, Record<string, unknown>>()
+/** What clients sent, by the requests that were made of it. */
+const ORIGINALS = new WeakMap<ParsedRequest, ParsedRequest>()
+
+/** Answers to `request`, which was made of `original`, repeat that one: it is the one that the client knows. */
+export function echoAs(request: ParsedRequest, original: ParsedRequest): void {
+  ORIGINALS.set(request, ORIGINALS.get(original) ?? original)
+}
 
 /** A response without id, time, model and what the model said: no error, no usage, no output of its own. */
-export function echoOf(parsed: ParsedRequest): Record<string, unknown> {
+export function echoOf(request: ParsedRequest): Record<string, unknown> {
+  const parsed = ORIGINALS.get(request) ?? request
   let echo = ECHOES.get(parsed)
   if (echo === undefined) {
     const body = tryParse(parsed.body.toString('utf8'))

@@ -1,7 +1,7 @@
 /** The response object: of an answer, and of the lifecycle events of a stream. */
 import { type Usage, zeroUsage } from '../../../../../contract/usage.ts'
 import type { ClientView } from '../../../dialect.ts'
-import type { Ext } from '../../../ir/types.ts'
+import type { Ext, ModelRequest } from '../../../ir/types.ts'
 import { writeUsage } from '../../usage.ts'
 import { echoOf } from './answer-echo.ts'
 
@@ -44,9 +44,14 @@ export function responseExt(response: Record<string, unknown>): Ext {
   return ext
 }
 
+/** What a response object tells of its request. */
+export interface Asked extends Pick<ClientView, 'parsed' | 'id' | 'created'> {
+  request: Pick<ModelRequest, 'model'>
+}
+
 /** Makes the response objects of one answer. */
 export class ResponseWriter {
-  readonly #client: ClientView
+  readonly #client: Asked
   readonly #head: Head
   /** Of an answer that this dialect wrote. */
   readonly #own: Ext | undefined
@@ -54,7 +59,7 @@ export class ResponseWriter {
   readonly #constant: Record<string, unknown>
 
   /** `ext` is that of the answer, or of its start. */
-  constructor(client: ClientView, head: Head, ext: Ext | undefined) {
+  constructor(client: Asked, head: Head, ext: Ext | undefined) {
     this.#client = client
     const own = ownOf(ext)
     this.#own = own

@@ -132,6 +132,9 @@ class ResponsesDecoder implements StreamDecoder {
       case 'response.reasoning.done':
         this.#reasoning(event).textDone(true, event.content_index, contentText(event.text))
         break
+      case 'response.image_generation_call.partial_image':
+        this.#partialImage(event)
+        break
       case 'response.completed':
       case 'response.incomplete':
         this.#terminal(type, isRecord(event.response) ? event.response : {})
@@ -235,6 +238,11 @@ class ResponsesDecoder implements StreamDecoder {
   #call(event: Fields, type: string): CallReader | undefined {
     const item = this.#find(event.item_id, event.output_index, type)
     return item instanceof CallReader ? item : undefined
+  }
+
+  #partialImage(event: Fields): void {
+    const item = this.#find(event.item_id, event.output_index, 'image_generation_call')
+    if (item instanceof HostedReader) item.partial(event)
   }
 
   #terminal(type: string, response: Fields): void {

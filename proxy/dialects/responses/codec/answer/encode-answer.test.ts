@@ -50,6 +50,7 @@ test('every field that strict clients require, by default and echoed', () => {
     instructions: null,
     previous_response_id: null,
     reasoning: null,
+    store: true,
   })
   const body = {
     temperature: 0.3,
@@ -61,7 +62,7 @@ test('every field that strict clients require, by default and echoed', () => {
     parallel_tool_calls: false,
     reasoning: { effort: 'low' },
     max_output_tokens: 99,
-    store: true,
+    store: false,
     previous_response_id: 'resp_0',
   }
   expect(encode(answerOf([]), clientFor(body))).toMatchObject({

@@ -12,6 +12,7 @@ import {
   inputOf,
   isContent,
   itemFields,
+  linkText,
   lose,
   messageItem,
   reasoningTexts,
@@ -29,7 +30,10 @@ export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
   const told: AssistantPart[] =
     explanation === undefined ? parts : [...parts, { type: 'refusal', text: explanation }]
   const items = new ItemWriter(client)
-  for (const part of told) items.add(part)
+  for (const part of told) {
+    const link = linkText(part)
+    items.add(link === undefined ? part : { type: 'text', text: link })
+  }
   if (isCut(finish)) items.cut()
   return new ResponseWriter(client, answer, ext).finished(writeFinish(finish), items.output, answer, ext)
 }

@@ -19,6 +19,7 @@ import {
   callType,
   explanationOf,
   isContent,
+  linkText,
   shapeOf,
   wholeItem,
   writeContent,
@@ -79,6 +80,8 @@ class ResponsesEncoder implements StreamEncoder {
         break
       case 'finish':
         this.#finish(part)
+        break
+      case 'partial-image':
         break
       default:
         this.#open(part)
@@ -158,7 +161,13 @@ class ResponsesEncoder implements StreamEncoder {
     this.#parts.set(id, new CallWriter(draft, this.#writer, this.#client, call))
   }
 
-  #whole({ part }: PartOf<'whole'>): void {
+  #whole({ id, part }: PartOf<'whole'>): void {
+    const link = linkText(part)
+    if (link !== undefined) {
+      this.#openContent(id, true, undefined)
+      this.#parts.get(id)?.delta(link, 0, undefined)
+      return this.#end(id, undefined, undefined)
+    }
     if (part.type === 'hosted' && isContent(part)) {
       const draft = this.#message(part.ext)
       const place = { ...draft.place, content_index: draft.contents++ }

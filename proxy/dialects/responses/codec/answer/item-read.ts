@@ -1,6 +1,7 @@
 /** Reads output items to parts of an answer. What only this dialect knows of an item goes into `ext.shape.item`. */
 import { contentList, contentText, inputText } from '../../../errors/unreadable.ts'
-import type { AssistantPart, Carrier, Ext, HostedPart } from '../../../ir/types.ts'
+import { pictureType } from '../../../ir/media.ts'
+import type { AssistantPart, Carrier, Ext, HostedPart, ImagePart, Making } from '../../../ir/types.ts'
 import { type Fields, isRecord } from '../../../json/value.ts'
 import { readAnnotation } from './item-annotations.ts'
 
@@ -29,8 +30,38 @@ export function readItem(item: unknown): AssistantPart[] {
     case 'custom_tool_call':
       return [readCall(item)]
     default:
-      return [hosted(item, item.type)]
+      return [readWhole(item, item.type)]
   }
+}
+
+/** An item that passes whole: a picture that was made, or what only this dialect knows. */
+export function readWhole(item: Fields, type: string): ImagePart | HostedPart {
+  const { result } = item
+  if (type !== 'image_generation_call' || typeof result !== 'string' || result === '')
+    return hosted(item, type)
+  const made = readMaking(item)
+  return {
+    type: 'image',
+    source: { kind: 'data', mediaType: pictureType(result, made.format), base64: result },
+    made,
+    ext: ownExt({}, { item: without(item, ['type', 'result']) }),
+  }
+}
+
+/** How a picture is, or was, made; of an item or of an event of its making. */
+export function readMaking(fields: Fields): Making {
+  const { revised_prompt: revisedPrompt, size, quality, background, output_format: format } = fields
+  return {
+    ...(isText(revisedPrompt) && { revisedPrompt }),
+    ...(isText(size) && { size }),
+    ...(isText(quality) && { quality }),
+    ...(isText(background) && { background }),
+    ...(isText(format) && { format }),
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
 }
 
 function readMessage(item: Fields): AssistantPart[] {

@@ -2,7 +2,7 @@
 import type { StreamPart } from '../../../ir/types.ts'
 import type { Fields } from '../../../json/value.ts'
 import type { Sink } from './item-queue.ts'
-import { callExt, callInput, hosted, readCallHead } from './item-read.ts'
+import { callExt, callInput, readCallHead, readMaking, readWhole, textOf } from './item-read.ts'
 
 export abstract class ItemReader {
   /** Of the item as it was announced; undefined when it never was. */
@@ -43,8 +43,16 @@ export abstract class ItemReader {
 
 /** An item of a kind that passes whole, once it is done. */
 export class HostedReader extends ItemReader {
+  /** A picture before it is done. */
+  partial(event: Fields): void {
+    const { partial_image_index: index, partial_image_b64: base64 } = event
+    if (this.done || typeof index !== 'number' || textOf(base64) === '') return
+    const made = readMaking(event)
+    this.emit({ type: 'partial-image', id: this.key, index, base64: textOf(base64), made })
+  }
+
   protected complete(item: Fields): void {
-    this.emit({ type: 'whole', id: this.key, part: hosted(item, this.type) })
+    this.emit({ type: 'whole', id: this.key, part: readWhole(item, this.type) })
   }
 }
 

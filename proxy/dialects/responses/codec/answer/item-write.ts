@@ -2,7 +2,8 @@
 import type { ClientView } from '../../../dialect.ts'
 import { itemId } from '../../../ir/ids.ts'
 import { lossName } from '../../../ir/losses.ts'
-import type { AssistantPart, Carrier, Ext, Finish, HostedPart } from '../../../ir/types.ts'
+import { markdownPicture } from '../../../ir/media.ts'
+import type { AssistantPart, Carrier, Ext, Finish, HostedPart, Making } from '../../../ir/types.ts'
 import { type Fields, isRecord } from '../../../json/value.ts'
 import { writeAnnotation } from './item-annotations.ts'
 import type { ItemShape } from './item-read.ts'
@@ -79,7 +80,7 @@ export function reasoningTexts(texts: readonly string[], raw: boolean): Fields {
 /** `encrypted_content`: this dialect's own as it is, any other vendor's state sealed. */
 export function carrierFields(carrier: Carrier | undefined, client: ClientView): Fields {
   if (carrier === undefined) return {}
-  const isOwn = carrier.dialect === 'responses'
+  const isOwn = carrier.kind === 'encrypted'
   return { encrypted_content: isOwn ? carrier.value : client.envelopes.seal(carrier) }
 }
 
@@ -116,11 +117,29 @@ export function wholeItem(part: AssistantPart, index: number, client: ClientView
     return undefined
   }
   if (part.type === 'image' && part.source.kind === 'data') {
-    const fields = itemFields('image_generation_call', index, undefined, client)
-    return { ...fields, status: 'completed', result: part.source.base64 }
+    const { item: own } = shapeOf(part.ext)
+    const fields = itemFields('image_generation_call', index, own, client)
+    const { base64 } = part.source
+    if (own !== undefined) return { ...fields, result: base64 }
+    return { ...fields, status: 'completed', ...writeMaking(part.made ?? {}), result: base64 }
   }
   if (part.type === 'image' || part.type === 'file' || part.type === 'audio') lose(client, part.type)
   return undefined
+}
+
+function writeMaking({ revisedPrompt, size, quality, background, format }: Making): Fields {
+  return {
+    ...(background !== undefined && { background }),
+    ...(format !== undefined && { output_format: format }),
+    ...(quality !== undefined && { quality }),
+    ...(size !== undefined && { size }),
+    ...(revisedPrompt !== undefined && { revised_prompt: revisedPrompt }),
+  }
+}
+
+/** A picture that is elsewhere has no item: its link is text. Undefined for any other part. */
+export function linkText(part: AssistantPart): string | undefined {
+  return part.type === 'image' && part.source.kind === 'url' ? markdownPicture(part.source) : undefined
 }
 
 /** What people are told of a content filter, when the model itself refused in no words. */

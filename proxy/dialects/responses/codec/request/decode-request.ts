@@ -4,7 +4,7 @@ import type { Envelopes, ModelRequest, Tool, Turn } from '../../../ir/types.ts'
 import { isOutputLimit, OUTPUT_RULE, readOptional, refusal } from '../../../json/fields.ts'
 import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
 import { writeBody } from './encode-request.ts'
-import { readItems } from './read-items.ts'
+import { type ReadItems, readItems } from './read-items.ts'
 import { readReasoning } from './reasoning.ts'
 import * as schema from './schema.ts'
 import { spell, withShape } from './spelling.ts'
@@ -18,12 +18,35 @@ const PLAIN_INCLUDES = [LOGPROBS, 'reasoning.encrypted_content']
 /** Fields that say the same to everyone when they are absent, or that no other vendor should see. */
 const SILENT = ['stream', 'background', 'client_metadata', 'reasoning', 'text', 'tool_choice', 'metadata']
 
+/** Fields that say how the conversation would be answered: they have no part in a compaction of it. */
+const OF_ANSWERS = [
+  'context_management',
+  'include',
+  'input',
+  'max_tool_calls',
+  'parallel_tool_calls',
+  'store',
+  'text',
+  'tool_choice',
+  'top_logprobs',
+]
+
 /** Throws GatewayError invalid_request naming the field. */
-export function decodeRequest({ head, body }: ParsedRequest, envelopes: Envelopes): ModelRequest {
+export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): ModelRequest {
+  return decode(parsed, envelopes, false)
+}
+
+/** The same for a request of the endpoint that compacts, whatever its last item is. */
+export function decodeCompaction(parsed: ParsedRequest, envelopes: Envelopes): ModelRequest {
+  return decode(parsed, envelopes, true)
+}
+
+function decode({ head, body }: ParsedRequest, envelopes: Envelopes, compacts: boolean): ModelRequest {
   const value = tryParse(body.toString('utf8'))
   if (!isRecord(value)) throw refusal('body', 'must be a JSON object')
   const scalars = schema.check(schema.scalars, value, '')
-  const { turns, tools: more } = readConversation(value.input, scalars.instructions, envelopes)
+  const { turns, tools: more, ...read } = readConversation(value.input, scalars.instructions, envelopes)
+  const compact = compacts || read.compact
   const tools = readTools(value.tools, 'tools')
   const text = readText(value.text)
   const chosen = readToolChoice(value.tool_choice)
@@ -54,6 +77,7 @@ export function decodeRequest({ head, body }: ParsedRequest, envelopes: Envelope
     ...present('cacheKey', scalars.prompt_cache_key),
     ...(typeof tier === 'string' && tier !== '' && { tier }),
     ...present('store', scalars.store),
+    ...(compact && { compact }),
   }
   // Items and tools keep their own spelling; the rest is compared here.
   const rest = {
@@ -66,6 +90,7 @@ export function decodeRequest({ head, body }: ParsedRequest, envelopes: Envelope
       'model',
       ...(Array.isArray(value.tools) && value.tools.length > 0 ? ['tools'] : []),
       ...inputKeys(value),
+      ...(compact ? OF_ANSWERS : []),
     ],
     silent: [
       ...SILENT,
@@ -81,7 +106,8 @@ export function decodeRequest({ head, body }: ParsedRequest, envelopes: Envelope
       ...(includes.every((name) => PLAIN_INCLUDES.includes(name)) ? [] : ['include']),
     ],
   })
-  if (typeof value.input === 'string') return { ...request, ext: withShape(ext, '', { plainInput: true }) }
+  if (typeof value.input === 'string' && !compact)
+    return { ...request, ext: withShape(ext, '', { plainInput: true }) }
   return ext === undefined ? request : { ...request, ext }
 }
 
@@ -101,16 +127,17 @@ function readConversation(
   input: unknown,
   instructions: string | null | undefined,
   envelopes: Envelopes,
-): { turns: Turn[]; tools: Tool[] } {
+): ReadItems {
   const top: Turn[] = instructions
     ? [{ role: 'system', placement: 'top', parts: [{ type: 'text', text: instructions }] }]
     : []
   if (typeof input === 'string') {
-    return { turns: [...top, { role: 'user', parts: [{ type: 'text', text: input }] }], tools: [] }
+    const user: Turn = { role: 'user', parts: [{ type: 'text', text: input }] }
+    return { turns: [...top, user], tools: [], compact: false }
   }
-  if (!Array.isArray(input)) return { turns: top, tools: [] }
-  const { turns, tools } = readItems(input, envelopes)
-  return { turns: [...top, ...turns], tools }
+  if (!Array.isArray(input)) return { turns: top, tools: [], compact: false }
+  const read = readItems(input, envelopes)
+  return { ...read, turns: [...top, ...read.turns] }
 }
 
 /** Those of `more` that are not among `tools`. */

@@ -129,7 +129,6 @@ const INPUTS: Record<string, unknown> = {
     { id: 'msg_9' },
     { type: 'item_reference', id: 'msg_8' },
     { type: 'compaction', encrypted_content: 'x' },
-    { type: 'compaction_trigger' },
   ],
   'fields of tomorrow': [
     user([{ type: 'input_text', text: 'a', glow: true }], { mood: 'new' }),
@@ -226,7 +225,8 @@ const FIELDS: Record<string, object> = {
   },
   'a named tool': { tools: [FUNCTION], tool_choice: { type: 'function', name: 'f', namespace: 'n' } },
   'a hosted choice': { tools: [{ type: 'web_search_preview' }], tool_choice: { type: 'web_search_preview' } },
-  state: { previous_response_id: 'resp_1', prompt: { id: 'p' }, conversation: { id: 'c' } },
+  state: { previous_response_id: 'resp_1', prompt: { id: 'p' } },
+  'a conversation': { conversation: { id: 'c' } },
   'fields of tomorrow': {
     glow: { a: [1] },
     client_metadata: { path: '/home' },

@@ -16,6 +16,7 @@ import type {
 } from '../../../ir/types.ts'
 import { refusal } from '../../../json/fields.ts'
 import { type Fields, isRecord } from '../../../json/value.ts'
+import { readCompaction } from './compactions.ts'
 import { type ContentPart, readContent } from './content.ts'
 import * as schema from './schema.ts'
 import { spell, withShape } from './spelling.ts'
@@ -37,20 +38,24 @@ export interface ReadItems {
   turns: Turn[]
   /** Tools that items bring along. */
   tools: Tool[]
+  /** The last item asks for a compaction of all before it. */
+  compact: boolean
 }
 
 /** Throws GatewayError naming the field of a malformed item. */
 export function readItems(items: readonly unknown[], envelopes: Envelopes): ReadItems {
   const reader = new ItemReader(envelopes)
   items.forEach((item, i) => {
-    reader.read(item, i)
+    reader.read(item, i, i === items.length - 1)
   })
-  return { turns: reader.turns, tools: reader.tools }
+  const { turns, tools, compact } = reader
+  return { turns, tools, compact }
 }
 
 class ItemReader {
   readonly turns: Turn[] = []
   readonly tools: Tool[] = []
+  compact = false
   readonly #envelopes: Envelopes
   /** Of the turn that the model is in. */
   #spans: MessageSpan[] = []
@@ -59,7 +64,7 @@ class ItemReader {
     this.#envelopes = envelopes
   }
 
-  read(item: unknown, index: number): void {
+  read(item: unknown, index: number, isLast: boolean): void {
     const path = `input[${index}]`
     if (!isRecord(item)) throw refusal(path, 'must be an object')
     switch (typeOf(item, path)) {
@@ -89,6 +94,13 @@ class ItemReader {
       case 'tool_search_output':
         this.#join(item, path)
         this.#assistant().parts.push(hosted(item, index))
+        break
+      case 'compaction':
+        this.#compaction(item, index, path)
+        break
+      case 'compaction_trigger':
+        if (!isLast) throw refusal(path, 'must be the last item: it asks for a compaction of all before it')
+        this.compact = true
         break
       default:
         this.#assistant().parts.push(hosted(item, index))
@@ -129,6 +141,12 @@ class ItemReader {
           ext,
         })
     }
+  }
+
+  #compaction(item: Fields, index: number, path: string): void {
+    const turn = readCompaction(item, path, this.#envelopes)
+    if (turn === 'foreign') this.#assistant().parts.push(hosted(item, index))
+    else this.turns.push(turn)
   }
 
   /** The turn that the model is in. */
@@ -217,10 +235,10 @@ function readReasoningItem(item: Fields, path: string, envelopes: Envelopes): Re
   const part: ReasoningPart = { type: 'reasoning', texts: raw ? thoughts : summaries }
   if (part.texts.length > 0) part.raw = raw
   const opened = encrypted ? envelopes.open(encrypted) : undefined
-  if (opened === 'broken') part.lostCarrier = true
-  else if (opened === 'foreign' && encrypted) {
+  if (opened === 'foreign' && encrypted) {
     part.carrier = { dialect: 'responses', kind: 'encrypted', value: encrypted, ...(id && { id }) }
-  } else if (opened !== undefined && opened !== 'foreign') part.carrier = opened
+  } else if (typeof opened === 'string' || opened?.kind === 'compaction') part.lostCarrier = true
+  else if (opened !== undefined) part.carrier = opened
 
   const handled = encrypted ? ['encrypted_content'] : []
   const ext = spell(AT, item, writeReasoningItem(part), { handled, silent: [...IDENTITY, 'content'] })

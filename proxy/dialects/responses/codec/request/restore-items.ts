@@ -95,7 +95,7 @@ function isContent(part: AssistantTurn['parts'][number]): part is ContentPart {
 /** What the client sent encrypted goes back to the upstream that made it; without it the item would mean nothing. */
 function restoreThought(part: ReasoningPart, target: Target): Fields[] {
   const wasEncrypted = shapeOf(part.ext, 'encrypted') !== undefined
-  const isDropped = wasEncrypted && part.carrier?.dialect !== 'responses'
+  const isDropped = wasEncrypted && part.carrier?.kind !== 'encrypted'
   if (isDropped || part.lostCarrier === true) {
     target.lose('reasoning')
     return []

@@ -16,7 +16,6 @@ test.each([
   ['conversation', 'unsupported_parameter', { conversation: 'conv_1' }],
   ['prompt', 'unsupported_parameter', { prompt: { id: 'p' } }],
   ['input[1]', 'unsupported_parameter', { input: [USER, { type: 'compaction', encrypted_content: 'x' }] }],
-  ['input[1]', 'unsupported_parameter', { input: [USER, { type: 'compaction_trigger' }] }],
   ['input[1]', 'unsupported_parameter', { input: [USER, { type: 'item_reference', id: 'msg_1' }] }],
   ['input[1]', 'unsupported_parameter', { input: [USER, { id: 'msg_1' }] }],
 ])('%s is refused elsewhere: %s', (param, code, fields) => {

@@ -6,7 +6,6 @@ import { shapeOf } from './spelling.ts'
 /** Items that hold what only the vendor can read, or that refer to what it keeps. */
 const BOUND_ITEMS: Record<string, string> = {
   compaction: 'holds a conversation that only the vendor that compacted it can read',
-  compaction_trigger: 'asks for a compaction, which this model does not offer',
   item_reference: 'refers to an item that is not kept here',
 }
 

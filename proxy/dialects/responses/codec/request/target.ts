@@ -3,12 +3,12 @@ import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../dialect.ts'
 import { lossName, type TypedField } from '../../../ir/losses.ts'
-import type { DialectName, ModelRequest } from '../../../ir/types.ts'
+import type { ApiName, ModelRequest } from '../../../ir/types.ts'
 
 export interface Target {
   /** The client spoke this dialect too: everything is written as it was, whatever the upstream can do. */
   same: boolean
-  source: DialectName
+  source: ApiName
   features?: Features
   /** Notes that the client's field is dropped. */
   lose(field: TypedField): void
@@ -24,7 +24,7 @@ export function targetOf(request: ModelRequest, { features, losses }: EncodeTarg
 }
 
 /** The refusal of what responses cannot say, under the client's name for it. */
-export function unsupported(source: DialectName, field: TypedField, problem: string): GatewayError {
+export function unsupported(source: ApiName, field: TypedField, problem: string): GatewayError {
   const param = lossName(source, field)
   return new GatewayError('unsupported_parameter', `${param} ${problem}.`, { param })
 }

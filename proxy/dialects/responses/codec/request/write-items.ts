@@ -123,7 +123,7 @@ function loseMarks({ annotations = [], cache }: TextPart, target: Target): void 
 /** Thoughts go back to the vendor that encrypted them, and only together with what they led to. */
 function writeThought(part: ReasoningPart, hasResult: boolean, target: Target): Fields[] {
   const thinks = target.features?.reasoning !== 'None'
-  if (part.carrier?.dialect === 'responses' && hasResult && thinks) return [writeReasoningItem(part)]
+  if (part.carrier?.kind === 'encrypted' && hasResult && thinks) return [writeReasoningItem(part)]
   const said = part.texts.some((text) => text !== '')
   if (said || part.carrier !== undefined || part.lostCarrier === true) target.lose('reasoning')
   return []

@@ -19,7 +19,7 @@ export function writeResult({ kind, callId, name }: ToolResult): Fields {
 }
 
 export function writeReasoningItem({ texts, raw, carrier }: ReasoningPart): Fields {
-  const own = carrier?.dialect === 'responses' ? carrier : undefined
+  const own = carrier?.kind === 'encrypted' ? carrier : undefined
   const paragraphs = (type: string) => texts.map((text) => ({ type, text }))
   return {
     type: 'reasoning',

@@ -1,0 +1,30 @@
+/**
+ * Remembers which channel something of a client was served by: a session, or state that only that upstream can read. A
+ * hint: it may be lost at any time, and a store that is away is as one that knows nothing.
+ */
+import { hash } from 'node:crypto'
+import type { AffinityStore } from '../../store/contract.ts'
+
+/** `session`: what the client calls its conversation. `state`: text of an answer that only its upstream can read. */
+export type AffinityKind = 'session' | 'state'
+
+export interface Affinity {
+  /** namespace/name of the channel, if one is known. Never rejects. */
+  channel(kind: AffinityKind, owner: string, name: string): Promise<string | undefined>
+  /** Returns at once. */
+  note(kind: AffinityKind, owner: string, name: string, channel: string, ttlMs: number): void
+}
+
+export function createAffinity(store: AffinityStore): Affinity {
+  return {
+    channel: (kind, owner, name) => store.get(keyOf(kind, owner, name)).catch(() => undefined),
+    note(kind, owner, name, channel, ttlMs) {
+      store.set(keyOf(kind, owner, name), channel, ttlMs).catch(() => undefined)
+    },
+  }
+}
+
+/** Owners never meet: what one calls its session means nothing to another. */
+function keyOf(kind: AffinityKind, owner: string, name: string): string {
+  return `${kind}:${owner}:${hash('sha256', name, 'hex')}`
+}

@@ -1,0 +1,84 @@
+/**
+ * Reads lists of embeddings. Their bytes pass as they are; they are written anew only when the vectors do not stand in
+ * the order of the inputs, or in the encoding that the client asked for: many upstreams know but one.
+ */
+import { type Usage, zeroUsage } from '../../../contract/usage.ts'
+import type { UpstreamFailure } from '../../errors.ts'
+import type { Answer, ParsedRequest } from '../dialect.ts'
+import { readFailure } from '../errors/read.ts'
+import { count } from '../ir/token-count.ts'
+import { type Fields, isRecord, tryParse } from '../json/value.ts'
+import { type Wanted, wantedOf } from './request.ts'
+import { decode, encode, exactly, isEncoded, isNumbers } from './vectors.ts'
+
+type Vector = number[] | string
+
+/** A vector that belongs to another input is worse than none: what does not add up is a failure. */
+export function readAnswer(body: Buffer, request: ParsedRequest): Answer | UpstreamFailure {
+  const value = tryParse(body.toString('utf8'))
+  if (isRecord(value) && value.error)
+    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
+  if (!isRecord(value) || !Array.isArray(value.data)) return failure('no_answer')
+  const wanted = wantedOf(request)
+  const given = value.data.filter(isRecord)
+  if (value.data.length !== wanted.count || given.length !== wanted.count) return failure('wrong_count')
+  const entries = inOrder(given)
+  if (entries === undefined) return failure('wrong_indexes')
+  const vectors = entries.map(({ embedding }) => vectorAs(wanted, embedding))
+  if (!areAll(vectors)) return failure('no_vectors')
+
+  const asAsked = entries.every((entry, i) => entry === given[i] && entry.embedding === vectors[i])
+  const bytes = asAsked ? body : write(value, entries, vectors)
+  if (bytes === undefined) return failure('unwritable_answer')
+  const usage = readUsage(value.usage)
+  return { body: bytes, ...(usage !== undefined && { usage }), delivered: { deltas: 0, bytes: 0 } }
+}
+
+function failure(detail: string): UpstreamFailure {
+  return { class: 'unknown', status: 200, detail }
+}
+
+/**
+ * The entries by their `index`; where none has one, as they came. Undefined when it cannot be told which input each
+ * belongs to. Upstreams that write protocol buffers leave an index of 0 out.
+ */
+function inOrder(entries: Fields[]): Fields[] | undefined {
+  if (entries.every(({ index }) => index === undefined || index === null)) return entries
+  const places = new Map<unknown, Fields>(entries.map((entry) => [entry.index ?? 0, entry]))
+  const sorted = entries.map((_, i) => places.get(i)).filter((entry) => entry !== undefined)
+  return sorted.length === entries.length ? sorted : undefined
+}
+
+/** The vector as the client asked for it: the value itself when it is so already. Undefined for what is no vector. */
+function vectorAs({ encoding, ownNumbers }: Wanted, value: unknown): Vector | undefined {
+  if (isNumbers(value)) return encoding === 'float' || ownNumbers ? value : encode(value)
+  if (typeof value !== 'string') return undefined
+  if (ownNumbers) return value === '' ? undefined : value
+  if (encoding === 'float') return decode(value)
+  return isEncoded(value) ? value : undefined
+}
+
+function areAll(vectors: (Vector | undefined)[]): vectors is Vector[] {
+  return !vectors.includes(undefined)
+}
+
+/** Undefined when the rest of the answer nests deeper than JSON.stringify can follow, or no string is long enough. */
+function write(value: Fields, entries: Fields[], vectors: Vector[]): Buffer | undefined {
+  const data = entries.map((entry, index) => {
+    const vector = vectors[index] ?? ''
+    return { ...entry, index, embedding: typeof vector === 'string' ? vector : exactly(vector) }
+  })
+  try {
+    return Buffer.from(JSON.stringify({ ...value, data }))
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
+/** Some upstreams count the total alone, which is the same: there is no output. */
+function readUsage(value: unknown): Usage | undefined {
+  if (!isRecord(value)) return undefined
+  const input = count(value.prompt_tokens) ?? count(value.total_tokens)
+  return input === undefined ? undefined : { ...zeroUsage(), input }
+}

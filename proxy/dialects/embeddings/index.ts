@@ -1,0 +1,22 @@
+/** The embeddings API: https://platform.openai.com/docs/api-reference/embeddings */
+import type { ClientApi } from '../dialect.ts'
+import { openaiErrorBody } from '../errors/openai.ts'
+import { splice } from '../json/model-splice.ts'
+import { readAnswer } from './answer.ts'
+import { parseRequest } from './request.ts'
+
+export const embeddings: ClientApi = {
+  name: 'embeddings',
+  parseRequest,
+  byteLane: {
+    splice,
+    upstreamHeaders: () => ({}),
+    readAnswer,
+    observe() {
+      throw new Error('embeddings are never streamed')
+    },
+  },
+  errorBody: openaiErrorBody,
+  errorEvent: (error) => Buffer.from(`data: ${JSON.stringify(openaiErrorBody(error))}\n\n`),
+  keepAlive: Buffer.from(': keep-alive\n\n'),
+}

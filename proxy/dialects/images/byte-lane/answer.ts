@@ -1,0 +1,57 @@
+/** Reads whole answers of the images API. */
+import type { UpstreamFailure } from '../../../errors.ts'
+import type { Answer, ParsedRequest } from '../../dialect.ts'
+import { readFailure } from '../../errors/read.ts'
+import { type Fields, isRecord, tryParse } from '../../json/value.ts'
+import { type EventFamily, eventText } from '../events.ts'
+import { readUsage } from '../usage.ts'
+
+/** Of an answer what each of its pictures' events repeats. */
+const SHARED = ['size', 'quality', 'background', 'output_format'] as const
+
+/** `events`: what a stream of this endpoint is made of. */
+export function readAnswer(
+  body: Buffer,
+  request: ParsedRequest,
+  events: EventFamily | undefined,
+): Answer | UpstreamFailure {
+  const value = tryParse(body.toString('utf8'))
+  if (isRecord(value) && value.error) {
+    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
+  }
+  const pictures = picturesOf(value)
+  if (!isRecord(value) || pictures.length === 0) {
+    return { class: 'unknown', status: 200, detail: 'no_answer' }
+  }
+  const usage = readUsage(value.usage, pictures.length)
+  return {
+    body: events === undefined ? body : Buffer.from(toStream(value, pictures, events)),
+    ...(usage !== undefined && { usage }),
+    delivered: { deltas: 0, bytes: 0, images: pictures.length },
+  }
+}
+
+/** The entries of an answer that have a picture. */
+export function picturesOf(value: unknown): Fields[] {
+  if (!isRecord(value) || !Array.isArray(value.data)) return []
+  return value.data.filter(isRecord).filter(({ b64_json, url }) => isText(b64_json) || isText(url))
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+/** An event for each picture; the last one has the usage of all. */
+function toStream(answer: Fields, pictures: readonly Fields[], events: EventFamily): string {
+  const shared = Object.fromEntries(
+    SHARED.flatMap((field) => (typeof answer[field] === 'string' ? [[field, answer[field]]] : [])),
+  )
+  const created = typeof answer.created === 'number' ? { created_at: answer.created } : {}
+  return pictures
+    .map(({ b64_json, url }, i) => {
+      const usage = i === pictures.length - 1 && isRecord(answer.usage) ? { usage: answer.usage } : {}
+      const picture = isText(b64_json) ? { b64_json } : { url }
+      return eventText(`${events}.completed`, { ...picture, ...created, ...shared, ...usage })
+    })
+    .join('')
+}

@@ -1,0 +1,23 @@
+/** The events of the images API's streams. */
+import type { GatewayError } from '../../errors.ts'
+import { openaiErrorBody } from '../errors/openai.ts'
+import type { Fields } from '../json/value.ts'
+
+/** How the events of an endpoint begin. */
+export type EventFamily = 'image_generation' | 'image_edit'
+
+export function eventText(type: string, fields: Fields): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+}
+
+export function errorText(error: GatewayError): string {
+  return `event: error\ndata: ${JSON.stringify(openaiErrorBody(error))}\n\n`
+}
+
+export function isPartial(type: string): boolean {
+  return type === 'image_generation.partial_image' || type === 'image_edit.partial_image'
+}
+
+export function isCompleted(type: string): boolean {
+  return type === 'image_generation.completed' || type === 'image_edit.completed'
+}

@@ -1,0 +1,42 @@
+/** What the gateway reads of a request for pictures, whether it came as JSON or as a form. */
+import type { RequestHead } from '../dialect.ts'
+import { isBoolean, readModel, readOptional, refusal } from '../json/fields.ts'
+import type { Fields } from '../json/value.ts'
+
+/** Fields on which the gateway acts. */
+export const READ_FIELDS = ['model', 'prompt', 'n', 'size', 'stream', 'partial_images'] as const
+
+const MAX_COUNT = 10
+const MAX_PARTIALS = 3
+const SIZE = /^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/
+
+/** `pictures`: how many come with the request. Throws GatewayError naming the field. */
+export function readHead(value: Fields, pictures: number): RequestHead {
+  const model = readModel(value.model)
+  const { prompt } = value
+  if (typeof prompt !== 'string' || prompt === '') throw refusal('prompt', 'must be a non-empty string')
+  const images = readOptional(value, 'n', isCount, `an integer from 1 to ${MAX_COUNT}`) ?? 1
+  readOptional(value, 'size', isSize, 'auto or <width>x<height>')
+  const stream = readOptional(value, 'stream', isBoolean, 'true or false') ?? false
+  readOptional(value, 'partial_images', isPartials, `an integer from 0 to ${MAX_PARTIALS}`)
+  return {
+    model,
+    stream,
+    images,
+    choices: 1,
+    wantsStreamUsage: false,
+    input: { textBytes: Buffer.byteLength(prompt), images: pictures, audioBytes: 0, fileBytes: 0, tools: 0 },
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_COUNT
+}
+
+function isPartials(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_PARTIALS
+}
+
+function isSize(value: unknown): value is string {
+  return typeof value === 'string' && SIZE.test(value)
+}

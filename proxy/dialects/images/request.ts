@@ -1,0 +1,66 @@
+/** Reads requests for pictures: checks what the gateway acts on and leaves the rest to the upstream. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { JsonLimits, ParsedRequest, RequestEdits } from '../dialect.ts'
+import { parseJsonObject } from '../json/body.ts'
+import { refusal } from '../json/fields.ts'
+import { noteMembers, splice } from '../json/model-splice.ts'
+import { isRecord } from '../json/value.ts'
+import { decodedLength } from '../json/weigh.ts'
+import { parseEditForm, spliceForm } from './edit-form.ts'
+import { isMultipart } from './form/boundary.ts'
+import { READ_FIELDS, readHead } from './head.ts'
+import { checkPicture, MAX_PICTURES, typeOf } from './pictures.ts'
+
+const GENERATION_KEYS: ReadonlySet<string> = new Set(READ_FIELDS)
+const EDIT_KEYS: ReadonlySet<string> = new Set([...READ_FIELDS, 'images', 'mask'])
+/** A header of more is no media type. */
+const MAX_URL_HEADER = 1024
+
+/** A request to `/images/generations`. Throws GatewayError naming the field. */
+export function parseGeneration(body: Buffer, limits: JsonLimits): ParsedRequest {
+  const { value, members } = parseJsonObject(body, limits, GENERATION_KEYS)
+  const request: ParsedRequest = { head: readHead(value, 0), body, headers: {} }
+  noteMembers(request, members)
+  return request
+}
+
+/** A request to `/images/edits`, a form or JSON with its pictures as URLs. Throws GatewayError naming the field. */
+export function parseEdit(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest {
+  const contentType = headers['content-type']
+  if (isMultipart(contentType)) return parseEditForm(body, contentType)
+  const { value, members } = parseJsonObject(body, limits, EDIT_KEYS)
+  const pictures = checkImages(value.images)
+  if (value.mask !== undefined && value.mask !== null) checkImage(value.mask, 'mask')
+  const request: ParsedRequest = { head: readHead(value, pictures), body, headers: {} }
+  noteMembers(request, members)
+  return request
+}
+
+/** The bytes of a request with another model; those of a form always get a new boundary. */
+export function spliceRequest(request: ParsedRequest, edits: RequestEdits): Buffer {
+  return request.contentType === undefined ? splice(request, edits) : spliceForm(request, edits.model)
+}
+
+/** How many there are. */
+function checkImages(images: unknown): number {
+  if (!Array.isArray(images) || images.length === 0 || images.length > MAX_PICTURES) {
+    throw refusal('images', `must be an array of 1 to ${MAX_PICTURES} pictures`)
+  }
+  images.forEach((image: unknown, i) => {
+    checkImage(image, `images[${i}]`)
+  })
+  return images.length
+}
+
+function checkImage(image: unknown, path: string): void {
+  if (!isRecord(image)) throw refusal(path, 'must be an object')
+  const { image_url: url, file_id: id } = image
+  if (typeof id === 'string' && id !== '' && (url === undefined || url === null)) return
+  if (typeof url !== 'string' || url === '') throw refusal(`${path}.image_url`, 'must be a non-empty string')
+  if (!/^data:/i.test(url)) return
+  const comma = url.slice(0, MAX_URL_HEADER).indexOf(',')
+  if (comma < 0 || !/;\s*base64\s*$/i.test(url.slice(0, comma))) {
+    throw refusal(`${path}.image_url`, 'must be a valid URL')
+  }
+  checkPicture(`${path}.image_url`, typeOf(url.slice(comma + 1, comma + 64)), decodedLength(url))
+}

@@ -1,0 +1,41 @@
+import { totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
+import { count, isImpossible } from '../ir/token-count.ts'
+import { isRecord } from '../json/value.ts'
+
+/**
+ * The `usage` object of the images API in disjoint kinds, for an answer with so many pictures. Undefined when it lacks
+ * one of the two totals, or when one of its counts cannot be true.
+ */
+export function readUsage(value: unknown, images: number): Usage | undefined {
+  if (!isRecord(value)) return undefined
+  const input = count(value.input_tokens)
+  const output = count(value.output_tokens)
+  if (input === undefined || output === undefined) return undefined
+  const details = isRecord(value.input_tokens_details) ? value.input_tokens_details : {}
+  if (isImpossible(details.cached_tokens)) return undefined
+  const cachedInput = Math.min(count(details.cached_tokens) ?? 0, input)
+  return { ...zeroUsage(), input: input - cachedInput, cachedInput, output, images }
+}
+
+/** `textOnly`: the prompt had no pictures, so that all of it was text; how else it divides nobody tells. */
+export function writeUsage(usage: Usage, textOnly: boolean): Record<string, unknown> {
+  const input = totalInput(usage)
+  return {
+    input_tokens: input,
+    ...(textOnly && { input_tokens_details: { image_tokens: 0, text_tokens: input } }),
+    output_tokens: usage.output,
+    total_tokens: input + usage.output,
+  }
+}
+
+/** Of pictures that were reported one by one. */
+export function addUsage(a: Usage | undefined, b: Usage | undefined): Usage | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return {
+    ...zeroUsage(),
+    input: a.input + b.input,
+    cachedInput: a.cachedInput + b.cachedInput,
+    output: a.output + b.output,
+    images: a.images + b.images,
+  }
+}

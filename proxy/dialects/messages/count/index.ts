@@ -1,0 +1,24 @@
+/** Counts the tokens of a messages request: https://docs.anthropic.com/en/api/messages-count-tokens */
+import type { ClientApi } from '../../dialect.ts'
+import { splice } from '../../json/model-splice.ts'
+import { upstreamHeaders } from '../byte-lane/headers.ts'
+import { messages } from '../index.ts'
+import { readAnswer } from './answer.ts'
+import { parseRequest } from './request.ts'
+
+export const countTokens: ClientApi = {
+  name: 'messages',
+  parseRequest,
+  byteLane: {
+    splice,
+    upstreamHeaders,
+    readAnswer,
+    observe() {
+      throw new Error('counts of tokens are never streamed')
+    },
+  },
+  estimate: (_request, inputTokens) => ({ input_tokens: inputTokens }),
+  errorBody: messages.errorBody,
+  errorEvent: messages.errorEvent,
+  keepAlive: messages.keepAlive,
+}

@@ -1,0 +1,23 @@
+/**
+ * Conversations that go on from `previous_response_id`
+ * (https://platform.openai.com/docs/guides/conversation-state). Items are the texts of their bytes, so that numbers and
+ * the order of keys stay as they were, however often they are sent again.
+ */
+import type { Chains } from '../../dialect.ts'
+import { inputItems } from './input.ts'
+import { positionOf } from './position.ts'
+import { expand, type Parse, rename } from './rewrite.ts'
+import { ResponseTap } from './tap.ts'
+import { warmUp } from './warm-up.ts'
+
+/** `parse` reads the requests of the endpoint. */
+export function createChains(parse: Parse): Chains {
+  return {
+    position: positionOf,
+    input: inputItems,
+    expand: (request, history, limits) => expand(request, history, limits, parse),
+    rename,
+    tap: () => new ResponseTap(),
+    warmUp,
+  }
+}

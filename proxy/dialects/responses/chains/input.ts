@@ -1,0 +1,41 @@
+/** The items that a request adds to its conversation, as they are written in its bytes. */
+import type { ParsedRequest } from '../../dialect.ts'
+import { elementsOf, objectOf } from '../../json/pieces.ts'
+import { type Member, scanObject } from '../../json/scan.ts'
+import { spanOf } from '../../json/splice.ts'
+
+/** For bytes that were within their limits when they were parsed. */
+export const NO_LIMITS = { maxDepth: Infinity, maxKeys: Infinity }
+const QUOTE = 0x22
+const OPEN_ARRAY = 0x5b
+
+/** JSON texts. A string is one message of the user; an item without a type gets the one that it means. */
+export function inputItems({ body }: ParsedRequest): string[] {
+  const span = spanOf(scanObject(body, NO_LIMITS), 'input')
+  if (span === undefined) return []
+  const input = body.subarray(span.start, span.end)
+  if (input[0] === QUOTE) return [`{"type":"message","role":"user","content":${input.toString('utf8')}}`]
+  return input[0] === OPEN_ARRAY ? elementsOf(input).map(withType) : []
+}
+
+function withType(item: string): string {
+  if (item.startsWith('{"type":"')) return item
+  const bytes = Buffer.from(item)
+  const members = scanObject(bytes, NO_LIMITS)
+  const type = members.find(({ rawKey }) => rawKey === 'type')
+  if (type !== undefined && bytes.toString('utf8', type.start, type.end) !== 'null') return item
+  const meant = meaning(members)
+  if (meant === undefined) return item
+  const others = objectOf(
+    bytes,
+    members.filter((member) => member !== type),
+  )
+  return `{"type":"${meant}",${others.slice(1)}`
+}
+
+/** A role makes a message; an id alone refers to an item. */
+function meaning(members: readonly Member[]): string | undefined {
+  const has = (key: string) => members.some(({ rawKey }) => rawKey === key)
+  if (has('role')) return 'message'
+  return has('id') ? 'item_reference' : undefined
+}

@@ -1,0 +1,56 @@
+/** Where a request stands in a conversation. */
+import type { ChainPosition, ParsedRequest } from '../../dialect.ts'
+import { isBoolean, isString, readOptional, refusal } from '../../json/fields.ts'
+import { type Fields, isRecord, tryParse } from '../../json/value.ts'
+
+/** Of the id of a response, which may be any upstream's. */
+export const MAX_ID_LENGTH = 1024
+const MAX_BOUND = 4
+
+const POSITIONS = new WeakMap<ParsedRequest, ChainPosition>()
+
+/** `value` is the body of a request. Throws GatewayError naming the field. */
+export function readPosition(value: Fields): ChainPosition {
+  const previous = readOptional(value, 'previous_response_id', isString, 'a string')
+  const store = readOptional(value, 'store', isBoolean, 'true or false') ?? true
+  if (previous === '') throw refusal('previous_response_id', 'must not be empty')
+  if (previous !== undefined && previous.length > MAX_ID_LENGTH) {
+    throw refusal('previous_response_id', `must have at most ${MAX_ID_LENGTH} characters`)
+  }
+  if (previous !== undefined && value.conversation !== undefined && value.conversation !== null) {
+    throw refusal('conversation', 'must not stand beside previous_response_id')
+  }
+  const bound = boundOf(Array.isArray(value.input) ? value.input : [])
+  return { ...(previous !== undefined && { previous }), store, bound }
+}
+
+/** Remembers the position of a request that was parsed, so that it is not read again. */
+export function notePosition(request: ParsedRequest, position: ChainPosition): void {
+  POSITIONS.set(request, position)
+}
+
+/** Throws GatewayError as readPosition does. */
+export function positionOf(request: ParsedRequest): ChainPosition {
+  const noted = POSITIONS.get(request)
+  if (noted !== undefined) return noted
+  const value = tryParse(request.body.toString('utf8'))
+  const position = readPosition(isRecord(value) ? value : {})
+  notePosition(request, position)
+  return position
+}
+
+/** What only the upstream that encrypted it can read: the newest of the items, the newest last. */
+export function boundOf(items: readonly unknown[]): string[] {
+  const texts: string[] = []
+  for (let i = items.length - 1; i >= 0 && texts.length < MAX_BOUND; i--) {
+    const text = encryptedOf(items[i])
+    if (text !== undefined) texts.unshift(text)
+  }
+  return texts
+}
+
+/** Of a reasoning item or a compaction; undefined for an item that says all that it means. */
+export function encryptedOf(item: unknown): string | undefined {
+  const text = isRecord(item) ? item.encrypted_content : undefined
+  return typeof text === 'string' && text !== '' ? text : undefined
+}

@@ -1,0 +1,18 @@
+/** The answer to a request that only prepares its conversation: the model is not asked. */
+import type { ParsedRequest } from '../../dialect.ts'
+import { EventWriter } from '../codec/answer/answer-events.ts'
+import { writeFinish } from '../codec/answer/answer-finish.ts'
+import { ResponseWriter } from '../codec/answer/answer-object.ts'
+
+/** Events of an answer without output and usage. `id`: random letters and digits; `created`: seconds since the epoch. */
+export function warmUp(request: ParsedRequest, id: string, created: number): Buffer {
+  const asked = { parsed: request, id, created, request: { model: request.head.model } }
+  const writer = new ResponseWriter(asked, {}, undefined)
+  const events = new EventWriter()
+  const response = writer.begun()
+  events.event('response.created', { response })
+  events.event('response.in_progress', { response })
+  const finished = writer.finished(writeFinish({ reason: 'stop' }), [], {})
+  events.event('response.completed', { response: finished })
+  return Buffer.from(events.take())
+}

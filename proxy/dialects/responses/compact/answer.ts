@@ -1,0 +1,66 @@
+/** The compacted conversation: what the user said, and the item that stands for everything. */
+import type { Delivered } from '../../../../contract/sizes.ts'
+import { zeroUsage } from '../../../../contract/usage.ts'
+import type { UpstreamFailure } from '../../../errors.ts'
+import type { Answer, ClientView, ParsedRequest } from '../../dialect.ts'
+import { readFailure } from '../../errors/read.ts'
+import { addText } from '../../ir/delivered.ts'
+import type { ModelAnswer } from '../../ir/types.ts'
+import { type Fields, isRecord, tryParse } from '../../json/value.ts'
+import { readUsage, writeUsage } from '../usage.ts'
+
+/** Reads the answer of an upstream that has this endpoint. */
+export function readAnswer(body: Buffer, request: ParsedRequest): Answer | UpstreamFailure {
+  const value = tryParse(body.toString('utf8'))
+  if (isRecord(value) && (value.error || value.type === 'error')) {
+    return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
+  }
+  if (!isRecord(value) || !Array.isArray(value.output)) {
+    return { class: 'unknown', status: 200, detail: 'no_answer' }
+  }
+  const usage = readUsage(value.usage)
+  return {
+    body,
+    ...(usage !== undefined && { usage }),
+    ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
+    delivered: deliveredOf(value.output),
+  }
+}
+
+/** The messages of the user are the client's own. */
+function deliveredOf(output: unknown[]): Delivered {
+  const delivered: Delivered = { deltas: 0, bytes: 0 }
+  for (const item of output) if (isRecord(item)) addText(delivered, item.encrypted_content)
+  return delivered
+}
+
+/** The answer has the compaction as its only part (hub/compaction.ts). */
+export function encodeAnswer({ parts, usage }: ModelAnswer, { id, created, parsed }: ClientView): object {
+  const items = parts.flatMap((part) => (part.type === 'hosted' ? [part.item] : []))
+  return {
+    id: `resp_${id}`,
+    object: 'response.compaction',
+    created_at: created,
+    output: [...userMessages(parsed), ...items],
+    usage: writeUsage(usage ?? zeroUsage()),
+  }
+}
+
+/** As the client wrote them, though always as an item with a list of parts. */
+function userMessages({ body }: ParsedRequest): Fields[] {
+  const value = tryParse(body.toString('utf8'))
+  const input = isRecord(value) ? value.input : undefined
+  if (typeof input === 'string') return [userMessage({ role: 'user', content: input })]
+  if (!Array.isArray(input)) return []
+  return input.filter(isUserMessage).map(userMessage)
+}
+
+function isUserMessage(item: unknown): item is Fields {
+  return isRecord(item) && item.role === 'user' && (item.type ?? 'message') === 'message'
+}
+
+function userMessage(item: Fields): Fields {
+  const { content } = item
+  const parts = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content
+  return { ...item, type: 'message', content: parts }
+}

@@ -1,0 +1,79 @@
+/** Keeps what an answer adds to its conversation, before the client knows that it is complete. */
+import { totalInput, type Usage } from '../../../contract/usage.ts'
+import type { ResponseBinding } from '../../../store/contract.ts'
+import type { AnswerRecord, ChainPosition } from '../../dialects/dialect.ts'
+import type { Call } from '../call.ts'
+import type { Gateway } from '../gateway.ts'
+import { writeExchange } from './exchange.ts'
+import type { Previous } from './previous.ts'
+
+/** How long an answer waits for the store. */
+const KEEP_MS = 1_000
+
+/** Who served an answer. */
+export interface ServedBy {
+  /** namespace/name of the channel; '' for an answer that no upstream was asked for. */
+  channel: string
+  /** The upstream keeps the conversation as well. */
+  native: boolean
+  usage: Usage | undefined
+}
+
+export interface Keeper {
+  gateway: Gateway
+  call: Call
+  owner: string
+  position: ChainPosition
+  previous: Previous | undefined
+  /** What the request added, JSON texts. */
+  input: string[]
+}
+
+/** Never rejects: an answer that cannot be kept is served all the same. */
+export async function keepAnswer(keeper: Keeper, answer: AnswerRecord, by: ServedBy): Promise<void> {
+  const { gateway, call, position, input } = keeper
+  call.memory?.remember(answer.id, position.previous, [...input, ...answer.items])
+  if (!position.store) return
+  try {
+    await within(KEEP_MS, store(keeper, answer, by))
+  } catch (error) {
+    gateway.stateFailed(error)
+  }
+}
+
+async function store(
+  { gateway, owner, previous, input }: Keeper,
+  { id, items: output, response }: AnswerRecord,
+  { channel, native, usage }: ServedBy,
+): Promise<void> {
+  const { state, conversations } = gateway
+  // Some upstreams give all their answers one id: nothing can be its own parent.
+  const before = previous?.id === id ? undefined : previous?.binding
+  const place = before === undefined ? { root: id } : { root: before.root, parent: previous?.id ?? id }
+  const binding: ResponseBinding = {
+    ...place,
+    channel,
+    owner,
+    upstreamId: id,
+    native,
+    contextTokens: usage === undefined ? 0 : totalInput(usage) + usage.output,
+  }
+  // A chain that begins here holds all that was said before, as far as it is known.
+  const earlier = before === undefined ? await previous?.history() : []
+  const text = writeExchange({ input: [...(earlier ?? []), ...input], output, response })
+  const { ttlMs, bindingTtlMs, exchangeBytes, ownerBytes } = conversations
+  await Promise.all([
+    state.putResponse(id, binding, native ? bindingTtlMs : ttlMs),
+    state.putExchange(owner, { id, ...place, text }, ttlMs, { exchangeBytes, ownerBytes }),
+  ])
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error('the store did not answer in time')), ms)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * The place of a request in its conversation: what it goes on from, which channel knows it, and how it is said to one
+ * that does not.
+ */
+import type { RouteRecord } from '../../../contract/table/records.ts'
+import type { AffinityKind } from '../../affinity/affinity.ts'
+import { sessionOf } from '../../affinity/session.ts'
+import type { Caller } from '../../auth/authenticate.ts'
+import type { Chains, ChainPosition, ParsedRequest } from '../../dialects/dialect.ts'
+import type { Lanes } from '../../dialects/lanes/index.ts'
+import type { StoreTime } from '../../ledger/store-time.ts'
+import type { Call } from '../call.ts'
+import type { Gateway } from '../gateway.ts'
+import { openLanes } from '../lanes.ts'
+import type { PlannedTarget } from '../route.ts'
+import { findPrevious, notFound, type Previous } from './previous.ts'
+import { AnswerWatch } from './watch.ts'
+
+export interface Asked {
+  gateway: Gateway
+  call: Call
+  caller: Caller
+  route: RouteRecord
+  targets: PlannedTarget[]
+  request: ParsedRequest
+  time: StoreTime
+}
+
+export interface Conversation {
+  /** What is weighed and priced: all that the upstream reads, as far as the gateway knows it. */
+  request: ParsedRequest
+  lanes: Lanes
+  /** Channels that should serve, the best first: namespace/name. */
+  preferred: string[]
+  watch: AnswerWatch
+}
+
+/** Whose conversations are whose: the account's, or the key's where nobody pays. */
+export function ownerOf({ account, key }: Caller): string {
+  return account?.id ?? key.id
+}
+
+/** Throws GatewayError previous_response_not_found and store_unavailable. */
+export async function openConversation(asked: Asked): Promise<Conversation> {
+  const { gateway, call, caller, request, time } = asked
+  const { api } = call.endpoint
+  const { chains } = api
+  const owner = ownerOf(caller)
+  const position = chains?.position(request)
+  const known = {
+    state: gateway.state,
+    conversations: gateway.conversations,
+    memory: call.memory,
+    time,
+  }
+  const previous =
+    position?.previous === undefined ? undefined : await findPrevious(known, owner, position.previous)
+  const preferred = await preferences(asked, owner, position, previous)
+  const session = sessionFor(asked)
+  const watch = new AnswerWatch(
+    gateway,
+    { owner, session, affinityTtlMs: asked.route.affinity.ttlMs, several: asked.targets.length > 1 },
+    chains && position && { call, chains, position, previous, request },
+  )
+  if (chains === undefined || previous === undefined) {
+    return { request, lanes: lanesFor(asked, request), preferred, watch }
+  }
+  return { ...(await continued(asked, chains, previous)), preferred, watch }
+}
+
+/** A request of a chain: by reference at the channel that keeps it, with all that was said before at any other. */
+async function continued(
+  asked: Asked,
+  chains: Chains,
+  previous: Previous,
+): Promise<Pick<Conversation, 'request' | 'lanes'>> {
+  const { gateway, request, targets } = asked
+  const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys } = gateway.limits
+  let expansion: Promise<ParsedRequest> | undefined
+  const expanded = () => {
+    expansion ??= (async () => {
+      const history = await previous.history()
+      if (history === undefined) throw notFound(previous.id)
+      return chains.expand(request, history, { maxDepth, maxKeys })
+    })()
+    return expansion
+  }
+  const { binding } = previous
+  const native = lanesFor(asked, binding === undefined ? request : chains.rename(request, binding.upstreamId))
+  const keeps = (channel: string | undefined) =>
+    binding?.native === true && channel === binding.channel && native.kindFor({ way: 'native' }) === 'byte'
+  const whole = async () => lanesFor(asked, await expanded())
+  if (binding === undefined || !targets.some(({ key, way }) => way === 'native' && keeps(key))) {
+    const all = await expanded()
+    return { request: all, lanes: lanesFor(asked, all) }
+  }
+  const { head } = request
+  const input = { ...head.input, tokens: (head.input.tokens ?? 0) + binding.contextTokens }
+  return {
+    request: { ...request, head: { ...head, input } },
+    lanes: {
+      kindFor: (way) => native.kindFor(way),
+      open: async (target) => {
+        const knows = target.way === 'native' && keeps(target.channel) && !target.withoutState
+        return (knows ? native : await whole()).open(target)
+      },
+    },
+  }
+}
+
+function lanesFor({ gateway, call, caller, route }: Asked, request: ParsedRequest): Lanes {
+  return openLanes(gateway, call.endpoint, { caller, route, request })
+}
+
+/** What only one upstream can read, then what it keeps, then the session. */
+async function preferences(
+  asked: Asked,
+  owner: string,
+  position: ChainPosition | undefined,
+  previous: Previous | undefined,
+): Promise<string[]> {
+  const { gateway, targets, time } = asked
+  if (targets.length < 2) return []
+  const look = (kind: AffinityKind, name: string | undefined) =>
+    name === undefined
+      ? undefined
+      : time.spend(() => gateway.affinity.channel(kind, owner, name)).catch(() => undefined)
+  const session = sessionFor(asked)
+  const found = await Promise.all([
+    look('state', position?.bound.at(-1)),
+    previous?.binding?.channel,
+    look('session', session),
+  ])
+  return found.filter((channel): channel is string => channel !== undefined && channel !== '')
+}
+
+/** Routes are apart: where one is served says nothing of another. */
+function sessionFor({ call, route, request }: Asked): string | undefined {
+  if (route.affinity.mode !== 'Session') return undefined
+  const session = sessionOf(call.req.headers, request.head.cacheKey)
+  return session === undefined ? undefined : `${route.name}/${session}`
+}

@@ -1,0 +1,88 @@
+/** Finds the response that a request goes on from: on its connection, or in the store. */
+import { RecordUnreadable, type ResponseBinding, type StateStore } from '../../../store/contract.ts'
+import { GatewayError } from '../../errors.ts'
+import type { StoreTime } from '../../ledger/store-time.ts'
+import type { ConnectionMemory } from '../call.ts'
+import { readExchange, type StoredExchange } from './exchange.ts'
+
+export interface ConversationLimits {
+  /** How long what was said is kept, since it was last needed. */
+  ttlMs: number
+  /** How long it is known where a response lives whose upstream keeps it. */
+  bindingTtlMs: number
+  exchangeBytes: number
+  ownerBytes: number
+}
+
+/** More turns are not read: a chain that long has been compacted, or never ends. */
+const MAX_EXCHANGES = 2_000
+
+export interface Previous {
+  id: string
+  /** Absent for a response that only its connection remembers. */
+  binding?: ResponseBinding
+  /** All items up to and with it; undefined when they are not kept, or not any more. */
+  history(): Promise<readonly string[] | undefined>
+}
+
+interface Known {
+  state: StateStore
+  conversations: ConversationLimits
+  memory: ConnectionMemory | undefined
+  time: StoreTime
+}
+
+/** Throws GatewayError previous_response_not_found for an id that is unknown, gone, or another owner's. */
+export async function findPrevious(known: Known, owner: string, id: string): Promise<Previous> {
+  const { state, memory, time, conversations } = known
+  const remembered = memory?.history(id)
+  const binding = await bindingOf(state, time, id).catch((error: unknown) => {
+    if (remembered !== undefined) return undefined
+    throw error
+  })
+  if (binding === undefined || binding.owner !== owner) {
+    if (remembered === undefined) throw notFound(id)
+    return { id, history: async () => remembered }
+  }
+  return {
+    id,
+    binding,
+    async history() {
+      if (remembered !== undefined) return remembered
+      const stored = await storedExchanges(state, conversations, time, binding, id)
+      return stored?.flatMap(({ input, output }) => [...input, ...output])
+    },
+  }
+}
+
+export function notFound(id: string): GatewayError {
+  const message = `Previous response with id '${id.slice(0, 128)}' not found.`
+  return new GatewayError('previous_response_not_found', message, { param: 'previous_response_id' })
+}
+
+/** What is known of a response; one that cannot be read is as good as gone. */
+export async function bindingOf(
+  state: StateStore,
+  time: StoreTime,
+  id: string,
+): Promise<ResponseBinding | undefined> {
+  try {
+    return await time.spend(() => state.response(id))
+  } catch (error) {
+    if (error instanceof RecordUnreadable) return undefined
+    throw error
+  }
+}
+
+/** From the first of the chain to `id`; undefined when one of them is gone. */
+export async function storedExchanges(
+  state: StateStore,
+  { ttlMs }: ConversationLimits,
+  time: StoreTime,
+  { owner, root }: ResponseBinding,
+  id: string,
+): Promise<StoredExchange[] | undefined> {
+  const exchanges = await time.spend(() => state.exchanges(owner, root, id, ttlMs, MAX_EXCHANGES))
+  const read = exchanges?.flatMap(({ text }) => readExchange(text) ?? [])
+  return read?.length === exchanges?.length ? read : undefined
+}

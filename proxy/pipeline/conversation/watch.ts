@@ -1,0 +1,92 @@
+/** Follows an answer on its way to the client, and remembers what the next request needs of it. */
+import type { Usage } from '../../../contract/usage.ts'
+import type { AnswerTap, ChainPosition, Chains, ParsedRequest } from '../../dialects/dialect.ts'
+import type { Call } from '../call.ts'
+import type { Gateway } from '../gateway.ts'
+import { keepAnswer } from './keep.ts'
+import type { Previous } from './previous.ts'
+
+/** Where an answer came from. */
+export interface AnsweredBy {
+  /** namespace/name of the channel; '' when no upstream was asked. */
+  channel: string
+  /** Bytes passed: the upstream knows the conversation by the same id. */
+  native: boolean
+}
+
+interface Session {
+  owner: string
+  session: string | undefined
+  affinityTtlMs: number
+  /** There are other channels that could serve the next request. */
+  several: boolean
+}
+
+interface Chain {
+  call: Call
+  chains: Chains
+  position: ChainPosition
+  previous: Previous | undefined
+  request: ParsedRequest
+}
+
+/** Texts of an answer that are looked for among those of later requests: the newest tells enough. */
+const BOUND_KEPT = 2
+
+export class AnswerWatch {
+  readonly #gateway: Gateway
+  readonly #session: Session
+  readonly #chain: Chain | undefined
+  readonly #tap: AnswerTap | undefined
+  #by: AnsweredBy = { channel: '', native: false }
+  #kept = false
+
+  constructor(gateway: Gateway, session: Session, chain: Chain | undefined) {
+    this.#gateway = gateway
+    this.#session = session
+    this.#chain = chain
+    const followed =
+      chain !== undefined &&
+      (chain.position.store || chain.call.memory !== undefined || session.several)
+    if (followed) this.#tap = chain.chains.tap(chain.request)
+  }
+
+  /** An upstream has begun to answer. */
+  answeredBy(by: AnsweredBy): void {
+    this.#by = by
+    const { owner, session, affinityTtlMs, several } = this.#session
+    if (session !== undefined && several)
+      this.#gateway.affinity.note('session', owner, session, by.channel, affinityTtlMs)
+  }
+
+  /** Whole events of a stream, before the client gets them. */
+  push(bytes: Buffer): void {
+    this.#tap?.push(bytes)
+  }
+
+  whole(body: Buffer): void {
+    this.#tap?.whole(body)
+  }
+
+  /** True when the answer is complete, and still to be kept before the client hears of its end. */
+  get due(): boolean {
+    return !this.#kept && this.#tap?.record() !== undefined
+  }
+
+  /** Never rejects, and takes a second at most. */
+  async keep(usage: Usage | undefined): Promise<void> {
+    const answer = this.#tap?.record()
+    if (this.#kept || answer === undefined || this.#chain === undefined) return
+    this.#kept = true
+    const { channel, native } = this.#by
+    const { owner, several } = this.#session
+    const { affinity, conversations } = this.#gateway
+    if (several)
+      for (const text of answer.bound.slice(-BOUND_KEPT))
+        affinity.note('state', owner, text, channel, conversations.ttlMs)
+    const { call, chains, position, previous, request } = this.#chain
+    const keeper = { gateway: this.#gateway, call, owner, position, previous, input: chains.input(request) }
+    // What an upstream was told not to keep it does not know.
+    await keepAnswer(keeper, answer, { channel, native: native && position.store, usage })
+  }
+}

@@ -1,0 +1,211 @@
+/** One WebSocket: its messages become calls of the pipeline, their answers become messages. */
+import type { IncomingMessage } from 'node:http'
+import type { RawData, WebSocket } from 'ws'
+import { ENDPOINTS } from '../dialects/index.ts'
+import { GatewayError } from '../errors.ts'
+import type { Call } from '../pipeline/call.ts'
+import { ClientGone } from '../pipeline/client.ts'
+import { errorFrame, steerFailedFrame } from './events.ts'
+import { type CreateFrame, readFrame, type StreamName } from './frames.ts'
+import { startHeartbeat } from './heartbeat.ts'
+import type { SocketLimits } from './limits.ts'
+import { type MemoryPool, SocketMemory } from './memory.ts'
+import { Outbox } from './outbox.ts'
+import { SocketClient } from './socket-client.ts'
+import { Streams } from './streams.ts'
+
+/** What connections share. */
+export interface SocketParts {
+  limits: SocketLimits
+  pool: MemoryPool
+  /** Carries out one call; rejects with the error that the client is to be told when nothing was sent yet. */
+  serve(call: Call): Promise<void>
+  /** Notes a message that never became a call. */
+  refused(req: IncomingMessage, error: GatewayError): void
+  /** Gets all calls, so that they end when the process must. */
+  shutdown: { add(call: AbortController): void; remove(call: AbortController): void }
+  newRequestId(): string
+  /** Milliseconds of a clock that only goes forward. */
+  now(): number
+}
+
+const ENDPOINT = { ...ENDPOINTS.responses, name: 'responses' }
+
+const NORMAL = 1000
+const GOING_AWAY = 1001
+const UNSUPPORTED_DATA = 1003
+
+interface Job extends CreateFrame {
+  bytes: number
+}
+
+export class Connection {
+  readonly #ws: WebSocket
+  readonly #req: IncomingMessage
+  readonly #parts: SocketParts
+  readonly #memory: SocketMemory
+  readonly #outbox: Outbox
+  readonly #streams: Streams<Job>
+  readonly #calls = new Set<AbortController>()
+  readonly #openedAt: number
+  readonly #stopHeartbeat: () => void
+  /** The code to close with when nothing runs any more. */
+  #leaving: number | undefined
+  #stalled = false
+
+  /** `closed` is called once, when the socket is closed. */
+  constructor(ws: WebSocket, req: IncomingMessage, parts: SocketParts, closed: () => void) {
+    const { limits } = parts
+    this.#ws = ws
+    this.#req = req
+    this.#parts = parts
+    this.#openedAt = parts.now()
+    this.#memory = new SocketMemory(
+      { maxAnswers: limits.maxAnswers, maxBytes: limits.maxAnswerBytes },
+      parts.pool,
+    )
+    this.#outbox = new Outbox(ws, limits, { changed: () => this.#balance(), overrun: () => this.#cutOff() })
+    this.#streams = new Streams({ ...limits, maxBytes: limits.maxFrameBytes }, (job) => this.#run(job))
+    ws.on('message', (data, isBinary) => this.#take(data, isBinary))
+    // A message that breaks the protocol; ws closes with the code that says why.
+    ws.on('error', () => undefined)
+    ws.on('close', () => {
+      this.#gone()
+      closed()
+    })
+    const { socket } = req
+    socket.setTimeout(limits.stallMs, () => {
+      if (ws.bufferedAmount > 0) this.#cutOff()
+    })
+    this.#stopHeartbeat = startHeartbeat(ws, {
+      pingMs: limits.pingMs,
+      pongMs: limits.pongMs,
+      bytesRead: () => socket.bytesRead,
+      deaf: () => ws.isPaused,
+      dead: () => ws.terminate(),
+    })
+  }
+
+  /** Takes no new calls and closes when those that it has are over. */
+  leave(): void {
+    this.#leaving = GOING_AWAY
+    this.#closeIfQuiet()
+  }
+
+  terminate(): void {
+    this.#ws.terminate()
+  }
+
+  #take(data: RawData, isBinary: boolean): void {
+    if (this.#ws.readyState !== this.#ws.OPEN) return
+    if (isBinary || !Buffer.isBuffer(data)) {
+      this.#close(UNSUPPORTED_DATA, 'Messages are JSON texts.')
+      return
+    }
+    const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys } = this.#parts.limits
+    const frame = readFrame(data, { maxDepth, maxKeys })
+    if (frame.kind === 'create') this.#create(frame)
+    else if (frame.kind === 'refused') this.#refuse(frame.error, frame.stream)
+    else if (frame.kind === 'steer')
+      this.#outbox.send(steerFailedFrame(frame.previous, frame.input, frame.stream))
+  }
+
+  #create(frame: CreateFrame): void {
+    const refusal = this.#refusalOf(frame.stream)
+    if (refusal !== undefined) {
+      this.#refuse(refusal, frame.stream)
+      this.#closeIfQuiet()
+    } else {
+      this.#streams.add({ ...frame, bytes: frame.body.length })
+      this.#balance()
+    }
+  }
+
+  #refusalOf(stream: StreamName): GatewayError | undefined {
+    const { limits, now } = this.#parts
+    if (this.#leaving === GOING_AWAY) {
+      const message = 'The gateway is shutting down; open a new connection.'
+      return new GatewayError('overloaded', message, { retryAfterSeconds: 1 })
+    }
+    if (now() - this.#openedAt >= limits.maxAgeMs) {
+      this.#leaving = NORMAL
+      return new GatewayError(
+        'websocket_connection_limit_reached',
+        `Responses websocket connection limit reached (${limits.maxAgeMs / 60_000} minutes). Create a new websocket connection to continue.`,
+      )
+    }
+    if (this.#streams.admits(stream)) return undefined
+    const message = `A connection may have at most ${limits.maxNames} stream_ids.`
+    return new GatewayError('websocket_stream_limit_reached', message, { param: 'stream_id' })
+  }
+
+  #refuse(error: GatewayError, stream: StreamName): void {
+    this.#parts.refused(this.#req, error)
+    this.#outbox.send(errorFrame(error, stream))
+  }
+
+  async #run({ stream, body, generate, previous }: Job): Promise<void> {
+    const { serve, shutdown, newRequestId } = this.#parts
+    const control = new AbortController()
+    const client = new SocketClient(this.#outbox, stream, () => this.#stalled)
+    this.#calls.add(control)
+    shutdown.add(control)
+    try {
+      await serve({
+        endpoint: ENDPOINT,
+        requestId: newRequestId(),
+        req: this.#req,
+        client,
+        control,
+        read: () => Promise.resolve(body),
+        memory: this.#memory.of(stream),
+        generate,
+      })
+    } catch (error) {
+      client.refuse(GatewayError.from(error))
+    }
+    shutdown.remove(control)
+    if (client.failed && previous !== undefined) this.#memory.failed(stream, previous)
+    await client.flushed()
+    this.#calls.delete(control)
+    // The place of this call is free only after this turn.
+    setImmediate(() => {
+      this.#balance()
+      this.#closeIfQuiet()
+    })
+  }
+
+  /** Reads the socket only while there is room for more calls, and the client itself reads. */
+  #balance(): void {
+    const { readyState, OPEN, isPaused } = this.#ws
+    const enough = this.#streams.full || !this.#outbox.flowing
+    if (readyState !== OPEN || enough === isPaused) return
+    if (enough) this.#ws.pause()
+    else this.#ws.resume()
+  }
+
+  #closeIfQuiet(): void {
+    if (this.#leaving === undefined || !this.#streams.quiet) return
+    this.#close(this.#leaving, this.#leaving === GOING_AWAY ? 'The gateway is shutting down.' : '')
+  }
+
+  #close(code: number, reason: string): void {
+    if (this.#ws.readyState !== this.#ws.OPEN) return
+    this.#ws.close(code, reason)
+    // The client's own close is to be read.
+    this.#ws.resume()
+  }
+
+  #cutOff(): void {
+    this.#stalled = true
+    this.#ws.terminate()
+  }
+
+  #gone(): void {
+    this.#stopHeartbeat()
+    this.#streams.drop()
+    for (const control of this.#calls) control.abort(new ClientGone())
+    this.#outbox.close()
+    this.#memory.clear()
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The messages of a client (https://platform.openai.com/docs/guides/websocket-mode). What begins a response has the
+ * fields of POST /v1/responses and three of its own; those are taken out, the bytes of all others stay as they came.
+ */
+import type { JsonLimits } from '../dialects/dialect.ts'
+import { type JsonObject, parseJsonObject } from '../dialects/json/body.ts'
+import { refusal } from '../dialects/json/fields.ts'
+import { isRecord } from '../dialects/json/value.ts'
+import { GatewayError } from '../errors.ts'
+
+/** The name of a stream: calls of one stream run one after the other. Undefined is the one without a name. */
+export type StreamName = string | undefined
+
+export interface CreateFrame {
+  kind: 'create'
+  stream: StreamName
+  /** The request as it would be posted, streaming. */
+  body: Buffer
+  /** False: only prepare the conversation. */
+  generate: boolean
+  previous?: string
+}
+
+export type ClientFrame =
+  | CreateFrame
+  | { kind: 'steer'; stream: StreamName; previous: unknown; input: unknown }
+  | { kind: 'ignored' }
+  | { kind: 'refused'; stream: StreamName; error: GatewayError }
+
+/** Keys that belong to the message and not to the request; `stream` says nothing here, for there is no other way. */
+const OWN_KEYS: ReadonlySet<string> = new Set(['type', 'stream_id', 'generate', 'stream'])
+const STREAM_NAME = /^[A-Za-z0-9_.-]{1,256}$/
+/** A steer is told back to its sender. */
+const MAX_STEER_BYTES = 1_048_576
+
+/** Reads a text message, valid UTF-8; never throws. */
+export function readFrame(bytes: Buffer, limits: JsonLimits): ClientFrame {
+  let stream: StreamName
+  try {
+    const frame = parseJsonObject(bytes, limits, OWN_KEYS)
+    stream = readStream(frame.value.stream_id)
+    return readTyped(frame, bytes, stream)
+  } catch (error) {
+    return { kind: 'refused', stream, error: ofFrame(GatewayError.from(error)) }
+  }
+}
+
+function readTyped(frame: JsonObject, bytes: Buffer, stream: StreamName): ClientFrame {
+  const { value } = frame
+  switch (value.type) {
+    case 'response.create': {
+      const previous = value.previous_response_id
+      return {
+        kind: 'create',
+        stream,
+        body: requestOf(bytes, frame),
+        generate: readGenerate(value),
+        ...(typeof previous === 'string' && { previous }),
+      }
+    }
+    case 'response.steer':
+      if (bytes.length > MAX_STEER_BYTES)
+        throw new GatewayError('request_too_large', `A steer may have at most ${MAX_STEER_BYTES} bytes.`)
+      return { kind: 'steer', stream, previous: value.previous_response_id, input: value.input }
+    // Codex tells that it has read an answer.
+    case 'response.processed':
+      return { kind: 'ignored' }
+    case 'response.append':
+    case 'response.inject':
+      throw refusal('type', `${value.type} is not supported; send response.create`)
+    default:
+      throw refusal('type', 'must be response.create')
+  }
+}
+
+function readStream(id: unknown): StreamName {
+  if (id === undefined || id === null) return undefined
+  if (typeof id === 'string' && STREAM_NAME.test(id)) return id
+  throw new GatewayError(
+    'invalid_stream_id',
+    'stream_id must have 1 to 256 letters, digits, underscores, dots or hyphens.',
+    { param: 'stream_id' },
+  )
+}
+
+function readGenerate({ generate, prompt_cache_options: cache }: Record<string, unknown>): boolean {
+  if (generate !== undefined && generate !== null && typeof generate !== 'boolean')
+    throw refusal('generate', 'must be true or false, or null')
+  return generate !== false && !(isRecord(cache) && cache.prewarm === true)
+}
+
+const COMMA = Buffer.from(',')
+
+/** The message without its own keys, and with `stream: true`. */
+function requestOf(bytes: Buffer, { members }: JsonObject): Buffer {
+  const pieces: Buffer[] = [Buffer.from('{')]
+  let from = bytes.indexOf('{') + 1
+  for (const { rawKey, end } of members) {
+    if (!OWN_KEYS.has(rawKey)) pieces.push(bytes.subarray(from, end), COMMA)
+    // Between a value and the next key, valid JSON has white space and one comma.
+    from = bytes.indexOf(',', end) + 1
+  }
+  pieces.push(Buffer.from('"stream":true}'))
+  return Buffer.concat(pieces)
+}
+
+/** What is no message at all is the fault of its type, as clients know it. */
+function ofFrame(error: GatewayError): GatewayError {
+  if (error.param !== undefined || error.code !== 'invalid_request') return error
+  return new GatewayError('invalid_request', error.message.replace('The body', 'The message'), {
+    param: 'type',
+  })
+}

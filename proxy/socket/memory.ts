@@ -1,0 +1,160 @@
+/**
+ * What a connection remembers of its answers, for conversations that are stored nowhere else. An exchange is kept once
+ * however many answers go on from it, and goes when nothing that is remembered needs it.
+ */
+import type { ConnectionMemory } from '../pipeline/call.ts'
+import type { StreamName } from './frames.ts'
+
+export interface MemoryLimits {
+  maxAnswers: number
+  maxBytes: number
+}
+
+/** Bounds what all connections of a process remember together: the one that has most gives way. */
+export class MemoryPool {
+  readonly #maxBytes: number
+  readonly #members = new Set<SocketMemory>()
+  used = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  add(member: SocketMemory): void {
+    this.#members.add(member)
+  }
+
+  remove(member: SocketMemory): void {
+    this.#members.delete(member)
+  }
+
+  shrink(): void {
+    while (this.used > this.#maxBytes) {
+      let largest: SocketMemory | undefined
+      for (const member of this.#members) if (member.bytes > (largest?.bytes ?? 0)) largest = member
+      if (largest === undefined) return
+      largest.forgetOldest()
+    }
+  }
+}
+
+interface Exchange {
+  id: string
+  parent: Exchange | undefined
+  items: readonly string[]
+  bytes: number
+  /** Exchanges that go on from it, and one more while its answer is remembered. */
+  refs: number
+}
+
+interface Answer {
+  stream: StreamName
+  exchange: Exchange
+}
+
+/** What an item costs beside its text. */
+const ITEM_BYTES = 64
+
+export class SocketMemory {
+  readonly #limits: MemoryLimits
+  readonly #pool: MemoryPool
+  /** By id, the oldest first. */
+  readonly #answers = new Map<string, Answer>()
+  /** The newest answer of each stream. */
+  readonly #latest = new Map<StreamName, string>()
+  #bytes = 0
+
+  constructor(limits: MemoryLimits, pool: MemoryPool) {
+    this.#limits = limits
+    this.#pool = pool
+    pool.add(this)
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get answers(): number {
+    return this.#answers.size
+  }
+
+  /** The memory as one call of a stream has it: what it goes on from stays with it until it has ended. */
+  of(stream: StreamName): ConnectionMemory {
+    let from: Exchange | undefined
+    return {
+      history: (id) => {
+        from = this.#answers.get(id)?.exchange
+        return from && itemsOf(from)
+      },
+      remember: (id, parent, items) => {
+        const exchange = parent === from?.id ? from : parent && this.#answers.get(parent)?.exchange
+        // Of a conversation with a beginning that is gone nobody could go on.
+        if (parent !== undefined && !exchange) return
+        this.#add(stream, id, exchange || undefined, items)
+      },
+    }
+  }
+
+  /** A call of `stream` that should go on from `parent` has failed: made by the same stream, the answer is forgotten. */
+  failed(stream: StreamName, parent: string): void {
+    const answer = this.#answers.get(parent)
+    if (answer !== undefined && answer.stream === stream) this.#forget(parent, answer)
+  }
+
+  /** Ends the memory with its connection. */
+  clear(): void {
+    for (const [id, answer] of this.#answers) this.#forget(id, answer)
+    this.#pool.remove(this)
+  }
+
+  /** The newest answer of each stream goes only when there are no others. */
+  forgetOldest(): void {
+    const answers = [...this.#answers]
+    const spared = ([id, { stream }]: [string, Answer]) => this.#latest.get(stream) === id
+    const oldest = answers.find((answer) => !spared(answer)) ?? answers[0]
+    if (oldest !== undefined) this.#forget(...oldest)
+  }
+
+  #add(stream: StreamName, id: string, parent: Exchange | undefined, items: readonly string[]): void {
+    const known = this.#answers.get(id)
+    const exchange: Exchange = { id, parent, items, bytes: sizeOf(items), refs: 0 }
+    this.#retain(exchange)
+    if (known !== undefined) this.#forget(id, known)
+    this.#answers.set(id, { stream, exchange })
+    this.#latest.set(stream, id)
+    const { maxAnswers, maxBytes } = this.#limits
+    while (this.#answers.size > maxAnswers || this.#bytes > maxBytes) this.forgetOldest()
+    this.#pool.shrink()
+  }
+
+  #forget(id: string, { stream, exchange }: Answer): void {
+    this.#answers.delete(id)
+    if (this.#latest.get(stream) === id) this.#latest.delete(stream)
+    this.#release(exchange)
+  }
+
+  #retain(exchange: Exchange): void {
+    for (let e: Exchange | undefined = exchange; e !== undefined && e.refs++ === 0; e = e.parent)
+      this.#count(e.bytes)
+  }
+
+  #release(exchange: Exchange): void {
+    for (let e: Exchange | undefined = exchange; e !== undefined && --e.refs === 0; e = e.parent)
+      this.#count(-e.bytes)
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes
+    this.#pool.used += bytes
+  }
+}
+
+function itemsOf(exchange: Exchange): string[] {
+  const exchanges: Exchange[] = []
+  for (let e: Exchange | undefined = exchange; e !== undefined; e = e.parent) exchanges.push(e)
+  return exchanges.reverse().flatMap(({ items }) => items)
+}
+
+function sizeOf(items: readonly string[]): number {
+  return items.reduce((sum, item) => sum + Buffer.byteLength(item) + ITEM_BYTES, 0)
+}

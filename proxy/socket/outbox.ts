@@ -1,0 +1,76 @@
+/** What is sent on one socket, and how much of it the client has not read yet. */
+import type { WebSocket } from 'ws'
+
+export interface OutboxLimits {
+  highWaterBytes: number
+  maxUnsentBytes: number
+}
+
+export interface OutboxEvents {
+  /** The client has fallen behind, or caught up. */
+  changed(): void
+  /** It is too far behind for anything but an end. */
+  overrun(): void
+}
+
+export class Outbox {
+  readonly #ws: WebSocket
+  readonly #limits: OutboxLimits
+  readonly #events: OutboxEvents
+  /** Those that wait for the client, the longest first. */
+  readonly #waiting: (() => void)[] = []
+  #flowing = true
+  #closed = false
+
+  constructor(ws: WebSocket, limits: OutboxLimits, events: OutboxEvents) {
+    this.#ws = ws
+    this.#limits = limits
+    this.#events = events
+  }
+
+  /** False: whoever can wait does. */
+  get flowing(): boolean {
+    return this.#closed || this.#ws.bufferedAmount < this.#limits.highWaterBytes
+  }
+
+  /** Nothing is sent any more. */
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  send(text: string): void {
+    if (this.#closed) return
+    if (this.#ws.bufferedAmount > this.#limits.maxUnsentBytes) {
+      this.#events.overrun()
+      return
+    }
+    this.#ws.send(text, this.#sent)
+    this.#look()
+  }
+
+  /** Calls `resume` once when the client has caught up, or is gone. */
+  wait(resume: () => void): void {
+    this.#waiting.push(resume)
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const resume of this.#waiting.splice(0)) resume()
+  }
+
+  readonly #sent = (): void => {
+    this.#look()
+    // Each may fill it up again.
+    while (this.flowing) {
+      const resume = this.#waiting.shift()
+      if (resume === undefined) return
+      resume()
+    }
+  }
+
+  #look(): void {
+    if (this.flowing === this.#flowing) return
+    this.#flowing = this.flowing
+    this.#events.changed()
+  }
+}

@@ -1,0 +1,52 @@
+/** The WebSockets of a process. */
+import type { IncomingMessage } from 'node:http'
+import { WebSocketServer } from 'ws'
+import { Connection, type SocketParts } from './connection.ts'
+
+export class Sockets {
+  readonly #parts: SocketParts
+  readonly #server: WebSocketServer
+  readonly #connections = new Set<Connection>()
+  #leaving = false
+
+  constructor(parts: SocketParts) {
+    const { maxFrameBytes, maxFragments, closeMs } = parts.limits
+    this.#parts = parts
+    const options = {
+      noServer: true,
+      clientTracking: false,
+      maxPayload: maxFrameBytes,
+      maxFragments,
+      closeTimeout: closeMs,
+      perMessageDeflate: false,
+      // There is no subprotocol: none that is offered is chosen.
+      handleProtocols: () => false as const,
+    }
+    this.#server = new WebSocketServer(options)
+  }
+
+  /** Those that are open. */
+  get size(): number {
+    return this.#connections.size
+  }
+
+  /** Finishes the handshake of a request that the HTTP server has let go of. */
+  accept(req: IncomingMessage, head: Buffer): void {
+    this.#server.handleUpgrade(req, req.socket, head, (ws) => {
+      const connection = new Connection(ws, req, this.#parts, () => this.#connections.delete(connection))
+      this.#connections.add(connection)
+      if (this.#leaving) connection.leave()
+    })
+  }
+
+  /** Closes each socket as soon as its calls have ended, and takes no new ones. */
+  leave(): void {
+    this.#leaving = true
+    for (const connection of this.#connections) connection.leave()
+  }
+
+  /** Cuts off those that are left. */
+  terminate(): void {
+    for (const connection of this.#connections) connection.terminate()
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Stored conversations in Redis. The texts of a chain are in one slot and the count of what their owner has is in
+ * another, so that no script sees both. Room is taken before a text is written and given back after it was removed, and
+ * it lasts longer than the text: whatever fails between the two, nobody has more texts than are counted. docs/redis.md
+ * has the layout.
+ */
+import { z } from 'zod'
+import type { Exchange, StateStore } from '../contract.ts'
+import { chainPrefix, exchangeDigest, roomKeys } from '../keys.ts'
+import type { KeyRing } from '../sealing.ts'
+import type { RedisConnection } from './connection.ts'
+import { lifetime } from './lifetime.ts'
+
+/** A text may be megabytes. */
+const TEXT_MS = 3_000
+/** Room lasts longer than its text by this: more than the way of a command to a server, and than servers' clocks differ. */
+const ROOM_LONGER_MS = 60_000
+/** What has expired is given back in steps, none of which keeps a server busy for long. */
+const GIVEN_BACK_AT_ONCE = 1_000
+
+const takeReply = z.enum(['OK', 'FULL', 'AGAIN'])
+const chainReply = z.array(z.string()).nullable()
+const stored = z.string().nullable()
+/** The first line of what is sealed; the text follows. */
+const sealedHead = z.tuple([z.string(), z.string().nullable()])
+
+export function createRedisConversations(
+  connection: RedisConnection,
+  ring: KeyRing,
+): Pick<StateStore, 'putExchange' | 'exchanges' | 'removeExchange'> {
+  async function takeRoom(owner: string, digest: string, bytes: number, most: number, ttlMs: number) {
+    const args = [digest, bytes, most, lifetime(ttlMs) + ROOM_LONGER_MS, GIVEN_BACK_AT_ONCE]
+    for (;;) {
+      const reply = takeReply.parse(await connection.run('conversation/take', roomKeys(owner), args))
+      if (reply !== 'AGAIN') return reply
+    }
+  }
+
+  return {
+    async putExchange(owner, exchange, ttlMs, { exchangeBytes, ownerBytes }) {
+      const { id, root, parent, text } = exchange
+      const bytes = Buffer.byteLength(text)
+      if (bytes > exchangeBytes) return 'full'
+      const digest = exchangeDigest(owner, root, id)
+      if ((await takeRoom(owner, digest, bytes, ownerBytes, ttlMs)) === 'FULL') return 'full'
+      const key = `${chainPrefix(owner, root)}${digest}`
+      const follows = parent === undefined ? '' : exchangeDigest(owner, root, parent)
+      const sealed = ring.seal(key, `${JSON.stringify([id, parent ?? null])}\n${text}`)
+      // After a failure the text may be there: its room ends by itself.
+      await connection.command(['SET', key, `${follows} ${sealed}`, 'PX', lifetime(ttlMs)], TEXT_MS)
+      return 'kept'
+    },
+    async exchanges(owner, root, id, ttlMs, most) {
+      const prefix = chainPrefix(owner, root)
+      const newest = `${prefix}${exchangeDigest(owner, root, id)}`
+      const digests = chainReply.parse(await connection.run('conversation/chain', [newest], [most]))
+      if (digests === null) return undefined
+      const longer = lifetime(ttlMs) + ROOM_LONGER_MS
+      await connection.run('conversation/extend', roomKeys(owner), [longer, ...digests])
+      const keys = digests.map((digest) => `${prefix}${digest}`).reverse()
+      const texts = await Promise.all(
+        keys.map((key) => connection.command(['GETEX', key, 'PX', lifetime(ttlMs)], TEXT_MS)),
+      )
+      const chain = keys.map((key, i) => read(ring, key, root, stored.parse(texts[i])))
+      return isChain(chain, id) ? chain : undefined
+    },
+    async removeExchange(owner, root, id) {
+      const digest = exchangeDigest(owner, root, id)
+      await connection.command(['DEL', `${chainPrefix(owner, root)}${digest}`])
+      await connection.run('conversation/leave', roomKeys(owner), [digest])
+    },
+  }
+}
+
+/** Undefined for what was not sealed for this key, which names owner, root and id. */
+function read(ring: KeyRing, key: string, root: string, value: string | null): Exchange | undefined {
+  if (value === null) return undefined
+  try {
+    const { text: opened } = ring.open(key, value.slice(value.indexOf(' ') + 1))
+    const end = opened.indexOf('\n')
+    const [id, parent] = sealedHead.parse(JSON.parse(opened.slice(0, end)))
+    return { id, root, ...(parent !== null && { parent }), text: opened.slice(end + 1) }
+  } catch {
+    return undefined
+  }
+}
+
+/** The way that the keys showed is not sealed: each must follow the one before by what is. */
+function isChain(chain: (Exchange | undefined)[], id: string): chain is Exchange[] {
+  return (
+    chain.at(-1)?.id === id &&
+    chain.every((exchange, i) => exchange !== undefined && exchange.parent === chain[i - 1]?.id)
+  )
+}

@@ -1,0 +1,266 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { ConversationRoom, Exchange } from '../../../store/contract.ts'
+import { conversationProperty } from './conversation-property.ts'
+import type { Current } from './suite.ts'
+
+const OWNER = 'aaaaaaaaaaaaaaaaaaaa'
+const OTHER = 'bbbbbbbbbbbbbbbbbbbb'
+const TTL_MS = 3_600_000
+/** After its time a store may keep the room of a text for a minute. */
+const ROOM_BACK_MS = TTL_MS + 60_001
+const AMPLE: ConversationRoom = { exchangeBytes: 1_000_000, ownerBytes: 10_000_000 }
+// FC_RUNS raises it.
+const numRuns = Math.max(30, Number(process.env.FC_RUNS ?? 0))
+
+export function conversationCases(current: Current): void {
+  const state = () => current().store.state
+  const put = (exchange: Exchange, room = AMPLE, owner = OWNER) =>
+    state().putExchange(owner, exchange, TTL_MS, room)
+  const read = (root: string, id: string, most = 100, owner = OWNER) =>
+    state().exchanges(owner, root, id, TTL_MS, most)
+  const textsOf = async (root: string, id: string) => (await read(root, id))?.map((exchange) => exchange.text)
+  /** r1 <- r2 <- r3, and a branch r1 <- b2. */
+  const tree = async () => {
+    for (const exchange of [R1, R2, R3, B2]) expect(await put(exchange)).toBe('kept')
+  }
+
+  test('a chain is read from its root to the exchange that is asked for', async () => {
+    await tree()
+    expect(await read('r1', 'r3')).toEqual([R1, R2, R3])
+    expect(await read('r1', 'r2')).toEqual([R1, R2])
+    expect(await read('r1', 'r1')).toEqual([R1])
+  })
+
+  test('branches have their beginning in common', async () => {
+    await tree()
+    expect(await read('r1', 'b2')).toEqual([R1, B2])
+  })
+
+  test('what was never kept is not known', async () => {
+    await tree()
+    expect(await read('r1', 'r9')).toBeUndefined()
+    expect(await read('r9', 'r1')).toBeUndefined()
+    await state().removeExchange(OWNER, 'r1', 'r9')
+  })
+
+  test('a chain of which one is missing is not known', async () => {
+    await put({ ...R3, parent: 'never' })
+    expect(await read('r1', 'r3')).toBeUndefined()
+    await tree()
+    await state().removeExchange(OWNER, 'r1', 'r2')
+    expect(await read('r1', 'r3')).toBeUndefined()
+    expect(await read('r1', 'b2')).toEqual([R1, B2])
+  })
+
+  test('owners neither read, nor remove, nor replace what others have', async () => {
+    await tree()
+    expect(await read('r1', 'r3', 100, OTHER)).toBeUndefined()
+    await state().removeExchange(OTHER, 'r1', 'r3')
+    expect(await put({ ...R3, text: '"mine"' }, AMPLE, OTHER)).toBe('kept')
+    expect(await read('r1', 'r3', 100, OTHER)).toBeUndefined()
+    expect(await read('r1', 'r3')).toEqual([R1, R2, R3])
+  })
+
+  test('an exchange that is put again is the newer one', async () => {
+    await tree()
+    expect(await put({ ...R2, text: '"again"' })).toBe('kept')
+    expect(await textsOf('r1', 'r3')).toEqual([R1.text, '"again"', R3.text])
+  })
+
+  test('an exchange is independent of what was given', async () => {
+    const given = { ...R1 }
+    await put(given)
+    given.text = 'changed'
+    expect(await read('r1', 'r1')).toEqual([R1])
+  })
+
+  test('an exchange is kept until its time is over', async () => {
+    await put(R1)
+    await current().advance(TTL_MS - 1_000)
+    expect(await put(R2)).toBe('kept')
+    await current().advance(2_000)
+    expect(await read('r1', 'r1')).toBeUndefined()
+    // It is there, and its beginning is not.
+    expect(await read('r1', 'r2')).toBeUndefined()
+  })
+
+  test('reading a chain begins the time of all of it again, and of nothing else', async () => {
+    await tree()
+    await current().advance(TTL_MS - 1_000)
+    expect(await read('r1', 'r2')).toEqual([R1, R2])
+    await current().advance(2_000)
+    expect(await read('r1', 'r3')).toBeUndefined()
+    expect(await read('r1', 'b2')).toBeUndefined()
+    await current().advance(TTL_MS - 3_000)
+    expect(await read('r1', 'r2')).toEqual([R1, R2])
+    await current().advance(TTL_MS + 1_000)
+    expect(await read('r1', 'r2')).toBeUndefined()
+  })
+
+  test('no more are read than are asked for', async () => {
+    await tree()
+    expect(await read('r1', 'r3', 3)).toEqual([R1, R2, R3])
+    expect(await read('r1', 'r3', 2)).toBeUndefined()
+    expect(await read('r1', 'r1', 0)).toBeUndefined()
+  })
+
+  test('exchanges that follow each other in a ring are no chain', async () => {
+    await put({ id: 'own', root: 'own', parent: 'own', text: '1' })
+    expect(await read('own', 'own', 1_000_000_000)).toBeUndefined()
+    await put({ ...R1, parent: 'r3' })
+    await put(R2)
+    await put(R3)
+    expect(await read('r1', 'r3', 1_000_000_000)).toBeUndefined()
+  })
+
+  test('a long chain is whole and in order', async () => {
+    const ids = Array.from({ length: 300 }, (_, i) => `r${i}`)
+    await Promise.all(
+      ids.map((id, i) => put({ id, root: 'r0', ...(i > 0 && { parent: `r${i - 1}` }), text: `${i}` })),
+    )
+    const chain = await read('r0', 'r299', 300)
+    expect(chain?.map((exchange) => exchange.text)).toEqual(ids.map((_, i) => `${i}`))
+    expect(await read('r0', 'r299', 299)).toBeUndefined()
+  })
+
+  test.each<[string, string]>([
+    ['empty', ''],
+    ['ascii', '{"a":"b"}\n{"c": [1]}'],
+    ['unicode', '"\u{1F600} äöü \u2028 \0"'],
+  ])('a text comes back as it was: %s', async (_what, text) => {
+    await put({ ...R1, text })
+    expect(await textsOf('r1', 'r1')).toEqual([text])
+  })
+
+  test('a text of 4 MiB comes back whole', async () => {
+    const bytes = 4 * 1_048_576
+    const text = `"${'x'.repeat(bytes - 2)}"`
+    const room = { exchangeBytes: bytes, ownerBytes: bytes }
+    expect(await put({ ...R1, text }, room)).toBe('kept')
+    const chain = await read('r1', 'r1')
+    expect([chain?.length, chain?.[0]?.text === text]).toEqual([1, true])
+  })
+
+  test.each<[string, string]>([
+    ['braces', '{a}'],
+    ['a closing brace', '}{'],
+    ['quotes', `"'\\`],
+    ['unicode', '\u{1F600}é'],
+    ['newlines', 'a\r\n\0b'],
+    ['patterns', '%d*?[a]:conv:'],
+    ['a list', '","'],
+    ['nothing', ''],
+    ['1 KiB', 'x'.repeat(1_024)],
+  ])('ids may hold %s', async (_what, id) => {
+    const root = { id, root: id, text: '1' }
+    const next = { id: `${id}2`, root: id, parent: id, text: '2' }
+    for (const exchange of [root, next]) expect(await put(exchange, AMPLE, `o${id}`)).toBe('kept')
+    expect(await read(id, `${id}2`, 10, `o${id}`)).toEqual([root, next])
+    await state().removeExchange(`o${id}`, id, id)
+    expect(await read(id, id, 10, `o${id}`)).toBeUndefined()
+  })
+
+  test('ids that are alike when they are put together are not the same', async () => {
+    await put({ id: 'c', root: 'a","b', text: '1' })
+    expect(await read('a', 'b","c')).toBeUndefined()
+    await put({ id: 'bc', root: 'a', text: '2' })
+    expect(await read('ab', 'c')).toBeUndefined()
+  })
+
+  describe('room', () => {
+    test('a text may be as long as it may be, in bytes of UTF-8, and no longer', async () => {
+      const room = { exchangeBytes: 8, ownerBytes: 1_000 }
+      expect(await put({ ...R1, text: '"ééé"' }, room)).toBe('kept')
+      expect(await put({ ...R2, text: '"ééé "' }, room)).toBe('full')
+      expect(await read('r1', 'r2')).toBeUndefined()
+    })
+
+    test('an owner may have as much as it may have, and no more', async () => {
+      const room = { exchangeBytes: 100, ownerBytes: 10 }
+      expect(await put({ ...R1, text: '"é"' }, room)).toBe('kept')
+      expect(await put({ ...R2, text: '1234567' }, room)).toBe('full')
+      expect(await put({ ...R2, text: '123456' }, room)).toBe('kept')
+      expect(await put({ ...R3, text: '1' }, room)).toBe('full')
+      expect(await put({ ...R3, text: '1' }, room, OTHER)).toBe('kept')
+      expect(await textsOf('r1', 'r2')).toEqual(['"é"', '123456'])
+      expect(await read('r1', 'r3')).toBeUndefined()
+    })
+
+    test('what is put again counts once, and what is refused changes nothing', async () => {
+      const room = { exchangeBytes: 100, ownerBytes: 10 }
+      expect(await put({ ...R1, text: '1234567' }, room)).toBe('kept')
+      expect(await put({ ...R1, text: '1234567890' }, room)).toBe('kept')
+      expect(await put({ ...R1, text: '12345678901' }, room)).toBe('full')
+      expect(await textsOf('r1', 'r1')).toEqual(['1234567890'])
+      expect(await put({ ...R1, text: '123' }, room)).toBe('kept')
+      expect(await put({ ...R2, text: '1234567' }, room)).toBe('kept')
+      expect(await put({ ...R3, text: '1' }, room)).toBe('full')
+    })
+
+    test('of puts at the same time only as many are kept as there is room for', async () => {
+      const room = { exchangeBytes: 100, ownerBytes: 50 }
+      const replies = await Promise.all(
+        Array.from({ length: 40 }, (_, i) => put({ id: `r${i}`, root: `r${i}`, text: '1234567' }, room)),
+      )
+      expect(replies.filter((reply) => reply === 'kept')).toHaveLength(7)
+      const found = await Promise.all(replies.map((_, i) => read(`r${i}`, `r${i}`)))
+      expect(found.map((chain) => (chain === undefined ? 'full' : 'kept'))).toEqual(replies)
+    })
+
+    test('a removal gives its room back, once', async () => {
+      const room = { exchangeBytes: 100, ownerBytes: 10 }
+      await put({ ...R1, text: '12345' }, room)
+      await put({ ...R2, text: '12345' }, room)
+      for (let i = 0; i < 3; i++) await state().removeExchange(OWNER, 'r1', 'r2')
+      await state().removeExchange(OWNER, 'r1', 'never')
+      expect(await put({ ...R3, text: '123456' }, room)).toBe('full')
+      expect(await put({ ...R3, text: '12345' }, room)).toBe('kept')
+    })
+
+    test('what has expired gives its room back', async () => {
+      const room = { exchangeBytes: 100, ownerBytes: 10 }
+      await put({ ...R1, text: '12345' }, room)
+      await current().advance(TTL_MS - 1_000)
+      expect(await put({ ...B1, text: '123456' }, room)).toBe('full')
+      await put({ ...R2, text: '1234' }, room)
+      await current().advance(ROOM_BACK_MS - TTL_MS + 1_000)
+      expect(await put({ ...B1, text: '1234567' }, room)).toBe('full')
+      expect(await put({ ...B1, text: '123456' }, room)).toBe('kept')
+    })
+
+    test('what is read keeps its room', async () => {
+      const room = { exchangeBytes: 100, ownerBytes: 10 }
+      await put({ ...R1, text: '12345' }, room)
+      await put({ ...R2, text: '12' }, room)
+      for (let i = 0; i < 3; i++) {
+        await current().advance(TTL_MS - 1_000)
+        expect(await textsOf('r1', 'r2')).toEqual(['12345', '12'])
+        expect(await put({ ...B1, text: '1234' }, room)).toBe('full')
+      }
+      await current().advance(ROOM_BACK_MS)
+      expect(await put({ ...B1, text: '1234567890' }, room)).toBe('kept')
+    })
+
+    test('of thousands that have expired all give their room back', async () => {
+      const room = { exchangeBytes: 100, ownerBytes: 2_500 }
+      const ids = Array.from({ length: 2_500 }, (_, i) => `x${i}`)
+      await Promise.all(ids.map((id) => put({ id, root: id, text: '1' }, room)))
+      expect(await put({ ...R1, text: '1' }, room)).toBe('full')
+      await current().advance(ROOM_BACK_MS)
+      expect(await put({ ...R1, text: '1'.repeat(100) }, { ...room, ownerBytes: 100 })).toBe('kept')
+      expect(await put({ ...R2, text: '1' }, { ...room, ownerBytes: 100 })).toBe('full')
+    })
+  })
+
+  test('any trees are read as a plain model reads them', async () => {
+    await fc.assert(conversationProperty(current), { numRuns })
+  }, 120_000)
+}
+
+const R1: Exchange = { id: 'r1', root: 'r1', text: '{"n":1}' }
+const R2: Exchange = { id: 'r2', root: 'r1', parent: 'r1', text: '{"n":2}' }
+const R3: Exchange = { id: 'r3', root: 'r1', parent: 'r2', text: '{"n":3}' }
+const B2: Exchange = { id: 'b2', root: 'r1', parent: 'r1', text: '{"n":"b2"}' }
+/** Begins another chain. */
+const B1: Exchange = { id: 'b1', root: 'b1', text: '{}' }

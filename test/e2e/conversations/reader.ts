@@ -1,0 +1,67 @@
+/**
+ * An upstream whose model says which texts of the user it has read, as a JSON list. Over the responses API it keeps
+ * conversations by their ids, as the hosted API does.
+ */
+import { json, type Script, type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
+import { dialectOf, storyBody, storyEvents, stream } from '../dialects/tell.ts'
+
+type Json = Record<string, unknown>
+
+export interface Reader extends ScriptedUpstream {
+  /** What it keeps, by id of the response. */
+  kept: Map<string, Json[]>
+  /** The body of the last call. */
+  last(): Json
+}
+
+export async function startReader(): Promise<Reader> {
+  const kept = new Map<string, Json[]>()
+  const upstream = await startUpstream(reads(kept))
+  return {
+    ...upstream,
+    kept,
+    last: () => JSON.parse(upstream.calls.at(-1)?.body.toString() ?? '') as Json,
+  }
+}
+
+let made = 0
+
+/** Answers by what it has read. */
+export function reads(kept: Map<string, Json[]>): Script {
+  return (call, res) => {
+    const dialect = dialectOf(call)
+    const body = JSON.parse(call.body.toString() || '{}') as Json
+    const id = `resp_r${made++}`
+    const items = dialect === 'responses' ? itemsOf(body, kept) : asItems(body.messages)
+    if (items === undefined) {
+      const message = `Previous response with id '${String(body.previous_response_id)}' not found.`
+      const error = { message, type: 'invalid_request_error', param: 'previous_response_id' }
+      return json(res, 400, { error: { ...error, code: 'previous_response_not_found' } })
+    }
+    const text = JSON.stringify(items.filter(({ role }) => role === 'user').map(textOf))
+    if (dialect === 'responses' && body.store !== false)
+      kept.set(id, [...items, { role: 'assistant', content: text }])
+    const named = (part: string) => part.replaceAll('resp_up', id)
+    if (body.stream !== true)
+      return json(res, 200, JSON.parse(named(JSON.stringify(storyBody(dialect, { text })))) as object)
+    stream(res, storyEvents(dialect, { text }).map(named))
+  }
+}
+
+function itemsOf({ input, previous_response_id: previous }: Json, kept: Map<string, Json[]>): Json[] | undefined {
+  const own = typeof input === 'string' ? [{ role: 'user', content: input }] : asItems(input)
+  if (previous === undefined || previous === null) return own
+  const before = kept.get(String(previous))
+  return before && [...before, ...own]
+}
+
+function asItems(list: unknown): Json[] {
+  return Array.isArray(list) ? (list as Json[]) : []
+}
+
+function textOf({ content }: Json): string {
+  if (typeof content === 'string') return content
+  return asItems(content)
+    .map(({ text }) => String(text ?? ''))
+    .join('')
+}
