@@ -84,13 +84,16 @@ export function relayStream(
       take(bytes) {
         if (over) return true
         watch.push(bytes)
-        meter?.progress(observer.delivered)
         if (watch.due) keeping = watch.keep(observer.usage)
-        if (keeping === undefined) return client.write(bytes)
-        keeping = keeping.then(() => {
-          if (!over) client.write(bytes)
-        })
-        return true
+        if (keeping !== undefined) {
+          keeping = keeping.then(() => {
+            if (!over) client.write(bytes)
+          })
+          return true
+        }
+        const flowing = client.write(bytes)
+        meter?.progress(observer.delivered)
+        return flowing
       },
       async finished(last) {
         if (over) return

@@ -73,9 +73,10 @@ export function notEligible(
   endpoint: Endpoint,
 ): string | undefined {
   if (target.weight === 0) return 'its weight is 0'
-  if (eligibleWay(target, channel, endpoint) === undefined)
-    return `the endpoint does not reach ${channel.type} channels with these features`
-  return undefined
+  if (eligibleWay(target, channel, endpoint) !== undefined) return undefined
+  const way = endpoint.ways[channel.type]
+  if (typeof way === 'object') return `the channel does not have the feature ${way.feature}`
+  return `the endpoint does not reach ${channel.type} channels`
 }
 
 function featuresAt(target: TargetRecord, channel: ChannelRecord): Features {

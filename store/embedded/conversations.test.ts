@@ -30,7 +30,6 @@ test('the least used exchanges make room for others, and give back that of their
     false,
   ])
   expect(await put('first', 'r6')).toBe('kept')
-  expect(await put('first', 'r7')).toBe('full')
 })
 
 test('exchanges without text have no room without end', async () => {

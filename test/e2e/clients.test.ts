@@ -74,27 +74,32 @@ describe('README.md', () => {
 
 describe('docs/clients.md', () => {
   it('curl', async () => {
-    const [models = '', stream = '', ...others] = curls(clients)
+    const [models = '', stream = '', embeddings = '', images = '', ...others] = curls(clients)
     expect(others).toEqual([])
     expect(JSON.parse(await shell(here(models))).data).toHaveLength(2)
     const events = await shell(here(stream))
     expect(events).toContain('"content":" upstream."')
     expect(events.endsWith('data: [DONE]\n\n')).toBe(true)
+    const vectors = JSON.parse(await shell(here(embeddings))).data
+    expect(vectors.map(({ embedding }: { embedding: number[] }) => embedding.length)).toEqual([8, 8])
+    expect(JSON.parse(await shell(here(images))).data[0].b64_json).toMatch(/^iVBORw0KGgo/)
   })
 
   it('Node', async () => {
-    const [chat = '', responses = '', ...others] = fenced(clients, 'js')
+    const [chat = '', responses = '', embeddings = '', ...others] = fenced(clients, 'js')
     expect(others).toEqual([])
     expect(await node(here(chat))).toBe(ANSWER)
     const [start = ''] = chat.split('const stream')
     expect(await node(here(`${start}${responses}`))).toBe(`${ANSWER}\n`)
+    expect(await node(here(`${start}${embeddings}`))).toBe('2 8\n')
   })
 
   it('Python', async () => {
-    const [chat = '', messages = '', models = '', ...others] = fenced(clients, 'python')
+    const [chat = '', messages = '', images = '', models = '', ...others] = fenced(clients, 'python')
     expect(others).toEqual([])
     expect(await py(here(chat))).toBe(`${ANSWER}\n`)
     expect(await py(here(messages))).toBe(`${ANSWER}\n`)
+    expect(await py(here(images))).toBe('1 1\n')
     expect(await py(here(models))).toBe("['example', 'example-free']\n")
   })
 
@@ -114,6 +119,6 @@ print(json.dumps(sorted(m.id for m in openai.OpenAI().models.list()), separators
 
   it('has no other snippet', () => {
     const languages = [...clients.matchAll(/^```(\w+)$/gm)].map(([, language]) => language)
-    expect(languages.sort()).toEqual(['js', 'js', 'python', 'python', 'python'])
+    expect(languages.sort()).toEqual(['js', 'js', 'js', 'python', 'python', 'python', 'python'])
   })
 })

@@ -2,7 +2,13 @@
 import type { Delivered } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
-import type { ParsedRequest, StreamDecoder, StreamEncoder, StreamObserver, UpstreamCodec } from '../dialect.ts'
+import type {
+  ParsedRequest,
+  StreamDecoder,
+  StreamEncoder,
+  StreamObserver,
+  UpstreamCodec,
+} from '../dialect.ts'
 import { addText, withPictures } from '../ir/delivered.ts'
 import type { StreamPart } from '../ir/types.ts'
 import { readEvents } from '../sse/reader.ts'

@@ -25,7 +25,11 @@ export function decodeWhole(
   return { ...answer, usage: withPictures(answer.usage, picturesOf(answer)) }
 }
 
-function decode(upstream: UpstreamCodec, body: Buffer, request: ParsedRequest): ModelAnswer | UpstreamFailure {
+function decode(
+  upstream: UpstreamCodec,
+  body: Buffer,
+  request: ParsedRequest,
+): ModelAnswer | UpstreamFailure {
   if (!looksLikeStream(body)) return upstream.decodeAnswer(parseWithInputs(body.toString('utf8')), request)
   const parts: StreamPart[] = []
   const encoder = { part: (part: StreamPart) => void parts.push(part), take: () => '', error: () => '' }

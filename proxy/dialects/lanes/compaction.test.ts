@@ -38,7 +38,7 @@ const BODY = {
   tools: [TOOL],
   tool_choice: 'auto',
   parallel_tool_calls: true,
-  text: { verbosity: 'low', format: { type: 'json_object' } },
+  text: { verbosity: 'low', format: { type: 'json_object', later: 1 } },
   include: ['reasoning.encrypted_content'],
   context_management: [{ type: 'compaction', compact_threshold: 9000 }],
   store: true,

@@ -4,6 +4,7 @@
  */
 import type { ApiName } from '../../../contract/endpoints.ts'
 import type { Features } from '../../../contract/profiles.ts'
+import { GatewayError } from '../../errors.ts'
 import type { ClientApi, ClientView, Dialect, ParsedRequest } from '../dialect.ts'
 import { MARK } from '../hub/envelope.ts'
 import { Losses } from '../ir/losses.ts'
@@ -77,10 +78,13 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
   // Pictures name no model, and of what is never converted nothing can be rewritten.
   const readsAll =
     codec !== undefined && client.name !== 'images' && (about.rewriteModel || parsed.body.includes(SEALED))
+  // What an upstream would not recognise it cannot count.
+  const isForeign = client.estimate !== undefined && parsed.body.includes(SEALED)
   const kindFor = ({ way }: LaneWay) => (way === 'native' && !readsAll ? 'byte' : 'hub')
   return {
     kindFor,
     open(target): Lane {
+      if (isForeign) throw new GatewayError('upstream_error', 'The upstream cannot read this request.')
       const { api, model, features, withoutCarriers } = target
       const upstream = api && dialects[api]
       if (upstream === undefined || (kindFor(target) === 'byte' && target.emulate !== true)) {

@@ -23,13 +23,13 @@ const MAX_NAME = 200
 const MAX_TYPE = 200
 /** Encodings that leave the bytes as they are; any other is obsolete (RFC 7578 4.7). */
 const PLAIN_ENCODINGS = ['7bit', '8bit', 'binary']
-const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
 const TAB = 0x09
 const LF = 0x0a
 const CR = 0x0d
 const SPACE = 0x20
 const DASH = 0x2d
+const DELETE = 0x7f
 
 /** A line that begins with the boundary. */
 interface Delimiter {
@@ -110,12 +110,21 @@ function readHeaders(text: string): Map<string, string> {
   for (const line of text.split('\r\n')) {
     const colon = line.indexOf(':')
     const name = line.slice(0, colon).toLowerCase()
-    if (colon < 1 || CONTROL.test(line) || /\s/.test(name) || headers.has(name)) {
+    if (colon < 1 || hasControl(line) || /\s/.test(name) || headers.has(name)) {
       throw malformed('has a part with malformed headers')
     }
     headers.set(name, line.slice(colon + 1).trim())
   }
   return headers
+}
+
+/** They would be lines of their own to other readers. */
+function hasControl(line: string): boolean {
+  for (let i = 0; i < line.length; i++) {
+    const code = line.charCodeAt(i)
+    if ((code < SPACE && code !== TAB) || code === DELETE) return true
+  }
+  return false
 }
 
 function readName(disposition: string | undefined): Pick<Part, 'name' | 'filename'> {

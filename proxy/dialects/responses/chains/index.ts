@@ -4,7 +4,7 @@
  * the order of keys stay as they were, however often they are sent again.
  */
 import type { Chains } from '../../dialect.ts'
-import { inputItems } from './input.ts'
+import { keptItems } from './input.ts'
 import { positionOf } from './position.ts'
 import { expand, type Parse, rename } from './rewrite.ts'
 import { ResponseTap } from './tap.ts'
@@ -14,7 +14,7 @@ import { warmUp } from './warm-up.ts'
 export function createChains(parse: Parse): Chains {
   return {
     position: positionOf,
-    input: inputItems,
+    input: keptItems,
     expand: (request, history, limits) => expand(request, history, limits, parse),
     rename,
     tap: () => new ResponseTap(),

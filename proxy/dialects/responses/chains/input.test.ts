@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseRequest } from '../request.ts'
-import { inputItems } from './input.ts'
+import { inputItems, keptItems } from './input.ts'
 
 const LIMITS = { maxDepth: 64, maxKeys: 1000 }
 const itemsOf = (text: string) => inputItems(parseRequest(Buffer.from(text), LIMITS))
@@ -37,4 +37,12 @@ test.each<[string, string, string[]]>([
 
 test('a request without input adds nothing', () => {
   expect(itemsOf('{"model":"m","previous_response_id":"r"}')).toEqual([])
+})
+
+test('a trigger is sent, and is no part of what others go on from', () => {
+  const said = '{"type":"message","role":"user","content":"compaction_trigger"}'
+  const trigger = '{"type":"compaction_trigger"}'
+  const request = parseRequest(Buffer.from(`{"model":"m","input":[${said},${trigger}]}`), LIMITS)
+  expect(inputItems(request)).toEqual([said, trigger])
+  expect(keptItems(request)).toEqual([said])
 })

@@ -3,11 +3,23 @@ import type { ParsedRequest } from '../../dialect.ts'
 import { elementsOf, objectOf } from '../../json/pieces.ts'
 import { type Member, scanObject } from '../../json/scan.ts'
 import { spanOf } from '../../json/splice.ts'
+import { isRecord, tryParse } from '../../json/value.ts'
 
 /** For bytes that were within their limits when they were parsed. */
 export const NO_LIMITS = { maxDepth: Infinity, maxKeys: Infinity }
+const TRIGGER = 'compaction_trigger'
 const QUOTE = 0x22
 const OPEN_ARRAY = 0x5b
+
+/** Items of the request that others go on from: a trigger asks for its compaction, and is none of them. */
+export function keptItems(request: ParsedRequest): string[] {
+  return inputItems(request).filter((item) => !item.includes(TRIGGER) || typeOf(item) !== TRIGGER)
+}
+
+function typeOf(item: string): unknown {
+  const value = tryParse(item)
+  return isRecord(value) ? value.type : undefined
+}
 
 /** JSON texts. A string is one message of the user; an item without a type gets the one that it means. */
 export function inputItems({ body }: ParsedRequest): string[] {

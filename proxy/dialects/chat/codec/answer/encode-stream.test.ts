@@ -140,7 +140,7 @@ describe('a stream for a client', () => {
       { role: 'assistant', content: '', refusal: null },
       { content: 'abc' },
       { content: 'd' },
-      { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] },
+      { content: '\n\n![image](data:image/png;base64,AA)' },
       {
         annotations: [
           {
@@ -157,7 +157,40 @@ describe('a stream for a client', () => {
       service_tier: 'flex',
       choices: [{ finish_reason: 'content_filter' }],
     })
-    expect(losses).toEqual(['messages.annotations', 'hosted', 'messages.content.image_url'])
+    expect(losses).toEqual(['messages.annotations', 'hosted'])
+  })
+
+  test('images of an upstream that speaks chat stay as it writes them', () => {
+    const image = (url: string): StreamPart => ({
+      type: 'whole',
+      id: url,
+      part: { type: 'image', source: { kind: 'url', url } },
+    })
+    const { chunks } = encodeParts([
+      { type: 'start', ext: { dialect: 'chat', at: '', fields: {} } },
+      image('https://e.x/1'),
+      image('https://e.x/2'),
+      { type: 'finish', finish: { reason: 'stop' } },
+    ])
+    expect(chunks.slice(1, 3).map((c) => c.choices[0].delta)).toEqual([
+      { images: [{ type: 'image_url', image_url: { url: 'https://e.x/1' } }] },
+      { images: [{ index: 1, type: 'image_url', image_url: { url: 'https://e.x/2' } }] },
+    ])
+  })
+
+  test('a picture that begins the answer, and one that only its vendor has', () => {
+    const { chunks, losses } = encodeParts([
+      { type: 'start' },
+      { type: 'whole', id: 'a', part: { type: 'image', source: { kind: 'url', url: 'https://e.x/1(2).png' } } },
+      { type: 'partial-image', id: 'b', index: 0, base64: 'AA' },
+      { type: 'whole', id: 'b', part: { type: 'image', source: { kind: 'id', id: 'f', vendor: 'openai' } } },
+      { type: 'finish', finish: { reason: 'stop' } },
+    ])
+    expect(chunks.map((c) => c.choices[0].delta).slice(1)).toEqual([
+      { content: '![image](https://e.x/1%282%29.png)' },
+      {},
+    ])
+    expect(losses).toEqual(['messages.content.image_url'])
   })
 
   test('lists come in one delta, or with indexes: SDKs put them together by these', () => {

@@ -240,10 +240,18 @@ export class ChatStreamEncoder implements StreamEncoder {
 
   #whole({ part }: Part<'whole'>): void {
     this.#writeDetails()
-    if (part.type !== 'image') return this.#lose(part.type)
-    if (this.#own) return this.#ownImage(part)
-    const picture = markdownPicture(part.source)
-    if (picture === undefined) return this.#lose('image')
+    if (part.type !== 'image') this.#lose(part.type)
+    else if (this.#own) this.#ownImage(part)
+    else this.#picture(part)
+  }
+
+  /** Clients that know nothing of images show the text. */
+  #picture({ source }: ImagePart): void {
+    const picture = markdownPicture(source)
+    if (picture === undefined) {
+      this.#lose('image')
+      return
+    }
     const text = this.#textLength === 0 ? picture : PARAGRAPH + picture
     this.#textLength += text.length
     this.#field('content', text)

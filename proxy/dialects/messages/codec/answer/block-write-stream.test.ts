@@ -137,7 +137,7 @@ describe('blocks', () => {
   test('losses are told', () => {
     const { losses } = tell([
       START,
-      { type: 'whole', id: 'i', part: { type: 'image', source: { kind: 'url', url: 'u' } } },
+      { type: 'whole', id: 'i', part: { type: 'image', source: { kind: 'id', id: 'f', vendor: 'openai' } } },
       { type: 'text-start', id: 't' },
       { type: 'text-delta', id: 't', text: 'x', logprobs: [{}] },
       { type: 'annotation', id: 't', annotation: { type: 'url', url: 'u', start: 0, end: 1 } },

@@ -189,7 +189,18 @@ describe('parts', () => {
       [],
       ['messages.content'],
     ],
-    ['an image', { type: 'image', source: { kind: 'url', url: 'u' } }, [], ['messages.content.source']],
+    [
+      'an image',
+      { type: 'image', source: { kind: 'url', url: 'https://e.x/a b.png' } },
+      [{ type: 'text', text: '![image](https://e.x/a%20b.png)' }],
+      [],
+    ],
+    [
+      'an image that only its vendor has',
+      { type: 'image', source: { kind: 'id', id: 'f', vendor: 'openai' } },
+      [],
+      ['messages.content.source'],
+    ],
     ['audio', { type: 'audio', base64: 'AA', format: 'wav' }, [], ['audio']],
   ])('%s', (_, part, content, losses) => {
     expect(contentOf(part)).toEqual([content, losses])

@@ -166,7 +166,8 @@ class ResponsesEncoder implements StreamEncoder {
     if (link !== undefined) {
       this.#openContent(id, true, undefined)
       this.#parts.get(id)?.delta(link, 0, undefined)
-      return this.#end(id, undefined, undefined)
+      this.#end(id, undefined, undefined)
+      return
     }
     if (part.type === 'hosted' && isContent(part)) {
       const draft = this.#message(part.ext)

@@ -1,0 +1,25 @@
+/** Reads a whole answer of the images API. */
+import type { UpstreamFailure } from '../../../../errors.ts'
+import type { ParsedRequest } from '../../../dialect.ts'
+import { readFailure } from '../../../errors/read.ts'
+import type { ModelAnswer } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
+import { picturesOf } from '../../byte-lane/answer.ts'
+import { readUsage } from '../../usage.ts'
+import { readPicture } from './picture.ts'
+
+export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure {
+  if (!isRecord(value)) return { class: 'unknown', status: 200, detail: 'no_answer' }
+  if (value.error) return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
+  const parts = picturesOf(value)
+    .map((entry) => readPicture(entry, value))
+    .filter((part) => part !== undefined)
+  if (parts.length === 0) return { class: 'unknown', status: 200, detail: 'no_answer' }
+  const usage = readUsage(value.usage, parts.length)
+  return {
+    ...(typeof value.created === 'number' && { created: value.created }),
+    parts,
+    finish: { reason: 'stop' },
+    ...(usage !== undefined && { usage }),
+  }
+}

@@ -1,0 +1,69 @@
+/** Pictures between the images API and the neutral form. */
+import type { UpstreamFailure } from '../../../../errors.ts'
+import { GatewayError } from '../../../../errors.ts'
+import { parseDataUrl, pictureType } from '../../../ir/media.ts'
+import type { ImagePart, Making, Media } from '../../../ir/types.ts'
+import type { Fields } from '../../../json/value.ts'
+
+/** `shared`: the answer or event that says how its pictures were made. Undefined for an entry without a picture. */
+export function readPicture(entry: Fields, shared: Fields): ImagePart | undefined {
+  const made = readMaking(entry, shared)
+  const source = readSource(entry, made)
+  return source === undefined ? undefined : { type: 'image', source, made }
+}
+
+function readSource({ b64_json: base64, url }: Fields, { format }: Making): Media | undefined {
+  if (typeof base64 === 'string' && base64 !== '') {
+    // Some upstreams write a whole URL there.
+    const media = base64.startsWith('data:') ? parseDataUrl(base64) : undefined
+    return media ?? { kind: 'data', mediaType: pictureType(base64, format), base64 }
+  }
+  if (typeof url !== 'string' || url === '') return undefined
+  return parseDataUrl(url) ?? { kind: 'url', url }
+}
+
+export function readMaking(entry: Fields, shared: Fields): Making {
+  const read = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
+  const revisedPrompt = read(entry.revised_prompt)
+  const size = read(shared.size)
+  const quality = read(shared.quality)
+  const background = read(shared.background)
+  const format = read(shared.output_format)
+  return {
+    ...(revisedPrompt !== undefined && { revisedPrompt }),
+    ...(size !== undefined && { size }),
+    ...(quality !== undefined && { quality }),
+    ...(background !== undefined && { background }),
+    ...(format !== undefined && { format }),
+  }
+}
+
+/** `b64_json` or `url`; nothing of a file that only its vendor has. */
+export function writeSource(source: Media): Fields {
+  switch (source.kind) {
+    case 'data':
+      return { b64_json: source.base64 }
+    case 'text':
+      return { b64_json: Buffer.from(source.text).toString('base64') }
+    case 'url':
+      return { url: source.url }
+    case 'id':
+      return {}
+  }
+}
+
+export function writeMaking({ size, quality, background, format }: Making): Fields {
+  return {
+    ...(background !== undefined && { background }),
+    ...(format !== undefined && { output_format: format }),
+    ...(quality !== undefined && { quality }),
+    ...(size !== undefined && { size }),
+  }
+}
+
+/** An answer in words alone. `refused`: the model would not make the picture. */
+export function noPicture(refused: boolean): UpstreamFailure {
+  if (!refused) return { class: 'unknown', status: 200, detail: 'no_picture' }
+  const forCaller = new GatewayError('content_filter', 'The model refused to make this picture.')
+  return { class: 'caller_fault', status: 200, forCaller, detail: 'picture_refused' }
+}

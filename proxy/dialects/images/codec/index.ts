@@ -1,0 +1,21 @@
+/** Between the images API and the neutral form. Its two endpoints differ in nothing but the names of their events. */
+import type { Codec } from '../../dialect.ts'
+import type { EventFamily } from '../events.ts'
+import { decodeAnswer } from './answer/decode-answer.ts'
+import { decodeStream } from './answer/decode-stream.ts'
+import { encodeAnswer, lacking } from './answer/encode-answer.ts'
+import { ImagesStreamEncoder } from './answer/encode-stream.ts'
+import { decodeRequest } from './request/decode-request.ts'
+import { encodeRequest } from './request/encode-request.ts'
+
+export function imagesCodec(events: EventFamily): Codec {
+  return {
+    decodeRequest,
+    encodeRequest,
+    decodeAnswer,
+    decodeStream,
+    lacking,
+    encodeAnswer,
+    encodeStream: (client) => new ImagesStreamEncoder(client, events),
+  }
+}

@@ -1,0 +1,120 @@
+/** A request for pictures in the neutral form: a user who asks for one, and the tool of responses that makes it. */
+import { GatewayError } from '../../../../errors.ts'
+import type { ParsedRequest } from '../../../dialect.ts'
+import { dataUrl, parseDataUrl } from '../../../ir/media.ts'
+import type { ImagePart, Media, ModelRequest } from '../../../ir/types.ts'
+import { refusal } from '../../../json/fields.ts'
+import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
+import { filesOf, textsOf } from '../../edit-form.ts'
+import { typeOfBytes } from '../../pictures.ts'
+
+/** What the tool calls by the same name. */
+const OPTIONS = [
+  'size',
+  'quality',
+  'background',
+  'output_format',
+  'output_compression',
+  'moderation',
+  'input_fidelity',
+]
+/** Fields that are said elsewhere in the neutral form. */
+const SAID = [
+  'model',
+  'prompt',
+  'n',
+  'stream',
+  'partial_images',
+  'user',
+  'safety_identifier',
+  'images',
+  'mask',
+]
+const TOOL = 'image_generation'
+
+/** Throws GatewayError unsupported_parameter for more than one picture: a call of the tool makes one. */
+export function decodeRequest(request: ParsedRequest): ModelRequest {
+  const { head } = request
+  const { value, images, mask, others } = read(request)
+  if ((head.images ?? 1) > 1) {
+    throw new GatewayError('unsupported_parameter', 'n must be 1 with this model.', { param: 'n' })
+  }
+  const prompt = typeof value.prompt === 'string' ? value.prompt : ''
+  const user = value.safety_identifier ?? value.user
+  const fields = Object.fromEntries([
+    ...Object.entries(value).filter(([name, given]) => isLost(name, given)),
+    ...others.map((name) => [name, true]),
+  ])
+  return {
+    source: 'images',
+    model: head.model,
+    stream: head.stream,
+    turns: [{ role: 'user', parts: [{ type: 'text', text: prompt }, ...images] }],
+    tools: [{ type: 'hosted', dialect: 'responses', name: TOOL, tool: toolOf(value, head.stream, mask) }],
+    toolChoice: { type: 'hosted', dialect: 'responses', name: TOOL, choice: { type: TOOL } },
+    ...(typeof user === 'string' && user !== '' && { user }),
+    ...(Object.keys(fields).length > 0 && { ext: { dialect: 'images', at: '', fields } }),
+  }
+}
+
+interface Given {
+  value: Fields
+  images: ImagePart[]
+  mask?: Media
+  /** Fields with files of other kinds. */
+  others: string[]
+}
+
+function read({ body, contentType }: ParsedRequest): Given {
+  if (contentType !== undefined) {
+    const { images, mask, others } = filesOf(body)
+    const given = { value: textsOf(body), images: images.map((bytes) => imageOf(mediaOf(bytes))), others }
+    return mask === undefined ? given : { ...given, mask: mediaOf(mask) }
+  }
+  const value = tryParse(body.toString('utf8'))
+  if (!isRecord(value)) throw refusal('body', 'must be a JSON object')
+  const list: unknown[] = Array.isArray(value.images) ? value.images : []
+  const given = { value, images: list.map((item, i) => imageOf(sourceOf(item, `images[${i}]`))), others: [] }
+  if (value.mask === undefined || value.mask === null) return given
+  return { ...given, mask: sourceOf(value.mask, 'mask') }
+}
+
+function imageOf(source: Media): ImagePart {
+  return { type: 'image', source }
+}
+
+function mediaOf(bytes: Buffer): Media {
+  const mediaType = typeOfBytes(bytes)?.mediaType ?? 'image/png'
+  return { kind: 'data', mediaType, base64: bytes.toString('base64') }
+}
+
+function sourceOf(image: unknown, path: string): Media {
+  const { image_url: url, file_id: id } = isRecord(image) ? image : {}
+  if (typeof url !== 'string') return { kind: 'id', id: String(id), vendor: 'openai' }
+  if (!/^data:/i.test(url)) return { kind: 'url', url }
+  const media = parseDataUrl(url)
+  if (media === undefined) throw refusal(`${path}.image_url`, 'must be a valid URL')
+  return media
+}
+
+function toolOf(value: Fields, stream: boolean, mask: Media | undefined): Fields {
+  const options = OPTIONS.filter((name) => value[name] !== undefined && value[name] !== null)
+  const partials = stream && typeof value.partial_images === 'number' && value.partial_images > 0
+  return {
+    type: TOOL,
+    ...Object.fromEntries(options.map((name) => [name, value[name]])),
+    ...(partials && { partial_images: value.partial_images }),
+    ...(mask && { input_image_mask: maskOf(mask) }),
+  }
+}
+
+function maskOf(mask: Media): Fields {
+  if (mask.kind === 'id') return { file_id: mask.id }
+  return { image_url: mask.kind === 'url' ? mask.url : dataUrl(mask) }
+}
+
+/** Base64 is what the tool gives, so that nothing is lost by asking for it. */
+function isLost(name: string, given: unknown): boolean {
+  if (given === undefined || given === null || SAID.includes(name) || OPTIONS.includes(name)) return false
+  return name !== 'response_format' || given !== 'b64_json'
+}

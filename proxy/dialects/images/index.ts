@@ -1,0 +1,40 @@
+/** The images API: https://platform.openai.com/docs/api-reference/images */
+import type { ByteLane, Dialect } from '../dialect.ts'
+import { openaiErrorBody } from '../errors/openai.ts'
+import { readAnswer } from './byte-lane/answer.ts'
+import { ImagesStreamObserver } from './byte-lane/stream.ts'
+import { imagesCodec } from './codec/index.ts'
+import { type EventFamily, errorText } from './events.ts'
+import { MULTIPART } from './form/boundary.ts'
+import { parseEdit, parseGeneration, spliceRequest } from './request.ts'
+
+/** `/images/generations`, which every other API is converted into as well. */
+export const images: Dialect = {
+  name: 'images',
+  upstreamPath: '/images/generations',
+  parseRequest: parseGeneration,
+  byteLane: byteLane('image_generation'),
+  codec: imagesCodec('image_generation'),
+  errorBody: openaiErrorBody,
+  errorEvent: (error) => Buffer.from(errorText(error)),
+  keepAlive: Buffer.from(': keep-alive\n\n'),
+}
+
+/** `/images/edits`: pictures come with the request, as files of a form or as URLs. */
+export const imageEdits: Dialect = {
+  ...images,
+  upstreamPath: '/images/edits',
+  parseRequest: parseEdit,
+  forms: [MULTIPART],
+  byteLane: byteLane('image_edit'),
+  codec: imagesCodec('image_edit'),
+}
+
+function byteLane(events: EventFamily): ByteLane {
+  return {
+    splice: spliceRequest,
+    upstreamHeaders: () => ({}),
+    readAnswer: (body, request, asStream) => readAnswer(body, request, asStream ? events : undefined),
+    observe: (request, maxEventBytes) => new ImagesStreamObserver(request, maxEventBytes),
+  }
+}
