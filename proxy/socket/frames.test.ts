@@ -68,7 +68,7 @@ describe('response.create', () => {
     const own = fc.constantFrom('{"stream_id":"s"}', '{"generate":false}', '{"stream":1}', '{}')
     fc.assert(
       fc.property(
-        fc.dictionary(key, fc.jsonValue({ maxDepth: 4 })),
+        fc.dictionary(key, fc.jsonValue({ maxDepth: 2 })),
         own,
         fc.nat(),
         fc.nat(3),

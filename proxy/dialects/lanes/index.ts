@@ -87,7 +87,8 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
       if (isForeign) throw new GatewayError('upstream_error', 'The upstream cannot read this request.')
       const { api, model, features, withoutCarriers } = target
       const upstream = api && dialects[api]
-      if (upstream === undefined || (kindFor(target) === 'byte' && target.emulate !== true)) {
+      const emulated = target.emulate === true || (parsed.compacts === true && !features.compaction)
+      if (upstream === undefined || (kindFor(target) === 'byte' && !emulated)) {
         const askStreamUsage = parsed.head.stream && features.streamUsage
         const own = upstream === client ? { codec: upstream.codec } : {}
         const to = { path: about.upstreamPath, model, askStreamUsage, ...own }

@@ -134,6 +134,18 @@ describe('blocks', () => {
     expect(tell([START, ...call('a', input)]).losses).toEqual(expected)
   })
 
+  test('a picture is a text that comes at once', () => {
+    const source = { kind: 'data', mediaType: 'image/png', base64: 'AAAA' } as const
+    const parts: StreamPart[] = [
+      { type: 'partial-image', id: 'i', index: 0, base64: 'AA' },
+      { type: 'whole', id: 'i', part: { type: 'image', source } },
+    ]
+    const { content } = heard(...parts)
+    expect(content).toEqual([{ type: 'text', text: '![image](data:image/png;base64,AAAA)' }])
+    const { text } = tell([START, ...parts, { type: 'finish', finish: { reason: 'stop' } }])
+    expect(text).toContain('"content_block":{"type":"text","text":""}')
+  })
+
   test('losses are told', () => {
     const { losses } = tell([
       START,

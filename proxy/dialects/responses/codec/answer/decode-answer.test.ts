@@ -46,7 +46,43 @@ function decode(value: unknown): ModelAnswer {
   return answer
 }
 
+const PICTURE = {
+  id: 'ig_1',
+  type: 'image_generation_call',
+  status: 'completed',
+  action: 'generate',
+  background: 'opaque',
+  output_format: 'webp',
+  quality: 'low',
+  revised_prompt: 'A cat.',
+  size: '1x2',
+  result: 'AAAA',
+}
+
 const ITEMS: [string, object[], unknown[]][] = [
+  [
+    'a picture',
+    [PICTURE],
+    [
+      {
+        type: 'image',
+        source: { kind: 'data', mediaType: 'image/webp', base64: 'AAAA' },
+        made: { revisedPrompt: 'A cat.', size: '1x2', quality: 'low', background: 'opaque', format: 'webp' },
+      },
+    ],
+  ],
+  [
+    'a picture that was not made',
+    [{ id: 'ig_1', type: 'image_generation_call', status: 'failed', result: null }],
+    [
+      {
+        type: 'hosted',
+        dialect: 'responses',
+        name: 'image_generation_call',
+        item: { id: 'ig_1', type: 'image_generation_call', status: 'failed', result: null },
+      },
+    ],
+  ],
   ['a text', [message(text('Hi'))], [{ type: 'text', text: 'Hi' }]],
   [
     'several content parts',

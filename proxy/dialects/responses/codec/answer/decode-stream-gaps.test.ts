@@ -1,3 +1,4 @@
+import { decodeEvents } from './answer-testing.ts'
 import { describe, expect, test } from 'vitest'
 import {
   added,
@@ -113,4 +114,41 @@ describe('what deltas left out is taken from', () => {
     expect(partsOf([CREATED, completed({ output })])).toMatchObject([{ text: 'Hello' }, { input: '{}' }])
     expect(partsOf([completed({ output })])).toMatchObject([{ text: 'Hello' }, { input: '{}' }])
   })
+})
+
+test('a picture before it is done, and whole', () => {
+  const item = { id: 'ig_1', type: 'image_generation_call', status: 'in_progress' }
+  const partial = {
+    type: 'response.image_generation_call.partial_image',
+    item_id: 'ig_1',
+    output_index: 0,
+    partial_image_index: 1,
+    partial_image_b64: 'AB',
+    size: '1x2',
+  }
+  const whole = { ...item, status: 'completed', output_format: 'jpeg', result: 'ABCD' }
+  const { parts } = decodeEvents([
+    CREATED,
+    added(0, item),
+    partial,
+    { ...partial, partial_image_b64: 7 },
+    { ...partial, item_id: 'ig_2', output_index: 1 },
+    done(0, whole),
+    partial,
+    completed(),
+  ])
+  expect(parts).toMatchObject([
+    { type: 'start' },
+    { type: 'partial-image', id: '0', index: 1, base64: 'AB', made: { size: '1x2' } },
+    {
+      type: 'whole',
+      id: '0',
+      part: {
+        type: 'image',
+        source: { kind: 'data', mediaType: 'image/jpeg', base64: 'ABCD' },
+        made: { format: 'jpeg' },
+      },
+    },
+    { type: 'finish' },
+  ])
 })

@@ -212,6 +212,45 @@ describe('items', () => {
       [{ id: 'ig_X00', type: 'image_generation_call', status: 'completed', result: 'AAAA' }],
     ],
     [
+      'a picture and how it was made',
+      [
+        {
+          type: 'image',
+          source: { kind: 'data', mediaType: 'image/webp', base64: 'AAAA' },
+          made: { revisedPrompt: 'A cat.', size: '1x2', quality: 'low', background: 'opaque', format: 'webp' },
+        },
+      ],
+      [
+        {
+          id: 'ig_X00',
+          type: 'image_generation_call',
+          status: 'completed',
+          background: 'opaque',
+          output_format: 'webp',
+          quality: 'low',
+          size: '1x2',
+          revised_prompt: 'A cat.',
+          result: 'AAAA',
+        },
+      ],
+    ],
+    [
+      'a picture that is elsewhere: its link',
+      [
+        { type: 'text', text: 'See' },
+        { type: 'image', source: { kind: 'url', url: 'https://e.x/a(1).png' } },
+      ],
+      [
+        {
+          ...MESSAGE,
+          content: [
+            { type: 'output_text', text: 'See', annotations: [], logprobs: [] },
+            { type: 'output_text', text: '![image](https://e.x/a%281%29.png)', annotations: [], logprobs: [] },
+          ],
+        },
+      ],
+    ],
+    [
       'a lone half of a surrogate pair',
       [{ type: 'refusal', text: 'a\ud83d' }],
       [{ ...MESSAGE, content: [{ type: 'refusal', refusal: 'a\ufffd' }] }],
@@ -222,7 +261,7 @@ describe('items', () => {
 
   test.each<[AssistantPart, string]>([
     [{ type: 'hosted', dialect: 'messages', name: 'x', item: { type: 'x' } }, 'input'],
-    [{ type: 'image', source: { kind: 'url', url: 'https://e.x' } }, 'input.content.image_url'],
+    [{ type: 'image', source: { kind: 'id', id: 'f', vendor: 'openai' } }, 'input.content.image_url'],
     [
       { type: 'file', source: { kind: 'data', mediaType: 'application/pdf', base64: 'AAAA' } },
       'input.content.input_file',

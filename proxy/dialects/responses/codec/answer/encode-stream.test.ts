@@ -319,3 +319,37 @@ test('in its own dialect a stream keeps ids, unknown fields and spellings', () =
   ])
   expect(readResponsesStream(encodeParts(parts))).toEqual({ ...last, model: 'alias' })
 })
+
+test('pictures: an item that comes whole, or a link in a message', () => {
+  const text = encodeParts([
+    { type: 'start' },
+    { type: 'partial-image', id: 'a', index: 0, base64: 'AA' },
+    {
+      type: 'whole',
+      id: 'a',
+      part: { type: 'image', source: { kind: 'data', mediaType: 'image/png', base64: 'AAAA' } },
+    },
+    { type: 'whole', id: 'b', part: { type: 'image', source: { kind: 'url', url: 'https://e.x/1' } } },
+    { type: 'finish', finish: { reason: 'stop' } },
+  ])
+  expect(events(text).map(({ type }) => String(type).replace('response.', ''))).toEqual([
+    'created',
+    'in_progress',
+    'output_item.added',
+    'output_item.done',
+    'output_item.added',
+    'content_part.added',
+    'output_text.delta',
+    'output_text.done',
+    'content_part.done',
+    'output_item.done',
+    'completed',
+  ])
+  expect(events(text)[2]).toMatchObject({ item: { status: 'in_progress' } })
+  expect(readResponsesStream(text)).toMatchObject({
+    output: [
+      { id: 'ig_X00', type: 'image_generation_call', status: 'completed', result: 'AAAA' },
+      { id: 'msg_X01', content: [{ text: '![image](https://e.x/1)' }] },
+    ],
+  })
+})

@@ -1,0 +1,471 @@
+import { connect as connectTcp } from 'node:net'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { GatewayError } from '../errors.ts'
+import type { Call } from '../pipeline/call.ts'
+import { ClientGone } from '../pipeline/client.ts'
+import { answer, connect, socketServer, sse } from './testing.ts'
+
+const create = (fields: object = {}) => ({ type: 'response.create', model: 'm', ...fields })
+const completed = (id: string) => ({ type: 'response.completed', response: { id } })
+const until = (condition: () => boolean) => vi.waitUntil(condition, { timeout: 10_000, interval: 2 })
+
+/** Calls wait for the test, and end with their control. */
+function patient() {
+  const waiting: { call: Call; body: Record<string, unknown>; end: () => void }[] = []
+  const serve = (call: Call, body: Record<string, unknown>) =>
+    new Promise<void>((resolve, reject) => {
+      waiting.push({ call, body, end: resolve })
+      call.control.signal.addEventListener('abort', () => {
+        const { reason } = call.control.signal
+        if (reason instanceof GatewayError) reject(reason)
+        else resolve()
+      })
+      if (call.control.signal.aborted) reject(call.control.signal.reason)
+    })
+  return { waiting, serve }
+}
+
+describe('calls', () => {
+  test('a message becomes a call, its events become messages', async () => {
+    const { url, calls } = await socketServer((call) =>
+      answer(call, { type: 'response.created', n: 0 }, completed('r1')),
+    )
+    const client = await connect(url)
+    client.send(create({ input: 'hi', stream_id: 'a', generate: false }))
+    expect(await client.received(2)).toEqual([
+      { stream_id: 'a', type: 'response.created', n: 0 },
+      { stream_id: 'a', ...completed('r1') },
+    ])
+    const [call] = calls
+    expect(call).toMatchObject({ requestId: 'req_1', generate: false, endpoint: { name: 'responses' } })
+    expect((await call?.read())?.toString()).toBe('{"model":"m","input":"hi","stream":true}')
+  })
+
+  test('messages of the stream without a name have none', async () => {
+    const { url } = await socketServer((call) => answer(call, completed('r1')))
+    const client = await connect(url)
+    client.send(create())
+    expect(await client.received(1)).toEqual([completed('r1')])
+  })
+
+  test('a refused call is told with its status, and the socket stays', async () => {
+    let refuse = true
+    const { url } = await socketServer((call) => {
+      if (!refuse) return answer(call, completed('r1'))
+      refuse = false
+      throw new GatewayError('insufficient_balance', 'Nothing left.')
+    })
+    const client = await connect(url)
+    client.send(create({ stream_id: 'a' }))
+    expect(await client.received(1)).toEqual([
+      {
+        type: 'error',
+        status: 402,
+        stream_id: 'a',
+        error: {
+          type: 'insufficient_quota',
+          code: 'insufficient_balance',
+          message: 'Nothing left.',
+          param: null,
+        },
+      },
+    ])
+    client.send(create())
+    expect((await client.received(2))[1]).toEqual(completed('r1'))
+  })
+
+  test('an unexpected error is told as one of the gateway, without its words', async () => {
+    const { url } = await socketServer(() => {
+      throw new Error('SECRET')
+    })
+    const client = await connect(url)
+    client.send(create())
+    const [message] = await client.received(1)
+    expect(message).toMatchObject({ status: 500, error: { code: 'internal_error' } })
+    expect(JSON.stringify(message)).not.toContain('SECRET')
+  })
+
+  test('a stream is answered in order, others go on beside it', async () => {
+    const { waiting, serve } = patient()
+    const { url } = await socketServer(serve)
+    const client = await connect(url)
+    for (const [n, stream_id] of ['a', 'a', 'b', undefined].entries()) client.send(create({ n, stream_id }))
+    await until(() => waiting.length === 3)
+    expect(waiting.map(({ body }) => body.n)).toEqual([0, 2, 3])
+    waiting[0]?.end()
+    await until(() => waiting.length === 4)
+    expect(waiting[3]?.body.n).toBe(1)
+  })
+
+  test('sixteen run, the others wait', async () => {
+    const { waiting, serve } = patient()
+    const { url } = await socketServer(serve)
+    const client = await connect(url)
+    for (let n = 0; n < 20; n++) client.send(create({ stream_id: `s${n}` }))
+    client.send({ type: 'mark' })
+    await client.received(1)
+    expect(waiting.length).toBe(16)
+    for (const { end } of waiting.splice(0)) end()
+    await until(() => waiting.length === 4)
+  })
+
+  test('thirty-two names, and no more', async () => {
+    const { url, refused } = await socketServer((call) => answer(call, completed('r')))
+    const client = await connect(url)
+    for (let n = 0; n < 32; n++) client.send(create({ stream_id: `s${n}` }))
+    client.send(create())
+    await client.received(33)
+    client.send(create({ stream_id: 's32' }))
+    expect((await client.received(34))[33]).toMatchObject({
+      type: 'error',
+      status: 400,
+      stream_id: 's32',
+      error: { code: 'websocket_stream_limit_reached' },
+    })
+    client.send(create({ stream_id: 's0' }))
+    expect((await client.received(35))[34]).toMatchObject({ type: 'response.completed' })
+    expect(refused.map(({ code }) => code)).toEqual(['websocket_stream_limit_reached'])
+  })
+
+  test('other messages are answered or ignored, none becomes a call', async () => {
+    const { url, calls } = await socketServer(() => undefined)
+    const client = await connect(url)
+    client.send('{')
+    client.send({ type: 'response.processed', response_id: 'r' })
+    client.send({ type: 'response.steer', previous_response_id: 'r', input: [] })
+    client.send({ type: 'response.append', input: [] })
+    expect(await client.received(3)).toMatchObject([
+      { type: 'error', status: 400, error: { code: 'invalid_request', param: 'type' } },
+      { type: 'response.steer.failed', steer: { previous_response_id: 'r', input: [] } },
+      { type: 'error', status: 400, error: { param: 'type' } },
+    ])
+    expect(calls).toEqual([])
+  })
+})
+
+describe('memory', () => {
+  /** Answers with an id of its own and remembers; a request with `fail` is refused. */
+  function remembering() {
+    const found: unknown[] = []
+    return {
+      found,
+      serve: (call: Call, body: Record<string, unknown>) => {
+        const previous = body.previous_response_id as string | undefined
+        if (previous !== undefined) found.push(call.memory?.history(previous))
+        if (body.fail === 'status') throw new GatewayError('upstream_error', 'No.')
+        if (body.fail === 'event')
+          return answer(call, { type: 'error', code: 'upstream_error', message: 'No.' })
+        call.memory?.remember(String(body.id), previous, [String(body.id)])
+        answer(call, completed(String(body.id)))
+      },
+    }
+  }
+
+  test('a connection knows its own answers, and no other does', async () => {
+    const { found, serve } = remembering()
+    const { url } = await socketServer(serve)
+    const [one, two] = [await connect(url), await connect(url)]
+    one.send(create({ id: 'r1' }))
+    one.send(create({ id: 'r2', previous_response_id: 'r1' }))
+    one.send(create({ id: 'r3', previous_response_id: 'r2', stream_id: 'a' }))
+    await one.received(3)
+    two.send(create({ id: 'r4', previous_response_id: 'r1' }))
+    await two.received(1)
+    expect(found).toEqual([['r1'], ['r1', 'r2'], undefined])
+  })
+
+  test.each(['status', 'event'])(
+    'after a failure by %s the stream has forgotten what it went on from',
+    async (fail) => {
+      const { found, serve } = remembering()
+      const { url } = await socketServer(serve)
+      const client = await connect(url)
+      client.send(create({ id: 'r1', stream_id: 'a' }))
+      await client.received(1)
+      // From another stream it is a fork, which leaves its origin alone.
+      client.send(create({ fail, previous_response_id: 'r1', stream_id: 'b' }))
+      await client.received(2)
+      client.send(create({ fail, previous_response_id: 'r1', stream_id: 'a' }))
+      await client.received(3)
+      client.send(create({ id: 'r2', previous_response_id: 'r1', stream_id: 'a' }))
+      await client.received(4)
+      expect(found).toEqual([['r1'], ['r1'], undefined])
+    },
+  )
+})
+
+describe('a client that leaves', () => {
+  test.each([
+    ['closes', (ws: { close(): void }) => ws.close()],
+    ['is cut off', (ws: { terminate(): void }) => ws.terminate()],
+  ])('%s: what runs is aborted, what waits never begins', async (_, leave) => {
+    const { waiting, serve } = patient()
+    const { url, sockets, calls } = await socketServer(serve)
+    const client = await connect(url)
+    for (const stream_id of ['a', 'a', 'b']) client.send(create({ stream_id }))
+    await until(() => waiting.length === 2)
+    expect(sockets.size).toBe(1)
+    leave(client.ws)
+    await until(() => sockets.size === 0)
+    await until(() => waiting.every(({ call }) => call.control.signal.reason instanceof ClientGone))
+    await new Promise(setImmediate)
+    expect(calls.length).toBe(2)
+  })
+
+  test('one that answers no ping is gone', async () => {
+    const { url, sockets } = await socketServer(patient().serve, { pingMs: 20, pongMs: 40 })
+    const [silent, alive] = [await connect(url, { autoPong: false }), await connect(url)]
+    let pings = 0
+    alive.ws.on('ping', () => pings++)
+    expect((await silent.closed).code).toBe(1006)
+    await until(() => pings > 5)
+    expect(sockets.size).toBe(1)
+  })
+
+  test('one that is in the middle of a long message is not', async () => {
+    const { url } = await socketServer((call) => answer(call, completed('r')), { pingMs: 20, pongMs: 40 })
+    const socket = connectTcp(Number(new URL(url).port), '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1')
+    })
+    socket.write(
+      'GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+    )
+    await until(() => received.includes('\r\n\r\n'))
+    const text = JSON.stringify(create())
+    // Masked with zeros; a byte at a time, the pings are never answered.
+    const frame = Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)])
+    let at = 0
+    const typing = setInterval(() => {
+      if (at < frame.length) socket.write(frame.subarray(at, ++at))
+    }, 8)
+    onTestFinished(() => clearInterval(typing))
+    await until(() => received.includes('response.completed'))
+  })
+})
+
+describe('messages that break the rules', () => {
+  test('a binary one closes 1003', async () => {
+    const { url, calls } = await socketServer(() => undefined)
+    const client = await connect(url)
+    client.ws.send(Buffer.from(JSON.stringify(create())))
+    client.send(create())
+    expect((await client.closed).code).toBe(1003)
+    expect(calls).toEqual([])
+  })
+
+  test('a larger one than allowed closes 1009', async () => {
+    const { url } = await socketServer((call) => answer(call, completed('r')), { maxFrameBytes: 100 })
+    const client = await connect(url)
+    const text = JSON.stringify(create({ input: '' }))
+    client.send(create({ input: 'x'.repeat(100 - text.length) }))
+    await client.received(1)
+    client.send(create({ input: 'x'.repeat(101 - text.length) }))
+    expect((await client.closed).code).toBe(1009)
+  })
+
+  test('one that is no UTF-8 closes 1007', async () => {
+    const { url } = await socketServer(() => undefined)
+    const client = await connect(url)
+    client.ws.send(Buffer.from([0x7b, 0xff, 0x7d]), { binary: false })
+    expect((await client.closed).code).toBe(1007)
+  })
+
+  test('pieces are put together, too many of them close 1008', async () => {
+    const { url } = await socketServer((call) => answer(call, completed('r')), { maxFragments: 8 })
+    const client = await connect(url)
+    const text = JSON.stringify(create())
+    const part = Math.ceil(text.length / 8)
+    for (let n = 0; n < 8; n++) client.ws.send(text.slice(n * part, (n + 1) * part), { fin: n === 7 })
+    await client.received(1)
+    for (let n = 0; n < 9; n++) client.ws.send(' ', { fin: n === 8 })
+    expect((await client.closed).code).toBe(1008)
+  })
+})
+
+describe('back-pressure', () => {
+  test('a client that does not read holds up its answer, and is cut off in the end', async () => {
+    const delta = sse({ type: 'x', delta: 'y'.repeat(100_000) })
+    let written = 0
+    let stalled: boolean | undefined
+    const { url, sockets } = await socketServer(
+      (call) =>
+        new Promise<void>((resolve) => {
+          const stream = call.client.stream(Buffer.alloc(0))
+          const pump = () => {
+            do written += delta.length
+            while (stream.write(delta))
+          }
+          stream.onDrain(pump)
+          call.control.signal.addEventListener('abort', () => {
+            stalled = stream.stalled
+            resolve()
+          })
+          pump()
+        }),
+      { stallMs: 150 },
+    )
+    const client = await connect(url)
+    client.ws.pause()
+    client.send(create())
+    await until(() => sockets.size === 0)
+    expect(stalled).toBe(true)
+    // What the two kernels hold, and one MiB.
+    expect(written).toBeLessThan(32_000_000)
+  })
+
+  test('a client that reads slowly gets everything', async () => {
+    const delta = (n: number) => sse({ type: 'x', n, delta: 'y'.repeat(50_000) })
+    const { url } = await socketServer((call) => {
+      const stream = call.client.stream(Buffer.alloc(0))
+      stream.write(Buffer.concat(Array.from({ length: 400 }, (_, n) => delta(n))))
+      stream.end(sse(completed('r')))
+    })
+    const client = await connect(url)
+    client.ws.pause()
+    client.send(create())
+    const beat = setInterval(() => (client.ws.isPaused ? client.ws.resume() : client.ws.pause()), 2)
+    onTestFinished(() => clearInterval(beat))
+    const messages = await client.received(401)
+    expect(messages.map(({ n }) => n)).toEqual([...Array.from({ length: 400 }, (_, n) => n), undefined])
+  })
+
+  test('a flood of calls is read as they are served', async () => {
+    const { waiting, serve } = patient()
+    const { url } = await socketServer(serve, { maxWaiting: 4 })
+    const client = await connect(url)
+    const large = 'x'.repeat(500_000)
+    for (let n = 0; n < 100; n++) client.send(create({ n, large }))
+    await until(() => waiting.length === 1)
+    // Fifty megabytes do not fit between the two: the rest is still with the client.
+    await new Promise(setImmediate)
+    expect(client.ws.bufferedAmount).toBeGreaterThan(20_000_000)
+    for (let n = 0; n < 100; n++) {
+      await until(() => waiting.length > n)
+      expect(waiting[n]?.body.n).toBe(n)
+      waiting[n]?.end()
+    }
+    expect(client.ws.bufferedAmount).toBe(0)
+  })
+
+  test('a client that sends nonsense and reads nothing is cut off', async () => {
+    const { url, sockets } = await socketServer(() => undefined, {
+      highWaterBytes: 10_000,
+      maxUnsentBytes: 100_000,
+      stallMs: 150,
+    })
+    const client = await connect(url)
+    client.ws.pause()
+    const flood = setInterval(() => {
+      for (let n = 0; n < 1_000 && client.ws.bufferedAmount < 1_000_000; n++) client.ws.send('{')
+    }, 1)
+    onTestFinished(() => clearInterval(flood))
+    await until(() => sockets.size === 0)
+  })
+})
+
+describe('age', () => {
+  test('an old socket takes no calls, and closes when those that run are over', async () => {
+    const { waiting, serve } = patient()
+    const { url, clock } = await socketServer(serve)
+    const client = await connect(url)
+    clock.now = 3_599_999
+    client.send(create())
+    await until(() => waiting.length === 1)
+    clock.now = 3_600_000
+    client.send(create({ stream_id: 'a' }))
+    expect(await client.received(1)).toEqual([
+      {
+        type: 'error',
+        status: 400,
+        stream_id: 'a',
+        error: {
+          type: 'invalid_request_error',
+          code: 'websocket_connection_limit_reached',
+          message:
+            'Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.',
+          param: null,
+        },
+      },
+    ])
+    const { call, end } = waiting[0] ?? {}
+    if (call === undefined) throw new Error('nothing runs')
+    answer(call, completed('r'))
+    end?.()
+    expect((await client.closed).code).toBe(1000)
+    expect(client.messages[1]).toEqual(completed('r'))
+  })
+})
+
+describe('an end of the process', () => {
+  test('idle sockets close at once, busy ones after their calls; new ones are refused', async () => {
+    const { waiting, serve } = patient()
+    const { url, sockets } = await socketServer(serve)
+    const [idle, busy] = [await connect(url), await connect(url)]
+    busy.send(create({ n: 1 }))
+    busy.send(create({ n: 2 }))
+    await until(() => waiting.length === 1)
+    sockets.leave()
+    expect((await idle.closed).code).toBe(1001)
+    busy.send(create({ stream_id: 'a' }))
+    expect(await busy.received(1)).toMatchObject([
+      { status: 503, stream_id: 'a', error: { code: 'overloaded', headers: { 'retry-after': '1' } } },
+    ])
+    waiting[0]?.end()
+    // It was taken before.
+    await until(() => waiting.length === 2)
+    waiting[1]?.end()
+    expect((await busy.closed).code).toBe(1001)
+    const late = await connect(url)
+    expect((await late.closed).code).toBe(1001)
+  })
+
+  test('at the end of the grace calls end with an error', async () => {
+    const { waiting, serve } = patient()
+    const { url, sockets, shutdown, calls } = await socketServer(serve)
+    const client = await connect(url)
+    client.send(create({ n: 1 }))
+    client.send(create({ n: 2 }))
+    await until(() => waiting.length === 1)
+    sockets.leave()
+    shutdown.begin()
+    expect((await client.closed).code).toBe(1001)
+    expect(client.messages.map(({ status }) => status)).toEqual([503, 503])
+    expect([calls.length, sockets.size]).toEqual([2, 0])
+  })
+
+  test('a client that does not close its side is not waited for', async () => {
+    const { url, sockets } = await socketServer(() => undefined, { closeMs: 30 })
+    const client = await connect(url)
+    client.ws.pause()
+    sockets.leave()
+    await until(() => sockets.size === 0)
+  })
+})
+
+test('two hundred sockets with streams of their own', async () => {
+  const { url, sockets } = await socketServer(async (call, body) => {
+    await new Promise(setImmediate)
+    answer(call, { type: 'response.created' }, completed(String(body.id)))
+  })
+  const clients = await Promise.all(Array.from({ length: 200 }, () => connect(url)))
+  expect(sockets.size).toBe(200)
+  for (const [c, client] of clients.entries())
+    for (let n = 0; n < 12; n++)
+      client.send(create({ id: `${c}.${n}`, stream_id: n % 4 === 0 ? undefined : `s${n % 4}` }))
+  for (const [c, client] of clients.entries()) {
+    const messages = await client.received(24)
+    for (const stream of [undefined, 's1', 's2', 's3']) {
+      const ids = messages.flatMap(({ stream_id, response }) =>
+        stream_id === stream && response !== undefined ? [(response as { id: string }).id] : [],
+      )
+      const first = Number(stream?.slice(1) ?? 0)
+      expect(ids).toEqual([0, 4, 8].map((n) => `${c}.${first + n}`))
+    }
+  }
+  sockets.leave()
+  for (const { closed } of clients) expect((await closed).code).toBe(1001)
+  await until(() => sockets.size === 0)
+})

@@ -1,0 +1,114 @@
+/** Sockets on loopback whose calls the test answers, and clients for them. */
+import { createServer, type IncomingMessage } from 'node:http'
+import { onTestFinished, vi } from 'vitest'
+import { WebSocket } from 'ws'
+import type { GatewayError } from '../errors.ts'
+import type { Call } from '../pipeline/call.ts'
+import { Shutdown } from '../pipeline/shutdown.ts'
+import { listen } from '../upstream/testing.ts'
+import { FIXED_LIMITS, type SocketLimits } from './limits.ts'
+import { MemoryPool } from './memory.ts'
+import { Sockets } from './sockets.ts'
+
+const MINUTE = 60_000
+
+/** So patient that only what a test asks for ends a connection. */
+export const TEST_LIMITS: SocketLimits = {
+  ...FIXED_LIMITS,
+  maxFrameBytes: 64 * 1_048_576,
+  maxJsonDepth: 64,
+  maxJsonKeys: 50_000,
+  maxUnsentBytes: 16 * 1_048_576,
+  stallMs: 10 * MINUTE,
+  pingMs: 10 * MINUTE,
+  pongMs: 10 * MINUTE,
+  maxAgeMs: 60 * MINUTE,
+}
+
+/** One event as the pipeline writes it. */
+export function sse(data: Record<string, unknown> & { type: string }): Buffer {
+  return Buffer.from(`event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`)
+}
+
+/** Answers a call with these events at once. */
+export function answer(call: Call, ...events: (Record<string, unknown> & { type: string })[]): void {
+  const stream = call.client.stream(Buffer.from(': keep-alive\n\n'))
+  for (const event of events) stream.write(sse(event))
+  stream.end()
+}
+
+export interface TestSockets {
+  url: string
+  sockets: Sockets
+  shutdown: Shutdown
+  /** Calls so far. */
+  calls: Call[]
+  /** Messages that never became a call. */
+  refused: GatewayError[]
+  clock: { now: number }
+}
+
+/** Every request that asks for it is upgraded. */
+export async function socketServer(
+  serve: (call: Call, body: Record<string, unknown>) => Promise<void> | void,
+  limits: Partial<SocketLimits> = {},
+): Promise<TestSockets> {
+  const calls: Call[] = []
+  const refused: GatewayError[] = []
+  const clock = { now: 0 }
+  const shutdown = new Shutdown()
+  let ids = 0
+  const sockets = new Sockets({
+    limits: { ...TEST_LIMITS, ...limits },
+    pool: new MemoryPool(512 * 1_048_576),
+    shutdown,
+    newRequestId: () => `req_${++ids}`,
+    now: () => clock.now,
+    refused: (_req: IncomingMessage, error) => void refused.push(error),
+    async serve(call) {
+      calls.push(call)
+      await serve(call, JSON.parse((await call.read()).toString()))
+    },
+  })
+  const server = createServer()
+  server.on('upgrade', (req, _socket, head) => sockets.accept(req, head))
+  const { origin } = await listen(server, 'http')
+  onTestFinished(() => sockets.terminate())
+  return { url: origin.replace('http', 'ws'), sockets, shutdown, calls, refused, clock }
+}
+
+export interface TestClient {
+  ws: WebSocket
+  /** All messages so far, parsed. */
+  messages: Record<string, unknown>[]
+  send(message: unknown): void
+  /** Waits for this many messages and returns them. */
+  received(count: number): Promise<Record<string, unknown>[]>
+  /** Code and reason of the end of the connection. */
+  closed: Promise<{ code: number; reason: string }>
+}
+
+export async function connect(url: string, options: { autoPong?: boolean } = {}): Promise<TestClient> {
+  const ws = new WebSocket(url, { perMessageDeflate: false, ...options })
+  onTestFinished(() => ws.terminate())
+  const messages: Record<string, unknown>[] = []
+  ws.on('message', (data) => messages.push(JSON.parse(String(data))))
+  ws.on('error', () => undefined)
+  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+    ws.on('close', (code, reason) => resolve({ code, reason: reason.toString() })),
+  )
+  await new Promise<void>((resolve, reject) => {
+    ws.once('open', resolve)
+    ws.once('error', reject)
+  })
+  return {
+    ws,
+    messages,
+    send: (message) => ws.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    async received(count) {
+      await vi.waitUntil(() => messages.length >= count, { timeout: 10_000, interval: 2 })
+      return messages
+    },
+    closed,
+  }
+}
