@@ -93,3 +93,23 @@ describe('media types by the first bytes', () => {
     expect(sniffMediaType(base64)).toBe(mediaType)
   })
 })
+
+describe('pictures of answers', () => {
+  it.each([
+    ['image/png', bytes('\x89PNG\r\n\x1a\n\0\0\0\rIHDR'), 'webp'],
+    ['image/webp', 'AAAA', 'WebP'],
+    ['image/svg+xml', 'AAAA', 'svg'],
+    ['image/png', 'AAAA', 'constructor'],
+    ['image/png', 'AAAA', undefined],
+  ])('are %s', (type, base64, format) => {
+    expect(pictureType(base64, format)).toBe(type)
+  })
+
+  it.each<[Media, string | undefined]>([
+    [{ kind: 'data', mediaType: 'image/png', base64: 'AA' }, '![image](data:image/png;base64,AA)'],
+    [{ kind: 'url', url: 'https://e.x/a(b) c?d=[1]' }, '![image](https://e.x/a%28b%29%20c?d=%5B1%5D)'],
+    [{ kind: 'id', id: 'f', vendor: 'openai' }, undefined],
+  ])('%j in a text', (source, text) => {
+    expect(markdownPicture(source)).toBe(text)
+  })
+})

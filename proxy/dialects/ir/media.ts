@@ -7,14 +7,14 @@ const SNIFFED_CHARS = 16
 /** A header of more is no media type. */
 const MAX_HEADER = 1024
 
-const PICTURE_TYPES: Partial<Record<string, string>> = {
-  png: 'image/png',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  webp: 'image/webp',
-  gif: 'image/gif',
-  svg: 'image/svg+xml',
-}
+const PICTURE_TYPES = new Map([
+  ['png', 'image/png'],
+  ['jpeg', 'image/jpeg'],
+  ['jpg', 'image/jpeg'],
+  ['webp', 'image/webp'],
+  ['gif', 'image/gif'],
+  ['svg', 'image/svg+xml'],
+])
 
 /**
  * Reads `data:[<media type>][;<parameter>…][;base64],<data>`. Base64 may lack its padding, be of the URL alphabet, be
@@ -61,7 +61,7 @@ export function sniffMediaType(base64: string): string | undefined {
 
 /** The type of a picture: what its bytes say, else the format that its maker names. */
 export function pictureType(base64: string, format: string | undefined): string {
-  const named = format === undefined ? undefined : PICTURE_TYPES[format.toLowerCase()]
+  const named = format === undefined ? undefined : PICTURE_TYPES.get(format.toLowerCase())
   return sniffMediaType(base64) ?? named ?? 'image/png'
 }
 

@@ -235,6 +235,16 @@ describe('an answer for a client', () => {
       { finish_reason: 'content_filter', message: { refusal: 'Why' } },
     ],
     [
+      {
+        parts: [
+          { type: 'image', source: { kind: 'data', mediaType: 'image/png', base64: 'AA' } },
+          { type: 'text', text: 'x' },
+          { type: 'image', source: { kind: 'url', url: 'https://e.x' } },
+        ],
+      },
+      { message: { content: '![image](data:image/png;base64,AA)x\n\n![image](https://e.x)' } },
+    ],
+    [
       { finish: { reason: 'content-filter', explanation: 'Why' }, parts: [{ type: 'refusal', text: 'No' }] },
       { message: { content: null, refusal: 'No' } },
     ],

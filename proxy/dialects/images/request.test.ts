@@ -1,0 +1,219 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseForm } from './form/parse.ts'
+import { readBoundary } from './form/boundary.ts'
+import { imageEdits, images } from './index.ts'
+import {
+  ASKED,
+  ASKED_FORM,
+  edit,
+  editForm,
+  type FormEntry,
+  formBody,
+  GIF,
+  generation,
+  JPEG,
+  LIMITS,
+  MULTIPART,
+  PNG,
+  refusalOf,
+  WEBP,
+} from './testing.ts'
+
+const INPUT = { audioBytes: 0, fileBytes: 0, tools: 0 }
+const EDITS = { model: 'up', askStreamUsage: false }
+const url = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.toString('base64')}`
+
+describe('generations', () => {
+  test('the head', () => {
+    const full = { ...ASKED, prompt: 'é', n: 3, size: '1024x512', stream: true, partial_images: 3, style: 'x' }
+    expect(generation(full).head).toEqual({
+      model: 'm',
+      stream: true,
+      images: 3,
+      choices: 1,
+      wantsStreamUsage: false,
+      input: { ...INPUT, textBytes: 2, images: 0 },
+    })
+    const nulls = { ...ASKED, n: null, size: null, stream: null, partial_images: null }
+    expect(generation(nulls).head).toMatchObject({ images: 1, stream: false })
+    expect(generation({ ...ASKED, n: 10, size: 'auto', partial_images: 0 }).head).toMatchObject({ images: 10 })
+    expect(generation({ ...ASKED, size: '99999x1' }).head).toMatchObject({ images: 1 })
+  })
+
+  test.each<[string, object]>([
+    ['model', { prompt: 'x' }],
+    ['model', { ...ASKED, model: '' }],
+    ['prompt', { model: 'm' }],
+    ['prompt', { ...ASKED, prompt: '' }],
+    ['prompt', { ...ASKED, prompt: ['x'] }],
+    ['n', { ...ASKED, n: 0 }],
+    ['n', { ...ASKED, n: 11 }],
+    ['n', { ...ASKED, n: 1.5 }],
+    ['n', { ...ASKED, n: '1' }],
+    ['size', { ...ASKED, size: '1024' }],
+    ['size', { ...ASKED, size: '0x1' }],
+    ['size', { ...ASKED, size: '1x100000' }],
+    ['size', { ...ASKED, size: '1x1x' }],
+    ['stream', { ...ASKED, stream: 'true' }],
+    ['partial_images', { ...ASKED, partial_images: 4 }],
+    ['partial_images', { ...ASKED, partial_images: -1 }],
+  ])('%s is wrong in %j', (param, body) => {
+    expect(refusalOf(() => generation(body))).toEqual(['invalid_request', param])
+  })
+
+  test('a key that is read stands once', () => {
+    const body = Buffer.from('{"model":"m","prompt":"x","n":1,"n":10}')
+    expect(refusalOf(() => images.parseRequest(body, LIMITS, {}))).toEqual(['invalid_request', 'n'])
+  })
+
+  test('all but the model passes as it is', () => {
+    const body = Buffer.from('{ "odd":1e400,"model" : "m","prompt":"x" }')
+    const request = images.parseRequest(body, LIMITS, {})
+    expect(request.contentType).toBeUndefined()
+    expect(images.byteLane.splice(request, EDITS).toString()).toBe(
+      '{ "odd":1e400,"model" : "up","prompt":"x" }',
+    )
+  })
+})
+
+describe('edits as JSON', () => {
+  const image = { image_url: url(PNG) }
+  test('the head', () => {
+    const given = [image, { image_url: url(JPEG, 'image/png') }, { image_url: 'https://e.x/1' }, { file_id: 'f' }]
+    const { head, contentType } = edit({ ...ASKED, images: given, mask: image })
+    expect(head).toMatchObject({ images: 1, input: { ...INPUT, textBytes: 5, images: 4 } })
+    expect(contentType).toBeUndefined()
+  })
+
+  test.each<[string, object]>([
+    ['images', {}],
+    ['images', { images: [] }],
+    ['images', { images: image }],
+    ['images', { images: Array.from({ length: 17 }, () => image) }],
+    ['images[1]', { images: [image, 'x'] }],
+    ['images[0].image_url', { images: [{}] }],
+    ['images[0].image_url', { images: [{ image_url: '' }] }],
+    ['images[0].image_url', { images: [{ image_url: 'data:image/png;base64' }] }],
+    ['images[0].image_url', { images: [{ image_url: 'data:image/png,abc' }] }],
+    ['images[0].image_url', { images: [{ image_url: url(GIF) }] }],
+    ['mask.image_url', { images: [image], mask: { image_url: url(GIF) } }],
+    ['prompt', { images: [image], prompt: '' }],
+  ])('%s is wrong in %j', (param, fields) => {
+    expect(refusalOf(() => edit({ ...ASKED, ...fields }))).toEqual(['invalid_request', param])
+  })
+
+  test('a picture of more than 50 MiB', () => {
+    const large = url(Buffer.concat([PNG, Buffer.alloc(50 * 1024 * 1024)]))
+    expect(refusalOf(() => edit({ ...ASKED, images: [{ image_url: large }] }))).toEqual([
+      'request_too_large',
+      'images[0].image_url',
+    ])
+  })
+})
+
+describe('edits as a form', () => {
+  test('the head', () => {
+    const request = editForm([
+      ['image[]', PNG, 'a.png', 'image/gif'],
+      ['n', '2'],
+      ['image[0]', WEBP, 'b'],
+      ['stream', 'true'],
+      ['image', JPEG],
+      ['size', '10x20'],
+      ['mask', PNG, 'm.png'],
+      ['partial_images', '1'],
+      ['prompt', 'é'],
+      ['model', 'm'],
+      ['markup', JPEG, 'm.jpg'],
+    ])
+    expect(request.head).toEqual({
+      model: 'm',
+      stream: true,
+      images: 2,
+      choices: 1,
+      wantsStreamUsage: false,
+      input: { ...INPUT, textBytes: 2, images: 3 },
+    })
+  })
+
+  const without = (name: string) => ASKED_FORM.filter(([given]) => given !== name)
+  const cases: [string, FormEntry[]][] = [
+    ['model', without('model')],
+    ['model', [...ASKED_FORM, ['model', 'm']]],
+    ['model', [...without('model'), ['model', 'm', 'a.txt']]],
+    ['prompt', without('prompt')],
+    ['prompt', [...ASKED_FORM, ['prompt', 'x']]],
+    ['prompt', [...without('prompt'), ['prompt', Buffer.from([0xff])]]],
+    ['image', without('image')],
+    ['image', [...without('image'), ['image', GIF, 'a.png', 'image/png']]],
+    ['image[]', [...ASKED_FORM, ['image[]', '', 'a.png', 'image/png']]],
+    ['image', [...ASKED_FORM, ...Array.from({ length: 16 }, (): FormEntry => ['image', PNG, 'a'])]],
+    ['mask', [...ASKED_FORM, ['mask', 'x', 'm.png']]],
+    ['mask', [...ASKED_FORM, ['mask', PNG, 'm'], ['mask', PNG, 'm']]],
+    ['n', [...ASKED_FORM, ['n', '11']]],
+    ['n', [...ASKED_FORM, ['n', '']]],
+    ['n', [...ASKED_FORM, ['n', '1e0']]],
+    ['stream', [...ASKED_FORM, ['stream', '1']]],
+    ['size', [...ASKED_FORM, ['size', 'big']]],
+    ['partial_images', [...ASKED_FORM, ['partial_images', '4']]],
+  ]
+  test.each(cases)('%s is wrong (%#)', (param, entries) => {
+    expect(refusalOf(() => editForm(entries))).toEqual(['invalid_request', param])
+  })
+
+  test('16 pictures are allowed', () => {
+    const more = Array.from({ length: 15 }, (): FormEntry => ['image[]', PNG, 'a'])
+    expect(editForm([...ASKED_FORM, ...more]).head.input.images).toBe(16)
+  })
+
+  test('a picture of more than 50 MiB', () => {
+    const large = Buffer.concat([PNG, Buffer.alloc(50 * 1024 * 1024)])
+    const entries: FormEntry[] = [...without('image'), ['image', large, 'a.png']]
+    expect(refusalOf(() => editForm(entries))).toEqual(['request_too_large', 'image'])
+  })
+
+  test('a content type without a boundary', () => {
+    const parse = () =>
+      imageEdits.parseRequest(formBody(ASKED_FORM), LIMITS, { 'content-type': 'multipart/form-data' })
+    expect(refusalOf(parse)).toEqual(['invalid_request', undefined])
+  })
+
+  test('is sent on under a new boundary, with another model, and all else as it was', () => {
+    const entries: FormEntry[] = [
+      ['strange[field]', 'é\r\n--X'],
+      ['model', 'm'],
+      ['image[]', PNG, 'a "1".png', 'image/gif'],
+      ['prompt', 'x'],
+      ['strange[field]', Buffer.from([0]), 'blob', 'application/octet-stream'],
+    ]
+    const body = formBody(entries)
+    const request = imageEdits.parseRequest(body, LIMITS, { 'content-type': MULTIPART })
+    const boundary = readBoundary(request.contentType ?? '')
+    const sent = imageEdits.byteLane.splice(request, EDITS)
+    expect(request.contentType).not.toContain('X-BOUNDARY')
+    expect(sent.toString('latin1')).not.toContain('X-BOUNDARY')
+    const parts = parseForm(sent, boundary).map(({ start, end, ...head }) => [
+      ...Object.values(head),
+      sent.toString('utf8', start, end),
+    ])
+    expect(parts).toEqual([
+      ['strange[field]', 'é\r\n--X'],
+      ['model', 'up'],
+      ['image[]', 'a %221%22.png', 'image/gif', PNG.toString()],
+      ['prompt', 'x'],
+      ['strange[field]', 'blob', 'application/octet-stream', '\0'],
+    ])
+    // A copy of the request is the same form.
+    expect(imageEdits.byteLane.splice({ ...request }, EDITS)).toEqual(sent)
+  })
+
+  test('the order of its parts means nothing', () => {
+    const entries: FormEntry[] = [...ASKED_FORM, ['n', '2'], ['image[]', WEBP, 'b'], ['user', 'u']]
+    fc.assert(
+      fc.property(fc.shuffledSubarray(entries, { minLength: entries.length }), (shuffled) => {
+        expect(editForm(shuffled).head).toEqual(editForm(entries).head)
+      }),
+    )
+  })
+})

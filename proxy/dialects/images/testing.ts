@@ -1,0 +1,70 @@
+/** Requests for pictures, and pictures, for the tests of this folder. */
+import { GatewayError } from '../../errors.ts'
+import type { ClientView, ParsedRequest } from '../dialect.ts'
+import { Losses } from '../ir/losses.ts'
+import { writeForm } from './form/write.ts'
+import { imageEdits, images } from './index.ts'
+
+export const LIMITS = { maxDepth: 20, maxKeys: 100 }
+/** The beginnings of pictures, which are all that is looked at. */
+export const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest of a picture', 'latin1')
+export const JPEG = Buffer.from('\xff\xd8\xff\xe0rest of a picture', 'latin1')
+export const WEBP = Buffer.from('RIFF\x24\0\0\0WEBPVP8 rest', 'latin1')
+export const GIF = Buffer.from('GIF89a rest of a picture', 'latin1')
+export const BOUNDARY = 'X-BOUNDARY'
+export const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`
+
+export type FormEntry = [name: string, content: string | Buffer, filename?: string, contentType?: string]
+
+export function formBody(entries: readonly FormEntry[], boundary = BOUNDARY): Buffer {
+  const fields = entries.map(([name, content, filename, contentType]) => ({
+    name,
+    content,
+    ...(filename !== undefined && { filename }),
+    ...(contentType !== undefined && { contentType }),
+  }))
+  return writeForm(fields, boundary)
+}
+
+export function generation(body: object): ParsedRequest {
+  return images.parseRequest(Buffer.from(JSON.stringify(body)), LIMITS, {})
+}
+
+export function edit(body: object): ParsedRequest {
+  const headers = { 'content-type': 'application/json' }
+  return imageEdits.parseRequest(Buffer.from(JSON.stringify(body)), LIMITS, headers)
+}
+
+export function editForm(entries: readonly FormEntry[]): ParsedRequest {
+  return imageEdits.parseRequest(formBody(entries), LIMITS, { 'content-type': MULTIPART })
+}
+
+export const ASKED = { model: 'm', prompt: 'A cat' }
+export const ASKED_FORM: FormEntry[] = [
+  ['model', 'm'],
+  ['prompt', 'A hat'],
+  ['image', PNG, 'a.png', 'image/png'],
+]
+
+/** What is refused, by its code and field. */
+export function refusalOf(run: () => unknown): [string, string | undefined] | undefined {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof GatewayError) return [error.code, error.param]
+    throw error
+  }
+  return undefined
+}
+
+export function clientOf(parsed: ParsedRequest): ClientView {
+  return {
+    request: { source: 'images', model: 'm', stream: parsed.head.stream, turns: [], tools: [] },
+    parsed,
+    id: 'X',
+    created: 1700,
+    inputTokens: 9,
+    envelopes: { seal: () => '', open: () => 'foreign' },
+    losses: new Losses(),
+  }
+}
