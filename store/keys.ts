@@ -41,7 +41,7 @@ export const responseKey = (id: string) => `sluice:resp:${id}`
 const digestOf = (...ids: string[]) => hash('sha256', JSON.stringify(ids), 'hex')
 
 /** What stands for an exchange in its key, in those that follow it, and in its owner's room. */
-export const exchangeDigest = (owner: string, root: string, id: string) => digestOf(owner, root, id)
+export const exchangeDigest = (root: string, id: string) => digestOf(root, id)
 
 /**
  * Of all exchanges of a chain: its exchangeDigest behind it makes the key of one. All of a chain are in one slot, and no

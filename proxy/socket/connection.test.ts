@@ -340,6 +340,7 @@ describe('back-pressure', () => {
     const client = await connect(url)
     const large = 'x'.repeat(500_000)
     const paused = vi.spyOn(WebSocket.prototype, 'pause')
+    onTestFinished(() => paused.mockRestore())
     for (let n = 0; n < 60; n++) client.send(create({ n, large }))
     await until(() => paused.mock.calls.length > 0)
     // Thirty megabytes do not fit between the two: the rest is still with the client.

@@ -1,7 +1,7 @@
 /** Sockets on loopback whose calls the test answers, and clients for them. */
 import { createServer, type IncomingMessage } from 'node:http'
 import { onTestFinished, vi } from 'vitest'
-import { WebSocket } from 'ws'
+import { type ClientOptions, WebSocket } from 'ws'
 import type { GatewayError } from '../errors.ts'
 import type { Call } from '../pipeline/call.ts'
 import { Shutdown } from '../pipeline/shutdown.ts'
@@ -88,7 +88,7 @@ export interface TestClient {
   closed: Promise<{ code: number; reason: string }>
 }
 
-export async function connect(url: string, options: { autoPong?: boolean } = {}): Promise<TestClient> {
+export async function connect(url: string, options: ClientOptions = {}): Promise<TestClient> {
   const ws = new WebSocket(url, { perMessageDeflate: false, ...options })
   onTestFinished(() => ws.terminate())
   const messages: Record<string, unknown>[] = []

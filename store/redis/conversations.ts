@@ -41,10 +41,10 @@ export function createRedisConversations(
       const { id, root, parent, text } = exchange
       const bytes = Buffer.byteLength(text)
       if (bytes > exchangeBytes) return 'full'
-      const digest = exchangeDigest(owner, root, id)
+      const digest = exchangeDigest(root, id)
       if ((await takeRoom(owner, digest, bytes, ownerBytes, ttlMs)) === 'FULL') return 'full'
       const key = `${chainPrefix(owner, root)}${digest}`
-      const follows = parent === undefined ? '' : exchangeDigest(owner, root, parent)
+      const follows = parent === undefined ? '' : exchangeDigest(root, parent)
       const sealed = ring.seal(key, `${JSON.stringify([id, parent ?? null])}\n${text}`)
       // After a failure the text may be there: its room ends by itself.
       await connection.command(['SET', key, `${follows} ${sealed}`, 'PX', lifetime(ttlMs)], TEXT_MS)
@@ -52,7 +52,7 @@ export function createRedisConversations(
     },
     async exchanges(owner, root, id, ttlMs, most) {
       const prefix = chainPrefix(owner, root)
-      const newest = `${prefix}${exchangeDigest(owner, root, id)}`
+      const newest = `${prefix}${exchangeDigest(root, id)}`
       const digests = chainReply.parse(await connection.run('conversation/chain', [newest], [most]))
       if (digests === null) return undefined
       const longer = lifetime(ttlMs) + ROOM_LONGER_MS
@@ -65,7 +65,7 @@ export function createRedisConversations(
       return isChain(chain, id) ? chain : undefined
     },
     async removeExchange(owner, root, id) {
-      const digest = exchangeDigest(owner, root, id)
+      const digest = exchangeDigest(root, id)
       await connection.command(['DEL', `${chainPrefix(owner, root)}${digest}`])
       await connection.run('conversation/leave', roomKeys(owner), [digest])
     },

@@ -260,8 +260,19 @@ describe('sluice explain', () => {
     )
   })
 
-  it('an endpoint that is not served, a key without value and one that does not exist', async () => {
-    expect((await explained('alice', 'paid', '--endpoint', 'images')).refusal?.status).toBe(404)
+  it.each([
+    ['embeddings', 'ready'],
+    ['count_tokens', 'not_eligible'],
+    ['image_edits', 'not_eligible'],
+  ])('judges channels for the endpoint %s', async (endpoint, foreign) => {
+    const { code, candidates = [] } = await explained('alice', 'paid', '--endpoint', endpoint)
+    expect([code, Object.fromEntries(candidates.map(({ channel, state }) => [channel, state]))]).toEqual([
+      0,
+      { first: 'ready', second: 'ready', foreign },
+    ])
+  })
+
+  it('a key without value and one that does not exist', async () => {
     const empty = await ask('explain', '--key', 'void', '--model', 'paid')
     expect([empty.code, empty.out]).toEqual([1, ''])
     expect(empty.err).toMatch(/no value that is in force; ApiKey\/void: .*spec\.secretRef/)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseForm } from './form/parse.ts'
 import { readBoundary } from './form/boundary.ts'
+import { parseForm } from './form/parse.ts'
 import { imageEdits, images } from './index.ts'
 import {
   ASKED,
@@ -26,7 +26,15 @@ const url = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.
 
 describe('generations', () => {
   test('the head', () => {
-    const full = { ...ASKED, prompt: 'é', n: 3, size: '1024x512', stream: true, partial_images: 3, style: 'x' }
+    const full = {
+      ...ASKED,
+      prompt: 'é',
+      n: 3,
+      size: '1024x512',
+      stream: true,
+      partial_images: 3,
+      style: 'x',
+    }
     expect(generation(full).head).toEqual({
       model: 'm',
       stream: true,
@@ -37,7 +45,9 @@ describe('generations', () => {
     })
     const nulls = { ...ASKED, n: null, size: null, stream: null, partial_images: null }
     expect(generation(nulls).head).toMatchObject({ images: 1, stream: false })
-    expect(generation({ ...ASKED, n: 10, size: 'auto', partial_images: 0 }).head).toMatchObject({ images: 10 })
+    expect(generation({ ...ASKED, n: 10, size: 'auto', partial_images: 0 }).head).toMatchObject({
+      images: 10,
+    })
     expect(generation({ ...ASKED, size: '99999x1' }).head).toMatchObject({ images: 1 })
   })
 
@@ -80,7 +90,12 @@ describe('generations', () => {
 describe('edits as JSON', () => {
   const image = { image_url: url(PNG) }
   test('the head', () => {
-    const given = [image, { image_url: url(JPEG, 'image/png') }, { image_url: 'https://e.x/1' }, { file_id: 'f' }]
+    const given = [
+      image,
+      { image_url: url(JPEG, 'image/png') },
+      { image_url: 'https://e.x/1' },
+      { file_id: 'f' },
+    ]
     const { head, contentType } = edit({ ...ASKED, images: given, mask: image })
     expect(head).toMatchObject({ images: 1, input: { ...INPUT, textBytes: 5, images: 4 } })
     expect(contentType).toBeUndefined()

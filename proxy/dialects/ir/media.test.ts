@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dataUrl, parseDataUrl, sniffMediaType } from './media.ts'
+import { dataUrl, markdownPicture, parseDataUrl, pictureType, sniffMediaType } from './media.ts'
 import type { Media } from './types.ts'
 
 const data = (mediaType: string, base64: string): Media => ({ kind: 'data', mediaType, base64 })

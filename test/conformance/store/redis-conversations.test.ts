@@ -17,7 +17,7 @@ const R1: Exchange = { id: 'resp_first', root: 'resp_first', text: '{"said":"a s
 const R2: Exchange = { id: 'resp_second', root: 'resp_first', parent: 'resp_first', text: '{"n":2}' }
 
 const keyOf = (id: string, owner = OWNER) =>
-  `${chainPrefix(owner, 'resp_first')}${exchangeDigest(owner, 'resp_first', id)}`
+  `${chainPrefix(owner, 'resp_first')}${exchangeDigest('resp_first', id)}`
 
 let server: RunningRedis
 let state: StateStore
@@ -70,15 +70,23 @@ test('reading renews texts and room alike', async () => {
   for (const key of [keyOf('resp_first'), keyOf('resp_second'), ...roomKeys(OWNER)])
     await command('PEXPIRE', key, 10_000)
   for (const { id } of [R1, R2])
-    await command('ZADD', roomKeys(OWNER)[0], 1, exchangeDigest(OWNER, 'resp_first', id))
+    await command('ZADD', roomKeys(OWNER)[0], 1, exchangeDigest('resp_first', id))
   expect(await read()).toEqual([R1, R2])
   for (const key of [keyOf('resp_first'), keyOf('resp_second')])
     expect(await ttlOf(key)).toBeGreaterThan(TTL_MS - 60_000)
   for (const key of roomKeys(OWNER)) expect(await ttlOf(key)).toBeGreaterThan(TTL_MS)
   for (const { id } of [R1, R2]) {
-    const ends = await command('ZSCORE', roomKeys(OWNER)[0], exchangeDigest(OWNER, 'resp_first', id))
+    const ends = await command('ZSCORE', roomKeys(OWNER)[0], exchangeDigest('resp_first', id))
     expect(Number(ends)).toBeGreaterThan(Date.now() + TTL_MS)
   }
+})
+
+test('nothing is left of what was removed', async () => {
+  for (const { id } of [R1, R2]) await state.removeExchange(OWNER, 'resp_first', id)
+  const [ends, bytes] = roomKeys(OWNER)
+  expect(await command('KEYS', '*')).toEqual([bytes])
+  expect(await command('HGETALL', bytes)).toEqual(['sum', '0'])
+  expect(await command('EXISTS', ends)).toBe(0)
 })
 
 test('an emptied server knows no conversation, and has room for new ones', async () => {
@@ -119,7 +127,7 @@ describe('what is not as it was written is gone', () => {
       'shown behind another',
       async () => {
         await state.putExchange(OWNER, { ...R1, id: 'else' }, TTL_MS, ROOM)
-        const digest = exchangeDigest(OWNER, 'resp_first', 'else')
+        const digest = exchangeDigest('resp_first', 'else')
         await change((value) => value.replace(/^\w+ /, `${digest} `))
       },
     ],
@@ -131,7 +139,7 @@ describe('what is not as it was written is gone', () => {
 
   test('sealed, and of another form', async () => {
     const key = keyOf('resp_second')
-    const digest = exchangeDigest(OWNER, 'resp_first', 'resp_first')
+    const digest = exchangeDigest('resp_first', 'resp_first')
     for (const text of [
       '',
       '\n',
@@ -149,13 +157,10 @@ describe('what is not as it was written is gone', () => {
 })
 
 test('what one owner has does not open for another who has it copied', async () => {
-  for (const id of ['resp_first', 'resp_second']) {
-    const value = String(await command('GET', keyOf(id)))
-    const follows = id === 'resp_second' ? exchangeDigest(OTHER, 'resp_first', 'resp_first') : ''
-    await command('SET', keyOf(id, OTHER), value.replace(/^\w* /, `${follows} `))
-  }
+  for (const id of ['resp_first', 'resp_second']) await command('COPY', keyOf(id), keyOf(id, OTHER))
   expect(await read('resp_first', OTHER)).toBeUndefined()
   expect(await read('resp_second', OTHER)).toBeUndefined()
+  expect(await read()).toEqual([R1, R2])
 })
 
 describe('between room and text', () => {

@@ -52,7 +52,9 @@ Content-Disposition: form-data; name="e"; filename=""
 
   test('a name in an encoding of its own', () => {
     const headers = `Content-Disposition: form-data; name="image"; filename*=UTF-8''a%20b.png`
-    expect(read(`${part('x', headers)}--b--`)).toEqual([{ name: 'image', filename: 'a%20b.png', content: 'x' }])
+    expect(read(`${part('x', headers)}--b--`)).toEqual([
+      { name: 'image', filename: 'a%20b.png', content: 'x' },
+    ])
   })
 
   test('a form without parts', () => {
@@ -70,7 +72,7 @@ Content-Disposition: form-data; name="e"; filename=""
     ['ends within the headers', '--b\nContent-Disposition: form-data; name="a"'],
     ['ends within the headers', `${part('x')}--b\n`],
     ['more than 8192 bytes of headers', part('x', `X-Long: ${'x'.repeat(9000)}`)],
-    ['without a name', '--b\n\n\n--b--'],
+    ['malformed headers', '--b\n\n\n--b--'],
     ['without a name', part('x', 'Content-Type: text/plain')],
     ['without a name', part('x', 'Content-Disposition: attachment; name="a"')],
     ['without a name', part('x', 'Content-Disposition: form-data; name=""')],
@@ -122,7 +124,9 @@ describe('any form', () => {
         const body = writeForm(fields, boundary)
         const parts = parseForm(body, readBoundary(`multipart/form-data; boundary="${boundary}"`))
         const escaped = (text: string) => text.replaceAll('"', '%22')
-        expect(parts.map(({ start, end, ...head }) => ({ ...head, content: body.subarray(start, end) }))).toEqual(
+        expect(
+          parts.map(({ start, end, ...head }) => ({ ...head, content: body.subarray(start, end) })),
+        ).toEqual(
           fields.map(({ name, filename, ...rest }) => ({
             ...rest,
             name: escaped(name),
@@ -178,7 +182,7 @@ describe('any form', () => {
     ['letters of the boundary', 'a'],
     ['lines that are almost delimiters', `\r\n--${long}${' '.repeat(200)}x`],
   ])('is read in linear time: %s', (_, repeated) => {
-    const content = Buffer.alloc(16_000_000, repeated)
+    const content = Buffer.from(repeated.repeat(16_000_000 / repeated.length))
     const body = writeForm([{ name: 'a', content }], long)
     const before = performance.now()
     const [read] = parseForm(body, long)

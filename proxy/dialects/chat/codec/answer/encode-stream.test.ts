@@ -181,7 +181,11 @@ describe('a stream for a client', () => {
   test('a picture that begins the answer, and one that only its vendor has', () => {
     const { chunks, losses } = encodeParts([
       { type: 'start' },
-      { type: 'whole', id: 'a', part: { type: 'image', source: { kind: 'url', url: 'https://e.x/1(2).png' } } },
+      {
+        type: 'whole',
+        id: 'a',
+        part: { type: 'image', source: { kind: 'url', url: 'https://e.x/1(2).png' } },
+      },
       { type: 'partial-image', id: 'b', index: 0, base64: 'AA' },
       { type: 'whole', id: 'b', part: { type: 'image', source: { kind: 'id', id: 'f', vendor: 'openai' } } },
       { type: 'finish', finish: { reason: 'stop' } },

@@ -1,5 +1,5 @@
-import { decodeEvents } from './answer-testing.ts'
 import { describe, expect, test } from 'vitest'
+import { decodeEvents } from './answer-testing.ts'
 import {
   added,
   args,

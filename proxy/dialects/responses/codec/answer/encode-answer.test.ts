@@ -217,7 +217,13 @@ describe('items', () => {
         {
           type: 'image',
           source: { kind: 'data', mediaType: 'image/webp', base64: 'AAAA' },
-          made: { revisedPrompt: 'A cat.', size: '1x2', quality: 'low', background: 'opaque', format: 'webp' },
+          made: {
+            revisedPrompt: 'A cat.',
+            size: '1x2',
+            quality: 'low',
+            background: 'opaque',
+            format: 'webp',
+          },
         },
       ],
       [
@@ -245,7 +251,12 @@ describe('items', () => {
           ...MESSAGE,
           content: [
             { type: 'output_text', text: 'See', annotations: [], logprobs: [] },
-            { type: 'output_text', text: '![image](https://e.x/a%281%29.png)', annotations: [], logprobs: [] },
+            {
+              type: 'output_text',
+              text: '![image](https://e.x/a%281%29.png)',
+              annotations: [],
+              logprobs: [],
+            },
           ],
         },
       ],

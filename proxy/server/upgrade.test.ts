@@ -1,0 +1,310 @@
+import { once } from 'node:events'
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { connect as connectTcp } from 'node:net'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { AddressSet } from '../../contract/address.ts'
+import { keyHash } from '../../contract/ids.ts'
+import { StoreUnavailable } from '../../store/contract.ts'
+import { testKey } from '../auth/testing.ts'
+import type { Gateway } from '../pipeline/gateway.ts'
+import { Shutdown } from '../pipeline/shutdown.ts'
+import { MemoryPool } from '../socket/memory.ts'
+import { Sockets } from '../socket/sockets.ts'
+import { connect, TEST_LIMITS } from '../socket/testing.ts'
+import type { RequestRecord } from '../telemetry/request-log.ts'
+import { listen } from '../upstream/testing.ts'
+import { createApp, refuse } from './app.ts'
+import { drain } from './drain.ts'
+import { createHttpServer } from './http-server.ts'
+import { Overload } from './overload.ts'
+import { trackUnused } from './unused-connections.ts'
+import { createUpgrades, socketCalls } from './upgrade.ts'
+
+const KEY = 'sk-a-secret-of-alice'
+const AUTHORIZED = { authorization: `Bearer ${KEY}` }
+const HANDSHAKE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+}
+
+/** A server of the API as far as a handshake needs it. */
+async function apiServer({ maxInFlight = 10, stored = true } = {}) {
+  const lines: RequestRecord[] = []
+  const gateway = {
+    follower: {
+      key: async (hash: string) => {
+        if (!stored) throw new StoreUnavailable('away')
+        return hash === keyHash(KEY) ? testKey() : undefined
+      },
+    },
+    trustedProxies: new AddressSet([]),
+    log: { write: (line: RequestRecord) => lines.push(line) },
+    metrics: { finished: () => undefined },
+    shutdown: new Shutdown(),
+    limits: { maxBodyBytes: 1_000, clientStallMs: 1_000, streamKeepAliveMs: 1_000 },
+  } as unknown as Gateway
+  const overload = new Overload(maxInFlight)
+  onTestFinished(() => overload.stop())
+  const unexpected = vi.fn()
+  const events = { unexpected }
+  const state = { draining: false }
+  const sockets = new Sockets({
+    ...socketCalls(gateway, overload, events),
+    limits: TEST_LIMITS,
+    pool: new MemoryPool(1_000_000),
+    now: () => 0,
+  })
+  const draining = () => state.draining
+  const upgrades = createUpgrades({ gateway, overload, sockets, draining, events })
+  const app = createApp(gateway, overload, upgrades, events)
+  const server = createHttpServer(
+    { headersTimeoutMs: 10_000, requestTimeoutMs: 10_000, idleTimeoutMs: 10_000, maxConnections: 100 },
+    {
+      handle: app,
+      refuse: (req, res, error) => refuse(gateway, req, res, error),
+      breakOff: () => undefined,
+      upgrades,
+      draining,
+    },
+  )
+  const unused = trackUnused(server)
+  const { origin, sockets: connections } = await listen(server, 'http')
+  const ended = (graceMs: number) => {
+    state.draining = true
+    return drain({
+      server,
+      unused,
+      sockets,
+      graceMs,
+      breakOff: () => gateway.shutdown.begin(),
+      inFlight: () => overload.inFlight,
+    })
+  }
+  return { origin, lines, overload, state, sockets, gateway, connections, ended, unexpected }
+}
+
+interface Told {
+  status: number
+  headers: IncomingHttpHeaders
+  code: string
+}
+
+/** Asks as given; 101 has no code. */
+function ask(url: string, headers: Record<string, string>, method = 'GET', body = ''): Promise<Told> {
+  const req = request(url, { method, headers, agent: false })
+  const told = new Promise<Told>((resolve, reject) => {
+    req.on('upgrade', (res, socket) => {
+      socket.destroy()
+      resolve({ status: res.statusCode ?? 0, headers: res.headers, code: '' })
+    })
+    req.on('response', async (res) => {
+      let text = ''
+      for await (const chunk of res) text += chunk
+      resolve({ status: res.statusCode ?? 0, headers: res.headers, code: text === '' ? '' : JSON.parse(text).error.code })
+    })
+    req.on('error', reject)
+  })
+  req.end(body)
+  return told
+}
+
+describe('a handshake', () => {
+  test.each(['/v1/responses', '/api/v1/responses', '/v1/responses?x=1'])(
+    'on %s opens a socket',
+    async (path) => {
+      const { origin, sockets, lines } = await apiServer()
+      const { status, headers } = await ask(origin + path, { ...HANDSHAKE, ...AUTHORIZED })
+      expect([status, headers['sec-websocket-accept']]).toEqual([101, 'ICX+Yqv66kxgM0FcWaLWlFLwTAI='])
+      await vi.waitUntil(() => sockets.size === 0)
+      expect(lines).toEqual([])
+    },
+  )
+
+  test('offers are declined: no compression, no protocol', async () => {
+    const { origin } = await apiServer()
+    const { headers } = await ask(`${origin}/v1/responses`, {
+      ...HANDSHAKE,
+      ...AUTHORIZED,
+      'sec-websocket-extensions': 'permessage-deflate; client_max_window_bits',
+      'sec-websocket-protocol': 'realtime',
+    })
+    expect(headers).not.toHaveProperty('sec-websocket-extensions')
+    expect(headers).not.toHaveProperty('sec-websocket-protocol')
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['no key', {}],
+    ['an unknown key', { authorization: 'Bearer sk-other' }],
+    ['two keys', { ...AUTHORIZED, 'x-api-key': 'sk-other' }],
+  ])('with %s is answered 401 in the form of its API, and logged', async (_, headers) => {
+    const { origin, lines, connections, sockets } = await apiServer()
+    const told = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...headers, 'anthropic-version': '1' })
+    expect(told).toMatchObject({ status: 401, code: 'unauthorized' })
+    expect(told.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-should-retry': 'false',
+      connection: 'close',
+      'x-request-id': lines[0]?.requestId,
+      'request-id': lines[0]?.requestId,
+    })
+    expect(lines).toMatchObject([
+      { endpoint: 'responses', status: 401, code: 'unauthorized', client: '127.0.0.1' },
+    ])
+    await vi.waitUntil(() => connections.size === 0)
+    expect(sockets.size).toBe(0)
+  })
+
+  test('while keys cannot be read is answered 503, which may be tried again', async () => {
+    const { origin } = await apiServer({ stored: false })
+    const told = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED })
+    expect(told).toMatchObject({ status: 503, code: 'store_unavailable', headers: { 'retry-after': '1' } })
+  })
+
+  test('is not taken when there is too much to do, or the process ends', async () => {
+    const busy = await apiServer({ maxInFlight: 1 })
+    busy.overload.inFlight = 1
+    const ending = await apiServer()
+    ending.state.draining = true
+    for (const { origin, lines } of [busy, ending]) {
+      const told = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED })
+      expect(told).toMatchObject({ status: 503, code: 'overloaded', headers: { 'retry-after': '1' } })
+      expect(lines).toMatchObject([{ status: 503 }])
+    }
+  })
+
+  test.each<[string, Record<string, string>, number, string]>([
+    ['no upgrade', { connection: 'keep-alive', upgrade: '' }, 426, 'upgrade_required'],
+    ['another protocol', { upgrade: 'h2c' }, 426, 'upgrade_required'],
+    ['no Connection: Upgrade', { connection: 'keep-alive' }, 426, 'upgrade_required'],
+    ['another version', { 'sec-websocket-version': '8' }, 426, 'upgrade_required'],
+    ['no version', { 'sec-websocket-version': '' }, 426, 'upgrade_required'],
+    ['no key', { 'sec-websocket-key': '' }, 400, 'invalid_request'],
+    ['a short key', { 'sec-websocket-key': 'AAAA' }, 400, 'invalid_request'],
+  ])('with %s is answered over HTTP', async (_, changes, status, code) => {
+    const { origin, lines } = await apiServer()
+    const told = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED, ...changes })
+    expect(told).toMatchObject({ status, code })
+    expect(lines).toMatchObject([{ endpoint: 'none', status, code }])
+    if (status === 426)
+      expect(told.headers).toMatchObject({
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'x-should-retry': 'false',
+      })
+  })
+
+  test('with two hosts is refused like any request', async () => {
+    const { origin } = await apiServer()
+    const socket = connectTcp(Number(new URL(origin).port), '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    const lines = Object.entries({ ...HANDSHAKE, ...AUTHORIZED }).map(([name, value]) => `${name}: ${value}`)
+    socket.write(`GET /v1/responses HTTP/1.1\r\nhost: a\r\nhost: b\r\n${lines.join('\r\n')}\r\n\r\n`)
+    const [chunk] = await once(socket, 'data')
+    expect(String(chunk)).toMatch(/^HTTP\/1\.1 400 /)
+  })
+
+  test('whose client leaves meanwhile harms nobody', async () => {
+    const { origin, gateway, sockets, connections, unexpected } = await apiServer()
+    const asked = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<undefined>()
+    gateway.follower.key = async () => {
+      asked.resolve()
+      return gate.promise
+    }
+    const socket = connectTcp(Number(new URL(origin).port), '127.0.0.1')
+    const lines = Object.entries({ ...HANDSHAKE, ...AUTHORIZED }).map(([name, value]) => `${name}: ${value}`)
+    socket.write(`GET /v1/responses HTTP/1.1\r\nhost: a\r\n${lines.join('\r\n')}\r\n\r\n`)
+    await asked.promise
+    socket.resetAndDestroy()
+    gate.resolve(undefined)
+    await vi.waitUntil(() => connections.size === 0)
+    expect([sockets.size, unexpected.mock.calls]).toEqual([0, []])
+  })
+})
+
+describe('other requests that ask for an upgrade go on over HTTP', () => {
+  test.each<[string, string, string, number, string]>([
+    // As `curl --http2` sends it. There is no key: 401 shows that it came to the endpoint.
+    ['h2c', 'POST', '/v1/responses', 401, 'unauthorized'],
+    ['websocket', 'POST', '/v1/responses', 401, 'unauthorized'],
+    ['websocket', 'GET', '/v1/models', 401, 'unauthorized'],
+    ['websocket', 'GET', '/v1/nothing', 404, 'not_found'],
+    ['websocket', 'HEAD', '/v1/responses', 405, ''],
+    ['websocket', 'PUT', '/v1/responses', 405, 'method_not_allowed'],
+  ])('%s %s %s', async (upgrade, method, path, status, code) => {
+    const { origin } = await apiServer()
+    const body = method === 'GET' || method === 'HEAD' ? '' : '{"model":"m"}'
+    const asked = ask(origin + path, { ...HANDSHAKE, upgrade }, method, body)
+    expect(await asked).toMatchObject({ status, code })
+  })
+})
+
+describe('a call on a socket', () => {
+  async function opened(api: Awaited<ReturnType<typeof apiServer>>) {
+    return connect(`${api.origin.replace('http', 'ws')}/v1/responses`, { headers: AUTHORIZED })
+  }
+
+  test('is shed under load, and logged', async () => {
+    const api = await apiServer({ maxInFlight: 1 })
+    const client = await opened(api)
+    api.overload.inFlight = 1
+    client.send({ type: 'response.create', model: 'm', input: 'x' })
+    expect(await client.received(1)).toMatchObject([
+      { type: 'error', status: 503, error: { code: 'overloaded' } },
+    ])
+    expect(api.lines).toMatchObject([{ endpoint: 'responses', status: 503, code: 'overloaded' }])
+    expect(api.overload.inFlight).toBe(1)
+  })
+
+  test('is authenticated by itself, counted while it runs, and logged once', async () => {
+    const api = await apiServer()
+    const client = await opened(api)
+    const gate = Promise.withResolvers<undefined>()
+    api.gateway.follower.key = () => gate.promise
+    client.send({ type: 'response.create', model: 'm', input: 'x' })
+    await vi.waitUntil(() => api.overload.inFlight === 1)
+    gate.resolve(undefined)
+    expect(await client.received(1)).toMatchObject([
+      { type: 'error', status: 401, error: { code: 'unauthorized' } },
+    ])
+    await vi.waitUntil(() => api.overload.inFlight === 0)
+    expect(api.lines).toMatchObject([{ endpoint: 'responses', status: 401 }])
+  })
+
+  test('that cannot be read is logged', async () => {
+    const api = await apiServer()
+    const client = await opened(api)
+    client.send('{')
+    await client.received(1)
+    expect(api.lines).toMatchObject([{ endpoint: 'responses', status: 400, code: 'invalid_request' }])
+  })
+
+  test('with an unexpected error is reported with its request id', async () => {
+    const api = await apiServer()
+    const client = await opened(api)
+    const fault = new Error('SECRET')
+    api.gateway.follower.key = () => Promise.reject(fault)
+    client.send({ type: 'response.create', model: 'm', input: 'x' })
+    expect(await client.received(1)).toMatchObject([{ status: 500, error: { code: 'internal_error' } }])
+    expect(api.unexpected.mock.calls).toEqual([[fault, api.lines[0]?.requestId]])
+  })
+})
+
+describe('drain', () => {
+  test('waits for sockets: idle ones are closed', async () => {
+    const api = await apiServer()
+    const client = await connect(`${api.origin.replace('http', 'ws')}/v1/responses`, { headers: AUTHORIZED })
+    await api.ended(60_000)
+    expect((await client.closed).code).toBe(1001)
+  })
+
+  test('a socket that will not end is cut off after the grace', async () => {
+    const api = await apiServer()
+    const client = await connect(`${api.origin.replace('http', 'ws')}/v1/responses`, { headers: AUTHORIZED })
+    client.ws.pause()
+    await api.ended(1)
+    await vi.waitUntil(() => api.connections.size === 0)
+  })
+})
