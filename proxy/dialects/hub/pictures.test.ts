@@ -50,7 +50,9 @@ function tell(lane: ReturnType<typeof laneOf>, value: object, asStream = false) 
   const answer = lane.readAnswer(Buffer.from(JSON.stringify(value)), asStream)
   if (!('body' in answer)) throw new Error(`a failure: ${answer.detail}`)
   const { body, ...beside } = answer
-  const events = asStream ? sseEvents(body).map(({ data }) => (data.startsWith('{') ? JSON.parse(data) : data)) : []
+  const events = asStream
+    ? sseEvents(body).map(({ data }) => (data.startsWith('{') ? JSON.parse(data) : data))
+    : []
   return { ...beside, body: asStream ? undefined : JSON.parse(body.toString()), events }
 }
 
@@ -98,11 +100,7 @@ describe('a conversation over an upstream of pictures', () => {
     expect(beside).toMatchObject({ usage: BILLED, delivered: { deltas: 0, bytes: 0, images: 1 } })
     const { events } = tell(laneOf(chat, images, chatBody), ANSWER, true)
     const deltas = events.filter((event) => event.choices).map(({ choices }) => choices[0].delta)
-    expect(deltas).toEqual([
-      { role: 'assistant', content: '', refusal: null },
-      { content: MARKDOWN },
-      {},
-    ])
+    expect(deltas).toEqual([{ role: 'assistant', content: '', refusal: null }, { content: MARKDOWN }, {}])
   })
 
   it('responses gets it as its item', () => {
