@@ -10,7 +10,8 @@ const port = (value: number) => {
   const error = 'must be a port, 0 to 65535'
   return z.coerce.number({ error }).int({ error }).min(0, { error }).max(65535, { error }).default(value)
 }
-const bytes = (value: number) => z.coerce.number().int().min(1024).max(1_073_741_824).default(value)
+const bytes = (value: number, max = 1_073_741_824) =>
+  z.coerce.number().int().min(1024).max(max).default(value)
 const count = (value: number) => z.coerce.number().int().min(1).max(10_000_000).default(value)
 const time = (value: string) =>
   z
@@ -136,7 +137,7 @@ export const environment = z.object({
   SLUICE_BINDING_DAYS: count(30).describe(
     'Days for which it is known which channel keeps a response that its upstream stores.',
   ),
-  SLUICE_MAX_EXCHANGE_BYTES: bytes(4 * MIB).describe(
+  SLUICE_MAX_EXCHANGE_BYTES: bytes(4 * MIB, 256 * MIB).describe(
     'Most that one request and its answer may take of a stored conversation; larger ones are served and not stored.',
   ),
   SLUICE_MAX_CONVERSATION_BYTES: bytes(64 * MIB).describe(

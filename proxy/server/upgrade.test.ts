@@ -102,7 +102,11 @@ function ask(url: string, headers: Record<string, string>, method = 'GET', body 
     req.on('response', async (res) => {
       let text = ''
       for await (const chunk of res) text += chunk
-      resolve({ status: res.statusCode ?? 0, headers: res.headers, code: text === '' ? '' : JSON.parse(text).error.code })
+      resolve({
+        status: res.statusCode ?? 0,
+        headers: res.headers,
+        code: text === '' ? '' : JSON.parse(text).error.code,
+      })
     })
     req.on('error', reject)
   })

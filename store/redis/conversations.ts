@@ -62,7 +62,7 @@ export function createRedisConversations(
         keys.map((key) => connection.command(['GETEX', key, 'PX', lifetime(ttlMs)], TEXT_MS)),
       )
       const chain = keys.map((key, i) => read(ring, key, root, stored.parse(texts[i])))
-      return isChain(chain, id) ? chain : undefined
+      return isChain(chain) ? chain : undefined
     },
     async removeExchange(owner, root, id) {
       const digest = exchangeDigest(root, id)
@@ -86,9 +86,6 @@ function read(ring: KeyRing, key: string, root: string, value: string | null): E
 }
 
 /** The way that the keys showed is not sealed: each must follow the one before by what is. */
-function isChain(chain: (Exchange | undefined)[], id: string): chain is Exchange[] {
-  return (
-    chain.at(-1)?.id === id &&
-    chain.every((exchange, i) => exchange !== undefined && exchange.parent === chain[i - 1]?.id)
-  )
+function isChain(chain: (Exchange | undefined)[]): chain is Exchange[] {
+  return chain.every((exchange, i) => exchange !== undefined && exchange.parent === chain[i - 1]?.id)
 }

@@ -3,9 +3,10 @@
  * until it has a result. Over the responses API it is as the hosted one: it keeps what is to be stored, its responses
  * have all fields, it shortens conversations, and it refuses the result of a call that nobody made.
  */
-import { json, type Script } from '../../harness/upstream.ts'
+
 import type { DialectName, Story } from '../../e2e/dialects/story.ts'
 import { dialectOf, storyBody, storyEvents, stream } from '../../e2e/dialects/tell.ts'
+import { json, type Script } from '../../harness/upstream.ts'
 
 type Json = Record<string, unknown>
 /** A role and a text. */
@@ -27,7 +28,8 @@ export function hostedModel(): Script {
       return refuse(res, message, 'previous_response_id', 'previous_response_not_found')
     }
     const orphan = orphanOf(items)
-    if (orphan !== undefined) return refuse(res, `No tool call found for the result of ${orphan}.`, 'input', null)
+    if (orphan !== undefined)
+      return refuse(res, `No tool call found for the result of ${orphan}.`, 'input', null)
     if (call.path.endsWith('/compact')) return json(res, 200, compacted(id, items))
     const story = answerOf(body, items)
     if (dialect === 'responses' && body.store !== false) kept.set(id, [...items, ...saidBy(story)])

@@ -10,7 +10,12 @@ beforeAll(async () => {
 })
 afterAll(() => room?.close())
 
-const message = (role: string, content: unknown, more: object = {}) => ({ type: 'message', role, content, ...more })
+const message = (role: string, content: unknown, more: object = {}) => ({
+  type: 'message',
+  role,
+  content,
+  ...more,
+})
 const user = (content: unknown) => message('user', content)
 const PARAMETERS = { type: 'object', properties: { location: { type: 'string' } }, required: ['location'] }
 /** As clients send it: without `strict`. */
@@ -29,7 +34,9 @@ describe.each(MODELS)('over %s', (model) => {
 
   it('a stream tells its text in order, and the same response from begin to end', async () => {
     const { response, events } = await respond(room, { model, input: [user('Count to five.')] }, true)
-    const deltas = events.flatMap((event) => (event.type === 'response.output_text.delta' ? [event.delta] : []))
+    const deltas = events.flatMap((event) =>
+      event.type === 'response.output_text.delta' ? [event.delta] : [],
+    )
     expect(deltas.length).toBeGreaterThan(1)
     expect(deltas.join('')).toBe(textOf(response))
     const ids = events.flatMap((event) => ('response' in event ? [event.response.id] : []))
@@ -84,7 +91,11 @@ describe.each(MODELS)('over %s', (model) => {
     expect(JSON.parse(call.arguments)).toEqual({ location: 'San Francisco, CA' })
     if (stream) {
       const types = new Set(events.map(({ type }) => type))
-      for (const type of ['output_item.added', 'function_call_arguments.delta', 'function_call_arguments.done'])
+      for (const type of [
+        'output_item.added',
+        'function_call_arguments.delta',
+        'function_call_arguments.done',
+      ])
         expect(types).toContain(`response.${type}`)
     }
     const output = { type: 'function_call_output', call_id: call.call_id, output: 'sunny' }
@@ -133,5 +144,10 @@ describe.each(MODELS)('over %s', (model) => {
 })
 
 it('a compaction without a model is refused by the name of the field', async () => {
-  expectError(await post(room, '/responses/compact', { input: [user('Compact this.')] }), 400, 'invalid_request', 'model')
+  expectError(
+    await post(room, '/responses/compact', { input: [user('Compact this.')] }),
+    400,
+    'invalid_request',
+    'model',
+  )
 })

@@ -166,6 +166,8 @@ export function conversationCases(current: Current): void {
     expect(await read('a', 'b","c')).toBeUndefined()
     await put({ id: 'bc', root: 'a', text: '2' })
     expect(await read('ab', 'c')).toBeUndefined()
+    await put({ id: 'ab', root: 'a', text: '3' }, AMPLE, `${OWNER}a`)
+    expect(await read('aa', 'b')).toBeUndefined()
   })
 
   describe('room', () => {

@@ -10,9 +10,9 @@ const sse = (type: string, fields: object = {}, end = '\n\n') =>
 const partial = sse('image_generation.partial_image', { b64_json: 'AA', partial_image_index: 0 })
 const completed = sse('image_generation.completed', {
   b64_json: 'AAAA',
-  usage: { input_tokens: 5, output_tokens: 100 },
+  usage: { input_tokens: 5, input_tokens_details: { cached_tokens: 2 }, output_tokens: 100 },
 })
-const USAGE = { ...zeroUsage(), input: 5, output: 100, images: 1 }
+const USAGE = { ...zeroUsage(), input: 3, cachedInput: 2, output: 100, images: 1 }
 
 function follow(text: string, { n = 1, size = text.length, maxEventBytes = 10_000 } = {}) {
   const observer = images.byteLane.observe(generation({ ...ASKED, n, stream: true }), maxEventBytes, false)
@@ -45,7 +45,10 @@ describe('a stream of pictures', () => {
   test('several pictures: as many as were asked for, each with its own usage', () => {
     const { observer, out } = follow(completed + partial + completed + completed, { n: 2 })
     expect(out).toBe(completed + partial + completed)
-    expect(observer).toMatchObject({ done: true, usage: { input: 10, output: 200, images: 2 } })
+    expect(observer).toMatchObject({
+      done: true,
+      usage: { input: 6, cachedInput: 4, output: 200, images: 2 },
+    })
   })
 
   test('fewer than were asked for end with the stream, but half a picture is a cut', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
-import { readBoundary } from './boundary.ts'
+import { multipartType, readBoundary } from './boundary.ts'
 import { parseForm } from './parse.ts'
 import { type Field, writeForm } from './write.ts'
 
@@ -211,5 +211,47 @@ describe('readBoundary', () => {
     `multipart/form-data; boundary=${'x'.repeat(71)}`,
   ])('refuses %s', (contentType) => {
     expect(() => readBoundary(contentType)).toThrow(/must name a valid boundary/)
+  })
+})
+
+describe('as other implementations have it', () => {
+  test('a form of the platform is read', async () => {
+    const form = new FormData()
+    form.append('prompt', 'Grüße\n"x"')
+    form.append('image[]', new File([Buffer.from('\r\n--PNG')], 'ü "1".png', { type: 'image/png' }))
+    form.append('image[]', new Blob(['']))
+    const response = new Response(form)
+    const boundary = readBoundary(response.headers.get('content-type') ?? '')
+    const body = Buffer.from(await response.arrayBuffer())
+    const utf8 = (text: string) => Buffer.from(text, 'latin1').toString()
+    const parts = parseForm(body, boundary).map(({ start, end, name, filename, contentType }) => [
+      name,
+      filename && utf8(filename),
+      contentType,
+      body.toString('utf8', start, end),
+    ])
+    expect(parts).toEqual([
+      ['prompt', undefined, undefined, 'Grüße\r\n"x"'],
+      ['image[]', 'ü %221%22.png', 'image/png', '\r\n--PNG'],
+      ['image[]', 'blob', 'application/octet-stream', ''],
+    ])
+  })
+
+  test('a form of ours is read by the platform', async () => {
+    const fields: Field[] = [
+      { name: 'prompt', content: 'Grüße' },
+      {
+        name: 'image',
+        filename: 'a "1".png',
+        contentType: 'image/png',
+        content: Buffer.from('\r\n--PNG\r\n'),
+      },
+    ]
+    const headers = { 'content-type': multipartType('a-b') }
+    const form = await new Response(writeForm(fields, 'a-b'), { headers }).formData()
+    expect(form.get('prompt')).toBe('Grüße')
+    const file = form.get('image')
+    if (!(file instanceof File)) throw new Error('no file')
+    expect([file.name, file.type, await file.text()]).toEqual(['a "1".png', 'image/png', '\r\n--PNG\r\n'])
   })
 })

@@ -110,11 +110,13 @@ describe('an answer for a client', () => {
       },
     })
     const link: AssistantPart = { type: 'image', source: { kind: 'url', url: 'https://e.x' } }
-    expect(imageEdits.codec?.encodeAnswer(answer([link], { usage }), clientOf(editForm(ASKED_FORM)))).toEqual({
-      created: 1700,
-      data: [{ url: 'https://e.x' }],
-      usage: { input_tokens: 50, output_tokens: 7, total_tokens: 57 },
-    })
+    expect(imageEdits.codec?.encodeAnswer(answer([link], { usage }), clientOf(editForm(ASKED_FORM)))).toEqual(
+      {
+        created: 1700,
+        data: [{ url: 'https://e.x' }],
+        usage: { input_tokens: 50, output_tokens: 7, total_tokens: 57 },
+      },
+    )
   })
 
   test.each<[ModelAnswer, string | undefined, string | undefined]>([
@@ -138,7 +140,13 @@ describe('an answer for a client', () => {
   const finish: StreamPart = { type: 'finish', finish: { reason: 'stop' }, usage }
 
   test('a stream', () => {
-    const partial: StreamPart = { type: 'partial-image', id: 'x', index: 2, base64: BASE64, made: { size: '1x2' } }
+    const partial: StreamPart = {
+      type: 'partial-image',
+      id: 'x',
+      index: 2,
+      base64: BASE64,
+      made: { size: '1x2' },
+    }
     const { events, encoder } = encode([{ type: 'start' }, partial, whole(picture('AAAA', MADE)), finish])
     expect(encoder.failure).toBeUndefined()
     expect(events).toEqual([

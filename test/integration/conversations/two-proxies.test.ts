@@ -1,0 +1,148 @@
+/** A conversation that goes on at another proxy than it was begun at. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { storyEvents } from '../../e2e/dialects/tell.ts'
+import { until } from '../../harness/gateway.ts'
+import { call } from '../../harness/http.ts'
+import { startProxyProgram } from '../proxy/program.ts'
+import { UNMETERED as KEY } from '../proxy/world.ts'
+import { type ChannelName, type Line, longLine, type LoggingProxy, ONE_OF_EACH, type Place, startPlace } from './place.ts'
+import { ask, begun, NOT_FOUND, say } from './say.ts'
+
+const ROUNDS = 200
+
+let place: Place
+beforeAll(async () => {
+  place = await startPlace()
+})
+afterAll(() => place?.stop())
+
+describe.each(ONE_OF_EACH)('over %s', (model) => {
+  it.each([false, true])('each turn at the other proxy, the moment the last is complete (stream: %s)', async (stream) => {
+    const { one, two } = place
+    let previous: string | undefined
+    let path: string[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const { base } = round % 2 === 0 ? one : two
+      // Long enough that a turn is missed, short enough that the sum of the turns stays small.
+      if (round % 10 === 0) [previous, path] = [undefined, []]
+      const input = `${model} ${stream} ${round}`
+      const heard = await say(base, KEY, { model, input, stream, ...(previous !== undefined && { previous }) })
+      expect(heard.read).toEqual([...path, input])
+      // An answer of the upstream's own passes as it is.
+      if (model !== 'first') expect(heard.follows ?? undefined).toBe(previous)
+      previous = heard.id
+      path = [...heard.read, heard.me]
+    }
+  }, 120_000)
+
+  it('forks at both proxies at the same time', async () => {
+    const bases = [place.one.base, place.two.base]
+    const root = await say(place.one.base, KEY, { model, input: 'root' })
+    const inputs = Array.from({ length: 16 }, (_, i) => `fork ${i}`)
+    const forks = await Promise.all(
+      inputs.map((input, i) => say(bases[i % 2] ?? '', KEY, { model, input, stream: i % 3 === 0, previous: root.id })),
+    )
+    expect(forks.map(({ read }) => read)).toEqual(inputs.map((input) => ['root', root.me, input]))
+    const next = await Promise.all(
+      forks.map(({ id }, i) => say(bases[(i + 1) % 2] ?? '', KEY, { model, input: 'on', previous: id })),
+    )
+    expect(next.map(({ read }) => read)).toEqual(forks.map(({ read, me }) => [...read, me, 'on']))
+  })
+
+  it('a proxy is killed between two turns', async () => {
+    const killed = await startProxyProgram(place.world)
+    await until(async () => (await call(`${killed.admin}/readyz`)).status === 200, 'readiness', 20_000)
+    const begin = await say(place.one.base, KEY, { model, input: 'one' })
+    const last = await say(killed.base, KEY, { model, input: 'two', stream: true, previous: begin.id })
+    process.kill(killed.pid, 'SIGKILL')
+    await killed.program.exited
+    const { read } = await say(place.two.base, KEY, { model, input: 'three', previous: last.id })
+    expect(read).toEqual(['one', begin.me, 'two', last.me, 'three'])
+  }, 40_000)
+
+  it('a proxy is killed in the middle of an answer: from its parent one still goes on', async () => {
+    const killed = await startProxyProgram(place.world)
+    await until(async () => (await call(`${killed.admin}/readyz`)).status === 200, 'readiness', 20_000)
+    const parent = await say(killed.base, KEY, { model, input: 'one' })
+    hangs(model)
+    const { id, over } = await begun(killed.base, KEY, { model, input: 'two', previous: parent.id })
+    process.kill(killed.pid, 'SIGKILL')
+    expect(await over).not.toContain('response.completed')
+    place.speakers[model].resume()
+    expect(await ask(place.two.base, KEY, { model, input: 'three', previous: id })).toEqual(NOT_FOUND)
+    const { read } = await say(place.two.base, KEY, { model, input: 'instead', previous: parent.id })
+    expect(read).toEqual(['one', parent.me, 'instead'])
+  }, 40_000)
+
+  it('from an answer that its upstream broke off nobody goes on', async () => {
+    const parent = await say(place.one.base, KEY, { model, input: 'one' })
+    const broken = hangs(model)
+    const { id, over } = await begun(place.one.base, KEY, { model, input: 'two', previous: parent.id })
+    broken()
+    expect(await over).toMatch(/^event: response.failed$/m)
+    place.speakers[model].resume()
+    expect(await ask(place.two.base, KEY, { model, input: 'three', previous: id })).toEqual(NOT_FOUND)
+    const { read } = await say(place.two.base, KEY, { model, input: 'instead', previous: parent.id })
+    expect(read).toEqual(['one', parent.me, 'instead'])
+  })
+})
+
+describe('a proxy whose way to Redis is long', () => {
+  let line: Line
+  let far: LoggingProxy
+  beforeAll(async () => {
+    line = await longLine(place.world.redis.port, 20)
+    far = await place.startProxy({}, line.url)
+    // Known from here on.
+    await say(far.base, KEY, { model: 'chat', input: 'x' })
+  })
+  afterAll(async () => {
+    await far?.stop()
+    await line?.close()
+  })
+
+  it.each(ONE_OF_EACH.flatMap((model) => [false, true].map((stream) => ({ model, stream }))))(
+    'stores an answer before its client knows of its end ($model, stream: $stream)',
+    async ({ model, stream }) => {
+      for (let i = 0; i < 5; i++) {
+        const one = await say(far.base, KEY, { model, input: 'one', stream })
+        const two = await say(place.two.base, KEY, { model, input: 'two', stream, previous: one.id })
+        expect(two.read).toEqual(['one', one.me, 'two'])
+      }
+    },
+  )
+
+  it.each([false, true])('notes where encrypted reasoning belongs, too (stream: %s)', async (stream) => {
+    const model = 'keeping'
+    for (let i = 0; i < 12; i++) {
+      const one = await say(far.base, KEY, { model, input: 'one', stream, more: { store: false } })
+      const input = [{ role: 'user', content: 'one' }, ...one.output, { role: 'user', content: 'two' }]
+      const two = await say(place.two.base, KEY, { model, input, stream, more: { store: false } })
+      expect([two.read, channelOf(two.me)]).toEqual([['one', one.me, 'two'], channelOf(one.me)])
+    }
+  })
+
+  it('a session that goes on at another proxy stays at its channel', async () => {
+    for (let i = 0; i < 12; i++) {
+      const turn = { model: 'session', input: 'one', headers: { 'x-session-affinity': `far-${i}` } }
+      const one = await say(far.base, KEY, turn)
+      expect(channelOf((await say(place.two.base, KEY, turn)).me)).toBe(channelOf(one.me))
+    }
+  })
+})
+
+const channelOf = (me: string) => me.slice(0, me.indexOf('-'))
+
+/** The upstream begins a stream, with half of a text, and says nothing more until its connection is broken by this. */
+function hangs(model: ChannelName): () => void {
+  let broken = () => undefined as void
+  place.speakers[model].answer((_, res) => {
+    const dialect = model === 'first' || model === 'second' ? 'responses' : model
+    const events = storyEvents(dialect, { text: 'half of it' })
+    const id = `resp_broken${place.speakers[model].calls.length}`
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const event of events.slice(0, Math.floor(events.length / 2))) res.write(event.replaceAll('resp_up', id))
+    broken = () => void res.destroy()
+  })
+  return () => broken()
+}
