@@ -127,10 +127,13 @@ export const environment = z.object({
     .default('false')
     .transform((text) => text === 'true')
     .describe('Lets a table without routes replace one with routes.'),
-  SLUICE_MAX_BODY_BYTES: bytes(64 * MIB).describe('Largest request body.'),
+  SLUICE_MAX_BODY_BYTES: bytes(64 * MIB).describe('Largest request body that is held in memory.'),
+  SLUICE_MAX_UPLOAD_BYTES: bytes(850 * MIB).describe(
+    'Largest form with pictures to edit. One that is larger than SLUICE_MAX_BODY_BYTES is passed on while it comes, so that only one upstream can be asked, and needs its text fields before its files.',
+  ),
   SLUICE_MAX_INFLATED_BYTES: bytes(32 * MIB).describe('Largest request body after gzip is undone.'),
   SLUICE_MAX_ANSWER_BYTES: bytes(64 * MIB).describe('Largest answer of an upstream that is not a stream.'),
-  SLUICE_MAX_EVENT_BYTES: bytes(8 * MIB).describe('Largest event in an upstream stream.'),
+  SLUICE_MAX_EVENT_BYTES: bytes(32 * MIB).describe('Largest event in an upstream stream.'),
   SLUICE_CONVERSATION_TTL: time('24h').describe(
     'How long a stored conversation is kept after it was last needed.',
   ),

@@ -265,6 +265,7 @@ function portOf(server: Server): number {
 function limitsOf(env: Environment): Gateway['limits'] {
   return {
     maxBodyBytes: env.SLUICE_MAX_BODY_BYTES,
+    maxUploadBytes: env.SLUICE_MAX_UPLOAD_BYTES,
     maxInflatedBytes: env.SLUICE_MAX_INFLATED_BYTES,
     maxAnswerBytes: env.SLUICE_MAX_ANSWER_BYTES,
     maxEventBytes: env.SLUICE_MAX_EVENT_BYTES,

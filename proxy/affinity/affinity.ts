@@ -11,16 +11,15 @@ export type AffinityKind = 'session' | 'state'
 export interface Affinity {
   /** namespace/name of the channel, if one is known. Never rejects. */
   channel(kind: AffinityKind, owner: string, name: string): Promise<string | undefined>
-  /** Returns at once. */
-  note(kind: AffinityKind, owner: string, name: string, channel: string, ttlMs: number): void
+  /** Resolves when any proxy knows it, or when the store does not take it. Never rejects. */
+  note(kind: AffinityKind, owner: string, name: string, channel: string, ttlMs: number): Promise<void>
 }
 
 export function createAffinity(store: AffinityStore): Affinity {
   return {
     channel: (kind, owner, name) => store.get(keyOf(kind, owner, name)).catch(() => undefined),
-    note(kind, owner, name, channel, ttlMs) {
-      store.set(keyOf(kind, owner, name), channel, ttlMs).catch(() => undefined)
-    },
+    note: (kind, owner, name, channel, ttlMs) =>
+      store.set(keyOf(kind, owner, name), channel, ttlMs).catch(() => undefined),
   }
 }
 

@@ -45,10 +45,28 @@ export interface ParsedRequest {
   body: Buffer
   /** Of the body; absent: application/json. */
   contentType?: string
+  /** The body is only the beginning of what is sent: see ParsedUpload. */
+  goesOn?: true
   /** It asks for a shorter conversation, which not every upstream of its API can make. */
   compacts?: true
   /** Client headers that mean something in the dialect (`anthropic-version`), names in lower case. */
   headers: Record<string, string>
+}
+
+/** A request that is larger than what is held in memory. */
+export interface ParsedUpload {
+  request: ParsedRequest
+  /** What of the bytes that have come is sent behind the spliced body. */
+  first: Buffer[]
+  rest: BodyRest
+}
+
+/** Follows the bytes of a request that are still to come, and makes those that are sent. */
+export interface BodyRest {
+  /** Throws GatewayError for what the request must not have. */
+  push(chunk: Buffer): Buffer[]
+  /** All has come. Throws GatewayError for what is missing; the request is good once this returns. */
+  end(): Buffer[]
 }
 
 /** Changes spliced into the request's bytes; everything else reaches the upstream as the client wrote it. */
@@ -222,10 +240,12 @@ export interface ChainPosition {
   /** False: the answer shall not be kept beyond its connection. */
   store: boolean
   /**
-   * Texts of its input that only one upstream can read (encrypted reasoning, compactions), the newest last and at most a
-   * few: it should go where they come from.
+   * What of its input means something to one upstream alone (encrypted reasoning, compactions, ids of items that it
+   * keeps), the newest last and at most a few: it should go where that comes from.
    */
   bound: string[]
+  /** Ids of items that it names without saying them. */
+  references: string[]
 }
 
 /** What a client has got of one answer, for going on from it. */
@@ -235,7 +255,7 @@ export interface AnswerRecord {
   response: string
   /** Items of the output, as a client sends them back: JSON texts, without ids that mean nothing elsewhere. */
   items: string[]
-  /** Texts of the output that only this upstream can read; see ChainPosition.bound. */
+  /** What of the output means something to this upstream alone, the newest last; see ChainPosition.bound. */
   bound: string[]
 }
 
@@ -256,6 +276,12 @@ export interface Chains {
   input(request: ParsedRequest): string[]
   /** The request with the whole conversation as its input, and without the reference to it. */
   expand(request: ParsedRequest, history: readonly string[], limits: JsonLimits): ParsedRequest
+  /** Id of the response that has the item, where the gateway itself has given both. */
+  responseOf(reference: string): string | undefined
+  /** Items of a response (JSON text) by their ids, as a client sends them back. */
+  itemsOf(response: string): ReadonlyMap<string, string>
+  /** The request with these items in place of the references to them. */
+  resolve(request: ParsedRequest, items: ReadonlyMap<string, string>, limits: JsonLimits): ParsedRequest
   /** The request as the next one of a chain that its upstream knows by another id. */
   rename(request: ParsedRequest, upstreamId: string): ParsedRequest
   tap(request: ParsedRequest): AnswerTap
@@ -275,6 +301,8 @@ export interface ClientApi {
   parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest
   /** Content types that it takes beside JSON. */
   readonly forms?: readonly string[]
+  /** As parseRequest, for a form that is too large to be held; `prefix` is what has come. Absent: it takes none. */
+  parseUpload?(prefix: Buffer, headers: IncomingHttpHeaders): ParsedUpload
   readonly byteLane: ByteLane
   /** Absent: it is never converted. */
   readonly codec?: ClientCodec

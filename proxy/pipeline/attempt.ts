@@ -50,7 +50,9 @@ export async function attempt(job: AttemptJob): Promise<Committed> {
     const outcome = await tryOnce(job, target, lane)
     if ('kind' in outcome) return outcome
     progress.last = outcome
-    if (!route.retry.on.includes(outcome.class) && !mayGoOtherwise(job, progress, target, lane, outcome)) break
+    if (job.upload?.touched) break
+    if (!route.retry.on.includes(outcome.class) && !mayGoOtherwise(job, progress, target, lane, outcome))
+      break
   }
   throw clientError(progress)
 }
@@ -68,7 +70,8 @@ async function nextWay(
       const how = { channel, way, model, features, ...(api && { api }), ...progress.changes }
       return { target, lane: await job.lanes.open(how) }
     } catch (error) {
-      if (!(error instanceof GatewayError)) throw error
+      // Without the store nothing is said to any other channel either, and no upstream's word on it counts.
+      if (!(error instanceof GatewayError) || error.code === 'store_unavailable') throw error
       progress.refusal ??= error
       progress.excluded.add(target)
     }

@@ -1,54 +1,79 @@
 /** Reads the body of a request within its limits. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGunzip } from 'node:zlib'
+import type { ClientApi } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { ClientGone } from './client.ts'
 import type { Limits } from './gateway.ts'
 
+/** The beginning of a body that is larger than what is held in memory. Nothing more is read until somebody does. */
+export interface LargeBody {
+  prefix: Buffer
+  /** Paused. */
+  req: IncomingMessage
+  res: ServerResponse
+  /** Of the whole. */
+  maxBytes: number
+}
+
 /**
- * The whole body of a request, gzip undone: JSON, or one of `forms`. Throws GatewayError (413, 415, 400 for broken gzip)
- * and ClientGone. A client that waits for `100 Continue` gets it here, so that a refusal before costs no upload.
+ * The body of a request, gzip undone: JSON, or a form that the API takes. Of a form that is too large to be held only
+ * the beginning, where the API takes uploads. Throws GatewayError (413, 415, 400 for broken gzip) and ClientGone. A
+ * client that waits for `100 Continue` gets it here, so that a refusal before costs no upload.
  */
 export async function readBody(
   req: IncomingMessage,
   res: ServerResponse,
   limits: Limits,
-  forms: readonly string[] = [],
-): Promise<Buffer> {
-  requireType(req.headers['content-type'], forms)
+  { forms = [], parseUpload }: Pick<ClientApi, 'forms' | 'parseUpload'> = {},
+): Promise<Buffer | LargeBody> {
+  const isForm = requireType(req.headers['content-type'], forms) === 'form'
   const encoding = (req.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (encoding !== 'identity' && encoding !== 'gzip') {
     throw new GatewayError('unsupported_media_type', 'Content-Encoding must be identity or gzip.')
   }
-  if (Number(req.headers['content-length'] ?? 0) > limits.maxBodyBytes) throw tooLarge(limits.maxBodyBytes)
+  const { maxBodyBytes, maxUploadBytes } = limits
+  const passesOn = isForm && parseUpload !== undefined && encoding === 'identity'
+  const maxBytes = passesOn ? Math.max(maxBodyBytes, maxUploadBytes) : maxBodyBytes
+  if (Number(req.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue()
-  const body = await collect(req, res, limits.maxBodyBytes)
-  return encoding === 'gzip' ? inflate(body, limits.maxInflatedBytes) : body
+  const body = await collect(req, res, maxBodyBytes, maxBytes)
+  return encoding === 'gzip' && Buffer.isBuffer(body) ? inflate(body, limits.maxInflatedBytes) : body
 }
 
-function requireType(contentType: string | undefined, forms: readonly string[]): void {
+function requireType(contentType: string | undefined, forms: readonly string[]): 'json' | 'form' {
   const type = contentType?.split(';')[0]?.trim().toLowerCase()
-  if (type === undefined || type === '' || type === 'application/json' || type.endsWith('+json')) return
-  if (forms.includes(type)) return
+  if (type === undefined || type === '' || type === 'application/json' || type.endsWith('+json')) return 'json'
+  if (forms.includes(type)) return 'form'
   const taken = ['application/json', ...forms].join(' or ')
   throw new GatewayError('unsupported_media_type', `Content-Type must be ${taken}.`)
 }
 
-function collect(req: IncomingMessage, res: ServerResponse, maxBytes: number): Promise<Buffer> {
+/** Beyond `heldBytes` the rest is left to be read; beyond `maxBytes` it is refused. */
+function collect(
+  req: IncomingMessage,
+  res: ServerResponse,
+  heldBytes: number,
+  maxBytes: number,
+): Promise<Buffer | LargeBody> {
   return new Promise((resolve, reject) => {
     // What happened before anybody listened is not told again: the client left, or its body was refused as broken.
     if (req.destroyed || res.destroyed || res.writableEnded) return reject(new ClientGone())
     const chunks: Buffer[] = []
     let size = 0
-    req.on('data', (chunk: Buffer) => {
+    let ended = false
+    const take = (chunk: Buffer) => {
       size += chunk.length
       if (size <= maxBytes) chunks.push(chunk)
+      if (size <= heldBytes) return
+      if (size > maxBytes) reject(tooLarge(maxBytes))
       else {
-        chunks.length = 0
-        reject(tooLarge(maxBytes))
+        req.off('data', take).pause()
+        resolve({ prefix: Buffer.concat(chunks), req, res, maxBytes })
       }
-    })
-    let ended = false
+      chunks.length = 0
+    }
+    req.on('data', take)
     const gone = () => {
       if (!ended) reject(new ClientGone())
     }
@@ -85,6 +110,6 @@ function inflate(body: Buffer, maxBytes: number): Promise<Buffer> {
   })
 }
 
-function tooLarge(maxBytes: number): GatewayError {
+export function tooLarge(maxBytes: number): GatewayError {
   return new GatewayError('request_too_large', `The request body is larger than ${maxBytes} bytes.`)
 }

@@ -1,6 +1,7 @@
 /** One call of a client, whatever it came by: a request over HTTP, or a frame of a WebSocket. */
 import type { IncomingMessage } from 'node:http'
 import type { Endpoint } from '../dialects/index.ts'
+import type { LargeBody } from './body.ts'
 
 export interface ServedEndpoint extends Endpoint {
   name: string
@@ -14,8 +15,8 @@ export interface Call {
   client: ClientSide
   /** Aborted when work on the answer must end early; its reason is ClientGone or the GatewayError to tell. */
   control: AbortController
-  /** The body. Throws GatewayError and ClientGone. */
-  read(): Promise<Buffer>
+  /** The body, or its beginning where the endpoint takes larger ones. Throws GatewayError and ClientGone. */
+  read(): Promise<Buffer | LargeBody>
   /** What the connection itself remembers of its answers. */
   memory?: ConnectionMemory
   /** False: the answer only prepares a conversation; no upstream is asked and nothing is billed. */

@@ -6,7 +6,13 @@ import type { Caller } from '../auth/authenticate.ts'
 import type { ParsedRequest } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { billOf } from '../ledger/bill.ts'
-import { DEFAULT_OUTPUT_TOKENS, holdAmount, inputUpperBound, outputEstimate, pictureTokens } from '../ledger/estimate.ts'
+import {
+  DEFAULT_OUTPUT_TOKENS,
+  holdAmount,
+  inputUpperBound,
+  outputEstimate,
+  pictureTokens,
+} from '../ledger/estimate.ts'
 import type { Hold } from '../ledger/holds.ts'
 import type { StoreTime } from '../ledger/store-time.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
@@ -19,6 +25,8 @@ export interface Priced {
   caller: Caller
   route: RouteRecord
   request: ParsedRequest
+  /** Pictures that the answer may have. */
+  pictures?: number
 }
 
 /** A thousand dollars. */
@@ -37,15 +45,15 @@ export function refuseUnpricedTier({ caller, route, request }: Priced): void {
 /** Holds the most that the request may cost; undefined for a key that is not metered. */
 export async function takeHold(
   gateway: Gateway,
-  { caller, route, request }: Priced,
+  { caller, route, request, pictures = 0 }: Priced,
   requestId: string,
   time: StoreTime,
 ): Promise<Hold | undefined> {
   if (caller.account === undefined) return undefined
   const { input, maxOutputTokens, choices, tier, images } = request.head
-  const output =
-    images === undefined ? outputLimit(route, maxOutputTokens) * choices : pictureTokens(images)
-  const amount = amountToHold(caller.account, route, inputUpperBound(input), output, tier, images)
+  const texts = images === undefined ? outputLimit(route, maxOutputTokens) * choices : 0
+  const output = Math.max(texts, pictureTokens(pictures))
+  const amount = amountToHold(caller.account, route, inputUpperBound(input), output, tier, pictures)
   const about = { model: route.name, key: caller.key.id }
   return gateway.holds.take(caller.account, requestId, amount, about, time)
 }
@@ -63,7 +71,8 @@ export function amountToHold(
   tier?: string,
   images?: number,
 ): Nanos {
-  const bound = route.price === undefined ? 0 : holdAmount(route.price, inputTokens, outputTokens, tier, images)
+  const bound =
+    route.price === undefined ? 0 : holdAmount(route.price, inputTokens, outputTokens, tier, images)
   // Nothing is refused where funds are not enforced, and the sum of such holds must stay countable.
   return account.enforced ? bound : Math.min(bound, MAX_UNENFORCED_HOLD)
 }

@@ -43,6 +43,8 @@ export interface Gateway {
 /** Bounds on what clients and upstreams may send and how long they may take; see docs/environment.md. */
 export interface Limits {
   maxBodyBytes: number
+  /** Of a form that is passed on while it comes. */
+  maxUploadBytes: number
   maxInflatedBytes: number
   maxAnswerBytes: number
   maxEventBytes: number

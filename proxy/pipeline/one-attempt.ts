@@ -4,7 +4,7 @@ import type { Answer, ParsedRequest } from '../dialects/dialect.ts'
 import { readError } from '../dialects/errors/read.ts'
 import type { Lanes } from '../dialects/lanes/index.ts'
 import type { Lane } from '../dialects/lanes/lane.ts'
-import type { UpstreamFailure } from '../errors.ts'
+import { GatewayError, type UpstreamFailure } from '../errors.ts'
 import type { AttemptRecord } from '../telemetry/request-log.ts'
 import { send, type UpstreamResponse } from '../upstream/exchange.ts'
 import { AttemptFailed } from '../upstream/failure.ts'
@@ -13,16 +13,21 @@ import { ClientGone } from './client.ts'
 import type { Gateway } from './gateway.ts'
 import type { PlannedTarget } from './route.ts'
 import { secretsOf } from './secrets.ts'
+import type { Upload } from './upload.ts'
 import { UpstreamStream } from './upstream-stream.ts'
 
 /** Larger error bodies are not read at all; the log keeps the beginning of smaller ones. */
 const MAX_ERROR_BYTES = 1_048_576
 /** How long the body of an error answer may take. */
 const ERROR_BODY_MS = 3_000
+/** No fault of an upstream that still waits for the request. */
+const SLOW = ['first_byte_timeout', 'total_timeout']
 
 export interface AttemptJob {
   gateway: Gateway
   request: ParsedRequest
+  /** What of the request comes behind the body of a lane. */
+  upload?: Upload
   lanes: Lanes
   route: RouteRecord
   targets: PlannedTarget[]
@@ -97,13 +102,17 @@ export async function tryOnce(
       ? new AbandonedAttempt(target, progress.status === 200)
       : cancel.reason
   }
+  if (job.upload?.waitsForClient && SLOW.includes(failure.detail)) {
+    record('cancelled')
+    throw new GatewayError('request_timeout', 'The request was not sent in time.')
+  }
   gateway.health.failed(target.key, target.model, failure, target.channel.ejection)
   record(failure.class, { detail: failure.detail, ...quote })
   return failure
 }
 
 function dispatch(
-  { gateway, request, route, cancel }: AttemptJob,
+  { gateway, request, upload, route, cancel }: AttemptJob,
   { channel, key }: PlannedTarget,
   lane: Lane,
 ): Promise<UpstreamResponse> {
@@ -114,7 +123,7 @@ function dispatch(
   }
   return send(
     gateway.dispatchers.get(key, channel),
-    upstreamRequest(channel, lane, accept),
+    upstreamRequest(channel, upload === undefined ? lane : { ...lane, body: upload.open(lane.body) }, accept),
     timeouts,
     cancel,
   )

@@ -60,6 +60,7 @@ function testGateway(lines: string[]): Gateway {
     stateFailed: () => undefined,
     limits: {
       maxBodyBytes: 1,
+      maxUploadBytes: 1,
       maxInflatedBytes: 1,
       maxAnswerBytes: 1,
       maxEventBytes: 1,

@@ -11,8 +11,10 @@
  *   settle         the real cost, whatever happened
  *   log            one line and the metrics
  */
+
+import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../auth/authenticate.ts'
-import type { ParsedRequest } from '../dialects/dialect.ts'
+import type { ClientApi, ParsedRequest } from '../dialects/dialect.ts'
 import { newAnswerId } from '../dialects/ir/ids.ts'
 import { GatewayError } from '../errors.ts'
 import { inputEstimate } from '../ledger/estimate.ts'
@@ -27,6 +29,7 @@ import { type Delivery, deliver } from './deliver.ts'
 import type { Gateway } from './gateway.ts'
 import { elapsed, finish, identify, newRecord } from './record.ts'
 import { planRoute, type RoutePlan } from './route.ts'
+import { openUpload, type Upload } from './upload.ts'
 
 /** Throws GatewayError while the client can still be answered by a status; the caller renders it. */
 export async function serve(gateway: Gateway, call: Call): Promise<void> {
@@ -37,19 +40,19 @@ export async function serve(gateway: Gateway, call: Call): Promise<void> {
   const time = new StoreTime()
   let told: GatewayError | undefined
   let unwatch: (() => void) | undefined
+  let upload: Upload | undefined
   try {
     const caller = await identify(gateway, req, record, time)
     if (cancel.aborted) throw cancel.reason
     unwatch = gateway.revocation.watch(caller.hash, control)
-    const bodyFrom = performance.now()
-    const body = await call.read()
-    record.ms.body = elapsed(bodyFrom)
-    const request = readHead(gateway, call, body, record)
+    const read = await readRequest(gateway, call, record)
+    const { request } = read
+    upload = read.upload
     allowModel(caller, request)
 
     const plan = await findRoute(gateway, call, caller, request, record, time)
     const conversation = await openConversation({ gateway, call, caller, ...plan, request, time })
-    const priced = { caller, route: plan.route, request: conversation.request }
+    const priced = pricedOf(caller, plan, conversation.request)
     if (endpoint.unbilled || call.generate === false) {
       if (caller.account !== undefined) await gateway.holds.admit(caller.account, time)
     }
@@ -62,7 +65,8 @@ export async function serve(gateway: Gateway, call: Call): Promise<void> {
       estimate(call, conversation.request, record)
       return
     }
-    const ended = await exchange(gateway, call, priced, plan, conversation, record, { startedAt, time })
+    const more = { startedAt, time, upload }
+    const ended = await exchange(gateway, call, priced, plan, conversation, record, more)
     told = ended.error
   } catch (error) {
     if (error instanceof ClientGone) record.outcome = 'client_gone'
@@ -72,8 +76,15 @@ export async function serve(gateway: Gateway, call: Call): Promise<void> {
     }
   } finally {
     unwatch?.()
+    upload?.drop()
     finish(gateway, record, told, client.status, startedAt)
   }
+}
+
+function pricedOf(caller: Caller, { route, targets }: RoutePlan, request: ParsedRequest): Priced {
+  // What is asked of a picture model in words makes one.
+  const pictures = request.head.images ?? (targets.some(({ api }) => api === 'images') ? 1 : 0)
+  return { caller, route, request, pictures }
 }
 
 /** The part that costs money: hold, deliver, settle. */
@@ -84,7 +95,7 @@ async function exchange(
   { route, targets }: RoutePlan,
   { request, lanes, preferred, watch }: Conversation,
   record: RequestRecord,
-  { startedAt, time }: { startedAt: number; time: StoreTime },
+  { startedAt, time, upload }: { startedAt: number; time: StoreTime; upload: Upload | undefined },
 ): Promise<Delivery> {
   const { endpoint, requestId, client, control } = call
   refuseUnpricedTier(priced)
@@ -96,7 +107,8 @@ async function exchange(
     const { attempts } = record
     const meterFor = (exhausted: () => void) => meterOf(gateway, priced, hold, exhausted)
     const by = { api: endpoint.api, lanes, preferred, watch, route, targets, attempts }
-    const job = { gateway, request, cancel: control.signal, requestId, meterFor, ...by }
+    const what = { request, ...(upload && { upload }) }
+    const job = { gateway, ...what, cancel: control.signal, requestId, meterFor, ...by }
     delivery = await deliver(job, client)
     record.dropped = delivery.dropped
     record.outcome = delivery.outcome
@@ -113,17 +125,26 @@ async function exchange(
   }
 }
 
-function readHead(
+/** Nothing but the upload itself may keep what came of one: it is in memory only until it is sent. */
+async function readRequest(
   gateway: Gateway,
-  { endpoint, req }: Call,
-  body: Buffer,
+  { endpoint: { api }, req, control, read }: Call,
   record: RequestRecord,
-): ParsedRequest {
-  const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys } = gateway.limits
-  const request = endpoint.api.parseRequest(body, { maxDepth, maxKeys }, req.headers)
-  record.model = request.head.model
-  record.stream = request.head.stream
-  return request
+): Promise<{ request: ParsedRequest; upload?: Upload }> {
+  const from = performance.now()
+  const body = await read()
+  record.ms.body = elapsed(from)
+  const parsed = Buffer.isBuffer(body)
+    ? { request: parse(gateway, api, body, req) }
+    : openUpload(api, body, req, control)
+  record.model = parsed.request.head.model
+  record.stream = parsed.request.head.stream
+  return parsed
+}
+
+function parse({ limits }: Gateway, api: ClientApi, body: Buffer, req: IncomingMessage): ParsedRequest {
+  const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys } = limits
+  return api.parseRequest(body, { maxDepth, maxKeys }, req.headers)
 }
 
 function allowModel(caller: Caller, request: ParsedRequest): void {

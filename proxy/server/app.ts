@@ -59,7 +59,7 @@ export function createApp(
         req,
         client: new HttpClient(res, gateway.limits),
         control: requestControl(res, gateway.shutdown),
-        read: () => readBody(req, res, gateway.limits, served.api.forms),
+        read: () => readBody(req, res, gateway.limits, served.api),
       }),
     )
     app.all(both(endpoint.path), only('POST'), handler)

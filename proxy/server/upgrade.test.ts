@@ -52,7 +52,7 @@ async function apiServer({ maxInFlight = 10, stored = true } = {}) {
   const state = { draining: false }
   const sockets = new Sockets({
     ...socketCalls(gateway, overload, events),
-    limits: TEST_LIMITS,
+    limits: { ...TEST_LIMITS, closeMs: 600_000 },
     pool: new MemoryPool(1_000_000),
     now: () => 0,
   })
@@ -82,7 +82,7 @@ async function apiServer({ maxInFlight = 10, stored = true } = {}) {
       inFlight: () => overload.inFlight,
     })
   }
-  return { origin, lines, overload, state, sockets, gateway, connections, ended, unexpected }
+  return { origin, lines, overload, state, unused, sockets, gateway, connections, ended, unexpected }
 }
 
 interface Told {
@@ -176,6 +176,16 @@ describe('a handshake', () => {
       expect(told).toMatchObject({ status: 503, code: 'overloaded', headers: { 'retry-after': '1' } })
       expect(lines).toMatchObject([{ status: 503 }])
     }
+  })
+
+  test('is not taken when the process ends meanwhile', async () => {
+    const { origin, gateway, state } = await apiServer()
+    gateway.follower.key = async () => {
+      state.draining = true
+      return testKey()
+    }
+    const told = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED })
+    expect(told).toMatchObject({ status: 503, code: 'overloaded' })
   })
 
   test.each<[string, Record<string, string>, number, string]>([
@@ -302,6 +312,26 @@ describe('drain', () => {
     const client = await connect(`${api.origin.replace('http', 'ws')}/v1/responses`, { headers: AUTHORIZED })
     await api.ended(60_000)
     expect((await client.closed).code).toBe(1001)
+  })
+
+  test('a socket with a call stays open until it is over, however old it is', async () => {
+    const api = await apiServer()
+    const client = await connect(`${api.origin.replace('http', 'ws')}/v1/responses`, { headers: AUTHORIZED })
+    const gate = Promise.withResolvers<undefined>()
+    api.gateway.follower.key = () => gate.promise
+    client.send({ type: 'response.create', model: 'm', input: 'x' })
+    await vi.waitUntil(() => api.overload.inFlight === 1)
+    const later = performance.now() + 10_000
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => later)
+    onTestFinished(() => clock.mockRestore())
+    const looked = vi.spyOn(api.unused, 'close')
+    const ended = api.ended(60_000)
+    await vi.waitUntil(() => looked.mock.calls.length > 0)
+    expect(api.connections.size).toBe(1)
+    gate.resolve(undefined)
+    expect((await client.closed).code).toBe(1001)
+    expect(client.messages).toMatchObject([{ status: 401 }])
+    await ended
   })
 
   test('a socket that will not end is cut off after the grace', async () => {

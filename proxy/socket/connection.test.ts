@@ -28,7 +28,7 @@ function patient() {
 
 describe('calls', () => {
   test('a message becomes a call, its events become messages', async () => {
-    const { url, calls } = await socketServer((call) =>
+    const { url, calls, shutdown } = await socketServer((call) =>
       answer(call, { type: 'response.created', n: 0 }, completed('r1')),
     )
     const client = await connect(url)
@@ -40,6 +40,9 @@ describe('calls', () => {
     const [call] = calls
     expect(call).toMatchObject({ requestId: 'req_1', generate: false, endpoint: { name: 'responses' } })
     expect((await call?.read())?.toString()).toBe('{"model":"m","input":"hi","stream":true}')
+    // A call that is over is nobody's any more.
+    shutdown.begin()
+    expect(call?.control.signal.aborted).toBe(false)
   })
 
   test('messages of the stream without a name have none', async () => {
@@ -164,7 +167,7 @@ describe('memory', () => {
 
   test('a connection knows its own answers, and no other does', async () => {
     const { found, serve } = remembering()
-    const { url } = await socketServer(serve)
+    const { url, pool } = await socketServer(serve)
     const [one, two] = [await connect(url), await connect(url)]
     one.send(create({ id: 'r1' }))
     one.send(create({ id: 'r2', previous_response_id: 'r1' }))
@@ -173,7 +176,13 @@ describe('memory', () => {
     await one.received(3)
     two.send(create({ id: 'r4', previous_response_id: 'r1' }))
     await two.received(1)
-    expect(found).toEqual([['r1'], ['r1', 'r2'], undefined])
+    // What was gone on from may be gone on from again.
+    one.send(create({ id: 'r5', previous_response_id: 'r1' }))
+    await one.received(4)
+    expect(found).toEqual([['r1'], ['r1', 'r2'], undefined, ['r1']])
+    expect(pool.used).toBe(4 * (2 + 64))
+    for (const { ws } of [one, two]) ws.close()
+    await until(() => pool.used === 0)
   })
 
   test.each(['status', 'event'])(
@@ -221,6 +230,22 @@ describe('a client that leaves', () => {
     alive.ws.on('ping', () => pings++)
     expect((await silent.closed).code).toBe(1006)
     await until(() => pings > 5)
+    expect(sockets.size).toBe(1)
+  })
+
+  test('one whose answers to pings are not read, because it has sent too much, is not', async () => {
+    const { waiting, serve } = patient()
+    const { url, sockets, calls } = await socketServer(serve, { pingMs: 20, pongMs: 40, maxWaiting: 1 })
+    const client = await connect(url)
+    let pings = 0
+    client.ws.on('ping', () => pings++)
+    for (let n = 0; n < 2; n++) client.send(create({ n }))
+    await until(() => waiting.length === 1)
+    // Node reads a little ahead.
+    client.send(create({ large: 'x'.repeat(20_000_000) }))
+    await until(() => calls[0]?.req.socket.isPaused() === true)
+    const before = pings
+    await until(() => pings > before + 3)
     expect(sockets.size).toBe(1)
   })
 
@@ -318,7 +343,7 @@ describe('back-pressure', () => {
     expect(written).toBeLessThan(32_000_000)
   })
 
-  test('a client that reads slowly gets everything', async () => {
+  test('a client that reads slowly gets everything, in order', async () => {
     const delta = (n: number) => sse({ type: 'x', n, delta: 'y'.repeat(50_000) })
     const { url } = await socketServer((call) => {
       const stream = call.client.stream(Buffer.alloc(0))
@@ -328,10 +353,23 @@ describe('back-pressure', () => {
     const client = await connect(url)
     client.ws.pause()
     client.send(create())
+    client.send(create())
     const beat = setInterval(() => (client.ws.isPaused ? client.ws.resume() : client.ws.pause()), 2)
     onTestFinished(() => clearInterval(beat))
-    const messages = await client.received(401)
-    expect(messages.map(({ n }) => n)).toEqual([...Array.from({ length: 400 }, (_, n) => n), undefined])
+    const messages = await client.received(802)
+    const numbers = [...Array.from({ length: 400 }, (_, n) => n), undefined]
+    expect(messages.map(({ n }) => n)).toEqual([...numbers, ...numbers])
+  })
+
+  test('silence is no fault: a client without anything to read is not cut off', async () => {
+    const { url, calls } = await socketServer((call) => answer(call, completed('r')), { stallMs: 20 })
+    const client = await connect(url)
+    client.send(create())
+    await client.received(1)
+    const { socket } = calls[0]?.req ?? {}
+    await new Promise((resolve) => socket?.once('timeout', resolve))
+    client.send(create())
+    await client.received(2)
   })
 
   test('a flood of calls is read as they are served', async () => {
@@ -362,11 +400,15 @@ describe('back-pressure', () => {
     })
     const client = await connect(url)
     client.ws.pause()
+    const paused = vi.spyOn(WebSocket.prototype, 'pause')
+    onTestFinished(() => paused.mockRestore())
     const flood = setInterval(() => {
       for (let n = 0; n < 1_000 && client.ws.bufferedAmount < 1_000_000; n++) client.ws.send('{')
     }, 1)
     onTestFinished(() => clearInterval(flood))
     await until(() => sockets.size === 0)
+    // At first it was only not read any more.
+    expect(paused).toHaveBeenCalled()
   })
 })
 

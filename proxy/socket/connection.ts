@@ -166,6 +166,7 @@ export class Connection {
     }
     shutdown.remove(control)
     if (client.failed && previous !== undefined) this.#memory.failed(stream, previous)
+    await client.flushed()
     this.#calls.delete(control)
     // The place of this call is free only after this turn.
     setImmediate(() => {

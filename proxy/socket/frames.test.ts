@@ -35,6 +35,7 @@ describe('response.create', () => {
   test.each([
     ['{"type":"response.create"}', '{"stream":true}'],
     [' \n{"model":"m","type":"response.create"} ', '{"model":"m","stream":true}'],
+    ['{"type":"response.create" , "model":"m"\n,"x":1 }', '{ "model":"m","x":1,"stream":true}'],
     ['{"model":"m" , "type" : "response.create" }', '{"model":"m","stream":true}'],
     [
       '{"type":"response.create","input":[{"type":"message","stream_id":"b"}]}',

@@ -24,7 +24,7 @@ function slowSocket() {
   const events = { changed: vi.fn(), overrun: vi.fn() }
   // Of a WebSocket the outbox knows no more than this.
   const outbox = new Outbox(ws as never, { highWaterBytes: 100, maxUnsentBytes: 1_000 }, events)
-  return { texts, take, outbox, events }
+  return { ws, texts, take, outbox, events }
 }
 
 function clientOf(outbox: Outbox, name?: string) {
@@ -87,6 +87,16 @@ test('one write of many events is sent as the client reads', () => {
   expect([texts.length, drained.mock.calls.length]).toEqual([3, 0])
   take()
   expect(drained).toHaveBeenCalledTimes(1)
+})
+
+test('what waits goes first, even when there is room again before it is told so', () => {
+  const { ws, outbox, texts, take } = slowSocket()
+  const { stream } = clientOf(outbox)
+  stream.write(Buffer.concat([LARGE, sse({ type: 'a' })]))
+  ws.bufferedAmount = 0
+  expect(stream.write(sse({ type: 'b' }))).toBe(false)
+  take()
+  expect(types(texts)).toEqual(['x', 'a', 'b'])
 })
 
 test('streams that wait take turns', () => {

@@ -46,6 +46,7 @@ export interface TestSockets {
   /** Messages that never became a call. */
   refused: GatewayError[]
   clock: { now: number }
+  pool: MemoryPool
 }
 
 /** Every request that asks for it is upgraded. */
@@ -57,10 +58,11 @@ export async function socketServer(
   const refused: GatewayError[] = []
   const clock = { now: 0 }
   const shutdown = new Shutdown()
+  const pool = new MemoryPool(512 * 1_048_576)
   let ids = 0
   const sockets = new Sockets({
     limits: { ...TEST_LIMITS, ...limits },
-    pool: new MemoryPool(512 * 1_048_576),
+    pool,
     shutdown,
     newRequestId: () => `req_${++ids}`,
     now: () => clock.now,
@@ -74,7 +76,7 @@ export async function socketServer(
   server.on('upgrade', (req, _socket, head) => sockets.accept(req, head))
   const { origin } = await listen(server, 'http')
   onTestFinished(() => sockets.terminate())
-  return { url: origin.replace('http', 'ws'), sockets, shutdown, calls, refused, clock }
+  return { url: origin.replace('http', 'ws'), sockets, shutdown, calls, refused, clock, pool }
 }
 
 export interface TestClient {

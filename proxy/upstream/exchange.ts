@@ -115,6 +115,11 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     if (this.#outcome !== undefined) controller.abort(STOPPED)
   }
 
+  /** Nobody answers what has not come: the wait for the first byte begins with the last one of the request. */
+  onBodySent(): void {
+    if (!this.#answered && this.#outcome === undefined) this.#silenceTimer?.refresh()
+  }
+
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
     const informational = status < 200
     if (informational || this.#outcome !== undefined) return

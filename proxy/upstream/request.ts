@@ -1,4 +1,5 @@
 /** The request that a channel gets: its address, its credential and its own headers, and nothing of the client's. */
+import type { Readable } from 'node:stream'
 import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 
@@ -12,15 +13,15 @@ export interface UpstreamRequest {
   path: string
   /** Names in lower case. */
   headers: Record<string, string>
-  /** Null: none. */
-  body: Buffer | null
+  /** Null: none. Of a stream nobody knows the length; it is destroyed with the request. */
+  body: Buffer | Readable | null
 }
 
 /** What is asked of a channel. */
 export interface Content {
   /** Of the endpoint, such as `/chat/completions`. */
   path: string
-  body: Buffer
+  body: Buffer | Readable
   /** Absent: application/json. */
   contentType?: string
   /** The dialect's own, names in lower case. */

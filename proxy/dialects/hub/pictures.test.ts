@@ -235,7 +235,7 @@ describe('pictures over an upstream of responses', () => {
   })
 
   it('an item that was made comes back to its own dialect as it was', () => {
-    const item = { ...ITEM, action: 'generate', unknown: [1] }
+    const item = { ...ITEM, status: 'generating', action: 'generate', unknown: [1] }
     const { body, usage } = tell(laneOf(responses, responses, { input: 'A cat' }), response(item))
     expect(body.output).toEqual([item])
     expect(usage).toEqual(BILLED)

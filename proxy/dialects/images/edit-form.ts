@@ -3,11 +3,12 @@ import { isUtf8 } from 'node:buffer'
 import type { ParsedRequest } from '../dialect.ts'
 import { refusal } from '../json/fields.ts'
 import type { Fields } from '../json/value.ts'
+import { FieldRules, fieldName, isFile, isImage, isPicture, readText } from './fields.ts'
 import { multipartType, newBoundary, readBoundary } from './form/boundary.ts'
 import { type Part, parseForm } from './form/parse.ts'
 import { type Field, writeForm } from './form/write.ts'
-import { READ_FIELDS, readHead } from './head.ts'
-import { checkPicture, MAX_PICTURES, typeOfBytes } from './pictures.ts'
+import { readHead } from './head.ts'
+import { checkPicture, typeOfBytes } from './pictures.ts'
 
 /** The form of a request, and how it is sent on. */
 interface EditForm {
@@ -15,22 +16,16 @@ interface EditForm {
   boundary: string
 }
 
-/** SDKs write a list as `image[]`, some clients as `image[0]` or by repeating `image`. */
-const IMAGE = /^image(?:\[\d{0,3}\])?$/
-const OTHER_FILES = ['mask', 'markup', 'markup[]']
-const SINGLE: readonly string[] = [...READ_FIELDS, 'mask']
-const NUMBERS = ['n', 'partial_images', 'output_compression']
-
 const FORMS = new WeakMap<Buffer, EditForm>()
 
 /** Throws GatewayError naming the field. */
 export function parseEditForm(body: Buffer, contentType: string): ParsedRequest {
   const parts = parseForm(body, readBoundary(contentType))
-  checkFields(parts, body)
+  const pictures = checkFields(parts, body)
   const boundary = newBoundary()
   const form = { parts, boundary }
   FORMS.set(body, form)
-  const head = readHead(textsOf(body), parts.filter(isImage).length)
+  const head = readHead(textsOf(body), pictures)
   return { head, body, contentType: multipartType(boundary), headers: {} }
 }
 
@@ -66,44 +61,15 @@ function formOf(body: Buffer): EditForm {
   return form
 }
 
-function checkFields(parts: readonly Part[], body: Buffer): void {
-  const seen = new Set<string>()
-  let pictures = 0
+/** How many pictures there are to edit. */
+function checkFields(parts: readonly Part[], body: Buffer): number {
+  const rules = new FieldRules()
   for (const part of parts) {
-    const { name, start, end } = part
-    if (SINGLE.includes(name)) {
-      if (seen.has(name)) throw refusal(name, 'stands twice in the form')
-      seen.add(name)
-      if (name !== 'mask' && part.filename !== undefined) throw refusal(name, 'must be a text, not a file')
-    }
-    const bytes = body.subarray(start, end)
-    if (isImage(part) && ++pictures > MAX_PICTURES) {
-      throw refusal('image', `must be at most ${MAX_PICTURES} pictures`)
-    }
-    if (isImage(part) || OTHER_FILES.includes(name)) {
-      checkPicture(name, typeOfBytes(bytes), bytes.length)
-    } else if (!isFile(part) && !isUtf8(bytes)) {
-      throw refusal(fieldName(name), 'must be valid UTF-8')
-    }
+    rules.begin(part)
+    const bytes = body.subarray(part.start, part.end)
+    if (isPicture(part)) checkPicture(part.name, typeOfBytes(bytes), bytes.length)
+    else if (!isFile(part) && !isUtf8(bytes)) throw refusal(fieldName(part.name), 'must be valid UTF-8')
   }
-  if (pictures === 0) throw refusal('image', 'must be a picture')
-}
-
-function isImage({ name }: Part): boolean {
-  return IMAGE.test(name)
-}
-
-function isFile(part: Part): boolean {
-  return part.filename !== undefined || isImage(part) || OTHER_FILES.includes(part.name)
-}
-
-/** Names of our own, and nothing else of what a client may have written. */
-function fieldName(name: string): string {
-  return /^\w{1,64}$/.test(name) ? name : 'A text field of the form'
-}
-
-function readText(name: string, text: string): unknown {
-  if (NUMBERS.includes(name)) return /^\d{1,4}$/.test(text) ? Number(text) : text
-  if (name !== 'stream') return text
-  return text === 'true' ? true : text === 'false' ? false : text
+  rules.end()
+  return rules.pictures
 }

@@ -6,7 +6,7 @@ import { ImagesStreamObserver } from './byte-lane/stream.ts'
 import { imagesCodec } from './codec/index.ts'
 import { type EventFamily, errorText } from './events.ts'
 import { MULTIPART } from './form/boundary.ts'
-import { parseEdit, parseGeneration, spliceRequest } from './request.ts'
+import { parseEdit, parseGeneration, parseUpload, spliceRequest } from './request.ts'
 
 /** `/images/generations`, which every other API is converted into as well. */
 export const images: Dialect = {
@@ -26,6 +26,7 @@ export const imageEdits: Dialect = {
   upstreamPath: '/images/edits',
   parseRequest: parseEdit,
   forms: [MULTIPART],
+  parseUpload,
   byteLane: byteLane('image_edit'),
   codec: imagesCodec('image_edit'),
 }

@@ -12,7 +12,7 @@ const TYPES: Partial<Record<string, string>> = {
   'image/webp': 'webp',
 }
 /** Enough for every beginning that is looked for. */
-const SNIFFED_BYTES = 12
+export const SNIFFED_BYTES = 12
 
 export interface PictureType {
   mediaType: string

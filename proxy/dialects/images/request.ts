@@ -1,6 +1,7 @@
 /** Reads requests for pictures: checks what the gateway acts on and leaves the rest to the upstream. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { JsonLimits, ParsedRequest, RequestEdits } from '../dialect.ts'
+import { GatewayError } from '../../errors.ts'
+import type { JsonLimits, ParsedRequest, ParsedUpload, RequestEdits } from '../dialect.ts'
 import { parseJsonObject } from '../json/body.ts'
 import { refusal } from '../json/fields.ts'
 import { noteMembers, splice } from '../json/model-splice.ts'
@@ -10,6 +11,7 @@ import { parseEditForm, spliceForm } from './edit-form.ts'
 import { isMultipart } from './form/boundary.ts'
 import { READ_FIELDS, readHead } from './head.ts'
 import { checkPicture, MAX_PICTURES, typeOf } from './pictures.ts'
+import { parseEditUpload, spliceBeginning } from './upload/upload.ts'
 
 const GENERATION_KEYS: ReadonlySet<string> = new Set(READ_FIELDS)
 const EDIT_KEYS: ReadonlySet<string> = new Set([...READ_FIELDS, 'images', 'mask'])
@@ -36,9 +38,16 @@ export function parseEdit(body: Buffer, limits: JsonLimits, headers: IncomingHtt
   return request
 }
 
+/** A form for `/images/edits` that is too large to be held. Throws GatewayError naming the field. */
+export function parseUpload(prefix: Buffer, { 'content-type': type }: IncomingHttpHeaders): ParsedUpload {
+  if (!isMultipart(type)) throw new GatewayError('unsupported_media_type', 'Only a form may be as large.')
+  return parseEditUpload(prefix, type)
+}
+
 /** The bytes of a request with another model; those of a form always get a new boundary. */
 export function spliceRequest(request: ParsedRequest, edits: RequestEdits): Buffer {
-  return request.contentType === undefined ? splice(request, edits) : spliceForm(request, edits.model)
+  if (request.contentType === undefined) return splice(request, edits)
+  return request.goesOn ? spliceBeginning(request, edits.model) : spliceForm(request, edits.model)
 }
 
 /** How many there are. */

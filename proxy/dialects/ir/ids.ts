@@ -18,3 +18,10 @@ export function newAnswerId(): string {
 export function itemId(prefix: string, answerId: string, index: number): string {
   return `${prefix}_${answerId}${String(index).padStart(2, '0')}`
 }
+
+/** The id of the answer that an item of ours belongs to; undefined for an id of another form. */
+export function answerIdOf(item: string): string | undefined {
+  return ITEM.exec(item)?.[1]
+}
+
+const ITEM = new RegExp(`^[a-z]+_([0-9A-Za-z]{${LENGTH}})[0-9]{2,4}$`)

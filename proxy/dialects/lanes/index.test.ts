@@ -48,7 +48,14 @@ it('other dialects: always the hub', () => {
 
 it('an envelope that is not for this upstream does not reach it, and its loss is told', () => {
   const features = featuresOf('messages', undefined)
-  const target = { channel: 'd/c', way: 'native', api: 'messages', model: 'up', features, withoutCarriers: false } as const
+  const target = {
+    channel: 'd/c',
+    way: 'native',
+    api: 'messages',
+    model: 'up',
+    features,
+    withoutCarriers: false,
+  } as const
   const lane = lanes('Hello', 'slc1.encrypted.AAAA').open(target)
   expect(lane.body.toString()).not.toContain('slc1.')
   expect(lane.body.toString()).toContain('Well.')

@@ -16,6 +16,8 @@ import type { Lane } from './lane.ts'
 /** How an envelope begins in a body. */
 const SEALED = `"${MARK}`
 
+const TOO_LARGE = 'A request of this size cannot be converted for this model; make it smaller.'
+
 /** One request, as all its attempts see it. */
 export interface LaneRequest {
   client: ClientApi
@@ -71,6 +73,7 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
   let decoded: ModelRequest | undefined
   const view = (): Omit<ClientView, 'losses'> => {
     if (codec === undefined) throw new TypeError('this request is never converted')
+    if (parsed.goesOn) throw new GatewayError('request_too_large', TOO_LARGE)
     decoded ??= codec.decodeRequest(parsed, about.envelopes)
     const { id, created, inputTokens, envelopes } = about
     return { request: decoded, parsed, id, created, inputTokens, envelopes }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../contract/usage.ts'
-import { readUsage, writeUsage } from './usage.ts'
+import { picturesIn, readUsage, writeUsage } from './usage.ts'
 
 const WIRE = {
   input_tokens: 100,
@@ -60,4 +60,16 @@ describe('no usage', () => {
   ])('%j', (value) => {
     expect(readUsage(value)).toBeUndefined()
   })
+})
+
+test('pictures are those that were made', () => {
+  const made = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'aGk=' }
+  const others = [
+    { ...made, result: null },
+    { ...made, result: '' },
+    { type: 'message', result: 'aGk=' },
+    null,
+  ]
+  expect(picturesIn([made, ...others, made])).toBe(2)
+  expect(picturesIn(undefined)).toBe(0)
 })

@@ -39,6 +39,18 @@ export function readUsage(value: unknown): Usage | undefined {
   }
 }
 
+/** Pictures in the output of a response, which its usage does not count. */
+export function picturesIn(output: unknown): number {
+  if (!Array.isArray(output)) return 0
+  return output.filter((item) => isRecord(item) && item.type === PICTURE && isMade(item.result)).length
+}
+
+const PICTURE = 'image_generation_call'
+
+function isMade(result: unknown): boolean {
+  return typeof result === 'string' && result !== ''
+}
+
 /** Usage as responses writes it: cached tokens are part of the input, reasoning is part of the output. */
 export function writeUsage(usage: Usage): Record<string, unknown> {
   const input = totalInput(usage)

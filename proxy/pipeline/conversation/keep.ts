@@ -2,6 +2,7 @@
 import { totalInput, type Usage } from '../../../contract/usage.ts'
 import type { ResponseBinding } from '../../../store/contract.ts'
 import type { AnswerRecord, ChainPosition } from '../../dialects/dialect.ts'
+import { outputEstimate } from '../../ledger/estimate.ts'
 import type { Call } from '../call.ts'
 import type { Gateway } from '../gateway.ts'
 import { writeExchange } from './exchange.ts'
@@ -56,16 +57,26 @@ async function store(
     owner,
     upstreamId: id,
     native,
-    contextTokens: usage === undefined ? 0 : totalInput(usage) + usage.output,
+    contextTokens:
+      usage === undefined
+        ? (previous?.binding?.contextTokens ?? 0) + estimated([...input, ...output])
+        : totalInput(usage) + usage.output,
   }
-  // A chain that begins here holds all that was said before, as far as it is known.
-  const earlier = before === undefined ? await previous?.history() : []
-  const text = writeExchange({ input: [...(earlier ?? []), ...input], output, response })
   const { ttlMs, bindingTtlMs, exchangeBytes, ownerBytes } = conversations
-  await Promise.all([
-    state.putResponse(id, binding, native ? bindingTtlMs : ttlMs),
-    state.putExchange(owner, { id, ...place, text }, ttlMs, { exchangeBytes, ownerBytes }),
-  ])
+  const keepText = async () => {
+    // A chain that begins here holds all that was said before. Where that is lost, a part would pass for the whole.
+    const earlier = before !== undefined || previous === undefined ? [] : await previous.history()
+    if (earlier === undefined) return
+    const text = writeExchange({ input: [...earlier, ...input], output, response })
+    await state.putExchange(owner, { id, ...place, text }, ttlMs, { exchangeBytes, ownerBytes })
+  }
+  await Promise.all([state.putResponse(id, binding, native ? bindingTtlMs : ttlMs), keepText()])
+}
+
+/** Tokens of JSON texts that nobody has counted. */
+function estimated(items: readonly string[]): number {
+  const bytes = items.reduce((sum, item) => sum + Buffer.byteLength(item), 0)
+  return outputEstimate({ deltas: 0, bytes })
 }
 
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {

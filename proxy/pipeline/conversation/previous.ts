@@ -1,5 +1,10 @@
 /** Finds the response that a request goes on from: on its connection, or in the store. */
-import { RecordUnreadable, type ResponseBinding, type StateStore } from '../../../store/contract.ts'
+import {
+  RecordUnreadable,
+  type ResponseBinding,
+  type StateStore,
+  StoreUnavailable,
+} from '../../../store/contract.ts'
 import { GatewayError } from '../../errors.ts'
 import type { StoreTime } from '../../ledger/store-time.ts'
 import type { ConnectionMemory } from '../call.ts'
@@ -21,7 +26,10 @@ export interface Previous {
   id: string
   /** Absent for a response that only its connection remembers. */
   binding?: ResponseBinding
-  /** All items up to and with it; undefined when they are not kept, or not any more. */
+  /**
+   * All items up to and with it; undefined when they are not kept, or not any more. Throws GatewayError
+   * store_unavailable.
+   */
   history(): Promise<readonly string[] | undefined>
 }
 
@@ -32,7 +40,10 @@ interface Known {
   time: StoreTime
 }
 
-/** Throws GatewayError previous_response_not_found for an id that is unknown, gone, or another owner's. */
+/**
+ * Throws GatewayError previous_response_not_found for an id that is unknown, gone, or another owner's, and
+ * store_unavailable where that cannot be told.
+ */
 export async function findPrevious(known: Known, owner: string, id: string): Promise<Previous> {
   const { state, memory, time, conversations } = known
   const remembered = memory?.history(id)
@@ -60,29 +71,46 @@ export function notFound(id: string): GatewayError {
   return new GatewayError('previous_response_not_found', message, { param: 'previous_response_id' })
 }
 
-/** What is known of a response; one that cannot be read is as good as gone. */
+/** What is known of a response; one that cannot be read is as good as gone. Throws GatewayError store_unavailable. */
 export async function bindingOf(
   state: StateStore,
   time: StoreTime,
   id: string,
 ): Promise<ResponseBinding | undefined> {
   try {
-    return await time.spend(() => state.response(id))
+    return await told(time.spend(() => state.response(id)))
   } catch (error) {
     if (error instanceof RecordUnreadable) return undefined
     throw error
   }
 }
 
-/** From the first of the chain to `id`; undefined when one of them is gone. */
+/** From the first of the chain to `id`; undefined when one of them is gone. Throws GatewayError store_unavailable. */
 export async function storedExchanges(
   state: StateStore,
   { ttlMs }: ConversationLimits,
   time: StoreTime,
-  { owner, root }: ResponseBinding,
+  binding: ResponseBinding,
   id: string,
 ): Promise<StoredExchange[] | undefined> {
-  const exchanges = await time.spend(() => state.exchanges(owner, root, id, ttlMs, MAX_EXCHANGES))
+  const { owner, root, native } = binding
+  const exchanges = await told(time.spend(() => state.exchanges(owner, root, id, ttlMs, MAX_EXCHANGES)))
+  // What was said lives longer now: so does the way to it.
+  if (exchanges !== undefined && !native)
+    await time.spend(() => state.putResponse(id, binding, ttlMs)).catch(() => undefined)
   const read = exchanges?.flatMap(({ text }) => readExchange(text) ?? [])
   return read?.length === exchanges?.length ? read : undefined
+}
+
+/** Nobody hears that what cannot be looked for is not there. */
+async function told<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    throw new GatewayError('store_unavailable', 'Conversations are not available at the moment.', {
+      retryAfterSeconds: 1,
+      cause: error,
+    })
+  }
 }

@@ -46,8 +46,7 @@ export class AnswerWatch {
     this.#session = session
     this.#chain = chain
     const followed =
-      chain !== undefined &&
-      (chain.position.store || chain.call.memory !== undefined || session.several)
+      chain !== undefined && (chain.position.store || chain.call.memory !== undefined || session.several)
     if (followed) this.#tap = chain.chains.tap(chain.request)
   }
 
@@ -56,7 +55,7 @@ export class AnswerWatch {
     this.#by = by
     const { owner, session, affinityTtlMs, several } = this.#session
     if (session !== undefined && several)
-      this.#gateway.affinity.note('session', owner, session, by.channel, affinityTtlMs)
+      void this.#gateway.affinity.note('session', owner, session, by.channel, affinityTtlMs)
   }
 
   /** Whole events of a stream, before the client gets them. */
@@ -81,12 +80,13 @@ export class AnswerWatch {
     const { channel, native } = this.#by
     const { owner, several } = this.#session
     const { affinity, conversations } = this.#gateway
-    if (several)
-      for (const text of answer.bound.slice(-BOUND_KEPT))
-        affinity.note('state', owner, text, channel, conversations.ttlMs)
+    const noted = (several ? answer.bound.slice(-BOUND_KEPT) : []).map((text) =>
+      affinity.note('state', owner, text, channel, conversations.ttlMs),
+    )
     const { call, chains, position, previous, request } = this.#chain
     const keeper = { gateway: this.#gateway, call, owner, position, previous, input: chains.input(request) }
     // What an upstream was told not to keep it does not know.
-    await keepAnswer(keeper, answer, { channel, native: native && position.store, usage })
+    const by = { channel, native: native && position.store, usage }
+    await Promise.all([...noted, keepAnswer(keeper, answer, by)])
   }
 }

@@ -1,6 +1,6 @@
 /**
  * An upstream whose model tells what it was told, as a JSON list of [role, text]; given tools it calls the first one
- * until it has a result. Over the responses API it is as the hosted one: it keeps what is to be stored, its responses
+ * until it has a result. Told "Be short." it ends for its length, told "Break off." its stream ends amid its words. Over the responses API it is as the hosted one: it keeps what is to be stored, its responses
  * have all fields, it shortens conversations, and it refuses the result of a call that nobody made.
  */
 
@@ -34,7 +34,17 @@ export function hostedModel(): Script {
     const story = answerOf(body, items)
     if (dialect === 'responses' && body.store !== false) kept.set(id, [...items, ...saidBy(story)])
     const own = (text: string) => (dialect === 'responses' ? hosted(text, body, id) : text)
-    if (body.stream === true) return stream(res, storyEvents(dialect, story).map(ownData(own)))
+    if (body.stream === true) {
+      const events = storyEvents(dialect, story).map(ownData(own))
+      if (!call.body.includes('Break off.')) return stream(res, events)
+      return stream(
+        res,
+        events.slice(
+          0,
+          events.findIndex((event) => event.includes('off.')),
+        ),
+      )
+    }
     json(res, 200, JSON.parse(own(JSON.stringify(storyBody(dialect, story)))) as object)
   }
 }
@@ -47,7 +57,9 @@ function refuse(res: Answer, message: string, param: string, code: string | null
 
 function answerOf({ tools }: Json, items: Json[]): Story {
   const asked = Array.isArray(tools) && tools.length > 0 && !items.some((item) => resultsOf(item).length > 0)
-  return asked ? { calls: [CALL] } : { text: JSON.stringify(items.flatMap(toldBy)) }
+  if (asked) return { calls: [CALL] }
+  const text = JSON.stringify(items.flatMap(toldBy))
+  return text.includes('Be short.') ? { text, end: 'length' } : { text }
 }
 
 const saidBy = ({ text, calls = [] }: Story): Json[] =>
@@ -70,7 +82,9 @@ function itemsOf(body: Json, dialect: DialectName, kept: Map<string, Json[]>): J
 function toldBy({ type, role, content, encrypted_content: sealed }: Json): Told[] {
   if (type === 'compaction') return [['compaction', String(sealed)]]
   if (typeof role !== 'string' || role === 'tool') return []
-  const parts = typeof content === 'string' ? [{ text: content }] : listOf(content)
+  const blocks = typeof content === 'string' ? [{ text: content }] : listOf(content)
+  const parts = blocks.filter(({ type }) => !/^tool_/.test(String(type)))
+  if (parts.length === 0) return []
   const texts = parts.map(({ type, text }) => (/image/.test(String(type)) ? '<image>' : String(text ?? '')))
   return [[role === 'developer' ? 'system' : role, texts.join('')]]
 }

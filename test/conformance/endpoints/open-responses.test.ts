@@ -39,9 +39,22 @@ describe.each(MODELS)('over %s', (model) => {
     )
     expect(deltas.length).toBeGreaterThan(1)
     expect(deltas.join('')).toBe(textOf(response))
-    const ids = events.flatMap((event) => ('response' in event ? [event.response.id] : []))
+    const ids = events.flatMap((event) => ('response' in event ? [Object(event.response).id as unknown] : []))
     expect(new Set(ids)).toEqual(new Set([response.id]))
     expect(events.map(({ type }) => type).slice(0, 2)).toEqual(['response.created', 'response.in_progress'])
+  })
+
+  it.each([false, true])('an answer that was cut short says so (stream: %s)', async (stream) => {
+    const { response } = await respond(room, { model, input: 'Be short.' }, stream)
+    expect(response).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+    })
+  })
+
+  it('a stream that breaks ends as a failed response with all its fields', async () => {
+    const { response } = await respond(room, { model, input: 'Break off.' }, true)
+    expect(response).toMatchObject({ status: 'failed', error: { code: expect.any(String) } })
   })
 
   it('a system message in the input reaches the model as one', async () => {

@@ -120,8 +120,12 @@ describe('a session stays at its channel', () => {
 describe('what only one upstream can read goes where it came from', () => {
   /** Answers with a thought that is sealed for this upstream alone. */
   const thinks = (secret: string) => (reader: Reader) =>
-    reader.answer((call, res) =>
-      json(res, 200, storyBody('responses', { reasoning: 'T', opaque: `${secret}-${reader.calls.length}`, text: 'x' })),
+    reader.answer((_, res) =>
+      json(
+        res,
+        200,
+        storyBody('responses', { reasoning: 'T', opaque: `${secret}-${reader.calls.length}`, text: 'x' }),
+      ),
     )
 
   it('encrypted reasoning, before the chain and chance', async () => {

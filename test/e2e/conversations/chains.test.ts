@@ -115,10 +115,9 @@ describe('a chain that its upstream keeps', () => {
   it('is told again to an upstream that has forgotten it', async () => {
     const one = await say(false, { model: 'responses', input: 'one' })
     reader.kept.delete(one.id)
-    expect(heard(await say(true, { model: 'responses', input: 'two', previous_response_id: one.id }))).toEqual([
-      'one',
-      'two',
-    ])
+    expect(
+      heard(await say(true, { model: 'responses', input: 'two', previous_response_id: one.id })),
+    ).toEqual(['one', 'two'])
     expect(reader.last()).not.toHaveProperty('previous_response_id')
   })
 

@@ -48,7 +48,10 @@ export function reads(kept: Map<string, Json[]>): Script {
   }
 }
 
-function itemsOf({ input, previous_response_id: previous }: Json, kept: Map<string, Json[]>): Json[] | undefined {
+function itemsOf(
+  { input, previous_response_id: previous }: Json,
+  kept: Map<string, Json[]>,
+): Json[] | undefined {
   const own = typeof input === 'string' ? [{ role: 'user', content: input }] : asItems(input)
   if (previous === undefined || previous === null) return own
   const before = kept.get(String(previous))

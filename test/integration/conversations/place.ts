@@ -1,7 +1,8 @@
 /** Two proxies over one Redis, with upstreams of each type that tell what they have read. */
-import { createServer, connect, type Socket } from 'node:net'
+
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import pino from 'pino'
 import { readEnvironment } from '../../../contract/env.ts'
 import type { Log } from '../../../contract/log.ts'
@@ -56,7 +57,9 @@ export interface Place {
  * A model for each channel, by its name, and with a price as `paid-…`; `any` with all channels, and `session`, which
  * keeps sessions where they are.
  */
-export async function startPlace(options: { clock?: Clock; env?: Record<string, string> } = {}): Promise<Place> {
+export async function startPlace(
+  options: { clock?: Clock; env?: Record<string, string> } = {},
+): Promise<Place> {
   const world = await startWorld({ ...(options.clock && { clock: options.clock }) })
   const started = await Promise.all(NAMES.map(startSpeaker))
   const speakers = Object.fromEntries(started.map((one) => [one.name, one])) as Record<ChannelName, Speaker>
@@ -69,7 +72,13 @@ export async function startPlace(options: { clock?: Clock; env?: Record<string, 
     const requests: string[] = []
     const sealing = readKeyRing(world.sealingKeys, SILENT)
     const store = createRedisStore({ url, sealing, log: SILENT, instance: `test-${count}` })
-    const settings = { SLUICE_PORT: '0', SLUICE_ADMIN_PORT: '0', SLUICE_HOST: '127.0.0.1', ...options.env, ...env }
+    const settings = {
+      SLUICE_PORT: '0',
+      SLUICE_ADMIN_PORT: '0',
+      SLUICE_HOST: '127.0.0.1',
+      ...options.env,
+      ...env,
+    }
     const running = await startProxy({
       store,
       env: readEnvironment(settings).env,
@@ -125,7 +134,11 @@ function tableOf(speakers: Record<ChannelName, Speaker>, any: readonly ChannelNa
     testRoute(name, { name, targets: targets([name]) }),
     testRoute(`paid-${name}`, { name: `paid-${name}`, targets: targets([name]), free: false, price }),
   ])
-  const session = { name: 'session', targets: targets(NAMES), affinity: { mode: 'Session', ttlMs: 3_600_000 } } as const
+  const session = {
+    name: 'session',
+    targets: targets(NAMES),
+    affinity: { mode: 'Session', ttlMs: 3_600_000 },
+  } as const
   const channels = NAMES.map((name) => {
     const channel = testChannel(name, CHANNELS[name])
     const { baseURL: base } = speakers[name]

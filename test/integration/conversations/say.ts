@@ -81,7 +81,12 @@ export async function statusOfStored(base: string, key: string, id: string): Pro
 function heardOf({ headers }: IncomingMessage, whole: string): Heard {
   const { id, output, previous_response_id: follows } = response.parse(JSON.parse(whole))
   const content = output.find(({ type }) => type === 'message')?.content
-  const spoken = JSON.parse(parts.parse(content).map((part) => part.text).join('')) as Spoken
+  const spoken = JSON.parse(
+    parts
+      .parse(content)
+      .map((part) => part.text)
+      .join(''),
+  ) as Spoken
   return { ...spoken, id, follows, output, requestId: String(headers['x-request-id']) }
 }
 
@@ -106,7 +111,11 @@ async function completed(res: IncomingMessage): Promise<string> {
 }
 
 /** The id that a stream tells at its beginning; the stream goes on. */
-export async function begun(base: string, key: string, turn: Turn): Promise<{ id: string; over: Promise<string> }> {
+export async function begun(
+  base: string,
+  key: string,
+  turn: Turn,
+): Promise<{ id: string; over: Promise<string> }> {
   const { model, input, previous, more = {} } = turn
   const body = JSON.stringify({ model, input, stream: true, previous_response_id: previous, ...more })
   const res = await open(`${base}/v1/responses`, { method: 'POST', headers: jsonHeaders(key), body })

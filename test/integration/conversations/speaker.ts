@@ -2,9 +2,10 @@
  * An upstream whose model tells what it has read: each text of the user, and of each answer the name that its model gave
  * it. Over the responses API it keeps conversations by their ids, until they are taken from it.
  */
-import { json, type Script, type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
-import { dialectOf, storyBody, storyEvents, stream } from '../../e2e/dialects/tell.ts'
+
 import { COUNTS, type Counts } from '../../e2e/dialects/story.ts'
+import { dialectOf, storyBody, storyEvents, stream } from '../../e2e/dialects/tell.ts'
+import { json, type Script, type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
 
 type Json = Record<string, unknown>
 
@@ -46,7 +47,11 @@ export async function startSpeaker(name: string): Promise<Speaker> {
     const text = JSON.stringify({ me, read: items.flatMap(readOf) })
     if (dialect === 'responses' && body.store !== false)
       kept.set(id, [...items, { role: 'assistant', content: text }])
-    const story = { text, counts: speaker.counts, ...(body.store === false && { reasoning: 'T', opaque: me }) }
+    const story = {
+      text,
+      counts: speaker.counts,
+      ...(body.store === false && { reasoning: 'T', opaque: me }),
+    }
     const named = (part: string) => part.replaceAll('resp_up', id)
     if (body.stream === true) stream(res, storyEvents(dialect, story).map(named))
     else json(res, 200, JSON.parse(named(JSON.stringify(storyBody(dialect, story)))) as object)
@@ -68,7 +73,10 @@ function refuse(res: Parameters<Script>[1], code: string, message: string): void
   json(res, 400, { error: { message, type, param: 'previous_response_id', code } })
 }
 
-function itemsOf({ input, previous_response_id: previous }: Json, kept: Map<string, Json[]>): Json[] | undefined {
+function itemsOf(
+  { input, previous_response_id: previous }: Json,
+  kept: Map<string, Json[]>,
+): Json[] | undefined {
   const own = typeof input === 'string' ? [{ role: 'user', content: input }] : list(input)
   if (previous === undefined || previous === null) return own
   const before = kept.get(String(previous))
@@ -77,7 +85,12 @@ function itemsOf({ input, previous_response_id: previous }: Json, kept: Map<stri
 
 function readOf({ role, content }: Json): string[] {
   if (role !== 'user' && role !== 'assistant') return []
-  const text = typeof content === 'string' ? content : list(content).map((part) => String(part.text ?? '')).join('')
+  const text =
+    typeof content === 'string'
+      ? content
+      : list(content)
+          .map((part) => String(part.text ?? ''))
+          .join('')
   return [role === 'user' ? text : (JSON.parse(text) as Spoken).me]
 }
 

@@ -5,7 +5,15 @@ import { until } from '../../harness/gateway.ts'
 import { call } from '../../harness/http.ts'
 import { startProxyProgram } from '../proxy/program.ts'
 import { UNMETERED as KEY } from '../proxy/world.ts'
-import { type ChannelName, type Line, longLine, type LoggingProxy, ONE_OF_EACH, type Place, startPlace } from './place.ts'
+import {
+  type ChannelName,
+  type Line,
+  type LoggingProxy,
+  longLine,
+  ONE_OF_EACH,
+  type Place,
+  startPlace,
+} from './place.ts'
 import { ask, begun, NOT_FOUND, say } from './say.ts'
 
 const ROUNDS = 200
@@ -17,30 +25,41 @@ beforeAll(async () => {
 afterAll(() => place?.stop())
 
 describe.each(ONE_OF_EACH)('over %s', (model) => {
-  it.each([false, true])('each turn at the other proxy, the moment the last is complete (stream: %s)', async (stream) => {
-    const { one, two } = place
-    let previous: string | undefined
-    let path: string[] = []
-    for (let round = 0; round < ROUNDS; round++) {
-      const { base } = round % 2 === 0 ? one : two
-      // Long enough that a turn is missed, short enough that the sum of the turns stays small.
-      if (round % 10 === 0) [previous, path] = [undefined, []]
-      const input = `${model} ${stream} ${round}`
-      const heard = await say(base, KEY, { model, input, stream, ...(previous !== undefined && { previous }) })
-      expect(heard.read).toEqual([...path, input])
-      // An answer of the upstream's own passes as it is.
-      if (model !== 'first') expect(heard.follows ?? undefined).toBe(previous)
-      previous = heard.id
-      path = [...heard.read, heard.me]
-    }
-  }, 120_000)
+  it.each([false, true])(
+    'each turn at the other proxy, the moment the last is complete (stream: %s)',
+    async (stream) => {
+      const { one, two } = place
+      let previous: string | undefined
+      let path: string[] = []
+      for (let round = 0; round < ROUNDS; round++) {
+        const { base } = round % 2 === 0 ? one : two
+        // Long enough that a turn is missed, short enough that the sum of the turns stays small.
+        if (round % 10 === 0) [previous, path] = [undefined, []]
+        const input = `${model} ${stream} ${round}`
+        const heard = await say(base, KEY, {
+          model,
+          input,
+          stream,
+          ...(previous !== undefined && { previous }),
+        })
+        expect(heard.read).toEqual([...path, input])
+        // An answer of the upstream's own passes as it is.
+        if (model !== 'first') expect(heard.follows ?? undefined).toBe(previous)
+        previous = heard.id
+        path = [...heard.read, heard.me]
+      }
+    },
+    120_000,
+  )
 
   it('forks at both proxies at the same time', async () => {
     const bases = [place.one.base, place.two.base]
     const root = await say(place.one.base, KEY, { model, input: 'root' })
     const inputs = Array.from({ length: 16 }, (_, i) => `fork ${i}`)
     const forks = await Promise.all(
-      inputs.map((input, i) => say(bases[i % 2] ?? '', KEY, { model, input, stream: i % 3 === 0, previous: root.id })),
+      inputs.map((input, i) =>
+        say(bases[i % 2] ?? '', KEY, { model, input, stream: i % 3 === 0, previous: root.id }),
+      ),
     )
     expect(forks.map(({ read }) => read)).toEqual(inputs.map((input) => ['root', root.me, input]))
     const next = await Promise.all(
@@ -135,13 +154,14 @@ const channelOf = (me: string) => me.slice(0, me.indexOf('-'))
 
 /** The upstream begins a stream, with half of a text, and says nothing more until its connection is broken by this. */
 function hangs(model: ChannelName): () => void {
-  let broken = () => undefined as void
+  let broken: () => void = () => undefined
   place.speakers[model].answer((_, res) => {
     const dialect = model === 'first' || model === 'second' ? 'responses' : model
     const events = storyEvents(dialect, { text: 'half of it' })
     const id = `resp_broken${place.speakers[model].calls.length}`
     res.writeHead(200, { 'content-type': 'text/event-stream' })
-    for (const event of events.slice(0, Math.floor(events.length / 2))) res.write(event.replaceAll('resp_up', id))
+    for (const event of events.slice(0, Math.floor(events.length / 2)))
+      res.write(event.replaceAll('resp_up', id))
     broken = () => void res.destroy()
   })
   return () => broken()

@@ -51,6 +51,11 @@ describe('a stream of pictures', () => {
     })
   })
 
+  test('every picture is counted, also when the last one alone tells the usage', () => {
+    const silent = sse('image_generation.completed', { b64_json: 'AA' })
+    expect(follow(silent + completed, { n: 2 }).observer.usage).toEqual({ ...USAGE, images: 2 })
+  })
+
   test('fewer than were asked for end with the stream, but half a picture is a cut', () => {
     expect(follow(completed, { n: 2 }).observer).toMatchObject({ done: false, finished: true })
     expect(follow(completed + partial, { n: 2 }).observer).toMatchObject({ done: false, finished: false })

@@ -1,24 +1,41 @@
 /** Writes multipart/form-data (RFC 7578). */
-import type { Part } from './parse.ts'
+import type { PartHead } from './part-head.ts'
 
-export interface Field extends Pick<Part, 'name' | 'filename' | 'contentType'> {
+export interface Field extends PartHead {
   content: Buffer | string
 }
 
+/** Stands behind each content. */
+export const LINE_END = Buffer.from('\r\n')
+const ESCAPES: Partial<Record<string, string>> = { '"': '%22', '\r': '%0D', '\n': '%0A' }
+
 export function writeForm(fields: readonly Field[], boundary: string): Buffer {
-  const pieces: Buffer[] = []
-  for (const { name, filename, contentType, content } of fields) {
-    const file = filename === undefined ? '' : `; filename="${escaped(filename)}"`
-    const type = contentType === undefined ? '' : `content-type: ${contentType}\r\n`
-    const head = `--${boundary}\r\ncontent-disposition: form-data; name="${escaped(name)}"${file}\r\n${type}\r\n`
-    pieces.push(Buffer.from(head, 'latin1'))
-    pieces.push(typeof content === 'string' ? Buffer.from(content) : content, LINE_END)
-  }
-  return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)])
+  return Buffer.concat([...pieces(fields, boundary), formEnd(boundary)])
 }
 
-const LINE_END = Buffer.from('\r\n')
-const ESCAPES: Partial<Record<string, string>> = { '"': '%22', '\r': '%0D', '\n': '%0A' }
+/** The beginning of a form that goes on. */
+export function writeFields(fields: readonly Field[], boundary: string): Buffer {
+  return Buffer.concat(pieces(fields, boundary))
+}
+
+function pieces(fields: readonly Field[], boundary: string): Buffer[] {
+  return fields.flatMap(({ content, ...head }) => {
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content
+    return [fieldStart(head, boundary), bytes, LINE_END]
+  })
+}
+
+/** All of a part that stands before its content. */
+export function fieldStart({ name, filename, contentType }: PartHead, boundary: string): Buffer {
+  const file = filename === undefined ? '' : `; filename="${escaped(filename)}"`
+  const type = contentType === undefined ? '' : `content-type: ${contentType}\r\n`
+  const head = `--${boundary}\r\ncontent-disposition: form-data; name="${escaped(name)}"${file}\r\n${type}\r\n`
+  return Buffer.from(head, 'latin1')
+}
+
+export function formEnd(boundary: string): Buffer {
+  return Buffer.from(`--${boundary}--\r\n`)
+}
 
 /** As browsers write them. */
 function escaped(name: string): string {

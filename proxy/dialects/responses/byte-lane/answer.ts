@@ -5,7 +5,7 @@ import type { Answer, ParsedRequest } from '../../dialect.ts'
 import { readFailure } from '../../errors/read.ts'
 import { addText } from '../../ir/delivered.ts'
 import { isRecord, tryParse } from '../../json/value.ts'
-import { readUsage } from '../usage.ts'
+import { picturesIn, readUsage } from '../usage.ts'
 import { toStream } from './to-stream.ts'
 
 /** A response that is yet to come says so itself; only a stream of it cannot be made. */
@@ -28,11 +28,12 @@ export function readAnswer(
   const bytes = asStream ? toStream(value, items) : body
   if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
   const usage = readUsage(value.usage)
+  const images = picturesIn(items)
   return {
     body: bytes,
-    ...(usage !== undefined && { usage }),
+    ...(usage !== undefined && { usage: { ...usage, images } }),
     ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
-    delivered: countItems(items),
+    delivered: { ...countItems(items), ...(images > 0 && { images }) },
   }
 }
 

@@ -11,7 +11,7 @@ import { isRecord, tryParse } from '../../json/value.ts'
 import { eventEnd, sseEvents } from '../../sse/events.ts'
 import { EventSplitter } from '../../sse/splitter.ts'
 import { errorEvent, failedEvent } from '../error.ts'
-import { readUsage } from '../usage.ts'
+import { picturesIn, readUsage } from '../usage.ts'
 import { deltaBytes, eventType } from './event-type.ts'
 
 /** What becomes of an event: passed on, passed on as the last one, or kept back with all that follows. */
@@ -119,7 +119,7 @@ export class ResponsesStreamObserver implements StreamObserver {
 
   #readEvent(type: string, value: Record<string, unknown>): Verdict {
     const response = isRecord(value.response) ? value.response : undefined
-    if (response !== undefined) this.usage = readUsage(response.usage) ?? this.usage
+    if (response !== undefined) this.#count(response)
     // Some upstreams send an error object without a type, as chat does.
     const bare = !type.startsWith('response.') && Boolean(value.error)
     if (FAILED.has(type) || bare || response?.status === 'failed') {
@@ -137,6 +137,13 @@ export class ResponsesStreamObserver implements StreamObserver {
     if (typeof response?.service_tier === 'string') this.tier = response.service_tier
     this.done = true
     return 'last'
+  }
+
+  #count({ usage, output }: Record<string, unknown>): void {
+    const images = picturesIn(output)
+    if (images > 0) this.delivered.images = images
+    const read = readUsage(usage)
+    if (read !== undefined) this.usage = { ...read, images }
   }
 
   /** Of the events that passed; -1 when they carry none. */

@@ -4,9 +4,11 @@
  * the order of keys stay as they were, however often they are sent again.
  */
 import type { Chains } from '../../dialect.ts'
+import { answerIdOf } from '../../ir/ids.ts'
 import { keptItems } from './input.ts'
+import { itemsOf } from './output.ts'
 import { positionOf } from './position.ts'
-import { expand, type Parse, rename } from './rewrite.ts'
+import { expand, type Parse, rename, resolve } from './rewrite.ts'
 import { ResponseTap } from './tap.ts'
 import { warmUp } from './warm-up.ts'
 
@@ -16,6 +18,12 @@ export function createChains(parse: Parse): Chains {
     position: positionOf,
     input: keptItems,
     expand: (request, history, limits) => expand(request, history, limits, parse),
+    responseOf: (reference) => {
+      const id = answerIdOf(reference)
+      return id === undefined ? undefined : `resp_${id}`
+    },
+    itemsOf,
+    resolve: (request, items, limits) => resolve(request, items, limits, parse),
     rename,
     tap: () => new ResponseTap(),
     warmUp,

@@ -29,6 +29,12 @@ test.each<[string, string, string[]]>([
     '[{"role":"user","type": null ,"content":[{"type":"input_text","text":"a"}]}]',
     ['{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}'],
   ],
+  [
+    'a type of null that comes first',
+    '[{"type":null,"role":"user","content":"a"}]',
+    ['{"type":"message","role":"user","content":"a"}'],
+  ],
+  ['a role and no content', '[{"id":"m","role":"user"}]', ['{"type":"message","id":"m","role":"user"}']],
   ['an id alone', '[{"id":"msg_1"}]', ['{"type":"item_reference","id":"msg_1"}']],
   ['an item that means nothing', '[{},{"a":1}]', ['{}', '{"a":1}']],
 ])('%s', (_name, input, items) => {

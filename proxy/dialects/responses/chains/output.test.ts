@@ -81,7 +81,7 @@ describe('a record', () => {
       `{"id":"resp_1","status":"completed","output":[${seen}] }`,
     ],
   ])('an output that is %s is that of the events', (_name, text, filled) => {
-    expect(recordOf(text, seen)).toEqual({ id: 'resp_1', response: filled, items: [sent], bound: [] })
+    expect(recordOf(text, seen)).toEqual({ id: 'resp_1', response: filled, items: [sent], bound: ['msg_1'] })
   })
 
   test('binds by what only the upstream can read, the newest last', () => {
@@ -89,8 +89,9 @@ describe('a record', () => {
       (text) => `{"type":"reasoning","summary":[],"encrypted_content":"${text}"}`,
     )
     const compaction = '{"type":"compaction","encrypted_content":"c"}'
-    const text = response(`[${[...thoughts, compaction, '{"type":"x"}'].join(',')}]`)
-    expect(recordOf(text, [])?.bound).toEqual(['3', '4', '5', 'c'])
+    const text = (last: string) => response(`[${[...thoughts, compaction, last].join(',')}]`)
+    expect(recordOf(text('{"type":"x"}'), [])?.bound).toEqual(['3', '4', '5', 'c'])
+    expect(recordOf(text('{"type":"x","id":"x_1"}'), [])?.bound).toEqual(['3', '4', '5', 'c', 'x_1'])
   })
 
   test.each([

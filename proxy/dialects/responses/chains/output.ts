@@ -38,12 +38,30 @@ export function recordOf(response: string, seen: readonly string[]): AnswerRecor
     items: items.flatMap(({ text, item }) =>
       isRecord(item) && saysAnything(item) ? [sent(text, item)] : [],
     ),
-    bound: boundOf(items.map(({ item }) => item)),
+    bound: [...boundOf(items.map(({ item }) => item)), ...idOf(items.at(-1)?.item)],
   }
 }
 
 function isId(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH
+}
+
+/** An upstream that keeps its answers may be asked for an item by its id: the last one stands for all. */
+function idOf(item: unknown): string[] {
+  return isRecord(item) && isId(item.id) ? [item.id] : []
+}
+
+/** Items of a response by their ids, as a client sends them back. */
+export function itemsOf(response: string): ReadonlyMap<string, string> {
+  const bytes = Buffer.from(response)
+  const span = spanOf(scanObject(bytes, NO_LIMITS), 'output')
+  const list = span === undefined ? undefined : bytes.subarray(span.start, span.end)
+  const items = new Map<string, string>()
+  for (const text of list?.[0] === OPEN_ARRAY ? elementsOf(list) : []) {
+    const item = tryParse(text)
+    if (isRecord(item) && isId(item.id)) items.set(item.id, sent(text, item))
+  }
+  return items
 }
 
 /** Some upstreams leave the output of the last event empty. */

@@ -9,19 +9,19 @@ const positionIn = (fields: object) => positionOf(parse(fields))
 
 describe('a position', () => {
   test.each<[object, object]>([
-    [{}, { store: true, bound: [] }],
+    [{}, { store: true, bound: [], references: [] }],
     [
       { store: null, previous_response_id: null },
-      { store: true, bound: [] },
+      { store: true, bound: [], references: [] },
     ],
-    [{ store: false }, { store: false, bound: [] }],
+    [{ store: false }, { store: false, bound: [], references: [] }],
     [
       { store: true, previous_response_id: 'resp_1', conversation: null },
-      { previous: 'resp_1', store: true, bound: [] },
+      { previous: 'resp_1', store: true, bound: [], references: [] },
     ],
     [
       { previous_response_id: 'x'.repeat(1024), input: undefined },
-      { previous: 'x'.repeat(1024), store: true, bound: [] },
+      { previous: 'x'.repeat(1024), store: true, bound: [], references: [] },
     ],
   ])('%j', (fields, position) => {
     expect(positionIn(fields)).toEqual(position)
@@ -29,7 +29,12 @@ describe('a position', () => {
 
   test('is the same of a request that was not noted', () => {
     const request = parse({ store: false, previous_response_id: 'resp_1' })
-    expect(positionOf({ ...request })).toEqual({ previous: 'resp_1', store: false, bound: [] })
+    expect(positionOf({ ...request })).toEqual({
+      previous: 'resp_1',
+      store: false,
+      bound: [],
+      references: [],
+    })
   })
 })
 
@@ -75,4 +80,18 @@ test.each([
   ['previous_response_id', '{"model":"m","previous_response_id":"a","previous_response_id":"b"}'],
 ])('no upstream can read another %s than the gateway', (param, text) => {
   expect(() => parseRequest(Buffer.from(text), LIMITS)).toThrow(expect.objectContaining({ param }))
+})
+
+test.each([
+  ['by its type', { type: 'item_reference', id: 'msg_1' }, ['msg_1']],
+  ['by nothing but an id', { id: 'fc_1' }, ['fc_1']],
+  ['not a message that has an id', { id: 'msg_1', role: 'user', content: 'x' }, []],
+  [
+    'not an item of a type',
+    { id: 'fc_1', type: 'function_call', call_id: 'c', name: 'n', arguments: '' },
+    [],
+  ],
+  ['not without an id', { type: 'item_reference', id: '' }, []],
+])('references: %s', (_name, item, references) => {
+  expect(positionIn({ input: [item] })).toMatchObject({ references, bound: references })
 })

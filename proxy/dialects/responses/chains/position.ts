@@ -20,8 +20,10 @@ export function readPosition(value: Fields): ChainPosition {
   if (previous !== undefined && value.conversation !== undefined && value.conversation !== null) {
     throw refusal('conversation', 'must not stand beside previous_response_id')
   }
-  const bound = boundOf(Array.isArray(value.input) ? value.input : [])
-  return { ...(previous !== undefined && { previous }), store, bound }
+  const items: unknown[] = Array.isArray(value.input) ? value.input : []
+  const bound = boundOf(items)
+  const references = items.flatMap((item) => referenceOf(item) ?? [])
+  return { ...(previous !== undefined && { previous }), store, bound, references }
 }
 
 /** Remembers the position of a request that was parsed, so that it is not read again. */
@@ -39,11 +41,11 @@ export function positionOf(request: ParsedRequest): ChainPosition {
   return position
 }
 
-/** What only the upstream that encrypted it can read: the newest of the items, the newest last. */
+/** What means something to one upstream alone: of the newest items, the newest last. */
 export function boundOf(items: readonly unknown[]): string[] {
   const texts: string[] = []
   for (let i = items.length - 1; i >= 0 && texts.length < MAX_BOUND; i--) {
-    const text = encryptedOf(items[i])
+    const text = encryptedOf(items[i]) ?? referenceOf(items[i])
     if (text !== undefined) texts.unshift(text)
   }
   return texts
@@ -53,4 +55,12 @@ export function boundOf(items: readonly unknown[]): string[] {
 export function encryptedOf(item: unknown): string | undefined {
   const text = isRecord(item) ? item.encrypted_content : undefined
   return typeof text === 'string' && text !== '' ? text : undefined
+}
+
+/** The id of an item that is named and not said: `{type: item_reference, id}`, or the id alone. */
+export function referenceOf(item: unknown): string | undefined {
+  if (!isRecord(item) || typeof item.id !== 'string' || item.id === '' || item.id.length > MAX_ID_LENGTH)
+    return undefined
+  const isBare = (item.type === undefined || item.type === null) && item.role === undefined
+  return item.type === 'item_reference' || isBare ? item.id : undefined
 }

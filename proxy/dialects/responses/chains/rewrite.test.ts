@@ -171,3 +171,46 @@ describe('any conversation', () => {
     return tap.record()
   }
 })
+
+describe('a compaction in the history', () => {
+  const compaction = '{"type":"compaction","encrypted_content":"c"}'
+
+  test('stands for all that was before it', () => {
+    const { body } = expanded(`{"model":"m","previous_response_id":"r","input":[${NEXT}]}`, [
+      FIRST,
+      '{"type":"compaction","encrypted_content":"older"}',
+      SAID,
+      compaction,
+      SAID,
+    ])
+    expect(body.toString()).toBe(`{"model":"m","input":[${compaction},${SAID},${NEXT}]}`)
+  })
+
+  test('is not one that a text only speaks of', () => {
+    const said = `{"type":"message","role":"user","content":[{"type":"compaction"}]}`
+    const { body } = expanded(`{"model":"m","previous_response_id":"r","input":[${NEXT}]}`, [FIRST, said])
+    expect(body.toString()).toContain(FIRST)
+  })
+})
+
+describe('references', () => {
+  const id = 'A'.repeat(24)
+  const response = `{"id":"resp_${id}","output":[{"id":"msg_${id}00","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"1.0"}]},{"id":"fc_${id}01","type":"function_call","call_id":"c","name":"n","arguments":"{\\"n\\":1.0}"}]}`
+
+  test('tell the response that they are of, where the ids are ours', () => {
+    expect(chains.responseOf(`fc_${id}01`)).toBe(`resp_${id}`)
+    for (const other of ['fc_68af4030baa48193b0b43b4c2a176a1a0e6967589f080e78', 'msg_1', `fc_${id}`, ''])
+      expect(chains.responseOf(other)).toBeUndefined()
+  })
+
+  test('give way to what they refer to, and all other bytes stay', () => {
+    const asked = `{"model":"m","temperature":1.0,"input":[{"role":"user","content":"Hi"},{"type":"item_reference","id":"msg_${id}00"},{"id":"fc_${id}01"},{"type":"item_reference","id":"msg_other"},{"type":"function_call_output","call_id":"c","output":"ok"}]}`
+    const { body } = chains.resolve(parse(asked), chains.itemsOf(response), LIMITS)
+    expect(body.toString()).toBe(
+      '{"model":"m","temperature":1.0,"input":[{"type":"message","role":"user","content":"Hi"},' +
+        '{"type":"message","role":"assistant","content":[{"type":"output_text","text":"1.0"}]},' +
+        '{"type":"function_call","call_id":"c","name":"n","arguments":"{\\"n\\":1.0}"},' +
+        '{"type":"item_reference","id":"msg_other"},{"type":"function_call_output","call_id":"c","output":"ok"}]}',
+    )
+  })
+})

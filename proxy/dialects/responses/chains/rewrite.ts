@@ -3,8 +3,11 @@ import type { JsonLimits, ParsedRequest } from '../../dialect.ts'
 import { removal } from '../../json/pieces.ts'
 import { scanObject } from '../../json/scan.ts'
 import { cut, spanOf } from '../../json/splice.ts'
+import { isRecord, tryParse } from '../../json/value.ts'
 import { echoAs } from '../codec/answer/answer-echo.ts'
 import { inputItems, NO_LIMITS } from './input.ts'
+import { referenceOf } from './position.ts'
+import { refuseStrayResults } from './stray.ts'
 
 export type Parse = (body: Buffer, limits: JsonLimits) => ParsedRequest
 
@@ -12,7 +15,7 @@ const PREVIOUS = 'previous_response_id'
 
 /**
  * The request with its whole conversation: `history`, and what it adds. Throws what `parse` throws of a request that a
- * client sent so.
+ * client sent so, and GatewayError for results of calls that nobody made.
  */
 export function expand(
   request: ParsedRequest,
@@ -22,7 +25,9 @@ export function expand(
 ): ParsedRequest {
   const { body } = request
   const members = scanObject(body, NO_LIMITS)
-  const items = `[${[...history, ...inputItems(request)].join(',')}]`
+  const added = inputItems(request)
+  refuseStrayResults(history, added)
+  const items = `[${[...sinceCompaction(history), ...added].join(',')}]`
   const input = spanOf(members, 'input')
   const end = members.at(-1)?.end ?? 0
   const reference = removal(body, members, PREVIOUS)
@@ -31,6 +36,37 @@ export function expand(
   const expanded = parse(cut(body, reference === undefined ? [written] : [reference, written]), limits)
   echoAs(expanded, request)
   return expanded
+}
+
+/** A compaction says all that was said before it. */
+function sinceCompaction(history: readonly string[]): readonly string[] {
+  const newest = history.findLastIndex(
+    (text) => text.includes('"compaction"') && isCompaction(tryParse(text)),
+  )
+  return newest < 0 ? history : history.slice(newest)
+}
+
+function isCompaction(item: unknown): boolean {
+  return isRecord(item) && item.type === 'compaction'
+}
+
+/** The request with `items`, by their ids, in place of the references to them. Throws what `parse` throws. */
+export function resolve(
+  request: ParsedRequest,
+  items: ReadonlyMap<string, string>,
+  limits: JsonLimits,
+  parse: Parse,
+): ParsedRequest {
+  const { body } = request
+  const input = spanOf(scanObject(body, NO_LIMITS), 'input')
+  if (input === undefined) return request
+  const said = inputItems(request).map((text) => {
+    const id = text.includes('"id"') ? referenceOf(tryParse(text)) : undefined
+    return (id !== undefined && items.get(id)) || text
+  })
+  const resolved = parse(cut(body, [{ ...input, text: `[${said.join(',')}]` }]), limits)
+  echoAs(resolved, request)
+  return resolved
 }
 
 /** The request as one that goes on from `upstreamId`. */

@@ -35,7 +35,7 @@ describe('a stream', () => {
       id: 'resp_1',
       response: `{"id":"resp_1","status":"completed","output":[${message('a')}]}`,
       items: [sentMessage()],
-      bound: [],
+      bound: ['a'],
     }
     expect(tapped(BEGUN, DELTA, done(0, message('a')), ended(message('a')))).toEqual(record)
   })
@@ -101,6 +101,8 @@ describe('a stream', () => {
     const other = ended(message('b', 'B')).replaceAll('resp_1', 'resp_2')
     expect(tapped(ended(message('a', 'A')), other, done(0, message('c')))?.items).toEqual([sentMessage('A')])
     expect(tapped(ended(), done(0, message('c')))?.items).toEqual([])
+    expect(tapped(`${ended()}${done(0, message('c'))}`)?.items).toEqual([])
+    expect(tapped(`${ended(message('a', 'A'))}${other}`)?.id).toBe('resp_1')
   })
 
   test('the record is the same when asked again', () => {
@@ -123,7 +125,7 @@ describe('a whole answer', () => {
   test.each(['', '"status":"completed",', '"status":"incomplete",', '"object":"response","error":null,'])(
     'with %s can be continued',
     (more) => {
-      const record = { id: 'resp_1', response: answer(more), items: [sentMessage()], bound: [] }
+      const record = { id: 'resp_1', response: answer(more), items: [sentMessage()], bound: ['a'] }
       expect(whole(answer(more))).toEqual(record)
     },
   )

@@ -187,11 +187,13 @@ describe('a stream for a client', () => {
         part: { type: 'image', source: { kind: 'url', url: 'https://e.x/1(2).png' } },
       },
       { type: 'partial-image', id: 'b', index: 0, base64: 'AA' },
+      { type: 'whole', id: 'c', part: { type: 'image', source: { kind: 'url', url: 'https://e.x/2' } } },
       { type: 'whole', id: 'b', part: { type: 'image', source: { kind: 'id', id: 'f', vendor: 'openai' } } },
       { type: 'finish', finish: { reason: 'stop' } },
     ])
     expect(chunks.map((c) => c.choices[0].delta).slice(1)).toEqual([
       { content: '![image](https://e.x/1%282%29.png)' },
+      { content: '\n\n![image](https://e.x/2)' },
       {},
     ])
     expect(losses).toEqual(['messages.content.image_url'])

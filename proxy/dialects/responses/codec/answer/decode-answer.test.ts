@@ -72,14 +72,23 @@ const ITEMS: [string, object[], unknown[]][] = [
     ],
   ],
   [
-    'a picture that was not made',
-    [{ id: 'ig_1', type: 'image_generation_call', status: 'failed', result: null }],
+    'pictures that were not made',
+    [
+      { id: 'ig_1', type: 'image_generation_call', status: 'failed', result: null },
+      { id: 'ig_2', type: 'image_generation_call', status: 'failed', result: '' },
+    ],
     [
       {
         type: 'hosted',
         dialect: 'responses',
         name: 'image_generation_call',
         item: { id: 'ig_1', type: 'image_generation_call', status: 'failed', result: null },
+      },
+      {
+        type: 'hosted',
+        dialect: 'responses',
+        name: 'image_generation_call',
+        item: { id: 'ig_2', type: 'image_generation_call', status: 'failed', result: '' },
       },
     ],
   ],

@@ -301,8 +301,11 @@ function readerOf(item: Fields, key: string, queue: ItemQueue): ItemReader {
   }
 }
 
-/** Usage is not known at the start. */
+/** What the end has a place of its own for stands here as it was; usage is not known at the start. */
 function startExt(response: Fields) {
-  const { shape: _shape, ...ext } = responseExt(response)
-  return ext
+  const { shape: _shape, fields = {}, ...ext } = responseExt(response)
+  for (const field of ['service_tier', 'incomplete_details'])
+    if (field in response) fields[field] = response[field]
+  if ('usage' in response) fields.usage = null
+  return { ...ext, fields }
 }

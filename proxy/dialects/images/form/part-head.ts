@@ -1,0 +1,88 @@
+/** The headers of a part of a form (RFC 7578), and the bounds of what is taken. */
+import { GatewayError } from '../../../errors.ts'
+import { readHeader } from './parameters.ts'
+
+export interface PartHead {
+  /** One character a byte (Latin-1), as the file's name: they may be in any encoding. */
+  name: string
+  /** Set for a file. */
+  filename?: string
+  contentType?: string
+}
+
+export const MAX_PARTS = 64
+/** With the empty line behind them. */
+export const MAX_HEADER_BYTES = 8 * 1024
+/** Spaces and tabs between a boundary and the end of its line. */
+export const MAX_PADDING = 256
+const MAX_NAME = 200
+const MAX_TYPE = 200
+/** Encodings that leave the bytes as they are; any other is obsolete (RFC 7578 4.7). */
+const PLAIN_ENCODINGS = ['7bit', '8bit', 'binary']
+
+const TAB = 0x09
+const SPACE = 0x20
+const DELETE = 0x7f
+
+/** `text`: the lines before the empty one, in Latin-1. Throws GatewayError invalid_request. */
+export function readPartHead(text: string): PartHead {
+  const headers = readHeaders(text)
+  const encoding = headers.get('content-transfer-encoding')
+  if (encoding !== undefined && !PLAIN_ENCODINGS.includes(encoding.toLowerCase())) {
+    throw malformed('has a part with a content transfer encoding')
+  }
+  const contentType = headers.get('content-type')
+  if (contentType !== undefined && contentType.length > MAX_TYPE) {
+    throw malformed(`has a part with a content type of more than ${MAX_TYPE} characters`)
+  }
+  return {
+    ...readName(headers.get('content-disposition')),
+    ...(contentType !== undefined && { contentType }),
+  }
+}
+
+function readHeaders(text: string): Map<string, string> {
+  const headers = new Map<string, string>()
+  for (const line of text.split('\r\n')) {
+    const colon = line.indexOf(':')
+    const name = line.slice(0, colon).toLowerCase()
+    if (colon < 1 || hasControl(line) || /\s/.test(name) || headers.has(name)) {
+      throw malformed('has a part with malformed headers')
+    }
+    headers.set(name, line.slice(colon + 1).trim())
+  }
+  return headers
+}
+
+/** They would be lines of their own to other readers. */
+function hasControl(line: string): boolean {
+  for (let i = 0; i < line.length; i++) {
+    const code = line.charCodeAt(i)
+    if ((code < SPACE && code !== TAB) || code === DELETE) return true
+  }
+  return false
+}
+
+function readName(disposition: string | undefined): Pick<PartHead, 'name' | 'filename'> {
+  const header = disposition === undefined ? undefined : readHeader(disposition)
+  const name = header?.parameters.get('name')
+  if (header?.value !== 'form-data' || name === undefined || name === '' || name.length > MAX_NAME) {
+    throw malformed(`has a part without a name of 1 to ${MAX_NAME} characters`)
+  }
+  const filename = header.parameters.get('filename') ?? plainName(header.parameters.get('filename*'))
+  return { name, ...(filename !== undefined && { filename }) }
+}
+
+/** Of `UTF-8''a%20b.png` what stands behind the quotes: it only matters that there is a name. */
+function plainName(extended: string | undefined): string | undefined {
+  return extended?.slice(extended.lastIndexOf("'") + 1)
+}
+
+/** The headers of a part are larger than they may be. */
+export function headTooLarge(): GatewayError {
+  return malformed(`has a part with more than ${MAX_HEADER_BYTES} bytes of headers`)
+}
+
+export function malformed(problem: string): GatewayError {
+  return new GatewayError('invalid_request', `The form ${problem}.`)
+}

@@ -1,0 +1,64 @@
+/** Checks of one content that comes in pieces. */
+import { refusal } from '../../json/fields.ts'
+import { fieldName, isFile, isPicture } from '../fields.ts'
+import type { PartHead } from '../form/part-head.ts'
+import { checkPicture, SNIFFED_BYTES, typeOfBytes } from '../pictures.ts'
+
+/** Throws GatewayError naming the field. */
+export interface ContentCheck {
+  push(bytes: Buffer): void
+  end(): void
+}
+
+/** Undefined for a file of which nothing is known. */
+export function contentCheck(part: PartHead): ContentCheck | undefined {
+  if (isPicture(part)) return new PictureCheck(part.name)
+  return isFile(part) ? undefined : new TextCheck(part.name)
+}
+
+class PictureCheck implements ContentCheck {
+  readonly #name: string
+  #size = 0
+  #beginning = Buffer.alloc(0)
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  push(bytes: Buffer): void {
+    if (this.#beginning.length < SNIFFED_BYTES) {
+      this.#beginning = Buffer.concat([this.#beginning, bytes.subarray(0, SNIFFED_BYTES - this.#beginning.length)])
+    }
+    this.#size += bytes.length
+    if (this.#beginning.length === SNIFFED_BYTES) this.end()
+  }
+
+  end(): void {
+    checkPicture(this.#name, typeOfBytes(this.#beginning), this.#size)
+  }
+}
+
+class TextCheck implements ContentCheck {
+  readonly #name: string
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true })
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  push(bytes: Buffer): void {
+    this.#decode(bytes, true)
+  }
+
+  end(): void {
+    this.#decode(undefined, false)
+  }
+
+  #decode(bytes: Buffer | undefined, stream: boolean): void {
+    try {
+      this.#decoder.decode(bytes, { stream })
+    } catch {
+      throw refusal(fieldName(this.#name), 'must be valid UTF-8')
+    }
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * A form that is too large to be held. It is written anew as it comes, under a boundary that its contents cannot have
+ * guessed, so that an upstream finds in it the parts that were checked and no others. The texts on which the gateway
+ * acts must stand before the first file.
+ */
+import { GatewayError } from '../../../errors.ts'
+import type { BodyRest, ParsedRequest, ParsedUpload } from '../../dialect.ts'
+import type { Fields } from '../../json/value.ts'
+import { FieldRules, isFile, isRead, readText } from '../fields.ts'
+import { multipartType, newBoundary, readBoundary } from '../form/boundary.ts'
+import type { PartHead } from '../form/part-head.ts'
+import { type Field, fieldStart, formEnd, LINE_END, writeFields } from '../form/write.ts'
+import { readHead } from '../head.ts'
+import { MAX_PICTURES } from '../pictures.ts'
+import { type ContentCheck, contentCheck } from './contents.ts'
+import { FormScanner, type FormSink } from './scanner.ts'
+
+/** What stands before the first file, and how it is sent on. */
+interface Beginning {
+  texts: Field[]
+  boundary: string
+}
+
+const BEGINNINGS = new WeakMap<Buffer, Beginning>()
+
+/** `prefix`: what has come so far. Throws GatewayError naming the field. */
+export function parseEditUpload(prefix: Buffer, contentType: string): ParsedUpload {
+  const boundary = newBoundary()
+  const rest = new EditUpload(readBoundary(contentType), boundary)
+  const first = rest.push(prefix)
+  const { texts } = rest
+  if (!rest.hasFile) {
+    throw new GatewayError('request_too_large', 'The text fields before the files are too large.')
+  }
+  const fields = fieldsOf(texts)
+  for (const name of ['model', 'prompt']) if (fields[name] === undefined) throw tooLate(name)
+  // Until its end nobody knows how many pictures a form has.
+  const head = readHead(fields, MAX_PICTURES)
+  rest.ended = (pictures) => {
+    head.input.images = pictures
+  }
+  const body = writeFields(texts, boundary)
+  BEGINNINGS.set(body, { texts, boundary })
+  const request: ParsedRequest = {
+    head,
+    body,
+    contentType: multipartType(boundary),
+    goesOn: true,
+    headers: {},
+  }
+  return { request, first, rest }
+}
+
+/** What stands before the first file, with another model. */
+export function spliceBeginning({ body }: ParsedRequest, model: string): Buffer {
+  const beginning = BEGINNINGS.get(body)
+  if (beginning === undefined) throw new TypeError('the request is no upload')
+  const { texts, boundary } = beginning
+  return writeFields(
+    texts.map((text) => (text.name === 'model' ? { ...text, content: model } : text)),
+    boundary,
+  )
+}
+
+function fieldsOf(texts: readonly Field[]): Fields {
+  return Object.fromEntries(texts.map(({ name, content }) => [name, readText(name, content.toString())]))
+}
+
+function tooLate(name: string): GatewayError {
+  const message = `${name} must come before the files: a form of this size must have its text fields first.`
+  return new GatewayError('request_too_large', message, { param: name })
+}
+
+class EditUpload implements BodyRest, FormSink {
+  /** Those before the first file. */
+  readonly texts: Field[] = []
+  hasFile = false
+  /** Gets the number of pictures to edit. */
+  ended: (pictures: number) => void = () => undefined
+  readonly #scanner: FormScanner
+  readonly #rules = new FieldRules()
+  readonly #boundary: string
+  #check: ContentCheck | undefined
+  #out: Buffer[] = []
+
+  /** `boundary`: the new one. */
+  constructor(clientBoundary: string, boundary: string) {
+    this.#scanner = new FormScanner(clientBoundary, this)
+    this.#boundary = boundary
+  }
+
+  push(chunk: Buffer): Buffer[] {
+    this.#scanner.push(chunk)
+    return this.#take()
+  }
+
+  end(): Buffer[] {
+    this.#scanner.end()
+    this.#rules.end()
+    this.ended(this.#rules.pictures)
+    this.#out.push(formEnd(this.#boundary))
+    return this.#take()
+  }
+
+  partStart(head: PartHead): void {
+    this.#rules.begin(head)
+    if (this.hasFile && isRead(head)) throw tooLate(head.name)
+    this.hasFile ||= isFile(head)
+    this.#check = contentCheck(head)
+    if (this.hasFile) this.#out.push(fieldStart(head, this.#boundary))
+    else this.texts.push({ ...head, content: '' })
+  }
+
+  content(bytes: Buffer): void {
+    this.#check?.push(bytes)
+    if (this.hasFile) this.#out.push(bytes)
+    else this.#addText(bytes)
+  }
+
+  partEnd(): void {
+    this.#check?.end()
+    if (this.hasFile) this.#out.push(LINE_END)
+  }
+
+  /**
+   * Texts that count are whole in what came first, so that there is nothing to be joined. They are copied, or all that
+   * came first would be kept with them.
+   */
+  #addText(bytes: Buffer): void {
+    const text = this.texts.at(-1)
+    if (text !== undefined) text.content = Buffer.from(bytes)
+  }
+
+  #take(): Buffer[] {
+    const out = this.#out
+    this.#out = []
+    return out
+  }
+}

@@ -1,0 +1,253 @@
+/** The official Node SDK over a WebSocket, over upstreams of every dialect. */
+import OpenAI from 'openai'
+import { ResponsesWS, type ResponsesWSClientOptions } from 'openai/resources/responses/ws'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { startGateway, until } from '../../harness/gateway.ts'
+import { apiKey, channel, route } from '../../harness/resources.ts'
+import { DIALECTS } from '../dialects/story.ts'
+import { KEY, openStage, type Stage } from './stage.ts'
+
+type Received = OpenAI.Responses.ResponsesServerEvent
+type Create = Omit<OpenAI.Responses.ResponsesClientEvent.ResponseCreate, 'type'>
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage()
+})
+afterAll(() => stage?.close())
+
+/** A connection of the SDK through the wire, and all that it reported. */
+function open(options: ResponsesWSClientOptions = {}, apiKey = KEY) {
+  const client = new OpenAI({ baseURL: `${stage.wire.base}/v1`, apiKey })
+  const ws = new ResponsesWS(client, options)
+  onTestFinished(() => ws.close())
+  const events: Received[] = []
+  const errors: Error[] = []
+  ws.on('event', (event) => void events.push(event))
+  ws.on('error', (error) => void errors.push(error))
+  let reconnects = 0
+  ws.on('reconnected', () => void reconnects++)
+  const create = (params: Create) => ws.send({ type: 'response.create', ...params })
+  return {
+    ws,
+    reconnects: () => reconnects,
+    events,
+    errors,
+    create,
+    /** Creates a response and gives its last event. */
+    async end(params: Create): Promise<Received> {
+      const from = events.length
+      create(params)
+      return until(() => events.slice(from).find(isEnd), 'the end of a response')
+    },
+    async respond(params: Create): Promise<OpenAI.Responses.Response> {
+      const last = await this.end(params)
+      if (last.type !== 'response.completed') throw new Error(`ended with ${JSON.stringify(last)}`)
+      return last.response
+    },
+  }
+}
+
+const isEnd = ({ type }: Received) => /^(?:error|response\.(?:completed|incomplete|failed))$/.test(type)
+const laneOf = (event: Received) => ('stream_id' in event ? event.stream_id : undefined)
+const textOf = ({ output }: OpenAI.Responses.Response) =>
+  output.flatMap((item) =>
+    item.type === 'message' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : [],
+  )
+const heard = (response: OpenAI.Responses.Response) => JSON.parse(textOf(response).join('')) as string[]
+
+describe.each(DIALECTS)('over %s', (model) => {
+  it('several responses come one after the other, each by its own events', async () => {
+    const socket = open()
+    const one = await socket.respond({ model, input: 'one' })
+    const two = await socket.respond({ model, input: 'two', stream: true })
+    expect([heard(one), heard(two)]).toEqual([['one'], ['two']])
+    const deltas = socket.events.flatMap((event) =>
+      event.type === 'response.output_text.delta' ? [event.delta] : [],
+    )
+    expect(deltas.join('')).toBe('["one"]["two"]')
+    const created = socket.events.flatMap((event) =>
+      event.type === 'response.created' ? [event.response.id] : [],
+    )
+    expect(created).toEqual([one.id, two.id])
+    expect(socket.events.map(laneOf).filter((lane) => lane !== undefined)).toEqual([])
+    expect(socket.errors).toEqual([])
+  })
+
+  it('messages sent at once are answered in their order', async () => {
+    const socket = open()
+    for (const input of ['one', 'two', 'three']) socket.create({ model, input })
+    await until(() => socket.events.filter(isEnd).length === 3, 'three ends')
+    const ends = socket.events.flatMap((event) =>
+      event.type === 'response.completed' ? [event.response] : [],
+    )
+    expect(ends.map(heard)).toEqual([['one'], ['two'], ['three']])
+  })
+
+  it('a chain that is not stored goes on, and forks', async () => {
+    const socket = open()
+    const asked = { model, store: false }
+    const one = await socket.respond({ ...asked, input: 'one' })
+    const two = await socket.respond({ ...asked, input: 'two', previous_response_id: one.id })
+    expect(heard(two)).toEqual(['one', 'two'])
+    const fork = await socket.respond({ ...asked, input: 'fork', previous_response_id: one.id })
+    expect(heard(fork)).toEqual(['one', 'fork'])
+  })
+
+  it('a prepared conversation is gone on from', async () => {
+    const socket = open()
+    const calls = stage.room.upstream.calls.length
+    const asked = { model, store: false }
+    const prepared = await socket.respond({ ...asked, input: 'one', generate: false })
+    expect([prepared.output, stage.room.upstream.calls.length]).toEqual([[], calls])
+    const next = await socket.respond({ ...asked, input: 'two', previous_response_id: prepared.id })
+    // Over messages the two are one turn.
+    expect(heard(next).join('')).toBe('onetwo')
+  })
+
+  it('a function is called, and its result goes back alone', async () => {
+    const socket = open()
+    const parameters = { type: 'object', properties: { city: { type: 'string' } } }
+    const tools: OpenAI.Responses.Tool[] = [{ type: 'function', name: 'weather', parameters, strict: false }]
+    const asked = { model, store: false, tools }
+    const called = await socket.respond({ ...asked, input: 'Weather in Ulm?' })
+    expect(called.output).toMatchObject([
+      { type: 'function_call', name: 'weather', arguments: '{"city":"Ulm"}' },
+    ])
+    const [call] = called.output
+    const call_id = call?.type === 'function_call' ? call.call_id : ''
+    const input: OpenAI.Responses.ResponseInput = [{ type: 'function_call_output', call_id, output: 'sunny' }]
+    const next = await socket.respond({ ...asked, input, previous_response_id: called.id })
+    expect(textOf(next).join('')).toContain('Weather in Ulm?')
+  })
+
+  it('named streams run side by side, and every event has the name of its own', async () => {
+    const socket = open()
+    socket.create({ model, input: 'slow: wait', stream_id: 'slow' })
+    socket.create({ model, input: 'quick', stream_id: 'quick' })
+    socket.create({ model, input: 'after it', stream_id: 'slow' })
+    const ended = (lane: string) => socket.events.filter((event) => isEnd(event) && laneOf(event) === lane)
+    await until(() => ended('quick').length === 1, 'the quick one')
+    expect(ended('slow')).toEqual([])
+    await until(() => stage.release() > 0, 'the slow one to be asked')
+    await until(() => ended('slow').length === 2, 'both of the slow stream')
+    expect(
+      ended('slow').map((event) => (event.type === 'response.completed' ? heard(event.response) : [])),
+    ).toEqual([['slow: wait'], ['after it']])
+    const idsOf = (lane: string) =>
+      socket.events.flatMap((event) =>
+        'response' in event && laneOf(event) === lane ? [(event.response as { id: string }).id] : [],
+      )
+    expect([new Set(idsOf('slow')).size, new Set(idsOf('quick')).size]).toEqual([2, 1])
+    expect(socket.events.every((event) => ['slow', 'quick'].includes(laneOf(event) ?? ''))).toBe(true)
+  })
+
+  it('an error is told as one, with its status and its stream, and the connection stays', async () => {
+    const socket = open()
+    const { length } = socket.errors
+    const missing = await socket.end({
+      model,
+      input: 'x',
+      stream_id: 'a',
+      previous_response_id: 'resp_missing',
+    })
+    expect(missing).toMatchObject({
+      type: 'error',
+      status: 400,
+      stream_id: 'a',
+      error: { code: 'previous_response_not_found', param: 'previous_response_id' },
+    })
+    const broken = await socket.end({ model, input: 'now fail' })
+    expect(broken).toMatchObject({ type: 'error', status: 502, error: { code: 'upstream_error' } })
+    expect(JSON.stringify(broken)).not.toContain('Hidden words')
+    expect(socket.errors.slice(length)).toMatchObject([
+      { message: expect.stringContaining("'resp_missing' not found"), error: { status: 400 } },
+      { error: { status: 502 } },
+    ])
+    expect(heard(await socket.respond({ model, input: 'again' }))).toEqual(['again'])
+  })
+
+  it('a broken connection is opened again; what was not stored is told anew, what was is there', async () => {
+    const socket = open({ reconnect: { onReconnecting: () => undefined, initialDelay: 1, maxDelay: 10 } })
+    const unstored = await socket.respond({ model, input: 'one', store: false })
+    const stored = await socket.respond({ model, input: 'one' })
+    socket.create({ model, input: 'cut' })
+    await until(() => socket.reconnects() === 1, 'another connection')
+    const lost = await socket.end({ model, input: 'two', store: false, previous_response_id: unstored.id })
+    expect(lost).toMatchObject({ status: 400, error: { code: 'previous_response_not_found' } })
+    expect(heard(await socket.respond({ model, input: 'anew', store: false }))).toEqual(['anew'])
+    const next = await socket.respond({ model, input: 'again', previous_response_id: stored.id })
+    expect(heard(next)).toEqual(['one', 'again'])
+  })
+})
+
+it.each([
+  ['a name that is none', { stream_id: 'a b' }, 'invalid_stream_id', 'stream_id'],
+  ['no model', { model: '' }, 'invalid_request', 'model'],
+  ['a response in the background', { background: true }, expect.any(String), 'background'],
+])('%s is refused by the name of the field', async (_, more, code, param) => {
+  const socket = open()
+  const last = await socket.end({ model: 'chat', input: 'x', ...more })
+  expect(last).toMatchObject({ type: 'error', status: 400, error: { code, param } })
+  expect(socket.errors).toHaveLength(1)
+})
+
+it('an unknown key cannot connect', async () => {
+  const { errors } = open({}, 'sk-nobody')
+  await until(() => errors.length > 0, 'the refusal')
+  expect(errors[0]?.message).toContain('401')
+})
+
+it('steering fails in the way that the SDK knows', async () => {
+  const socket = open()
+  const { id } = await socket.respond({ model: 'chat', input: 'one' })
+  const content = [{ type: 'input_text' as const, text: 'left' }]
+  const input = [{ type: 'message' as const, role: 'user' as const, content }]
+  socket.ws.send({ type: 'response.steer', previous_response_id: id, input })
+  const failed = await until(
+    () => socket.events.find(({ type }) => type === 'response.steer.failed'),
+    'the answer',
+  )
+  expect(failed).toMatchObject({
+    error: { code: 'steering_not_supported' },
+    steer: { previous_response_id: id, input },
+  })
+  expect(socket.errors).toEqual([])
+})
+
+it('a gateway that is stopped lets responses end, and clients go on at another one', async () => {
+  const { upstream } = stage.room
+  const start = () =>
+    startGateway({
+      'all.yaml': apiKey('key', KEY) + channel('up', upstream.baseURL) + route('r', 'm', ['up']),
+    })
+  const [first, second] = await Promise.all([start(), start()])
+  onTestFinished(async () => {
+    await Promise.all([first.stop(), second.stop()])
+    stage.wire.lead(stage.room.gateway.base)
+  })
+  stage.wire.lead(first.base)
+  const codes: number[] = []
+  const reconnect = {
+    onReconnecting: ({ closeCode }: { closeCode: number }) => void codes.push(closeCode),
+    initialDelay: 1,
+  }
+  const socket = open({ reconnect })
+  expect(heard(await socket.respond({ model: 'm', input: 'one' }))).toEqual(['one'])
+  socket.create({ model: 'm', input: 'two: wait' })
+  await until(() => upstream.calls.at(-1)?.body.includes('two: wait'), 'the upstream to be asked')
+  stage.wire.lead(second.base)
+  first.child.kill('SIGTERM')
+  await until(
+    () => first.output().includes('"draining"') || /drain|stopp|shut/i.test(first.output()),
+    'the drain',
+  )
+  await until(() => stage.release() > 0, 'the response to go on')
+  const ends = () =>
+    socket.events.flatMap((event) => (event.type === 'response.completed' ? [event.response] : []))
+  await until(() => ends().length === 2, 'the response to end')
+  await until(() => socket.reconnects() === 1, 'the other gateway')
+  expect(codes).toEqual([1001])
+  expect(heard(await socket.respond({ model: 'm', input: 'three' }))).toEqual(['three'])
+  expect(second.requests().length).toBeGreaterThan(0)
+})

@@ -1,0 +1,257 @@
+/**
+ * Any tree of turns, at two proxies and over all types of channels, while parts of it are lost. An answer shows its whole
+ * path, or the request is 400: nothing between, and nothing of anybody else.
+ */
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { chainPrefix, exchangeDigest, responseKey } from '../../../store/keys.ts'
+import { storyBody } from '../../e2e/dialects/tell.ts'
+import { json } from '../../harness/upstream.ts'
+import { ACCOUNT, METERED, UNMETERED } from '../proxy/world.ts'
+import { type ChannelName, KEEPING, NAMES, type Place, startPlace } from './place.ts'
+import { ask, type Heard, NOT_FOUND, type Refused, say, type Turn as Turned } from './say.ts'
+
+const numRuns = Math.max(100, Number(process.env.FC_RUNS ?? 0))
+
+const OWNERS = [
+  { key: UNMETERED, id: 'kkkkkkkkkkkkkkkkkkk1' },
+  { key: METERED, id: ACCOUNT },
+] as const
+
+interface Node {
+  id: string
+  owner: 0 | 1
+  root: string
+  parent: Node | undefined
+  /** What the next answer shows before its own input. */
+  path: string[]
+  channel: ChannelName
+  /** What is there: the gateway's note, what was said, and what the upstream keeps. */
+  bound: boolean
+  said: boolean
+  kept: boolean
+}
+
+interface Turn {
+  type: 'turn'
+  /** Of those that there are; the first ones are beginnings. */
+  parent: number
+  as: 0 | 1 | 'owner'
+  model: ChannelName | 'any'
+  proxy: 0 | 1
+  stream: boolean
+}
+type Loss = { type: 'unbind' | 'unsay' | 'forget'; node: number }
+type Step =
+  | Turn
+  | Loss
+  | { type: 'flush' }
+  | { type: 'move'; any: ChannelName[] }
+  | { type: 'turns'; turns: Turn[] }
+
+const bit = fc.constantFrom(0 as const, 1 as const)
+const turn: fc.Arbitrary<Turn> = fc.record({
+  type: fc.constant('turn' as const),
+  parent: fc.nat(30),
+  as: fc.oneof({ weight: 8, arbitrary: fc.constant('owner' as const) }, { weight: 1, arbitrary: bit }),
+  model: fc.oneof(fc.constantFrom(...NAMES), fc.constant('any' as const), fc.constant('any' as const)),
+  proxy: bit,
+  stream: fc.boolean(),
+})
+const steps = fc.array(
+  fc.oneof(
+    { weight: 12, arbitrary: turn },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        type: fc.constant('turns' as const),
+        turns: fc.array(turn, { minLength: 2, maxLength: 4 }),
+      }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({ type: fc.constantFrom('unbind', 'unsay', 'forget'), node: fc.nat(30) }),
+    },
+    { weight: 1, arbitrary: fc.constant({ type: 'flush' as const }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        type: fc.constant('move' as const),
+        any: fc.subarray(NAMES, { minLength: 1 }),
+      }),
+    },
+  ),
+  { minLength: 5, maxLength: 25, size: 'max' },
+)
+
+let place: Place
+beforeAll(async () => {
+  place = await startPlace()
+})
+afterAll(() => place?.stop())
+
+/** How often each kind of answer was right, so that none of them goes untried. */
+const tally = { beginnings: 0, byReference: 0, told: 0, notFound: 0, others: 0 }
+let inputs = 0
+let asks = 0
+let late = 0
+
+class Tree {
+  readonly nodes: Node[] = []
+  any: readonly ChannelName[] = NAMES
+
+  async take(step: Step): Promise<void> {
+    if (step.type === 'turn') return this.#turns([step])
+    if (step.type === 'turns') return this.#turns(step.turns)
+    if (step.type === 'flush') return this.#flush()
+    if (step.type === 'move') {
+      this.any = step.any
+      return place.publish(this.any)
+    }
+    const node = this.nodes[step.node % this.nodes.length]
+    if (node === undefined) return
+    const owner = OWNERS[node.owner].id
+    if (step.type === 'unbind') {
+      await place.world.redis.command('DEL', responseKey(node.id))
+      node.bound = false
+    } else if (step.type === 'unsay') {
+      const digest = exchangeDigest(node.root, node.id)
+      const removed = await place.world.redis.command('DEL', `${chainPrefix(owner, node.root)}${digest}`)
+      expect(removed).toBe(node.said ? 1 : 0)
+      node.said = false
+    } else {
+      for (const name of KEEPING) place.speakers[name].kept.delete(node.id)
+      node.kept = false
+    }
+  }
+
+  async #flush(): Promise<void> {
+    await place.world.redis.command('FLUSHALL')
+    for (const node of this.nodes) node.bound = node.said = false
+    await place.world.lead()
+    await place.world.store.ledger.open(ACCOUNT)
+    await place.world.store.ledger.topup({
+      account: ACCOUNT,
+      id: `default/again${inputs++}`,
+      amount: 1_000_000_000,
+    })
+    await place.publish(this.any)
+  }
+
+  /** All at the same time. */
+  async #turns(turns: Turn[]): Promise<void> {
+    const roots = 2
+    const there = [...this.nodes]
+    const made = await Promise.all(
+      turns.map((one) => this.#turn(one, there[(one.parent % (there.length + roots)) - roots])),
+    )
+    this.nodes.push(...made.filter((node) => node !== undefined))
+  }
+
+  async #turn({ as, model, proxy, stream }: Turn, parent: Node | undefined): Promise<Node | undefined> {
+    const owner = as === 'owner' ? (parent?.owner ?? 0) : as
+    const { base } = proxy === 0 ? place.one : place.two
+    const input = `turn ${inputs++}`
+    const asked = { model, input, stream, ...(parent && { previous: parent.id }) }
+    const answer = await answered(base, OWNERS[owner].key, asked)
+    if (parent !== undefined && !(parent.owner === owner && goesOn(parent, this.#targets(model)))) {
+      if (parent.owner === owner) tally.notFound++
+      else tally.others++
+      expect(answer).toEqual(NOT_FOUND)
+      return undefined
+    }
+    if (!('id' in answer)) expect([answer, ...logs()]).toBe('an answer')
+    else {
+      expect(answer.read).toEqual([...(parent?.path ?? []), input])
+      const channel = answer.me.slice(0, answer.me.indexOf('-')) as ChannelName
+      expect(this.#targets(model)).toContain(channel)
+      if (parent === undefined) tally.beginnings++
+      else if (parent.kept && parent.channel === channel) tally.byReference++
+      else tally.told++
+      return {
+        id: answer.id,
+        owner,
+        root: parent?.root ?? answer.id,
+        parent,
+        path: [...answer.read, answer.me],
+        channel,
+        bound: true,
+        said: true,
+        kept: KEEPING.includes(channel),
+      }
+    }
+    return undefined
+  }
+
+  #targets(model: ChannelName | 'any'): readonly ChannelName[] {
+    return model === 'any' ? this.any : [model]
+  }
+}
+
+/** On a busy machine the store may be late; that nothing else is refused so is told by the count. */
+async function answered(base: string, key: string, turn: Turned): Promise<Heard | Refused> {
+  const answer = await ask(base, key, turn)
+  asks += 1
+  if ('id' in answer || answer.code !== 'store_unavailable') return answer
+  late += 1
+  return answered(base, key, turn)
+}
+
+/** The newest errors and warnings of both proxies. */
+const logs = () =>
+  [place.one, place.two].flatMap(({ log }) => log.filter((line) => /"level":[45]0/.test(line)).slice(-3))
+
+function goesOn(parent: Node, targets: readonly ChannelName[]): boolean {
+  if (!parent.bound) return false
+  if (parent.kept && targets.includes(parent.channel)) return true
+  for (let node: Node | undefined = parent; node !== undefined; node = node.parent)
+    if (!node.said) return false
+  return true
+}
+
+test('an answer shows exactly its path, or the request is 400', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (taken) => {
+      const tree = new Tree()
+      await place.publish(tree.any)
+      for (const step of taken) await tree.take(step as Step)
+    }),
+    { numRuns, interruptAfterTimeLimit: 240_000, markInterruptAsFailure: false },
+  )
+  expect(late).toBeLessThan(asks / 50)
+  for (const [kind, count] of Object.entries(tally))
+    expect([kind, count]).toEqual([kind, expect.toSatisfy((n) => n > 5)])
+}, 300_000)
+
+test('of an upstream that gives all its answers one id no part is told as the whole', async () => {
+  const { first } = place.speakers
+  const texts: unknown[] = []
+  first.answer((call, res) => {
+    texts.push((JSON.parse(call.body.toString()) as { input: unknown }).input)
+    const text = JSON.stringify({ me: `first-same${texts.length}`, read: [] })
+    json(
+      res,
+      200,
+      JSON.parse(
+        JSON.stringify(storyBody('responses', { text })).replaceAll('resp_up', 'resp_same'),
+      ) as object,
+    )
+  })
+  try {
+    const { base } = place.one
+    const one = await say(base, UNMETERED, { model: 'first', input: 'one' })
+    const two = await say(base, UNMETERED, { model: 'first', input: 'two', previous: one.id })
+    const told = await say(base, UNMETERED, { model: 'chat', input: 'three', previous: two.id })
+    expect(told.read).toEqual(['one', one.me, 'two', two.me, 'three'])
+    const owner = OWNERS[0].id
+    const digest = exchangeDigest('resp_same', 'resp_same')
+    expect(await place.world.redis.command('DEL', `${chainPrefix(owner, 'resp_same')}${digest}`)).toBe(1)
+    const three = await say(base, UNMETERED, { model: 'first', input: 'three', previous: two.id })
+    expect(await ask(base, UNMETERED, { model: 'chat', input: 'four', previous: three.id })).toEqual(
+      NOT_FOUND,
+    )
+    expect(texts).toEqual(['one', 'two', 'three'])
+  } finally {
+    first.resume()
+  }
+})
