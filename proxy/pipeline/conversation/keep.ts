@@ -32,14 +32,31 @@ export interface Keeper {
 
 /** Never rejects: an answer that cannot be kept is served all the same. */
 export async function keepAnswer(keeper: Keeper, answer: AnswerRecord, by: ServedBy): Promise<void> {
-  const { gateway, call, position, input } = keeper
-  call.memory?.remember(answer.id, position.previous, [...input, ...answer.items])
-  if (!position.store) return
+  const { gateway, position } = keeper
   try {
-    await within(KEEP_MS, store(keeper, answer, by))
+    await within(
+      KEEP_MS,
+      Promise.all([remember(keeper, answer), position.store ? store(keeper, answer, by) : undefined]),
+    )
   } catch (error) {
     gateway.stateFailed(error)
   }
+}
+
+/** On the connection that the answer goes to. */
+async function remember(
+  { call: { memory }, previous, input }: Keeper,
+  { id, items }: AnswerRecord,
+): Promise<void> {
+  if (memory === undefined) return
+  const added = [...input, ...items]
+  if (previous === undefined || memory.history(previous.id) !== undefined) {
+    memory.remember(id, previous?.id, added)
+    return
+  }
+  // What another connection began.
+  const before = await previous.history()
+  if (before !== undefined) memory.remember(id, undefined, [...before, ...added])
 }
 
 async function store(

@@ -14,6 +14,7 @@ import type { Gateway } from '../gateway.ts'
 import { openLanes } from '../lanes.ts'
 import type { PlannedTarget } from '../route.ts'
 import { findPrevious, notFound, type Previous } from './previous.ts'
+import { sayReferences } from './references.ts'
 import { AnswerWatch } from './watch.ts'
 
 export interface Asked {
@@ -41,12 +42,13 @@ export function ownerOf({ account, key }: Caller): string {
 }
 
 /** Throws GatewayError previous_response_not_found and store_unavailable. */
-export async function openConversation(asked: Asked): Promise<Conversation> {
-  const { gateway, call, caller, request, time } = asked
-  const { api } = call.endpoint
-  const { chains } = api
+export async function openConversation(came: Asked): Promise<Conversation> {
+  const { gateway, call, caller, time } = came
+  const { chains } = call.endpoint.api
   const owner = ownerOf(caller)
-  const position = chains?.position(request)
+  const position = chains?.position(came.request)
+  const request = chains && position ? await sayReferences(came, chains, position, owner) : came.request
+  const asked = { ...came, request }
   const known = {
     state: gateway.state,
     conversations: gateway.conversations,

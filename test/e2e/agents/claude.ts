@@ -10,6 +10,8 @@ export interface Options {
   key?: KeyVariable
   /** Tools that it may use without asking. */
   tools?: string[]
+  /** Goes on with the last conversation. */
+  goOn?: boolean
   /** Replaces the key. */
   secret?: string
 }
@@ -24,6 +26,7 @@ export function claude(
 ): Promise<Run> {
   const { key = 'ANTHROPIC_AUTH_TOKEN', tools = [], secret = KEY } = options
   const args = ['-p', prompt, '--model', model, '--output-format', 'stream-json', '--verbose']
+  if (options.goOn) args.push('--continue')
   if (tools.length > 0) args.push('--allowedTools', tools.join(','))
   return desk.run('claude', args, { ...variables(room), [key]: secret })
 }

@@ -6,7 +6,7 @@ import { DIALECTS, freeCall } from '../dialects/story.ts'
 import { codex, items, setUpCodex, shown } from './codex.ts'
 import { ABSENT, AGENTS_ARE_HERE } from './install.ts'
 import { instructions, results, said, thoughts, tools } from './read.ts'
-import { type Desk, openDesk, openRoom, type Room } from './room.ts'
+import { type Desk, openDesk, openRoom, type Room, TOO_LONG } from './room.ts'
 
 const SUITE_MS = 90_000
 
@@ -19,7 +19,7 @@ afterAll(() => room?.close())
 beforeEach(() => {
   desk = openDesk()
 })
-afterEach(() => desk.clear())
+afterEach(() => desk?.clear())
 
 const shell = (id: string, cmd: string) => ({ id, name: 'exec_command', input: JSON.stringify({ cmd }) })
 const PATCH = '*** Begin Patch\n*** Add File: city.txt\n+Łódź\n*** End Patch\n'
@@ -122,6 +122,23 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () =>
         'First.',
         'Two',
       ])
+    })
+
+    it('a conversation that is too long is not asked again', async () => {
+      room.plays(TOO_LONG)
+      const run = await codex(desk, upstream, 'Hello')
+      expect(run.code).toBe(1)
+      expect(run.output).toContain('ran out of room in the model')
+      expect(room.asked()).toHaveLength(1)
+    })
+
+    it('a wrong key is told', async () => {
+      room.plays()
+      desk.edit('.codex/config.toml', 'SLUICE_API_KEY', 'WRONG_API_KEY')
+      const run = await codex(desk, upstream, 'Hello')
+      expect(run.code).toBe(1)
+      expect(run.output).toContain('401')
+      expect(room.asked()).toEqual([])
     })
   })
 })

@@ -25,7 +25,7 @@ const FREELY = ['--skip-git-repo-check', '--json', '--dangerously-bypass-approva
 /** One turn without a terminal; `resume` goes on with the last one. */
 export function codex(desk: Desk, model: string, prompt: string, resume = false): Promise<Run> {
   const args = ['exec', ...(resume ? ['resume', '--last'] : []), ...FREELY, '-m', model, prompt]
-  return desk.run('codex', args, { SLUICE_API_KEY: KEY, CODEX_API_KEY: KEY })
+  return desk.run('codex', args, { SLUICE_API_KEY: KEY, CODEX_API_KEY: KEY, WRONG_API_KEY: 'sk-wrong' })
 }
 
 /** What it has shown to its user as the model's words. */

@@ -19,14 +19,16 @@ export const KEY = 'sk-agents-0123456789'
 /** Each model is one of these with the name of a channel behind it. */
 const FAMILIES = ['', 'gpt-5.5-', 'gpt-6.1-sol-', 'claude-opus-5-'] as const
 /** What the upstream counts, whatever it is asked about. */
-export const COUNTED = 4321
+const COUNTED = 4321
 const AGENT_MS = 60_000
+/** In place of a story: the conversation does not fit into the model's context. */
+export const TOO_LONG = 'too long'
 
 export interface Room {
   gateway: RunningGateway
   upstream: ScriptedUpstream
-  /** The nth answer of the model is the nth story; a further one is an error. Forgets what was asked before. */
-  plays(...stories: (Story | ((body: Json, dialect: DialectName) => Story))[]): void
+  /** The nth answer is the nth story; a further one is an error of the upstream. Forgets what was asked before. */
+  plays(...stories: (Story | typeof TOO_LONG)[]): void
   /** What the model was asked since then. */
   asked(): Asked[]
   /** Lines of the request log since then, once there are so many. */
@@ -55,9 +57,11 @@ export async function openRoom(): Promise<Room> {
       upstream.answer((call, res) => {
         if (call.path.includes('count_tokens')) return json(res, 200, { input_tokens: COUNTED })
         const { headers } = call
-        asked.push({ dialect: dialectOf(call), headers, body: JSON.parse(call.body.toString()) as Json })
+        const dialect = dialectOf(call)
+        asked.push({ dialect, headers, body: JSON.parse(call.body.toString()) as Json })
         const story = left.shift()
-        if (story === undefined) return json(res, 400, { error: { message: 'nothing more is told' } })
+        if (story === undefined) return json(res, 500, { error: { message: 'nothing more is told' } })
+        if (story === TOO_LONG) return json(res, 400, tooLong(dialect))
         return tells(story)(call, res)
       })
     },
@@ -72,6 +76,17 @@ export async function openRoom(): Promise<Room> {
       await upstream.close()
     },
   }
+}
+
+/** As the hosted APIs say it. */
+function tooLong(dialect: DialectName): object {
+  const type = 'invalid_request_error'
+  if (dialect === 'messages') {
+    return { type: 'error', error: { type, message: 'prompt is too long: 130000 tokens > 128000 maximum' } }
+  }
+  const message =
+    "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens."
+  return { error: { message, type, param: 'messages', code: 'context_length_exceeded' } }
 }
 
 /** `plain` is an upstream of the responses API that offers no more than that. */

@@ -41,7 +41,7 @@ function readable(sent: Buffer, boundary: string) {
   ])
 }
 
-const afterFirstFile = (body: Buffer) => body.indexOf('name="image') + 100
+const afterFirstFile = (body: Buffer) => body.indexOf('filename="') + 60
 
 describe('a form that is passed on while it comes', () => {
   test('reaches the upstream with its model, under a boundary of its own', () => {
@@ -113,7 +113,7 @@ describe('a form that is passed on while it comes', () => {
     ['late partial pictures', late('partial_images'), [...TEXTS, IMAGE, ['partial_images', '1']]],
     ['a second model', bad('model'), [...TEXTS, IMAGE, ['model', 'm']]],
     ['a second mask', bad('mask'), [...TEXTS, IMAGE, ['mask', PNG, 'm'], ['mask', PNG, 'm']]],
-    ['a model as a file', bad('model'), [['prompt', 'x'], IMAGE, ['model', 'm', 'f']]],
+    ['a model as a file', bad('model'), [['model', 'm', 'f'], ['prompt', 'x'], IMAGE]],
     ['an empty model', bad('model'), [['model', ''], ['prompt', 'x'], IMAGE]],
     ['a wrong number', bad('n'), [...TEXTS, ['n', '11'], IMAGE]],
     ['a GIF', bad('image'), [...TEXTS, ['image', GIF, 'a']]],

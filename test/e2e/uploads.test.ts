@@ -1,0 +1,326 @@
+/** Forms that are larger than what the gateway holds in memory: they are passed on while they come. */
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type ClientRequest, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
+import { type Answer, call, readAll } from '../harness/http.ts'
+import { balanceOf } from '../harness/ledger.ts'
+import { account, apiKey, channel, route } from '../harness/resources.ts'
+import { json } from '../harness/upstream.ts'
+
+const KEY = 'sk-uploads-0123456789'
+const MIB = 1024 * 1024
+const BOUNDARY = 'client-boundary'
+const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest of a picture', 'latin1')
+const ANSWER = { created: 1, data: [{ b64_json: 'AAAA' }], usage: { input_tokens: 100, output_tokens: 1_000 } }
+
+interface Received {
+  req: IncomingMessage
+  res: ServerResponse
+  bytes: number
+  sha256: string
+  /** The whole request came. */
+  complete: boolean
+  closed: boolean
+}
+
+let received: Received[] = []
+/** What the upstream does when the headers are there; by default it reads all and answers. */
+let script: (call: Received) => void
+const reader = (call: Received) => {
+  const hash = createHash('sha256')
+  call.req.on('data', (chunk: Buffer) => {
+    call.bytes += chunk.length
+    hash.update(chunk)
+  })
+  call.req.on('end', () => {
+    call.complete = true
+    call.sha256 = hash.digest('hex')
+    json(call.res, 200, ANSWER)
+  })
+}
+const upstream = createServer((req, res) => {
+  const call: Received = { req, res, bytes: 0, sha256: '', complete: false, closed: false }
+  received.push(call)
+  req.on('error', () => undefined)
+  req.on('close', () => {
+    call.closed = true
+  })
+  script(call)
+})
+let gateway: RunningGateway
+
+beforeAll(async () => {
+  upstream.listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+  const baseURL = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1`
+  const closed = createServer()
+  closed.listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const nobody = `http://127.0.0.1:${(closed.address() as AddressInfo).port}/v1`
+  closed.close()
+  const pictures = { type: 'images', ejection: { consecutiveFailures: 0 } }
+  const priced = { price: { input: '1', output: '1' } }
+  gateway = await startGateway(
+    {
+      'all.yaml':
+        channel('c', baseURL, pictures) +
+        channel('d', baseURL, pictures) +
+        channel('hasty', baseURL, { ...pictures, timeouts: { firstByte: '300ms' } }) +
+        channel('nobody', nobody, pictures) +
+        channel('text', baseURL, { type: 'responses' }) +
+        route('r', 'pictures', ['c'], priced) +
+        route('two', 'two', ['c', { name: 'd', priority: 1 }], priced) +
+        route('over', 'over', ['nobody', { name: 'c', priority: 1 }], priced) +
+        route('mixed', 'mixed', ['text', { name: 'c', priority: 1 }], priced) +
+        route('hub', 'hub', ['text'], priced) +
+        route('hasty', 'hasty', ['hasty'], priced) +
+        account('a', '100') +
+        apiKey('k', KEY, { accountRef: { name: 'a' } }),
+    },
+    { SLUICE_MAX_BODY_BYTES: String(MIB), SLUICE_MAX_UPLOAD_BYTES: String(220 * MIB) },
+  )
+})
+beforeEach(() => {
+  received = []
+  script = reader
+})
+afterEach(async () => {
+  await until(async () => (await balanceOf(gateway, 'a')).held === 0, 'no hold to be left')
+  upstream.closeAllConnections()
+})
+afterAll(async () => {
+  await gateway?.stop()
+  upstream.closeAllConnections()
+  upstream.close()
+})
+
+const text = (name: string, value: string, boundary = BOUNDARY) =>
+  Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
+const texts = (model: string, boundary = BOUNDARY) => [
+  text('model', model, boundary),
+  text('prompt', 'A hat', boundary),
+]
+/** A picture of so many MiB and a little more, in pieces. */
+function* picture(mib: number, boundary = BOUNDARY, name = 'image[]'): Generator<Buffer> {
+  const head = `content-disposition: form-data; name="${name}"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n`
+  yield Buffer.from(`--${boundary}\r\n${head}`)
+  yield PNG
+  for (let i = 0; i < mib * 4; i++) yield Buffer.alloc(MIB / 4, `${i}\r\n--`)
+  yield Buffer.from('\r\n')
+}
+const end = (boundary = BOUNDARY) => Buffer.from(`--${boundary}--\r\n`)
+
+interface Sending {
+  req: ClientRequest
+  answer: Promise<Answer>
+}
+
+/** Sends a body as fast as it is taken; with `open` it is never ended. */
+function send(body: Iterable<Buffer>, { open = false, headers = {} } = {}): Sending {
+  const req = request(`${gateway.base}/v1/images/edits`, {
+    method: 'POST',
+    agent: false,
+    headers: {
+      authorization: `Bearer ${KEY}`,
+      'content-type': `multipart/form-data; boundary=${BOUNDARY}`,
+      ...headers,
+    },
+  })
+  const answer = new Promise<Answer>((resolve, reject) => {
+    req.on('response', async (res) => {
+      resolve({ status: res.statusCode ?? 0, headers: res.headers, text: String(await readAll(res)) })
+    })
+    // One that is refused while it sends may be cut off behind the answer.
+    req.on('error', reject)
+  })
+  answer.catch(() => undefined)
+  Readable.from(body).pipe(req, { end: !open })
+  return { req, answer }
+}
+
+const errorOf = ({ status, text: body }: Answer) => {
+  const { error } = JSON.parse(body) as { error: { code: string; param: string | null } }
+  return [status, error.code, error.param]
+}
+const lastLine = (count: number) =>
+  until(() => gateway.requests().length > count && gateway.requests()[count], 'the log line')
+
+/** Sends what is refused while it comes: the upstream never hears of its end. */
+async function refused(body: Iterable<Buffer>): Promise<unknown[]> {
+  const answer = await send(body).answer
+  await until(() => received.every(({ closed }) => closed), 'the upstream to be left')
+  expect(received.map(({ complete }) => complete)).toEqual([false])
+  return errorOf(answer)
+}
+
+test('200 MiB pass through a gateway that holds one, as they are and with little memory', async () => {
+  function* form(model: string, boundary?: string) {
+    yield* texts(model, boundary)
+    for (let i = 0; i < 5; i++) yield* picture(40, boundary)
+    yield end(boundary)
+  }
+  const peak = () => {
+    const status = readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8')
+    return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1024
+  }
+  await send([...texts('pictures'), ...picture(2), end()]).answer
+  const before = peak()
+  const { balance } = await balanceOf(gateway, 'a')
+  const answer = await send(form('pictures')).answer
+  expect([answer.status, JSON.parse(answer.text)]).toEqual([200, ANSWER])
+  expect(peak() - before).toBeLessThan(100 * MIB)
+  // 1100 tokens at a dollar a million.
+  expect(balance - (await balanceOf(gateway, 'a')).balance).toBe(1_100_000)
+
+  const got = received[1]
+  expect(got?.req.headers).toMatchObject({ 'transfer-encoding': 'chunked' })
+  expect(got?.req.headers['content-length']).toBeUndefined()
+  const boundary = got?.req.headers['content-type']?.split('boundary=')[1]
+  expect(boundary).toMatch(/^form-\w+$/)
+  const hash = createHash('sha256')
+  for (const piece of form('pictures', boundary)) hash.update(piece)
+  expect(got?.sha256).toBe(hash.digest('hex'))
+})
+
+test('an upstream that does not read makes the client wait', async () => {
+  const gate = Promise.withResolvers<void>()
+  script = (got) => void gate.promise.then(() => reader(got))
+  const { req, answer } = send([...texts('pictures'), ...picture(45), ...picture(45), end()])
+  const written = () => req.socket?.bytesWritten ?? 0
+  let last = { bytes: -1, at: 0 }
+  await until(
+    () => {
+      if (written() !== last.bytes) last = { bytes: written(), at: performance.now() }
+      return received.length === 1 && performance.now() - last.at > 700
+    },
+    'the client to stall',
+    15_000,
+  )
+  expect(last.bytes).toBeLessThan(60 * MIB)
+  gate.resolve()
+  expect((await answer).status).toBe(200)
+})
+
+test('a client that leaves takes the upstream call with it', async () => {
+  const count = gateway.requests().length
+  const { req } = send([...texts('two'), ...picture(3)], { open: true })
+  await until(() => (received[0]?.bytes ?? 0) > 2 * MIB, 'some of it')
+  req.destroy()
+  await until(() => received[0]?.closed, 'the upstream to be left')
+  expect(received.map(({ complete }) => complete)).toEqual([false])
+  expect(await lastLine(count)).toMatchObject({ status: 499, outcome: 'client_gone' })
+})
+
+test.each(['keep-alive', 'close'])('an early answer of the upstream is told at once (%s)', async (connection) => {
+  script = (got) => {
+    const error = { message: 'no', type: 'image_generation_user_error', param: 'size', code: 'invalid_value' }
+    got.req.once('readable', () => json(got.res, 400, { error }, { connection }))
+  }
+  function* form() {
+    yield* texts('two')
+    yield text('size', '1024x1024')
+    yield* picture(40)
+    yield* picture(40)
+  }
+  const { req, answer } = send(form(), { open: true })
+  expect((await answer).status).toBe(400)
+  expect(received).toHaveLength(1)
+  // The rest of the upload is taken, or cut off after a while.
+  await until(() => req.destroyed || req.socket?.destroyed, 'the connection to be closed', 10_000)
+})
+
+test('an upstream that fails after it was sent something is not replaced', async () => {
+  script = (got) => got.req.once('readable', () => json(got.res, 500, {}))
+  const { answer } = send([...texts('two'), ...picture(10), end()])
+  expect(errorOf(await answer)).toEqual([502, 'upstream_error', null])
+  expect(received).toHaveLength(1)
+})
+
+test('an upstream that cuts the connection', async () => {
+  script = (got) => got.req.once('readable', () => got.req.socket.destroy())
+  const { answer } = send([...texts('two'), ...picture(10), end()])
+  expect(errorOf(await answer)).toEqual([502, 'upstream_error', null])
+  expect(received).toHaveLength(1)
+})
+
+test('a channel that nobody answers at is replaced', async () => {
+  const { status } = await send([...texts('over'), ...picture(2), end()]).answer
+  expect([status, received.length]).toEqual([200, 1])
+})
+
+test('channels for which it would be converted are left out', async () => {
+  expect((await send([...texts('mixed'), ...picture(2), end()]).answer).status).toBe(200)
+  expect(received.map(({ req }) => req.url)).toEqual(['/v1/images/edits'])
+  const { answer } = send([...texts('hub'), ...picture(2), end()])
+  expect(errorOf(await answer)).toEqual([413, 'request_too_large', null])
+  expect(received).toHaveLength(1)
+})
+
+test('texts behind the files', async () => {
+  const late = send([text('prompt', 'x'), ...picture(2), text('model', 'pictures'), end()])
+  expect(errorOf(await late.answer)).toEqual([413, 'request_too_large', 'model'])
+  expect(received).toHaveLength(0)
+  expect(await refused([...texts('pictures'), ...picture(3), text('n', '2'), end()])).toEqual([
+    413,
+    'request_too_large',
+    'n',
+  ])
+})
+
+test('a form without its end', async () => {
+  expect(await refused([...texts('pictures'), ...picture(3)])).toEqual([400, 'invalid_request', null])
+})
+
+test('a picture that is too large', async () => {
+  expect(await refused([...texts('pictures'), ...picture(50), end()])).toEqual([
+    413,
+    'request_too_large',
+    'image[]',
+  ])
+})
+
+test('a form that is too large', async () => {
+  const length = { 'content-length': String(220 * MIB + 1) }
+  expect(errorOf(await send(texts('pictures'), { open: true, headers: length }).answer)).toEqual([
+    413,
+    'request_too_large',
+    null,
+  ])
+  expect(received).toHaveLength(0)
+  function* form() {
+    yield* texts('pictures')
+    for (let i = 0; i < 5; i++) yield* picture(44)
+    yield end()
+  }
+  expect(await refused(form())).toEqual([413, 'request_too_large', null])
+})
+
+test('a client that stops sending is told so, and not the upstream blamed', async () => {
+  const count = gateway.requests().length
+  const { answer } = send([...texts('hasty'), ...picture(3)], { open: true })
+  expect(errorOf(await answer)).toEqual([408, 'request_timeout', null])
+  await until(() => received[0]?.closed, 'the upstream to be left')
+  expect(await lastLine(count)).toMatchObject({ attempts: [{ class: 'cancelled' }] })
+})
+
+test('a form that is packed is held, and so are small ones', async () => {
+  const packed = gzipSync(Buffer.concat([...texts('pictures'), ...picture(1), end()]), { level: 0 })
+  const { answer } = send([packed], { headers: { 'content-encoding': 'gzip' } })
+  expect(errorOf(await answer)).toEqual([413, 'request_too_large', null])
+  const small = [...picture(0), ...texts('pictures'), end()]
+  expect((await send(small).answer).status).toBe(200)
+  expect(received[0]?.req.headers['content-length']).toBeDefined()
+})
+
+test('other requests are as large as they were', async () => {
+  const body = Buffer.alloc(MIB + 1, ' ')
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+  const answer = await call(`${gateway.base}/v1/images/edits`, { headers, body })
+  expect(errorOf(answer)).toEqual([413, 'request_too_large', null])
+})
