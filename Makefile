@@ -12,7 +12,7 @@ TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 900)
 # Installed tools first, among them Node 24.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help install run up down test test-binaries test-all check generate testdata bench-quick bench-propagation
+.PHONY: help install run up down test test-binaries test-all agents check generate testdata bench-quick bench-propagation
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -52,12 +52,17 @@ test: install test-binaries $(VENV) ## Static checks and all tests
 	@node tools/matrix.ts --check $(if $(RECORDINGS),,--partial) --report $(REPORTS)/matrix.json || true
 	@node tools/test-summary.ts --output .run/summary.txt $(REPORTS)/check.json $(REPORTS)/vitest.json $(REPORTS)/matrix.json
 
-test-all: test ## test, thousands of cases for each property, chaos, 10,000 keys, planted faults, the npm package
+test-all: test ## test, thousands of cases for each property, chaos, 10,000 keys, agents, planted faults, the npm package
 	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))
 	@CHAOS_ROUNDS=2 vitest run test/chaos
 	@SCALE_KEYS=10000 vitest run test/scale
+	@$(MAKE) --no-print-directory agents
 	@node test/mutants/run.ts
 	@node tools/pack-check.ts
+
+agents: install ## Codex and Claude Code over the gateway; installs them once, some 800 MB outside of the checkout
+	@node test/e2e/agents/install.ts
+	@AGENTS=1 vitest run test/e2e/agents
 
 ROOMS := $(wildcard contract store controller proxy cli tools test)
 

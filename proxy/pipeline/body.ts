@@ -43,7 +43,8 @@ export async function readBody(
 
 function requireType(contentType: string | undefined, forms: readonly string[]): 'json' | 'form' {
   const type = contentType?.split(';')[0]?.trim().toLowerCase()
-  if (type === undefined || type === '' || type === 'application/json' || type.endsWith('+json')) return 'json'
+  if (type === undefined || type === '' || type === 'application/json' || type.endsWith('+json'))
+    return 'json'
   if (forms.includes(type)) return 'form'
   const taken = ['application/json', ...forms].join(' or ')
   throw new GatewayError('unsupported_media_type', `Content-Type must be ${taken}.`)

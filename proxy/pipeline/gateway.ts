@@ -1,7 +1,7 @@
 /** The long-lived parts that every request passes through. */
 import type { AddressSet } from '../../contract/address.ts'
-import type { KeyRing } from '../../store/sealing.ts'
 import type { StateStore } from '../../store/contract.ts'
+import type { KeyRing } from '../../store/sealing.ts'
 import type { Affinity } from '../affinity/affinity.ts'
 import type { EstimateFactors } from '../ledger/estimate.ts'
 import type { Holds } from '../ledger/holds.ts'

@@ -2,7 +2,7 @@
 
 import type { Delivered } from '../../contract/sizes.ts'
 import type { Usage } from '../../contract/usage.ts'
-import { GatewayError, type UpstreamFailure } from '../errors.ts'
+import { type ErrorCode, GatewayError, type UpstreamFailure } from '../errors.ts'
 import type { ClientStream } from './call.ts'
 import type { AnswerWatch } from './conversation/watch.ts'
 import type { StreamMeter } from './meter.ts'
@@ -18,6 +18,7 @@ export interface StreamResult {
     | 'balance_exhausted'
     | 'shutdown'
     | 'key_revoked'
+    | 'bad_upload'
   /** Why the upstream failed, for health and log. */
   failure?: UpstreamFailure
   /** The error that the client was told by an event. */
@@ -34,6 +35,12 @@ export interface RelayJob {
   meterFor: (exhausted: () => void) => StreamMeter | undefined
   /** Sees all that the client gets, and keeps the answer before the client hears of its end. */
   watch: Pick<AnswerWatch, 'push' | 'due' | 'keep'>
+}
+
+/** Of what cancels an answer; anything else is a fault in a request that was still being sent. */
+const OUTCOMES: Partial<Record<ErrorCode, StreamResult['outcome']>> = {
+  unauthorized: 'key_revoked',
+  overloaded: 'shutdown',
 }
 
 /** Resolves when the stream is over. A broken stream ends in the dialect's error event, never like a finished one. */
@@ -58,8 +65,7 @@ export function relayStream(
     const onCancel = () => {
       upstream.abort()
       if (cancel.reason instanceof GatewayError) {
-        const outcome = cancel.reason.code === 'unauthorized' ? 'key_revoked' : 'shutdown'
-        finish({ outcome, error: cancel.reason })
+        finish({ outcome: OUTCOMES[cancel.reason.code] ?? 'bad_upload', error: cancel.reason })
         endWith(cancel.reason)
         return
       }

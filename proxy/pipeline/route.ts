@@ -62,7 +62,11 @@ export function planRoute(
 }
 
 /** How a target serves an endpoint; undefined when it does not. */
-export function eligibleWay(target: TargetRecord, channel: ChannelRecord, endpoint: Endpoint): Way | undefined {
+export function eligibleWay(
+  target: TargetRecord,
+  channel: ChannelRecord,
+  endpoint: Endpoint,
+): Way | undefined {
   return target.weight === 0 ? undefined : wayTo(endpoint, channel.type, featuresAt(target, channel))
 }
 

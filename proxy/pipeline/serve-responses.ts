@@ -51,7 +51,9 @@ export async function serveStoredResponse(
   try {
     const caller = await identify(gateway, req, record, time)
     if (question.query.get('stream') === 'true')
-      throw new GatewayError('unsupported_parameter', 'A stored response is not streamed.', { param: 'stream' })
+      throw new GatewayError('unsupported_parameter', 'A stored response is not streamed.', {
+        param: 'stream',
+      })
     const binding = await bindingOf(gateway.state, time, question.id)
     if (binding === undefined || binding.owner !== ownerOf(caller)) throw notFound()
     const body = await answer({ gateway, caller, binding, question, time, cancel, record })
@@ -123,7 +125,12 @@ async function askUpstream(asked: Asked, method: 'GET' | 'DELETE'): Promise<Buff
     })
   try {
     const { timeoutsMs } = channel
-    const response = await send(gateway.dispatchers.get(binding.channel, channel), request, timeoutsMs, cancel)
+    const response = await send(
+      gateway.dispatchers.get(binding.channel, channel),
+      request,
+      timeoutsMs,
+      cancel,
+    )
     const body = await response.readAll(gateway.limits.maxAnswerBytes)
     note(response.status, response.status === 200 ? 'ok' : 'unknown')
     if (response.status === 200) return body

@@ -1,6 +1,7 @@
 /** A request body that is passed on to an upstream while it comes, with back-pressure from there to the client. */
-import { Readable } from 'node:stream'
+
 import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import type { BodyRest, ClientApi, ParsedRequest, ParsedUpload } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { type LargeBody, tooLarge } from './body.ts'
@@ -70,7 +71,10 @@ export class Upload {
     this.#first = []
     this.#stream = stream
     // What happened before is not told again: the client left, or its body was refused as broken or slow.
-    if (req.destroyed || res.destroyed || res.writableEnded) return this.#onClose()
+    if (req.destroyed || res.destroyed || res.writableEnded) {
+      this.#onClose()
+      return
+    }
     req.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onClose).on('close', this.#onClose)
     res.on('close', this.#onClose)
     req.resume()
@@ -112,7 +116,7 @@ export class Upload {
 
 /** Throws GatewayError for a beginning that is no good request; the rest of it is dropped then. */
 export function openUpload(
-  { parseUpload }: ClientApi,
+  { parseUpload }: Pick<ClientApi, 'parseUpload'>,
   body: LargeBody,
   { headers }: Pick<IncomingMessage, 'headers'>,
   control: AbortController,

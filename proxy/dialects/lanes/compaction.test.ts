@@ -307,7 +307,11 @@ describe('the endpoint', () => {
         id: 'resp_X',
         object: 'response.compaction',
         created_at: 1700,
-        output: [user('First'), { type: 'message', role: 'user', id: 'msg_1', content: [picture] }, ITEM],
+        output: [
+          { ...user('First'), id: 'msg_X00', status: 'completed' },
+          { type: 'message', role: 'user', id: 'msg_1', status: 'completed', content: [picture] },
+          ITEM,
+        ],
         usage: WANTED_USAGE,
       })
     }

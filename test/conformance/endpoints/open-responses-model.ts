@@ -1,7 +1,8 @@
 /**
  * An upstream whose model tells what it was told, as a JSON list of [role, text]; given tools it calls the first one
- * until it has a result. Told "Be short." it ends for its length, told "Break off." its stream ends amid its words. Over the responses API it is as the hosted one: it keeps what is to be stored, its responses
- * have all fields, it shortens conversations, and it refuses the result of a call that nobody made.
+ * until it has a result. Told "Be short." it ends for its length, told "Break off." its stream ends amid its words, and
+ * told "Go wrong." with an error. Over the responses API it is as the hosted one: it keeps what is to be stored, its
+ * responses have all fields, it shortens conversations, and it refuses the result of a call that nobody made.
  */
 
 import type { DialectName, Story } from '../../e2e/dialects/story.ts'
@@ -12,7 +13,15 @@ type Json = Record<string, unknown>
 /** A role and a text. */
 export type Told = [string, string]
 
-export const CALL = { id: 'call_weather', name: 'get_weather', input: '{"location":"San Francisco, CA"}' }
+const CALL = { id: 'call_weather', name: 'get_weather', input: '{"location":"San Francisco, CA"}' }
+
+/** An error in the middle of a stream, in each dialect. */
+const WORDS = { type: 'server_error', code: 'server_error', message: 'Hidden words' }
+const ERRORS: Record<DialectName, string> = {
+  chat: `data: ${JSON.stringify({ error: WORDS })}\n\n`,
+  responses: `event: error\ndata: ${JSON.stringify({ ...WORDS, type: 'error', param: null, sequence_number: 9 })}\n\n`,
+  messages: `event: error\ndata: ${JSON.stringify({ type: 'error', error: { ...WORDS, type: 'api_error' } })}\n\n`,
+}
 
 let made = 0
 
@@ -36,17 +45,17 @@ export function hostedModel(): Script {
     const own = (text: string) => (dialect === 'responses' ? hosted(text, body, id) : text)
     if (body.stream === true) {
       const events = storyEvents(dialect, story).map(ownData(own))
-      if (!call.body.includes('Break off.')) return stream(res, events)
-      return stream(
-        res,
-        events.slice(
-          0,
-          events.findIndex((event) => event.includes('off.')),
-        ),
-      )
+      return stream(res, brokenOff(events, dialect, /Break off\.|Go wrong\./.exec(call.body.toString())?.[0]))
     }
     json(res, 200, JSON.parse(own(JSON.stringify(storyBody(dialect, story)))) as object)
   }
+}
+
+/** Up to the last word of `words`, when there are any. */
+function brokenOff(events: string[], dialect: DialectName, words: string | undefined): string[] {
+  if (words === undefined) return events
+  const end = events.findIndex((event) => event.includes(words.split(' ')[1] ?? ''))
+  return [...events.slice(0, end), ...(words === 'Go wrong.' ? [ERRORS[dialect]] : [])]
 }
 
 type Answer = Parameters<Script>[1]
@@ -109,7 +118,15 @@ function orphanOf(items: Json[]): string | undefined {
 }
 
 function compacted(id: string, items: Json[]): object {
-  const users = items.filter(({ role }) => role === 'user')
+  const users = items
+    .filter(({ role }) => role === 'user')
+    .map((item, n) => ({
+      ...item,
+      type: 'message',
+      id: `msg_${id}_${n}`,
+      status: 'completed',
+      content: typeof item.content === 'string' ? [{ type: 'input_text', text: item.content }] : item.content,
+    }))
   const sealed = `SEALED ${JSON.stringify(items.flatMap(toldBy))}`
   const usage = {
     input_tokens: 20,

@@ -63,7 +63,7 @@ export async function respond(room: Room, body: object, stream = false) {
   if (!stream) return { response: held(responseSchema, answer.body()), events: [] as StreamEvent[] }
   readResponsesStream(answer.text)
   const events = [...answer.text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => data)
-  return { ...checked(events.map((data): unknown => JSON.parse(data))) }
+  return checked(events.map((data): unknown => JSON.parse(data)))
 }
 
 export type StreamEvent = z.infer<typeof eventSchema>
@@ -72,7 +72,7 @@ function checked(raw: unknown[]): { response: OpenResponse; events: StreamEvent[
   const events = raw.map((event) => held(eventSchema, event))
   const last = events.at(-1)
   if (last === undefined || !('response' in last)) throw new Error('no terminal event')
-  return { response: last.response as OpenResponse, events }
+  return { response: held(responseSchema, last.response), events }
 }
 
 /** The value, when it is as the schema says. Throws otherwise, with the value. */

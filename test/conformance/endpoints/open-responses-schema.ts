@@ -107,18 +107,11 @@ export const responseSchema = z.looseObject({
 })
 export type OpenResponse = z.infer<typeof responseSchema>
 
-/** Users' messages in a compaction need no id. */
-const compactedMessage = z.looseObject({
-  type: z.literal('message'),
-  role: filled,
-  content: z.union([text, z.array(part)]),
-})
-
 export const compactionSchema = z.looseObject({
   id: filled,
   object: z.literal('response.compaction'),
   created_at: whole,
-  output: z.array(z.union([item, compactedMessage])),
+  output: z.array(item),
   usage,
 })
 

@@ -52,8 +52,9 @@ describe.each(MODELS)('over %s', (model) => {
     })
   })
 
-  it('a stream that breaks ends as a failed response with all its fields', async () => {
-    const { response } = await respond(room, { model, input: 'Break off.' }, true)
+  it.each(['Break off.', 'Go wrong.'])('a stream that fails ends as a failed response: %s', async (input) => {
+    const { response } = await respond(room, { model, input }, true)
+    expect(textOf(response)).not.toContain(input)
     expect(response).toMatchObject({ status: 'failed', error: { code: expect.any(String) } })
   })
 

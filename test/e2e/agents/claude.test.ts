@@ -6,7 +6,7 @@ import { DIALECTS } from '../dialects/story.ts'
 import { claude, type KeyVariable, outcome } from './claude.ts'
 import { ABSENT, AGENTS_ARE_HERE } from './install.ts'
 import { instructions, results, said, thoughts, tools } from './read.ts'
-import { type Desk, type Json, openDesk, openRoom, type Room, TOO_LONG } from './room.ts'
+import { type Desk, type Json, openDesk, openRoom, type Room, TOO_LONG, why } from './room.ts'
 
 const SUITE_MS = 90_000
 
@@ -28,7 +28,7 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Claude Code${ABSENT}`, { timeout: SUITE_MS },
     it.each(KEYS)('a turn of text, the key from %s', async (key) => {
       room.plays({ text: 'Good morning.' })
       const run = await claude(desk, room, upstream, 'Say good morning', { key })
-      expect(outcome(run), run.output).toMatchObject({
+      expect(outcome(run), why(run)).toMatchObject({
         subtype: 'success',
         is_error: false,
         result: 'Good morning.',
@@ -70,7 +70,7 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Claude Code${ABSENT}`, { timeout: SUITE_MS },
         { text: 'Done.' },
       )
       const run = await claude(desk, room, `claude-opus-5-${upstream}`, 'Look', { tools: ['Bash', 'Read'] })
-      expect(outcome(run), run.output).toMatchObject({ subtype: 'success', num_turns: 3, result: 'Done.' })
+      expect(outcome(run), why(run)).toMatchObject({ subtype: 'success', num_turns: 3, result: 'Done.' })
       expect(readFileSync(join(desk.work, 'a.txt'), 'utf8')).toBe('42\n')
       const [first, second] = room.asked()
       expect(first && tools(first)).toEqual(expect.arrayContaining(['Bash', 'Read', 'Edit', 'Write']))
@@ -86,16 +86,21 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Claude Code${ABSENT}`, { timeout: SUITE_MS },
       room.plays()
       const run = await claude(desk, room, upstream, 'Hello')
       expect(run.code).toBe(1)
-      expect(outcome(run), run.output).toMatchObject({ is_error: true, api_error_status: 502 })
+      expect(outcome(run), why(run)).toMatchObject({ is_error: true, api_error_status: 502 })
       expect(room.asked()).toHaveLength(1)
     })
 
     it('a conversation that is too long is summarised', async () => {
       const model = `claude-opus-5-${upstream}`
-      room.plays({ text: 'One.' }, TOO_LONG, { text: 'We spoke of one.' }, { text: 'Two.' })
+      room.plays(
+        { text: 'One.' },
+        TOO_LONG,
+        { text: '<summary>We spoke of one.</summary>' },
+        { text: 'Two.' },
+      )
       await claude(desk, room, model, 'First?')
       const run = await claude(desk, room, model, 'Second?', { goOn: true })
-      expect(outcome(run), run.output).toMatchObject({ is_error: false, result: 'Two.' })
+      expect(outcome(run), why(run)).toMatchObject({ is_error: false, result: 'Two.' })
       const last = room.asked().at(-1)
       expect(room.asked()).toHaveLength(4)
       const texts = (last ? said(last) : []).map(({ text }) => text)
@@ -106,7 +111,7 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Claude Code${ABSENT}`, { timeout: SUITE_MS },
     it('what fills the context is counted', async () => {
       room.plays()
       const run = await claude(desk, room, `claude-opus-5-${upstream}`, '/context')
-      expect(outcome(run), run.output).toMatchObject({ subtype: 'success' })
+      expect(outcome(run), why(run)).toMatchObject({ subtype: 'success' })
       const lines = await room.logged(2)
       const counts = lines.filter(({ endpoint }) => endpoint === 'count_tokens')
       expect(counts.length).toBeGreaterThan(5)
@@ -146,7 +151,7 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Claude Code${ABSENT}`, { timeout: SUITE_MS },
   it('a wrong key is told at once', async () => {
     room.plays()
     const run = await claude(desk, room, 'chat', 'Hello', { secret: 'sk-wrong-0123456789' })
-    expect(outcome(run), run.output).toMatchObject({ is_error: true, api_error_status: 401 })
+    expect(outcome(run), why(run)).toMatchObject({ is_error: true, api_error_status: 401 })
     const lines = await room.logged(1)
     expect(lines.filter(({ status }) => status === 401).map(({ endpoint }) => endpoint)).toEqual([
       'models',

@@ -10,6 +10,8 @@ export interface Options {
   key?: KeyVariable
   /** Tools that it may use without asking. */
   tools?: string[]
+  /** A file that names MCP servers. */
+  mcp?: string
   /** Goes on with the last conversation. */
   goOn?: boolean
   /** Replaces the key. */
@@ -25,10 +27,11 @@ export function claude(
   options: Options = {},
 ): Promise<Run> {
   const { key = 'ANTHROPIC_AUTH_TOKEN', tools = [], secret = KEY } = options
-  const args = ['-p', prompt, '--model', model, '--output-format', 'stream-json', '--verbose']
+  const args = ['-p', prompt, '--output-format', 'stream-json', '--verbose']
+  if (options.mcp !== undefined) args.push('--mcp-config', options.mcp)
   if (options.goOn) args.push('--continue')
   if (tools.length > 0) args.push('--allowedTools', tools.join(','))
-  return desk.run('claude', args, { ...variables(room), [key]: secret })
+  return desk.run('claude', args, { ...variables(room), ANTHROPIC_MODEL: model, [key]: secret })
 }
 
 /** Those of the page, but for the key and the model. */

@@ -7,7 +7,7 @@ import { stream } from '../dialects/tell.ts'
 import { codex, setUpAsHosted, setUpCodex, shown } from './codex.ts'
 import { ABSENT, AGENTS_ARE_HERE } from './install.ts'
 import { said, tools } from './read.ts'
-import { type Asked, type Desk, type Json, openDesk, openRoom, type Room } from './room.ts'
+import { type Asked, type Desk, type Json, openDesk, openRoom, type Room, why } from './room.ts'
 
 const SUITE_MS = 90_000
 /** Tokens: any answer is too long. */
@@ -36,7 +36,7 @@ describe.skipIf(!AGENTS_ARE_HERE)(`compaction by Codex${ABSENT}`, { timeout: SUI
     room.plays({ text: 'One.' }, { text: 'We spoke of one.' }, { text: 'Two.' })
     await codex(desk, `gpt-5.5-${upstream}`, 'First?')
     const run = await codex(desk, `gpt-5.5-${upstream}`, 'Second?', true)
-    expect(shown(run), run.output).toEqual(['Two.'])
+    expect(shown(run), why(run)).toEqual(['Two.'])
     const [, summary, last] = room.asked()
     expect(room.asked().map((asked) => asked.dialect)).toEqual([dialect, dialect, dialect])
     expect(texts(summary)).toEqual(expect.arrayContaining(['First?', 'One.']))
@@ -59,7 +59,7 @@ describe.skipIf(!AGENTS_ARE_HERE)(`compaction by Codex${ABSENT}`, { timeout: SUI
       stream(res, events(item))
     })
     const run = await codex(desk, 'gpt-5.5-responses', 'Second?', true)
-    expect(shown(run), run.output).toEqual(['Two.'])
+    expect(shown(run), why(run)).toEqual(['Two.'])
     const [asked, last] = room.upstream.calls.slice(before).map(input)
     expect(asked?.at(-1)).toEqual({ type: 'compaction_trigger' })
     expect(last?.find(({ type }) => type === 'compaction')).toMatchObject({ encrypted_content: 'c2VhbGVk' })
@@ -71,7 +71,7 @@ describe.skipIf(!AGENTS_ARE_HERE)(`compaction by Codex${ABSENT}`, { timeout: SUI
     room.plays({ text: 'One.' }, { text: 'We spoke of one.' }, { text: 'Two.' })
     await codex(desk, 'gpt-5.5-chat', 'First?')
     const run = await codex(desk, 'gpt-5.5-chat', 'Second?', true)
-    expect(shown(run), run.output).toEqual(['Two.'])
+    expect(shown(run), why(run)).toEqual(['Two.'])
     const [, summary, last] = room.asked()
     expect(summary && tools(summary)).toEqual([])
     expect(texts(last).filter((text) => text.endsWith('We spoke of one.'))).toHaveLength(1)

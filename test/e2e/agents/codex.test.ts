@@ -6,7 +6,7 @@ import { DIALECTS, freeCall } from '../dialects/story.ts'
 import { codex, items, setUpCodex, shown } from './codex.ts'
 import { ABSENT, AGENTS_ARE_HERE } from './install.ts'
 import { instructions, results, said, thoughts, tools } from './read.ts'
-import { type Desk, openDesk, openRoom, type Room, TOO_LONG } from './room.ts'
+import { type Desk, openDesk, openRoom, type Room, TOO_LONG, why } from './room.ts'
 
 const SUITE_MS = 90_000
 
@@ -37,7 +37,7 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () =>
     it('a turn of text', async () => {
       room.plays({ text: 'Good morning.' })
       const run = await codex(desk, upstream, 'Say good morning')
-      expect(shown(run), run.output).toEqual(['Good morning.'])
+      expect(shown(run), why(run)).toEqual(['Good morning.'])
       expect(run.code).toBe(0)
       expect(run.events.at(-1)).toMatchObject({
         type: 'turn.completed',
@@ -77,7 +77,7 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () =>
         { text: 'Done.' },
       )
       const run = await codex(desk, upstream, 'Look')
-      expect(shown(run), run.output).toEqual(['I look.', 'Done.'])
+      expect(shown(run), why(run)).toEqual(['I look.', 'Done.'])
       expect(readFileSync(join(desk.work, 'a.txt'), 'utf8')).toBe('42\n')
       const [, second] = room.asked()
       expect(second && results(second)).toEqual([
@@ -91,7 +91,7 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () =>
     it('a patch in free text', async () => {
       room.plays({ calls: [freeCall('call_p', 'apply_patch', PATCH)] }, { text: 'Patched.' })
       const run = await codex(desk, `gpt-5.5-${upstream}`, 'Patch')
-      expect(shown(run), run.output).toEqual(['Patched.'])
+      expect(shown(run), why(run)).toEqual(['Patched.'])
       expect(readFileSync(join(desk.work, 'city.txt'), 'utf8')).toBe('Łódź\n')
       expect(items(run.events).map(({ type }) => type)).toContain('file_change')
       const [first, second] = room.asked()
@@ -101,11 +101,10 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () =>
 
     it('tools in namespaces, which come within the conversation', async () => {
       const code = "text(await tools.exec_command({ cmd: 'echo $((6*7)) > n.txt; cat n.txt' }))"
-      const name = upstream === 'responses' ? 'exec' : 'functions__exec'
-      room.plays({ calls: [freeCall('call_e', name, code)] }, { text: 'Ran.' })
+      room.plays({ calls: [freeCall('call_e', 'functions__exec', code)] }, { text: 'Ran.' })
       const run = await codex(desk, `gpt-6.1-sol-${upstream}`, 'Run')
-      expect(shown(run), run.output).toEqual(['Ran.'])
-      expect(existsSync(join(desk.work, 'n.txt')), run.output).toBe(true)
+      expect(shown(run), why(run)).toEqual(['Ran.'])
+      expect(existsSync(join(desk.work, 'n.txt')), why(run)).toBe(true)
       const [, second] = room.asked()
       expect(second && results(second)).toEqual([{ id: 'call_e', text: expect.stringContaining('42') }])
     })
@@ -114,7 +113,7 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () =>
       room.plays({ text: 'First.' }, { text: 'Second.' })
       await codex(desk, upstream, 'One')
       const run = await codex(desk, upstream, 'Two', true)
-      expect(shown(run), run.output).toEqual(['Second.'])
+      expect(shown(run), why(run)).toEqual(['Second.'])
       const [, second] = room.asked()
       const texts = (second ? said(second) : []).map(({ text }) => text)
       expect(texts.filter((text) => ['One', 'First.', 'Two'].includes(text))).toEqual([
@@ -131,14 +130,26 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () =>
       expect(run.output).toContain('ran out of room in the model')
       expect(room.asked()).toHaveLength(1)
     })
+  })
 
-    it('a wrong key is told', async () => {
-      room.plays()
-      desk.edit('.codex/config.toml', 'SLUICE_API_KEY', 'WRONG_API_KEY')
-      const run = await codex(desk, upstream, 'Hello')
-      expect(run.code).toBe(1)
-      expect(run.output).toContain('401')
-      expect(room.asked()).toEqual([])
-    })
+  it('a wrong key is told', async () => {
+    setUpCodex(desk, room)
+    desk.edit('.codex/config.toml', 'SLUICE_API_KEY', 'WRONG_API_KEY')
+    desk.edit('.codex/config.toml', 'supports_websockets = true', 'supports_websockets = false')
+    room.plays()
+    const run = await codex(desk, 'chat', 'Hello')
+    expect(run.code).toBe(1)
+    expect(run.output).toContain('401')
+    expect(room.asked()).toEqual([])
+  })
+
+  it('an upstream that fails is asked as often as the settings say', async () => {
+    setUpCodex(desk, room)
+    desk.edit('.codex/config.toml', 'supports_websockets = true', 'supports_websockets = false')
+    room.plays()
+    const run = await codex(desk, 'chat', 'Hello')
+    expect(run.code).toBe(1)
+    expect(run.output).toContain('502')
+    expect(room.asked()).toHaveLength(3)
   })
 })

@@ -10,7 +10,7 @@ import { endProgram, startProgram } from '../../harness/program.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { json, type ScriptedUpstream, startUpstream, type UpstreamCall } from '../../harness/upstream.ts'
 import type { DialectName, Story } from '../dialects/story.ts'
-import { dialectOf, tells } from '../dialects/tell.ts'
+import { dialectOf, storyEvents, stream, tells } from '../dialects/tell.ts'
 import { type AgentName, agent } from './install.ts'
 
 export type Json = Record<string, unknown>
@@ -62,6 +62,8 @@ export async function openRoom(): Promise<Room> {
         const story = left.shift()
         if (story === undefined) return json(res, 500, { error: { message: 'nothing more is told' } })
         if (story === TOO_LONG) return json(res, 400, tooLong(dialect))
+        if (dialect === 'responses' && call.body.includes('"type":"namespace"'))
+          return stream(res, storyEvents(dialect, story).map(inNamespace))
         return tells(story)(call, res)
       })
     },
@@ -77,6 +79,10 @@ export async function openRoom(): Promise<Room> {
     },
   }
 }
+
+/** Where tools are declared in namespaces they are called so: `a__b` is b in a. */
+const inNamespace = (event: string) =>
+  event.replaceAll(/"name":"(\w+)__(\w+)"/g, '"namespace":"$1","name":"$2"')
 
 /** As the hosted APIs say it. */
 function tooLong(dialect: DialectName): object {
@@ -174,6 +180,9 @@ export function openDesk(): Desk {
     clear: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
+
+/** The end of what was printed: why a test fails. */
+export const why = ({ output }: Run): string => output.slice(-2000)
 
 function jsonLines(output: string): Json[] {
   return output.split('\n').flatMap((line) => {

@@ -77,7 +77,12 @@ describe('where the upstream keeps it', () => {
 })
 
 it('nothing of a conversation stays for ever', async () => {
-  for (const model of ONE_OF_EACH) await goOn(model, await begin(model))
+  const ids = new Map<string, ChannelName>()
+  for (const model of ONE_OF_EACH) {
+    const one = await begin(model)
+    const two = await say(place.two.base, KEY, { model, input: 'two', previous: one.id })
+    ids.set(responseKey(two.id), model)
+  }
   const ends = async () => {
     const keys = ((await place.world.redis.command('KEYS', '*')) as string[]).filter((key) =>
       /conv|resp/.test(key),
@@ -88,8 +93,11 @@ it('nothing of a conversation stays for ever', async () => {
   }
   const found = await ends()
   expect(found.length).toBeGreaterThan(8)
-  const longest = (key: string) => (key.startsWith(responseKey('')) ? 48 * HOUR : 1.1 * HOUR)
+  const isBinding = (key: string) => key.startsWith(responseKey(''))
+  const longest = (key: string) => (isBinding(key) ? 48 * HOUR : 1.1 * HOUR)
   for (const [key, ms] of found) expect([key, ms > 0 && ms <= longest(key)]).toEqual([key, true])
+  const bindings = found.flatMap(([key, ms]) => (ids.has(key) ? [[ids.get(key), ms / HOUR]] : []))
+  expect(Object.fromEntries(bindings)).toEqual({ chat: 1, messages: 1, first: 48 })
   passes(48.1 * HOUR)
   await until(async () => (await ends()).length === 0, 'all to be gone')
 })

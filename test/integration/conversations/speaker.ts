@@ -13,6 +13,8 @@ export interface Speaker extends ScriptedUpstream {
   name: string
   /** Items by the id of the response that they end with. */
   kept: Map<string, Json[]>
+  /** Ids that it was to go on from and did not know. */
+  unknown: string[]
   /** What it says of its usage. */
   counts: Counts
   /** Answers as usual again, after `answer`. */
@@ -38,6 +40,7 @@ export async function startSpeaker(name: string): Promise<Speaker> {
     const id = `resp_${name}${told}`
     const items = dialect === 'responses' ? itemsOf(body, kept) : list(body.messages)
     const before = String(body.previous_response_id)
+    if (items === undefined) speaker.unknown.push(before)
     if (items === undefined)
       return refuse(res, 'previous_response_not_found', `Previous response with id '${before}' not found.`)
     const sealed = items.map(({ encrypted_content: text }) => text).filter((text) => text !== undefined)
@@ -61,6 +64,7 @@ export async function startSpeaker(name: string): Promise<Speaker> {
     ...upstream,
     name,
     kept,
+    unknown: [],
     counts: COUNTS,
     resume: () => upstream.answer(script),
     last: () => JSON.parse(upstream.calls.at(-1)?.body.toString() ?? '') as Json,

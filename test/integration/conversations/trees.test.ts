@@ -164,7 +164,10 @@ class Tree {
     else {
       expect(answer.read).toEqual([...(parent?.path ?? []), input])
       const channel = answer.me.slice(0, answer.me.indexOf('-')) as ChannelName
-      expect(this.#targets(model)).toContain(channel)
+      const targets = this.#targets(model)
+      expect(targets).toContain(channel)
+      // It goes on where it was.
+      if (parent !== undefined && targets.includes(parent.channel)) expect(channel).toBe(parent.channel)
       if (parent === undefined) tally.beginnings++
       else if (parent.kept && parent.channel === channel) tally.byReference++
       else tally.told++
@@ -218,6 +221,9 @@ test('an answer shows exactly its path, or the request is 400', async () => {
     }),
     { numRuns, interruptAfterTimeLimit: 240_000, markInterruptAsFailure: false },
   )
+  // No upstream is ever asked to go on from what it cannot know.
+  for (const name of KEEPING)
+    expect(place.speakers[name].unknown.filter((id) => !id.startsWith(`resp_${name}`))).toEqual([])
   expect(late).toBeLessThan(asks / 50)
   for (const [kind, count] of Object.entries(tally))
     expect([kind, count]).toEqual([kind, expect.toSatisfy((n) => n > 5)])

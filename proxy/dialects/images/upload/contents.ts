@@ -27,7 +27,10 @@ class PictureCheck implements ContentCheck {
 
   push(bytes: Buffer): void {
     if (this.#beginning.length < SNIFFED_BYTES) {
-      this.#beginning = Buffer.concat([this.#beginning, bytes.subarray(0, SNIFFED_BYTES - this.#beginning.length)])
+      this.#beginning = Buffer.concat([
+        this.#beginning,
+        bytes.subarray(0, SNIFFED_BYTES - this.#beginning.length),
+      ])
     }
     this.#size += bytes.length
     if (this.#beginning.length === SNIFFED_BYTES) this.end()

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
-import { MAX_PADDING, type PartHead } from '../form/part-head.ts'
 import { parseForm } from '../form/parse.ts'
+import { MAX_PADDING, type PartHead } from '../form/part-head.ts'
 import { FormScanner } from './scanner.ts'
 
 interface ReadPart extends PartHead {
@@ -82,7 +82,9 @@ const PIECES = [...LINES, ...HEADS, 'text', '\r', '\n', '\r\n', '--', '-', ' ', 
 const nearForm = fc
   .tuple(
     fc.constantFrom('', 'preamble', '\r\n'),
-    fc.array(fc.tuple(fc.constantFrom(...LINES), fc.constantFrom(...HEADS), fc.array(fc.constantFrom(...PIECES)))),
+    fc.array(
+      fc.tuple(fc.constantFrom(...LINES), fc.constantFrom(...HEADS), fc.array(fc.constantFrom(...PIECES))),
+    ),
     fc.constantFrom('', '\r\n--b--', '\r\n--b--\r\n', '\r\n--b--epilogue\r\n--b\r\n'),
   )
   .map(([before, parts, end]) => {
@@ -108,7 +110,9 @@ describe('a form in pieces', () => {
   })
 
   test('by hand', () => {
-    const body = Buffer.from(`before\r\n${part('one\r\n--c\r\n--bc\r\n-- b')}${part('', 'e')}--b--after\r\n--b\r\n`)
+    const body = Buffer.from(
+      `before\r\n${part('one\r\n--c\r\n--bc\r\n-- b')}${part('', 'e')}--b--after\r\n--b\r\n`,
+    )
     const expected = [
       { name: 'a', content: 'one\r\n--c\r\n--bc\r\n-- b' },
       { name: 'e', content: '' },
@@ -135,7 +139,8 @@ describe('a form in pieces', () => {
 
   test('the bounds themselves are allowed', () => {
     expect(scan([Buffer.from(`${part('x').repeat(64)}--b--`)])).toHaveLength(64)
-    const padded = (spaces: number) => Buffer.from(`${part('x')}--b${' '.repeat(spaces)}\r\nX: y\r\n\r\n\r\n--b--`)
+    const padded = (spaces: number) =>
+      Buffer.from(`${part('x')}--b${' '.repeat(spaces)}\r\nX: y\r\n\r\n\r\n--b--`)
     for (const read of [whole, (body: Buffer) => scan([body]), (body: Buffer) => scan(bytes(body))]) {
       expect(read(padded(MAX_PADDING))).toContain('without a name')
       expect(read(padded(MAX_PADDING + 1))).toEqual([
@@ -143,7 +148,8 @@ describe('a form in pieces', () => {
       ])
     }
     const name = 'Content-Disposition: form-data; name="a"\r\n'
-    const fill = (length: number) => `--b\r\n${name}X: ${'x'.repeat(length - name.length - 3)}\r\n\r\ny\r\n--b--`
+    const fill = (length: number) =>
+      `--b\r\n${name}X: ${'x'.repeat(length - name.length - 3)}\r\n\r\ny\r\n--b--`
     expect(scan([Buffer.from(fill(8_188))])).toEqual([{ name: 'a', content: 'y' }])
     expect(scan([Buffer.from(fill(8_189))])).toContain('bytes of headers')
   })

@@ -110,7 +110,9 @@ export class FormScanner {
     const start = tail.lastIndexOf(CR)
     if (start < 0) return bytes.length
     const begun = tail.subarray(start)
-    return begun.equals(this.#delimiter.subarray(0, begun.length)) ? bytes.length - begun.length : bytes.length
+    return begun.equals(this.#delimiter.subarray(0, begun.length))
+      ? bytes.length - begun.length
+      : bytes.length
   }
 
   #pass(bytes: Buffer): void {

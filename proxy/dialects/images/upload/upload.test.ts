@@ -191,7 +191,11 @@ test('any form: the same as if it were held, for what stands in order', () => {
     let held: Buffer | undefined
     let heldBoundary = ''
     const refusal = refusalOf(() => {
-      const request = imageEdits.parseRequest(body, { maxDepth: 1, maxKeys: 1 }, { 'content-type': MULTIPART })
+      const request = imageEdits.parseRequest(
+        body,
+        { maxDepth: 1, maxKeys: 1 },
+        { 'content-type': MULTIPART },
+      )
       held = imageEdits.byteLane.splice(request, EDITS)
       heldBoundary = request.contentType?.split('boundary=')[1] ?? ''
     })

@@ -5,6 +5,7 @@ import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer, ClientView, ParsedRequest } from '../../dialect.ts'
 import { readFailure } from '../../errors/read.ts'
 import { addText } from '../../ir/delivered.ts'
+import { itemId } from '../../ir/ids.ts'
 import type { ModelAnswer } from '../../ir/types.ts'
 import { type Fields, isRecord, tryParse } from '../../json/value.ts'
 import { readUsage, writeUsage } from '../usage.ts'
@@ -41,26 +42,27 @@ export function encodeAnswer({ parts, usage }: ModelAnswer, { id, created, parse
     id: `resp_${id}`,
     object: 'response.compaction',
     created_at: created,
-    output: [...userMessages(parsed), ...items],
+    output: [...userMessages(parsed, id), ...items],
     usage: writeUsage(usage ?? zeroUsage()),
   }
 }
 
-/** As the client wrote them, though always as an item with a list of parts. */
-function userMessages({ body }: ParsedRequest): Fields[] {
+/** As the client wrote them, with what strict clients want of an item: an id, a status, and a list of parts. */
+function userMessages({ body }: ParsedRequest, answerId: string): Fields[] {
   const value = tryParse(body.toString('utf8'))
   const input = isRecord(value) ? value.input : undefined
-  if (typeof input === 'string') return [userMessage({ role: 'user', content: input })]
+  if (typeof input === 'string')
+    return [userMessage({ role: 'user', content: input }, itemId('msg', answerId, 0))]
   if (!Array.isArray(input)) return []
-  return input.filter(isUserMessage).map(userMessage)
+  return input.filter(isUserMessage).map((item, index) => userMessage(item, itemId('msg', answerId, index)))
 }
 
 function isUserMessage(item: unknown): item is Fields {
   return isRecord(item) && item.role === 'user' && (item.type ?? 'message') === 'message'
 }
 
-function userMessage(item: Fields): Fields {
+function userMessage(item: Fields, id: string): Fields {
   const { content } = item
   const parts = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content
-  return { ...item, type: 'message', content: parts }
+  return { id, status: 'completed', ...item, type: 'message', content: parts }
 }
