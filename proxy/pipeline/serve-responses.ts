@@ -75,10 +75,10 @@ function notFound(): GatewayError {
 }
 
 async function answer(asked: Asked): Promise<Buffer> {
-  const { gateway, binding, question, time } = asked
+  const { gateway, binding, question } = asked
   const { id, what } = question
   if (what === 'delete') return remove(asked)
-  const stored = await storedExchanges(gateway.state, gateway.conversations, time, binding, id)
+  const stored = await storedExchanges(gateway.state, gateway.conversations, binding, id)
   const last = stored?.at(-1)
   if (stored === undefined || last === undefined) return askUpstream(asked, 'GET')
   if (what === 'response') return Buffer.from(last.response)

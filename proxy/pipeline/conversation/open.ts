@@ -8,6 +8,7 @@ import { sessionOf } from '../../affinity/session.ts'
 import type { Caller } from '../../auth/authenticate.ts'
 import type { ChainPosition, Chains, ParsedRequest } from '../../dialects/dialect.ts'
 import type { Lanes } from '../../dialects/lanes/index.ts'
+import { GatewayError } from '../../errors.ts'
 import type { StoreTime } from '../../ledger/store-time.ts'
 import type { Call } from '../call.ts'
 import type { Gateway } from '../gateway.ts'
@@ -83,6 +84,7 @@ async function continued(
     expansion ??= (async () => {
       const history = await previous.history()
       if (history === undefined) throw notFound(previous.id)
+      checkSize(history, request, gateway.limits.maxBodyBytes)
       return chains.expand(request, history, { maxDepth, maxKeys })
     })()
     return expansion
@@ -108,6 +110,14 @@ async function continued(
       },
     },
   }
+}
+
+/** A conversation is a request like one that a client sends whole. */
+function checkSize(history: readonly string[], { body }: ParsedRequest, maxBytes: number): void {
+  const bytes = history.reduce((sum, text) => sum + Buffer.byteLength(text), body.length)
+  if (bytes <= maxBytes) return
+  const message = `The conversation is larger than ${maxBytes} bytes.`
+  throw new GatewayError('request_too_large', message, { param: 'previous_response_id' })
 }
 
 function lanesFor({ gateway, call, caller, route }: Asked, request: ParsedRequest): Lanes {

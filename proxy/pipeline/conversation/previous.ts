@@ -6,7 +6,7 @@ import {
   StoreUnavailable,
 } from '../../../store/contract.ts'
 import { GatewayError } from '../../errors.ts'
-import type { StoreTime } from '../../ledger/store-time.ts'
+import { StoreTime } from '../../ledger/store-time.ts'
 import type { ConnectionMemory } from '../call.ts'
 import { readExchange, type StoredExchange } from './exchange.ts'
 
@@ -21,6 +21,8 @@ export interface ConversationLimits {
 
 /** More turns are not read: a chain that long has been compacted, or never ends. */
 const MAX_EXCHANGES = 2_000
+/** Conversations may be megabytes: longer than anything else is waited for. */
+const READ_MS = 3_000
 
 export interface Previous {
   id: string
@@ -60,7 +62,7 @@ export async function findPrevious(known: Known, owner: string, id: string): Pro
     binding,
     async history() {
       if (remembered !== undefined) return remembered
-      const stored = await storedExchanges(state, conversations, time, binding, id)
+      const stored = await storedExchanges(state, conversations, binding, id)
       return stored?.flatMap(({ input, output }) => [...input, ...output])
     },
   }
@@ -89,11 +91,11 @@ export async function bindingOf(
 export async function storedExchanges(
   state: StateStore,
   { ttlMs }: ConversationLimits,
-  time: StoreTime,
   binding: ResponseBinding,
   id: string,
 ): Promise<StoredExchange[] | undefined> {
   const { owner, root, native } = binding
+  const time = new StoreTime(READ_MS)
   const exchanges = await told(time.spend(() => state.exchanges(owner, root, id, ttlMs, MAX_EXCHANGES)))
   // What was said lives longer now: so does the way to it.
   if (exchanges !== undefined && !native)

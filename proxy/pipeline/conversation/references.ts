@@ -21,7 +21,7 @@ export async function sayReferences(
   for (const id of [...responses].slice(0, MAX_ANSWERS)) {
     const binding = await bindingOf(gateway.state, time, id)
     if (binding === undefined || binding.owner !== owner) continue
-    const stored = await storedExchanges(gateway.state, gateway.conversations, time, binding, id)
+    const stored = await storedExchanges(gateway.state, gateway.conversations, binding, id)
     for (const [item, text] of chains.itemsOf(stored?.at(-1)?.response ?? '{}')) items.set(item, text)
   }
   if (items.size === 0) return request

@@ -30,9 +30,10 @@ beforeAll(async () => {
       { name: 'first', priority: 0 },
       { name: 'second', priority: 1 },
     ])
-  gateway = await startGateway({
-    'all.yaml': apiKey('key', KEY) + apiKey('other', OTHER) + types.join('') + pair,
-  })
+  gateway = await startGateway(
+    { 'all.yaml': apiKey('key', KEY) + apiKey('other', OTHER) + types.join('') + pair },
+    { SLUICE_MAX_BODY_BYTES: '100000' },
+  )
   const client = (apiKey: string) => new OpenAI({ baseURL: `${gateway.base}/v1`, apiKey, maxRetries: 0 })
   openai = client(KEY)
   other = client(OTHER)
@@ -102,6 +103,26 @@ describe.each(Object.keys(TYPES))('over %s', (model) => {
     expect(await rejection(openai.responses.retrieve(two.id))).toMatchObject({ status: 404 })
     const after = rejection(openai.responses.create({ model, input: 'x', previous_response_id: two.id }))
     expect(await after).toMatchObject({ status: 400, code: 'previous_response_not_found' })
+  })
+})
+
+it('a conversation that has grown larger than a request may be is told so', async () => {
+  let last: string | undefined
+  const grow = async () => {
+    const input = 'x'.repeat(40_000)
+    const { id } = await say(false, { model: 'chat', input, ...(last && { previous_response_id: last }) })
+    last = id
+  }
+  expect(
+    await rejection(
+      (async () => {
+        for (let i = 0; i < 9; i++) await grow()
+      })(),
+    ),
+  ).toMatchObject({
+    status: 413,
+    code: 'request_too_large',
+    param: 'previous_response_id',
   })
 })
 
