@@ -128,6 +128,7 @@ describe.each(MODELS)('over %s', (model) => {
     ]
     const { body } = await post(room, '/responses/compact', { model, input })
     const { output } = held(compactionSchema, body())
+    expect(new Set(output.map(({ id }) => id)).size).toBe(3)
     const client = await connect(room)
     const goOn = { type: 'message', role: 'user', content: 'Go on.' }
     const first = await client.respond({ ...asked, input: [...output, goOn], tools: [] })

@@ -100,11 +100,13 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () =>
     })
 
     it('tools in namespaces, which come within the conversation', async () => {
-      const code = "text(await tools.exec_command({ cmd: 'echo $((6*7)) > n.txt; cat n.txt' }))"
+      const command = "text(await tools.exec_command({ cmd: 'echo $((6*7)) > n.txt; cat n.txt' }))"
+      const code = `${command}\ntext(await tools.apply_patch(${JSON.stringify(PATCH)}))`
       room.plays({ calls: [freeCall('call_e', 'functions__exec', code)] }, { text: 'Ran.' })
       const run = await codex(desk, `gpt-6.1-sol-${upstream}`, 'Run')
       expect(shown(run), why(run)).toEqual(['Ran.'])
       expect(existsSync(join(desk.work, 'n.txt')), why(run)).toBe(true)
+      expect(readFileSync(join(desk.work, 'city.txt'), 'utf8')).toBe('Łódź\n')
       const [, second] = room.asked()
       expect(second && results(second)).toEqual([{ id: 'call_e', text: expect.stringContaining('42') }])
     })
