@@ -34,6 +34,11 @@ test('an event of several lines stays one object', () => {
   expect(JSON.parse(frame?.text ?? '')).toEqual({ stream_id: 'a', type: 'x', n: 1 })
 })
 
+test('a response that failed is an error, in its own words', () => {
+  const data = '{"type":"response.failed","response":{"status":"failed"}}'
+  expect(framesOf(sse('response.failed', data), undefined)).toEqual([{ text: data, error: true }])
+})
+
 test('the flat error event becomes an error with a status', () => {
   const data =
     '{"type":"error","code":"insufficient_balance","message":"The rest.","param":null,"sequence_number":7}'

@@ -12,12 +12,14 @@ export interface AnswerFrame {
   error: boolean
 }
 
+const FAILED = 'response.failed'
+
 /** Server-Sent Events, whole, as messages. */
 export function framesOf(events: Buffer, stream: StreamName): AnswerFrame[] {
   return sseEvents(events).flatMap(({ event, data }): AnswerFrame[] => {
     if (event === 'error') return [{ text: errorFrame(errorOf(data), stream), error: true }]
     const text = named(data, stream)
-    return text === undefined ? [] : [{ text, error: false }]
+    return text === undefined ? [] : [{ text, error: event === FAILED }]
   })
 }
 
