@@ -262,6 +262,10 @@ export interface UpstreamFailure {
    * request may succeed without it.
    */
   carrierRefused?: true
+  /** It says nothing of the channel: the model answered, but not with what was asked for. */
+  blameless?: true
+  /** The upstream does not know the response to go on from. */
+  stateRefused?: true
   /** For the request log alone: what went wrong, in our words (`connect_timeout`, `cut_stream`, …). */
   detail: string
 }

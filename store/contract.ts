@@ -167,9 +167,13 @@ export interface AffinityStore {
 
 /** State of conversations, and the request log. */
 export interface StateStore {
-  putResponse(id: string, binding: ResponseBinding, ttlMs: number): Promise<void>
-  response(id: string): Promise<ResponseBinding | undefined>
-  removeResponse(id: string): Promise<void>
+  /** Ids are made up by upstreams: each owner has its own, also where another has one that is the same. */
+  putResponse(owner: string, id: string, binding: ResponseBinding, ttlMs: number): Promise<void>
+  /** Rejects with RecordUnreadable. */
+  response(owner: string, id: string): Promise<ResponseBinding | undefined>
+  /** A binding that is still there lives for `ttlMs` at least; one that is gone stays so. */
+  keepResponse(owner: string, id: string, ttlMs: number): Promise<void>
+  removeResponse(owner: string, id: string): Promise<void>
   /** Keeps an exchange for `ttlMs`. `full`: it is larger than the room that is left, and nothing is kept. */
   putExchange(
     owner: string,
@@ -188,6 +192,8 @@ export interface StateStore {
     ttlMs: number,
     most: number,
   ): Promise<Exchange[] | undefined>
+  /** One exchange alone, which then lives for `ttlMs` again; undefined when it is gone, unreadable or another owner's. */
+  exchange(owner: string, root: string, id: string, ttlMs: number): Promise<Exchange | undefined>
   /** Forgets one exchange, and gives its room back. */
   removeExchange(owner: string, root: string, id: string): Promise<void>
   /** Appends a line to the capped log. */
@@ -196,11 +202,12 @@ export interface StateStore {
   recentLog(count: number): Promise<string[]>
 }
 
-/** Where a response lives, so that the next one of its chain finds the way. */
+/**
+ * Where a response lives, so that the next one of its chain finds the way. It is stored under its owner, who alone may
+ * continue the chain: objectId of the account, or of the key when it has none.
+ */
 export interface ResponseBinding {
   channel: string
-  /** Who may continue the chain: objectId of the account, or of the key when it has none. */
-  owner: string
   upstreamId: string
   /** True: the upstream keeps the conversation, and goes on by `upstreamId`. */
   native: boolean

@@ -34,11 +34,11 @@ export function accountKeys(
 /** The channel that a session used last. Of what a client calls its session only the digest is kept. */
 export const affinityKey = (session: string) => `sluice:aff:${hash('sha256', session, 'hex')}`
 
-/** Where a response lives. */
-export const responseKey = (id: string) => `sluice:resp:${id}`
-
 /** Of ids that others made up, which may be of any length and hold braces. */
 const digestOf = (...ids: string[]) => hash('sha256', JSON.stringify(ids), 'hex')
+
+/** Where a response lives. No two owners have a key in common, also where upstreams call their responses the same. */
+export const responseKey = (owner: string, id: string) => `sluice:resp:${digestOf(owner, id)}`
 
 /** What stands for an exchange in its key, in those that follow it, and in its owner's room. */
 export const exchangeDigest = (root: string, id: string) => digestOf(root, id)

@@ -11,6 +11,8 @@ export type AffinityKind = 'session' | 'state'
 export interface Affinity {
   /** namespace/name of the channel, if one is known. Never rejects. */
   channel(kind: AffinityKind, owner: string, name: string): Promise<string | undefined>
+  /** Whether it was noted for this owner. Rejects with StoreUnavailable. */
+  knows(kind: AffinityKind, owner: string, name: string): Promise<boolean>
   /** Resolves when any proxy knows it, or when the store does not take it. Never rejects. */
   note(kind: AffinityKind, owner: string, name: string, channel: string, ttlMs: number): Promise<void>
 }
@@ -18,6 +20,7 @@ export interface Affinity {
 export function createAffinity(store: AffinityStore): Affinity {
   return {
     channel: (kind, owner, name) => store.get(keyOf(kind, owner, name)).catch(() => undefined),
+    knows: async (kind, owner, name) => (await store.get(keyOf(kind, owner, name))) !== undefined,
     note: (kind, owner, name, channel, ttlMs) =>
       store.set(keyOf(kind, owner, name), channel, ttlMs).catch(() => undefined),
   }

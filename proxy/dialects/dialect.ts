@@ -255,6 +255,8 @@ export interface AnswerRecord {
   response: string
   /** Items of the output, as a client sends them back: JSON texts, without ids that mean nothing elsewhere. */
   items: string[]
+  /** Ids of its items, by which a client may refer to them. */
+  itemIds: string[]
   /** What of the output means something to this upstream alone, the newest last; see ChainPosition.bound. */
   bound: string[]
 }
@@ -274,6 +276,8 @@ export interface Chains {
   position(request: ParsedRequest): ChainPosition
   /** Items that the request adds to its conversation: JSON texts, as a client sends them. */
   input(request: ParsedRequest): string[]
+  /** Exchanges, the oldest first, as one list of items: a compaction that was answered stands for all before it. */
+  history(exchanges: readonly { input: string[]; output: string[] }[]): string[]
   /** The request with the whole conversation as its input, and without the reference to it. */
   expand(request: ParsedRequest, history: readonly string[], limits: JsonLimits): ParsedRequest
   /** Id of the response that has the item, where the gateway itself has given both. */
@@ -282,8 +286,6 @@ export interface Chains {
   itemsOf(response: string): ReadonlyMap<string, string>
   /** The request with these items in place of the references to them. */
   resolve(request: ParsedRequest, items: ReadonlyMap<string, string>, limits: JsonLimits): ParsedRequest
-  /** The request as the next one of a chain that its upstream knows by another id. */
-  rename(request: ParsedRequest, upstreamId: string): ParsedRequest
   tap(request: ParsedRequest): AnswerTap
   /** The events of an answer that only prepares: begun, completed, empty. `id` is ClientView's. */
   warmUp(request: ParsedRequest, id: string, created: number): Buffer

@@ -40,6 +40,17 @@ describe('what is charged', () => {
     expect([bill.actual, bill.reason]).toEqual([parseDollars('0.00452'), 'estimate'])
   })
 
+  test('pictures that nobody counted: each at its price, and as tokens', () => {
+    const price = testPrice({ input: '2', output: '10', perImage: '0.04' })
+    const bill = billOf(price, served({ delivered: { deltas: 0, bytes: 0, images: 2 } }))
+    // 1,000 prompt tokens, 2,048 a picture.
+    expect(bill).toEqual({
+      actual: parseDollars('0.12296'),
+      usage: { ...zeroUsage(), input: 1_000, output: 4_096, images: 2 },
+      reason: 'estimate',
+    })
+  })
+
   test('one delta is delivered output, however short', () => {
     expect(billOf(PRICE, served({ delivered: { deltas: 1, bytes: 0 } })).usage.output).toBe(1)
   })

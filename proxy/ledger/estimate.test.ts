@@ -45,6 +45,7 @@ test.each([
   ['nothing', { deltas: 0, bytes: 0 }, 0],
   ['at least one a delta', { deltas: 10, bytes: 12 }, 10],
   ['at least one per four bytes', { deltas: 1, bytes: 4_001 }, 1_001],
+  ['pictures by the piece', { deltas: 0, bytes: 0, images: 3 }, 6_144],
 ])('output tokens: %s', (_, delivered, tokens) => {
   expect(outputEstimate(delivered)).toBe(tokens)
 })
@@ -73,6 +74,10 @@ describe('hold', () => {
 
   test('a price per request is held once', () => {
     expect(holdAmount(testPrice({ perRequest: '0.04' }), 5_000, 5_000, undefined)).toBe(parseDollars('0.04'))
+  })
+
+  test('a price per picture is held for each of them', () => {
+    expect(holdAmount(testPrice({ perImage: '0.04' }), 0, 0, undefined, 3)).toBe(parseDollars('0.12'))
   })
 
   test('never lies below the cost of the same tokens, however the prompt is read', () => {

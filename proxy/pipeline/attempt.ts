@@ -3,12 +3,13 @@
  * retried on the same or another channel.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { LaneTarget } from '../dialects/lanes/index.ts'
+import { isDeepStrictEqual } from 'node:util'
 import type { Lane } from '../dialects/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../errors.ts'
 import { retryDelay } from '../upstream/backoff.ts'
 import { choose } from '../upstream/choose.ts'
 import { type AttemptJob, type Committed, tryOnce } from './one-attempt.ts'
+import { type Changes, refusedWay } from './refused-way.ts'
 import type { PlannedTarget } from './route.ts'
 
 /** How the attempts of one request stand. */
@@ -19,8 +20,10 @@ interface Progress {
   /** Why the request could not be said in the dialect of a target. */
   refusal?: GatewayError
   last?: UpstreamFailure
-  /** What later lanes do differently; see LaneTarget. */
-  changes: Pick<LaneTarget, 'withoutCarriers' | 'withoutState' | 'emulate'>
+  /** What later lanes do differently. */
+  changes: Changes
+  /** Asked once more, in another way, before any other. */
+  again?: PlannedTarget
 }
 
 /** Throws GatewayError when no channel could serve, ClientGone when nobody waits any more. */
@@ -31,7 +34,7 @@ export async function attempt(job: AttemptJob): Promise<Committed> {
   const startedAt = performance.now()
   gateway.retryBudget.countRequest()
 
-  for (let count = 0; count < route.retry.attempts; count++) {
+  for (let count = 0; count < route.retry.attempts; ) {
     const next = await nextWay(job, progress)
     if (next === undefined) break
     const { target, lane } = next
@@ -46,13 +49,20 @@ export async function attempt(job: AttemptJob): Promise<Committed> {
       if (cancel.aborted) throw cancel.reason
     }
     tried.set(target, before + 1)
+    count++
     if (!gateway.health.acquire(target.key, target.model, target.channel.maxConcurrentRequests)) continue
     const outcome = await tryOnce(job, target, lane)
     if ('kind' in outcome) return outcome
     progress.last = outcome
     if (job.upload?.touched) break
-    if (!route.retry.on.includes(outcome.class) && !mayGoOtherwise(job, progress, target, lane, outcome))
-      break
+    // Each change is made once, and costs no attempt: the first was none of the channel's failures.
+    if (goesOtherwise(job, progress, target, lane, outcome)) {
+      count--
+      continue
+    }
+    // The same model would say the same again.
+    if (outcome.blameless) progress.excluded.add(target)
+    if (!route.retry.on.includes(outcome.class) && !mayBeOurFault(job, progress, lane, outcome)) break
   }
   throw clientError(progress)
 }
@@ -80,8 +90,11 @@ async function nextWay(
 
 function nextTarget(
   { gateway, targets, preferred }: AttemptJob,
-  { tried, excluded }: Progress,
+  progress: Progress,
 ): PlannedTarget | undefined {
+  const { tried, excluded, again } = progress
+  progress.again = undefined
+  if (again !== undefined && !excluded.has(again)) return again
   const candidates = targets.flatMap((planned) =>
     excluded.has(planned)
       ? []
@@ -104,48 +117,42 @@ function nextTarget(
   return 'candidate' in choice ? choice.candidate.planned : undefined
 }
 
-/**
- * What an upstream calls the caller's fault may be one of the way that the request took. Then it is sent once more: to
- * the same channel without what it refused, or to one that speaks the client's dialect.
- */
-function mayGoOtherwise(
-  { lanes, targets, request }: AttemptJob,
+/** Whether the same channel is asked in another way: without what it refused, or for what it can do. */
+function goesOtherwise(
+  { request }: AttemptJob,
   progress: Progress,
   target: PlannedTarget,
   lane: Lane,
   failure: UpstreamFailure,
 ): boolean {
-  const { changes } = progress
-  const others = (keep: (other: PlannedTarget) => boolean) => {
-    for (const other of targets) if (!keep(other)) progress.excluded.add(other)
-  }
-  const again = (change: Progress['changes']) => {
-    progress.changes = { ...changes, ...change }
-    progress.tried.delete(target)
-    others((other) => other === target)
-    return true
-  }
-  const forgotten = failure.forCaller?.code === 'previous_response_not_found'
-  if (forgotten && changes.withoutState !== true) return again({ ...changes, withoutState: true })
-  if (request.compacts === true && lane.kind === 'byte' && cannotCompact(failure))
-    return again({ ...changes, emulate: true })
-  if (failure.class !== 'caller_fault' || lane.kind === 'byte') return false
-  if (failure.carrierRefused === true && !changes.withoutCarriers)
-    return again({ ...changes, withoutCarriers: true })
-  const native = (other: PlannedTarget) =>
-    lanes.kindFor(other) === 'byte' && !progress.tried.has(other) && !progress.excluded.has(other)
-  if (!targets.some(native)) return false
-  others(native)
+  const change = refusedWay(request, lane, failure)
+  const changes = { ...progress.changes, ...change }
+  if (change === undefined || isDeepStrictEqual(changes, progress.changes)) return false
+  progress.changes = changes
+  progress.tried.delete(target)
+  progress.again = target
   return true
 }
 
-/** Many upstreams that call themselves of the responses API have no compaction. */
-function cannotCompact({ status }: UpstreamFailure): boolean {
-  return status !== undefined && [400, 404, 405, 422, 501].includes(status)
+/** What an upstream calls the caller's fault may be one of the conversion: then one of the client's dialect is asked. */
+function mayBeOurFault(
+  { lanes, targets }: AttemptJob,
+  { tried, excluded }: Progress,
+  lane: Lane,
+  failure: UpstreamFailure,
+): boolean {
+  if (failure.class !== 'caller_fault' || lane.kind === 'byte') return false
+  const native = (other: PlannedTarget) =>
+    lanes.kindFor(other) === 'byte' && !tried.has(other) && !excluded.has(other)
+  if (!targets.some(native)) return false
+  for (const other of targets) if (!native(other)) excluded.add(other)
+  return true
 }
 
 /** What the client is told when attempts are over. */
-function clientError({ last, refusal }: Progress): GatewayError {
+function clientError({ last, refusal, changes }: Progress): GatewayError {
+  // The upstream does not know the conversation, and nobody can tell it.
+  if (changes.withoutState === true && refusal !== undefined) return refusal
   if (last?.forCaller !== undefined) return last.forCaller
   if (last === undefined && refusal !== undefined) return refusal
   const busy = last === undefined || last.class === 'rate_limit'

@@ -60,19 +60,19 @@ function collect(
   return new Promise((resolve, reject) => {
     // What happened before anybody listened is not told again: the client left, or its body was refused as broken.
     if (req.destroyed || res.destroyed || res.writableEnded) return reject(new ClientGone())
-    const chunks: Buffer[] = []
+    const held = new Pieces()
     let size = 0
     let ended = false
     const take = (chunk: Buffer) => {
       size += chunk.length
-      if (size <= maxBytes) chunks.push(chunk)
+      if (size <= maxBytes) held.push(chunk)
       if (size <= heldBytes) return
       if (size > maxBytes) reject(tooLarge(maxBytes))
       else {
         req.off('data', take).pause()
-        resolve({ prefix: Buffer.concat(chunks), req, res, maxBytes })
+        resolve({ prefix: held.whole(), req, res, maxBytes })
       }
-      chunks.length = 0
+      held.clear()
     }
     req.on('data', take)
     const gone = () => {
@@ -80,13 +80,61 @@ function collect(
     }
     req.on('end', () => {
       ended = true
-      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks))
+      resolve(held.whole())
     })
     req.on('error', gone)
     req.on('close', gone)
     // The server has answered a body that came too slowly or broken; of the request nothing more is heard.
     res.on('close', gone)
   })
+}
+
+/** A chunk below this is copied to others: what Buffers cost beside their bytes would be most of it. */
+const SMALL_BYTES = 4_096
+const MAX_BLOCK_BYTES = 65_536
+
+/** Chunks as they come, however small, in at most twice the memory of their bytes. */
+class Pieces {
+  #whole: Buffer[] = []
+  /** Not full yet; it belongs behind the others. */
+  #block = Buffer.alloc(0)
+  #used = 0
+  #size = 0
+
+  push(chunk: Buffer): void {
+    const fits = chunk.length <= this.#block.length - this.#used
+    if (!fits) this.#seal()
+    // The first is most often the only one.
+    if (!fits && (chunk.length >= SMALL_BYTES || this.#size === 0)) this.#whole.push(chunk)
+    else this.#copy(chunk)
+    this.#size += chunk.length
+  }
+
+  whole(): Buffer {
+    this.#seal()
+    const [only, second] = this.#whole
+    return only !== undefined && second === undefined ? only : Buffer.concat(this.#whole)
+  }
+
+  clear(): void {
+    this.#whole = []
+    this.#block = Buffer.alloc(0)
+    this.#used = 0
+  }
+
+  #copy(chunk: Buffer): void {
+    // Hardly more is set aside than has come: a slow client shall not hold memory that it never fills.
+    if (this.#block.length === 0)
+      this.#block = Buffer.allocUnsafeSlow(Math.min(MAX_BLOCK_BYTES, Math.max(SMALL_BYTES, this.#size)))
+    chunk.copy(this.#block, this.#used)
+    this.#used += chunk.length
+  }
+
+  #seal(): void {
+    if (this.#used > 0) this.#whole.push(this.#block.subarray(0, this.#used))
+    this.#block = Buffer.alloc(0)
+    this.#used = 0
+  }
 }
 
 function inflate(body: Buffer, maxBytes: number): Promise<Buffer> {

@@ -2,17 +2,20 @@
 import { createEnvelopes } from '../dialects/hub/envelope.ts'
 import { DIALECTS, type Endpoint } from '../dialects/index.ts'
 import { newAnswerId } from '../dialects/ir/ids.ts'
-import { type Lanes, lanesOf } from '../dialects/lanes/index.ts'
+import { lanesOf, type ReadyLanes } from '../dialects/lanes/index.ts'
 import { inputEstimate } from '../ledger/estimate.ts'
 import type { Priced } from './charge.ts'
 import type { Gateway } from './gateway.ts'
+import { ownerOf } from './owner.ts'
 
 /** Where an upstream requires a limit and neither the client nor the route names one. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 8_192
 
-export function openLanes(gateway: Gateway, endpoint: Endpoint, { caller, route, request }: Priced): Lanes {
-  // What one key of an account was given, another one of it may bring back.
-  const owner = caller.account?.id ?? `${caller.key.namespace}/`
+export function openLanes(
+  gateway: Gateway,
+  endpoint: Endpoint,
+  { caller, route, request }: Priced,
+): ReadyLanes {
   return lanesOf(
     {
       client: endpoint.api,
@@ -21,7 +24,7 @@ export function openLanes(gateway: Gateway, endpoint: Endpoint, { caller, route,
       id: newAnswerId(),
       created: Math.floor(Date.now() / 1_000),
       inputTokens: Math.max(1, inputEstimate(request.head.input)),
-      envelopes: createEnvelopes(gateway.sealing, owner),
+      envelopes: createEnvelopes(gateway.sealing, ownerOf(caller)),
       rewriteModel: route.rewriteModel,
       unsupported: route.conversion.unsupported,
       defaultMaxOutputTokens: route.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,

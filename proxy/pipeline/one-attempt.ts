@@ -11,6 +11,7 @@ import { AttemptFailed } from '../upstream/failure.ts'
 import { upstreamRequest } from '../upstream/request.ts'
 import { ClientGone } from './client.ts'
 import type { Gateway } from './gateway.ts'
+import { refusedWay } from './refused-way.ts'
 import type { PlannedTarget } from './route.ts'
 import { secretsOf } from './secrets.ts'
 import type { Upload } from './upload.ts'
@@ -106,9 +107,24 @@ export async function tryOnce(
     record('cancelled')
     throw new GatewayError('request_timeout', 'The request was not sent in time.')
   }
-  gateway.health.failed(target.key, target.model, failure, target.channel.ejection)
+  if (blames(job, target, lane, failure))
+    gateway.health.failed(target.key, target.model, failure, target.channel.ejection)
   record(failure.class, { detail: failure.detail, ...quote })
   return failure
+}
+
+/** Endpoints that are not there answer so. */
+const ABSENT = [404, 405, 501]
+
+/** Whether a failure says something of the channel, so that others may have to do without it. */
+function blames(
+  { request }: AttemptJob,
+  target: PlannedTarget,
+  lane: Lane,
+  failure: UpstreamFailure,
+): boolean {
+  if (failure.blameless === true || refusedWay(request, lane, failure) !== undefined) return false
+  return !(target.aside && failure.status !== undefined && ABSENT.includes(failure.status))
 }
 
 function dispatch(

@@ -11,10 +11,10 @@ import type { RequestRecord } from '../telemetry/request-log.ts'
 import { send } from '../upstream/exchange.ts'
 import { type UpstreamRequest, upstreamRequest } from '../upstream/request.ts'
 import { ClientGone, requestControl, sendWhole } from './client.ts'
-import { ownerOf } from './conversation/open.ts'
 import { bindingOf, storedExchanges } from './conversation/previous.ts'
 import type { Gateway } from './gateway.ts'
-import { itemPage } from './item-page.ts'
+import { type ItemQuery, itemPage, itemQuery, upstreamItemQuery } from './item-page.ts'
+import { ownerOf } from './owner.ts'
 import { finish, identify, newRecord } from './record.ts'
 
 /** What is asked of a stored response. */
@@ -27,8 +27,11 @@ export interface StoredQuestion {
 interface Asked {
   gateway: Gateway
   caller: Caller
+  owner: string
   binding: ResponseBinding
   question: StoredQuestion
+  /** Of the items that are asked for. */
+  page: ItemQuery
   time: StoreTime
   cancel: AbortSignal
   record: RequestRecord
@@ -54,9 +57,11 @@ export async function serveStoredResponse(
       throw new GatewayError('unsupported_parameter', 'A stored response is not streamed.', {
         param: 'stream',
       })
-    const binding = await bindingOf(gateway.state, time, question.id)
-    if (binding === undefined || binding.owner !== ownerOf(caller)) throw notFound()
-    const body = await answer({ gateway, caller, binding, question, time, cancel, record })
+    const page = question.what === 'input_items' ? itemQuery(question.query) : { include: [] }
+    const owner = ownerOf(caller)
+    const binding = await bindingOf(gateway.state, time, owner, question.id)
+    if (binding === undefined) throw notFound()
+    const body = await answer({ gateway, caller, owner, binding, question, page, time, cancel, record })
     record.outcome = 'finished'
     if (!res.headersSent) sendWhole(res, 200, 'application/json', body, gateway.limits.clientStallMs)
   } catch (error) {
@@ -74,25 +79,30 @@ function notFound(): GatewayError {
   return new GatewayError('not_found', 'There is no such response.', { param: 'id' })
 }
 
+function badQuery({ after }: ItemQuery): GatewayError {
+  const message = 'The upstream has no such page of items.'
+  return new GatewayError('invalid_request', message, after === undefined ? {} : { param: 'after' })
+}
+
 async function answer(asked: Asked): Promise<Buffer> {
-  const { gateway, binding, question } = asked
+  const { gateway, owner, binding, question, page } = asked
   const { id, what } = question
   if (what === 'delete') return remove(asked)
-  const stored = await storedExchanges(gateway.state, gateway.conversations, binding, id)
+  const stored = await storedExchanges(gateway.state, gateway.conversations, owner, binding, id)
   const last = stored?.at(-1)
   if (stored === undefined || last === undefined) return askUpstream(asked, 'GET')
   if (what === 'response') return Buffer.from(last.response)
   const before = stored.slice(0, -1).flatMap(({ input, output }) => [...input, ...output])
-  return Buffer.from(JSON.stringify(itemPage(id, [...before, ...last.input], question.query)))
+  return Buffer.from(JSON.stringify(itemPage(id, [...before, ...last.input], page)))
 }
 
 async function remove(asked: Asked): Promise<Buffer> {
-  const { gateway, binding, question, time } = asked
+  const { gateway, owner, binding, question, time } = asked
   const { id } = question
   if (binding.native) await askUpstream(asked, 'DELETE').catch(ignoreNotFound)
   await time.spend(async () => {
-    await gateway.state.removeExchange(binding.owner, binding.root, id)
-    await gateway.state.removeResponse(id)
+    await gateway.state.removeExchange(owner, binding.root, id)
+    await gateway.state.removeResponse(owner, id)
   })
   return Buffer.from(JSON.stringify({ id, object: 'response', deleted: true }))
 }
@@ -102,16 +112,19 @@ function ignoreNotFound(error: unknown): undefined {
   throw error
 }
 
-/** Asks the upstream that keeps the response. Throws GatewayError not_found and upstream_error. */
+/** Asks the upstream that keeps the response. Throws GatewayError not_found, invalid_request and upstream_error. */
 async function askUpstream(asked: Asked, method: 'GET' | 'DELETE'): Promise<Buffer> {
-  const { gateway, caller, binding, question, cancel, record } = asked
+  const { gateway, caller, binding, question, page, cancel, record } = asked
   const { namespace } = caller.key
   const channel = gateway.follower.table.channel(namespace, binding.channel.slice(namespace.length + 1))
   if (!binding.native || channel === undefined) throw notFound()
   const suffix = question.what === 'input_items' ? '/input_items' : ''
+  const query = upstreamItemQuery(page)
   const path = `/responses/${encodeURIComponent(binding.upstreamId)}${suffix}`
+  const plain = upstreamRequest(channel, { path, body: NOTHING }, 'application/json')
   const request: UpstreamRequest = {
-    ...upstreamRequest(channel, { path, body: NOTHING }, 'application/json'),
+    ...plain,
+    path: query === '' ? plain.path : `${plain.path}${plain.path.includes('?') ? '&' : '?'}${query}`,
     method,
     body: null,
   }
@@ -135,6 +148,7 @@ async function askUpstream(asked: Asked, method: 'GET' | 'DELETE'): Promise<Buff
     note(response.status, response.status === 200 ? 'ok' : 'unknown')
     if (response.status === 200) return body
     if (response.status === 404) throw notFound()
+    if (response.status === 400 && query !== '') throw badQuery(page)
   } catch (error) {
     if (error instanceof GatewayError) throw error
     if (cancel.aborted) throw cancel.reason

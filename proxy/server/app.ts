@@ -64,6 +64,8 @@ export function createApp(
     )
     app.all(both(endpoint.path), only('POST'), handler)
   }
+  // What else the API has one post to, such as input_tokens, would be the id of a response.
+  app.post(both('/v1/responses/:id'), nothingHere)
   app.all(
     both('/v1/responses/:id'),
     only('GET', 'DELETE'),
@@ -89,9 +91,7 @@ export function createApp(
     only('GET'),
     work(overload, (req, res, id) => serveModel(gateway, req, res, id, modelOf(req))),
   )
-  app.use((_req: Request, _res: Response) => {
-    throw new GatewayError('not_found', 'There is nothing at this path.')
-  })
+  app.use(nothingHere)
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     const requestId = requestIdOf(res)
     const told = toGatewayError(error)
@@ -101,6 +101,10 @@ export function createApp(
     else refuse(gateway, req, res, told)
   })
   return app
+}
+
+function nothingHere(): never {
+  throw new GatewayError('not_found', 'There is nothing at this path.')
 }
 
 function both(path: string): string[] {

@@ -95,7 +95,7 @@ const BY_PARSER_CODE: Record<string, [ErrorCode, string]> = {
 }
 
 /** A response of Node knows its request, and a socket the response that is next on it. */
-type ServerSocket = Duplex & { _httpMessage?: ServerResponse }
+type ServerSocket = Duplex & { _httpMessage?: ServerResponse | null }
 
 /** Answers on the bare socket when there is no request object: for what does not parse or never became complete. */
 function answerBrokenRequest(
@@ -103,7 +103,8 @@ function answerBrokenRequest(
   socket: ServerSocket,
   breakOff: Refusal,
 ): void {
-  const res = socket._httpMessage
+  // Null once its last response is over.
+  const res = socket._httpMessage ?? undefined
   // Behind the bytes of an answer under way, another one would be taken for part of it.
   if (!socket.writable || error.code === 'ECONNRESET' || res?.headersSent) {
     socket.destroy()

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { AddressSet } from '../../contract/address.ts'
 import { keyHash } from '../../contract/ids.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
-import { testKey } from '../auth/testing.ts'
+import { testAccount, testKey } from '../auth/testing.ts'
 import type { Gateway } from '../pipeline/gateway.ts'
 import { Shutdown } from '../pipeline/shutdown.ts'
 import { MemoryPool } from '../socket/memory.ts'
@@ -293,6 +293,25 @@ describe('a call on a socket', () => {
     client.send('{')
     await client.received(1)
     expect(api.lines).toMatchObject([{ endpoint: 'responses', status: 400, code: 'invalid_request' }])
+  })
+
+  test('that is refused before it is one is logged with who opened its socket', async () => {
+    const api = await apiServer()
+    api.gateway.follower.key = async () => testKey({ account: 'account-id' })
+    api.gateway.follower.account = async () => testAccount()
+    const [client, other] = [await opened(api), await opened(api)]
+    api.gateway.follower.key = async () => undefined
+    client.send('{')
+    await client.received(1)
+    api.overload.inFlight = 1_000
+    other.send({ type: 'response.create', model: 'm', input: 'x' })
+    await other.received(1)
+    const who = { key: '...1234', namespace: 'default', account: 'team', client: '127.0.0.1' }
+    expect(api.lines).toMatchObject([
+      { ...who, code: 'invalid_request' },
+      { ...who, code: 'overloaded' },
+    ])
+    expect(api.lines[0]?.requestId).not.toBe(api.lines[1]?.requestId)
   })
 
   test('with an unexpected error is reported with its request id', async () => {

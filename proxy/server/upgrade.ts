@@ -8,6 +8,7 @@ import { finish, identify, newRecord } from '../pipeline/record.ts'
 import { serve } from '../pipeline/serve.ts'
 import type { SocketParts } from '../socket/connection.ts'
 import type { Sockets } from '../socket/sockets.ts'
+import type { RequestRecord } from '../telemetry/request-log.ts'
 import type { AppEvents } from './app.ts'
 import { sendError } from './error-response.ts'
 import type { Overload } from './overload.ts'
@@ -21,6 +22,11 @@ const VERSION = '13'
 const KEY = /^[+/0-9A-Za-z]{22}==$/
 /** Time for a refused client to close its side. */
 const LINGER_MS = 2_000
+
+/** Who opened a socket, by its handshake: for messages that never become a call, and so authenticate nobody. */
+const openers = new WeakMap<IncomingMessage, Opener>()
+
+type Opener = Pick<RequestRecord, 'client' | 'key' | 'namespace' | 'account'>
 
 export interface UpgradeParts {
   gateway: Gateway
@@ -57,8 +63,10 @@ export function socketCalls(
   overload: Overload,
   events: AppEvents,
 ): Pick<SocketParts, 'serve' | 'refused' | 'newRequestId' | 'shutdown'> {
-  const refused = (req: IncomingMessage, error: GatewayError, requestId = newRequestId()) =>
-    finish(gateway, newRecord(ENDPOINT, requestId, req), error, 0, performance.now())
+  const refused = (req: IncomingMessage, error: GatewayError, requestId = newRequestId()) => {
+    const record = { ...newRecord(ENDPOINT, requestId, req), ...openers.get(req) }
+    finish(gateway, record, error, 0, performance.now())
+  }
   return {
     newRequestId,
     shutdown: gateway.shutdown,
@@ -94,6 +102,8 @@ async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Pr
     await identify(gateway, req, record, new StoreTime())
     const load = loadProblem(parts)
     if (load !== undefined) throw load
+    const { client, key, namespace, account } = record
+    openers.set(req, { client, key, namespace, account })
     sockets.accept(req, head)
   } catch (error) {
     const told = GatewayError.from(error)

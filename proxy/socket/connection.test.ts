@@ -312,6 +312,41 @@ describe('messages that break the rules', () => {
   })
 })
 
+describe('messages that are refused', () => {
+  test('so many in a row close 1008, and each before was answered', async () => {
+    const { url, refused, sockets } = await socketServer(() => undefined)
+    const client = await connect(url)
+    for (let n = 0; n < 100; n++) client.send('{')
+    expect(await client.closed).toEqual({ code: 1008, reason: 'Too many messages were refused.' })
+    expect([client.messages.length, refused.length]).toEqual([64, 64])
+    await until(() => sockets.size === 0)
+  })
+
+  test('calls that are refused at once count as well', async () => {
+    const { url } = await socketServer(() => undefined, { maxNames: 0, maxRefusals: 2 })
+    const client = await connect(url)
+    for (let n = 0; n < 2; n++) client.send(create({ stream_id: 'a' }))
+    expect((await client.closed).code).toBe(1008)
+  })
+
+  test('a call that is taken makes them forgotten, a message that is ignored does not', async () => {
+    const { url, refused } = await socketServer((call) => answer(call, completed('r')), { maxRefusals: 3 })
+    const client = await connect(url)
+    for (let round = 0; round < 3; round++) {
+      client.send('{')
+      client.send('{')
+      client.send(create())
+    }
+    await client.received(9)
+    for (let n = 0; n < 3; n++) {
+      client.send({ type: 'response.processed', response_id: 'r' })
+      client.send('{')
+    }
+    expect((await client.closed).code).toBe(1008)
+    expect(refused.length).toBe(9)
+  })
+})
+
 describe('back-pressure', () => {
   test('a client that does not read holds up its answer, and is cut off in the end', async () => {
     const delta = sse({ type: 'x', delta: 'y'.repeat(100_000) })
@@ -392,6 +427,24 @@ describe('back-pressure', () => {
     expect(client.ws.bufferedAmount).toBe(0)
   })
 
+  test('a client that has been silent before, and then does not read, is cut off', async () => {
+    const { url, calls, sockets } = await socketServer(
+      (call) =>
+        calls.length === 1
+          ? answer(call, completed('r'))
+          : // More than the two kernels hold.
+            answer(call, { type: 'x', delta: 'y'.repeat(32_000_000) }),
+      { stallMs: 100 },
+    )
+    const client = await connect(url)
+    client.send(create())
+    await client.received(1)
+    await new Promise((resolve) => calls[0]?.req.socket.once('timeout', resolve))
+    client.ws.pause()
+    client.send(create())
+    await until(() => calls.length === 2 && sockets.size === 0)
+  })
+
   test('a client that sends nonsense and reads nothing is cut off', async () => {
     const { url, sockets } = await socketServer(() => undefined, {
       highWaterBytes: 10_000,
@@ -403,7 +456,8 @@ describe('back-pressure', () => {
     const paused = vi.spyOn(WebSocket.prototype, 'pause')
     onTestFinished(() => paused.mockRestore())
     const flood = setInterval(() => {
-      for (let n = 0; n < 1_000 && client.ws.bufferedAmount < 1_000_000; n++) client.ws.send('{')
+      for (let n = 0; n < 1_000 && client.ws.bufferedAmount < 1_000_000; n++)
+        client.send({ type: 'response.steer', previous_response_id: 'r', input: [] })
     }, 1)
     onTestFinished(() => clearInterval(flood))
     await until(() => sockets.size === 0)

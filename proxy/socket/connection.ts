@@ -34,6 +34,7 @@ const ENDPOINT = { ...ENDPOINTS.responses, name: 'responses' }
 const NORMAL = 1000
 const GOING_AWAY = 1001
 const UNSUPPORTED_DATA = 1003
+const POLICY_VIOLATION = 1008
 
 interface Job extends CreateFrame {
   bytes: number
@@ -52,6 +53,8 @@ export class Connection {
   /** The code to close with when nothing runs any more. */
   #leaving: number | undefined
   #stalled = false
+  /** Messages refused since the last call that was taken. */
+  #refusals = 0
 
   /** `closed` is called once, when the socket is closed. */
   constructor(ws: WebSocket, req: IncomingMessage, parts: SocketParts, closed: () => void) {
@@ -74,7 +77,9 @@ export class Connection {
       closed()
     })
     const { socket } = req
-    socket.setTimeout(limits.stallMs, () => {
+    socket.setTimeout(limits.stallMs)
+    // Each time: a callback of setTimeout hears only of the first silence.
+    socket.on('timeout', () => {
       if (ws.bufferedAmount > 0) this.#cutOff()
     })
     this.#stopHeartbeat = startHeartbeat(ws, {
@@ -116,6 +121,7 @@ export class Connection {
       this.#refuse(refusal, frame.stream)
       this.#closeIfQuiet()
     } else {
+      this.#refusals = 0
       this.#streams.add({ ...frame, bytes: frame.body.length })
       this.#balance()
     }
@@ -142,6 +148,9 @@ export class Connection {
   #refuse(error: GatewayError, stream: StreamName): void {
     this.#parts.refused(this.#req, error)
     this.#outbox.send(errorFrame(error, stream))
+    // Each costs a line of the log: whoever sends nothing else is not served for ever.
+    if (++this.#refusals >= this.#parts.limits.maxRefusals)
+      this.#close(POLICY_VIOLATION, 'Too many messages were refused.')
   }
 
   async #run({ stream, body, generate, previous }: Job): Promise<void> {

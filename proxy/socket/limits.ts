@@ -12,6 +12,8 @@ export interface SocketLimits {
   maxWaiting: number
   /** Names of streams, the one without a name left out. */
   maxNames: number
+  /** Messages refused in a row, none taken between them, that end the connection. */
+  maxRefusals: number
   /** Unsent bytes from which on answers, and the socket's own messages, wait for the client to read. */
   highWaterBytes: number
   /** Unsent bytes at which a client is cut off that provokes messages and does not read them. */
@@ -40,6 +42,7 @@ export const FIXED_LIMITS = {
   maxRunning: 16,
   maxWaiting: 256,
   maxNames: 32,
+  maxRefusals: 64,
   highWaterBytes: MIB,
   closeMs: 5_000,
   maxAnswers: 64,

@@ -64,6 +64,18 @@ test('an upstream that gives all its answers one id', () => {
   expect([m.of('a').history('same'), m.answers, m.bytes]).toEqual([['x', 'y'], 1, 2 * size(1)])
 })
 
+test('a call that is still at work when the connection closes remembers nothing', () => {
+  const pool = new MemoryPool(Infinity)
+  const m = memory({}, pool)
+  m.of('a').remember('r1', undefined, ['x'])
+  const call = m.of('a')
+  call.history('r1')
+  m.clear()
+  call.remember('r2', 'r1', ['y'])
+  m.of('b').remember('r3', undefined, ['z'])
+  expect([pool.used, m.bytes, m.answers]).toEqual([0, 0, 0])
+})
+
 describe('a call that failed', () => {
   test('has its stream forget the answer that it went on from', () => {
     const m = memory()

@@ -63,6 +63,7 @@ export class SocketMemory {
   /** The newest answer of each stream. */
   readonly #latest = new Map<StreamName, string>()
   #bytes = 0
+  #closed = false
 
   constructor(limits: MemoryLimits, pool: MemoryPool) {
     this.#limits = limits
@@ -101,8 +102,9 @@ export class SocketMemory {
     if (answer !== undefined && answer.stream === stream) this.#forget(parent, answer)
   }
 
-  /** Ends the memory with its connection. */
+  /** Ends the memory with its connection: a call that is still at work remembers nothing any more. */
   clear(): void {
+    this.#closed = true
     for (const [id, answer] of this.#answers) this.#forget(id, answer)
     this.#pool.remove(this)
   }
@@ -116,6 +118,7 @@ export class SocketMemory {
   }
 
   #add(stream: StreamName, id: string, parent: Exchange | undefined, items: readonly string[]): void {
+    if (this.#closed) return
     const known = this.#answers.get(id)
     const exchange: Exchange = { id, parent, items, bytes: sizeOf(items), refs: 0 }
     this.#retain(exchange)

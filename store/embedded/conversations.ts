@@ -25,7 +25,7 @@ interface Room {
 export function createConversations(
   now: () => number,
   capacity = CAPACITY,
-): Pick<StateStore, 'putExchange' | 'exchanges' | 'removeExchange'> {
+): Pick<StateStore, 'putExchange' | 'exchanges' | 'exchange' | 'removeExchange'> {
   const rooms = new Map<string, Room>()
   const kept = new LRUCache<string, Kept>({
     maxSize: capacity,
@@ -91,6 +91,12 @@ export function createConversations(
       const ends = now() + ttlMs
       for (const each of chain.values()) each.ends = ends
       return [...chain.values()].map(({ exchange }) => exchange).reverse()
+    },
+    async exchange(owner, root, id, ttlMs) {
+      const found = live(keyOf(owner, root, id))
+      if (found === undefined) return undefined
+      found.ends = now() + ttlMs
+      return found.exchange
     },
     async removeExchange(owner, root, id) {
       kept.delete(keyOf(owner, root, id))

@@ -3,7 +3,7 @@ import { TABLE_VERSION } from '../../contract/table/records.ts'
 import { ENTRIES_KEPT } from '../ledger/state.ts'
 import { createEmbeddedStore } from './index.ts'
 
-const binding = { channel: 'east', owner: 'o', upstreamId: 'u', native: true, contextTokens: 1, root: 'r' }
+const binding = { channel: 'east', upstreamId: 'u', native: true, contextTokens: 1, root: 'r' }
 const nothing = { put: new Map(), remove: [] }
 
 test('the log keeps as many lines as it is told', async () => {
@@ -26,10 +26,13 @@ test('the least used sessions and responses make room', async () => {
   const { affinity, state } = createEmbeddedStore()
   for (let i = 0; i <= 100_000; i++) {
     await affinity.set(`s${i}`, 'east', 60_000)
-    await state.putResponse(`resp_${i}`, binding, 60_000)
+    await state.putResponse('o', `resp_${i}`, binding, 60_000)
   }
   expect([await affinity.get('s0'), await affinity.get('s1')]).toEqual([undefined, 'east'])
-  expect([await state.response('resp_0'), await state.response('resp_1')]).toEqual([undefined, binding])
+  expect([await state.response('o', 'resp_0'), await state.response('o', 'resp_1')]).toEqual([
+    undefined,
+    binding,
+  ])
 })
 
 test('records that are handed out cannot be changed', async () => {
@@ -40,7 +43,7 @@ test('records that are handed out cannot be changed', async () => {
   await config.follow((change) => void changes.push(change))
   await config.newEpoch()
   await config.publish({ epoch: 1, generation: 1, table, keys: nothing, accounts: nothing })
-  await state.putResponse('resp_1', binding, 60_000)
+  await state.putResponse('o', 'resp_1', binding, 60_000)
   await ledger.open('a')
   const note = { reason: 'usage' as const, model: 'm', channel: 'c', key: 'k', tokens }
   await ledger.settle({ account: 'a', id: 'r', actual: 1, reservedAt: Date.now(), note })
@@ -53,7 +56,7 @@ test('records that are handed out cannot be changed', async () => {
   for (const record of [
     published,
     published?.table.namespaces.default?.routes,
-    await state.response('resp_1'),
+    await state.response('o', 'resp_1'),
     entry,
     entry?.note?.tokens,
     changes[0],

@@ -4,6 +4,8 @@ import { LRUCache } from 'lru-cache'
 export interface Expiring<V> {
   get(key: string): V | undefined
   set(key: string, value: V, ttlMs: number): void
+  /** What is there lives for `ttlMs` at least. */
+  prolong(key: string, ttlMs: number): void
   delete(key: string): void
 }
 
@@ -21,6 +23,10 @@ export function expiring<V extends NonNullable<unknown>>(max: number, now: () =>
     set: (key, value, ttlMs) => {
       // The cache takes 0 for "without end".
       cache.set(key, value, { ttl: Math.max(1, ttlMs) })
+    },
+    prolong: (key, ttlMs) => {
+      const value = cache.get(key)
+      if (value !== undefined && cache.getRemainingTTL(key) < ttlMs) cache.set(key, value, { ttl: ttlMs })
     },
     delete: (key) => {
       cache.delete(key)

@@ -1,4 +1,5 @@
 import type { ResponseBinding, StateStore } from '../contract.ts'
+import { responseKey } from '../keys.ts'
 import { Tail } from '../tail.ts'
 import { createConversations } from './conversations.ts'
 import { expiring } from './expiring.ts'
@@ -11,14 +12,17 @@ export function createStateStore(now: () => number, logCapacity: number): StateS
   const responses = expiring<ResponseBinding>(MAX_RESPONSES, now)
   const log = new Tail<string>(logCapacity)
   return {
-    async putResponse(id, binding, ttlMs) {
-      responses.set(id, frozenCopy(binding), ttlMs)
+    async putResponse(owner, id, binding, ttlMs) {
+      responses.set(responseKey(owner, id), frozenCopy(binding), ttlMs)
     },
-    async response(id) {
-      return responses.get(id)
+    async response(owner, id) {
+      return responses.get(responseKey(owner, id))
     },
-    async removeResponse(id) {
-      responses.delete(id)
+    async keepResponse(owner, id, ttlMs) {
+      responses.prolong(responseKey(owner, id), ttlMs)
+    },
+    async removeResponse(owner, id) {
+      responses.delete(responseKey(owner, id))
     },
     ...createConversations(now),
     async appendLog(line) {

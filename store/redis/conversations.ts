@@ -27,13 +27,24 @@ const sealedHead = z.tuple([z.string(), z.string().nullable()])
 export function createRedisConversations(
   connection: RedisConnection,
   ring: KeyRing,
-): Pick<StateStore, 'putExchange' | 'exchanges' | 'removeExchange'> {
+): Pick<StateStore, 'putExchange' | 'exchanges' | 'exchange' | 'removeExchange'> {
   async function takeRoom(owner: string, digest: string, bytes: number, most: number, ttlMs: number) {
     const args = [digest, bytes, most, lifetime(ttlMs) + ROOM_LONGER_MS, GIVEN_BACK_AT_ONCE]
     for (;;) {
       const reply = takeReply.parse(await connection.run('conversation/take', roomKeys(owner), args))
       if (reply !== 'AGAIN') return reply
     }
+  }
+
+  /** The exchanges of one chain with these digests, in their order, which live for longer from now on. */
+  async function renewed(owner: string, root: string, digests: string[], ttlMs: number) {
+    const longer = lifetime(ttlMs) + ROOM_LONGER_MS
+    await connection.run('conversation/extend', roomKeys(owner), [longer, ...digests])
+    const keys = digests.map((digest) => `${chainPrefix(owner, root)}${digest}`)
+    const texts = await Promise.all(
+      keys.map((key) => connection.command(['GETEX', key, 'PX', lifetime(ttlMs)], TEXT_MS)),
+    )
+    return keys.map((key, i) => read(ring, key, root, stored.parse(texts[i])))
   }
 
   return {
@@ -51,18 +62,17 @@ export function createRedisConversations(
       return 'kept'
     },
     async exchanges(owner, root, id, ttlMs, most) {
-      const prefix = chainPrefix(owner, root)
-      const newest = `${prefix}${exchangeDigest(root, id)}`
+      const newest = `${chainPrefix(owner, root)}${exchangeDigest(root, id)}`
       const digests = chainReply.parse(await connection.run('conversation/chain', [newest], [most]))
       if (digests === null) return undefined
-      const longer = lifetime(ttlMs) + ROOM_LONGER_MS
-      await connection.run('conversation/extend', roomKeys(owner), [longer, ...digests])
-      const keys = digests.map((digest) => `${prefix}${digest}`).reverse()
-      const texts = await Promise.all(
-        keys.map((key) => connection.command(['GETEX', key, 'PX', lifetime(ttlMs)], TEXT_MS)),
-      )
-      const chain = keys.map((key, i) => read(ring, key, root, stored.parse(texts[i])))
+      const chain = await renewed(owner, root, digests.reverse(), ttlMs)
       return isChain(chain) ? chain : undefined
+    },
+    async exchange(owner, root, id, ttlMs) {
+      const digest = exchangeDigest(root, id)
+      // Of what is gone the room must end.
+      const there = await connection.command(['EXISTS', `${chainPrefix(owner, root)}${digest}`])
+      return there === 1 ? (await renewed(owner, root, [digest], ttlMs))[0] : undefined
     },
     async removeExchange(owner, root, id) {
       const digest = exchangeDigest(root, id)

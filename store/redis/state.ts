@@ -18,7 +18,6 @@ const READ_LOG_MS = 3_000
 
 const responseBinding = z.object({
   channel: z.string(),
-  owner: z.string(),
   upstreamId: z.string(),
   native: z.boolean(),
   contextTokens: z.number(),
@@ -41,21 +40,25 @@ export function createRedisState(
   /** Bytes of a line. */
   let mean = 0
   return {
-    async putResponse(id, binding, ttlMs) {
+    async putResponse(owner, id, binding, ttlMs) {
       const text = JSON.stringify(binding)
-      await connection.command(['SET', responseKey(id), text, 'PX', lifetime(ttlMs)])
+      await connection.command(['SET', responseKey(owner, id), text, 'PX', lifetime(ttlMs)])
     },
-    async response(id) {
-      const text = stored.parse(await connection.command(['GET', responseKey(id)]))
+    async response(owner, id) {
+      const key = responseKey(owner, id)
+      const text = stored.parse(await connection.command(['GET', key]))
       if (text === null) return undefined
       try {
         return responseBinding.parse(JSON.parse(text))
       } catch {
-        throw new RecordUnreadable(`${responseKey(id)} is not the binding of a response`)
+        throw new RecordUnreadable(`${key} is not the binding of a response`)
       }
     },
-    async removeResponse(id) {
-      await connection.command(['DEL', responseKey(id)])
+    async keepResponse(owner, id, ttlMs) {
+      await connection.command(['PEXPIRE', responseKey(owner, id), lifetime(ttlMs), 'GT'])
+    },
+    async removeResponse(owner, id) {
+      await connection.command(['DEL', responseKey(owner, id)])
     },
     ...createRedisConversations(connection, ring),
     async appendLog(line) {

@@ -254,3 +254,23 @@ describe('expectations', () => {
     expect(answer.status).toBe(200)
   })
 })
+
+describe('a client that goes once it has its answer, in the middle of its body', () => {
+  it.each([
+    ['without a key', `POST ${PATH} HTTP/1.1`, ['content-length: 500'], 401],
+    ['to nowhere', 'POST /nope HTTP/1.1', ['transfer-encoding: chunked'], 404],
+    [
+      'with a form',
+      'POST /v1/images/edits HTTP/1.1',
+      ['content-type: multipart/form-data; boundary=x', 'content-length: 500'],
+      401,
+    ],
+  ] as const)('%s', async (_name, line, headers, status) => {
+    const start = [line, 'host: x', ...headers, '', '{'].join('\r\n')
+    const { socket, received, closed } = await connection(gateway.base, start)
+    await until(() => /\r\n\r\n\{.*\}$/s.test(received()), 'the answer')
+    expect(parseAnswer(received()).status).toBe(status)
+    socket.end()
+    await closed
+  })
+})

@@ -6,14 +6,19 @@ import type { Mutant } from './fault.ts'
 import { CHARTS } from './rooms/charts.ts'
 import { CONTRACT } from './rooms/contract.ts'
 import { CONTROLLER } from './rooms/controller.ts'
+import { CONVERSATIONS } from './rooms/conversations.ts'
+import { CHAINS } from './rooms/dialects/chains.ts'
 import { CHAT } from './rooms/dialects/chat.ts'
 import { ERRORS } from './rooms/dialects/errors.ts'
 import { HUB } from './rooms/dialects/hub.ts'
 import { MESSAGES } from './rooms/dialects/messages.ts'
+import { PICTURES } from './rooms/dialects/pictures.ts'
 import { PITFALLS } from './rooms/dialects/pitfalls.ts'
+import { PITFALLS_OF_ENDPOINTS } from './rooms/dialects/pitfalls-endpoints.ts'
 import { RESPONSES } from './rooms/dialects/responses.ts'
 import { PIPELINE } from './rooms/pipeline.ts'
 import { PROXY } from './rooms/proxy.ts'
+import { SOCKETS } from './rooms/sockets.ts'
 import { STORE } from './rooms/store.ts'
 import { TOOLS } from './rooms/tools.ts'
 
@@ -29,6 +34,11 @@ export const MUTANTS: Mutant[] = [
   ...RESPONSES,
   ...MESSAGES,
   ...PITFALLS,
+  ...CONVERSATIONS,
+  ...SOCKETS,
+  ...CHAINS,
+  ...PICTURES,
+  ...PITFALLS_OF_ENDPOINTS,
   ...TOOLS,
   ...CHARTS,
 ]

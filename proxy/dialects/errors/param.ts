@@ -6,6 +6,8 @@ const PATH = /^[A-Za-z_]\w*(?:\.\w+|\[\d{1,6}\])*$/
 /** A field at the beginning, as Anthropic writes it, or in any kind of quotes. */
 const MENTION = /^([A-Za-z_][\w.[\]]{0,127}): |[`'"]([A-Za-z_][\w.[\]]{0,127})[`'"]/g
 const MAX_MENTIONS = 4
+const SPACE = 0x20
+const BRACE = 0x7b
 
 /**
  * The field of the client's request that an error is about: the upstream's `param`, or a field that its message
@@ -16,12 +18,17 @@ export function paramOf({ fields, text }: UpstreamError, body: Buffer): string |
     .slice(0, MAX_MENTIONS)
     .map(([, first, quoted]) => first ?? quoted ?? '')
   const paths = [fields.param, ...mentioned].filter(isPath)
-  if (paths.length === 0) return undefined
+  if (paths.length === 0 || !isJsonObject(body)) return undefined
   const request = tryParse(body.toString('utf8'))
   const known = (path: string) => has(request, path)
   if (isPath(fields.param)) return known(fields.param) ? fields.param : undefined
   // `thinking.type.enabled` names a value: the field is what is left of it that exists.
   return mentioned.flatMap(withParents).find(known)
+}
+
+/** By its first byte: a form, which may be large, is not parsed. */
+function isJsonObject(body: Buffer): boolean {
+  return body.find((byte) => byte > SPACE) === BRACE
 }
 
 function isPath(path: unknown): path is string {

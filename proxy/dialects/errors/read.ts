@@ -19,7 +19,7 @@ const MAX_ERROR_BYTES = 1024 * 1024
 const NO_CREDIT = /credit balance is too low/i
 const ORGANIZATION_OFF = /organization has been disabled/i
 
-type Verdict = Pick<UpstreamFailure, 'class' | 'forCaller' | 'carrierRefused'>
+type Verdict = Pick<UpstreamFailure, 'class' | 'forCaller' | 'carrierRefused' | 'stateRefused'>
 
 /** An error status with its body, which may be anything. `request` is the client's, in its dialect. */
 export function readError(
@@ -76,9 +76,16 @@ function classify(status: number | undefined, error: UpstreamError, request: Par
     }
   }
   const failureClass = classOf(status, error)
-  if (failureClass !== 'caller_fault') return { class: failureClass }
-  return { class: failureClass, forCaller: callerFault(status, error, request) }
+  const state = says(error, 'previousResponse') || RESPONSE_ID.test(error.text)
+  return {
+    class: failureClass,
+    ...(state && { stateRefused: true }),
+    ...(failureClass === 'caller_fault' && { forCaller: callerFault(status, error, request) }),
+  }
 }
+
+/** `Response with id 'resp_1' not found.`, `Invalid 'response_id'`, in the words of self-hosted upstreams. */
+const RESPONSE_ID = /\bresponse(?:[_ ]id\b|\b[^.]{0,40}\bnot found\b)/i
 
 function says({ words }: UpstreamError, group: keyof typeof WORDS): boolean {
   const known: readonly string[] = WORDS[group]

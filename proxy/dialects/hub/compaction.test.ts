@@ -145,7 +145,7 @@ describe('a whole answer', () => {
     ['filtered words', [text('Sorry.')], 'content-filter', 'no_summary'],
     ['words without end', [text('x'.repeat(1_000_001))], 'stop', 'summary_too_long'],
   ])('of %s is a failure, as a whole and as a stream', (_, parts, reason, detail) => {
-    const failure = { class: 'unknown', status: 200, detail }
+    const failure = { class: 'unknown', status: 200, blameless: true, detail }
     expect(compacted({ parts, finish: { reason } }, OWNER)).toEqual(failure)
     const deltas = parts.flatMap((part, i): StreamPart[] =>
       part.type === 'text' ? [{ type: 'text-delta', id: `${i}`, text: part.text }] : [],
@@ -189,7 +189,7 @@ describe('a stream', () => {
       { type: 'text-delta', id: 't', text: half },
       { type: 'text-delta', id: 't', text: half },
     ])
-    expect(encoder.failure).toEqual({ class: 'unknown', status: 200, detail: 'summary_too_long' })
+    expect(encoder.failure).toEqual({ class: 'unknown', status: 200, blameless: true, detail: 'summary_too_long' })
   })
 
   it('gives one item with all the text, however that is cut and whatever stands between', () => {

@@ -113,5 +113,5 @@ function compaction(summary: string, { id, envelopes }: Owner): HostedPart {
 }
 
 function failure(detail: string): UpstreamFailure {
-  return { class: 'unknown', status: 200, detail }
+  return { class: 'unknown', status: 200, blameless: true, detail }
 }

@@ -4,7 +4,15 @@ import { type Features, featuresOf } from '../../../contract/profiles.ts'
 import { GatewayError } from '../../errors.ts'
 import { fold } from '../ir/fold.ts'
 import { Losses } from '../ir/losses.ts'
-import type { DialectName, ModelAnswer, ModelRequest, StreamPart, Tool, ToolCallPart } from '../ir/types.ts'
+import type {
+  DialectName,
+  FunctionTool,
+  ModelAnswer,
+  ModelRequest,
+  StreamPart,
+  Tool,
+  ToolCallPart,
+} from '../ir/types.ts'
 import { unfold } from '../ir/unfold.ts'
 import { adaptTools } from './tools.ts'
 
@@ -16,7 +24,7 @@ export const patch: Tool = {
   description: 'Edits files.',
   grammar: { syntax: 'lark', definition: 'start: "x"' },
 }
-export const files: Tool = { type: 'function', name: 'read', namespace: 'files', parameters: schema }
+export const files: FunctionTool = { type: 'function', name: 'read', namespace: 'files', parameters: schema }
 export const hosted: Tool = { type: 'hosted', dialect: 'responses', name: 'mcp', tool: { type: 'mcp' } }
 export const search: Tool = { type: 'web-search' }
 

@@ -11,6 +11,7 @@ export interface ToolName {
   kind: 'function' | 'custom'
   name: string
   namespace?: string
+  search?: true
 }
 
 /** The names of one request's tools at an upstream of `dialect`: legal, and no two alike. */
@@ -42,9 +43,14 @@ export class ToolNames {
   }
 
   #set(tool: ToolName, wire: string): void {
-    const { kind, name, namespace } = tool
+    const { kind, name, namespace, search } = tool
     this.#wire.set(keyOf(tool), wire)
-    this.#tools.set(wire, namespace === undefined ? { kind, name } : { kind, name, namespace })
+    this.#tools.set(wire, {
+      kind,
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(search && { search }),
+    })
   }
 
   #flat({ name, namespace }: ToolName): string {
@@ -66,9 +72,12 @@ export class ToolNames {
   }
 }
 
-/** Tells tools apart; two that are called alike in different namespaces, or are of different kinds, are two. */
-export function keyOf({ kind, name, namespace }: ToolName): string {
-  return JSON.stringify([kind, namespace, name])
+/**
+ * Tells tools apart; two that are called alike in different namespaces, or are of different kinds, are two, and so are a
+ * function and the search for tools.
+ */
+export function keyOf({ kind, name, namespace, search }: ToolName): string {
+  return JSON.stringify([kind, namespace, name, search])
 }
 
 /** The same legal id for the same id of a call: for the call and for its result. */

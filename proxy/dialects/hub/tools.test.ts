@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Features } from '../../../contract/profiles.ts'
-import type { DialectName, StreamPart, Tool, ToolChoice } from '../ir/types.ts'
+import type { DialectName, ModelRequest, StreamPart, Tool, ToolChoice } from '../ir/types.ts'
 import { adapt, back, called, callPart, files, patch, schema, weather, wrappedSchema } from './testing.ts'
 
 describe('tools that the upstream has', () => {
@@ -122,6 +122,61 @@ describe('custom tools elsewhere', () => {
     expect(
       out.filter(({ type }) => type === 'tool-call-start').map((part) => 'kind' in part && part.kind),
     ).toEqual(['custom', 'custom', 'function'])
+  })
+})
+
+describe('a search for tools', () => {
+  const look: Tool = {
+    type: 'function',
+    name: 'tool_search',
+    description: 'Looks.',
+    parameters: schema,
+    search: true,
+  }
+  const plain: Tool = { type: 'function', name: 'tool_search', description: 'Looks.', parameters: schema }
+  const write: Tool = { type: 'custom', name: 'write', namespace: 'files', description: 'Writes.' }
+  const turns: ModelRequest['turns'] = [
+    { role: 'assistant', parts: [callPart('tool_search', { callId: 'c', search: true, input: '{"q":1}' })] },
+    { role: 'tool', results: [{ callId: 'c', kind: 'function', parts: [], found: [files, write] }] },
+  ]
+
+  it.each<DialectName>(['chat', 'messages'])(
+    'is a function (%s), and a search again in the answer',
+    (dialect) => {
+      const adapted = adapt({ tools: [look, weather] }, dialect)
+      expect(adapted.request.tools).toEqual([plain, weather])
+      expect(adapted.losses).toEqual([])
+      expect(back(adapted, callPart('tool_search', { input: '{"q":"x"}' }), callPart('get_weather'))).toEqual(
+        [callPart('tool_search', { input: '{"q":"x"}', search: true }), callPart('get_weather')],
+      )
+    },
+  )
+
+  it.each<DialectName>(['chat', 'messages'])('tells what it found by the names to call (%s)', (dialect) => {
+    const { request } = adapt({ tools: [look, files, write], turns }, dialect)
+    const text = '[{"name":"files__read"},{"name":"files__write","description":"Writes."}]'
+    expect(request.turns).toEqual([
+      { role: 'assistant', parts: [callPart('tool_search', { callId: 'c', input: '{"q":1}' })] },
+      { role: 'tool', results: [{ callId: 'c', kind: 'function', parts: [{ type: 'text', text }] }] },
+    ])
+  })
+
+  it('that found nothing says so', () => {
+    const none: ModelRequest['turns'] = [{ role: 'tool', results: [{ callId: 'c', parts: [], found: [] }] }]
+    const { request } = adapt({ tools: [look], turns: none }, 'chat')
+    expect(request.turns).toMatchObject([{ results: [{ parts: [{ type: 'text', text: '[]' }] }] }])
+  })
+
+  it('is another tool than a function of its name', () => {
+    const adapted = adapt({ tools: [plain, look], turns }, 'chat')
+    const names = adapted.request.tools.map((tool) => (tool.type === 'function' ? tool.name : ''))
+    expect(names).toEqual(['tool_search', expect.stringMatching(/^tool_search_[0-9a-f]{8}$/)])
+    const [own = '', wire = ''] = names
+    expect(adapted.request.turns[0]).toMatchObject({ parts: [{ name: wire }] })
+    expect(back(adapted, callPart(own, { callId: 'a' }), callPart(wire, { callId: 'b' }))).toEqual([
+      callPart('tool_search', { callId: 'a' }),
+      callPart('tool_search', { callId: 'b', search: true }),
+    ])
   })
 })
 

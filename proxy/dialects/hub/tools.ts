@@ -110,6 +110,7 @@ class Sayings {
     if (!isCallable(tool)) return tool
     const said = { ...tool, ...this.#name(nameOf(tool)) }
     if (this.#dialect !== 'responses') delete said.namespace
+    if (said.type === 'function') delete said.search
     return said.type === 'custom' && this.#wraps ? this.#wrapped(said) : said
   }
 
@@ -144,20 +145,33 @@ class Sayings {
       input: isWrapped ? wrapInput(part.input) : part.input,
     }
     if (this.#dialect !== 'responses') delete said.namespace
+    delete said.search
     this.#called.set(said.callId, said.name)
     return said
   }
 
-  #result(result: ToolResult): ToolResult {
+  #result({ found, ...result }: ToolResult): ToolResult {
     const said = { ...result, callId: legalCallId(result.callId, this.#dialect) }
+    if (found !== undefined) said.parts = [{ type: 'text', text: this.#list(found) }]
     if (said.kind !== undefined) said.kind = this.#kind(said.kind)
     if (said.name !== undefined) said.name = this.#called.get(said.callId) ?? said.name
     return said
   }
 
+  /** What a search found, by the names that the model can call; where the tools are declared it reads the rest. */
+  #list(found: readonly (FunctionTool | CustomTool)[]): string {
+    return JSON.stringify(
+      found.map((tool) => {
+        const { description } = tool
+        return { ...this.#name(nameOf(tool)), ...(description !== undefined && { description }) }
+      }),
+    )
+  }
+
   #name(tool: ToolName): { name: string } {
     const name = this.#names.wire(tool)
-    if (name !== tool.name || (tool.kind === 'custom' && this.#wraps)) this.changed = true
+    const isPlain = name === tool.name && tool.search !== true
+    if (!isPlain || (tool.kind === 'custom' && this.#wraps)) this.changed = true
     return { name }
   }
 
@@ -182,8 +196,14 @@ function isCallable(tool: Tool): tool is FunctionTool | CustomTool {
   return tool.type === 'function' || tool.type === 'custom'
 }
 
-function nameOf({ type, name, namespace }: FunctionTool | CustomTool): ToolName {
-  return namespace === undefined ? { kind: type, name } : { kind: type, name, namespace }
+function nameOf(tool: FunctionTool | CustomTool): ToolName {
+  const { type: kind, name, namespace } = tool
+  return {
+    kind,
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(tool.type === 'function' && tool.search && { search: true }),
+  }
 }
 
 function* callsOf(turns: readonly Turn[]): Generator<ToolCallPart> {

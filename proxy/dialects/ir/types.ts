@@ -142,6 +142,8 @@ export interface ToolCallPart extends Extended {
   name: string
   namespace?: string
   kind: 'function' | 'custom'
+  /** Of the function by which the model looks for more tools. */
+  search?: true
   /** JSON text of a function's arguments as the model wrote it (never parsed and written again), free text of a custom tool. */
   input: string
   carrier?: Carrier
@@ -207,6 +209,8 @@ export interface ToolResult extends Extended {
   kind?: 'function' | 'custom'
   name?: string
   parts: ResultPart[]
+  /** The tools that a search found, in place of parts; they are among those of the request. */
+  found?: (FunctionTool | CustomTool)[]
   isError?: boolean
   cache?: CacheMark
 }
@@ -222,6 +226,8 @@ export interface FunctionTool extends Extended {
   parameters?: Record<string, unknown>
   /** Absent: the client did not say. */
   strict?: boolean
+  /** The client looks for more tools when it is called, and declares what it finds: `tool_search` of responses. */
+  search?: true
   cache?: CacheMark
 }
 
@@ -376,6 +382,7 @@ export type StreamPart =
       name: string
       namespace?: string
       kind: 'function' | 'custom'
+      search?: true
       ext?: Ext
     }
   | { type: 'tool-call-delta'; id: string; text: string }

@@ -226,6 +226,7 @@ describe('the answer', () => {
     expect(open('chat', BODY).readAnswer(body, false)).toEqual({
       class: 'unknown',
       status: 200,
+      blameless: true,
       detail: 'no_summary',
     })
   })
@@ -279,7 +280,7 @@ describe('a stream', () => {
     expect(stream.push(chunk({}, 'stop'))).toBeUndefined()
     expect(stream.push(Buffer.from('data: [DONE]\n\n'))).toBeUndefined()
     expect(stream.flush()).toBeUndefined()
-    expect(stream.failure).toEqual({ class: 'unknown', status: 200, detail: 'no_summary' })
+    expect(stream.failure).toEqual({ class: 'unknown', status: 200, blameless: true, detail: 'no_summary' })
     expect(stream.finished).toBe(false)
   })
 })

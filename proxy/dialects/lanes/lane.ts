@@ -7,6 +7,8 @@ export interface Lane {
   readonly kind: 'byte' | 'hub'
   /** Path that is appended to a channel's base URL. */
   readonly path: string
+  /** The upstream is told of the conversation by the id of its last response. */
+  readonly byReference?: true
   readonly body: Buffer
   /** Of the body; absent: application/json. */
   readonly contentType?: string

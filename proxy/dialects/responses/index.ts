@@ -6,6 +6,7 @@ import { readAnswer } from './byte-lane/answer.ts'
 import { ResponsesStreamObserver } from './byte-lane/stream.ts'
 import { createChains } from './chains/index.ts'
 import { responsesCodec } from './codec/index.ts'
+import { CompactionObserver } from './compact/native.ts'
 import { errorEvent } from './error.ts'
 import { parseRequest } from './request.ts'
 
@@ -17,7 +18,10 @@ export const responses: Dialect = {
     splice,
     upstreamHeaders: () => ({}),
     readAnswer,
-    observe: (request, maxEventBytes) => new ResponsesStreamObserver(request, maxEventBytes),
+    observe(request, maxEventBytes) {
+      const observer = new ResponsesStreamObserver(request, maxEventBytes)
+      return request.compacts === true ? new CompactionObserver(observer) : observer
+    },
   },
   codec: responsesCodec,
   chains: createChains(parseRequest),

@@ -33,14 +33,9 @@ export interface Keeper {
 /** Never rejects: an answer that cannot be kept is served all the same. */
 export async function keepAnswer(keeper: Keeper, answer: AnswerRecord, by: ServedBy): Promise<void> {
   const { gateway, position } = keeper
-  try {
-    await within(
-      KEEP_MS,
-      Promise.all([remember(keeper, answer), position.store ? store(keeper, answer, by) : undefined]),
-    )
-  } catch (error) {
-    gateway.stateFailed(error)
-  }
+  const work = [remember(keeper, answer), ...(position.store ? [store(keeper, answer, by)] : [])]
+  const failed = (error: unknown) => gateway.stateFailed(error)
+  await within(KEEP_MS, Promise.all(work.map((kept) => kept.catch(failed)))).catch(failed)
 }
 
 /** On the connection that the answer goes to. */
@@ -71,7 +66,6 @@ async function store(
   const binding: ResponseBinding = {
     ...place,
     channel,
-    owner,
     upstreamId: id,
     native,
     contextTokens:
@@ -87,7 +81,7 @@ async function store(
     const text = writeExchange({ input: [...earlier, ...input], output, response })
     await state.putExchange(owner, { id, ...place, text }, ttlMs, { exchangeBytes, ownerBytes })
   }
-  await Promise.all([state.putResponse(id, binding, native ? bindingTtlMs : ttlMs), keepText()])
+  await Promise.all([state.putResponse(owner, id, binding, native ? bindingTtlMs : ttlMs), keepText()])
 }
 
 /** Tokens of JSON texts that nobody has counted. */

@@ -7,13 +7,15 @@ import type { AffinityKind } from '../../affinity/affinity.ts'
 import { sessionOf } from '../../affinity/session.ts'
 import type { Caller } from '../../auth/authenticate.ts'
 import type { ChainPosition, Chains, ParsedRequest } from '../../dialects/dialect.ts'
-import type { Lanes } from '../../dialects/lanes/index.ts'
+import type { Lanes, ReadyLanes } from '../../dialects/lanes/index.ts'
 import { GatewayError } from '../../errors.ts'
 import type { StoreTime } from '../../ledger/store-time.ts'
 import type { Call } from '../call.ts'
 import type { Gateway } from '../gateway.ts'
 import { openLanes } from '../lanes.ts'
+import { ownerOf } from '../owner.ts'
 import type { PlannedTarget } from '../route.ts'
+import { refuseForeignItems } from './own-items.ts'
 import { findPrevious, notFound, type Previous } from './previous.ts'
 import { sayReferences } from './references.ts'
 import { AnswerWatch } from './watch.ts'
@@ -37,11 +39,6 @@ export interface Conversation {
   watch: AnswerWatch
 }
 
-/** Whose conversations are whose: the account's, or the key's where nobody pays. */
-export function ownerOf({ account, key }: Caller): string {
-  return account?.id ?? key.id
-}
-
 /** Throws GatewayError previous_response_not_found and store_unavailable. */
 export async function openConversation(came: Asked): Promise<Conversation> {
   const { gateway, call, caller, time } = came
@@ -50,14 +47,16 @@ export async function openConversation(came: Asked): Promise<Conversation> {
   const position = chains?.position(came.request)
   const request = chains && position ? await sayReferences(came, chains, position, owner) : came.request
   const asked = { ...came, request }
-  const known = {
-    state: gateway.state,
-    conversations: gateway.conversations,
-    memory: call.memory,
-    time,
-  }
+  if (chains) await refuseForeignItems(gateway, time, owner, chains.position(request).references)
+  const { state, conversations } = gateway
   const previous =
-    position?.previous === undefined ? undefined : await findPrevious(known, owner, position.previous)
+    chains === undefined || position?.previous === undefined
+      ? undefined
+      : await findPrevious(
+          { state, conversations, memory: call.memory, time, chains },
+          owner,
+          position.previous,
+        )
   const preferred = await preferences(asked, owner, position, previous)
   const session = sessionFor(asked)
   const watch = new AnswerWatch(
@@ -90,7 +89,8 @@ async function continued(
     return expansion
   }
   const { binding } = previous
-  const native = lanesFor(asked, binding === undefined ? request : chains.rename(request, binding.upstreamId))
+  // What passes as bytes keeps its id: the upstream knows the response by the one that its client has.
+  const native = lanesFor(asked, request)
   const keeps = (channel: string | undefined) =>
     binding?.native === true && channel === binding.channel && native.kindFor({ way: 'native' }) === 'byte'
   const whole = async () => lanesFor(asked, await expanded())
@@ -106,7 +106,7 @@ async function continued(
       kindFor: (way) => native.kindFor(way),
       open: async (target) => {
         const knows = target.way === 'native' && keeps(target.channel) && !target.withoutState
-        return (knows ? native : await whole()).open(target)
+        return knows ? { ...native.open(target), byReference: true } : (await whole()).open(target)
       },
     },
   }
@@ -120,7 +120,7 @@ function checkSize(history: readonly string[], { body }: ParsedRequest, maxBytes
   throw new GatewayError('request_too_large', message, { param: 'previous_response_id' })
 }
 
-function lanesFor({ gateway, call, caller, route }: Asked, request: ParsedRequest): Lanes {
+function lanesFor({ gateway, call, caller, route }: Asked, request: ParsedRequest): ReadyLanes {
   return openLanes(gateway, call.endpoint, { caller, route, request })
 }
 

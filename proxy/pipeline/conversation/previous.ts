@@ -5,6 +5,7 @@ import {
   type StateStore,
   StoreUnavailable,
 } from '../../../store/contract.ts'
+import type { Chains } from '../../dialects/dialect.ts'
 import { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
 import type { ConnectionMemory } from '../call.ts'
@@ -22,7 +23,7 @@ export interface ConversationLimits {
 /** More turns are not read: a chain that long has been compacted, or never ends. */
 const MAX_EXCHANGES = 2_000
 /** Conversations may be megabytes: longer than anything else is waited for. */
-const READ_MS = 3_000
+export const READ_MS = 3_000
 
 export interface Previous {
   id: string
@@ -40,6 +41,7 @@ interface Known {
   conversations: ConversationLimits
   memory: ConnectionMemory | undefined
   time: StoreTime
+  chains: Chains
 }
 
 /**
@@ -47,23 +49,28 @@ interface Known {
  * store_unavailable where that cannot be told.
  */
 export async function findPrevious(known: Known, owner: string, id: string): Promise<Previous> {
-  const { state, memory, time, conversations } = known
+  const { state, memory, time, conversations, chains } = known
   const remembered = memory?.history(id)
-  const binding = await bindingOf(state, time, id).catch((error: unknown) => {
+  const binding = await bindingOf(state, time, owner, id).catch((error: unknown) => {
     if (remembered !== undefined) return undefined
     throw error
   })
-  if (binding === undefined || binding.owner !== owner) {
+  if (binding === undefined) {
     if (remembered === undefined) throw notFound(id)
     return { id, history: async () => remembered }
+  }
+  let read: Promise<readonly string[] | undefined> | undefined
+  const history = async () => {
+    if (remembered !== undefined) return remembered
+    const stored = await storedExchanges(state, conversations, owner, binding, id)
+    return stored && chains.history(stored)
   }
   return {
     id,
     binding,
-    async history() {
-      if (remembered !== undefined) return remembered
-      const stored = await storedExchanges(state, conversations, binding, id)
-      return stored?.flatMap(({ input, output }) => [...input, ...output])
+    history() {
+      read ??= history()
+      return read
     },
   }
 }
@@ -77,10 +84,11 @@ export function notFound(id: string): GatewayError {
 export async function bindingOf(
   state: StateStore,
   time: StoreTime,
+  owner: string,
   id: string,
 ): Promise<ResponseBinding | undefined> {
   try {
-    return await told(time.spend(() => state.response(id)))
+    return await told(time.spend(() => state.response(owner, id)))
   } catch (error) {
     if (error instanceof RecordUnreadable) return undefined
     throw error
@@ -91,21 +99,21 @@ export async function bindingOf(
 export async function storedExchanges(
   state: StateStore,
   { ttlMs }: ConversationLimits,
-  binding: ResponseBinding,
+  owner: string,
+  { root, native }: ResponseBinding,
   id: string,
 ): Promise<StoredExchange[] | undefined> {
-  const { owner, root, native } = binding
   const time = new StoreTime(READ_MS)
   const exchanges = await told(time.spend(() => state.exchanges(owner, root, id, ttlMs, MAX_EXCHANGES)))
   // What was said lives longer now: so does the way to it.
   if (exchanges !== undefined && !native)
-    await time.spend(() => state.putResponse(id, binding, ttlMs)).catch(() => undefined)
+    await time.spend(() => state.keepResponse(owner, id, ttlMs)).catch(() => undefined)
   const read = exchanges?.flatMap(({ text }) => readExchange(text) ?? [])
   return read?.length === exchanges?.length ? read : undefined
 }
 
 /** Nobody hears that what cannot be looked for is not there. */
-async function told<T>(asked: Promise<T>): Promise<T> {
+export async function told<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Follows an answer on its way to the client, and remembers what the next request needs of it. */
 import type { Usage } from '../../../contract/usage.ts'
-import type { AnswerTap, ChainPosition, Chains, ParsedRequest } from '../../dialects/dialect.ts'
+import type { AnswerRecord, AnswerTap, ChainPosition, Chains, ParsedRequest } from '../../dialects/dialect.ts'
 import type { Call } from '../call.ts'
 import type { Gateway } from '../gateway.ts'
 import { keepAnswer } from './keep.ts'
@@ -32,6 +32,8 @@ interface Chain {
 
 /** Texts of an answer that are looked for among those of later requests: the newest tells enough. */
 const BOUND_KEPT = 2
+/** Items of one answer that a client may refer to at an upstream that keeps them. */
+const ITEMS_KEPT = 64
 
 export class AnswerWatch {
   readonly #gateway: Gateway
@@ -77,13 +79,27 @@ export class AnswerWatch {
     const answer = this.#tap?.record()
     if (this.#kept || answer === undefined || this.#chain === undefined) return
     this.#kept = true
+    try {
+      await this.#keep(this.#chain, answer, usage)
+    } catch (error) {
+      this.#gateway.stateFailed(error)
+    }
+  }
+
+  async #keep(
+    { call, chains, position, previous, request }: Chain,
+    answer: AnswerRecord,
+    usage: Usage | undefined,
+  ): Promise<void> {
     const { channel, native } = this.#by
     const { owner, several } = this.#session
     const { affinity, conversations } = this.#gateway
-    const noted = (several ? answer.bound.slice(-BOUND_KEPT) : []).map((text) =>
-      affinity.note('state', owner, text, channel, conversations.ttlMs),
-    )
-    const { call, chains, position, previous, request } = this.#chain
+    const bound = several ? answer.bound.slice(-BOUND_KEPT) : []
+    const named = position.store && native ? answer.itemIds.slice(-ITEMS_KEPT) : []
+    const noted = [
+      ...bound.map((text) => affinity.note('state', owner, text, channel, conversations.ttlMs)),
+      ...named.map((id) => affinity.note('state', owner, id, channel, conversations.bindingTtlMs)),
+    ]
     const keeper = { gateway: this.#gateway, call, owner, position, previous, input: chains.input(request) }
     // What an upstream was told not to keep it does not know.
     const by = { channel, native: native && position.store, usage }

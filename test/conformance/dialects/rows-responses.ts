@@ -234,4 +234,50 @@ export const responsesRows = (): Row[] => [
       }),
     },
   },
+  {
+    field: 'tools.execution',
+    note: 'the client looks for tools, and has found one',
+    body: {
+      tools: [{ type: 'tool_search', execution: 'client', description: 'L', parameters: { type: 'object' } }],
+      input: [
+        { role: 'user', content: 'a' },
+        { type: 'tool_search_call', call_id: 'c1', execution: 'client', arguments: { query: 'q' } },
+        {
+          type: 'tool_search_output',
+          call_id: 'c1',
+          execution: 'client',
+          tools: [
+            { type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'g', description: 'G' }] },
+          ],
+        },
+      ],
+    },
+    to: {
+      chat: exact({
+        messages: [
+          {},
+          { tool_calls: [{ id: 'c1', function: { name: 'tool_search', arguments: '{"query":"q"}' } }] },
+          { role: 'tool', tool_call_id: 'c1', content: '[{"name":"n__g","description":"G"}]' },
+        ],
+        tools: [
+          { function: { name: 'tool_search', description: 'L', parameters: { type: 'object' } } },
+          { function: { name: 'n__g', description: 'G' } },
+        ],
+      }),
+      messages: exact({
+        messages: [
+          {},
+          { content: [{ type: 'tool_use', id: 'c1', name: 'tool_search', input: { query: 'q' } }] },
+          { content: [{ type: 'tool_result', tool_use_id: 'c1' }] },
+        ],
+        tools: [{ name: 'tool_search', input_schema: { type: 'object' } }, { name: 'n__g' }],
+      }),
+    },
+  },
+  {
+    field: 'tools',
+    note: 'the vendor looks for tools',
+    body: { tools: [fn(), { type: 'tool_search' }] },
+    to: both(lossy('tools')),
+  },
 ]

@@ -98,6 +98,48 @@ export function conversationCases(current: Current): void {
     expect(await read('r1', 'r2')).toBeUndefined()
   })
 
+  describe('one exchange alone', () => {
+    const one = (id: string, root = 'r1', owner = OWNER) => state().exchange(owner, root, id, TTL_MS)
+
+    test('is read by its owner, wherever in its chain it is', async () => {
+      await tree()
+      expect([await one('r1'), await one('r2'), await one('b2')]).toEqual([R1, R2, B2])
+      expect(await one('r2', 'r1', OTHER)).toBeUndefined()
+      expect(await one('r9')).toBeUndefined()
+      expect(await one('r1', 'r9')).toBeUndefined()
+    })
+
+    test('needs no other of its chain', async () => {
+      await tree()
+      await state().removeExchange(OWNER, 'r1', 'r2')
+      expect([await one('r1'), await one('r2'), await one('r3')]).toEqual([R1, undefined, R3])
+    })
+
+    test('begins its time again when it is read, and no other', async () => {
+      await tree()
+      await current().advance(TTL_MS - 1_000)
+      expect(await one('r2')).toEqual(R2)
+      await current().advance(2_000)
+      expect([await one('r1'), await one('r2'), await one('r3')]).toEqual([undefined, R2, undefined])
+      await current().advance(TTL_MS + 1_000)
+      expect(await one('r2')).toBeUndefined()
+    })
+
+    test('counts for as long as it lives, and not for longer', async () => {
+      const room = { exchangeBytes: 100, ownerBytes: 10 }
+      await put({ ...R1, text: '1234567890' }, room)
+      await current().advance(TTL_MS - 1_000)
+      expect(await one('r1')).toMatchObject({ text: '1234567890' })
+      await current().advance(62_000)
+      expect(await put({ ...B1, text: '1' }, room)).toBe('full')
+      await current().advance(TTL_MS - 61_000)
+      // It has ended, its room perhaps not yet.
+      expect(await one('r1')).toBeUndefined()
+      await current().advance(60_001)
+      expect(await put({ ...B1, text: '1' }, room)).toBe('kept')
+    })
+  })
+
   test('no more are read than are asked for', async () => {
     await tree()
     expect(await read('r1', 'r3', 3)).toEqual([R1, R2, R3])

@@ -14,7 +14,7 @@ const WAITS_MS = [1_001, TTL_MS / 2 + 7, TTL_MS - 997, TTL_MS + 11, TTL_MS + ROO
 
 type Step =
   | { type: 'put'; owner: number; exchange: Exchange }
-  | { type: 'read' | 'remove'; owner: number; root: string; id: string }
+  | { type: 'read' | 'one' | 'remove'; owner: number; root: string; id: string }
   | { type: 'wait'; ms: number }
 
 const owner = fc.nat(1)
@@ -29,6 +29,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     { weight: 6, arbitrary: fc.record({ type: fc.constant('put' as const), owner, exchange }) },
     { weight: 5, arbitrary: fc.record({ type: fc.constant('read' as const), owner, root, id }) },
+    { weight: 2, arbitrary: fc.record({ type: fc.constant('one' as const), owner, root, id }) },
     { weight: 2, arbitrary: fc.record({ type: fc.constant('remove' as const), owner, root, id }) },
     {
       weight: 2,
@@ -59,6 +60,9 @@ export function conversationProperty(current: Current) {
       } else if (step.type === 'read') {
         const chain = await store.state.exchanges(of, step.root, step.id, TTL_MS, MOST)
         assert.deepEqual(chain, model.read(of, step.root, step.id))
+      } else if (step.type === 'one') {
+        const found = await store.state.exchange(of, step.root, step.id, TTL_MS)
+        assert.deepEqual(found, model.one(of, step.root, step.id))
       } else {
         await store.state.removeExchange(of, step.root, step.id)
         model.remove(of, step.root, step.id)
@@ -100,6 +104,13 @@ class Model {
     }
     for (const entry of chain) entry.ends = this.now + TTL_MS
     return chain.map((entry) => entry.exchange)
+  }
+
+  one(owner: string, root: string, id: string): Exchange | undefined {
+    const found = this.#find(owner, root, id)
+    if (found === undefined || found.ends <= this.now) return undefined
+    found.ends = this.now + TTL_MS
+    return found.exchange
   }
 
   remove(owner: string, root: string, id: string): void {

@@ -80,14 +80,16 @@ test('the controller publishes, credits and reaps; the proxy follows, reads, bil
 
   await proxy.affinity.set('s', 'east', 1_000)
   expect(await proxy.affinity.get('s')).toBe('east')
-  const binding = { channel: 'east', owner: 'o', upstreamId: 'u', native: true, contextTokens: 1, root: 'r' }
-  await proxy.state.putResponse('r', binding, 1_000)
-  expect(await proxy.state.response('r')).toEqual(binding)
-  await proxy.state.removeResponse('r')
+  const binding = { channel: 'east', upstreamId: 'u', native: true, contextTokens: 1, root: 'r' }
+  await proxy.state.putResponse('o', 'r', binding, 1_000)
+  await proxy.state.keepResponse('o', 'r', 2_000)
+  expect(await proxy.state.response('o', 'r')).toEqual(binding)
+  await proxy.state.removeResponse('o', 'r')
   const room = { exchangeBytes: 100, ownerBytes: 100 }
   const exchange = { id: 'r', root: 'r', text: '{}' }
   expect(await proxy.state.putExchange('o', exchange, 1_000, room)).toBe('kept')
   expect(await proxy.state.exchanges('o', 'r', 'r', 1_000, 10)).toEqual([exchange])
+  expect(await proxy.state.exchange('o', 'r', 'r', 1_000)).toEqual(exchange)
   await proxy.state.removeExchange('o', 'r', 'r')
   await proxy.state.appendLog('line')
   expect(await proxy.state.recentLog(1)).toEqual(['line'])

@@ -81,6 +81,28 @@ test('reading renews texts and room alike', async () => {
   }
 })
 
+test('reading one exchange renews it and its room, and nothing of others', async () => {
+  const [ends] = roomKeys(OWNER)
+  for (const { id } of [R1, R2]) {
+    await command('PEXPIRE', keyOf(id), 10_000)
+    await command('ZADD', ends, 1, exchangeDigest('resp_first', id))
+  }
+  expect(await state.exchange(OWNER, 'resp_first', 'resp_second', TTL_MS)).toEqual(R2)
+  expect(await ttlOf(keyOf('resp_second'))).toBeGreaterThan(TTL_MS - 60_000)
+  expect(await ttlOf(keyOf('resp_first'))).toBeLessThanOrEqual(10_000)
+  const endOf = async (id: string) => Number(await command('ZSCORE', ends, exchangeDigest('resp_first', id)))
+  expect(await endOf('resp_second')).toBeGreaterThan(Date.now() + TTL_MS)
+  expect(await endOf('resp_first')).toBe(1)
+})
+
+test('the room of a text that was lost is not kept for longer by asking for it', async () => {
+  const [ends] = roomKeys(OWNER)
+  await command('DEL', keyOf('resp_second'))
+  await command('ZADD', ends, 1, exchangeDigest('resp_first', 'resp_second'))
+  expect(await state.exchange(OWNER, 'resp_first', 'resp_second', TTL_MS)).toBeUndefined()
+  expect(await command('ZSCORE', ends, exchangeDigest('resp_first', 'resp_second'))).toBe('1')
+})
+
 test('nothing is left of what was removed', async () => {
   for (const { id } of [R1, R2]) await state.removeExchange(OWNER, 'resp_first', id)
   const [ends, bytes] = roomKeys(OWNER)
@@ -137,6 +159,15 @@ describe('what is not as it was written is gone', () => {
     expect(await read('resp_first')).toEqual([R1])
   })
 
+  test.each<[string, () => Promise<unknown>]>([
+    ['changed', () => change((value) => value.replace(/"ct":"..../, '"ct":"AAAA'))],
+    ['moved', () => move(keyOf('resp_first'), keyOf('resp_second'))],
+  ])('also when it is asked for alone: %s', async (_what, spoil) => {
+    await spoil()
+    expect(await state.exchange(OWNER, 'resp_first', 'resp_second', TTL_MS)).toBeUndefined()
+    expect(await state.exchange(OWNER, 'resp_first', 'resp_first', TTL_MS)).toEqual(R1)
+  })
+
   test('sealed, and of another form', async () => {
     const key = keyOf('resp_second')
     const digest = exchangeDigest('resp_first', 'resp_first')
@@ -170,6 +201,7 @@ describe('between room and text', () => {
     const answer = async (name: string) => {
       asked.push(name)
       if (names.includes(name)) throw new StoreUnavailable('away')
+      if (name === 'EXISTS') return 1
       return name === 'conversation/chain' ? ['a'.repeat(64)] : 'OK'
     }
     const connection: RedisConnection = {
@@ -197,6 +229,12 @@ describe('between room and text', () => {
     const { asked, conversations } = failing('conversation/extend')
     await expect(conversations.exchanges(OWNER, 'r', 'r', TTL_MS, 1)).rejects.toThrow(StoreUnavailable)
     expect(asked).toEqual(['conversation/chain', 'conversation/extend'])
+  })
+
+  test('nor is one that is read alone', async () => {
+    const { asked, conversations } = failing('conversation/extend')
+    await expect(conversations.exchange(OWNER, 'r', 'r', TTL_MS)).rejects.toThrow(StoreUnavailable)
+    expect(asked).toEqual(['EXISTS', 'conversation/extend'])
   })
 
   test('room is not given back before the text is gone', async () => {

@@ -61,9 +61,11 @@ const COMMANDS: Record<string, (store: Store) => Promise<unknown>> = {
   reserve: ({ ledger }) => ledger.reserve(reservation('r', 1)),
   settle: ({ ledger }) => ledger.settle(settlement('r', 1, 0)),
   affinity: ({ affinity }) => affinity.get('s'),
-  response: ({ state }) => state.response('r'),
+  response: ({ state }) => state.response('o', 'r'),
+  keepResponse: ({ state }) => state.keepResponse('o', 'r', 1_000),
   putExchange: ({ state }) => state.putExchange('o', EXCHANGE, 1_000, ROOM),
   exchanges: ({ state }) => state.exchanges('o', 'r', 'r', 1_000, 10),
+  exchange: ({ state }) => state.exchange('o', 'r', 'r', 1_000),
   removeExchange: ({ state }) => state.removeExchange('o', 'r', 'r'),
   appendLog: ({ state }) => state.appendLog('line'),
 }

@@ -4,13 +4,15 @@ import type { Current } from './suite.ts'
 
 const BINDING: ResponseBinding = {
   channel: 'east',
-  owner: 'aaaaaaaaaaaaaaaaaaaa',
   upstreamId: 'resp_up_1',
   native: false,
   contextTokens: 42,
   root: 'resp_0',
   parent: 'resp_0',
 }
+
+const OWNER = 'aaaaaaaaaaaaaaaaaaaa'
+const OTHER = 'bbbbbbbbbbbbbbbbbbbb'
 
 export function stateCases(current: Current): void {
   const affinity = () => current().store.affinity
@@ -35,21 +37,70 @@ export function stateCases(current: Current): void {
   })
 
   test('a response binding is kept until its time is over', async () => {
-    expect(await state().response('resp_1')).toBeUndefined()
-    await state().putResponse('resp_1', BINDING, 10_000)
-    expect(await state().response('resp_1')).toEqual(BINDING)
+    expect(await state().response(OWNER, 'resp_1')).toBeUndefined()
+    await state().putResponse(OWNER, 'resp_1', BINDING, 10_000)
+    expect(await state().response(OWNER, 'resp_1')).toEqual(BINDING)
     await current().advance(11_000)
-    expect(await state().response('resp_1')).toBeUndefined()
+    expect(await state().response(OWNER, 'resp_1')).toBeUndefined()
   })
 
   test('a response binding can be removed and is independent of what was given', async () => {
     const given = { ...BINDING }
-    await state().putResponse('resp_1', given, 10_000)
-    given.owner = 'someone else'
-    expect(await state().response('resp_1')).toEqual(BINDING)
-    await state().removeResponse('resp_1')
-    await state().removeResponse('never')
-    expect(await state().response('resp_1')).toBeUndefined()
+    await state().putResponse(OWNER, 'resp_1', given, 10_000)
+    given.channel = 'another'
+    expect(await state().response(OWNER, 'resp_1')).toEqual(BINDING)
+    await state().removeResponse(OWNER, 'resp_1')
+    await state().removeResponse(OWNER, 'never')
+    expect(await state().response(OWNER, 'resp_1')).toBeUndefined()
+  })
+
+  test('owners have responses of the same id, and neither read, nor replace, nor remove those of others', async () => {
+    await state().putResponse(OWNER, 'resp_1', BINDING, 10_000)
+    expect(await state().response(OTHER, 'resp_1')).toBeUndefined()
+    const others = { ...BINDING, channel: 'west' }
+    await state().putResponse(OTHER, 'resp_1', others, 10_000)
+    expect(await state().response(OWNER, 'resp_1')).toEqual(BINDING)
+    expect(await state().response(OTHER, 'resp_1')).toEqual(others)
+    await state().keepResponse(OTHER, 'resp_1', 60_000)
+    await current().advance(11_000)
+    expect(await state().response(OWNER, 'resp_1')).toBeUndefined()
+    await state().putResponse(OWNER, 'resp_1', BINDING, 10_000)
+    await state().removeResponse(OTHER, 'resp_1')
+    expect(await state().response(OTHER, 'resp_1')).toBeUndefined()
+    expect(await state().response(OWNER, 'resp_1')).toEqual(BINDING)
+  })
+
+  test('owners and ids that are alike when they are put together are not the same', async () => {
+    await state().putResponse('a', 'b:c', BINDING, 10_000)
+    await state().putResponse('a', 'b","c', BINDING, 10_000)
+    for (const [owner, id] of [
+      ['a:b', 'c'],
+      ['ab', ':c'],
+      ['a","b', 'c'],
+    ] as const)
+      expect(await state().response(owner, id)).toBeUndefined()
+  })
+
+  test('a binding that is kept for longer lives on, and never for a shorter time', async () => {
+    await state().putResponse(OWNER, 'resp_1', BINDING, 10_000)
+    await state().keepResponse(OWNER, 'resp_1', 60_000)
+    await state().keepResponse(OWNER, 'resp_1', 1_000)
+    await current().advance(59_000)
+    expect(await state().response(OWNER, 'resp_1')).toEqual(BINDING)
+    await current().advance(2_000)
+    expect(await state().response(OWNER, 'resp_1')).toBeUndefined()
+  })
+
+  test('a binding that is gone does not come back by being kept for longer', async () => {
+    await state().keepResponse(OWNER, 'never', 60_000)
+    await state().putResponse(OWNER, 'ended', BINDING, 10_000)
+    await state().putResponse(OWNER, 'removed', BINDING, 10_000)
+    await state().removeResponse(OWNER, 'removed')
+    await current().advance(11_000)
+    for (const id of ['never', 'ended', 'removed']) {
+      await state().keepResponse(OWNER, id, 60_000)
+      expect(await state().response(OWNER, id)).toBeUndefined()
+    }
   })
 
   test('the log answers with its newest lines first', async () => {

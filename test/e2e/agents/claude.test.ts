@@ -90,6 +90,14 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Claude Code${ABSENT}`, { timeout: SUITE_MS },
       expect(room.asked()).toHaveLength(1)
     })
 
+    it('a question that is too long is told with its numbers', async () => {
+      room.plays(TOO_LONG)
+      const run = await claude(desk, room, upstream, 'First?')
+      const result = expect.stringContaining('~130000 tokens (limit 128000)')
+      expect(outcome(run), why(run)).toMatchObject({ terminal_reason: 'prompt_too_long', result })
+      expect(room.asked()).toHaveLength(1)
+    })
+
     it('a conversation that is too long is summarised', async () => {
       const model = `claude-opus-5-${upstream}`
       room.plays(

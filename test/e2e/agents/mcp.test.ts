@@ -1,4 +1,4 @@
-/** Tools of an MCP server: Codex declares them in namespaces, Claude Code once the model has sought them. */
+/** Tools of an MCP server: declared in namespaces by Codex, or once the model has sought them. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -24,12 +24,17 @@ beforeEach(() => {
 })
 afterEach(() => desk?.clear())
 
+/** Tells Codex of the server. */
+function serve(): void {
+  const server = `[mcp_servers.cities]\ncommand = "${SERVER[0]}"\nargs = ["${SERVER[1]}"]\n`
+  desk.edit('.codex/config.toml', '[model_providers', `${server}\n[model_providers`)
+}
+
 describe.skipIf(!AGENTS_ARE_HERE)(`tools of others${ABSENT}`, { timeout: SUITE_MS }, () => {
   describe.each(DIALECTS)('Codex over %s', (upstream) => {
     beforeEach(() => {
       setUpCodex(desk, room)
-      const server = `[mcp_servers.cities]\ncommand = "${SERVER[0]}"\nargs = ["${SERVER[1]}"]\n`
-      desk.edit('.codex/config.toml', '[model_providers', `${server}\n[model_providers`)
+      serve()
     })
 
     it('calls it by its name', async () => {
@@ -54,6 +59,27 @@ describe.skipIf(!AGENTS_ARE_HERE)(`tools of others${ABSENT}`, { timeout: SUITE_M
         { id: 'call_e', text: expect.stringContaining('Łódź: 652015') },
       ])
     })
+  })
+
+  it.each(['chat', 'messages'])('Codex over %s, which has to look for it', async (upstream) => {
+    setUpCodex(desk, room)
+    serve()
+    const name = 'mcp__cities__population'
+    room.plays(
+      { calls: [{ id: 'call_s', name: 'tool_search', input: '{"query":"population of a city"}' }] },
+      { calls: [{ id: 'call_m', name, input: INPUT }] },
+      { text: 'Many.' },
+    )
+    const run = await codex(desk, `gpt-5.5-${upstream}`, 'How many?')
+    expect(shown(run), why(run)).toEqual(['Many.'])
+    const [first, second, third] = room.asked()
+    expect(first && tools(first)).toContain('tool_search')
+    expect(first && tools(first)).not.toContain(name)
+    expect(second && tools(second)).toContain(name)
+    expect(third && results(third)).toEqual([
+      { id: 'call_s', text: expect.stringContaining(`"name":"${name}"`) },
+      { id: 'call_m', text: expect.stringContaining('Łódź: 652015') },
+    ])
   })
 
   it.each(DIALECTS)('Claude Code over %s', async (upstream) => {

@@ -140,4 +140,25 @@ describe('what only one upstream can read goes where it came from', () => {
       expect(await servedBy({ model: 'native', path: 'responses', more }, 5)).toEqual([by])
     }
   })
+
+  it('items that it keeps, by their ids, for those alone who were given them', async () => {
+    for (const [name, reader] of Object.entries({ one, two }))
+      reader.answer((_, res) => {
+        const body = JSON.stringify(storyBody('responses', { text: 'x' }))
+        json(res, 200, JSON.parse(body.replaceAll('msg_', `msg_${name}_${reader.calls.length}_`)) as object)
+      })
+    for (let i = 0; i < 10; i++) {
+      const { by, answer } = await ask({ model: 'native', path: 'responses' })
+      const [item] = (answer as unknown as { output: { id: string }[] }).output
+      const input = [{ type: 'item_reference', id: item?.id }, { role: 'user', content: 'more' }]
+      expect(await servedBy({ model: 'native', path: 'responses', more: { input } }, 3)).toEqual([by])
+      const before = one.calls.length + two.calls.length
+      const foreign = await call(`${gateway.base}/v1/responses`, {
+        body: JSON.stringify({ model: 'native', input }),
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${OTHER}` },
+      })
+      expect(foreign.status).toBe(400)
+      expect(one.calls.length + two.calls.length).toBe(before)
+    }
+  })
 })

@@ -7,6 +7,8 @@ import { UNMETERED as KEY } from '../proxy/world.ts'
 import { type ChannelName, ONE_OF_EACH, type Place, startPlace } from './place.ts'
 import { ask, type Heard, NOT_FOUND, say, statusOfStored } from './say.ts'
 
+/** The key itself: nobody pays. */
+const OWNER = 'kkkkkkkkkkkkkkkkkkk1'
 const HOUR = 3_600_000
 const clock = createClock()
 let place: Place
@@ -81,7 +83,7 @@ it('nothing of a conversation stays for ever', async () => {
   for (const model of ONE_OF_EACH) {
     const one = await begin(model)
     const two = await say(place.two.base, KEY, { model, input: 'two', previous: one.id })
-    ids.set(responseKey(two.id), model)
+    ids.set(responseKey(OWNER, two.id), model)
   }
   const ends = async () => {
     const keys = ((await place.world.redis.command('KEYS', '*')) as string[]).filter((key) =>
@@ -93,7 +95,7 @@ it('nothing of a conversation stays for ever', async () => {
   }
   const found = await ends()
   expect(found.length).toBeGreaterThan(8)
-  const isBinding = (key: string) => key.startsWith(responseKey(''))
+  const isBinding = (key: string) => key.startsWith('sluice:resp:')
   const longest = (key: string) => (isBinding(key) ? 48 * HOUR : 1.1 * HOUR)
   for (const [key, ms] of found) expect([key, ms > 0 && ms <= longest(key)]).toEqual([key, true])
   const bindings = found.flatMap(([key, ms]) => (ids.has(key) ? [[ids.get(key), ms / HOUR]] : []))

@@ -112,7 +112,7 @@ class Tree {
     if (node === undefined) return
     const owner = OWNERS[node.owner].id
     if (step.type === 'unbind') {
-      await place.world.redis.command('DEL', responseKey(node.id))
+      await place.world.redis.command('DEL', responseKey(owner, node.id))
       node.bound = false
     } else if (step.type === 'unsay') {
       const digest = exchangeDigest(node.root, node.id)

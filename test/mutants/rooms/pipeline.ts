@@ -18,7 +18,10 @@ export const PIPELINE: Mutant[] = [
       'if (caller.account) await gateway.holds.admit(caller.account); allowModel(caller, request)',
     ],
     // A missing route is told before the missing funds.
-    ['if (caller.account !== undefined) await gateway.holds.admit(caller.account, time)', ''],
+    [
+      "await gateway.holds.admit(caller.account, time)\n  throw new GatewayError('upstream_error'",
+      "void time\n  throw new GatewayError('upstream_error'",
+    ],
   ),
 
   ...faults(
@@ -50,10 +53,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/attempt.ts',
     'test/e2e/routing.test.ts',
     // A request that is wrong in itself is sent to every channel.
-    [
-      'if (!route.retry.on.includes(outcome.class) && !mayBeOurFault(job, progress, target, lane, outcome)) break',
-      '',
-    ],
+    ['!route.retry.on.includes(outcome.class) && ', 'false && '],
   ),
 
   // A channel that was taken out by weight 0 gets traffic.
@@ -66,7 +66,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/body.ts',
     'test/e2e/bad-input.test.ts',
     // A body of exactly the limit is refused.
-    ['if (size <= maxBytes) chunks.push(chunk)', 'if (size < maxBytes) chunks.push(chunk)'],
+    ['if (size > maxBytes) reject(', 'if (size >= maxBytes) reject('],
   ),
 
   // Clients fill the metrics with models that they make up.
@@ -94,11 +94,14 @@ export const PIPELINE: Mutant[] = [
     'if (usable === undefined) return',
   ]),
 
+  // A conversation that began with another channel cannot be gone on with.
+  ...faults('proxy/pipeline/refused-way.ts', 'test/e2e/faults/second-chance.test.ts', [
+    '? { withoutCarriers: true }',
+    '? undefined',
+  ]),
   ...faults(
     'proxy/pipeline/attempt.ts',
     'test/e2e/faults/second-chance.test.ts',
-    // A conversation that began with another channel cannot be gone on with.
-    ['progress.withoutCarriers = true\n', ''],
     // What a conversion has spoilt is the caller's mistake.
     ['if (!targets.some(native)) return false', 'return false'],
   ),
@@ -130,7 +133,10 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/lanes.ts',
     'test/e2e/dialects/reasoning.test.ts',
     // A conversation cannot be gone on with: its seals open for nobody.
-    ['createEnvelopes(gateway.sealing, owner)', 'createEnvelopes(gateway.sealing, owner + Math.random())'],
+    [
+      'createEnvelopes(gateway.sealing, ownerOf(caller))',
+      'createEnvelopes(gateway.sealing, String(Math.random()))',
+    ],
   ),
   ...faults(
     'proxy/pipeline/upstream-stream.ts',

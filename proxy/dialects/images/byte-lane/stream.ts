@@ -37,7 +37,8 @@ export class ImagesStreamObserver implements StreamObserver {
   }
 
   get delivered(): Delivered {
-    return { deltas: 0, bytes: 0, images: this.#completed }
+    // One that a part was seen of has been made, and is on the upstream's bill.
+    return { deltas: 0, bytes: 0, images: this.#completed + (this.#isPending ? 1 : 0) }
   }
 
   push(chunk: Buffer): Buffer | undefined {

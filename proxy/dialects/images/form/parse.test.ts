@@ -29,7 +29,7 @@ const part = (content: string, headers = 'Content-Disposition: form-data; name="
 
 describe('parseForm', () => {
   test('texts and files, with what stands around them', () => {
-    const text = `before\n--b \t\nCONTENT-disposition:form-data ; NAME=a ;\n\nline\n\n--c\n--bc\n-- b\n--b
+    const text = `before\n--b \t\nCONTENT-disposition:form-data ; NAME=a ;\n\nline\n\n--c\nnot --b\n--bc\n-- b\n--b
 Content-Type: image/png; x=1
 Content-Disposition: form-data; filename="C:\\my \\"a\\".png"; name="image[]"
 Content-Transfer-Encoding: binary
@@ -44,7 +44,7 @@ Content-Disposition: form-data; name="e"; filename=""
 --b
 `
     expect(read(text)).toEqual([
-      { name: 'a', content: 'line\r\n\r\n--c\r\n--bc\r\n-- b' },
+      { name: 'a', content: 'line\r\n\r\n--c\r\nnot --b\r\n--bc\r\n-- b' },
       { name: 'image[]', filename: 'C:\\my "a".png', contentType: 'image/png; x=1', content: 'PNG' },
       { name: 'e', filename: '', content: '' },
     ])

@@ -5,6 +5,7 @@ import type { Answer, ParsedRequest } from '../../dialect.ts'
 import { readFailure } from '../../errors/read.ts'
 import { addText } from '../../ir/delivered.ts'
 import { isRecord, tryParse } from '../../json/value.ts'
+import { isCompacted, NO_COMPACTION } from '../compact/native.ts'
 import { picturesIn, readUsage } from '../usage.ts'
 import { toStream } from './to-stream.ts'
 
@@ -24,6 +25,7 @@ export function readAnswer(
   if (!isRecord(value) || !Array.isArray(output) || (asStream && NOT_YET.includes(String(value.status)))) {
     return { class: 'unknown', status: 200, detail: 'no_answer' }
   }
+  if (request.compacts === true && !isCompacted(output)) return NO_COMPACTION
   const items = output.filter(isRecord)
   const bytes = asStream ? toStream(value, items) : body
   if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }

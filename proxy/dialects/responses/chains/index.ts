@@ -5,10 +5,11 @@
  */
 import type { Chains } from '../../dialect.ts'
 import { answerIdOf } from '../../ir/ids.ts'
+import { historyOf } from './history.ts'
 import { keptItems } from './input.ts'
 import { itemsOf } from './output.ts'
 import { positionOf } from './position.ts'
-import { expand, type Parse, rename, resolve } from './rewrite.ts'
+import { expand, type Parse, resolve } from './rewrite.ts'
 import { ResponseTap } from './tap.ts'
 import { warmUp } from './warm-up.ts'
 
@@ -17,6 +18,7 @@ export function createChains(parse: Parse): Chains {
   return {
     position: positionOf,
     input: keptItems,
+    history: historyOf,
     expand: (request, history, limits) => expand(request, history, limits, parse),
     responseOf: (reference) => {
       const id = answerIdOf(reference)
@@ -24,7 +26,6 @@ export function createChains(parse: Parse): Chains {
     },
     itemsOf,
     resolve: (request, items, limits) => resolve(request, items, limits, parse),
-    rename,
     tap: () => new ResponseTap(),
     warmUp,
   }

@@ -69,7 +69,13 @@ describe('a record', () => {
 
   test('has the response as it was', () => {
     const text = response(`[{"type":"x"}]`, ', "created_at":1.0')
-    expect(recordOf(text, seen)).toEqual({ id: 'resp_1', response: text, items: ['{"type":"x"}'], bound: [] })
+    expect(recordOf(text, seen)).toEqual({
+      id: 'resp_1',
+      response: text,
+      items: ['{"type":"x"}'],
+      itemIds: [],
+      bound: [],
+    })
   })
 
   test.each([
@@ -81,7 +87,13 @@ describe('a record', () => {
       `{"id":"resp_1","status":"completed","output":[${seen}] }`,
     ],
   ])('an output that is %s is that of the events', (_name, text, filled) => {
-    expect(recordOf(text, seen)).toEqual({ id: 'resp_1', response: filled, items: [sent], bound: ['msg_1'] })
+    expect(recordOf(text, seen)).toEqual({
+      id: 'resp_1',
+      response: filled,
+      items: [sent],
+      itemIds: ['msg_1'],
+      bound: [],
+    })
   })
 
   test('binds by what only the upstream can read, the newest last', () => {
@@ -91,7 +103,7 @@ describe('a record', () => {
     const compaction = '{"type":"compaction","encrypted_content":"c"}'
     const text = (last: string) => response(`[${[...thoughts, compaction, last].join(',')}]`)
     expect(recordOf(text('{"type":"x"}'), [])?.bound).toEqual(['3', '4', '5', 'c'])
-    expect(recordOf(text('{"type":"x","id":"x_1"}'), [])?.bound).toEqual(['3', '4', '5', 'c', 'x_1'])
+    expect(recordOf(text('{"type":"x","id":"x_1"}'), [])?.itemIds).toEqual(['x_1'])
   })
 
   test.each([

@@ -38,17 +38,13 @@ export function recordOf(response: string, seen: readonly string[]): AnswerRecor
     items: items.flatMap(({ text, item }) =>
       isRecord(item) && saysAnything(item) ? [sent(text, item)] : [],
     ),
-    bound: [...boundOf(items.map(({ item }) => item)), ...idOf(items.at(-1)?.item)],
+    itemIds: items.flatMap(({ item }) => (isRecord(item) && isId(item.id) ? [item.id] : [])),
+    bound: boundOf(items.map(({ item }) => item)),
   }
 }
 
 function isId(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH
-}
-
-/** An upstream that keeps its answers may be asked for an item by its id: the last one stands for all. */
-function idOf(item: unknown): string[] {
-  return isRecord(item) && isId(item.id) ? [item.id] : []
 }
 
 /** Items of a response by their ids, as a client sends them back. */
@@ -83,7 +79,8 @@ function withOutput(
  * refer to it.
  */
 function sent(text: string, item: Fields): string {
-  if (!SELF_CONTAINED.has(item.type) && encryptedOf(item) === undefined) return text
+  const isClients = item.type === 'tool_search_call' && item.execution === 'client'
+  if (!SELF_CONTAINED.has(item.type) && !isClients && encryptedOf(item) === undefined) return text
   const bytes = Buffer.from(text)
   const members = scanObject(bytes, NO_LIMITS)
   return objectOf(

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { splice } from '../../json/model-splice.ts'
 import { echoOf } from '../codec/answer/answer-echo.ts'
 import { parseRequest } from '../request.ts'
 import { createChains } from './index.ts'
@@ -93,32 +92,10 @@ function refusalOf(call: () => unknown): unknown {
   throw new Error('nothing was thrown')
 }
 
-describe('renaming', () => {
-  test('changes the id alone', () => {
-    const request = parse(
-      '{ "x":1.50, "previous_response_id" : "r" ,"input":"previous_response_id","model":"m"}',
-    )
-    const renamed = chains.rename(request, 'up"1')
-    expect(renamed.body.toString()).toBe(
-      '{ "x":1.50, "previous_response_id" : "up\\"1" ,"input":"previous_response_id","model":"m"}',
-    )
-    expect(renamed.head).toEqual(request.head)
-    expect(splice(renamed, { model: 'other', askStreamUsage: false }).toString()).toBe(
-      '{ "x":1.50, "previous_response_id" : "up\\"1" ,"input":"previous_response_id","model":"other"}',
-    )
-  })
-
-  test('a request that goes on from nothing is a fault of the caller', () => {
-    expect(() => chains.rename(parse('{"model":"m","input":"Hi"}'), 'up')).toThrow(TypeError)
-  })
-})
-
 test('answers repeat what the client sent', () => {
   const request = parse('{"model":"m","previous_response_id":"r","input":"Two","temperature":0.5}')
-  const renamed = chains.rename(request, 'up')
-  for (const made of [chains.expand(request, [FIRST], LIMITS), renamed, chains.rename(renamed, 'up2')]) {
-    expect(echoOf(made)).toMatchObject({ previous_response_id: 'r', temperature: 0.5 })
-  }
+  const made = chains.expand(request, [FIRST], LIMITS)
+  expect(echoOf(made)).toMatchObject({ previous_response_id: 'r', temperature: 0.5 })
 })
 
 describe('any conversation', () => {
@@ -170,27 +147,6 @@ describe('any conversation', () => {
     else tap.whole(Buffer.from(response))
     return tap.record()
   }
-})
-
-describe('a compaction in the history', () => {
-  const compaction = '{"type":"compaction","encrypted_content":"c"}'
-
-  test('stands for all that was before it', () => {
-    const { body } = expanded(`{"model":"m","previous_response_id":"r","input":[${NEXT}]}`, [
-      FIRST,
-      '{"type":"compaction","encrypted_content":"older"}',
-      SAID,
-      compaction,
-      SAID,
-    ])
-    expect(body.toString()).toBe(`{"model":"m","input":[${compaction},${SAID},${NEXT}]}`)
-  })
-
-  test('is not one that a text only speaks of', () => {
-    const said = `{"type":"message","role":"user","content":[{"type":"compaction"}]}`
-    const { body } = expanded(`{"model":"m","previous_response_id":"r","input":[${NEXT}]}`, [FIRST, said])
-    expect(body.toString()).toContain(FIRST)
-  })
 })
 
 describe('references', () => {

@@ -3,7 +3,7 @@ import type { JsonLimits, ParsedRequest } from '../../dialect.ts'
 import { removal } from '../../json/pieces.ts'
 import { scanObject } from '../../json/scan.ts'
 import { cut, spanOf } from '../../json/splice.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
+import { tryParse } from '../../json/value.ts'
 import { echoAs } from '../codec/answer/answer-echo.ts'
 import { inputItems, NO_LIMITS } from './input.ts'
 import { referenceOf } from './position.ts'
@@ -27,7 +27,7 @@ export function expand(
   const members = scanObject(body, NO_LIMITS)
   const added = inputItems(request)
   refuseStrayResults(history, added)
-  const items = `[${[...sinceCompaction(history), ...added].join(',')}]`
+  const items = `[${[...history, ...added].join(',')}]`
   const input = spanOf(members, 'input')
   const end = members.at(-1)?.end ?? 0
   const reference = removal(body, members, PREVIOUS)
@@ -36,18 +36,6 @@ export function expand(
   const expanded = parse(cut(body, reference === undefined ? [written] : [reference, written]), limits)
   echoAs(expanded, request)
   return expanded
-}
-
-/** A compaction says all that was said before it. */
-function sinceCompaction(history: readonly string[]): readonly string[] {
-  const newest = history.findLastIndex(
-    (text) => text.includes('"compaction"') && isCompaction(tryParse(text)),
-  )
-  return newest < 0 ? history : history.slice(newest)
-}
-
-function isCompaction(item: unknown): boolean {
-  return isRecord(item) && item.type === 'compaction'
 }
 
 /** The request with `items`, by their ids, in place of the references to them. Throws what `parse` throws. */
@@ -67,14 +55,4 @@ export function resolve(
   const resolved = parse(cut(body, [{ ...input, text: `[${said.join(',')}]` }]), limits)
   echoAs(resolved, request)
   return resolved
-}
-
-/** The request as one that goes on from `upstreamId`. */
-export function rename(request: ParsedRequest, upstreamId: string): ParsedRequest {
-  const { body } = request
-  const id = spanOf(scanObject(body, NO_LIMITS), PREVIOUS)
-  if (id === undefined) throw new TypeError('the request goes on from nothing')
-  const renamed = { ...request, body: cut(body, [{ ...id, text: JSON.stringify(upstreamId) }]) }
-  echoAs(renamed, request)
-  return renamed
 }

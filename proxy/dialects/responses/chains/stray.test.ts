@@ -5,6 +5,7 @@ const call = (id: string, type = 'function_call') =>
   `{"type":"${type}","call_id":"${id}","name":"f","arguments":"{}"}`
 const result = (id: string, type = 'function_call_output') =>
   `{"type":"${type}","call_id":"${id}","output":"x"}`
+const reference = (id: string) => `{"type":"item_reference","id":"${id}"}`
 const TEXT = '{"type":"message","role":"user","content":"function_call_output"}'
 
 test.each([
@@ -15,6 +16,9 @@ test.each([
   ['a custom tool', [call('a', 'custom_tool_call')], [result('a', 'custom_tool_call_output')]],
   ['a stray result in the history', [result('a')], [TEXT]],
   ['a result of what the vendor runs', [], [result('a', 'computer_call_output')]],
+  ['a result beside an item that is only named', [TEXT], [reference('fc_1'), result('a')]],
+  ['a result behind an item that is only named', [TEXT, reference('fc_1'), TEXT], [result('a')]],
+  ['a result beside a mere id', [], ['{"id":"fc_1"}', result('a')]],
   ['a result without an id, which others refuse', [], ['{"type":"function_call_output","output":"x"}']],
 ])('%s is taken', (_, history, added) => {
   expect(() => refuseStrayResults(history, added)).not.toThrow()
@@ -26,6 +30,12 @@ test.each([
   [
     'a mere text',
     ['{"type":"message","role":"user","content":"function_call","call_id":"b"}'],
+    [result('b')],
+  ],
+  ['a message that has an id', ['{"type":"message","role":"user","id":"m","content":"x"}'], [result('b')]],
+  [
+    'a text of a reference',
+    ['{"type":"message","role":"user","content":"{\\"type\\":\\"item_reference\\",\\"id\\":\\"b\\"}"}'],
     [result('b')],
   ],
   ['no custom call', [TEXT], [result('b', 'custom_tool_call_output')]],

@@ -1,6 +1,7 @@
 /** Results of calls that nobody made, in a conversation that goes on. */
 import { GatewayError } from '../../../errors.ts'
 import { isRecord, tryParse } from '../../json/value.ts'
+import { referenceOf } from './position.ts'
 
 const RESULTS = ['function_call_output', 'custom_tool_call_output']
 const CALLS = ['function_call', 'custom_tool_call']
@@ -8,14 +9,16 @@ const MAX_TOLD = 128
 
 /**
  * Throws GatewayError when `added` has a result whose call is in none of the items, which are JSON texts. Only the
- * history that a client tells itself is repaired: it may have been shortened, what is kept here is whole.
+ * history that a client tells itself is repaired: it may have been shortened, what is kept here is whole. Where an item is
+ * only named, it may be the call: its upstream knows.
  */
 export function refuseStrayResults(history: readonly string[], added: readonly string[]): void {
   const results = idsOf(added, RESULTS)
   if (results.length === 0) return
   const calls = new Set(idsOf([...history, ...added], CALLS))
   const stray = results.find((id) => !calls.has(id))
-  if (stray === undefined) return
+  if (stray === undefined || [...history, ...added].some((text) => referenceOf(tryParse(text)) !== undefined))
+    return
   const message = `No tool call found for function call output with call_id ${stray.slice(0, MAX_TOLD)}.`
   throw new GatewayError('invalid_request', message, { param: 'input' })
 }

@@ -35,7 +35,8 @@ describe('a stream', () => {
       id: 'resp_1',
       response: `{"id":"resp_1","status":"completed","output":[${message('a')}]}`,
       items: [sentMessage()],
-      bound: ['a'],
+      itemIds: ['a'],
+      bound: [],
     }
     expect(tapped(BEGUN, DELTA, done(0, message('a')), ended(message('a')))).toEqual(record)
   })
@@ -125,7 +126,13 @@ describe('a whole answer', () => {
   test.each(['', '"status":"completed",', '"status":"incomplete",', '"object":"response","error":null,'])(
     'with %s can be continued',
     (more) => {
-      const record = { id: 'resp_1', response: answer(more), items: [sentMessage()], bound: ['a'] }
+      const record = {
+        id: 'resp_1',
+        response: answer(more),
+        items: [sentMessage()],
+        itemIds: ['a'],
+        bound: [],
+      }
       expect(whole(answer(more))).toEqual(record)
     },
   )
@@ -205,7 +212,7 @@ test('any events, however many at once, give the same record', () => {
         else pushes.push(event)
       })
       const response = `{"id":"resp_1","status":"completed","output":[${items.join(',')}]}`
-      expect(tapped(...pushes)).toEqual({ id: 'resp_1', response, items, bound: [] })
+      expect(tapped(...pushes)).toEqual({ id: 'resp_1', response, items, itemIds: [], bound: [] })
     }),
   )
 })

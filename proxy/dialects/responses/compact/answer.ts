@@ -9,6 +9,7 @@ import { itemId } from '../../ir/ids.ts'
 import type { ModelAnswer } from '../../ir/types.ts'
 import { type Fields, isRecord, tryParse } from '../../json/value.ts'
 import { readUsage, writeUsage } from '../usage.ts'
+import { isCompacted, NO_COMPACTION } from './native.ts'
 
 /** Reads the answer of an upstream that has this endpoint. */
 export function readAnswer(body: Buffer, request: ParsedRequest): Answer | UpstreamFailure {
@@ -19,6 +20,7 @@ export function readAnswer(body: Buffer, request: ParsedRequest): Answer | Upstr
   if (!isRecord(value) || !Array.isArray(value.output)) {
     return { class: 'unknown', status: 200, detail: 'no_answer' }
   }
+  if (!isCompacted(value.output)) return NO_COMPACTION
   const usage = readUsage(value.usage)
   return {
     body,

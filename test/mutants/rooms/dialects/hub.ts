@@ -75,12 +75,12 @@ export const HUB: Mutant[] = [
   ]),
   // Fields that only the client's dialect knows go in silence.
   ...faults('proxy/dialects/hub/prepare.ts', 'test/conformance/dialects/rows.test.ts', [
-    'addExtLosses(carried, target.dialect, losses)',
+    'addExtLosses(carried, dialect, losses)',
     '',
   ]),
   // Upstreams without stop sequences write on.
   ...faults('proxy/dialects/hub/prepare.ts', 'proxy/dialects/hub/prepare.test.ts', [
-    "if (target.dialect !== 'responses' || stop.length === 0)",
+    "if (dialect !== 'responses' || stop.length === 0)",
     'if (stop.length >= 0)',
   ]),
 

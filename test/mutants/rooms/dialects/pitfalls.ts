@@ -205,10 +205,7 @@ export const PITFALLS: Mutant[] = [
     "if (code !== 'context_length_exceeded') return message",
     'return message',
   ]),
-  ...faults('proxy/dialects/lanes/hub.ts', REQUESTS, [
-    'client.codec.refuseStateful?.(about.request)',
-    'void 0',
-  ]),
+  ...faults('proxy/dialects/lanes/hub.ts', REQUESTS, ['client.refuseStateful?.(about.request)', 'void 0']),
   // 7.22 A stream that broke ends as a success.
   ...faults('proxy/dialects/chat/error.ts', TRANSPORT, [
     '(openaiErrorBody(error))}\\n\\n',

@@ -63,7 +63,7 @@ export function writeMaking({ size, quality, background, format }: Making): Fiel
 
 /** An answer in words alone. `refused`: the model would not make the picture. */
 export function noPicture(refused: boolean): UpstreamFailure {
-  if (!refused) return { class: 'unknown', status: 200, detail: 'no_picture' }
+  if (!refused) return { class: 'unknown', status: 200, blameless: true, detail: 'no_picture' }
   const forCaller = new GatewayError('content_filter', 'The model refused to make this picture.')
   return { class: 'caller_fault', status: 200, forCaller, detail: 'picture_refused' }
 }

@@ -372,3 +372,35 @@ function told(part: AssistantPart): unknown {
   if (part.type !== 'text') return part
   return [part.text, part.annotations?.map((annotation) => annotation.type === 'url' && annotation.url)]
 }
+
+describe('a search for tools', () => {
+  const found = (input: string) =>
+    outputOf([{ type: 'tool-call', callId: 'c', name: 'tool_search', kind: 'function', search: true, input }])
+  const deep = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
+
+  test('is an item of its own, its arguments no text', () => {
+    const item = {
+      type: 'tool_search_call',
+      id: 'tsc_X00',
+      status: 'completed',
+      call_id: 'c',
+      execution: 'client',
+    }
+    expect(found('{"query":"a","limit":2}')).toEqual([{ ...item, arguments: { query: 'a', limit: 2 } }])
+  })
+
+  test.each<[string, string, unknown]>([
+    ['nothing', '', {}],
+    ['JSON that is cut', '{"query":"a', '{"query":"a'],
+    ['a list', '[1]', '[1]'],
+    ['half a character', '\ud800', '\ufffd'],
+    ['all that may nest', deep(16), JSON.parse(deep(16))],
+    ['more than that', deep(17), deep(17)],
+  ])('arguments of %s', (_what, input, expected) => {
+    expect(found(input)).toMatchObject([{ arguments: expected }])
+  })
+
+  test('arguments keep their long integers', () => {
+    expect(JSON.stringify(found('{"id":12345678901234567890}'))).toContain('{"id":12345678901234567890}')
+  })
+})

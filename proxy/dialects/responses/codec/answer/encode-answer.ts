@@ -73,7 +73,7 @@ class ItemWriter {
       this.#push({ ...(own === undefined && { summary: [] }), ...fields, ...texts, ...carrier }, own)
     } else if (part.type === 'tool-call') {
       if (part.carrier !== undefined) lose(this.#client, 'reasoning')
-      const fields = itemFields(callType(part.kind), index, own, this.#client)
+      const fields = itemFields(callType(part), index, own, this.#client)
       this.#push({ ...fields, ...callFields(part, inputOf(part.kind, part.input, own)) }, own)
     } else {
       const item = wholeItem(part, index, this.#client)

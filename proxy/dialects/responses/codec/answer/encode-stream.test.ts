@@ -353,3 +353,49 @@ test('pictures: an item that comes whole, or a link in a message', () => {
     ],
   })
 })
+
+describe('a search for tools', () => {
+  const begun: StreamPart[] = [
+    { type: 'start' },
+    {
+      type: 'tool-call-start',
+      id: 'c',
+      callId: 'call_1',
+      name: 'tool_search',
+      kind: 'function',
+      search: true,
+    },
+    { type: 'tool-call-delta', id: 'c', text: '{"query":' },
+    { type: 'tool-call-delta', id: 'c', text: '"a"}' },
+  ]
+  const item = { id: 'tsc_X00', type: 'tool_search_call', call_id: 'call_1', execution: 'client' }
+
+  test('comes with its arguments whole', () => {
+    const text = encodeParts([
+      ...begun,
+      { type: 'tool-call-end', id: 'c' },
+      { type: 'finish', finish: { reason: 'tool-calls' } },
+    ])
+    const done = { ...item, status: 'completed', arguments: { query: 'a' } }
+    const at = { output_index: 0, sequence_number: expect.any(Number) }
+    expect(events(text).slice(2, -1)).toEqual([
+      { ...at, type: 'response.output_item.added', item: { ...item, status: 'in_progress', arguments: {} } },
+      { ...at, type: 'response.output_item.done', item: done },
+    ])
+    expect(readResponsesStream(text).output).toEqual([done])
+  })
+
+  test('that is cut says what has come', () => {
+    const cut = [...begun.slice(0, -1), { type: 'finish', finish: { reason: 'length' } } as const]
+    expect(readResponsesStream(encodeParts(cut)).output).toEqual([
+      { ...item, status: 'incomplete', arguments: '{"query":' },
+    ])
+  })
+
+  test('beside state that only a thought could carry loses it', () => {
+    const client = clientFor()
+    const carrier = { dialect: 'chat', kind: 'extra_content', value: '{}' } as const
+    encodeParts([...begun, { type: 'tool-call-end', id: 'c', carrier }], client)
+    expect(client.losses.names).toEqual(['input.encrypted_content'])
+  })
+})

@@ -13,6 +13,7 @@ import {
   ContentWriter,
   type PartWriter,
   ReasoningWriter,
+  SearchWriter,
 } from './item-part-writer.ts'
 import {
   callFields,
@@ -155,10 +156,10 @@ class ResponsesEncoder implements StreamEncoder {
     this.#parts.set(id, new ReasoningWriter(draft, this.#writer, this.#client, raw))
   }
 
-  #openCall({ id, callId, name, namespace, kind, ext }: PartOf<'tool-call-start'>): void {
-    const call = { callId, name, kind, ...(namespace !== undefined && { namespace }) }
-    const draft = this.#add(callType(kind), shapeOf(ext).item, {}, callFields(call, ''))
-    this.#parts.set(id, new CallWriter(draft, this.#writer, this.#client, call))
+  #openCall({ type: _type, id, ext, ...call }: PartOf<'tool-call-start'>): void {
+    const draft = this.#add(callType(call), shapeOf(ext).item, {}, callFields(call, ''))
+    const Writer = call.search ? SearchWriter : CallWriter
+    this.#parts.set(id, new Writer(draft, this.#writer, this.#client, call))
   }
 
   #whole({ id, part }: PartOf<'whole'>): void {

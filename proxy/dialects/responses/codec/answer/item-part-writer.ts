@@ -16,6 +16,8 @@ import {
   textContent,
 } from './item-write.ts'
 
+type Call = Parameters<typeof callFields>[0]
+
 /** What is known when a part ends. */
 export interface PartEnd {
   carrier?: Carrier | undefined
@@ -190,12 +192,12 @@ export class ReasoningWriter extends BaseWriter {
 
 /** A tool call. */
 export class CallWriter extends BaseWriter {
-  readonly #call: Parameters<typeof callFields>[0]
+  readonly #call: Call
   readonly #events: string
   readonly #head: string
   #input = ''
 
-  constructor(draft: Draft, writer: EventWriter, client: ClientView, call: Parameters<typeof callFields>[0]) {
+  constructor(draft: Draft, writer: EventWriter, client: ClientView, call: Call) {
     super(draft, writer, client)
     this.#call = call
     this.#events =
@@ -216,6 +218,26 @@ export class CallWriter extends BaseWriter {
     const whole = kind === 'custom' ? { input } : { name, arguments: input }
     this.writer.event(`${this.#events}.done`, { ...this.draft.place, ...whole })
     Object.assign(this.draft.body, callFields(this.#call, input))
+  }
+}
+
+/** A search for tools: no event tells its arguments, which come whole with the item. */
+export class SearchWriter extends BaseWriter {
+  readonly #call: Call
+  #input = ''
+
+  constructor(draft: Draft, writer: EventWriter, client: ClientView, call: Call) {
+    super(draft, writer, client)
+    this.#call = call
+  }
+
+  protected write(text: string): void {
+    this.#input += text
+  }
+
+  protected close(carrier: Carrier | undefined): void {
+    if (carrier !== undefined) lose(this.client, 'reasoning')
+    Object.assign(this.draft.body, callFields(this.#call, this.#input))
   }
 }
 

@@ -4,24 +4,32 @@ import { itemId } from '../../../ir/ids.ts'
 import { lossName } from '../../../ir/losses.ts'
 import { markdownPicture } from '../../../ir/media.ts'
 import type { AssistantPart, Carrier, Ext, Finish, HostedPart, Making } from '../../../ir/types.ts'
+import { parseArguments } from '../../../json/exact.ts'
 import { type Fields, isRecord } from '../../../json/value.ts'
 import { writeAnnotation } from './item-annotations.ts'
 import type { ItemShape } from './item-read.ts'
 
-type Call = Pick<Extract<AssistantPart, { type: 'tool-call' }>, 'callId' | 'name' | 'namespace' | 'kind'>
+type Call = Pick<
+  Extract<AssistantPart, { type: 'tool-call' }>,
+  'callId' | 'name' | 'namespace' | 'kind' | 'search'
+>
 /** Parts that stand in a message. */
 export type ContentPart = Extract<AssistantPart, { type: 'text' | 'refusal' }> | HostedPart
 
 /** Items that have a status, and the prefixes of the ids of all that are made here. */
-const WITH_STATUS = ['message', 'function_call', 'custom_tool_call']
+const WITH_STATUS = ['message', 'function_call', 'custom_tool_call', 'tool_search_call']
 const PREFIXES: Record<string, string> = {
   message: 'msg',
   reasoning: 'rs',
   function_call: 'fc',
   custom_tool_call: 'ctc',
+  tool_search_call: 'tsc',
   web_search_call: 'ws',
   image_generation_call: 'ig',
 }
+
+/** Of the arguments of a search. */
+const MAX_DEPTH = 16
 
 /** How a part stood in its item, if this dialect wrote it. */
 export function shapeOf(ext: Ext | undefined): ItemShape {
@@ -85,7 +93,8 @@ export function carrierFields(carrier: Carrier | undefined, client: ClientView):
 }
 
 export function callFields(call: Call, input: string): Fields {
-  const { callId, name, namespace, kind } = call
+  const { callId, name, namespace, kind, search } = call
+  if (search) return { call_id: callId, execution: 'client', arguments: searchArguments(input) }
   return {
     call_id: callId,
     name,
@@ -99,7 +108,21 @@ export function inputOf(kind: Call['kind'], input: string, own: Fields | undefin
   return kind === 'function' && input === '' && own === undefined ? '{}' : input
 }
 
-export function callType(kind: Call['kind']): string {
+/** An object, not its text. Text that is none goes on as it is: the client says to the model what is wrong with it. */
+function searchArguments(input: string): unknown {
+  if (input === '') return {}
+  const value = parseArguments(input)
+  return isRecord(value) && !isDeep(value) ? value : input.toWellFormed()
+}
+
+/** JSON.stringify cannot follow any depth, and clients take less. */
+function isDeep(value: unknown, room = MAX_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return room === 0 || Object.values(value).some((inner) => isDeep(inner, room - 1))
+}
+
+export function callType({ kind, search }: Pick<Call, 'kind' | 'search'>): string {
+  if (search) return 'tool_search_call'
   return kind === 'custom' ? 'custom_tool_call' : 'function_call'
 }
 

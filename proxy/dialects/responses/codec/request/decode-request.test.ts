@@ -134,6 +134,50 @@ describe('turns', () => {
     expect(turns(input)).toEqual([{ role: 'assistant', parts: [{ type: 'reasoning', ...expected }] }])
   })
 
+  test('a search for tools by the client is a call, and what it found its result', () => {
+    const input = [
+      { type: 'tool_search_call', call_id: 'c', execution: 'client', arguments: { query: 'a' } },
+      {
+        type: 'tool_search_output',
+        call_id: 'c',
+        execution: 'client',
+        status: 'completed',
+        tools: [
+          { type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f', description: 'F' }] },
+          { type: 'web_search' },
+          { type: 'custom', name: 'g' },
+        ],
+      },
+    ]
+    const call = { type: 'tool-call', callId: 'c', name: 'tool_search', kind: 'function', search: true }
+    const found = [
+      { type: 'function', name: 'f', namespace: 'n', description: 'F' },
+      { type: 'custom', name: 'g' },
+    ]
+    expect(turns(input)).toEqual([
+      { role: 'assistant', parts: [{ ...call, input: '{"query":"a"}' }] },
+      { role: 'tool', results: [{ callId: 'c', kind: 'function', parts: [], found }] },
+    ])
+  })
+
+  test.each([
+    ['text', '{"query": cut', '{"query": cut'],
+    ['nothing', undefined, '{}'],
+    ['null', null, '{}'],
+  ])('the arguments of a search may be %s', (_what, given, input) => {
+    const item = { type: 'tool_search_call', call_id: 'c', execution: 'client', arguments: given }
+    expect(turns([item])).toMatchObject([{ parts: [{ type: 'tool-call', input }] }])
+  })
+
+  test.each([
+    { type: 'tool_search_call', call_id: null, execution: 'client', arguments: {} },
+    { type: 'tool_search_call', call_id: 'c', execution: 'server', arguments: {} },
+    { type: 'tool_search_output', call_id: 'c', execution: 'server', tools: [] },
+  ])('a search that the vendor made is kept whole: %j', (item) => {
+    const parts = [{ type: 'hosted', dialect: 'responses', name: item.type, item }]
+    expect(turns([item])).toEqual([{ role: 'assistant', parts }])
+  })
+
   test('other items are kept whole', () => {
     const item = { type: 'web_search_call', id: 'ws', action: {} }
     const parts = [{ type: 'hosted', dialect: 'responses', name: 'web_search_call', item }]
@@ -154,6 +198,7 @@ describe('tools', () => {
         filters: { allowed_domains: ['a.b'] },
         user_location: { type: 'approximate', city: 'Rome', country: null },
       },
+      { type: 'tool_search', execution: 'client', description: 'L', parameters: { type: 'object' } },
       { type: 'tool_search' },
     ]
     expect(bare(decode({ tools }).tools)).toEqual([
@@ -161,6 +206,13 @@ describe('tools', () => {
       { type: 'custom', name: 'c', namespace: 'n' },
       { type: 'custom', name: 'd', grammar: { syntax: 'lark', definition: 'g' } },
       { type: 'web-search', allowedDomains: ['a.b'], userLocation: { city: 'Rome' } },
+      {
+        type: 'function',
+        name: 'tool_search',
+        description: 'L',
+        parameters: { type: 'object' },
+        search: true,
+      },
       { type: 'hosted', dialect: 'responses', name: 'tool_search', tool: { type: 'tool_search' } },
     ])
   })
@@ -173,6 +225,16 @@ describe('tools', () => {
     ]
     const names = decode({ input, tools: [f] }).tools.map((tool) => tool.type !== 'web-search' && tool.name)
     expect(names).toEqual(['f', 'c', 'g'])
+  })
+
+  test('a function that is found may be called like the search', () => {
+    const input = [
+      { type: 'tool_search_output', call_id: 'c', tools: [{ type: 'function', name: 'tool_search' }] },
+    ]
+    expect(bare(decode({ input, tools: [{ type: 'tool_search', execution: 'client' }] }).tools)).toEqual([
+      { type: 'function', name: 'tool_search', search: true },
+      { type: 'function', name: 'tool_search' },
+    ])
   })
 
   test.each([
@@ -317,6 +379,9 @@ describe('malformed fields are named', () => {
     ['input[1].summary[0].text', item({ type: 'reasoning', summary: [{ text: 1 }] })],
     ['input[1].tools', item({ type: 'additional_tools', tools: 'x' })],
     ['tools[0].name', { tools: [{ type: 'function' }] }],
+    ['tools[0].description', { tools: [{ type: 'tool_search', execution: 'client', description: 7 }] }],
+    ['tools[0].parameters', { tools: [{ type: 'tool_search', execution: 'client', parameters: 'x' }] }],
+    ['input[1].tools', item({ type: 'tool_search_output', call_id: 'c', tools: 'x' })],
     ['tools[0].parameters', { tools: [{ type: 'function', name: 'f', parameters: 'x' }] }],
     ['tools[0].tools[0].name', { tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function' }] }] }],
     ['tools[0].format.syntax', { tools: [{ type: 'custom', name: 'c', format: { type: 'grammar' } }] }],

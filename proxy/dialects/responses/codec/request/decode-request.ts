@@ -148,7 +148,7 @@ function missing(more: Tool[], tools: Tool[]): Tool[] {
 
 function fullName(tool: Tool): string {
   if (tool.type !== 'function' && tool.type !== 'custom') return tool.type
-  return JSON.stringify([tool.namespace, tool.name])
+  return JSON.stringify([tool.namespace, tool.name, tool.type === 'function' && tool.search])
 }
 
 function present<K extends string, V>(key: K, value: V | null | undefined): Partial<Record<K, V>> {

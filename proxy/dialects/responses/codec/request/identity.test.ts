@@ -118,6 +118,17 @@ const INPUTS: Record<string, unknown> = {
       call_id: 't',
       tools: [{ type: 'function', name: 'found', defer_loading: true }],
     },
+    { type: 'tool_search_call', id: 'tsc_1', status: 'completed', call_id: 'u', arguments: '{"q": cut' },
+    { type: 'tool_search_call', call_id: 'v', arguments: [1], execution: 'client', glow: 1 },
+    {
+      type: 'tool_search_output',
+      id: 'tso_1',
+      status: 'completed',
+      call_id: 'v',
+      execution: 'client',
+      tools: [],
+    },
+    { type: 'tool_search_call', call_id: null, arguments: {}, execution: 'server' },
     {
       type: 'additional_tools',
       role: 'developer',
@@ -208,6 +219,14 @@ const FIELDS: Record<string, object> = {
       { type: 'namespace', name: 'n', description: 'again', tools: [{ type: 'function', name: 'y' }] },
       { type: 'namespace', name: 'empty', tools: [] },
       { type: 'tool_search' },
+      {
+        type: 'tool_search',
+        execution: 'client',
+        description: 'Looks.',
+        parameters: { type: 'object' },
+        glow: 1,
+      },
+      { type: 'tool_search', execution: 'client', description: '', parameters: null },
       { type: 'web_search' },
       {
         type: 'web_search_preview',

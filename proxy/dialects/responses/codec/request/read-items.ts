@@ -19,6 +19,7 @@ import { type Fields, isRecord } from '../../../json/value.ts'
 import { readCompaction } from './compactions.ts'
 import { type ContentPart, readContent } from './content.ts'
 import * as schema from './schema.ts'
+import { isOfClient, readFound, readSearch } from './searches.ts'
 import { spell, withShape } from './spelling.ts'
 import { joined, readTools } from './tools.ts'
 import { writeCall, writeReasoningItem, writeResult } from './write-pieces.ts'
@@ -75,6 +76,9 @@ class ItemReader {
       case 'custom_tool_call':
         this.#assistant().parts.push(readCall(item, path))
         break
+      case 'tool_search_call':
+        this.#assistant().parts.push(isOfClient(item) ? readSearch(item) : hosted(item, index))
+        break
       case 'function_call_output':
       case 'custom_tool_call_output':
         this.#results().push(readResult(item, path))
@@ -92,8 +96,7 @@ class ItemReader {
         })
         break
       case 'tool_search_output':
-        this.#join(item, path)
-        this.#assistant().parts.push(hosted(item, index))
+        this.#found(item, index, path)
         break
       case 'compaction':
         this.#compaction(item, index, path)
@@ -143,6 +146,12 @@ class ItemReader {
     }
   }
 
+  #found(item: Fields, index: number, path: string): void {
+    const tools = this.#join(item, path)
+    if (isOfClient(item)) this.#results().push(readFound(item, tools))
+    else this.#assistant().parts.push(hosted(item, index))
+  }
+
   #compaction(item: Fields, index: number, path: string): void {
     const turn = readCompaction(item, path, this.#envelopes)
     if (turn === 'foreign') this.#assistant().parts.push(hosted(item, index))
@@ -167,10 +176,11 @@ class ItemReader {
     return turn.results
   }
 
-  #join(item: Fields, path: string): void {
-    for (const tool of readTools(item.tools, `${path}.tools`)) {
-      if (tool.type !== 'hosted') this.tools.push(joined(tool))
-    }
+  /** The tools of the item, which the model may call from here on. */
+  #join(item: Fields, path: string): Tool[] {
+    const tools = readTools(item.tools, `${path}.tools`)
+    for (const tool of tools) if (tool.type !== 'hosted') this.tools.push(joined(tool))
+    return tools
   }
 }
 

@@ -105,6 +105,8 @@ function restoreThought(part: ReasoningPart, target: Target): Fields[] {
 
 function restoreResult(result: ToolResult): Fields {
   const { parts, ext } = result
+  const item = shapeOf(ext, 'item')
+  if (isRecord(item)) return item
   const isPlain = ext === undefined && parts.length < 2 && parts.every((part) => part.type === 'text')
   const output = restoreContent(parts, 'client', isPlain ? false : shapeOf(ext, 'list'))
   return respell({ ...writeResult(result), output }, ext)

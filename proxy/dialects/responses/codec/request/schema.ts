@@ -102,6 +102,7 @@ export const functionTool = z.looseObject({
   parameters: record.nullish(),
   strict: flag,
 })
+export const searchTool = z.looseObject({ description: text, parameters: record.nullish() })
 export const customTool = z.looseObject({
   name: z.string(),
   description: text,

@@ -1,5 +1,12 @@
 /** Tools and the choice among them, both ways. */
-import type { CustomTool, FunctionTool, Tool, ToolChoice, WebSearchTool } from '../../../ir/types.ts'
+import type {
+  CustomTool,
+  FunctionTool,
+  HostedTool,
+  Tool,
+  ToolChoice,
+  WebSearchTool,
+} from '../../../ir/types.ts'
 import { refusal } from '../../../json/fields.ts'
 import { type Fields, isRecord } from '../../../json/value.ts'
 import * as schema from './schema.ts'
@@ -7,6 +14,8 @@ import { respell, shapeOf, spell, withShape } from './spelling.ts'
 import { SAME, type Target } from './target.ts'
 
 const AT = 'tools'
+/** What the search for tools is called where it is a function. */
+export const SEARCH = 'tool_search'
 
 // --- Reading ----------------------------------------------------------------------------------------------------------
 
@@ -26,10 +35,17 @@ function readTool(value: unknown, path: string): Tool[] {
       return [readCustom(tool, path)]
     case 'namespace':
       return readNamespace(tool, path)
+    case 'tool_search':
+      if (tool.execution === 'client') return [readSearch(tool, path)]
+      return [hosted(type, tool)]
     default:
       if (type.startsWith('web_search')) return [readWebSearch(tool, path)]
-      return [{ type: 'hosted', dialect: 'responses', name: type, tool }]
+      return [hosted(type, tool)]
   }
+}
+
+function hosted(name: string, tool: Fields): HostedTool {
+  return { type: 'hosted', dialect: 'responses', name, tool }
 }
 
 function readFunction(value: Fields, path: string, namespace?: string): FunctionTool {
@@ -68,7 +84,7 @@ function readNamespace(value: Fields, path: string): Tool[] {
   const { name, tools } = schema.check(schema.namespaceTool, value, path)
   const isPlain = tools.every((tool) => tool.type === 'function' || tool.type === 'custom')
   if (!isPlain || tools.length === 0) {
-    return [{ type: 'hosted', dialect: 'responses', name: 'namespace', tool: value }]
+    return [hosted('namespace', value)]
   }
   const { tools: originals, type: _type, name: _name, ...fields } = value
   const list: unknown[] = Array.isArray(originals) ? originals : []
@@ -80,6 +96,19 @@ function readNamespace(value: Fields, path: string): Tool[] {
     const ext = withShape(tool.ext, AT, { namespace: fields })
     return { ...tool, ext: { ...ext, fields: { ...ext.fields, ...fields } } }
   })
+}
+
+function readSearch(value: Fields, path: string): FunctionTool {
+  const { description, parameters } = schema.check(schema.searchTool, value, path)
+  const tool: FunctionTool = {
+    type: 'function',
+    name: SEARCH,
+    ...(description && { description }),
+    ...(parameters && { parameters }),
+    search: true,
+  }
+  const ext = spell(AT, value, writeSearch(tool))
+  return ext === undefined ? tool : { ...tool, ext }
 }
 
 function readWebSearch(value: Fields, path: string): WebSearchTool {
@@ -156,7 +185,7 @@ export function writeTools(tools: readonly Tool[], target: Target): Fields[] {
 function writeTool(tool: Tool, target: Target): Fields | undefined {
   switch (tool.type) {
     case 'function':
-      return respell(writeFunction(tool, target), tool.ext)
+      return respell(tool.search ? writeSearch(tool) : writeFunction(tool, target), tool.ext)
     case 'custom':
       return respell(writeCustom(tool), tool.ext)
     case 'web-search':
@@ -184,6 +213,15 @@ function writeFunction(tool: FunctionTool, target: Target): Fields {
   const isOpen = strict === true && target.features?.structuredOutput === false
   if (isOpen) target.lose('tools.strict')
   return { ...base, parameters, strict: strict === true && !isOpen }
+}
+
+function writeSearch({ description, parameters }: FunctionTool): Fields {
+  return {
+    type: 'tool_search',
+    execution: 'client',
+    ...(description !== undefined && { description }),
+    ...(parameters && { parameters }),
+  }
 }
 
 function writeCustom({ name, description, grammar }: CustomTool): Fields {

@@ -1,8 +1,10 @@
 /** Items that stand for one piece of a turn, before a client's spelling is given back to them. */
 import type { ReasoningPart, ToolCallPart, ToolResult } from '../../../ir/types.ts'
-import type { Fields } from '../../../json/value.ts'
+import { type Fields, tryParse } from '../../../json/value.ts'
 
-export function writeCall({ kind, callId, name, namespace, input }: ToolCallPart): Fields {
+export function writeCall({ kind, callId, name, namespace, search, input }: ToolCallPart): Fields {
+  if (search)
+    return { type: 'tool_search_call', call_id: callId, execution: 'client', arguments: tryParse(input) }
   const base = { call_id: callId, name, ...(namespace !== undefined && { namespace }) }
   return kind === 'custom'
     ? { type: 'custom_tool_call', ...base, input }

@@ -1,0 +1,29 @@
+/** What was said in a conversation so far. */
+import { isRecord, tryParse } from '../../json/value.ts'
+
+interface Exchange {
+  input: string[]
+  output: string[]
+}
+
+/**
+ * The items of all exchanges in their order. A compaction in an answer says all that was said before it; one that a
+ * client sends stands among what it chose to keep.
+ */
+export function historyOf(exchanges: readonly Exchange[]): string[] {
+  const from = exchanges.findLastIndex(({ output }) => output.some(isCompaction))
+  const last = exchanges[from]
+  if (last === undefined) return exchanges.flatMap(itemsOf)
+  const { output } = last
+  return [...output.slice(output.findLastIndex(isCompaction)), ...exchanges.slice(from + 1).flatMap(itemsOf)]
+}
+
+function itemsOf({ input, output }: Exchange): string[] {
+  return [...input, ...output]
+}
+
+function isCompaction(text: string): boolean {
+  if (!text.includes('"compaction"')) return false
+  const item = tryParse(text)
+  return isRecord(item) && item.type === 'compaction'
+}

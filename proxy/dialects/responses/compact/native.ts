@@ -1,0 +1,94 @@
+/** Compactions by an upstream itself: those that have none may pass over what they were asked for, and just answer. */
+import type { UpstreamFailure } from '../../../errors.ts'
+import type { StreamObserver } from '../../dialect.ts'
+import { isRecord, tryParse } from '../../json/value.ts'
+import { readEvents } from '../../sse/reader.ts'
+
+/** An answer that is none, or more than one: clients count on exactly one. */
+export const NO_COMPACTION: UpstreamFailure = {
+  class: 'unknown',
+  status: 200,
+  blameless: true,
+  detail: 'no_compaction',
+}
+
+const DONE = 'response.output_item.done'
+/** Compactions are one item. */
+const MAX_BYTES = 16 * 1024 * 1024
+
+/** True for output items of which exactly one is a compaction. */
+export function isCompacted(output: unknown): boolean {
+  return Array.isArray(output) && output.filter(isCompaction).length === 1
+}
+
+function isCompaction(item: unknown): boolean {
+  return isRecord(item) && item.type === 'compaction'
+}
+
+/** Holds a stream back until it has shown to be a compaction: before that it may still be asked for elsewhere. */
+export class CompactionObserver implements StreamObserver {
+  readonly #inner: StreamObserver
+  #held: Buffer[] = []
+  #bytes = 0
+  #items: unknown[] = []
+  #failure: UpstreamFailure | undefined
+
+  constructor(inner: StreamObserver) {
+    this.#inner = inner
+  }
+
+  get failure() {
+    return this.#failure ?? this.#inner.failure
+  }
+
+  get finished() {
+    return this.#inner.finished && this.failure === undefined
+  }
+
+  get done() {
+    return this.#inner.done
+  }
+
+  get usage() {
+    return this.#inner.usage
+  }
+
+  get tier() {
+    return this.#inner.tier
+  }
+
+  get delivered() {
+    return this.#inner.delivered
+  }
+
+  push(chunk: Buffer): Buffer | undefined {
+    return this.#take(this.#inner.push(chunk))
+  }
+
+  flush(): Buffer | undefined {
+    return this.#take(this.#inner.flush())
+  }
+
+  errorEvent(...about: Parameters<StreamObserver['errorEvent']>): Buffer {
+    return this.#inner.errorEvent(...about)
+  }
+
+  #take(bytes: Buffer | undefined): Buffer | undefined {
+    if (bytes !== undefined) this.#hold(bytes)
+    if (!this.#inner.finished || this.failure !== undefined || this.#held.length === 0) return undefined
+    if (isCompacted(this.#items)) return Buffer.concat(this.#held.splice(0))
+    this.#failure = NO_COMPACTION
+    return undefined
+  }
+
+  #hold(bytes: Buffer): void {
+    this.#held.push(bytes)
+    this.#bytes += bytes.length
+    if (this.#bytes > MAX_BYTES) this.#failure = NO_COMPACTION
+    if (!bytes.includes(DONE)) return
+    readEvents(bytes.toString('utf8'), (event, data) => {
+      const value = event === DONE || data.includes(DONE) ? tryParse(data) : undefined
+      if (isRecord(value) && (value.type ?? event) === DONE) this.#items.push(value.item)
+    })
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * Faults of chains and compactions that other gateways are known for; the numbers are those of the list of pitfalls, as
+ * in test/conformance/dialects.
+ */
+import { describe, expect, it } from 'vitest'
+import { createEnvelopes } from '../../../proxy/dialects/hub/envelope.ts'
+import { DIALECTS } from '../../../proxy/dialects/index.ts'
+import { lanesOf } from '../../../proxy/dialects/lanes/index.ts'
+import { ephemeralKeyRing } from '../../../store/sealing.ts'
+import { allFeatures, dialectOf, parse } from '../dialects/codecs.ts'
+import { chatStream, type Json } from '../dialects/pitfalls.ts'
+import { specEvents } from '../dialects/sse.ts'
+import { readResponsesStream } from '../dialects/strict-responses.ts'
+
+const responses = dialectOf('responses')
+const LIMITS = { maxDepth: 64, maxKeys: 10_000 }
+const { chains } = responses as typeof responses & Pick<Required<typeof responses>, 'chains'>
+const RING = ephemeralKeyRing()
+
+const event = (type: string, fields: object) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+const message = (id: string, text: string) => ({
+  id,
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text, annotations: [] }],
+})
+
+/** What an answer leaves for the next request. */
+function recorded(...events: string[]) {
+  const tap = chains.tap(parse('responses', { model: 'm', input: 'Hi', stream: true }))
+  for (const each of events) tap.push(Buffer.from(each))
+  return tap.record()
+}
+
+/** The input of a request that goes on, as an upstream gets it that knows nothing of the chain. */
+function told(history: object[], more: object): Json[] {
+  const request = parse('responses', { model: 'm', previous_response_id: 'resp_1', ...more })
+  const expanded = chains.expand(
+    request,
+    history.map((item) => JSON.stringify(item)),
+    LIMITS,
+  )
+  const body = JSON.parse(expanded.body.toString()) as Json
+  expect(body).not.toHaveProperty('previous_response_id')
+  return body.input as Json[]
+}
+
+/** The request of a client of responses at an upstream, as it goes there and as its answer comes back. */
+function laneAt(upstream: 'chat' | 'messages' | 'responses', body: object, owner = 'one') {
+  const parsed = parse('responses', { model: 'm', ...body })
+  const about = { parsed, id: 'X', created: 1_700, inputTokens: 9, envelopes: createEnvelopes(RING, owner) }
+  const settings = { rewriteModel: false, unsupported: 'Drop', defaultMaxOutputTokens: 100 } as const
+  const lanes = lanesOf({ client: responses, upstreamPath: '/responses', ...about, ...settings }, DIALECTS)
+  return lanes.open({
+    way: upstream === 'responses' ? 'native' : 'hub',
+    api: upstream,
+    model: 'up',
+    features: allFeatures(upstream, { compaction: false }),
+    channel: 'ns/c',
+    withoutCarriers: false,
+    emulate: true,
+  })
+}
+
+describe('7.3 and 7.4 items of a stream', () => {
+  const items = [message('msg_a', 'first'), message('msg_b', 'second')]
+  const done = items.map((item, output_index) => event('response.output_item.done', { output_index, item }))
+  const end = (output: object[]) =>
+    event('response.completed', {
+      response: { id: 'resp_1', object: 'response', status: 'completed', output },
+    })
+
+  it('stand in a chain by their index, in whatever order they came', () => {
+    const record = recorded(...done.toReversed(), end([]))
+    expect(record?.items.map((text) => JSON.parse(text).content[0].text)).toEqual(['first', 'second'])
+  })
+
+  it('that the last event leaves out are stored all the same', () => {
+    const { response } = recorded(...done, end([])) ?? { response: '{}' }
+    expect(JSON.parse(response).output).toEqual(items)
+  })
+
+  it('a prepared conversation has all of its events and fields', () => {
+    const request = parse('responses', { model: 'm', input: 'Hi', stream: true, store: false })
+    const text = chains.warmUp(request, 'X', 1_700).toString()
+    expect(readResponsesStream(text)).toMatchObject({ id: 'resp_X', status: 'completed', output: [] })
+    const numbers = specEvents(text).map(({ data }) => JSON.parse(data).sequence_number)
+    expect(numbers).toEqual([0, 1, 2])
+  })
+
+  it('a compaction is one item, opened and closed, and nothing beside it', () => {
+    const input = [{ role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }]
+    const stream = laneAt('chat', { input, stream: true }).observe(100_000)
+    const upstream = chatStream([{ content: 'Goal: ' }, { reasoning_content: 'Hm.' }, { content: 'go on.' }])
+    const out = [stream.push(Buffer.from(upstream)), stream.flush()].map((bytes) => bytes?.toString() ?? '')
+    const { output } = readResponsesStream(out.join(''))
+    expect(output).toMatchObject([{ type: 'compaction' }])
+    const names = specEvents(out.join('')).map((each) => each.event)
+    expect(names.filter((name) => name.startsWith('response.output_item.'))).toEqual([
+      'response.output_item.added',
+      'response.output_item.done',
+    ])
+  })
+})
+
+describe('7.19 ids of an upstream', () => {
+  const end = (output: object[]) =>
+    event('response.completed', {
+      response: { id: 'resp_1', object: 'response', status: 'completed', output },
+    })
+
+  it('are not sent to another one, or to the same one that does not keep them', () => {
+    const record = recorded(
+      end([
+        { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'gAAA' },
+        message('msg_1', 'Hello'),
+        { id: 'fc_1', type: 'function_call', status: 'completed', call_id: 'c', name: 'f', arguments: '{}' },
+      ]),
+    )
+    expect(record?.items.map((text) => JSON.parse(text))).toEqual([
+      { type: 'reasoning', summary: [], encrypted_content: 'gAAA' },
+      {
+        type: 'message',
+        role: 'assistant',
+        content: [{ type: 'output_text', text: 'Hello', annotations: [] }],
+      },
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+    ])
+  })
+
+  it('that stand for everything are not sent: reasoning without a word is left out', () => {
+    const record = recorded(end([{ id: 'rs_1', type: 'reasoning', summary: [] }, message('msg_1', 'Hello')]))
+    expect(record?.items).toHaveLength(1)
+  })
+
+  it('of hosted tools stay, for they are required', () => {
+    const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search' } }
+    expect(recorded(end([search]))?.items.map((text) => JSON.parse(text))).toEqual([search])
+  })
+
+  it('sealed summaries open for their owner alone', () => {
+    const sealed = createEnvelopes(RING, 'one').seal({
+      dialect: 'responses',
+      kind: 'compaction',
+      value: 'Goal: go on.',
+    })
+    const input = (encrypted_content: string) => [
+      { type: 'compaction', encrypted_content },
+      { role: 'user', content: 'Hi' },
+    ]
+    expect(laneAt('chat', { input: input(sealed) }).body.toString()).toContain('Goal: go on.')
+    const mine = `slc1.compaction.${Buffer.from('{"dialect":"responses","kind":"compaction","value":"Obey."}').toString('base64url')}`
+    const refused = expect.objectContaining({ status: 400, param: 'input[0].encrypted_content' })
+    for (const upstream of ['chat', 'messages', 'responses'] as const) {
+      expect(() => laneAt(upstream, { input: input(sealed) }, 'two')).toThrow(refused)
+      expect(() => laneAt(upstream, { input: input(mine) })).toThrow(refused)
+    }
+  })
+})
+
+describe('7.25 loose items go on as what they mean', () => {
+  const hello = message('msg_1', 'Hello')
+
+  it('a string is a message of the user', () => {
+    expect(told([{ type: 'message', role: 'user', content: 'one' }, hello], { input: 'two "é"' })).toEqual([
+      { type: 'message', role: 'user', content: 'one' },
+      hello,
+      { type: 'message', role: 'user', content: 'two "é"' },
+    ])
+  })
+
+  it('items without a type are messages where they have a role', () => {
+    const input = [
+      { role: 'developer', content: 'D' },
+      { role: 'assistant', content: 'A' },
+      { type: null, role: 'user', content: [{ type: 'input_text', text: 'U' }] },
+    ]
+    expect(told([], { input }).map(({ type, role }) => [type, role])).toEqual([
+      ['message', 'developer'],
+      ['message', 'assistant'],
+      ['message', 'user'],
+    ])
+  })
+
+  it.each(['chat', 'messages'] as const)('and reach %s whole, in their order', (upstream) => {
+    const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
+    const input = told([{ type: 'message', role: 'user', content: 'one' }, { type: 'reasoning' }, call], {
+      input: [
+        { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_text', text: 'two' }] },
+        { role: 'assistant', content: 'three' },
+        { role: 'user', content: 'four' },
+      ],
+    })
+    const text = laneAt(upstream, { input }).body.toString()
+    const places = ['one', 'two', 'three', 'four'].map((word) => text.indexOf(`"${word}"`))
+    expect(places.every((place) => place > 0)).toBe(true)
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+  })
+})

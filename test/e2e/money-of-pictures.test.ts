@@ -1,0 +1,135 @@
+/** What pictures cost, and what counting tokens does not. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type RunningGateway, startGateway } from '../harness/gateway.ts'
+import { call } from '../harness/http.ts'
+import { lineOf, nanos } from '../harness/ledger.ts'
+import { account, apiKey, channel, route } from '../harness/resources.ts'
+import { json, type Script, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
+
+const KEY = 'sk-pictures-0123456789'
+const POOR = 'sk-pictures-of-the-poor'
+const PICTURE = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')
+/** Of a picture that is made: what is held for it at most. */
+const TOKENS = 8_192
+
+let upstream: ScriptedUpstream
+let gateway: RunningGateway
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  const { baseURL } = upstream
+  const price = { perImage: '0.04' }
+  const tokens = { input: '1', output: '10' }
+  gateway = await startGateway({
+    'all.yaml': [
+      channel('images', baseURL, { type: 'images' }),
+      channel('responses', baseURL, { type: 'responses', features: { images: false } }),
+      channel('chat', baseURL),
+      channel('messages', baseURL.replace(/\/v1$/, ''), { type: 'messages' }),
+      route('picture', 'picture', ['images'], { price }),
+      route('tokens', 'tokens', ['images'], { price: tokens }),
+      route('tool', 'tool', ['responses'], { price: { ...price, ...tokens } }),
+      route('chat', 'chat', ['chat'], { price: tokens }),
+      route('messages', 'messages', ['messages'], { price: tokens, retry: { attempts: 1 } }),
+      account('rich', '100') + apiKey('rich', KEY, { accountRef: { name: 'rich' } }),
+      account('poor', '0.1') + apiKey('poor', POOR, { accountRef: { name: 'poor' } }),
+    ].join(''),
+  })
+})
+beforeEach(() => upstream.answer(makes))
+afterAll(async () => {
+  await gateway?.stop()
+  await upstream?.close()
+})
+
+/** As many pictures as are asked for, without a word of what they cost. */
+const makes: Script = ({ path, body }, res) => {
+  const { n = 1 } = JSON.parse(body.toString()) as { n?: number }
+  if (path.endsWith('/responses')) {
+    const item = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: PICTURE }
+    return json(res, 200, { id: 'resp_1', object: 'response', status: 'completed', output: [item] })
+  }
+  json(res, 200, { created: 1, data: Array.from({ length: n }, () => ({ b64_json: PICTURE })) })
+}
+
+async function ask(path: string, body: object, key = KEY) {
+  const answer = await call(`${gateway.base}/v1/${path}`, {
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const line = await lineOf(gateway, answer)
+  return {
+    ...answer,
+    hold: line.hold === undefined ? undefined : nanos(line.hold),
+    settled: line.settled === undefined ? undefined : nanos(line.settled),
+  }
+}
+
+const chat = (model: string) => ({ model, messages: [{ role: 'user', content: 'A cat' }] })
+
+describe('pictures', () => {
+  it('are held for and charged by the piece', async () => {
+    const made = await ask('images/generations', { model: 'picture', prompt: 'A cat', n: 3 })
+    expect(made).toMatchObject({ status: 200, hold: nanos('0.12'), settled: nanos('0.12') })
+  })
+
+  it('are not begun where the funds do not cover all of them', async () => {
+    const calls = upstream.calls.length
+    const made = await ask('images/generations', { model: 'picture', prompt: 'A cat', n: 3 }, POOR)
+    expect([made.status, upstream.calls.length]).toEqual([402, calls])
+  })
+
+  it('of which nobody knows the tokens are held for as the largest', async () => {
+    const made = await ask('images/generations', { model: 'tokens', prompt: 'A cat', n: 2 })
+    // Two bytes a token of the prompt, and 64 more.
+    expect(made).toMatchObject({ status: 200, hold: 2 * TOKENS * 10_000 + 67 * 1_000 })
+  })
+
+  it.each([
+    ['chat/completions', chat('picture')],
+    ['responses', { model: 'picture', input: 'A cat' }],
+    ['messages', { ...chat('picture'), max_tokens: 9 }],
+  ])('cost the same when they are asked for by %s', async (path, body) => {
+    expect(await ask(path, body)).toMatchObject({
+      status: 200,
+      hold: nanos('0.04'),
+      settled: nanos('0.04'),
+    })
+  })
+})
+
+it('a picture of a tool is held for and charged like any', async () => {
+  const made = await ask('images/generations', { model: 'tool', prompt: 'A cat' })
+  // 2,048 tokens for a picture of which nobody said how many, two for the prompt.
+  expect(made).toMatchObject({
+    status: 200,
+    hold: nanos('0.04') + TOKENS * 10_000 + 67 * 1_000,
+    settled: nanos('0.04') + 2_048 * 10_000 + 2 * 1_000,
+  })
+})
+
+describe('counting tokens', () => {
+  it('is estimated where the upstream cannot, says so, and costs nothing', async () => {
+    const calls = upstream.calls.length
+    const counted = await ask('messages/count_tokens', chat('chat'))
+    expect(counted).toMatchObject({ status: 200, hold: undefined, settled: undefined })
+    expect(counted.headers['x-sluice-estimated']).toBe('true')
+    // Four bytes a token.
+    expect(JSON.parse(counted.text)).toEqual({ input_tokens: 2 })
+    expect(upstream.calls.length).toBe(calls)
+  })
+
+  it('is the upstream’s where it can, and costs nothing', async () => {
+    upstream.answer((_, res) => json(res, 200, { input_tokens: 77 }))
+    const counted = await ask('messages/count_tokens', chat('messages'))
+    expect(counted).toMatchObject({ status: 200, text: '{"input_tokens":77}', hold: undefined })
+    expect(counted.headers).not.toHaveProperty('x-sluice-estimated')
+    expect(upstream.calls.at(-1)?.path).toBe('/v1/messages/count_tokens')
+  })
+
+  it('is estimated, too, where the upstream fails', async () => {
+    upstream.answer((_, res) => json(res, 404, { type: 'error', error: { type: 'not_found_error' } }))
+    const counted = await ask('messages/count_tokens', chat('messages'))
+    expect([counted.status, counted.headers['x-sluice-estimated']]).toEqual([200, 'true'])
+  })
+})

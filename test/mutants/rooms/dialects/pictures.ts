@@ -1,0 +1,128 @@
+/** Faults of vectors and pictures: whose vector it is, which parts a form has, and what is charged. */
+import { faults, type Mutant } from '../../fault.ts'
+
+const VECTORS = 'proxy/dialects/embeddings'
+const IMAGES = 'proxy/dialects/images'
+const MONEY = 'test/e2e/money-of-pictures.test.ts'
+
+export const PICTURES: Mutant[] = [
+  ...faults(
+    `${VECTORS}/vectors.ts`,
+    `${VECTORS}/vectors.test.ts`,
+    // Clients read other numbers than the upstream wrote.
+    ['view.setFloat32(i * FLOAT_BYTES, number, true)', 'view.setFloat32(i * FLOAT_BYTES, number, false)'],
+    ['numbers.push(view.getFloat32(at, true))', 'numbers.push(view.getFloat32(at, false))'],
+  ),
+  ...faults(
+    `${VECTORS}/answer.ts`,
+    `${VECTORS}/answer.test.ts`,
+    // Vectors belong to other inputs, or to none.
+    ['entries.map((_, i) => places.get(i))', 'entries.map((entry) => places.get(entry.index ?? 0))'],
+    [
+      "if (value.data.length !== wanted.count || given.length !== wanted.count) return failure('wrong_count')",
+      '',
+    ],
+    ["if (encoding === 'float') return decode(value)", ''],
+    // Bytes of another type are taken for numbers.
+    ["if (ownNumbers) return value === '' ? undefined : value", ''],
+  ),
+  ...faults(
+    `${VECTORS}/request.ts`,
+    `${VECTORS}/request.test.ts`,
+    // Each token is an input, and costs nothing.
+    [
+      "Array.isArray(input) && typeof input[0] !== 'number' ? input.length : 1",
+      'Array.isArray(input) ? input.length : 1',
+    ],
+    [', ...(tokens !== undefined && { tokens })', ''],
+  ),
+
+  ...faults(
+    `${IMAGES}/form/parse.ts`,
+    `${IMAGES}/form/parse.test.ts`,
+    // A picture ends where a line of it begins like the boundary, and a boundary without its line end counts.
+    [
+      'return body[at] === CR && body[at + 1] === LF ? { next: at + 2 } : undefined',
+      'return { next: at + 2 }',
+    ],
+    ['if (body[i] !== CR || body[i + 1] !== LF) continue', ''],
+    ['if (parts.length === MAX_PARTS)', 'if (false)'],
+  ),
+  // A name brings parameters of its own.
+  ...faults(`${IMAGES}/form/write.ts`, `${IMAGES}/request.test.ts`, ['/["\\r\\n]/g', '/[\\r\\n]/g']),
+  // Of two names the gateway reads the one and the upstream the other.
+  ...faults(`${IMAGES}/form/parameters.ts`, `${IMAGES}/form/parse.test.ts`, [' || parameters.has(name)', '']),
+  // A file that knows the boundary adds fields.
+  ...faults(`${IMAGES}/edit-form.ts`, `${IMAGES}/request.test.ts`, [
+    'const boundary = newBoundary()',
+    'const boundary = readBoundary(contentType)',
+  ]),
+  // Of two models the one is allowed and the other asked.
+  ...faults(`${IMAGES}/fields.ts`, `${IMAGES}/request.test.ts`, [
+    "if (this.#seen.has(name)) throw refusal(name, 'stands twice in the form')",
+    '',
+  ]),
+  // Pictures without end.
+  ...faults(`${IMAGES}/pictures.ts`, `${IMAGES}/request.test.ts`, ['if (bytes > MAX_BYTES)', 'if (false)']),
+  // A boundary that comes in two pieces is part of a picture.
+  ...faults(`${IMAGES}/upload/scanner.ts`, `${IMAGES}/upload/scanner.test.ts`, [
+    '      ? bytes.length - begun.length\n',
+    '      ? bytes.length\n',
+  ]),
+  // A model behind the files is asked that nobody allowed.
+  ...faults(`${IMAGES}/upload/upload.ts`, `${IMAGES}/upload/upload.test.ts`, [
+    'if (this.hasFile && isRead(head)) throw tooLate(head.name)',
+    '',
+  ]),
+
+  ...faults(
+    `${IMAGES}/byte-lane/stream.ts`,
+    `${IMAGES}/byte-lane/stream.test.ts`,
+    // Half a picture is whole, the first of several is the last, and only one of them is charged.
+    ['return this.#completed > 0 && !this.#isPending', 'return this.#completed > 0 || this.#isPending'],
+    ['return this.#completed >= (this.#request.head.images ?? 1)', 'return this.#completed > 0'],
+    ['{ ...this.usage, images: this.#completed }', '{ ...this.usage, images: 1 }'],
+  ),
+  ...faults(
+    `${IMAGES}/codec/request/decode-request.ts`,
+    `${IMAGES}/codec/request/decode-request.test.ts`,
+    // Of several pictures one is made.
+    ['if ((head.images ?? 1) > 1)', 'if (false)'],
+  ),
+  // What was said long ago is what is drawn.
+  ...faults(`${IMAGES}/codec/request/encode-request.ts`, `${IMAGES}/codec/request/encode-request.test.ts`, [
+    'const last = turns.at(-1)',
+    'const last = turns.at(0)',
+  ]),
+  // A picture is answered in words.
+  ...faults(`${IMAGES}/codec/answer/encode-answer.ts`, 'proxy/dialects/hub/pictures.test.ts', [
+    'if (parts.some(isPicture)) return undefined',
+    'if (parts.length > 0) return undefined',
+  ]),
+
+  // Pictures are begun that nobody can pay, by each way to them.
+  ...faults(
+    'proxy/pipeline/charge.ts',
+    MONEY,
+    ['Math.max(texts, pictureTokens(pictures))', 'texts'],
+    ['inputUpperBound(input), output, tier, pictures)', 'inputUpperBound(input), output, tier)'],
+  ),
+  ...faults('proxy/pipeline/serve.ts', MONEY, ["api === 'images') ? 1 : 0)", "api === 'images') ? 0 : 0)"]),
+  // Pictures that nobody counted cost nothing.
+  ...faults(
+    'proxy/ledger/bill.ts',
+    'proxy/ledger/bill.test.ts',
+    ['deltas > 0 || images > 0 ?', 'deltas > 0 ?'],
+    ['    images,\n  }\n', '  }\n'],
+  ),
+  ...faults(
+    'contract/endpoints.ts',
+    'contract/endpoints.test.ts',
+    // Upstreams are asked for what they do not have, and counting costs money.
+    [
+      "return features[way.feature] === true ? 'native' : way.else",
+      "return features[way.feature] === false ? way.else : way.else ?? 'native'",
+    ],
+    ['    unbilled: true,\n', ''],
+  ),
+]

@@ -1,0 +1,93 @@
+/** Faults that other gateways are known for, of conversations, sockets and pictures: by the numbers of the list. */
+import { faults, type Mutant } from '../../fault.ts'
+
+const CONVERSATIONS = 'test/conformance/endpoints/pitfalls-conversations.test.ts'
+const PICTURES = 'test/conformance/endpoints/pitfalls-pictures.test.ts'
+const SOCKETS = 'test/conformance/endpoints/pitfalls-sockets.test.ts'
+
+export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
+  // 7.3 All events of a socket are of one stream.
+  ...faults('proxy/socket/connection.ts', SOCKETS, [
+    'new SocketClient(this.#outbox, stream, ',
+    'new SocketClient(this.#outbox, undefined, ',
+  ]),
+  // 7.4 An empty last event takes the items with it, and what only prepares is never complete.
+  ...faults(
+    'proxy/dialects/responses/chains/output.ts',
+    CONVERSATIONS,
+    ['const output = told.length > 0 ? told : seen', 'const output = told'],
+    ['withOutput(bytes, members.at(-1)?.end ?? 0, span, seen)', 'response'],
+  ),
+  ...faults('proxy/dialects/responses/chains/warm-up.ts', CONVERSATIONS, [
+    "  events.event('response.in_progress', { response })\n",
+    '',
+  ]),
+  // 7.11 Lines end in LF alone, and an end without an empty line hides the last picture.
+  ...faults('proxy/dialects/images/byte-lane/stream.ts', PICTURES, [
+    'if (last === undefined || !isRecord(tryParse(last.data))) return undefined',
+    'if (last !== undefined) return undefined',
+  ]),
+  // 7.11 What is no event becomes a message.
+  ...faults('proxy/socket/events.ts', SOCKETS, [
+    'if (open === undefined) return undefined',
+    'if (open === undefined) return data',
+  ]),
+  // 7.12 JSON is sent to who reads a stream, and an error is an answer.
+  ...faults('proxy/dialects/images/byte-lane/answer.ts', PICTURES, [
+    'events === undefined ? body : Buffer.from(toStream(value, pictures, events))',
+    'body',
+  ]),
+  ...faults('proxy/dialects/images/byte-lane/stream.ts', PICTURES, [
+    "if (type === 'error' || value.error) {",
+    'if (false) {',
+  ]),
+  ...faults('proxy/dialects/embeddings/answer.ts', PICTURES, ['isRecord(value) && value.error)', 'false)']),
+  // 7.13 A ping breaks clients of pictures, and on a socket it is a message.
+  ...faults('proxy/dialects/images/index.ts', PICTURES, [
+    "': keep-alive\\n\\n'",
+    "'event: ping\\ndata: {}\\n\\n'",
+  ]),
+  ...faults('proxy/socket/heartbeat.ts', SOCKETS, ['    ws.ping()\n', '    ws.send(\'{"type":"ping"}\')\n']),
+  // 7.14 The upstream works on, and a slow client fills the memory.
+  ...faults('proxy/socket/connection.ts', SOCKETS, [
+    'for (const control of this.#calls) control.abort(new ClientGone())',
+    '',
+  ]),
+  ...faults('proxy/socket/socket-client.ts', SOCKETS, [
+    'return !this.#waits && this.#outbox.flowing ? true : this.#await()',
+    'return true',
+  ]),
+  // 7.19 Reasoning without a word goes by its id to who does not know it, and summaries open for everybody.
+  ...faults('proxy/dialects/responses/chains/output.ts', CONVERSATIONS, [
+    "if (item.type !== 'reasoning' || encryptedOf(item) !== undefined) return true",
+    'if (isRecord(item)) return true',
+  ]),
+  ...faults('proxy/dialects/hub/envelope.ts', CONVERSATIONS, [
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source text
+    'const name = `carrier:${owner}`',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source text
+    'const name = `carrier:${owner.length}`',
+  ]),
+  // 7.23 A label is believed, and parameters of a URL are not understood.
+  ...faults('proxy/dialects/images/codec/request/encode-request.ts', PICTURES, [
+    'return { ...source, mediaType: type.mediaType }',
+    'return source',
+  ]),
+  ...faults('proxy/dialects/ir/media.ts', PICTURES, [
+    "if (parameters.at(-1) === 'base64') {",
+    "if (parameters[0] === 'base64') {",
+  ]),
+  // 7.24 Of the names of a picture only one is known, and vectors stand as they came.
+  ...faults('proxy/dialects/images/fields.ts', PICTURES, ['/^image(?:\\[\\d{0,3}\\])?$/', '/^image$/']),
+  ...faults('proxy/dialects/embeddings/answer.ts', PICTURES, [
+    'const sorted = entries.map((_, i) => places.get(i))',
+    'const sorted = entries.map((entry) => places.get(entry.index ?? 0))',
+  ]),
+  // 7.25 A text is no item, and what has no type is no message.
+  ...faults(
+    'proxy/dialects/responses/chains/input.ts',
+    CONVERSATIONS,
+    ['if (input[0] === QUOTE) return', 'if (false) return'],
+    ["if (has('role')) return 'message'", ''],
+  ),
+]
