@@ -30,8 +30,7 @@ export interface Bill {
 export function billOf(price: Price | undefined, served: Served): Bill {
   const tier = billedTier(served, price)
   const { deltas, images = 0 } = served.delivered
-  const reason =
-    served.usage !== undefined ? 'usage' : deltas > 0 || images > 0 ? 'estimate' : 'input_only'
+  const reason = served.usage !== undefined ? 'usage' : deltas > 0 || images > 0 ? 'estimate' : 'input_only'
   const usage = served.usage ?? {
     ...zeroUsage(),
     input: inputEstimate(served.prompt),

@@ -189,7 +189,12 @@ describe('a stream', () => {
       { type: 'text-delta', id: 't', text: half },
       { type: 'text-delta', id: 't', text: half },
     ])
-    expect(encoder.failure).toEqual({ class: 'unknown', status: 200, blameless: true, detail: 'summary_too_long' })
+    expect(encoder.failure).toEqual({
+      class: 'unknown',
+      status: 200,
+      blameless: true,
+      detail: 'summary_too_long',
+    })
   })
 
   it('gives one item with all the text, however that is cut and whatever stands between', () => {

@@ -150,7 +150,10 @@ describe('what only one upstream can read goes where it came from', () => {
     for (let i = 0; i < 10; i++) {
       const { by, answer } = await ask({ model: 'native', path: 'responses' })
       const [item] = (answer as unknown as { output: { id: string }[] }).output
-      const input = [{ type: 'item_reference', id: item?.id }, { role: 'user', content: 'more' }]
+      const input = [
+        { type: 'item_reference', id: item?.id },
+        { role: 'user', content: 'more' },
+      ]
       expect(await servedBy({ model: 'native', path: 'responses', more: { input } }, 3)).toEqual([by])
       const before = one.calls.length + two.calls.length
       const foreign = await call(`${gateway.base}/v1/responses`, {
