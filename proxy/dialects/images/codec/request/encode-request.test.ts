@@ -142,7 +142,7 @@ describe('options of the tool', () => {
         output_compression: 50,
         moderation: 'low',
         action: 'auto',
-        partial_images: 2,
+        partial_images: 0,
         user: null,
       }),
     ]
@@ -165,7 +165,13 @@ describe('options of the tool', () => {
       },
       losses: [],
     })
-    for (const tool of [{ model: 'x' }, { size: { w: 1 } }, { prompt: 'x' }, { input_fidelity: 'high' }]) {
+    for (const tool of [
+      { partial_images: 2 },
+      { model: 'x' },
+      { size: { w: 1 } },
+      { prompt: 'x' },
+      { input_fidelity: 'high' },
+    ]) {
       expect(encode({ tools: [picture(tool)] })).toEqual({
         body: { model: 'up', prompt: 'A cat' },
         losses: ['tools'],

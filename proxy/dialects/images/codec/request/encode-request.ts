@@ -15,7 +15,7 @@ import { loseSettings } from './lose.ts'
 const OPTIONS = ['size', 'quality', 'background', 'output_format', 'output_compression', 'moderation']
 const EDIT_OPTIONS = [...OPTIONS, 'input_fidelity']
 /** Of the tool what asks for nothing that a plain request does not give. */
-const SILENT = ['type', 'action', 'partial_images']
+const SILENT = ['type', 'action']
 const EDITS = '/images/edits'
 
 type File = Extract<Media, { kind: 'data' }>
@@ -60,9 +60,14 @@ function toolFields(request: ModelRequest, names: readonly string[], losses: Los
   for (const [name, value] of Object.entries(tool)) {
     const isPlain = typeof value === 'string' || typeof value === 'number'
     if (names.includes(name) && isPlain) fields[name] = value
-    else if (!SILENT.includes(name) && value !== null) losses.add(lossName(request.source, 'tools'))
+    else if (!SILENT.includes(name) && !isNothing(name, value)) losses.add(lossName(request.source, 'tools'))
   }
   return fields
+}
+
+/** No partial pictures are made; who asks for none misses nothing. */
+function isNothing(name: string, value: unknown): boolean {
+  return value === null || (name === 'partial_images' && value === 0)
 }
 
 export function isPictureTool(tool: Tool): tool is Extract<Tool, { type: 'hosted' }> {
