@@ -284,6 +284,7 @@ function socketLimitsOf(env: Environment): SocketLimits {
     maxJsonKeys: env.SLUICE_MAX_JSON_KEYS,
     // One event may be as large as events get.
     maxUnsentBytes: 8 * FIXED_LIMITS.highWaterBytes + env.SLUICE_MAX_EVENT_BYTES,
+    messageMs: env.SLUICE_REQUEST_TIMEOUT,
     stallMs: env.SLUICE_CLIENT_STALL_TIMEOUT,
     pingMs: env.SLUICE_SOCKET_PING,
     pongMs: env.SLUICE_SOCKET_PONG_TIMEOUT,

@@ -36,6 +36,8 @@ export interface JsonLimits {
   maxDepth: number
   /** Object keys in the whole body. */
   maxKeys: number
+  /** The request only prepares a conversation, and may say nothing. */
+  mayBeEmpty?: boolean
 }
 
 /** A request body that passed the checks of its dialect. */

@@ -128,23 +128,29 @@ async function exchange(
 /** Nothing but the upload itself may keep what came of one: it is in memory only until it is sent. */
 async function readRequest(
   gateway: Gateway,
-  { endpoint: { api }, req, control, read }: Call,
+  { endpoint: { api }, req, control, read, generate }: Call,
   record: RequestRecord,
 ): Promise<{ request: ParsedRequest; upload?: Upload }> {
   const from = performance.now()
   const body = await read()
   record.ms.body = elapsed(from)
   const parsed = Buffer.isBuffer(body)
-    ? { request: parse(gateway, api, body, req) }
+    ? { request: parse(gateway, api, body, req, generate === false) }
     : openUpload(api, body, req, control)
   record.model = parsed.request.head.model
   record.stream = parsed.request.head.stream
   return parsed
 }
 
-function parse({ limits }: Gateway, api: ClientApi, body: Buffer, req: IncomingMessage): ParsedRequest {
+function parse(
+  { limits }: Gateway,
+  api: ClientApi,
+  body: Buffer,
+  req: IncomingMessage,
+  mayBeEmpty: boolean,
+): ParsedRequest {
   const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys } = limits
-  return api.parseRequest(body, { maxDepth, maxKeys }, req.headers)
+  return api.parseRequest(body, { maxDepth, maxKeys, mayBeEmpty }, req.headers)
 }
 
 function allowModel(caller: Caller, request: ParsedRequest): void {

@@ -126,6 +126,15 @@ describe('a handshake', () => {
     },
   )
 
+  test.each<[string, Record<string, string>]>([
+    ['among other protocols', { upgrade: 'foo, WebSocket' }],
+    ['with an empty body', { 'content-length': '0' }],
+  ])('%s opens a socket', async (_, changes) => {
+    const { origin } = await apiServer()
+    const { status } = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED, ...changes })
+    expect(status).toBe(101)
+  })
+
   test('offers are declined: no compression, no protocol', async () => {
     const { origin } = await apiServer()
     const { headers } = await ask(`${origin}/v1/responses`, {
@@ -196,9 +205,13 @@ describe('a handshake', () => {
     ['no version', { 'sec-websocket-version': '' }, 426, 'upgrade_required'],
     ['no key', { 'sec-websocket-key': '' }, 400, 'invalid_request'],
     ['a short key', { 'sec-websocket-key': 'AAAA' }, 400, 'invalid_request'],
+    ['other protocols', { upgrade: 'foo, xwebsocket' }, 426, 'upgrade_required'],
+    ['a body', { 'content-length': '2' }, 400, 'invalid_request'],
+    ['a body in pieces', { 'transfer-encoding': 'chunked' }, 400, 'invalid_request'],
   ])('with %s is answered over HTTP', async (_, changes, status, code) => {
     const { origin, lines } = await apiServer()
-    const told = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED, ...changes })
+    const body = 'content-length' in changes || 'transfer-encoding' in changes ? '{}' : ''
+    const told = await ask(`${origin}/v1/responses`, { ...HANDSHAKE, ...AUTHORIZED, ...changes }, 'GET', body)
     expect(told).toMatchObject({ status, code })
     expect(lines).toMatchObject([{ endpoint: 'none', status, code }])
     if (status === 426)
@@ -245,6 +258,8 @@ describe('other requests that ask for an upgrade go on over HTTP', () => {
     ['websocket', 'POST', '/v1/responses', 401, 'unauthorized'],
     ['websocket', 'GET', '/v1/models', 401, 'unauthorized'],
     ['websocket', 'GET', '/v1/nothing', 404, 'not_found'],
+    ['websocket', 'GET', '/v1/responses/', 404, 'not_found'],
+    ['h2c', 'GET', '/api/v1/responses/', 404, 'not_found'],
     ['websocket', 'HEAD', '/v1/responses', 405, ''],
     ['websocket', 'PUT', '/v1/responses', 405, 'method_not_allowed'],
   ])('%s %s %s', async (upgrade, method, path, status, code) => {
@@ -348,7 +363,7 @@ describe('drain', () => {
     await vi.waitUntil(() => looked.mock.calls.length > 0)
     expect(api.connections.size).toBe(1)
     gate.resolve(undefined)
-    expect((await client.closed).code).toBe(1001)
+    expect((await client.closed).code).toBe(1008)
     expect(client.messages).toMatchObject([{ status: 401 }])
     await ended
   })
@@ -359,5 +374,23 @@ describe('drain', () => {
     client.ws.pause()
     await api.ended(1)
     await vi.waitUntil(() => api.connections.size === 0)
+  })
+
+  test('cuts off the socket of a call whose client does not read, and one that comes too late', async () => {
+    const api = await apiServer()
+    const url = `${api.origin.replace('http', 'ws')}/v1/responses`
+    const client = await connect(url, { headers: AUTHORIZED })
+    const gate = Promise.withResolvers<undefined>()
+    api.gateway.follower.key = () => gate.promise
+    client.ws.pause()
+    client.send({ type: 'response.create', model: 'm', input: 'x' })
+    await vi.waitUntil(() => api.overload.inFlight === 1)
+    const from = performance.now()
+    const ended = api.ended(1)
+    await vi.waitUntil(() => api.sockets.size === 0, { timeout: 5_000 })
+    expect(performance.now() - from).toBeLessThan(3_000)
+    gate.resolve(undefined)
+    await ended
+    expect(api.connections.size).toBe(0)
   })
 })

@@ -17,6 +17,7 @@ import { newRequestId } from './request-id.ts'
 const ENDPOINT = 'responses'
 const { path } = ENDPOINTS[ENDPOINT]
 const PATHS: readonly string[] = [path, `/api${path}`]
+const PROTOCOL = 'websocket'
 const VERSION = '13'
 /** 16 bytes in base64. */
 const KEY = /^[+/0-9A-Za-z]{22}==$/
@@ -48,14 +49,18 @@ export interface Upgrades {
 export function createUpgrades(parts: UpgradeParts): Upgrades {
   const problem = (req: IncomingMessage) => problemOf(req) ?? loadProblem(parts)
   return {
-    should: (req) => req.method === 'GET' && PATHS.includes(pathOf(req)) && problem(req) === undefined,
+    should: (req) => req.method === 'GET' && isPath(req) && problem(req) === undefined,
     take: (req, head) => void take(parts, req, head),
-    refusal: (req) => problem(req) ?? required('This path is that of a WebSocket; send Connection: Upgrade.'),
+    refusal(req) {
+      // Routes do not mind a slash at the end.
+      if (!isPath(req)) return new GatewayError('not_found', 'There is nothing at this path.')
+      return problem(req) ?? required('This path is that of a WebSocket; send Connection: Upgrade.')
+    },
   }
 }
 
 /** Headers that belong to the refusal of an upgrade. */
-export const UPGRADE_HEADERS = { upgrade: 'websocket', 'sec-websocket-version': VERSION }
+export const UPGRADE_HEADERS = { upgrade: PROTOCOL, 'sec-websocket-version': VERSION }
 
 /** Carries out the calls of sockets as requests are: counted, shed under load, and noted when they are refused. */
 export function socketCalls(
@@ -104,6 +109,8 @@ async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Pr
     if (load !== undefined) throw load
     const { client, key, namespace, account } = record
     openers.set(req, { client, key, namespace, account })
+    // As ws wants it.
+    req.headers.upgrade = PROTOCOL
     sockets.accept(req, head)
   } catch (error) {
     const told = GatewayError.from(error)
@@ -135,8 +142,10 @@ function answer(req: IncomingMessage, error: GatewayError, requestId: string): v
 
 function problemOf(req: IncomingMessage): GatewayError | undefined {
   const { upgrade, 'sec-websocket-key': key, 'sec-websocket-version': version } = req.headers
-  if (req.httpVersion !== '1.1' || upgrade?.toLowerCase() !== 'websocket')
+  if (req.httpVersion !== '1.1' || !isOffered(upgrade))
     return required('This path takes POST, or a WebSocket.')
+  // It would be taken for messages.
+  if (hasBody(req)) return new GatewayError('invalid_request', 'A request for a WebSocket has no body.')
   if (version !== VERSION) return required(`Sec-WebSocket-Version must be ${VERSION}.`)
   if (key === undefined || !KEY.test(key))
     return new GatewayError('invalid_request', 'Sec-WebSocket-Key must be 16 bytes in base64.')
@@ -162,6 +171,16 @@ function required(message: string): GatewayError {
   return new GatewayError('upgrade_required', message)
 }
 
-function pathOf({ url }: IncomingMessage): string {
-  return url?.split('?')[0] ?? ''
+function isPath({ url }: IncomingMessage): boolean {
+  return PATHS.includes(url?.split('?')[0] ?? '')
+}
+
+/** Of several protocols a server chooses (RFC 9110, section 7.8). */
+function isOffered(upgrade: string | undefined): boolean {
+  return upgrade?.split(',').some((name) => name.trim().toLowerCase() === PROTOCOL) ?? false
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  return coding !== undefined || Number(length ?? 0) > 0
 }

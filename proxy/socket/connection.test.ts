@@ -397,12 +397,15 @@ describe('back-pressure', () => {
   })
 
   test('silence is no fault: a client without anything to read is not cut off', async () => {
-    const { url, calls } = await socketServer((call) => answer(call, completed('r')), { stallMs: 20 })
+    const { url } = await socketServer((call) => answer(call, completed('r')), { stallMs: 20 })
     const client = await connect(url)
     client.send(create())
     await client.received(1)
-    const { socket } = calls[0]?.req ?? {}
-    await new Promise((resolve) => socket?.once('timeout', resolve))
+    // Far more looks than end the connection of one that does not read.
+    for (let n = 0; n < 20; n++) {
+      client.ws.ping()
+      await new Promise((resolve) => client.ws.once('pong', () => setTimeout(resolve, 5)))
+    }
     client.send(create())
     await client.received(2)
   })
@@ -439,10 +442,27 @@ describe('back-pressure', () => {
     const client = await connect(url)
     client.send(create())
     await client.received(1)
-    await new Promise((resolve) => calls[0]?.req.socket.once('timeout', resolve))
     client.ws.pause()
     client.send(create())
     await until(() => calls.length === 2 && sockets.size === 0)
+  })
+
+  test('a client that does not read is cut off in time, whatever it sends', async () => {
+    const large = 'y'.repeat(32_000_000)
+    const { url, calls, sockets } = await socketServer((call) => answer(call, { type: 'x', delta: large }), {
+      stallMs: 400,
+    })
+    const client = await connect(url)
+    client.ws.pause()
+    client.send(create())
+    await until(() => calls.length === 1)
+    const from = performance.now()
+    const talk = setInterval(() => client.ws.ping(), 20)
+    onTestFinished(() => clearInterval(talk))
+    await until(() => sockets.size === 0)
+    const ms = performance.now() - from
+    expect(ms).toBeGreaterThan(350)
+    expect(ms).toBeLessThan(750)
   })
 
   test('a client that sends nonsense and reads nothing is cut off', async () => {
@@ -499,7 +519,104 @@ describe('age', () => {
   })
 })
 
+describe('age, while nothing comes', () => {
+  test('an idle socket is closed', async () => {
+    const { url } = await socketServer(() => undefined, { maxAgeMs: 30 })
+    expect((await (await connect(url)).closed).code).toBe(1000)
+  })
+
+  test('one with a call is closed when it is over, and takes no other', async () => {
+    const { waiting, serve } = patient()
+    const { url } = await socketServer(serve, { maxAgeMs: 100 })
+    const [client, idle] = [await connect(url), await connect(url)]
+    client.send(create())
+    await until(() => waiting.length === 1)
+    // It is younger.
+    await idle.closed
+    client.send(create({ stream_id: 'a' }))
+    expect(await client.received(1)).toMatchObject([
+      { stream_id: 'a', error: { code: 'websocket_connection_limit_reached' } },
+    ])
+    waiting[0]?.end()
+    expect((await client.closed).code).toBe(1000)
+  })
+})
+
+describe('messages that have begun', () => {
+  const part = (bytes: number) => 'x'.repeat(bytes)
+
+  test('one that is not complete in time closes 1008', async () => {
+    const { url, calls } = await socketServer(() => undefined, { messageMs: 60 })
+    const client = await connect(url)
+    client.ws.send(part(10_000), { fin: false })
+    const trickle = setInterval(() => client.ws.send('x', { fin: false }), 10)
+    onTestFinished(() => clearInterval(trickle))
+    expect(await client.closed).toEqual({ code: 1008, reason: 'A message was not complete in time.' })
+    expect(calls).toEqual([])
+  })
+
+  test('those that are, and pings beside them, are no fault', async () => {
+    const { url, sockets } = await socketServer((call) => answer(call, completed('r')), { messageMs: 100 })
+    const client = await connect(url)
+    for (let n = 0; n < 8; n++) {
+      client.ws.send(JSON.stringify(create({ input: part(20_000) })).slice(0, -1), { fin: false })
+      for (let p = 0; p < 50; p++) client.ws.ping(part(125))
+      const pong = new Promise((resolve) => client.ws.on('pong', (data) => data.length === 0 && resolve(0)))
+      client.ws.ping()
+      await pong
+      client.ws.send('}', { fin: true })
+      await client.received(n + 1)
+      // Pings alone are no message however many they are.
+      for (let p = 0; p < 50; p++) client.ws.ping(part(125))
+      await new Promise((resolve) => setTimeout(resolve, 25))
+    }
+    expect(sockets.size).toBe(1)
+  })
+
+  test('of all sockets the one that holds most is cut off when they hold too much', async () => {
+    const { url, sockets } = await socketServer((call) => answer(call, completed('r')), {
+      maxHeldBytes: 300_000,
+    })
+    const [small, large, other] = [await connect(url), await connect(url), await connect(url)]
+    small.ws.send(JSON.stringify(create({ input: part(50_000) })).slice(0, -1), { fin: false })
+    large.ws.send(part(200_000), { fin: false })
+    other.ws.send(part(100_000), { fin: false })
+    expect([1013, 1006]).toContain((await large.closed).code)
+    expect(sockets.size).toBe(2)
+    small.ws.send('}', { fin: true })
+    expect(await small.received(1)).toEqual([completed('r')])
+  })
+
+  test('calls that wait count as well, those that run do not', async () => {
+    const { waiting, serve } = patient()
+    const { url, sockets } = await socketServer(serve, { maxHeldBytes: 300_000 })
+    const [runs, waits] = [await connect(url), await connect(url)]
+    for (const stream_id of ['a', 'b', 'c']) runs.send(create({ stream_id, input: part(150_000) }))
+    await until(() => waiting.length === 3)
+    for (let n = 0; n < 4; n++) waits.send(create({ input: part(100_000) }))
+    expect([1013, 1006]).toContain((await waits.closed).code)
+    expect(sockets.size).toBe(1)
+    expect(runs.ws.readyState).toBe(WebSocket.OPEN)
+  })
+})
+
+test('a call that may not be made any more closes 1008 when that was told', async () => {
+  const { url } = await socketServer(() => {
+    throw new GatewayError('unauthorized', 'This API key is not valid.')
+  })
+  const client = await connect(url)
+  client.send(create({ stream_id: 'a' }))
+  expect((await client.closed).code).toBe(1008)
+  expect(client.messages).toMatchObject([{ type: 'error', status: 401, stream_id: 'a' }])
+})
+
 describe('an end of the process', () => {
+  test('a socket whose handshake ends after all is cut off', async () => {
+    const { url, sockets } = await socketServer(() => undefined)
+    sockets.terminate()
+    expect((await (await connect(url)).closed).code).toBe(1006)
+  })
+
   test('idle sockets close at once, busy ones after their calls; new ones are refused', async () => {
     const { waiting, serve } = patient()
     const { url, sockets } = await socketServer(serve)

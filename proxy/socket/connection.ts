@@ -8,10 +8,12 @@ import { ClientGone } from '../pipeline/client.ts'
 import { errorFrame, steerFailedFrame } from './events.ts'
 import { type CreateFrame, readFrame, type StreamName } from './frames.ts'
 import { startHeartbeat } from './heartbeat.ts'
+import { Intake, type IntakePool } from './intake.ts'
 import type { SocketLimits } from './limits.ts'
 import { type MemoryPool, SocketMemory } from './memory.ts'
 import { Outbox } from './outbox.ts'
 import { SocketClient } from './socket-client.ts'
+import { watchStall } from './stall.ts'
 import { Streams } from './streams.ts'
 
 /** What connections share. */
@@ -29,12 +31,21 @@ export interface SocketParts {
   now(): number
 }
 
+/** And what they bound together. */
+export interface ConnectionParts extends SocketParts {
+  intake: IntakePool
+}
+
 const ENDPOINT = { ...ENDPOINTS.responses, name: 'responses' }
 
 const NORMAL = 1000
 const GOING_AWAY = 1001
 const UNSUPPORTED_DATA = 1003
 const POLICY_VIOLATION = 1008
+const TRY_AGAIN_LATER = 1013
+
+/** Longer timers of Node go off at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 interface Job extends CreateFrame {
   bytes: number
@@ -43,13 +54,16 @@ interface Job extends CreateFrame {
 export class Connection {
   readonly #ws: WebSocket
   readonly #req: IncomingMessage
-  readonly #parts: SocketParts
+  readonly #parts: ConnectionParts
   readonly #memory: SocketMemory
   readonly #outbox: Outbox
+  readonly #intake: Intake
   readonly #streams: Streams<Job>
   readonly #calls = new Set<AbortController>()
   readonly #openedAt: number
   readonly #stopHeartbeat: () => void
+  readonly #stopStallWatch: () => void
+  readonly #ageClock: NodeJS.Timeout
   /** The code to close with when nothing runs any more. */
   #leaving: number | undefined
   #stalled = false
@@ -57,8 +71,9 @@ export class Connection {
   #refusals = 0
 
   /** `closed` is called once, when the socket is closed. */
-  constructor(ws: WebSocket, req: IncomingMessage, parts: SocketParts, closed: () => void) {
+  constructor(ws: WebSocket, req: IncomingMessage, parts: ConnectionParts, closed: () => void) {
     const { limits } = parts
+    const { socket } = req
     this.#ws = ws
     this.#req = req
     this.#parts = parts
@@ -70,18 +85,33 @@ export class Connection {
     this.#outbox = new Outbox(ws, limits, { changed: () => this.#balance(), overrun: () => this.#cutOff() })
     this.#streams = new Streams({ ...limits, maxBytes: limits.maxFrameBytes }, (job) => this.#run(job))
     ws.on('message', (data, isBinary) => this.#take(data, isBinary))
-    // A message that breaks the protocol; ws closes with the code that says why.
-    ws.on('error', () => undefined)
+    // A message that breaks the protocol; ws drops it and closes with the code that says why.
+    ws.on('error', () => this.#intake.end())
     ws.on('close', () => {
       this.#gone()
       closed()
     })
-    const { socket } = req
-    socket.setTimeout(limits.stallMs)
-    // Each time: a callback of setTimeout hears only of the first silence.
-    socket.on('timeout', () => {
-      if (ws.bufferedAmount > 0) this.#cutOff()
+    this.#intake = new Intake(parts.intake, {
+      messageMs: limits.messageMs,
+      bytesRead: () => socket.bytesRead,
+      deaf: () => ws.isPaused,
+      late: () => this.#close(POLICY_VIOLATION, 'A message was not complete in time.'),
+      cutOff: () => {
+        this.#close(TRY_AGAIN_LATER, 'The gateway holds too many messages.')
+        ws.terminate()
+      },
     })
+    for (const event of ['ping', 'pong'] as const) ws.on(event, (data) => this.#intake.control(data.length))
+    // Behind the listener of ws, which has told of messages by then.
+    socket.on('data', () => this.#intake.came())
+    this.#stopStallWatch = watchStall(ws, socket, limits.stallMs, () => this.#cutOff())
+    this.#ageClock = setTimeout(
+      () => {
+        this.#leaving ??= NORMAL
+        this.#closeIfQuiet()
+      },
+      Math.min(limits.maxAgeMs, MAX_TIMER_MS),
+    ).unref()
     this.#stopHeartbeat = startHeartbeat(ws, {
       pingMs: limits.pingMs,
       pongMs: limits.pongMs,
@@ -102,6 +132,7 @@ export class Connection {
   }
 
   #take(data: RawData, isBinary: boolean): void {
+    this.#intake.message()
     if (this.#ws.readyState !== this.#ws.OPEN) return
     if (isBinary || !Buffer.isBuffer(data)) {
       this.#close(UNSUPPORTED_DATA, 'Messages are JSON texts.')
@@ -133,7 +164,7 @@ export class Connection {
       const message = 'The gateway is shutting down; open a new connection.'
       return new GatewayError('overloaded', message, { retryAfterSeconds: 1 })
     }
-    if (now() - this.#openedAt >= limits.maxAgeMs) {
+    if (this.#leaving === NORMAL || now() - this.#openedAt >= limits.maxAgeMs) {
       this.#leaving = NORMAL
       return new GatewayError(
         'websocket_connection_limit_reached',
@@ -157,6 +188,7 @@ export class Connection {
     const { serve, shutdown, newRequestId } = this.#parts
     const control = new AbortController()
     const client = new SocketClient(this.#outbox, stream, () => this.#stalled)
+    let revoked = false
     this.#calls.add(control)
     shutdown.add(control)
     try {
@@ -171,12 +203,16 @@ export class Connection {
         generate,
       })
     } catch (error) {
-      client.refuse(GatewayError.from(error))
+      const told = GatewayError.from(error)
+      client.refuse(told)
+      revoked = told.code === 'unauthorized'
     }
     shutdown.remove(control)
     if (client.failed && previous !== undefined) this.#memory.failed(stream, previous)
     await client.flushed()
     this.#calls.delete(control)
+    // Whoever opened the socket may not use it any more.
+    if (revoked) this.#close(POLICY_VIOLATION, 'The API key is not valid any more.')
     // The place of this call is free only after this turn.
     setImmediate(() => {
       this.#balance()
@@ -186,6 +222,7 @@ export class Connection {
 
   /** Reads the socket only while there is room for more calls, and the client itself reads. */
   #balance(): void {
+    this.#intake.queue(this.#streams.waitingBytes)
     const { readyState, OPEN, isPaused } = this.#ws
     const enough = this.#streams.full || !this.#outbox.flowing
     if (readyState !== OPEN || enough === isPaused) return
@@ -212,6 +249,9 @@ export class Connection {
 
   #gone(): void {
     this.#stopHeartbeat()
+    this.#stopStallWatch()
+    clearTimeout(this.#ageClock)
+    this.#intake.end()
     this.#streams.drop()
     for (const control of this.#calls) control.abort(new ClientGone())
     this.#outbox.close()

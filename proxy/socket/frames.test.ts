@@ -116,7 +116,6 @@ describe('refused', () => {
     ['response.inject', '{"type":"response.inject"}'],
     ['two types', '{"type":"response.create","type":"response.create"}'],
     ['a type in disguise', '{"t\\u0079pe":"response.create"}'],
-    ['too deep', `{"type":"response.create","x":${'['.repeat(64)}${']'.repeat(64)}}`],
   ])('%s', (_, text) => expect(refusal(text)).toEqual(invalid))
 
   test.each(['stream_id', 'generate', 'stream'])('two %s', (key) => {
@@ -124,6 +123,40 @@ describe('refused', () => {
       ...invalid,
       param: key,
     })
+  })
+
+  const deep = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+  const keys = (count: number) => `{${Array.from({ length: count }, (_, n) => `"k${n}":1`).join()}}`
+  test.each([
+    ['too deep, its stream before', `{"type":"response.create","stream_id":"a.1","x":${deep(64)}}`],
+    ['too deep, its stream behind', `{"type":"response.create","x":${deep(64)} , "stream_id" :\n"a.1" }`],
+    ['too deep, other streams inside', `{"x":[{"stream_id":"b"},${deep(64)}],"stream_id":"a.1"}`],
+    ['too deep, with words like it', `{"a":"stream_id","b":"c","x":${deep(64)},"stream_id":"a.1"}`],
+    ['too many keys', `{"x":${keys(50_001)},"stream_id":"a.1"}`],
+    ['too many keys of its own', `${keys(50_001).slice(0, -1)},"stream_id":"a.1"}`],
+  ])('%s: on its stream, and the fault of no field', (_, text) => {
+    expect(refusal(text)).toEqual({ ...invalid, stream: 'a.1', param: undefined })
+  })
+
+  test.each([
+    ['another stream', `"stream_id":"b","stream_id":"a"`],
+    ['a list', `"stream_id":["a"]`],
+    ['a number behind which a text stands', `"stream_id":1,"x":"a"`],
+    ['no text, which stands behind', `"stream_id":[],"a":"b"`],
+    ['too long a name', `"stream_id":"${'a'.repeat(257)}"`],
+    ['no letters', `"stream_id":"a b"`],
+    ['nothing', `"x":"stream_id","y":"a"`],
+  ])('too deep, and its stream is %s', (_, members) => {
+    expect(refusal(`{"x":${deep(64)},${members}}`)).toEqual({ ...invalid, param: undefined })
+  })
+
+  test('broken off, on its stream', () => {
+    expect(refusal('{"type":"response.create","stream_id":"a","x":')).toEqual({ ...invalid, stream: 'a' })
+  })
+
+  test('the longest name of a message that is too deep', () => {
+    const name = 'a'.repeat(256)
+    expect(refusal(`{"stream_id":"${name}","x":${deep(64)}}`)).toMatchObject({ stream: name })
   })
 
   test('generate that is no boolean', () => {

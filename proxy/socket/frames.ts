@@ -5,6 +5,7 @@
 import type { JsonLimits } from '../dialects/dialect.ts'
 import { type JsonObject, parseJsonObject } from '../dialects/json/body.ts'
 import { refusal } from '../dialects/json/fields.ts'
+import { closingQuote, scanObject } from '../dialects/json/scan.ts'
 import { isRecord } from '../dialects/json/value.ts'
 import { GatewayError } from '../errors.ts'
 
@@ -30,18 +31,26 @@ export type ClientFrame =
 /** Keys that belong to the message and not to the request; `stream` says nothing here, for there is no other way. */
 const OWN_KEYS: ReadonlySet<string> = new Set(['type', 'stream_id', 'generate', 'stream'])
 const STREAM_NAME = /^[A-Za-z0-9_.-]{1,256}$/
+/** The longest name, and the quote before it. */
+const MAX_QUOTED = 257
 /** A steer is told back to its sender. */
 const MAX_STEER_BYTES = 1_048_576
 
 /** Reads a text message, valid UTF-8; never throws. */
 export function readFrame(bytes: Buffer, limits: JsonLimits): ClientFrame {
+  let frame: JsonObject
+  try {
+    frame = parseJsonObject(bytes, limits, OWN_KEYS)
+  } catch (error) {
+    const told = ofFrame(GatewayError.from(error), tooMuch(bytes, limits) ? undefined : 'type')
+    return { kind: 'refused', stream: findStream(bytes), error: told }
+  }
   let stream: StreamName
   try {
-    const frame = parseJsonObject(bytes, limits, OWN_KEYS)
     stream = readStream(frame.value.stream_id)
     return readTyped(frame, bytes, stream)
   } catch (error) {
-    return { kind: 'refused', stream, error: ofFrame(GatewayError.from(error)) }
+    return { kind: 'refused', stream, error: ofFrame(GatewayError.from(error), 'type') }
   }
 }
 
@@ -105,9 +114,52 @@ function requestOf(bytes: Buffer, { members }: JsonObject): Buffer {
 }
 
 /** What is no message at all is the fault of its type, as clients know it. */
-function ofFrame(error: GatewayError): GatewayError {
+function ofFrame(error: GatewayError, param: 'type' | undefined): GatewayError {
   if (error.param !== undefined || error.code !== 'invalid_request') return error
-  return new GatewayError('invalid_request', error.message.replace('The body', 'The message'), {
-    param: 'type',
-  })
+  const message = error.message.replace('The body', 'The message')
+  return new GatewayError('invalid_request', message, param === undefined ? {} : { param })
+}
+
+function tooMuch(bytes: Buffer, limits: JsonLimits): boolean {
+  try {
+    scanObject(bytes, limits)
+    return false
+  } catch {
+    return true
+  }
+}
+
+const QUOTE = 0x22
+const COLON = 0x3a
+const BRACES = { 123: 1, 91: 1, 125: -1, 93: -1 } as Record<number, number | undefined>
+const WHITE_SPACE = new Set([0x20, 0x0a, 0x0d, 0x09])
+
+/**
+ * The name of the stream of a message that is not parsed, for the client to know what was refused: undefined where it
+ * stands twice or is no name. Keeps nothing of the message, however deep it is and however many keys it has.
+ */
+function findStream(bytes: Buffer): StreamName {
+  const found: string[] = []
+  let depth = 0
+  /** The last string in the outermost object, and whether it is the key in question. */
+  let text = ''
+  let named = false
+  for (let i = 0; i < bytes.length && found.length < 2; i++) {
+    const byte = bytes[i] ?? 0
+    if (byte === QUOTE) {
+      const close = closingQuote(bytes, i)
+      if (depth === 1) {
+        text = close - i <= MAX_QUOTED ? bytes.toString('latin1', i + 1, close) : ''
+        if (named) found.push(text)
+        named = false
+      }
+      i = close
+    } else if (byte === COLON && depth === 1) named = text === 'stream_id'
+    else if (!WHITE_SPACE.has(byte)) {
+      named = false
+      depth += BRACES[byte] ?? 0
+    }
+  }
+  const [name = '', again] = found
+  return again === undefined && STREAM_NAME.test(name) ? name : undefined
 }

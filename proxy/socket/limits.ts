@@ -18,13 +18,17 @@ export interface SocketLimits {
   highWaterBytes: number
   /** Unsent bytes at which a client is cut off that provokes messages and does not read them. */
   maxUnsentBytes: number
+  /** Time for a message that has begun to be complete. */
+  messageMs: number
+  /** Bytes of messages that have begun and of calls that wait, of all sockets of a process. */
+  maxHeldBytes: number
   /** How long a client may leave what was sent unread. */
   stallMs: number
   /** Silence after which the client is asked for a sign of life. */
   pingMs: number
   /** Time for that sign. */
   pongMs: number
-  /** Age at which no new calls are taken. */
+  /** Age at which no new calls are taken, and a socket is closed as soon as none runs. */
   maxAgeMs: number
   /** Time for the client's part of closing. */
   closeMs: number
@@ -45,6 +49,7 @@ export const FIXED_LIMITS = {
   maxRefusals: 64,
   highWaterBytes: MIB,
   closeMs: 5_000,
+  maxHeldBytes: 512 * MIB,
   maxAnswers: 64,
   maxAnswerBytes: 64 * MIB,
 } as const satisfies Partial<SocketLimits>

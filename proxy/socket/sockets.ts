@@ -2,16 +2,20 @@
 import type { IncomingMessage } from 'node:http'
 import { WebSocketServer } from 'ws'
 import { Connection, type SocketParts } from './connection.ts'
+import { IntakePool } from './intake.ts'
 
 export class Sockets {
   readonly #parts: SocketParts
   readonly #server: WebSocketServer
+  readonly #intake: IntakePool
   readonly #connections = new Set<Connection>()
   #leaving = false
+  #over = false
 
   constructor(parts: SocketParts) {
     const { maxFrameBytes, maxFragments, closeMs } = parts.limits
     this.#parts = parts
+    this.#intake = new IntakePool(parts.limits.maxHeldBytes)
     const options = {
       noServer: true,
       clientTracking: false,
@@ -33,9 +37,13 @@ export class Sockets {
   /** Finishes the handshake of a request that the HTTP server has let go of. */
   accept(req: IncomingMessage, head: Buffer): void {
     this.#server.handleUpgrade(req, req.socket, head, (ws) => {
-      const connection = new Connection(ws, req, this.#parts, () => this.#connections.delete(connection))
+      const connection = new Connection(ws, req, { ...this.#parts, intake: this.#intake }, () =>
+        this.#connections.delete(connection),
+      )
       this.#connections.add(connection)
-      if (this.#leaving) connection.leave()
+      // Its handshake had begun before.
+      if (this.#over) connection.terminate()
+      else if (this.#leaving) connection.leave()
     })
   }
 
@@ -45,8 +53,9 @@ export class Sockets {
     for (const connection of this.#connections) connection.leave()
   }
 
-  /** Cuts off those that are left. */
+  /** Cuts off those that are left, and those that still come. */
   terminate(): void {
+    this.#over = true
     for (const connection of this.#connections) connection.terminate()
   }
 }

@@ -24,6 +24,7 @@ export class Streams<J extends Sized> {
   readonly #ready = new Set<StreamName>()
   readonly #busy = new Set<StreamName>()
   #waits = 0
+  #waitingBytes = 0
   #bytes = 0
 
   /** `run` carries out one call and never rejects. */
@@ -35,6 +36,11 @@ export class Streams<J extends Sized> {
   /** No more calls should be taken until some have ended. */
   get full(): boolean {
     return this.#waits >= this.#limits.maxWaiting || this.#bytes > this.#limits.maxBytes
+  }
+
+  /** Of the calls that wait. */
+  get waitingBytes(): number {
+    return this.#waitingBytes
   }
 
   /** Nothing runs or waits. */
@@ -55,6 +61,7 @@ export class Streams<J extends Sized> {
     if (waiting === undefined) this.#waiting.set(stream, [job])
     else waiting.push(job)
     this.#waits++
+    this.#waitingBytes += job.bytes
     this.#bytes += job.bytes
     if (!this.#busy.has(stream)) this.#ready.add(stream)
     this.#start()
@@ -66,6 +73,7 @@ export class Streams<J extends Sized> {
     this.#waiting.clear()
     this.#ready.clear()
     this.#waits = 0
+    this.#waitingBytes = 0
   }
 
   #start(): void {
@@ -83,7 +91,10 @@ export class Streams<J extends Sized> {
     const jobs = this.#waiting.get(stream)
     const job = jobs?.shift()
     if (jobs?.length === 0) this.#waiting.delete(stream)
-    if (job !== undefined) this.#waits--
+    if (job !== undefined) {
+      this.#waits--
+      this.#waitingBytes -= job.bytes
+    }
     return job
   }
 

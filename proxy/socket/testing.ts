@@ -19,6 +19,7 @@ export const TEST_LIMITS: SocketLimits = {
   maxJsonDepth: 64,
   maxJsonKeys: 50_000,
   maxUnsentBytes: 16 * 1_048_576,
+  messageMs: 10 * MINUTE,
   stallMs: 10 * MINUTE,
   pingMs: 10 * MINUTE,
   pongMs: 10 * MINUTE,

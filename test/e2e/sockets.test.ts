@@ -47,6 +47,26 @@ async function answers(messages: Message[], count: number): Promise<Message[]> {
 
 const ask = (text: string) => [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }]
 
+it.each([{}, { input: [] }])('prepares a conversation that begins with %j', async (nothing) => {
+  const client = await start()
+  const create = (fields: object) =>
+    client.send({ type: 'response.create', model: 'model', store: false, ...fields })
+  create({ ...nothing, generate: false })
+  const [warm] = await answers(client.messages, 1)
+  expect(warm).toMatchObject({ type: 'response.completed', response: { output: [] } })
+  create({ ...nothing, generate: false, previous_response_id: warm?.response?.id })
+  const [, again] = await answers(client.messages, 2)
+  expect(again).toMatchObject({ type: 'response.completed', response: { output: [] } })
+  create({ input: ask('first'), previous_response_id: again?.response?.id })
+  const [, , answer] = await answers(client.messages, 3)
+  expect(answer).toMatchObject({ type: 'response.completed', response: { status: 'completed' } })
+  const { messages } = JSON.parse(String(upstream.calls[0]?.body)) as { messages: unknown[] }
+  expect(messages).toMatchObject([{ role: 'user' }])
+  // What is to be answered has to say something.
+  create({ ...nothing })
+  expect((await answers(client.messages, 4))[3]).toMatchObject({ status: 400, error: { param: 'input' } })
+})
+
 it('serves a conversation that is kept nowhere but on its socket', async () => {
   const client = await start()
   const create = (fields: object) =>

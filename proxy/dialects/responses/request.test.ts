@@ -38,6 +38,13 @@ describe('input may be absent', () => {
   )
 })
 
+test('a request that only prepares its conversation may say nothing', () => {
+  const prepare = (text: string) => parseRequest(Buffer.from(text), { ...LIMITS, mayBeEmpty: true })
+  for (const input of ['', ',"input":[]', ',"input":null'])
+    expect(prepare(`{"model":"m"${input}}`).head.model).toBe('m')
+  expect(() => prepare('{"model":"m","input":{}}')).toThrow(expect.objectContaining({ param: 'input' }))
+})
+
 describe('what is refused', () => {
   test.each<[string, string, object]>([
     ['model', 'invalid_request', { model: '' }],

@@ -42,7 +42,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
   const parsed = parseJsonObject(body, limits, READ_KEYS)
   const { value } = parsed
   const model = readModel(value.model)
-  checkInput(value)
+  checkInput(value, limits)
   const stream = readOptional(value, 'stream', isBoolean, 'true or false') ?? false
   if (readOptional(value, 'background', isBoolean, 'true or false') === true) {
     const message = 'background is not supported: an answer that is fetched later cannot be metered.'
@@ -70,10 +70,12 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
   return request
 }
 
-function checkInput(value: Record<string, unknown>): void {
+function checkInput(value: Record<string, unknown>, limits: JsonLimits): void {
   const { input } = value
   if (typeof input === 'string') return
-  const mayBeEmpty = INSTEAD_OF_INPUT.some((field) => value[field] !== undefined && value[field] !== null)
+  const mayBeEmpty =
+    limits.mayBeEmpty === true ||
+    INSTEAD_OF_INPUT.some((field) => value[field] !== undefined && value[field] !== null)
   if (input === undefined || input === null) {
     if (!mayBeEmpty) throw refusal('input', `may be absent only beside ${INSTEAD_OF_INPUT.join(', ')}`)
     return

@@ -76,7 +76,8 @@ async function continued(
   chains: Chains,
   previous: Previous,
 ): Promise<Pick<Conversation, 'request' | 'lanes'>> {
-  const { gateway, request, targets } = asked
+  const { gateway, call, request, targets } = asked
+  const mayBeEmpty = call.generate === false
   const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys } = gateway.limits
   let expansion: Promise<ParsedRequest> | undefined
   const expanded = () => {
@@ -84,7 +85,7 @@ async function continued(
       const history = await previous.history()
       if (history === undefined) throw notFound(previous.id)
       checkSize(history, request, gateway.limits.maxBodyBytes)
-      return chains.expand(request, history, { maxDepth, maxKeys })
+      return chains.expand(request, history, { maxDepth, maxKeys, mayBeEmpty })
     })()
     return expansion
   }

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Intake, IntakePool } from './intake.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+function intake(pool = new IntakePool(1_000_000)) {
+  const state = { read: 500, deaf: false }
+  const late = vi.fn()
+  const cutOff = vi.fn()
+  const one = new Intake(pool, {
+    messageMs: 100,
+    bytesRead: () => state.read,
+    deaf: () => state.deaf,
+    late,
+    cutOff,
+  })
+  const come = (bytes: number) => {
+    state.read += bytes
+    one.came()
+  }
+  return { one, state, late, cutOff, come, pool }
+}
+
+test('what came since the last message is held, a little is not', () => {
+  const { one, come, pool } = intake()
+  come(4_096)
+  expect(pool.used).toBe(0)
+  come(1)
+  expect(pool.used).toBe(4_097)
+  one.queue(1_000)
+  expect(pool.used).toBe(5_097)
+  one.message()
+  expect(pool.used).toBe(1_000)
+  one.end()
+  come(10_000)
+  one.queue(5_000)
+  expect(pool.used).toBe(0)
+})
+
+test('control frames are held by nobody', () => {
+  const { one, come, late, pool } = intake()
+  for (let n = 0; n < 100; n++) {
+    one.control(0)
+    come(125 + 6)
+    one.control(125)
+    one.came()
+  }
+  expect(pool.used).toBe(0)
+  vi.advanceTimersByTime(1_000)
+  expect(late).not.toHaveBeenCalled()
+})
+
+test('the time of a message runs from its beginning, whatever comes of it', () => {
+  const { come, late } = intake()
+  come(5_000)
+  vi.advanceTimersByTime(60)
+  come(5_000)
+  vi.advanceTimersByTime(39)
+  expect(late).not.toHaveBeenCalled()
+  vi.advanceTimersByTime(1)
+  expect(late).toHaveBeenCalledTimes(1)
+})
+
+test('a message that is complete has no time, and the next has its own', () => {
+  const { one, come, late } = intake()
+  come(5_000)
+  vi.advanceTimersByTime(90)
+  one.message()
+  come(5_000)
+  vi.advanceTimersByTime(90)
+  expect(late).not.toHaveBeenCalled()
+  vi.advanceTimersByTime(10)
+  expect(late).toHaveBeenCalledTimes(1)
+})
+
+test('a client that is not read is given more time', () => {
+  const { state, come, late } = intake()
+  come(5_000)
+  state.deaf = true
+  vi.advanceTimersByTime(150)
+  expect(late).not.toHaveBeenCalled()
+  state.deaf = false
+  vi.advanceTimersByTime(50)
+  expect(late).toHaveBeenCalledTimes(1)
+})
+
+test('the one that holds most is cut off, and holds nothing', () => {
+  const pool = new IntakePool(30_000)
+  const [a, b, c] = [intake(pool), intake(pool), intake(pool)]
+  a.come(10_000)
+  b.come(15_000)
+  c.come(5_000)
+  expect(b.cutOff).not.toHaveBeenCalled()
+  c.come(1)
+  expect([a, b, c].map(({ cutOff }) => cutOff.mock.calls.length)).toEqual([0, 1, 0])
+  expect(pool.used).toBe(15_001)
+})
