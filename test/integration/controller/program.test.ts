@@ -322,7 +322,7 @@ describe('with ten thousand keys', () => {
         return /result="success"\} (\d{3,})/.test(text) && text
       },
       'statuses to be written',
-      30_000,
+      90_000,
     )
     const rss = Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1])
     console.log(`published ${Math.round(published)} ms after the start; RSS ${Math.round(rss / 1e6)} MB`)

@@ -11,7 +11,7 @@ export const CHAINS: Mutant[] = [
     `${FOLDER}/output.test.ts`,
     // Upstreams look for what another one called so; items of hosted tools lack what they must have.
     ["const IDENTITY = ['id', 'status']", "const IDENTITY = ['status']"],
-    ['if (!SELF_CONTAINED.has(item.type) && encryptedOf(item) === undefined) return text', ''],
+    ['if (!SELF_CONTAINED.has(item.type) && !isClients && encryptedOf(item) === undefined) return text', ''],
   ),
   ...faults(
     `${FOLDER}/tap.ts`,
