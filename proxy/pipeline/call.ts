@@ -51,7 +51,7 @@ export interface ClientStream {
   abandon(): void
 }
 
-/** Conversations of one connection, bounded; what is gone is not found. Items are JSON texts (dialect.ts, Chains). */
+/** Conversations of one connection, bounded; what is gone is not found. Items are JSON texts (dialects/chains.ts). */
 export interface ConnectionMemory {
   /** All items of the conversation up to and with the answer `id`. */
   history(id: string): readonly string[] | undefined

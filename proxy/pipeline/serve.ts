@@ -66,7 +66,7 @@ export async function serve(gateway: Gateway, call: Call): Promise<void> {
       return
     }
     const more = { startedAt, time, upload }
-    const ended = await exchange(gateway, call, priced, plan, conversation, record, more)
+    const ended = await purchase(gateway, call, priced, plan, conversation, record, more)
     told = ended.error
   } catch (error) {
     if (error instanceof ClientGone) record.outcome = 'client_gone'
@@ -88,7 +88,7 @@ function pricedOf(caller: Caller, { route, targets }: RoutePlan, request: Parsed
 }
 
 /** The part that costs money: hold, deliver, settle. */
-async function exchange(
+async function purchase(
   gateway: Gateway,
   call: Call,
   priced: Priced,

@@ -1,7 +1,7 @@
 /** Keeps what an answer adds to its conversation, before the client knows that it is complete. */
 import { totalInput, type Usage } from '../../../contract/usage.ts'
 import type { ResponseBinding } from '../../../store/contract.ts'
-import type { AnswerRecord, ChainPosition } from '../../dialects/dialect.ts'
+import type { AnswerRecord, ChainPosition } from '../../dialects/chains.ts'
 import { outputEstimate } from '../../ledger/estimate.ts'
 import type { Call } from '../call.ts'
 import type { Gateway } from '../gateway.ts'
@@ -20,7 +20,7 @@ export interface ServedBy {
   usage: Usage | undefined
 }
 
-export interface Keeper {
+export interface KeptRequest {
   gateway: Gateway
   call: Call
   owner: string
@@ -31,16 +31,16 @@ export interface Keeper {
 }
 
 /** Never rejects: an answer that cannot be kept is served all the same. */
-export async function keepAnswer(keeper: Keeper, answer: AnswerRecord, by: ServedBy): Promise<void> {
-  const { gateway, position } = keeper
-  const work = [remember(keeper, answer), ...(position.store ? [store(keeper, answer, by)] : [])]
+export async function keepAnswer(asked: KeptRequest, answer: AnswerRecord, by: ServedBy): Promise<void> {
+  const { gateway, position } = asked
+  const work = [remember(asked, answer), ...(position.store ? [store(asked, answer, by)] : [])]
   const failed = (error: unknown) => gateway.stateFailed(error)
   await within(KEEP_MS, Promise.all(work.map((kept) => kept.catch(failed)))).catch(failed)
 }
 
 /** On the connection that the answer goes to. */
 async function remember(
-  { call: { memory }, previous, input }: Keeper,
+  { call: { memory }, previous, input }: KeptRequest,
   { id, items }: AnswerRecord,
 ): Promise<void> {
   if (memory === undefined) return
@@ -55,7 +55,7 @@ async function remember(
 }
 
 async function store(
-  { gateway, owner, previous, input }: Keeper,
+  { gateway, owner, previous, input }: KeptRequest,
   { id, items: output, response }: AnswerRecord,
   { channel, native, usage }: ServedBy,
 ): Promise<void> {

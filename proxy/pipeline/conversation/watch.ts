@@ -1,6 +1,7 @@
 /** Follows an answer on its way to the client, and remembers what the next request needs of it. */
 import type { Usage } from '../../../contract/usage.ts'
-import type { AnswerRecord, AnswerTap, ChainPosition, Chains, ParsedRequest } from '../../dialects/dialect.ts'
+import type { AnswerRecord, AnswerTap, ChainPosition, Chains } from '../../dialects/chains.ts'
+import type { ParsedRequest } from '../../dialects/dialect.ts'
 import type { Call } from '../call.ts'
 import type { Gateway } from '../gateway.ts'
 import { keepAnswer } from './keep.ts'
@@ -14,7 +15,7 @@ export interface AnsweredBy {
   native: boolean
 }
 
-interface Session {
+interface Routing {
   owner: string
   session: string | undefined
   affinityTtlMs: number
@@ -37,25 +38,25 @@ const ITEMS_KEPT = 64
 
 export class AnswerWatch {
   readonly #gateway: Gateway
-  readonly #session: Session
+  readonly #routing: Routing
   readonly #chain: Chain | undefined
   readonly #tap: AnswerTap | undefined
   #by: AnsweredBy = { channel: '', native: false }
   #kept = false
 
-  constructor(gateway: Gateway, session: Session, chain: Chain | undefined) {
+  constructor(gateway: Gateway, routing: Routing, chain: Chain | undefined) {
     this.#gateway = gateway
-    this.#session = session
+    this.#routing = routing
     this.#chain = chain
     const followed =
-      chain !== undefined && (chain.position.store || chain.call.memory !== undefined || session.several)
+      chain !== undefined && (chain.position.store || chain.call.memory !== undefined || routing.several)
     if (followed) this.#tap = chain.chains.tap(chain.request)
   }
 
   /** An upstream has begun to answer. */
   answeredBy(by: AnsweredBy): void {
     this.#by = by
-    const { owner, session, affinityTtlMs, several } = this.#session
+    const { owner, session, affinityTtlMs, several } = this.#routing
     if (session !== undefined && several)
       void this.#gateway.affinity.note('session', owner, session, by.channel, affinityTtlMs)
   }
@@ -92,7 +93,7 @@ export class AnswerWatch {
     usage: Usage | undefined,
   ): Promise<void> {
     const { channel, native } = this.#by
-    const { owner, several } = this.#session
+    const { owner, several } = this.#routing
     const { affinity, conversations } = this.#gateway
     const bound = several ? answer.bound.slice(-BOUND_KEPT) : []
     const named = position.store && native ? answer.itemIds.slice(-ITEMS_KEPT) : []

@@ -3,7 +3,7 @@
  * (https://platform.openai.com/docs/guides/conversation-state). Items are the texts of their bytes, so that numbers and
  * the order of keys stay as they were, however often they are sent again.
  */
-import type { Chains } from '../../dialect.ts'
+import type { Chains } from '../../chains.ts'
 import { answerIdOf } from '../../ir/ids.ts'
 import { historyOf } from './history.ts'
 import { keptItems } from './input.ts'

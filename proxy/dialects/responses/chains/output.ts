@@ -1,5 +1,5 @@
 /** What an answer leaves for the next request of its chain. */
-import type { AnswerRecord } from '../../dialect.ts'
+import type { AnswerRecord } from '../../chains.ts'
 import { elementsOf, objectOf } from '../../json/pieces.ts'
 import { scanObject } from '../../json/scan.ts'
 import { cut, spanOf } from '../../json/splice.ts'

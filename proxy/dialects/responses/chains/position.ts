@@ -1,5 +1,6 @@
 /** Where a request stands in a conversation. */
-import type { ChainPosition, ParsedRequest } from '../../dialect.ts'
+import type { ChainPosition } from '../../chains.ts'
+import type { ParsedRequest } from '../../dialect.ts'
 import { isBoolean, isString, readOptional, refusal } from '../../json/fields.ts'
 import { type Fields, isRecord, tryParse } from '../../json/value.ts'
 

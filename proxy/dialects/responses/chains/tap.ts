@@ -1,5 +1,5 @@
 /** Reads an answer on its way to the client, for those who will go on from it. */
-import type { AnswerRecord, AnswerTap } from '../../dialect.ts'
+import type { AnswerRecord, AnswerTap } from '../../chains.ts'
 import { scanObject } from '../../json/scan.ts'
 import { spanOf } from '../../json/splice.ts'
 import { type Fields, isRecord, tryParse } from '../../json/value.ts'
