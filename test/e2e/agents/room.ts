@@ -46,14 +46,15 @@ export async function openRoom(): Promise<Room> {
   const upstream = await startUpstream()
   const gateway = await startGateway({ 'all.yaml': resources(upstream.baseURL) })
   let asked: Asked[] = []
-  let logged = 0
+  /** Since when lines count, in milliseconds since the epoch: one of an earlier play may come late. */
+  let since = 0
   return {
     gateway,
     upstream,
     plays(...stories) {
       const left = [...stories]
       asked = []
-      logged = gateway.requests().length
+      since = Date.now()
       upstream.answer((call, res) => {
         if (call.path.includes('count_tokens')) return json(res, 200, { input_tokens: COUNTED })
         const { headers } = call
@@ -69,7 +70,7 @@ export async function openRoom(): Promise<Room> {
     },
     asked: () => asked,
     async logged(count) {
-      const lines = () => gateway.requests().slice(logged)
+      const lines = () => gateway.requests().filter((line) => beganAt(line) >= since)
       await until(() => lines().length >= count, `${count} lines of the request log`)
       return lines()
     },
@@ -192,4 +193,8 @@ function jsonLines(output: string): Json[] {
       return []
     }
   })
+}
+
+function beganAt({ time, ms }: Record<string, unknown>): number {
+  return Date.parse(String(time)) - (ms as { total: number }).total
 }

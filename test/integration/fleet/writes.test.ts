@@ -115,8 +115,8 @@ it('writes nothing when both controllers restart and nothing has changed', async
     15_000,
   )
   // The server answers an equal status as if it were written, and leaves its version as it is. The Lease is put.
-  const patches = await metric(leader, 'rest_client_requests_total{method="PATCH",code="200"}')
-  expect(patches).toBeGreaterThan(0)
+  const patched = () => metric(leader, 'rest_client_requests_total{method="PATCH",code="200"}')
+  const patches = await until(patched, 'the leader to tell what it has written', 10_000)
   expect(patches).toBeLessThanOrEqual(2)
   const after = { versions: await versions(), stored: await stored() }
   const added = { ...before.versions, 'ApiKey/after': after.versions['ApiKey/after'] }
