@@ -151,7 +151,9 @@ export const environment = z.object({
   SLUICE_MAX_CONNECTIONS: count(10_000).describe('Client connections that a proxy accepts.'),
   SLUICE_MAX_IN_FLIGHT: count(10_000).describe('Requests in flight beyond which new ones are answered 503.'),
   SLUICE_HEADERS_TIMEOUT: time('10s').describe('Time for a client to send its request headers.'),
-  SLUICE_REQUEST_TIMEOUT: time('120s').describe('Time for a client to send its whole request, or a whole message of a WebSocket.'),
+  SLUICE_REQUEST_TIMEOUT: time('120s').describe(
+    'Time for a client to send its whole request, or a whole message of a WebSocket.',
+  ),
   SLUICE_IDLE_TIMEOUT: time('65s').describe(
     'How long an idle client connection is kept; above the load balancer’s.',
   ),
