@@ -556,7 +556,7 @@ describe('messages that have begun', () => {
   })
 
   test('those that are, and pings beside them, are no fault', async () => {
-    const { url, sockets } = await socketServer((call) => answer(call, completed('r')), { messageMs: 5_000 })
+    const { url, sockets } = await socketServer((call) => answer(call, completed('r')), { messageMs: 100 })
     const client = await connect(url)
     for (let n = 0; n < 8; n++) {
       client.ws.send(JSON.stringify(create({ input: part(20_000) })).slice(0, -1), { fin: false })
@@ -568,6 +568,7 @@ describe('messages that have begun', () => {
       await client.received(n + 1)
       // Pings alone are no message however many they are.
       for (let p = 0; p < 50; p++) client.ws.ping(part(125))
+      await new Promise((resolve) => setTimeout(resolve, 25))
     }
     expect(sockets.size).toBe(1)
   })
