@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { DIALECTS } from '../dialects/index.ts'
 import type { GatewayError } from '../errors.ts'
 
-/** How long the rest of a refused upload is read and dropped: a client that is cut off while it sends loses the answer. */
+/** How long the rest of a refused upload is read and dropped. */
 const LINGER_MS = 2_000
 
 /** Answers with the error; when an answer has begun already, all that is left is to break it off. */
@@ -21,12 +21,41 @@ export function sendError(
   res.writeHead(error.status, {
     'content-type': 'application/json',
     'content-length': body.length,
+    'x-sluice-error': error.code,
     ...retryHeaders(error),
   })
-  res.end(body)
-  if (req.complete) return
-  const cut = setTimeout(() => req.socket.destroy(), LINGER_MS).unref()
-  req.once('close', () => clearTimeout(cut))
+  if (req.complete) res.end(body)
+  else endBehindRequest(req, res, body)
+}
+
+/** Answers that are whole and wait for the end of their requests. */
+const waiting = new WeakMap<ServerResponse, () => void>()
+
+/** Ends an answer that waits for a request which will have no end; false when it is none of these. */
+export function endWaiting(res: ServerResponse): boolean {
+  const end = waiting.get(res)
+  end?.()
+  return end !== undefined
+}
+
+/**
+ * The answer is whole at once, and ends with the request: where the connection is not kept, Node closes it with the
+ * end, and a client that is cut off while it sends loses the answer.
+ */
+function endBehindRequest(req: IncomingMessage, res: ServerResponse, body: Buffer): void {
+  res.write(body)
+  req.resume()
+  const end = () => {
+    clearTimeout(cut)
+    waiting.delete(res)
+    res.end()
+  }
+  waiting.set(res, end)
+  const cut = setTimeout(() => {
+    end()
+    req.socket.destroy()
+  }, LINGER_MS).unref()
+  req.once('end', end).once('close', end)
 }
 
 /** The family is told by the path, and where both families share one, by the header that only one of them sends. */

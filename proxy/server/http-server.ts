@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from 'node:stream'
 import { DIALECTS } from '../dialects/index.ts'
 import { type ErrorCode, GatewayError } from '../errors.ts'
+import { endWaiting } from './error-response.ts'
 import { newRequestId } from './request-id.ts'
 import type { Upgrades } from './upgrade.ts'
 
@@ -105,6 +106,7 @@ function answerBrokenRequest(
 ): void {
   // Null once its last response is over.
   const res = socket._httpMessage ?? undefined
+  if (res !== undefined && endWaiting(res)) return
   // Behind the bytes of an answer under way, another one would be taken for part of it.
   if (!socket.writable || error.code === 'ECONNRESET' || res?.headersSent) {
     socket.destroy()

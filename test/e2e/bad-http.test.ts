@@ -1,4 +1,5 @@
 /** Requests that are no good HTTP, or go nowhere: a clear answer, and the process lives on. */
+import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
 import { call, chatBody, expectError, jsonHeaders } from '../harness/http.ts'
@@ -272,5 +273,21 @@ describe('a client that goes once it has its answer, in the middle of its body',
     expect(parseAnswer(received()).status).toBe(status)
     socket.end()
     await closed
+  })
+})
+
+describe('a client that reads its refusal late, in the middle of a body that it sends whole', () => {
+  it.each(['connection: close', 'connection: keep-alive'])('%s', async (header) => {
+    const piece = Buffer.alloc(65_536, ' ')
+    const lines = [POST, 'host: x', header, `content-length: ${8 * piece.length}`, '', '']
+    const { socket, received } = await connection(gateway.base, lines.join('\r\n'))
+    const errors: unknown[] = []
+    socket.on('error', (error) => errors.push(error))
+    await until(() => received().includes('unauthorized'), 'the answer')
+    for (let i = 0; i < 8; i++) await new Promise((sent) => socket.write(piece, sent))
+    socket.end()
+    await once(socket, 'close')
+    expect(errors).toEqual([])
+    expectError(parseAnswer(received()), 401, 'unauthorized')
   })
 })
