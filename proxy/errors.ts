@@ -78,6 +78,12 @@ export const CATALOGUE = {
     domain: 'caller',
     meaning: 'A response under way cannot be steered.',
   },
+  address_refused: {
+    ...INVALID,
+    status: 400,
+    domain: 'caller',
+    meaning: 'The relay does not call this address, or its name does not resolve.',
+  },
   unauthorized: {
     status: 401,
     openaiType: 'invalid_request_error',
@@ -111,6 +117,12 @@ export const CATALOGUE = {
     status: 403,
     domain: 'policy',
     meaning: 'The key may not use this model.',
+  },
+  relay_disabled: {
+    ...FORBIDDEN,
+    status: 403,
+    domain: 'policy',
+    meaning: 'The relay is switched off.',
   },
   not_found: {
     status: 404,
@@ -159,6 +171,13 @@ export const CATALOGUE = {
     domain: 'caller',
     meaning: 'The headers are too many or too large.',
   },
+  rate_limit_exceeded: {
+    status: 429,
+    openaiType: 'rate_limit_error',
+    anthropicType: 'rate_limit_error',
+    domain: 'policy',
+    meaning: 'More requests, or more at the same time, than this client may send.',
+  },
   internal_error: {
     status: 500,
     openaiType: 'server_error',
@@ -187,6 +206,14 @@ export const CATALOGUE = {
     anthropicType: 'overloaded_error',
     domain: 'gateway',
     meaning: 'The gateway has more work than it can do, or is shutting down.',
+  },
+  upstream_timeout: {
+    status: 504,
+    openaiType: 'timeout',
+    anthropicType: 'timeout_error',
+    domain: 'upstream',
+    retry: false,
+    meaning: 'What the relay called did not answer in time.',
   },
 } as const satisfies Record<string, CatalogueEntry>
 

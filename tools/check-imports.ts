@@ -70,10 +70,12 @@ const PLACES: Record<string, string[]> = {
     ...STAGES,
     'proxy/pipeline',
     'proxy/socket',
+    'proxy/relay',
     'proxy/server',
   ],
   'proxy/pages.ts': ['admin', ...BELOW_STAGES, 'proxy/pipeline'],
-  'proxy/server': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline', 'proxy/socket'],
+  'proxy/server': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline', 'proxy/socket', 'proxy/relay'],
+  'proxy/relay': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline'],
   'proxy/socket': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline'],
   'proxy/pipeline': [...BELOW_STAGES, ...STAGES],
   ...Object.fromEntries(STAGES.map((stage) => [stage, BELOW_STAGES])),
@@ -115,7 +117,7 @@ const TESTS: Record<string, string[]> = {
 /** Libraries that only these places load; tests may use any. */
 const FENCES: Record<string, string[]> = {
   express: ['proxy/server'],
-  undici: ['proxy/upstream', 'controller/kube', 'bench'],
+  undici: ['proxy/upstream', 'proxy/relay', 'controller/kube', 'bench'],
   pino: ['cli', 'controller/main.ts', 'proxy/main.ts'],
   ioredis: ['store/redis'],
   ws: ['proxy/socket'],

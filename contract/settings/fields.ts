@@ -1,0 +1,92 @@
+/** Kinds of values that settings have. All are read from text; the error of each says what it must be. */
+import { z } from 'zod'
+import { AddressSet } from '../address.ts'
+import { DURATION, parseDuration } from '../duration.ts'
+
+export const MIB = 1_048_576
+
+export const port = (value: number) => {
+  const error = 'must be a port, 0 to 65535'
+  return z.coerce.number({ error }).int({ error }).min(0, { error }).max(65535, { error }).default(value)
+}
+
+export const bytes = (value: number, max = 1_073_741_824) =>
+  z.coerce.number().int().min(1024).max(max).default(value)
+
+export const count = (value: number) => z.coerce.number().int().min(1).max(10_000_000).default(value)
+
+/** A bound that is off when it is 0. */
+export const bound = () => z.coerce.number().int().min(0).max(10_000_000).default(0)
+
+/** Text such as 30s; milliseconds when it is read. */
+export const time = (value: string) =>
+  z
+    .string()
+    .min(2)
+    .regex(DURATION, 'must be a duration such as 30s, 5m or 1h30m')
+    .default(value)
+    .transform((text) => parseDuration(text))
+
+export const flag = (value: boolean) =>
+  z
+    .enum(['true', 'false'])
+    .default(value ? 'true' : 'false')
+    .transform((text) => text === 'true')
+
+export const path = () => z.string().optional()
+
+/** The parts of a list that commas separate. */
+export const listed = (text: string) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+
+export const list = () => z.string().default('').transform(listed)
+
+/** Addresses and CIDR ranges. */
+export const ranges = () =>
+  list().refine((texts) => {
+    try {
+      return new AddressSet(texts) !== undefined
+    } catch {
+      return false
+    }
+  }, 'must be addresses or CIDR ranges, separated by commas')
+
+export const redisUrl = () =>
+  z
+    .string()
+    .refine(
+      (text) => listed(text).length > 0 && listed(text).every(isRedisAddress),
+      'must be redis:// or rediss:// addresses, separated by commas; in a password % is written %25, a comma %2C',
+    )
+    .optional()
+
+function isRedisAddress(text: string): boolean {
+  if (!/^rediss?:\/\/./.test(text)) return false
+  try {
+    const { username, password, pathname } = new URL(text)
+    decodeURIComponent(username)
+    decodeURIComponent(password)
+    return /^(\/\d*)?$/.test(pathname)
+  } catch {
+    return false
+  }
+}
+
+/** Of an HTTP proxy, with user and password where it wants them. */
+export const proxyUrl = () =>
+  z.string().refine(isProxyAddress, 'must be an http:// or https:// address').optional()
+
+function isProxyAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, username, password, pathname, search, hash } = new URL(text)
+  try {
+    decodeURIComponent(username)
+    decodeURIComponent(password)
+  } catch {
+    return false
+  }
+  return /^https?:$/.test(protocol) && pathname === '/' && search === '' && hash === ''
+}
