@@ -26,6 +26,14 @@ describe('environment', () => {
       'SLUICE_SEALING_KEYS_FILE',
       'SLUICE_INSTANCE',
       'SLUICE_ADMIN_TOKEN',
+      'SLUICE_HTTP_PROXY',
+      'SLUICE_HTTPS_PROXY',
+      'SLUICE_UPSTREAM_CA_FILE',
+      'SLUICE_REDIS_CA_FILE',
+      'SLUICE_REDIS_CERT_FILE',
+      'SLUICE_REDIS_KEY_FILE',
+      'SLUICE_RELAY_PROXY',
+      'SLUICE_BODY_MEMORY_BYTES',
     ])
   })
 
