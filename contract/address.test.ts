@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { AddressSet, isAddress, isAddressRange, unmap } from './address.ts'
+import { AddressSet, isAddress, isAddressRange, networkOf, unmap } from './address.ts'
 
 describe('addresses', () => {
   it.each([
@@ -116,5 +116,20 @@ describe('ranges', () => {
         expect(set.has(text(other))).toBe(31 - flip >= bits)
       }),
     )
+  })
+})
+
+describe('networks of clients', () => {
+  it.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:DB8:1:2::', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1:2:3:4', 'fe80:0:0:0::/64'],
+    ['1::2:3:4:5:6', '1:0:0:2::/64'],
+  ])('%s is of %s', (address, network) => {
+    expect(networkOf(address)).toBe(network)
   })
 })

@@ -32,6 +32,17 @@ export function unmap(text: string): string {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
 }
 
+/** Who counts as one client: an IPv4 address, or all of the /64 that an IPv6 address is in. */
+export function networkOf(address: string): string {
+  const plain = unmap(address)
+  if (!isIPv6(plain) || plain.includes('%')) return plain
+  const [before = '', after] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::')
+  const head = before === '' ? [] : before.split(':')
+  const tail = after === undefined || after === '' ? [] : after.split(':')
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
+  return `${[...head, ...zeros, ...tail].slice(0, 4).join(':')}::/64`
+}
+
 /** A set of addresses and ranges. */
 export class AddressSet {
   readonly #list = new BlockList()

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { totalmem } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { type AdminPage, createAdminServer } from '../admin/server.ts'
@@ -13,13 +14,14 @@ import { isInForce } from './auth/authenticate.ts'
 import { EstimateFactors } from './ledger/estimate.ts'
 import { Holds } from './ledger/holds.ts'
 import { proxyPages } from './pages.ts'
+import { BodyMemory } from './pipeline/body-memory.ts'
 import type { Gateway } from './pipeline/gateway.ts'
 import { Revocation } from './pipeline/revocation.ts'
 import { Shutdown } from './pipeline/shutdown.ts'
 import { type AppEvents, breakOff, createApp, refuse } from './server/app.ts'
 import { drain, SETTLE_MS } from './server/drain.ts'
 import { createHttpServer } from './server/http-server.ts'
-import { Overload } from './server/overload.ts'
+import { type LoadLimits, Overload } from './server/overload.ts'
 import { trackUnused } from './server/unused-connections.ts'
 import { createUpgrades, socketCalls } from './server/upgrade.ts'
 import { FIXED_LIMITS, type SocketLimits } from './socket/limits.ts'
@@ -82,7 +84,7 @@ export async function startProxy({
   admin = {},
 }: ProxyOptions): Promise<RunningProxy> {
   const now = () => performance.now()
-  const overload = new Overload(env.SLUICE_MAX_IN_FLIGHT)
+  const overload = new Overload(loadLimitsOf(env))
   const health = new ChannelHealth(now)
   const dispatchers = new Dispatchers()
   const follower: TableFollower = new TableFollower(
@@ -143,6 +145,7 @@ export async function startProxy({
     ),
     trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
     limits: limitsOf(env),
+    bodyMemory: new BodyMemory(env.SLUICE_BODY_MEMORY_BYTES ?? memoryLimit() / 4),
     state: store.state,
     conversations: {
       ttlMs: env.SLUICE_CONVERSATION_TTL,
@@ -267,6 +270,7 @@ function limitsOf(env: Environment): Gateway['limits'] {
     maxBodyBytes: env.SLUICE_MAX_BODY_BYTES,
     maxUploadBytes: env.SLUICE_MAX_UPLOAD_BYTES,
     maxInflatedBytes: env.SLUICE_MAX_INFLATED_BYTES,
+    endpointBytes: env.SLUICE_ENDPOINT_BODY_BYTES,
     maxAnswerBytes: env.SLUICE_MAX_ANSWER_BYTES,
     maxEventBytes: env.SLUICE_MAX_EVENT_BYTES,
     maxJsonDepth: env.SLUICE_MAX_JSON_DEPTH,
@@ -274,6 +278,21 @@ function limitsOf(env: Environment): Gateway['limits'] {
     streamKeepAliveMs: env.SLUICE_STREAM_KEEPALIVE,
     clientStallMs: env.SLUICE_CLIENT_STALL_TIMEOUT,
   }
+}
+
+function loadLimitsOf(env: Environment): LoadLimits {
+  return {
+    maxInFlight: env.SLUICE_MAX_IN_FLIGHT,
+    maxInFlightPerClient: env.SLUICE_MAX_IN_FLIGHT_PER_CLIENT,
+    maxLoopDelayMs: env.SLUICE_MAX_LOOP_DELAY,
+    maxMemoryBytes: (memoryLimit() * env.SLUICE_MAX_MEMORY_PERCENT) / 100,
+  }
+}
+
+/** What the process may take, by its container or machine. */
+function memoryLimit(): number {
+  // 0 where there is no container.
+  return Math.min(process.constrainedMemory() || Infinity, totalmem())
 }
 
 function socketLimitsOf(env: Environment): SocketLimits {

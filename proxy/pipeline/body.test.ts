@@ -3,10 +3,15 @@ import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { readBody } from './body.ts'
-import type { Limits } from './gateway.ts'
+import { BodyMemory } from './body-memory.ts'
 
 const MIB = 1_048_576
-const LIMITS = { maxBodyBytes: MIB, maxUploadBytes: 8 * MIB, maxInflatedBytes: MIB } as Limits
+const LIMITS = {
+  maxBodyBytes: MIB,
+  maxUploadBytes: 8 * MIB,
+  maxInflatedBytes: MIB,
+  memory: new BodyMemory(Infinity),
+}
 const FORM = 'form/data'
 const API = {
   forms: [FORM],

@@ -3,8 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGunzip } from 'node:zlib'
 import type { ClientApi } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
+import { type BodyLease, type BodyMemory, noMemory } from './body-memory.ts'
 import { ClientGone } from './client.ts'
-import type { Limits } from './gateway.ts'
+import type { Gateway, Limits } from './gateway.ts'
 
 /** The beginning of a body that is larger than what is held in memory. Nothing more is read until somebody does. */
 export interface LargeBody {
@@ -16,15 +17,35 @@ export interface LargeBody {
   maxBytes: number
 }
 
+/** What a body may take, and what all of them take together. */
+export type BodyBounds = Pick<Limits, 'maxBodyBytes' | 'maxUploadBytes' | 'maxInflatedBytes'> & {
+  memory: BodyMemory
+}
+
+/** The bounds for bodies of one endpoint, or of the relay. */
+export function bodyBounds(
+  { limits, bodyMemory }: Pick<Gateway, 'limits' | 'bodyMemory'>,
+  endpoint: string,
+): BodyBounds {
+  const most = limits.endpointBytes.get(endpoint) ?? Infinity
+  return {
+    maxBodyBytes: Math.min(limits.maxBodyBytes, most),
+    maxUploadBytes: Math.min(limits.maxUploadBytes, most),
+    maxInflatedBytes: Math.min(limits.maxInflatedBytes, most),
+    memory: bodyMemory,
+  }
+}
+
 /**
  * The body of a request, gzip undone: JSON, or a form that the API takes. Of a form that is too large to be held only
- * the beginning, where the API takes uploads. Throws GatewayError (413, 415, 400 for broken gzip) and ClientGone. A
- * client that waits for `100 Continue` gets it here, so that a refusal before costs no upload.
+ * the beginning, where the API takes uploads. Throws GatewayError (413, 415, 400 for broken gzip, 503 where there is no
+ * memory for it) and ClientGone. A client that waits for `100 Continue` gets it here, so that a refusal before costs no
+ * upload.
  */
 export async function readBody(
   req: IncomingMessage,
   res: ServerResponse,
-  limits: Limits,
+  { memory, ...limits }: BodyBounds,
   { forms = [], parseUpload }: Pick<ClientApi, 'forms' | 'parseUpload'> = {},
 ): Promise<Buffer | LargeBody> {
   const isForm = requireType(req.headers['content-type'], forms) === 'form'
@@ -37,8 +58,9 @@ export async function readBody(
   const maxBytes = passesOn ? Math.max(maxBodyBytes, maxUploadBytes) : maxBodyBytes
   if (Number(req.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue()
-  const body = await collect(req, res, maxBodyBytes, maxBytes)
-  return encoding === 'gzip' && Buffer.isBuffer(body) ? inflate(body, limits.maxInflatedBytes) : body
+  const { body, lease } = await collect(req, res, maxBodyBytes, maxBytes, memory)
+  if (encoding !== 'gzip' || !Buffer.isBuffer(body)) return body
+  return inflate(body, limits.maxInflatedBytes, lease)
 }
 
 function requireType(contentType: string | undefined, forms: readonly string[]): 'json' | 'form' {
@@ -56,21 +78,35 @@ function collect(
   res: ServerResponse,
   heldBytes: number,
   maxBytes: number,
-): Promise<Buffer | LargeBody> {
+  memory: BodyMemory,
+): Promise<{ body: Buffer | LargeBody; lease: BodyLease }> {
   return new Promise((resolve, reject) => {
     // What happened before anybody listened is not told again: the client left, or its body was refused as broken.
     if (req.destroyed || res.destroyed || res.writableEnded) return reject(new ClientGone())
     const held = new Pieces()
+    const lease = memory.lease((error) => {
+      req.off('data', take)
+      held.clear()
+      reject(error)
+    })
+    res.once('close', () => lease.release())
     let size = 0
     let ended = false
+    const done = (body: Buffer | LargeBody) => {
+      lease.complete()
+      resolve({ body, lease })
+    }
     const take = (chunk: Buffer) => {
       size += chunk.length
-      if (size <= maxBytes) held.push(chunk)
+      if (size <= maxBytes) {
+        held.push(chunk)
+        lease.take(chunk.length)
+      }
       if (size <= heldBytes) return
       if (size > maxBytes) reject(tooLarge(maxBytes))
       else {
         req.off('data', take).pause()
-        resolve({ prefix: held.whole(), req, res, maxBytes })
+        done({ prefix: held.whole(), req, res, maxBytes })
       }
       held.clear()
     }
@@ -80,7 +116,7 @@ function collect(
     }
     req.on('end', () => {
       ended = true
-      resolve(held.whole())
+      done(held.whole())
     })
     req.on('error', gone)
     req.on('close', gone)
@@ -137,7 +173,7 @@ class Pieces {
   }
 }
 
-function inflate(body: Buffer, maxBytes: number): Promise<Buffer> {
+function inflate(body: Buffer, maxBytes: number, lease: BodyLease): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -145,6 +181,7 @@ function inflate(body: Buffer, maxBytes: number): Promise<Buffer> {
     gunzip.on('data', (chunk: Buffer) => {
       size += chunk.length
       if (size > maxBytes) gunzip.destroy(tooLarge(maxBytes))
+      else if (!lease.take(chunk.length)) gunzip.destroy(noMemory())
       else chunks.push(chunk)
     })
     gunzip.on('end', () => resolve(Buffer.concat(chunks)))

@@ -11,6 +11,7 @@ import type { RequestLog } from '../telemetry/request-log.ts'
 import type { Dispatchers } from '../upstream/dispatchers.ts'
 import type { ChannelHealth } from '../upstream/health.ts'
 import type { RetryBudget } from '../upstream/retry-budget.ts'
+import type { BodyMemory } from './body-memory.ts'
 import type { ConversationLimits } from './conversation/previous.ts'
 import type { Revocation } from './revocation.ts'
 import type { Shutdown } from './shutdown.ts'
@@ -27,6 +28,8 @@ export interface Gateway {
   /** Proxies whose X-Forwarded-For is believed. */
   trustedProxies: AddressSet
   limits: Limits
+  /** What the bodies of requests take. */
+  bodyMemory: BodyMemory
   /** Conversations that were kept. */
   state: StateStore
   conversations: ConversationLimits
@@ -46,6 +49,8 @@ export interface Limits {
   /** Of a form that is passed on while it comes. */
   maxUploadBytes: number
   maxInflatedBytes: number
+  /** Lower bounds for bodies, by endpoint. */
+  endpointBytes: ReadonlyMap<string, number>
   maxAnswerBytes: number
   maxEventBytes: number
   maxJsonDepth: number

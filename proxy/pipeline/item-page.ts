@@ -2,10 +2,10 @@
 import { itemId } from '../dialects/ir/ids.ts'
 import { GatewayError } from '../errors.ts'
 
-const MAX_ITEMS = 100
-const DEFAULT_ITEMS = 20
-const MAX_ID_LENGTH = 1024
-const MAX_INCLUDES = 32
+export const MAX_ITEMS = 100
+export const DEFAULT_ITEMS = 20
+export const MAX_ID_LENGTH = 1024
+export const MAX_INCLUDES = 32
 /** What SDKs call the list, and what people do. */
 const INCLUDES = ['include[]', 'include']
 

@@ -37,8 +37,8 @@ export interface PageQuery {
   beforeId?: string
 }
 
-const MAX_LIMIT = 1_000
-const DEFAULT_LIMIT = 20
+export const MAX_LIMIT = 1_000
+export const DEFAULT_LIMIT = 20
 
 /** Reads `limit`, `after_id` and `before_id`; undefined when none is there: then the list is whole. */
 export function pageQuery(query: URLSearchParams): PageQuery | undefined {

@@ -14,6 +14,7 @@ import { testGauges } from '../telemetry/testing.ts'
 import { Dispatchers } from '../upstream/dispatchers.ts'
 import { ChannelHealth } from '../upstream/health.ts'
 import { RetryBudget } from '../upstream/retry-budget.ts'
+import { BodyMemory } from './body-memory.ts'
 import type { Gateway } from './gateway.ts'
 import { finish, newRecord } from './record.ts'
 import { Revocation } from './revocation.ts'
@@ -55,6 +56,7 @@ function testGateway(lines: string[]): Gateway {
     trustedProxies: new AddressSet([]),
     sealing,
     state,
+    bodyMemory: new BodyMemory(1),
     conversations: { ttlMs: 1, bindingTtlMs: 1, exchangeBytes: 1, ownerBytes: 1 },
     affinity: createAffinity(affinity),
     stateFailed: () => undefined,
@@ -66,6 +68,7 @@ function testGateway(lines: string[]): Gateway {
       maxEventBytes: 1,
       maxJsonDepth: 1,
       maxJsonKeys: 1,
+      endpointBytes: new Map(),
       streamKeepAliveMs: 1,
       clientStallMs: 1,
     },

@@ -15,6 +15,19 @@ export function newRecord(endpoint: string, requestId: string, req: IncomingMess
   return { requestId, traceparent: traceparentOf(req), endpoint, status: 0, attempts: [], ms: { total: 0 } }
 }
 
+/** The client's address; undefined when it cannot be told. */
+export function addressOf(
+  { trustedProxies }: Pick<Gateway, 'trustedProxies'>,
+  { headers, socket }: IncomingMessage,
+): string | undefined {
+  const forwarded = headers['x-forwarded-for']
+  return clientAddress(
+    socket.remoteAddress,
+    Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
+    trustedProxies,
+  )
+}
+
 /** Authenticates a request of any endpoint and notes who it was. */
 export async function identify(
   gateway: Gateway,
@@ -22,13 +35,7 @@ export async function identify(
   record: RequestRecord,
   time: StoreTime,
 ): Promise<Caller> {
-  const forwarded = req.headers['x-forwarded-for']
-  const peer = req.socket.remoteAddress
-  const address = clientAddress(
-    peer,
-    Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
-    gateway.trustedProxies,
-  )
+  const address = addressOf(gateway, req)
   record.client = address
   const records = {
     key: (hash: string) => time.spend(() => gateway.follower.key(hash)),

@@ -13,11 +13,16 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import type { ParsedRequest } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { type LargeBody, readBody } from './body.ts'
+import { BodyMemory } from './body-memory.ts'
 import { ClientGone } from './client.ts'
-import type { Limits } from './gateway.ts'
 import { openUpload, Upload } from './upload.ts'
 
-const LIMITS = { maxBodyBytes: 10, maxUploadBytes: 1_000_000, maxInflatedBytes: 1_000 } as Limits
+const LIMITS = {
+  maxBodyBytes: 10,
+  maxUploadBytes: 1_000_000,
+  maxInflatedBytes: 1_000,
+  memory: new BodyMemory(Infinity),
+}
 const FORM = 'form/data'
 const NO_UPLOAD = () => {
   throw new GatewayError('invalid_request', 'It is bad.')

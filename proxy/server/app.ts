@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
-import { readBody } from '../pipeline/body.ts'
+import { bodyBounds, readBody } from '../pipeline/body.ts'
 import { requestControl } from '../pipeline/client.ts'
 import type { Gateway } from '../pipeline/gateway.ts'
 import { HttpClient } from '../pipeline/http-client.ts'
-import { finish, newRecord } from '../pipeline/record.ts'
+import { addressOf, finish, newRecord } from '../pipeline/record.ts'
 import { serve } from '../pipeline/serve.ts'
 import { serveModel, serveModels } from '../pipeline/serve-models.ts'
 import { serveStoredResponse } from '../pipeline/serve-responses.ts'
@@ -52,14 +52,15 @@ export function createApp(
   })
   for (const [name, endpoint] of Object.entries(ENDPOINTS)) {
     const served = { ...endpoint, name }
-    const handler = work(overload, (req, res, requestId) =>
+    const bounds = bodyBounds(gateway, name)
+    const handler = work(gateway, overload, (req, res, requestId) =>
       serve(gateway, {
         endpoint: served,
         requestId,
         req,
         client: new HttpClient(res, gateway.limits),
         control: requestControl(res, gateway.shutdown),
-        read: () => readBody(req, res, gateway.limits, served.api),
+        read: () => readBody(req, res, bounds, served.api),
       }),
     )
     app.all(both(endpoint.path), only('POST'), handler)
@@ -69,7 +70,7 @@ export function createApp(
   app.all(
     both('/v1/responses/:id'),
     only('GET', 'DELETE'),
-    work(overload, (req, res, id) => {
+    work(gateway, overload, (req, res, id) => {
       const what = req.method === 'DELETE' ? 'delete' : 'response'
       return serveStoredResponse(gateway, req, res, id, { id: idOf(req), what, query: queryOf(req) })
     }),
@@ -77,19 +78,19 @@ export function createApp(
   app.all(
     both('/v1/responses/:id/input_items'),
     only('GET'),
-    work(overload, (req, res, id) =>
+    work(gateway, overload, (req, res, id) =>
       serveStoredResponse(gateway, req, res, id, { id: idOf(req), what: 'input_items', query: queryOf(req) }),
     ),
   )
   app.all(
     both('/v1/models'),
     only('GET'),
-    work(overload, (req, res, id) => serveModels(gateway, req, res, id)),
+    work(gateway, overload, (req, res, id) => serveModels(gateway, req, res, id)),
   )
   app.all(
     both('/v1/models/*model'),
     only('GET'),
-    work(overload, (req, res, id) => serveModel(gateway, req, res, id, modelOf(req))),
+    work(gateway, overload, (req, res, id) => serveModel(gateway, req, res, id, modelOf(req))),
   )
   app.use(nothingHere)
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
@@ -131,15 +132,18 @@ function queryOf({ url }: IncomingMessage): URLSearchParams {
 }
 
 /** Counts a request and gives it its id. */
-function work(overload: Overload, run: (req: Request, res: Response, requestId: string) => Promise<void>) {
+function work(
+  gateway: Gateway,
+  overload: Overload,
+  run: (req: Request, res: Response, requestId: string) => Promise<void>,
+) {
   return async (req: Request, res: Response) => {
-    overload.check()
+    const leave = overload.enter(() => addressOf(gateway, req))
     res.locals.served = true
-    overload.inFlight++
     try {
       await run(req, res, requestIdOf(res))
     } finally {
-      overload.inFlight--
+      leave()
     }
   }
 }

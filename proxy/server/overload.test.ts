@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { GatewayError } from '../errors.ts'
-import { Overload } from './overload.ts'
+import { type LoadLimits, Overload } from './overload.ts'
 
 /** What the histogram of loop delays says, in nanoseconds, and how often it began anew. */
 const histogram = vi.hoisted(() => ({ p99: 0, resets: 0, enabled: false }))
@@ -28,8 +28,10 @@ beforeEach(() => {
 })
 afterEach(() => void vi.useRealTimers())
 
-function overloadOf(maxInFlight: number): Overload {
-  const overload = new Overload(maxInFlight)
+const LIMITS = { maxInFlight: 10, maxInFlightPerClient: 0, maxLoopDelayMs: 500, maxMemoryBytes: Infinity }
+
+function overloadOf(limits: Partial<LoadLimits> = {}): Overload {
+  const overload = new Overload({ ...LIMITS, ...limits })
   onTestFinished(() => overload.stop())
   return overload
 }
@@ -46,7 +48,7 @@ function sheds(overload: Overload): boolean {
 }
 
 test('new work is refused at the limit, and taken again below it', () => {
-  const overload = overloadOf(2)
+  const overload = overloadOf({ maxInFlight: 2 })
   const seen: boolean[] = []
   for (const inFlight of [0, 1, 2, 3, 1]) {
     overload.inFlight = inFlight
@@ -56,7 +58,7 @@ test('new work is refused at the limit, and taken again below it', () => {
 })
 
 test('a loop that is late by more than half a second for two seconds refuses new work', () => {
-  const overload = overloadOf(10)
+  const overload = overloadOf()
   histogram.p99 = 501 * MS
   vi.advanceTimersByTime(1_999)
   expect(sheds(overload)).toBe(false)
@@ -67,7 +69,7 @@ test('a loop that is late by more than half a second for two seconds refuses new
 })
 
 test('one good sample ends it, and the two seconds begin anew', () => {
-  const overload = overloadOf(10)
+  const overload = overloadOf()
   histogram.p99 = 900 * MS
   vi.advanceTimersByTime(2_000)
   histogram.p99 = 500 * MS
@@ -80,14 +82,49 @@ test('one good sample ends it, and the two seconds begin anew', () => {
   expect(sheds(overload)).toBe(true)
 })
 
+test('the delay that is too long is a setting', () => {
+  const overload = overloadOf({ maxLoopDelayMs: 50 })
+  histogram.p99 = 51 * MS
+  vi.advanceTimersByTime(2_000)
+  expect(sheds(overload)).toBe(true)
+})
+
+test('a process that takes too much memory serves few at a time until it takes less', () => {
+  const rss = vi.spyOn(process.memoryUsage, 'rss').mockReturnValue(1_001)
+  onTestFinished(() => rss.mockRestore())
+  const overload = overloadOf({ maxMemoryBytes: 1_000 })
+  vi.advanceTimersByTime(500)
+  const leave = Array.from({ length: 8 }, () => overload.enter(() => '192.0.2.1'))
+  expect(sheds(overload)).toBe(true)
+  leave[0]?.()
+  expect(sheds(overload)).toBe(false)
+  overload.enter(() => '192.0.2.1')
+  rss.mockReturnValue(1_000)
+  vi.advanceTimersByTime(500)
+  expect(sheds(overload)).toBe(false)
+})
+
+test('what one client has in flight is bounded, and counted with all others', () => {
+  const overload = overloadOf({ maxInFlight: 3, maxInFlightPerClient: 1 })
+  const leave = overload.enter(() => '192.0.2.1')
+  expect(() => overload.enter(() => '192.0.2.1')).toThrow(
+    expect.objectContaining({ code: 'rate_limit_exceeded' }),
+  )
+  expect(overload.inFlight).toBe(1)
+  leave()
+  expect(overload.inFlight).toBe(0)
+  for (const last of [1, 2, 3]) overload.enter(() => `192.0.2.${last}`)
+  expect(() => overload.enter(() => '192.0.2.4')).toThrow(expect.objectContaining({ code: 'overloaded' }))
+})
+
 test('every sample is of its own time', () => {
-  overloadOf(10)
+  overloadOf()
   vi.advanceTimersByTime(2_001)
   expect(histogram.resets).toBe(4)
 })
 
 test('a process that stops measures no more', () => {
-  const overload = new Overload(10)
+  const overload = new Overload(LIMITS)
   expect([vi.mocked(monitorEventLoopDelay).mock.calls.length > 0, histogram.enabled]).toEqual([true, true])
   overload.stop()
   expect([histogram.enabled, vi.getTimerCount()]).toEqual([false, 0])

@@ -1,21 +1,37 @@
-/** Sheds new work before its body is read, when the process has more than it can do. */
+/** Sheds new work before its body is read, when the process, or one client, has more than it can do. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { GatewayError } from '../errors.ts'
+import { ClientLoad } from './client-load.ts'
+
+export interface LoadLimits {
+  maxInFlight: number
+  /** Of one client; 0 for no bound. */
+  maxInFlightPerClient: number
+  /** 99th percentile of the event loop's delay, over two seconds. */
+  maxLoopDelayMs: number
+  /** What the process may take in all. */
+  maxMemoryBytes: number
+}
 
 const SAMPLE_MS = 500
 /** Four samples in a row make two seconds. */
 const BAD_SAMPLES = 4
-const MAX_DELAY_P99_NS = 500_000_000
+const NS_PER_MS = 1_000_000
+/** So many are served however much memory is taken: a process does not always give back what it took once. */
+const ALWAYS_SERVED = 8
 
 export class Overload {
-  readonly #maxInFlight: number
+  readonly #limits: LoadLimits
+  readonly #clients: ClientLoad
   readonly #delay = monitorEventLoopDelay({ resolution: 20 })
   readonly #timer: NodeJS.Timeout
   #badSamples = 0
+  #memoryBytes = 0
   inFlight = 0
 
-  constructor(maxInFlight: number) {
-    this.#maxInFlight = maxInFlight
+  constructor(limits: LoadLimits) {
+    this.#limits = limits
+    this.#clients = new ClientLoad(limits.maxInFlightPerClient)
     this.#delay.enable()
     this.#timer = setInterval(() => this.#sample(), SAMPLE_MS)
     this.#timer.unref()
@@ -23,10 +39,23 @@ export class Overload {
 
   /** Throws overloaded when new work must wait. */
   check(): void {
-    if (this.inFlight >= this.#maxInFlight || this.#badSamples >= BAD_SAMPLES) {
+    const { maxInFlight, maxMemoryBytes } = this.#limits
+    const isFull = this.#memoryBytes > maxMemoryBytes && this.inFlight >= ALWAYS_SERVED
+    if (this.inFlight >= maxInFlight || this.#badSamples >= BAD_SAMPLES || isFull) {
       throw new GatewayError('overloaded', 'The gateway is overloaded; try again in a moment.', {
         retryAfterSeconds: 1,
       })
+    }
+  }
+
+  /** Counts a request of a client, by its address; what is returned ends it. Throws overloaded, or rate_limit_exceeded. */
+  enter(client: () => string | undefined): () => void {
+    this.check()
+    const leave = this.#clients.enter(client)
+    this.inFlight++
+    return () => {
+      this.inFlight--
+      leave()
     }
   }
 
@@ -36,7 +65,9 @@ export class Overload {
   }
 
   #sample(): void {
-    this.#badSamples = this.#delay.percentile(99) > MAX_DELAY_P99_NS ? this.#badSamples + 1 : 0
+    const isLate = this.#delay.percentile(99) > this.#limits.maxLoopDelayMs * NS_PER_MS
+    this.#badSamples = isLate ? this.#badSamples + 1 : 0
+    this.#memoryBytes = process.memoryUsage.rss()
     // Resetting in this turn would lose a block that began in it.
     setImmediate(() => this.#delay.reset())
   }

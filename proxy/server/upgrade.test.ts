@@ -6,6 +6,7 @@ import { AddressSet } from '../../contract/address.ts'
 import { keyHash } from '../../contract/ids.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import { testAccount, testKey } from '../auth/testing.ts'
+import { BodyMemory } from '../pipeline/body-memory.ts'
 import type { Gateway } from '../pipeline/gateway.ts'
 import { Shutdown } from '../pipeline/shutdown.ts'
 import { MemoryPool } from '../socket/memory.ts'
@@ -43,9 +44,15 @@ async function apiServer({ maxInFlight = 10, stored = true } = {}) {
     log: { write: (line: RequestRecord) => lines.push(line) },
     metrics: { finished: () => undefined },
     shutdown: new Shutdown(),
-    limits: { maxBodyBytes: 1_000, clientStallMs: 1_000, streamKeepAliveMs: 1_000 },
+    limits: { maxBodyBytes: 1_000, endpointBytes: new Map(), clientStallMs: 1_000, streamKeepAliveMs: 1_000 },
+    bodyMemory: new BodyMemory(Infinity),
   } as unknown as Gateway
-  const overload = new Overload(maxInFlight)
+  const overload = new Overload({
+    maxInFlight,
+    maxInFlightPerClient: 0,
+    maxLoopDelayMs: 500,
+    maxMemoryBytes: Infinity,
+  })
   onTestFinished(() => overload.stop())
   const unexpected = vi.fn()
   const events = { unexpected }

@@ -4,7 +4,7 @@ import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { StoreTime } from '../ledger/store-time.ts'
 import type { Gateway } from '../pipeline/gateway.ts'
-import { finish, identify, newRecord } from '../pipeline/record.ts'
+import { addressOf, finish, identify, newRecord } from '../pipeline/record.ts'
 import { serve } from '../pipeline/serve.ts'
 import type { SocketParts } from '../socket/connection.ts'
 import type { Sockets } from '../socket/sockets.ts'
@@ -77,12 +77,14 @@ export function socketCalls(
     shutdown: gateway.shutdown,
     refused: (req, error) => refused(req, error),
     async serve(call) {
-      const load = loadOf(overload)
-      if (load !== undefined) {
+      let leave: () => void
+      try {
+        leave = overload.enter(() => addressOf(gateway, call.req))
+      } catch (error) {
+        const load = GatewayError.from(error)
         refused(call.req, load, call.requestId)
         throw load
       }
-      overload.inFlight++
       try {
         await serve(gateway, call)
       } catch (error) {
@@ -90,7 +92,7 @@ export function socketCalls(
         if (told.code === 'internal_error') events.unexpected(told.cause, call.requestId)
         throw told
       } finally {
-        overload.inFlight--
+        leave()
       }
     },
   }

@@ -84,6 +84,7 @@ async function said(state: StateStore, names: readonly (number | string)[], time
       maxEventBytes: 0,
       maxJsonDepth: LIMITS.maxDepth,
       maxJsonKeys: LIMITS.maxKeys,
+      endpointBytes: new Map<string, number>(),
       streamKeepAliveMs: 0,
       clientStallMs: 0,
     },
