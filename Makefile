@@ -25,6 +25,8 @@ $(STAMP): package-lock.json
 
 run: export SLUICE_PORT := $(or $(PORT),$(SLUICE_PORT))
 run: export SLUICE_ADMIN_PORT := $(or $(ADMIN_PORT),$(SLUICE_ADMIN_PORT))
+# A relay to a server on the same machine works in development; an empty value means none.
+run: export SLUICE_RELAY_ALLOW ?= localhost
 run: install ## Gateway on your machine: PORT=8080 ADMIN_PORT=8081 CONFIG=<folder> UPSTREAM_PORT=8082
 	@config="$(CONFIG)"; \
 	if [ -n "$$config" ]; then \

@@ -120,7 +120,7 @@ const FENCES: Record<string, string[]> = {
   undici: ['proxy/upstream', 'proxy/relay', 'controller/kube', 'bench'],
   pino: ['cli', 'controller/main.ts', 'proxy/main.ts'],
   ioredis: ['store/redis'],
-  ws: ['proxy/socket'],
+  ws: ['proxy/socket', 'bench'],
   '@kubernetes/client-node': ['controller/kube'],
 }
 

@@ -1,0 +1,61 @@
+/**
+ * What attacks do to others: the time that a well-behaved client waits while one goes on, beside that of the quiet
+ * seconds before and after it. Attacker and clients share the machine with the gateway, so a part of what is seen is
+ * theirs. Names as arguments choose some attacks. Linux only (/proc).
+ */
+import { readFileSync } from 'node:fs'
+import { ATTACKS } from './edges/attacks.ts'
+import { type Pace, WellBehaved } from './edges/well-behaved.ts'
+import { cpuMicros, startGateway, startScript, stopAll } from './processes.ts'
+
+const WARM_UP_MS = 4_000
+const MEASURE_MS = 5_000
+const KEY = 'sk-bench-0123456789abcdef'
+
+const percentile = ({ latencies }: Pace, p: number) =>
+  latencies[Math.floor((latencies.length - 1) * p)] ?? Number.NaN
+
+function rssMiB(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024
+}
+
+try {
+  const names = process.argv.slice(2)
+  const upstream = await startScript('upstream.ts')
+  const gateway = await startGateway(upstream.port, KEY)
+  const client = new WellBehaved(`http://127.0.0.1:${gateway.port}`, KEY)
+  await client.run(WARM_UP_MS)
+  console.log(
+    '| attack | quiet p50 / p99 ms | attacked p50 / p99 ms | p99 ratio | gateway CPU | RSS MiB | not served |',
+  )
+  console.log('|---|--:|--:|--:|--:|--:|--:|')
+  for (const { name } of ATTACKS.filter((attack) => names.length === 0 || names.includes(attack.name))) {
+    const before = await client.run(MEASURE_MS)
+    const attacker = await startScript('edges/attacker.ts', name, String(gateway.port), KEY)
+    await client.run(1_000)
+    const cpu = cpuMicros(gateway.pid)
+    const attacked = await client.run(MEASURE_MS)
+    const busy = (cpuMicros(gateway.pid) - cpu) / MEASURE_MS / 1_000
+    const rss = rssMiB(gateway.pid)
+    process.kill(attacker.pid)
+    await client.run(2_000)
+    const after = await client.run(MEASURE_MS)
+    const quiet = (p: number) => (percentile(before, p) + percentile(after, p)) / 2
+    const cells = [
+      name,
+      `${quiet(0.5).toFixed(1)} / ${quiet(0.99).toFixed(1)}`,
+      `${percentile(attacked, 0.5).toFixed(1)} / ${percentile(attacked, 0.99).toFixed(1)}`,
+      (percentile(attacked, 0.99) / quiet(0.99)).toFixed(2),
+      `${(busy * 100).toFixed(0)} %`,
+      rss.toFixed(0),
+      JSON.stringify(attacked.failures),
+    ]
+    console.log(`| ${cells.join(' | ')} |`)
+  }
+  await client.close()
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
+} finally {
+  stopAll()
+}

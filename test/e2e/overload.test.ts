@@ -1,0 +1,125 @@
+/** More work than the gateway takes: new requests are told to wait, what was accepted goes on. */
+import { once } from 'node:events'
+import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { startGateway, until } from '../harness/gateway.ts'
+import { call, chatBody, expectError, jsonHeaders } from '../harness/http.ts'
+import { apiKey, channel, route } from '../harness/resources.ts'
+import { connection, parseAnswer } from '../harness/socket.ts'
+import { chatAnswer, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
+
+const KEY = 'sk-overload-test'
+const PATH = '/v1/chat/completions'
+const MIB = 1_048_576
+
+let upstream: ScriptedUpstream
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  return () => upstream.close()
+})
+afterEach(() => upstream.answer(chatAnswer()))
+
+async function gatewayWith(env: Record<string, string>) {
+  const gateway = await startGateway(
+    { 'all.yaml': apiKey('caller', KEY) + channel('main', upstream.baseURL) + route('model', 'm', ['main']) },
+    env,
+  )
+  onTestFinished(() => gateway.stop())
+  const ask = (body = chatBody('m'), headers = {}) =>
+    call(gateway.base + PATH, { body, headers: { ...jsonHeaders(KEY), ...headers } })
+  return { gateway, ask }
+}
+
+/** Answers when the test lets it. */
+function gate() {
+  const opened = Promise.withResolvers<void>()
+  upstream.answer(async (request, res) => {
+    await opened.promise
+    await chatAnswer()(request, res)
+  })
+  return opened.resolve
+}
+
+describe('requests in flight', () => {
+  it('beyond the bound are answered 503 with a time to come back, and streams go on', async () => {
+    const { ask } = await gatewayWith({ SLUICE_MAX_IN_FLIGHT: '2' })
+    const open = gate()
+    const before = upstream.calls.length
+    const accepted = [ask(chatBody('m', { stream: true })), ask()]
+    await until(() => upstream.calls.length === before + 2, 'both to be under way')
+    const refused = await ask()
+    expectError(refused, 503, 'overloaded', null, 'service_unavailable_error')
+    expect(refused.headers['retry-after']).toBe('1')
+    expect(refused.headers['x-sluice-error']).toBe('overloaded')
+    open()
+    const [stream, whole] = await Promise.all(accepted)
+    expect(stream?.text.trimEnd().endsWith('data: [DONE]')).toBe(true)
+    expect(whole?.status).toBe(200)
+    expect((await ask()).status).toBe(200)
+  })
+
+  it('of one client beyond its bound are answered 429, others are served', async () => {
+    const { ask } = await gatewayWith({
+      SLUICE_MAX_IN_FLIGHT_PER_CLIENT: '1',
+      SLUICE_TRUSTED_PROXIES: '127.0.0.1',
+    })
+    const open = gate()
+    const before = upstream.calls.length
+    const from = (address: string) => ask(chatBody('m'), { 'x-forwarded-for': address })
+    const accepted = [from('192.0.2.1'), from('192.0.2.2')]
+    await until(() => upstream.calls.length === before + 2, 'both to be under way')
+    const refused = await from('192.0.2.1')
+    expectError(refused, 429, 'rate_limit_exceeded', null, 'rate_limit_error')
+    expect(refused.headers['retry-after']).toBe('1')
+    open()
+    expect((await Promise.all(accepted)).map(({ status }) => status)).toEqual([200, 200])
+    expect((await from('192.0.2.1')).status).toBe(200)
+  })
+})
+
+describe('bodies', () => {
+  it('that are sent slowly and in bulk give way to small requests', async () => {
+    const { gateway, ask } = await gatewayWith({ SLUICE_BODY_MEMORY_BYTES: String(4 * MIB) })
+    const head = `POST ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\ncontent-length: ${60 * MIB}\r\n\r\n`
+    const senders = await Promise.all([1, 2, 3].map(() => connection(gateway.base, head)))
+    for (const { socket } of senders) socket.write(Buffer.alloc(1.9 * MIB, ' '))
+    const told = () => senders.filter(({ received }) => received().includes('overloaded'))
+    await until(() => told().length > 0, 'one of them to be refused')
+    expect(parseAnswer(told()[0]?.received() ?? '').status).toBe(503)
+    for (let i = 0; i < 20; i++)
+      expect((await ask(chatBody('m', { user: 'x'.repeat(300_000) }))).status).toBe(200)
+    expect(told().length).toBeLessThan(3)
+    for (const { socket } of senders) {
+      socket.destroy()
+      await once(socket, 'close')
+    }
+    const large = chatBody('m', { user: 'x'.repeat(3 * MIB) })
+    await until(async () => (await ask(large)).status === 200, 'the memory of those that left')
+  })
+
+  it('have a bound of their own at single endpoints', async () => {
+    const { gateway, ask } = await gatewayWith({
+      SLUICE_ENDPOINT_BODY_BYTES: 'embeddings=1024, messages=2048',
+    })
+    const body = JSON.stringify({ model: 'm', input: 'x'.repeat(2_000) })
+    const path = `${gateway.base}/v1/embeddings`
+    expectError(await call(path, { body, headers: jsonHeaders(KEY) }), 413, 'request_too_large')
+    const within = JSON.stringify({ model: 'none', input: 'x'.repeat(900) })
+    expectError(
+      await call(path, { body: within, headers: jsonHeaders(KEY) }),
+      502,
+      'upstream_error',
+      'model',
+      'server_error',
+    )
+    expect((await ask(chatBody('m', { user: 'x'.repeat(9_000) }))).status).toBe(200)
+  })
+})
+
+describe('the event loop', () => {
+  it('that is late for long refuses new work', async () => {
+    const { ask } = await gatewayWith({ SLUICE_MAX_LOOP_DELAY: '1ms' })
+    // A loop that waits for its own timers of 20 ms is later than that.
+    await until(async () => (await ask()).status === 503, 'new work to be refused', 10_000)
+  })
+})
