@@ -16,6 +16,8 @@ export interface LoadLimits {
 const SAMPLE_MS = 500
 /** Four samples in a row make two seconds. */
 const BAD_SAMPLES = 4
+/** The measure's own pause, which it takes for delay. */
+const RESOLUTION_MS = 20
 const NS_PER_MS = 1_000_000
 /** So many are served however much memory is taken: a process does not always give back what it took once. */
 const ALWAYS_SERVED = 8
@@ -23,7 +25,7 @@ const ALWAYS_SERVED = 8
 export class Overload {
   readonly #limits: LoadLimits
   readonly #clients: ClientLoad
-  readonly #delay = monitorEventLoopDelay({ resolution: 20 })
+  readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   readonly #timer: NodeJS.Timeout
   #badSamples = 0
   #memoryBytes = 0
@@ -65,7 +67,8 @@ export class Overload {
   }
 
   #sample(): void {
-    const isLate = this.#delay.percentile(99) > this.#limits.maxLoopDelayMs * NS_PER_MS
+    const delayMs = this.#delay.percentile(99) / NS_PER_MS - RESOLUTION_MS
+    const isLate = delayMs > this.#limits.maxLoopDelayMs
     this.#badSamples = isLate ? this.#badSamples + 1 : 0
     this.#memoryBytes = process.memoryUsage.rss()
     // Resetting in this turn would lose a block that began in it.
