@@ -45,7 +45,8 @@ export function networkOf(address: string): string {
 
 /** A set of addresses and ranges. */
 export class AddressSet {
-  readonly #list = new BlockList()
+  /** By family: one list would take IPv4 addresses for part of an IPv6 range that holds ::ffff:0:0/96, such as ::/0. */
+  readonly #lists = { ipv4: new BlockList(), ipv6: new BlockList() }
 
   /** Throws RangeError on an entry that is neither an address nor a range. */
   constructor(entries: readonly string[]) {
@@ -53,15 +54,15 @@ export class AddressSet {
       if (!isAddressRange(entry)) throw new RangeError('not an address or a CIDR range')
       const [address = '', bits] = entry.split('/')
       const family = isIPv4(address) ? 'ipv4' : 'ipv6'
-      if (bits === undefined) this.#list.addAddress(address, family)
-      else this.#list.addSubnet(address, Number(bits), family)
+      if (bits === undefined) this.#lists[family].addAddress(address, family)
+      else this.#lists[family].addSubnet(address, Number(bits), family)
     }
   }
 
   /** False for text that is no address. */
   has(address: string): boolean {
     const plain = unmap(address)
-    const family = isIP(plain)
-    return family !== 0 && this.#list.check(plain, family === 4 ? 'ipv4' : 'ipv6')
+    const family = isIPv4(plain) ? 'ipv4' : 'ipv6'
+    return isIP(plain) !== 0 && this.#lists[family].check(plain, family)
   }
 }

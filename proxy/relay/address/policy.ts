@@ -1,0 +1,110 @@
+/**
+ * Where the relay may call. A caller's URL is read once, its name resolved once, every address judged, and what comes
+ * out is all that a connection may use: nothing is looked up again, so an answer that changes later changes nothing.
+ */
+import { AddressSet, isAddress, unmap } from '../../../contract/address.ts'
+import type { AllowEntry } from '../../../contract/relay-target.ts'
+import { GatewayError } from '../../errors.ts'
+import { AllowList, LOCALHOST, LOOPBACKS } from './allow-list.ts'
+import { isPublic, mayBeHost } from './denied.ts'
+import { isPublicName } from './names.ts'
+import { isOwnAddress } from './own-addresses.ts'
+import { type Lookups, NameServers } from './resolve.ts'
+import { type Destination, readUrl } from './url.ts'
+
+/** Where a relayed request goes: what was checked, so that nothing is looked up again. */
+export interface RelayTarget {
+  /** Parsed by the WHATWG rules, without user, fragment and trailing dot. */
+  url: URL
+  /** In lower case, without brackets and trailing dot. */
+  hostname: string
+  port: number
+  /** Checked, at least one; of a name IPv4 first. No zones, no IPv4-mapped ones. */
+  addresses: readonly string[]
+}
+
+/** The settings SLUICE_RELAY_*, and the ports that the gateway itself listens on. */
+export interface AddressRules {
+  /** `allowlist`: only what `allow` names; `public`: every public address beside it. */
+  mode: 'allowlist' | 'public'
+  allow: readonly AllowEntry[]
+  /** Addresses and ranges that nothing allows. */
+  deny: readonly string[]
+  /** For what `allow` does not name; empty: any. */
+  ports: ReadonlySet<number>
+  /** Name servers for public names; empty: the system's. */
+  resolvers: readonly string[]
+  ownPorts: () => ReadonlySet<number>
+}
+
+/** More answers than a connection would ever try. */
+const MAX_ADDRESSES = 16
+
+export class AddressPolicy {
+  readonly #rules: AddressRules
+  readonly #allow: AllowList
+  readonly #deny: AddressSet
+  readonly #lookups: Lookups
+
+  /** Throws RangeError or TypeError on `deny` or `resolvers` that are no addresses. */
+  constructor(rules: AddressRules, lookups: Lookups = new NameServers(rules.resolvers)) {
+    this.#rules = rules
+    this.#allow = new AllowList(rules.allow)
+    this.#deny = new AddressSet(rules.deny)
+    this.#lookups = lookups
+  }
+
+  /**
+   * Throws invalid_request for what is no URL to call. Everything else that cannot be called is address_refused with
+   * one message, be it forbidden or unknown, or `signal` aborted, so that nobody learns of the names inside.
+   */
+  async target(text: string, signal: AbortSignal): Promise<RelayTarget> {
+    const destination = readUrl(text)
+    const { url, hostname, port } = destination
+    const isListed = this.#allow.hasHost(hostname, port)
+    const answers = await this.#answers(destination, isListed, signal)
+    const addresses = [...new Set(answers.map(unmap))]
+    const isGood = (address: string) => this.#isGood(address, port, isListed)
+    // One bad answer spoils all: a name with both kinds means harm, or is none for the public.
+    if (port === 0 || addresses.length === 0 || !addresses.every(isGood)) throw refused()
+    return { url, hostname, port, addresses: addresses.slice(0, MAX_ADDRESSES) }
+  }
+
+  /** Whether a socket's remote address is one of those that were checked; asked after the connect. */
+  isAllowed(address: string, { addresses }: Pick<RelayTarget, 'addresses'>): boolean {
+    const plain = unmap(address)
+    return isAddress(plain) && new AddressSet(addresses).has(plain)
+  }
+
+  async #answers(
+    { hostname, isLiteral }: Destination,
+    isListed: boolean,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    if (isLiteral) return [hostname]
+    if (isListed && hostname === LOCALHOST) return LOOPBACKS
+    if (!isListed && !isPublicName(hostname)) throw refused()
+    try {
+      return await this.#lookups[isListed ? 'system' : 'dns'](hostname, signal)
+    } catch {
+      throw refused()
+    }
+  }
+
+  #isGood(address: string, port: number, isListed: boolean): boolean {
+    if (!isAddress(address) || this.#deny.has(address)) return false
+    if (this.#rules.ownPorts().has(port) && isOwnAddress(address)) return false
+    if (this.#allow.hasAddress(address, port)) return true
+    if (isListed) return mayBeHost(address)
+    const { mode, ports } = this.#rules
+    return mode === 'public' && (ports.size === 0 || ports.has(port)) && isPublic(address)
+  }
+}
+
+function refused(): GatewayError {
+  return new GatewayError(
+    'address_refused',
+    'The destination is not allowed or does not resolve; SLUICE_RELAY_ALLOW names exceptions.',
+    { param: 'url' },
+  )
+}

@@ -1,0 +1,73 @@
+/** From names to addresses, in the operator's world and in the public one. */
+import { lookup, Resolver } from 'node:dns/promises'
+
+/** Both resolve with the addresses as they were answered, unjudged; they reject when there is none to be had. */
+export interface Lookups {
+  /** As the system does it: the hosts file, search domains, then its name servers. */
+  system(name: string, signal: AbortSignal): Promise<string[]>
+  /** The public DNS, of exactly this name. IPv4 addresses come first. */
+  dns(name: string, signal: AbortSignal): Promise<string[]>
+}
+
+/** For a whole look-up, in milliseconds: clients wait for it before anything else happens. */
+const LOOKUP_MS = 4_500
+/** For one question to one name server; each is asked twice. */
+const TRY_MS = 1_500
+/** How a name server says that a name has no address of a family. */
+const NONE = new Set(['ENODATA', 'ENOTFOUND'])
+
+export class NameServers implements Lookups {
+  readonly #servers: readonly string[]
+
+  /** `servers` are asked about public names; without any the system's are. Throws on one that is no address. */
+  constructor(servers: readonly string[]) {
+    this.#servers = servers
+    this.#resolver()
+  }
+
+  async system(name: string, signal: AbortSignal): Promise<string[]> {
+    const found = await unlessAborted(lookup(name, { all: true }), bounded(signal))
+    return found.map(({ address }) => address)
+  }
+
+  async dns(name: string, signal: AbortSignal): Promise<string[]> {
+    const resolver = this.#resolver()
+    try {
+      const both = Promise.all([orNone(resolver.resolve4(name)), orNone(resolver.resolve6(name))])
+      return (await unlessAborted(both, bounded(signal))).flat()
+    } finally {
+      resolver.cancel()
+    }
+  }
+
+  /** One for each look-up, so that each can be cancelled by itself. */
+  #resolver(): Resolver {
+    const resolver = new Resolver({ timeout: TRY_MS, tries: 2 })
+    if (this.#servers.length > 0) resolver.setServers(this.#servers)
+    return resolver
+  }
+}
+
+const bounded = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(LOOKUP_MS)])
+
+async function orNone(question: Promise<string[]>): Promise<string[]> {
+  try {
+    return await question
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && NONE.has(String(error.code))) return []
+    throw error
+  }
+}
+
+/** The answer, or a rejection as soon as the signal aborts, whatever becomes of the work. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -1,0 +1,124 @@
+/** Faults of where the relay may call. */
+import { faults, type Mutant } from '../fault.ts'
+
+const POLICY = 'proxy/relay/address/policy.test.ts'
+const SPELLINGS = 'proxy/relay/address/spellings.test.ts'
+const PROPERTIES = 'proxy/relay/address/spellings.property.test.ts'
+const RESOLVE = 'proxy/relay/address/resolve.test.ts'
+
+export const RELAY_ADDRESS: Mutant[] = [
+  ...faults(
+    'proxy/relay/address/denied.ts',
+    SPELLINGS,
+    // Azure hands its secrets to whoever asks.
+    ["{ range: '168.63.129.16', why: 'wire server of Azure' },", ''],
+    // 0.0.0.0 is this machine.
+    ["'0.0.0.0/8'", "'0.0.0.1/32'"],
+    // An IPv4 address inside an IPv6 one is not seen.
+    ["'::/3'", "'::/16'"],
+    ["'2002::/16'", "'2002::/128'"],
+    ["'2001::/23'", "'2001::/64'"],
+    // Networks of one's own in IPv6 are open.
+    ["range: '8000::/1'", "range: '8000::/2'"],
+  ),
+  // A range is wider in the table than in the registry: half of a provider's NAT is called.
+  ...faults('proxy/relay/address/denied.ts', PROPERTIES, ["'100.64.0.0/10'", "'100.64.0.0/11'"]),
+  // A listed name that is pointed at the metadata service reads its credentials.
+  ...faults('proxy/relay/address/denied.ts', POLICY, [' && !metadata.has(address)', '']),
+
+  // A range of all IPv6 opens all of IPv4.
+  ...faults('contract/address.ts', 'contract/address.test.ts', [
+    "const family = isIPv4(plain) ? 'ipv4' : 'ipv6'",
+    "const family = isIPv4(plain) && !this.#lists.ipv6.check(plain) ? 'ipv4' : 'ipv6'",
+  ]),
+
+  ...faults(
+    'proxy/relay/address/url.ts',
+    SPELLINGS,
+    // The part before an @ looks like the host to people and to other parsers.
+    ["if (authority.includes('@'))", 'if (/.@/.test(new URL(text).username))'],
+    // Tabs and line ends vanish, and a backslash becomes a slash.
+    ['if (UNSEEN.test(text))', 'if (/ /.test(text))'],
+    // A name with a dot at its end is another name.
+    ['if (/[^.]\\.$/.test(url.hostname))', 'if (false)'],
+    // Two dots, too, and then a number in a name is an address.
+    ['/[^.]\\.$/', '/\\.$/'],
+    // Other schemes, and http:host.
+    ['/^https?:\\/\\/([^/?#]+)/i', '/^[a-z]+:\\/*([^/?#]+)/i'],
+    ['text.length > MAX_CHARACTERS', 'text.length > MAX_CHARACTERS + 1'],
+  ),
+
+  ...faults(
+    'proxy/relay/address/names.ts',
+    SPELLINGS,
+    // Services of the cluster are called by name.
+    ["  'svc',\n", ''],
+    ['labels.length >= 2 &&', ''],
+    ['labels.every((label) => LABEL.test(label)) &&', ''],
+  ),
+
+  ...faults(
+    'proxy/relay/address/allow-list.ts',
+    POLICY,
+    // A service beside the listed one is called.
+    ['[this.#groups.get(undefined), this.#groups.get(port)]', '[...this.#groups.values()]'],
+    ['entry.host === LOCALHOST ? LOOPBACKS : []', '[]'],
+  ),
+
+  ...faults(
+    'proxy/relay/address/policy.ts',
+    POLICY,
+    // One good answer makes up for a bad one.
+    ['!addresses.every(isGood)', '!addresses.some(isGood)'],
+    // A listed range beats the denial.
+    [' || this.#deny.has(address)', ''],
+    // The gateway relays to itself.
+    ['this.#rules.ownPorts().has(port) && isOwnAddress(address)', 'false'],
+    // Only the first answers are judged.
+    ['new Set(answers.map(unmap))', 'new Set(answers.slice(0, MAX_ADDRESSES).map(unmap))'],
+    // An allow list lists nothing.
+    ["mode === 'public' && (ports", "(mode === 'public' || mode === 'allowlist') && (ports"],
+    ['ports.has(port)', 'true'],
+    // A search domain makes a service of the cluster out of a public name.
+    ["isListed ? 'system' : 'dns'", "'system'"],
+    // A listed host may be anything.
+    ['if (isListed) return mayBeHost(address)', 'if (isListed) return true'],
+    // A refusal tells that a name exists inside.
+    [
+      'if (!isListed && !isPublicName(hostname)) throw refused()',
+      "if (!isListed && !isPublicName(hostname)) throw new GatewayError('address_refused', 'SLUICE_RELAY_ALLOW does not have it, or it does not resolve.')",
+    ],
+    // A socket that went elsewhere is believed.
+    ['return isAddress(plain) && new AddressSet(addresses).has(plain)', 'return isAddress(plain)'],
+  ),
+  // A text that is no address passes for one.
+  ...faults('proxy/relay/address/policy.ts', PROPERTIES, ['!isAddress(address) || ', '']),
+
+  ...faults('proxy/relay/address/own-addresses.ts', POLICY, [
+    'new AddressSet(all.map((entry) => entry.address)).has(address)',
+    'false',
+  ]),
+
+  ...faults(
+    'proxy/relay/address/resolve.ts',
+    RESOLVE,
+    // A server that fails for one family hides a bad address from the check, not from the next caller.
+    ["if (error instanceof Error && 'code' in error && NONE.has(String(error.code))) return []", 'return []'],
+    // A name server of the attacker keeps the request.
+    ['if (signal.aborted) onAbort()', ''],
+    ["signal.addEventListener('abort', onAbort, { once: true })", ''],
+    // The setting is not used.
+    ['if (this.#servers.length > 0) resolver', 'if (this.#servers.length > 1) resolver'],
+    // A name without an address of one family is never called.
+    ["'ENODATA', ", ''],
+  ),
+
+  // Names that URLs read as addresses, or otherwise.
+  ...faults(
+    'contract/relay-target.ts',
+    'contract/relay-target.test.ts',
+    [" && !/^\\d+$|^0x/.test(labels.at(-1) ?? '')", ''],
+    ['port < 1 || ', ''],
+    ['isIPv6(bracketed) && isAddressRange(bracketed)', 'isIPv6(bracketed)'],
+  ),
+]
