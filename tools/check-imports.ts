@@ -117,7 +117,7 @@ const TESTS: Record<string, string[]> = {
 /** Libraries that only these places load; tests may use any. */
 const FENCES: Record<string, string[]> = {
   express: ['proxy/server'],
-  undici: ['proxy/upstream', 'proxy/relay', 'controller/kube', 'bench'],
+  undici: ['proxy/upstream', 'controller/kube', 'bench'],
   pino: ['cli', 'controller/main.ts', 'proxy/main.ts'],
   ioredis: ['store/redis'],
   ws: ['proxy/socket', 'bench'],

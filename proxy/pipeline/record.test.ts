@@ -1,6 +1,6 @@
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { AddressSet } from '../../contract/address.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
 import { createAffinity } from '../affinity/affinity.ts'
@@ -68,6 +68,8 @@ function testGateway(lines: string[]): Gateway {
       maxEventBytes: 1,
       maxJsonDepth: 1,
       maxJsonKeys: 1,
+      maxJsonValues: 1,
+      form: { maxParts: 1, maxFiles: 1, maxFileBytes: 1, maxFieldBytes: 1 },
       endpointBytes: new Map(),
       streamKeepAliveMs: 1,
       clientStallMs: 1,
@@ -105,4 +107,19 @@ test.each([
   finish(gateway, newRecord('chat', 'req_1', req), undefined, 0, performance.now())
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ requestId: 'req_1', status: 499, endpoint: 'chat' })
   expect(lines[0]?.includes('traceparent')).toBe(kept)
+})
+
+test.each<[string, number, string | undefined, object | undefined]>([
+  ['relayed as it came', 429, 'finished', undefined],
+  ['given up', 499, 'client_gone', { code: 'client_gone', domain: 'caller' }],
+  ['good', 200, undefined, undefined],
+])('a status without an error of ours, %s', (_name, status, outcome, error) => {
+  const gateway = testGateway([])
+  const finished = vi.spyOn(gateway.metrics, 'finished')
+  const record = {
+    ...newRecord('relay', 'req_1', new IncomingMessage(new Socket())),
+    ...(outcome && { outcome }),
+  }
+  finish(gateway, record, undefined, status, performance.now())
+  expect(finished.mock.calls[0]?.[0].error).toEqual(error)
 })

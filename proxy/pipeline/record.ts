@@ -28,12 +28,13 @@ export function addressOf(
   )
 }
 
-/** Authenticates a request of any endpoint and notes who it was. */
+/** Authenticates a request of any endpoint, by these headers of it, and notes who it was. */
 export async function identify(
   gateway: Gateway,
   req: IncomingMessage,
   record: RequestRecord,
   time: StoreTime,
+  rawHeaders: readonly string[] = req.rawHeaders,
 ): Promise<Caller> {
   const address = addressOf(gateway, req)
   record.client = address
@@ -41,7 +42,7 @@ export async function identify(
     key: (hash: string) => time.spend(() => gateway.follower.key(hash)),
     account: (id: string) => time.spend(() => gateway.follower.account(id)),
   }
-  const caller = await authenticate(records, req.rawHeaders, address, Date.now())
+  const caller = await authenticate(records, rawHeaders, address, Date.now())
   record.key = caller.key.preview
   record.namespace = caller.key.namespace
   record.account = caller.account?.name
@@ -67,7 +68,7 @@ export function finish(
     endpoint: record.endpoint,
     model: record.route ?? 'unknown',
     status: record.status,
-    error: errorOf(told, record.status),
+    error: errorOf(told, record),
     durationSeconds: record.ms.total / 1_000,
     overheadSeconds: record.ms.overhead === undefined ? undefined : record.ms.overhead / 1_000,
     firstTokenSeconds:
@@ -76,10 +77,13 @@ export function finish(
   })
 }
 
-/** A request that has a bad end without an error of ours was given up by its client, or its body broke. */
-function errorOf(told: GatewayError | undefined, status: number): RequestFacts['error'] {
+/**
+ * A request that has a bad end without an error of ours was given up by its client, or its body broke. A status that
+ * was relayed is none of ours.
+ */
+function errorOf(told: GatewayError | undefined, { status, outcome }: RequestRecord): RequestFacts['error'] {
   if (told !== undefined) return { code: told.code, domain: told.entry.domain }
-  return status < 400 ? undefined : { code: 'client_gone', domain: 'caller' }
+  return status < 400 || outcome === 'finished' ? undefined : { code: 'client_gone', domain: 'caller' }
 }
 
 /** Milliseconds to three decimals. */

@@ -112,7 +112,7 @@ export class ProxyMetrics {
   })
   readonly #droppedLines = new Counter({
     name: 'sluice_request_log_dropped_total',
-    help: 'Lines of the request log that the store did not take; standard output has them.',
+    help: 'Lines of the request log that the store did not take or was not given; standard output has them.',
     registers: [this.registry],
   })
   readonly #swaps = new Counter({

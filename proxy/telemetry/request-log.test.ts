@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import type { StateStore } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
@@ -33,6 +33,30 @@ describe('a line', () => {
     logOf().write({ ...RECORD, requestId: 'req_2' })
     expect(await state.recentLog(10)).toEqual(lines.toReversed())
     expect(lines.map((text) => line.parse(JSON.parse(text)).requestId)).toEqual(['req_1', 'req_2'])
+  })
+
+  test('of callers without a good key is kept as far as it leaves room for others, and always written out', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    dropped.mockClear()
+    const log = logOf()
+    log.write(RECORD)
+    for (let i = 0; i < 1_000; i++) log.write({ ...RECORD, status: 401 })
+    const kept = async () =>
+      (await state.recentLog(10_000)).map((text) => line.parse(JSON.parse(text)).status)
+    expect((await kept()).toReversed()).toEqual([200, ...Array(20).fill(401)])
+    expect([lines.length, dropped.mock.calls.length]).toEqual([1_001, 980])
+    vi.advanceTimersByTime(1_000)
+    for (const status of [401, 200]) log.write({ ...RECORD, status })
+    expect((await kept()).toReversed()).toEqual([200, ...Array(21).fill(401), 200])
+  })
+
+  test('has no character that changes how a terminal shows it, and says all the same what was there', () => {
+    const model = 'a\u202eb\u0085c\u2028d\u{e0001}e\u007ff ü \u{1f600}'
+    logOf().write({ ...RECORD, model })
+    expect(lines[0]).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+    expect(lines[0]).toContain('ü \u{1f600}')
+    expect(line.parse(JSON.parse(lines[0] ?? '')).model).toBe(model)
   })
 
   test('has the fields of the record, a kind, a time, and money in dollars', () => {

@@ -8,6 +8,8 @@ import type { Usage } from '../../contract/usage.ts'
 import type { StateStore } from '../../store/contract.ts'
 
 const MAX_BODY_BYTES = 65_536
+/** Lines of callers without a good key that the store takes in a second: a flood of them must not push out all others. */
+const STRANGERS_PER_SECOND = 20
 const LOGGED_HEADERS = [
   'content-type',
   'retry-after',
@@ -23,6 +25,17 @@ const CREDENTIAL_SHAPES = [
   /(?<![\w-])eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]+)?/g,
   /\b(?:Bearer|Basic)\s+[^\s"']{4,}/gi,
 ]
+
+/** What a relayed request was about; nothing else of its URL, its body or its answer is kept. */
+export interface RelayRecord {
+  /** Scheme, host and port. */
+  origin?: string
+  style: 'chat' | 'messages'
+  /** Bytes of the body to the upstream. */
+  sent: number
+  /** Bytes of the answer's body that came. */
+  received: number
+}
 
 /** One attempt on an upstream, for the log. */
 export interface AttemptRecord {
@@ -56,6 +69,7 @@ export interface RequestRecord {
   /** In our words: why there was no route, how a stream ended. */
   outcome?: string
   attempts: AttemptRecord[]
+  relay?: RelayRecord
   /** What a conversion dropped, by the client's names. */
   dropped?: string[]
   usage?: Usage
@@ -70,8 +84,10 @@ export class RequestLog {
   readonly #write: (line: string) => void
   readonly #bodies: 'full' | 'redacted'
   readonly #dropped: () => void
+  #second = 0
+  #strangers = 0
 
-  /** `dropped` hears of each line that the store did not take. */
+  /** `dropped` hears of each line that the store did not take, or was not given. */
   constructor(
     state: StateStore,
     write: (line: string) => void,
@@ -86,7 +102,7 @@ export class RequestLog {
 
   write(record: RequestRecord): void {
     const { hold, settled, ...rest } = record
-    const line = JSON.stringify({
+    const line = toLine({
       time: new Date().toISOString(),
       kind: 'request',
       ...rest,
@@ -95,7 +111,16 @@ export class RequestLog {
     })
     this.#write(line)
     // The capped log is a convenience: a request never fails for it, and nobody waits for it.
-    this.#state.appendLog(line).catch(this.#dropped)
+    if (record.status === 401 && !this.#hasRoomForStranger()) this.#dropped()
+    else this.#state.appendLog(line).catch(this.#dropped)
+  }
+
+  #hasRoomForStranger(): boolean {
+    const second = Math.floor(performance.now() / 1_000)
+    if (second !== this.#second) this.#strangers = 0
+    this.#second = second
+    this.#strangers += 1
+    return this.#strangers <= STRANGERS_PER_SECOND
   }
 
   /** What the log keeps of an error answer. `secrets` are masked wherever they stand. */
@@ -122,4 +147,18 @@ export function mask(text: string, secrets: readonly string[]): string {
     if (secret.length >= 4) masked = masked.replaceAll(secret, '***')
   for (const shape of CREDENTIAL_SHAPES) masked = masked.replace(shape, '***')
   return masked
+}
+
+/** Beyond what JSON escapes: characters that change how a terminal shows what stands around them. */
+const UNSHOWN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+const ASCII = /^[ -~]*$/
+
+function toLine(entry: object): string {
+  const line = JSON.stringify(entry)
+  return ASCII.test(line) ? line : line.replace(UNSHOWN, escaped)
+}
+
+function escaped(text: string): string {
+  const units = Array.from({ length: text.length }, (_, at) => text.charCodeAt(at))
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
 }

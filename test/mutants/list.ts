@@ -16,8 +16,16 @@ import { PICTURES } from './rooms/dialects/pictures.ts'
 import { PITFALLS } from './rooms/dialects/pitfalls.ts'
 import { PITFALLS_OF_ENDPOINTS } from './rooms/dialects/pitfalls-endpoints.ts'
 import { RESPONSES } from './rooms/dialects/responses.ts'
+import { HTTP } from './rooms/http.ts'
+import { KEYS } from './rooms/keys.ts'
+import { LOAD } from './rooms/load.ts'
+import { OPENAPI } from './rooms/openapi.ts'
+import { OUTBOUND_WAYS } from './rooms/outbound.ts'
+import { PARSERS } from './rooms/parsers.ts'
 import { PIPELINE } from './rooms/pipeline.ts'
 import { PROXY } from './rooms/proxy.ts'
+import { RELAY } from './rooms/relay.ts'
+import { RELAY_ADDRESS } from './rooms/relay-address.ts'
 import { SOCKETS } from './rooms/sockets.ts'
 import { STORE } from './rooms/store.ts'
 import { TOOLS } from './rooms/tools.ts'
@@ -27,7 +35,14 @@ export const MUTANTS: Mutant[] = [
   ...STORE,
   ...CONTROLLER,
   ...PROXY,
+  ...HTTP,
+  ...KEYS,
+  ...RELAY_ADDRESS,
+  ...RELAY,
+  ...LOAD,
   ...PIPELINE,
+  ...PARSERS,
+  ...OUTBOUND_WAYS,
   ...ERRORS,
   ...HUB,
   ...CHAT,
@@ -40,5 +55,6 @@ export const MUTANTS: Mutant[] = [
   ...PICTURES,
   ...PITFALLS_OF_ENDPOINTS,
   ...TOOLS,
+  ...OPENAPI,
   ...CHARTS,
 ]

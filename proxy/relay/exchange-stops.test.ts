@@ -1,0 +1,181 @@
+/** How a call ends early, and how neither side is read faster than the other one takes it. */
+import { createServer, type Socket } from 'node:net'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { open, readAll } from '../../test/harness/http.ts'
+import { httpServer, listen, settledAt, tcpServer } from '../upstream/testing.ts'
+import { HEADERS, relayBody, startRelay, type TestRelay } from './testing.ts'
+
+const post = (relay: TestRelay, url: string, signal?: AbortSignal) =>
+  open(relay.origin, {
+    method: 'POST',
+    headers: HEADERS,
+    body: relayBody(url),
+    ...(signal !== undefined && { signal }),
+  })
+
+/** Accepts connections and does not shake hands. */
+const mute = () =>
+  listen(
+    createServer((socket) => void socket.on('error', () => undefined).resume()),
+    'https',
+  )
+
+test('status and headers are there before the first byte of the body', async () => {
+  const relay = await startRelay()
+  const upstream = await httpServer((_req, res) => {
+    res.writeHead(201, { 'content-type': 'text/event-stream', 'x-request-id': 'u-1' })
+    res.flushHeaders()
+  })
+  const res = await post(relay, upstream.origin)
+  expect(res.statusCode).toBe(201)
+  expect(res.headers).toMatchObject({ 'content-type': 'text/event-stream', 'x-upstream-request-id': 'u-1' })
+  res.destroy()
+})
+
+describe('back-pressure', () => {
+  const CHUNK = Buffer.alloc(65_536, 'x')
+  const TOTAL = 200 * CHUNK.length
+
+  test('a client that does not read keeps the upstream from sending; nothing is lost', async () => {
+    const relay = await startRelay()
+    let sent = 0
+    const upstream = await httpServer((_req, res) => {
+      const send = () => {
+        while (sent < TOTAL) {
+          sent += CHUNK.length
+          if (!res.write(CHUNK)) {
+            res.once('drain', send)
+            return
+          }
+        }
+        res.end()
+      }
+      send()
+    })
+    const res = await post(relay, upstream.origin)
+    await settledAt(() => sent)
+    expect(sent).toBeLessThan(TOTAL)
+    const all = await readAll(res)
+    expect(all.length).toBe(TOTAL)
+    expect(all.every((byte) => byte === 0x78)).toBe(true)
+  })
+
+  test('an upstream that does not read gets the whole body when it does', async () => {
+    const relay = await startRelay()
+    const text = 'y'.repeat(10_000_000)
+    let stalled: Socket | undefined
+    const upstream = await tcpServer((socket) => {
+      stalled = socket.pause()
+    })
+    const body = relayBody(upstream.origin, 'openai', `{"model":"m","text":"${text}"}`)
+    const answer = open(relay.origin, { method: 'POST', headers: HEADERS, body })
+    await vi.waitFor(() => expect(stalled).toBeDefined())
+    stalled?.on('data', () => {
+      if ((stalled?.bytesRead ?? 0) > text.length)
+        stalled?.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+    })
+    stalled?.resume()
+    expect((await readAll(await answer)).toString()).toBe('ok')
+  })
+})
+
+describe('a client that leaves takes the upstream call with it', () => {
+  test('while the upstream is silent', async () => {
+    const relay = await startRelay()
+    const upstream = await tcpServer(() => undefined)
+    const leaving = new AbortController()
+    const gone = post(relay, upstream.origin, leaving.signal).catch(() => 'gone')
+    await vi.waitFor(() => expect(upstream.sockets.size).toBe(1))
+    leaving.abort()
+    await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
+    expect(await gone).toBe('gone')
+    await vi.waitFor(() => expect(relay.lines).toMatchObject([{ status: 499, outcome: 'client_gone' }]))
+    expect(relay.facts).toMatchObject([{ error: { code: 'client_gone' } }])
+  })
+
+  test('in the answer, and while it does not read it', async () => {
+    const relay = await startRelay()
+    const upstream = await httpServer((_req, res) => {
+      res.on('error', () => undefined)
+      res.write('data: 1\n\n')
+      for (let i = 0; i < 100; i++) res.write(Buffer.alloc(100_000))
+    })
+    const res = await post(relay, upstream.origin)
+    expect(upstream.sockets.size).toBe(1)
+    res.destroy()
+    await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
+    await vi.waitFor(() => expect(relay.lines).toMatchObject([{ status: 200, outcome: 'client_gone' }]))
+  })
+
+  test('while the connection is made', async () => {
+    const relay = await startRelay()
+    const upstream = await mute()
+    const leaving = new AbortController()
+    const gone = post(relay, upstream.origin, leaving.signal).catch(() => 'gone')
+    await vi.waitFor(() => expect(upstream.sockets.size).toBe(1))
+    leaving.abort()
+    await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
+    expect(await gone).toBe('gone')
+  })
+})
+
+describe('the time of a whole call', () => {
+  test('before the headers: 504, and the upstream is let go', async () => {
+    const relay = await startRelay({ settings: { totalMs: 100 } })
+    const upstream = await tcpServer(() => undefined)
+    const res = await post(relay, upstream.origin)
+    expect([res.statusCode, res.headers['x-sluice-error']]).toEqual([504, 'upstream_timeout'])
+    await readAll(res)
+    await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
+    expect(relay.lines).toMatchObject([{ status: 504, code: 'upstream_timeout' }])
+  })
+
+  test('after them the client is cut off', async () => {
+    const relay = await startRelay({ settings: { totalMs: 300 } })
+    const upstream = await httpServer((_req, res) => {
+      const beat = setInterval(() => res.write('data: 1\n\n'), 20)
+      res.on('close', () => clearInterval(beat))
+    })
+    const res = await post(relay, upstream.origin)
+    expect(res.statusCode).toBe(200)
+    await expect(readAll(res)).rejects.toMatchObject({ code: 'ECONNRESET' })
+    await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
+    expect(relay.lines).toMatchObject([{ status: 200, code: 'upstream_timeout' }])
+  })
+
+  test('a connection that is not made in its own time: 502', async () => {
+    const relay = await startRelay({ settings: { connectMs: 100 } })
+    const upstream = await mute()
+    const res = await post(relay, upstream.origin)
+    expect([res.statusCode, res.headers['x-sluice-error']]).toEqual([502, 'upstream_error'])
+    await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
+  })
+
+  test('no timer is left when it is over', async () => {
+    const relay = await startRelay()
+    const upstream = await httpServer((_req, res) => void res.end('ok'))
+    const set = vi.spyOn(globalThis, 'setTimeout')
+    const cleared = vi.spyOn(globalThis, 'clearTimeout')
+    onTestFinished(() => void vi.restoreAllMocks())
+    await readAll(await post(relay, upstream.origin))
+    await vi.waitFor(() => expect(relay.lines).toHaveLength(1))
+    const own = set.mock.results.filter((_, i) => [5_000, 20_000].includes(set.mock.calls[i]?.[1] ?? 0))
+    expect(own).toHaveLength(2)
+    for (const { value } of own) expect(cleared.mock.calls.flat()).toContain(value)
+  })
+})
+
+describe('shutdown', () => {
+  test('before the headers it is told, after them the client is cut off', async () => {
+    const relay = await startRelay()
+    const silent = await tcpServer(() => undefined)
+    const streaming = await httpServer((_req, res) => void res.write('data: 1\n\n'))
+    const waiting = post(relay, silent.origin)
+    const stream = await post(relay, streaming.origin)
+    await vi.waitFor(() => expect(silent.sockets.size).toBe(1))
+    relay.gateway.shutdown.begin()
+    expect((await waiting).statusCode).toBe(503)
+    await expect(readAll(stream)).rejects.toMatchObject({ code: 'ECONNRESET' })
+    await vi.waitFor(() => expect([silent.sockets.size, streaming.sockets.size]).toEqual([0, 0]))
+  })
+})

@@ -1,0 +1,127 @@
+/**
+ * One relayed call over one connection: the request out, and the answer to the client as it comes, byte for byte. Node's
+ * client is used because it reads answers strictly, passes over unasked 100s, and has no time-outs of its own.
+ */
+import { type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { GatewayError } from '../errors.ts'
+import { answerHeaders } from './answer-headers.ts'
+
+export interface UpstreamCall {
+  /** The one that was checked. */
+  url: URL
+  headers: Record<string, string>
+  body: Buffer
+}
+
+/** Hears how an answer comes. Its methods must not throw. */
+export interface ExchangeEvents {
+  /** Bytes of the body, after their way to the client has begun. */
+  received(bytes: number): void
+}
+
+const MAX_HEADER_BYTES = 16_384
+
+/**
+ * Resolves when the client has got the whole answer. Rejects with the reason of `signal`, or with GatewayError
+ * upstream_error; a client that had the headers by then is cut off. The socket is destroyed in any case.
+ */
+export async function exchange(
+  socket: Socket,
+  call: UpstreamCall,
+  res: ServerResponse,
+  signal: AbortSignal,
+  events: ExchangeEvents,
+): Promise<void> {
+  let stop: (() => void) | undefined
+  try {
+    const aborted = new Promise<never>((_resolve, reject) => {
+      stop = () => reject(signal.reason)
+      signal.addEventListener('abort', stop)
+    })
+    signal.throwIfAborted()
+    await Promise.race([passOn(socket, call, res, events), aborted])
+  } catch (error) {
+    cutOff(res)
+    throw error
+  } finally {
+    if (stop !== undefined) signal.removeEventListener('abort', stop)
+    socket.destroy()
+  }
+}
+
+function passOn(
+  socket: Socket,
+  { url, headers, body }: UpstreamCall,
+  res: ServerResponse,
+  events: ExchangeEvents,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let answer: IncomingMessage | undefined
+    let failed = false
+    const fail = () => {
+      failed = true
+      reject(new GatewayError('upstream_error', 'The upstream broke off its answer.'))
+    }
+    const failIncomplete = () => {
+      if (answer?.complete !== true) fail()
+    }
+    // A connection that broke before the request took it tells the request nothing.
+    socket.on('close', failIncomplete)
+    if (socket.destroyed) return fail()
+    const request = openRequest({
+      createConnection: () => socket,
+      method: 'POST',
+      path: url.pathname + url.search,
+      headers,
+      setHost: false,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // Also where the command line says otherwise.
+      insecureHTTPParser: false,
+    })
+    // Told before the answer ends: Node takes a reset for the end of one without a length.
+    request.on('error', failIncomplete)
+    request.on('close', failIncomplete)
+    request.on('response', (answered) => {
+      answer = answered
+      if (!begin(answered, res)) return fail()
+      answered.on('end', () => {
+        if (!failed) res.end()
+      })
+      answered.on('error', failIncomplete)
+      relayBody(answered, res, events)
+      res.on('finish', resolve)
+    })
+    request.end(body)
+  })
+}
+
+/** Sends status and headers at once, so that a silent stream shows them. False for a status that is none. */
+function begin({ statusCode = 0, headers }: IncomingMessage, res: ServerResponse): boolean {
+  if (statusCode < 200 || res.destroyed || res.headersSent) return false
+  res.writeHead(statusCode, answerHeaders(statusCode, headers))
+  res.flushHeaders()
+  return true
+}
+
+/** No faster than the client takes it. */
+function relayBody(answer: IncomingMessage, res: ServerResponse, { received }: ExchangeEvents): void {
+  res.on('drain', () => answer.resume())
+  answer.on('data', (chunk: Buffer) => {
+    if (!res.write(chunk)) answer.pause()
+    received(chunk.length)
+  })
+}
+
+/** So that no client takes the beginning of an answer for all of it. */
+function cutOff(res: ServerResponse): void {
+  if (!res.headersSent) return
+  // Where the end of the connection is all that ends an answer, such as for HTTP/1.0, it must be reset instead. Node's
+  // resetAndDestroy would end it first.
+  const socket: ResettableSocket | null = res.socket
+  if (socket !== null && !res.chunkedEncoding) socket.resetAndClosing = true
+  res.destroy()
+}
+
+/** A socket of Node is reset when it is destroyed while this is set. */
+type ResettableSocket = Socket & { resetAndClosing?: boolean }

@@ -1,0 +1,36 @@
+/** The relay: what of it lives as long as the process. */
+import { AddressPolicy, type AddressRules } from './address/policy.ts'
+import { type RateLimits, RelayRates } from './rates.ts'
+
+/** The settings SLUICE_RELAY_*; see docs/environment.md. */
+export interface RelaySettings extends Omit<AddressRules, 'mode'>, RateLimits {
+  mode: 'off' | AddressRules['mode']
+  requireApiKey: boolean
+  connectMs: number
+  totalMs: number
+  /** HTTP proxy with its credentials; absent: none. */
+  proxy: string | undefined
+}
+
+export interface Relay {
+  /** Undefined for a relay that is switched off. */
+  policy: Pick<AddressPolicy, 'target' | 'isAllowed'> | undefined
+  rates: RelayRates
+  requireApiKey: boolean
+  connectMs: number
+  totalMs: number
+  proxy: URL | undefined
+}
+
+/** `now`: milliseconds, monotonic. */
+export function createRelay(settings: RelaySettings, now: () => number = () => performance.now()): Relay {
+  const { mode, requireApiKey, connectMs, totalMs, proxy } = settings
+  return {
+    policy: mode === 'off' ? undefined : new AddressPolicy({ ...settings, mode }),
+    rates: new RelayRates(settings, now),
+    requireApiKey,
+    connectMs,
+    totalMs,
+    proxy: proxy === undefined ? undefined : new URL(proxy),
+  }
+}

@@ -1,0 +1,141 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { GatewayError } from '../errors.ts'
+import { parseRelayRequest } from './request.ts'
+
+const LIMITS = { maxDepth: 50, maxKeys: 100 }
+const parse = (text: string) => parseRelayRequest(Buffer.from(text), LIMITS)
+const inBody = (body: string) => parse(`{"url":"u","format":"f","body":${body}}`)
+
+function refusal(text: string) {
+  try {
+    parse(text)
+  } catch (error) {
+    if (error instanceof GatewayError) return { code: error.code, status: error.status, param: error.param }
+    throw error
+  }
+  return 'taken'
+}
+
+test.each([
+  ['openai', 'chat'],
+  ['', 'chat'],
+  ['responses', 'chat'],
+  ['message', 'chat'],
+  ['anthropic', 'messages'],
+  ['Anthropic-Messages', 'messages'],
+  ['x-CLAUDE-3', 'messages'],
+  ['MESSAGES', 'messages'],
+])('format %j is of the %s style', (format, style) => {
+  expect(parse(JSON.stringify({ url: 'u', format, body: { model: 'm' } })).style).toBe(style)
+})
+
+test('the bytes of the body are those that stand in the request', () => {
+  const body =
+    '{ "model" : "m\\u0041",\r\n\t"a": 1.50, "a": 2, "big":123456789012345678901234567890 , "é":"\\/"}'
+  expect(inBody(` \n${body} \t`).body.toString()).toBe(body)
+})
+
+test('so they are for any JSON, before and after the other fields', () => {
+  const spaces = fc.stringMatching(/^[ \n\r\t]{0,3}$/)
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })),
+      spaces,
+      fc.nat(3),
+      (more, space, indent) => {
+        const body = JSON.stringify({ ...more, model: 'm' }, null, indent)
+        const first = parseRelayRequest(
+          Buffer.from(`{"body"${space}:${space}${body}${space},"url":"}","format":"\\""}`),
+          { maxDepth: 50, maxKeys: 10_000 },
+        )
+        expect(first.body.toString()).toBe(body)
+      },
+    ),
+  )
+})
+
+test.each([
+  ['{"model":"m"}', { stream: false, speed: false }],
+  ['{"model":"m","stream":true}', { stream: true, speed: false }],
+  ['{"model":"m","stream":1,"speed":"fast"}', { stream: false, speed: true }],
+  ['{"model":"m","speed":null}', { stream: false, speed: true }],
+  ['{"model":"m","sp\\u0065ed":"fast"}', { stream: false, speed: true }],
+  ['{"model":"m","x":{"speed":"fast","stream":true}}', { stream: false, speed: false }],
+  ['{"model":"m","__proto__":{"speed":1,"stream":true}}', { stream: false, speed: false }],
+])('of %s it is known what it asks for', (body, expected) => {
+  expect(inBody(body)).toMatchObject(expected)
+})
+
+describe('refused', () => {
+  const good = '"url":"u","format":"f","body":{"model":"m"}'
+  test.each<[string, string | undefined]>([
+    ['', undefined],
+    ['[]', undefined],
+    ['null', undefined],
+    ['{', undefined],
+    [`{${good}`, undefined],
+    ['{"format":"f","body":{"model":"m"}}', 'url'],
+    ['{"url":1,"format":"f","body":{"model":"m"}}', 'url'],
+    ['{"url":"u","body":{"model":"m"}}', 'format'],
+    ['{"url":"u","format":["claude"],"body":{"model":"m"}}', 'format'],
+    ['{"url":"u","format":"f"}', 'body'],
+    ['{"url":"u","format":"f","body":null}', 'body'],
+    ['{"url":"u","format":"f","body":[]}', 'body'],
+    ['{"url":"u","format":"f","body":"{}"}', 'body'],
+    ['{"url":"u","format":"f","body":{}}', 'body.model'],
+    ['{"url":"u","format":"f","body":{"model":""}}', 'body.model'],
+    ['{"url":"u","format":"f","body":{"model":1}}', 'body.model'],
+    ['{"url":"u","format":"f","body":{"__proto__":{"model":"m"}}}', 'body.model'],
+    ['{"__proto__":{"url":"u","format":"f","body":{"model":"m"}}}', 'url'],
+    [`{${good},"url":"v"}`, 'url'],
+    [`{${good},"body":{"model":"n"}}`, 'body'],
+    [`{${good},"format":"claude"}`, 'format'],
+    ['{"\\u0075rl":"u","format":"f","body":{"model":"m"}}', 'url'],
+    ['{"url":"u","format":"f","bod\\u0079":{"model":"m"}}', 'body'],
+    [`{${good},"x":${'['.repeat(51)}${']'.repeat(51)}}`, undefined],
+  ])('%s', (text, param) => {
+    expect(refusal(text)).toEqual({ code: 'invalid_request', status: 400, param })
+  })
+
+  test('bytes that are no UTF-8', () => {
+    const bytes = Buffer.from(`{${good},"x":"\xff"}`, 'latin1')
+    expect(() => parseRelayRequest(bytes, LIMITS)).toThrow(GatewayError)
+  })
+})
+
+test('keys beside the three are ignored', () => {
+  expect(refusal('{"url":"u","format":"f","body":{"model":"m"},"headers":{"cookie":"c"},"x":1}')).toBe(
+    'taken',
+  )
+})
+
+test('any bytes are taken or refused by a GatewayError', () => {
+  const piece = fc.oneof(
+    fc.constantFrom(
+      '{',
+      '}',
+      '"',
+      ':',
+      ',',
+      '[',
+      '\\',
+      'url',
+      'format',
+      'body',
+      '"model":"m"',
+      '\u0000',
+      '\ud800',
+    ),
+    fc.json(),
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
+      try {
+        parse(pieces.join(''))
+      } catch (error) {
+        expect(error).toBeInstanceOf(GatewayError)
+      }
+    }),
+  )
+})

@@ -1,0 +1,118 @@
+/** A server that relays to loopback, for the tests of this folder. */
+import { createServer, type IncomingMessage } from 'node:http'
+import { AddressSet } from '../../contract/address.ts'
+import type { KeyRecord } from '../../contract/table/records.ts'
+import { GatewayError } from '../errors.ts'
+import { BodyMemory } from '../pipeline/body-memory.ts'
+import type { Gateway } from '../pipeline/gateway.ts'
+import { Revocation } from '../pipeline/revocation.ts'
+import { Shutdown } from '../pipeline/shutdown.ts'
+import type { RequestFacts } from '../telemetry/metrics.ts'
+import type { RequestRecord } from '../telemetry/request-log.ts'
+import { listen, type TestServer } from '../upstream/testing.ts'
+import type { RelayTarget } from './address/policy.ts'
+import { createRelay, type Relay, type RelaySettings } from './relay.ts'
+import { serveRelay } from './serve-relay.ts'
+
+export const UPSTREAM_KEY = 'upstream-key-of-the-caller'
+
+export const SETTINGS: RelaySettings = {
+  mode: 'allowlist',
+  allow: [{ range: '127.0.0.0/8' }, { address: '::1' }],
+  deny: [],
+  ports: new Set(),
+  resolvers: [],
+  ownPorts: () => new Set(),
+  requireApiKey: false,
+  maxInFlight: 100,
+  maxInFlightPerClient: 0,
+  requestsPerMinute: 0,
+  connectMs: 5_000,
+  totalMs: 20_000,
+  proxy: undefined,
+}
+
+export interface TestRelay extends TestServer {
+  relay: Relay
+  gateway: Gateway
+  /** What was logged and counted of the requests that are over. */
+  lines: RequestRecord[]
+  facts: RequestFacts[]
+  /** Causes of internal errors. */
+  unexpected: unknown[]
+}
+
+export interface TestRelayOptions {
+  settings?: Partial<RelaySettings>
+  /** In place of the real policy. */
+  policy?: Relay['policy']
+  findKey?: (hash: string) => Promise<KeyRecord | undefined>
+}
+
+export async function startRelay({ settings, policy, findKey }: TestRelayOptions = {}): Promise<TestRelay> {
+  const lines: RequestRecord[] = []
+  const facts: RequestFacts[] = []
+  const unexpected: unknown[] = []
+  const gateway = {
+    follower: { key: findKey ?? (async () => undefined) },
+    trustedProxies: new AddressSet([]),
+    log: { write: (line: RequestRecord) => lines.push(line) },
+    metrics: { finished: (fact: RequestFacts) => facts.push(fact) },
+    shutdown: new Shutdown(),
+    revocation: new Revocation(),
+    limits: {
+      maxBodyBytes: 50_000_000,
+      maxUploadBytes: 50_000_000,
+      maxInflatedBytes: 50_000_000,
+      endpointBytes: new Map(),
+      maxJsonDepth: 100,
+      maxJsonKeys: 1_000,
+    },
+    bodyMemory: new BodyMemory(Infinity),
+  } as unknown as Gateway
+  const built = createRelay({ ...SETTINGS, ...settings })
+  const relay = policy === undefined ? built : { ...built, policy }
+  const api = createServer((req, res) => {
+    serveRelay(gateway, relay, req, res, 'req_test').catch((error: unknown) => {
+      const told = GatewayError.from(error)
+      if (told.code === 'internal_error') unexpected.push(told.cause)
+      if (res.headersSent) {
+        res.destroy()
+        return
+      }
+      res.writeHead(told.status, {
+        'x-sluice-error': told.code,
+        'retry-after': String(told.retryAfterSeconds ?? 0),
+      })
+      res.end(JSON.stringify({ error: { code: told.code, message: told.message, param: told.param } }))
+    })
+  })
+  const server = await listen(api, 'http')
+  return { ...server, relay, gateway, lines, facts, unexpected }
+}
+
+/** A policy that takes any name for these addresses. */
+export function resolvesTo(...addresses: string[]): NonNullable<Relay['policy']> {
+  return {
+    async target(text): Promise<RelayTarget> {
+      const url = new URL(text)
+      const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+      return { url, hostname: url.hostname.replace(/^\[|\]$/g, ''), port, addresses }
+    },
+    isAllowed: (address) => addresses.includes(address),
+  }
+}
+
+export const HEADERS = { authorization: `Bearer ${UPSTREAM_KEY}`, 'content-type': 'application/json' }
+
+/** What a caller posts. */
+export function relayBody(url: string, format = 'openai', body = '{"model":"m"}'): string {
+  return `{"url":${JSON.stringify(url)},"format":${JSON.stringify(format)},"body":${body}}`
+}
+
+/** The upstream's requests, read whole. */
+export async function textOf(req: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of req) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}

@@ -1,0 +1,81 @@
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { keyHash } from '../../contract/ids.ts'
+import { mintKey } from '../../contract/key-format.ts'
+import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
+import { testKey } from '../auth/testing.ts'
+import { GatewayError } from '../errors.ts'
+import { gatewayKeyHeaders, refuseGatewayKey, upstreamKey } from './upstream-key.ts'
+
+test.each([
+  [['Authorization', 'Bearer k-1'], 'k-1'],
+  [['accept', '*/*', 'AUTHORIZATION', 'bearer   k-1  ', 'x-api-key', 'other'], 'k-1'],
+  [['authorization', `Bearer ${'k'.repeat(4096)}`], 'k'.repeat(4096)],
+])('%j has a key', (headers, key) => {
+  expect(upstreamKey(headers)).toBe(key)
+})
+
+test.each([
+  [[]],
+  [['x-api-key', 'k-1']],
+  [['Authorization', '']],
+  [['Authorization', 'Bearer']],
+  [['Authorization', 'Bearer ']],
+  [['Authorization', 'k-1']],
+  [['Authorization', 'Basic azE6']],
+  [['Authorization', 'Bearer k-1 k-2']],
+  [['Authorization', 'Bearer k\u00e9']],
+  [['Authorization', 'Bearer k\tx']],
+  [['Authorization', `Bearer ${'k'.repeat(4097)}`]],
+  [['Authorization', 'Bearer k-1', 'authorization', 'Bearer k-1']],
+  [['Authorization', 'Bearer k-1', 'authorization', 'Basic azE6']],
+])('%j has none', (headers) => {
+  expect(() => upstreamKey(headers)).toThrow(expect.objectContaining({ code: 'unauthorized', status: 401 }))
+})
+
+test('the gateway key is looked for in x-api-key alone', () => {
+  const headers = [
+    'Authorization',
+    'Bearer k-1',
+    'X-Api-Key',
+    'g-1',
+    'x-api-key',
+    'g-2',
+    'accept',
+    'x-api-key',
+  ]
+  expect(gatewayKeyHeaders(headers)).toEqual(['x-api-key', 'g-1', 'x-api-key', 'g-2'])
+})
+
+const refusal = { code: 'invalid_request', status: 400 }
+
+test('a key of our own form is refused without a look-up, be it ours or made up', async () => {
+  const find = () => Promise.reject(new Error('asked'))
+  const minted = mintKey()
+  await expect(refuseGatewayKey(minted, find)).rejects.toMatchObject(refusal)
+  const madeUp = minted.slice(0, -1) + (minted.endsWith('a') ? 'b' : 'a')
+  await expect(refuseGatewayKey(madeUp, find)).rejects.toMatchObject(refusal)
+})
+
+test.each([testKey(), testKey({ disabled: true }), testKey({ expiresAt: 1 })])(
+  'so is any other that the gateway knows: %j',
+  async (record) => {
+    const find = async (hash: string) => (hash === keyHash('own') ? record : undefined)
+    await expect(refuseGatewayKey('own', find)).rejects.toMatchObject(refusal)
+    await expect(refuseGatewayKey('foreign', find)).resolves.toBeUndefined()
+  },
+)
+
+test('a store that is away keeps nobody from the relay; a record that does not open is one', async () => {
+  const failing = (error: Error) => () => Promise.reject(error)
+  await expect(refuseGatewayKey('k', failing(new StoreUnavailable('away')))).resolves.toBeUndefined()
+  await expect(refuseGatewayKey('k', failing(new RecordUnreadable('sealed')))).rejects.toMatchObject(refusal)
+  await expect(refuseGatewayKey('k', failing(new TypeError('a fault')))).rejects.toThrow(TypeError)
+})
+
+test('no refusal shows the key', async () => {
+  const known = await refuseGatewayKey('Secret-1', async () => testKey()).catch((error: unknown) => error)
+  expect(known).toBeInstanceOf(GatewayError)
+  expect(inspect(known)).not.toContain('Secret-1')
+  expect(() => upstreamKey(['authorization', 'Bearer Secret-1 x'])).toThrow(/^((?!Secret-1).)*$/)
+})

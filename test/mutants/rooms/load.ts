@@ -1,0 +1,48 @@
+/** Faults of what bounds load: requests in flight, memory of bodies, refusals to clients that still send. */
+import { faults, type Mutant } from '../fault.ts'
+
+export const LOAD: Mutant[] = [
+  ...faults(
+    'proxy/server/overload.ts',
+    'proxy/server/overload.test.ts',
+    // The measure's own pause counts as delay.
+    [' / NS_PER_MS - RESOLUTION_MS', ' / NS_PER_MS'],
+    // A process that never gives memory back serves nobody any more.
+    [' && this.inFlight >= ALWAYS_SERVED', ''],
+    // A client at its bound is refused for ever.
+    ['      leave()\n', ''],
+    // The setting of the delay is not heard.
+    ['delayMs > this.#limits.maxLoopDelayMs', 'delayMs > 500'],
+  ),
+  ...faults(
+    'proxy/server/client-load.ts',
+    'proxy/server/client-load.test.ts',
+    // Each address of a /64 has a bound of its own.
+    ["address === undefined ? '' : networkOf(address)", "address ?? ''"],
+    ['if (inFlight >= this.#max)', 'if (inFlight > this.#max)'],
+  ),
+  ...faults(
+    'proxy/pipeline/body-memory.ts',
+    'proxy/pipeline/body-memory.test.ts',
+    // A small request is refused, and the large one that is in no hurry stays.
+    ['if (other.bytes > largest.bytes) largest = other', 'if (other.bytes < 0) largest = other'],
+    // What a refused body took is never given back.
+    ['    this.release()\n    this.#refuse', '    this.#over = true\n    this.#refuse'],
+    // A complete body, perhaps at its upstream already, is refused.
+    ['  complete(): void {\n    this.#ended()', '  complete(): void {'],
+  ),
+  ...faults(
+    'proxy/pipeline/body.ts',
+    'test/e2e/overload.test.ts',
+    // The memory of requests that are over stays taken.
+    ["res.once('close', () => lease.release())", ''],
+    // The bound of an endpoint is not heard.
+    ['limits.endpointBytes.get(endpoint) ?? Infinity', 'Infinity'],
+  ),
+  ...faults(
+    'proxy/server/error-response.ts',
+    'test/e2e/http/unsent-bodies.test.ts',
+    // The connection is closed under a client that is still sending, which loses its answer.
+    ['if (req.complete) res.end(body)', 'if (req.complete || !res.shouldKeepAlive) res.end(body)'],
+  ),
+]

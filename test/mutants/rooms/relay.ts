@@ -1,0 +1,109 @@
+/** Faults of the relay's call; those of its addresses are not here. */
+import { faults, type Mutant } from '../fault.ts'
+
+export const RELAY: Mutant[] = [
+  ...faults(
+    'proxy/relay/request.ts',
+    'proxy/relay/request.test.ts',
+    // The gateway and the upstream read different bodies.
+    ["new Set(['url', 'format', 'body'])", 'new Set()'],
+    // A beta that a client did not ask for.
+    ["Object.hasOwn(body, 'speed')", "'speed' in Object.assign(Object.create(body), body.__proto__)"],
+    ['/anthropic|claude|messages/i', '/anthropic|claude|messages/'],
+  ),
+
+  ...faults(
+    'proxy/relay/upstream-key.ts',
+    'proxy/relay/upstream-key.test.ts',
+    // Of two keys one is taken, whoever chose it.
+    ['values.length === 1 ?', 'values.length > 0 ?'],
+    // Our own keys go to any host.
+    ['isMintedFormat(key) ||', ''],
+    ['(await isKnown(find(keyHash(key))))', 'false'],
+    [
+      'if (error instanceof RecordUnreadable) return true',
+      'if (error instanceof RecordUnreadable) return false',
+    ],
+    // The relay needs Redis.
+    ['if (error instanceof StoreUnavailable) return false', ''],
+    // The upstream's key is taken for one of ours.
+    ["valuesOf(rawHeaders, 'x-api-key').flatMap", "valuesOf(rawHeaders, 'authorization').flatMap"],
+  ),
+
+  ...faults(
+    'proxy/relay/upstream-request.ts',
+    'proxy/relay/upstream-request.test.ts',
+    // An upstream compresses for a client that did not ask for it.
+    ["'accept-encoding': 'identity',", ''],
+  ),
+
+  ...faults(
+    'proxy/relay/rates.ts',
+    'proxy/relay/rates.test.ts',
+    // A refusal makes the wait longer.
+    ['if (waitMs > 0.001)', 'state.paidUntil = paidUntil\n      if (waitMs > 0.001)'],
+    // Clients without end fill the memory.
+    ['if (known === undefined && this.#clients.size >= this.#maxClients) this.#forgetOne()', ''],
+    // What is in flight is forgotten with its client.
+    ['if (inFlight > 0) continue', ''],
+    // A minute that was not used is saved up for ever.
+    ['Math.max(state.paidUntil, now)', '(state.paidUntil || now)'],
+  ),
+
+  ...faults(
+    'proxy/relay/answer-headers.ts',
+    'proxy/relay/answer-headers.test.ts',
+    // A header of an upstream breaks the answer.
+    ['&& isWritable(name, text)', ''],
+    ["'content-security-policy': 'sandbox',", ''],
+  ),
+
+  ...faults(
+    'proxy/relay/connect.ts',
+    'proxy/relay/connect.test.ts',
+    // The name is looked up a second time.
+    ['lookup: (_name, _options, done) => done(null, checked),', ''],
+    ["host: 'checked',", 'host: addresses[0],'],
+    ["if (!isAllowed(unmap(socket.remoteAddress ?? ''), target)) throw new Error('another address')", ''],
+    // A certificate of anybody will do.
+    ['rejectUnauthorized: true,', ''],
+    // The time to connect is without end.
+    ['const timer = setTimeout(stop, connectMs)', 'const timer = setTimeout(stop, 600_000)'],
+  ),
+
+  // An answer of the proxy is taken for one of the upstream.
+  ...faults('proxy/relay/tunnel.ts', 'proxy/relay/connect.test.ts', ['&& early.length === 0', '']),
+
+  ...faults(
+    'proxy/relay/exchange.ts',
+    'proxy/relay/exchange-hostile.test.ts',
+    // A client takes a part for the whole.
+    ["request.on('error', failIncomplete)", ''],
+    ['if (socket !== null && !res.chunkedEncoding) socket.resetAndClosing = true', ''],
+    ['    cutOff(res)\n', ''],
+    ['if (statusCode < 200 ||', 'if ('],
+  ),
+  ...faults(
+    'proxy/relay/exchange.ts',
+    'proxy/relay/exchange-stops.test.ts',
+    // The whole answer is held for a client that does not read.
+    ['if (!res.write(chunk)) answer.pause()', 'res.write(chunk)'],
+    // A silent stream shows nothing.
+    ['res.flushHeaders()', ''],
+    // The upstream goes on for nobody.
+    ["signal.addEventListener('abort', stop)", ''],
+  ),
+
+  ...faults(
+    'proxy/relay/serve-relay.ts',
+    'proxy/relay/serve-relay.test.ts',
+    // The log keeps what a URL holds.
+    ['undefined : url.origin', 'undefined : url.href'],
+    // A revoked key's stream goes on.
+    ['leave.push(gateway.revocation.watch(caller.hash, control))', ''],
+    // What is over counts for ever.
+    ['for (const end of leave) end()', ''],
+    // The process has no bound.
+    ['relayed.leave.push(relay.rates.enter())', ''],
+  ),
+]
