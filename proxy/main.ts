@@ -18,9 +18,10 @@ import { BodyMemory } from './pipeline/body-memory.ts'
 import type { Gateway } from './pipeline/gateway.ts'
 import { Revocation } from './pipeline/revocation.ts'
 import { Shutdown } from './pipeline/shutdown.ts'
+import { createRelay, type RelaySettings } from './relay/relay.ts'
 import { type AppEvents, breakOff, createApp, refuse } from './server/app.ts'
 import { drain, SETTLE_MS } from './server/drain.ts'
-import { createHttpServer } from './server/http-server.ts'
+import { createHttpServer, type HttpLimits } from './server/http-server.ts'
 import { type LoadLimits, Overload } from './server/overload.ts'
 import { trackUnused } from './server/unused-connections.ts'
 import { createUpgrades, socketCalls } from './server/upgrade.ts'
@@ -33,6 +34,7 @@ import { ProxyMetrics } from './telemetry/metrics.ts'
 import { RequestLog } from './telemetry/request-log.ts'
 import { Dispatchers } from './upstream/dispatchers.ts'
 import { ChannelHealth } from './upstream/health.ts'
+import { readOutbound } from './upstream/outbound.ts'
 import { RetryBudget } from './upstream/retry-budget.ts'
 
 const DAY_MS = 86_400_000
@@ -86,7 +88,7 @@ export async function startProxy({
   const now = () => performance.now()
   const overload = new Overload(loadLimitsOf(env))
   const health = new ChannelHealth(now)
-  const dispatchers = new Dispatchers()
+  const dispatchers = new Dispatchers(readOutbound(env))
   const follower: TableFollower = new TableFollower(
     store.config,
     { proxy: instance, keyMaxAgeMs: env.SLUICE_KEY_MAX_AGE },
@@ -188,7 +190,8 @@ export async function startProxy({
     now,
   })
   const upgrades = createUpgrades({ gateway, overload, sockets, draining: () => draining, events })
-  const app = createApp(gateway, overload, upgrades, events)
+  const relay = createRelay(relaySettingsOf(env, () => new Set([portOf(api), portOf(adminServer)])))
+  const app = createApp(gateway, relay, overload, upgrades, events)
   const api = createHttpServer(httpLimitsOf(env), {
     handle: app,
     refuse: (req, res, error) => refuse(gateway, req, res, error),
@@ -275,8 +278,33 @@ function limitsOf(env: Environment): Gateway['limits'] {
     maxEventBytes: env.SLUICE_MAX_EVENT_BYTES,
     maxJsonDepth: env.SLUICE_MAX_JSON_DEPTH,
     maxJsonKeys: env.SLUICE_MAX_JSON_KEYS,
+    maxJsonValues: env.SLUICE_MAX_JSON_VALUES,
+    form: {
+      maxParts: env.SLUICE_MAX_FORM_PARTS,
+      maxFiles: env.SLUICE_MAX_FORM_FILES,
+      maxFileBytes: env.SLUICE_MAX_FILE_BYTES,
+      maxFieldBytes: env.SLUICE_MAX_FIELD_BYTES,
+    },
     streamKeepAliveMs: env.SLUICE_STREAM_KEEPALIVE,
     clientStallMs: env.SLUICE_CLIENT_STALL_TIMEOUT,
+  }
+}
+
+function relaySettingsOf(env: Environment, ownPorts: () => ReadonlySet<number>): RelaySettings {
+  return {
+    mode: env.SLUICE_RELAY_MODE,
+    allow: env.SLUICE_RELAY_ALLOW,
+    deny: env.SLUICE_RELAY_DENY,
+    ports: env.SLUICE_RELAY_PORTS,
+    resolvers: env.SLUICE_RELAY_RESOLVERS,
+    ownPorts,
+    requireApiKey: env.SLUICE_RELAY_REQUIRE_API_KEY,
+    maxInFlight: env.SLUICE_RELAY_MAX_IN_FLIGHT,
+    maxInFlightPerClient: env.SLUICE_RELAY_MAX_IN_FLIGHT_PER_CLIENT,
+    requestsPerMinute: env.SLUICE_RELAY_REQUESTS_PER_MINUTE,
+    connectMs: env.SLUICE_RELAY_CONNECT_TIMEOUT,
+    totalMs: env.SLUICE_RELAY_TIMEOUT,
+    proxy: env.SLUICE_RELAY_PROXY,
   }
 }
 
@@ -298,9 +326,11 @@ function memoryLimit(): number {
 function socketLimitsOf(env: Environment): SocketLimits {
   return {
     ...FIXED_LIMITS,
-    maxFrameBytes: env.SLUICE_MAX_BODY_BYTES,
+    maxMessageBytes: env.SLUICE_SOCKET_MAX_MESSAGE_BYTES,
+    maxFragments: env.SLUICE_SOCKET_MAX_FRAGMENTS,
     maxJsonDepth: env.SLUICE_MAX_JSON_DEPTH,
     maxJsonKeys: env.SLUICE_MAX_JSON_KEYS,
+    maxJsonValues: env.SLUICE_MAX_JSON_VALUES,
     // One event may be as large as events get.
     maxUnsentBytes: 8 * FIXED_LIMITS.highWaterBytes + env.SLUICE_MAX_EVENT_BYTES,
     messageMs: env.SLUICE_REQUEST_TIMEOUT,
@@ -311,12 +341,18 @@ function socketLimitsOf(env: Environment): SocketLimits {
   }
 }
 
-function httpLimitsOf(env: Environment) {
+function httpLimitsOf(env: Environment): HttpLimits {
   return {
     // The headers are part of the request; Node refuses to wait for them longer than for all of it.
     headersTimeoutMs: Math.min(env.SLUICE_HEADERS_TIMEOUT, env.SLUICE_REQUEST_TIMEOUT),
     requestTimeoutMs: env.SLUICE_REQUEST_TIMEOUT,
     idleTimeoutMs: env.SLUICE_IDLE_TIMEOUT,
+    clientStallMs: env.SLUICE_CLIENT_STALL_TIMEOUT,
+    maxHeaderBytes: env.SLUICE_MAX_HEADER_BYTES,
+    maxHeaders: env.SLUICE_MAX_HEADERS,
     maxConnections: env.SLUICE_MAX_CONNECTIONS,
+    maxConnectionsPerClient: env.SLUICE_MAX_CONNECTIONS_PER_CLIENT,
+    maxRequestsPerConnection: env.SLUICE_MAX_REQUESTS_PER_CONNECTION,
+    trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
   }
 }

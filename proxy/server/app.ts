@@ -11,10 +11,15 @@ import { addressOf, finish, newRecord } from '../pipeline/record.ts'
 import { serve } from '../pipeline/serve.ts'
 import { serveModel, serveModels } from '../pipeline/serve-models.ts'
 import { serveStoredResponse } from '../pipeline/serve-responses.ts'
+import type { Relay } from '../relay/relay.ts'
+import { serveRelay } from '../relay/serve-relay.ts'
 import { sendError } from './error-response.ts'
 import type { Overload } from './overload.ts'
 import { newRequestId } from './request-id.ts'
 import { UPGRADE_HEADERS, type Upgrades } from './upgrade.ts'
+
+/** There alone, with no slash behind it. */
+const RELAY_PATH = /^\/api\/proxy$/
 
 export interface AppEvents {
   /** Something that should not happen; `error` may be logged, the client is told nothing of it. */
@@ -33,6 +38,7 @@ export function requestIdOf(res: ServerResponse): string {
 
 export function createApp(
   gateway: Gateway,
+  relay: Relay,
   overload: Overload,
   upgrades: Pick<Upgrades, 'refusal'>,
   events: AppEvents,
@@ -63,7 +69,9 @@ export function createApp(
         read: () => readBody(req, res, bounds, served.api),
       }),
     )
-    app.all(both(endpoint.path), only('POST'), handler)
+    // What GET asks of it is answered above.
+    const also = name === 'responses' ? ['GET'] : []
+    app.all(both(endpoint.path), onlyOf(['POST'], also), handler)
   }
   // What else the API has one post to, such as input_tokens, would be the id of a response.
   app.post(both('/v1/responses/:id'), nothingHere)
@@ -92,6 +100,11 @@ export function createApp(
     only('GET'),
     work(gateway, overload, (req, res, id) => serveModel(gateway, req, res, id, modelOf(req))),
   )
+  app.all(
+    RELAY_PATH,
+    only('POST'),
+    work(gateway, overload, (req, res, id) => serveRelay(gateway, relay, req, res, id)),
+  )
   app.use(nothingHere)
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     const requestId = requestIdOf(res)
@@ -114,8 +127,12 @@ function both(path: string): string[] {
 
 /** Answers other methods 405. */
 function only(...methods: ('GET' | 'POST' | 'DELETE')[]) {
-  const taken: string[] = methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method]))
-  const allowed = taken.join(', ')
+  return onlyOf(methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method])))
+}
+
+/** `elsewhere`: methods that the path takes by another route. */
+function onlyOf(taken: readonly string[], elsewhere: readonly string[] = []) {
+  const allowed = [...elsewhere, ...taken].join(', ')
   return (req: Request, res: Response, next: NextFunction) => {
     if (taken.includes(req.method)) return next()
     res.setHeader('allow', allowed)

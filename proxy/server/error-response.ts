@@ -45,16 +45,23 @@ export function endWaiting(res: ServerResponse): boolean {
 function endBehindRequest(req: IncomingMessage, res: ServerResponse, body: Buffer): void {
   res.write(body)
   req.resume()
+  let cut: NodeJS.Timeout | undefined
   const end = () => {
     clearTimeout(cut)
     waiting.delete(res)
     res.end()
   }
+  const linger = () => {
+    if (!waiting.has(res)) return
+    cut = setTimeout(() => {
+      end()
+      req.socket.destroy()
+    }, LINGER_MS).unref()
+  }
   waiting.set(res, end)
-  const cut = setTimeout(() => {
-    end()
-    req.socket.destroy()
-  }, LINGER_MS).unref()
+  // Behind other answers it has not begun, and the connection is still theirs.
+  if (res.socket === null) res.once('socket', linger)
+  else linger()
   req.once('end', end).once('close', end)
 }
 
@@ -62,7 +69,7 @@ function endBehindRequest(req: IncomingMessage, res: ServerResponse, body: Buffe
 function renderBody(req: IncomingMessage, error: GatewayError, requestId: string): object {
   const path = (req.url ?? '').replace(/^\/api(?=\/)/, '')
   const messages = /^\/v1\/messages(?:[/?]|$)/.test(path)
-  const openai = /^\/v1\/(?:chat|responses|embeddings|images)(?:[/?]|$)/.test(path)
+  const openai = /^\/(?:v1\/(?:chat|responses|embeddings|images)|proxy)(?:[/?]|$)/.test(path)
   const anthropic = messages || (!openai && req.headers['anthropic-version'] !== undefined)
   return DIALECTS[anthropic ? 'messages' : 'chat'].errorBody(error, requestId)
 }

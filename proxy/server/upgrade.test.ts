@@ -9,6 +9,7 @@ import { testAccount, testKey } from '../auth/testing.ts'
 import { BodyMemory } from '../pipeline/body-memory.ts'
 import type { Gateway } from '../pipeline/gateway.ts'
 import { Shutdown } from '../pipeline/shutdown.ts'
+import type { Relay } from '../relay/relay.ts'
 import { MemoryPool } from '../socket/memory.ts'
 import { Sockets } from '../socket/sockets.ts'
 import { connect, TEST_LIMITS } from '../socket/testing.ts'
@@ -65,9 +66,21 @@ async function apiServer({ maxInFlight = 10, stored = true } = {}) {
   })
   const draining = () => state.draining
   const upgrades = createUpgrades({ gateway, overload, sockets, draining, events })
-  const app = createApp(gateway, overload, upgrades, events)
+  const relay = {} as Relay
+  const app = createApp(gateway, relay, overload, upgrades, events)
   const server = createHttpServer(
-    { headersTimeoutMs: 10_000, requestTimeoutMs: 10_000, idleTimeoutMs: 10_000, maxConnections: 100 },
+    {
+      headersTimeoutMs: 10_000,
+      requestTimeoutMs: 10_000,
+      idleTimeoutMs: 10_000,
+      clientStallMs: 10_000,
+      maxHeaderBytes: 16_384,
+      maxHeaders: 100,
+      maxRequestsPerConnection: 1_000,
+      maxConnections: 100,
+      maxConnectionsPerClient: 0,
+      trustedProxies: new AddressSet([]),
+    },
     {
       handle: app,
       refuse: (req, res, error) => refuse(gateway, req, res, error),

@@ -39,12 +39,6 @@ export const PROXY: Mutant[] = [
     ],
   ),
 
-  // A good key is turned away while others guess.
-  ...faults('proxy/table/key-directory.ts', 'proxy/table/follower.test.ts', [
-    'if (!all.has(hash) && !this.#named.has(hash)) return undefined',
-    'if (!all.has(hash)) return undefined',
-  ]),
-
   ...faults(
     'proxy/table/record-cache.ts',
     'proxy/table/record-cache.test.ts',
@@ -96,15 +90,6 @@ export const PROXY: Mutant[] = [
     ['    this.#replay ??=', '    if (false) this.#replay ??='],
     // The costs of a process that ends are forgotten.
     ["for (const command of this.#waiting.values()) this.#events.dead(command, 'stopped')", ''],
-  ),
-
-  ...faults(
-    'proxy/server/http-server.ts',
-    'test/e2e/bad-http.test.ts',
-    // Headers beyond the limit reach the routes.
-    ['names.length > MAX_HEADERS', 'names.length > MAX_HEADERS * 2'],
-    // Two proxies disagree on the host.
-    ['if (hosts > 1)', 'if (hosts > 2)'],
   ),
 
   // SDKs repeat a request that every channel has failed.

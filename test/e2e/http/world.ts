@@ -1,0 +1,73 @@
+/** A gateway for raw bytes: one model over an upstream that keeps what it is sent. */
+import { expect } from 'vitest'
+import { type RunningGateway, startGateway, until } from '../../harness/gateway.ts'
+import { type Answer, call, chatBody, jsonHeaders } from '../../harness/http.ts'
+import { apiKey, channel, route } from '../../harness/resources.ts'
+import { connection, parseAnswer } from '../../harness/socket.ts'
+import { type RawUpstream, startRawUpstream } from './raw-upstream.ts'
+
+export const KEY = 'sk-http-test'
+export const PATH = '/v1/chat/completions'
+export const AUTH = `authorization: Bearer ${KEY}`
+export const POST = `POST ${PATH} HTTP/1.1`
+
+export interface World {
+  gateway: RunningGateway
+  upstream: RawUpstream
+  /** Asserts that a client of another connection is served, by one request upstream. */
+  servesOthers(): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function startWorld(env: Record<string, string> = {}): Promise<World> {
+  const upstream = await startRawUpstream()
+  const files = {
+    'all.yaml': apiKey('caller', KEY) + channel('main', upstream.baseURL) + route('model', 'm', ['main']),
+  }
+  const gateway = await startGateway(files, env)
+  return {
+    gateway,
+    upstream,
+    async servesOthers() {
+      const before = upstream.requests.length
+      const good = await call(gateway.base + PATH, { body: chatBody('m'), headers: jsonHeaders(KEY) })
+      expect(good.status).toBe(200)
+      expect(upstream.requests.length).toBe(before + 1)
+      expect(gateway.child.exitCode).toBeNull()
+    },
+    async stop() {
+      await gateway.stop()
+      await upstream.close()
+    },
+  }
+}
+
+/** A good request as bytes; the connection is kept. */
+export function good(body = chatBody('m'), headers: string[] = []): string {
+  return raw(POST, [AUTH, ...headers, `content-length: ${Buffer.byteLength(body)}`], body)
+}
+
+/** Bytes exactly as given, below a Host. */
+export function raw(firstLine: string, headers: string[], body = ''): string {
+  return `${[firstLine, 'host: localhost', ...headers].join('\r\n')}\r\n\r\n${body}`
+}
+
+/** Splits what a connection received into its answers, each with a Content-Length. Throws on anything else. */
+export function answersIn(text: string): Answer[] {
+  const end = text.indexOf('\r\n\r\n')
+  if (text === '') return []
+  if (end === -1 || !text.startsWith('HTTP/1.1 ')) throw new Error(`no answer: ${JSON.stringify(text)}`)
+  const { status, headers } = parseAnswer(text.slice(0, end + 4))
+  const next = end + 4 + Number(headers['content-length'])
+  if (status === 0 || !(next <= text.length)) throw new Error(`no whole answer: ${JSON.stringify(text)}`)
+  return [{ status, headers, text: text.slice(end + 4, next) }, ...answersIn(text.slice(next))]
+}
+
+/** Sends all at once, waits for so many answers, then for the end of the connection, closing this side. */
+export async function answersTo(base: string, bytes: string | Buffer, count: number): Promise<Answer[]> {
+  const { socket, received, closed } = await connection(base, bytes)
+  const have = () => received().match(/HTTP\/1\.1 \d/g)?.length ?? 0
+  await until(() => have() >= count || socket.destroyed, `${count} answers`)
+  socket.end()
+  return answersIn(await closed)
+}

@@ -1,0 +1,97 @@
+/** Faults of the edge: what is one request, in which order its answers go out, how many there may be. */
+import { faults, type Mutant } from '../fault.ts'
+
+const FRAMING = 'test/e2e/http/framing.test.ts'
+const PIPELINING = 'test/e2e/http/pipelining.test.ts'
+const LIMITS = 'test/e2e/http/limits.test.ts'
+const SERVER = 'proxy/server/http-server.test.ts'
+
+export const HTTP: Mutant[] = [
+  ...faults(
+    'proxy/server/request-problem.ts',
+    FRAMING,
+    // Two proxies disagree on the host.
+    ['hosts.length > 1', 'hosts.length > 2'],
+    ['hosts.some((host) => !HOST.test(host))', 'false'],
+    // A body in a coding that nobody undoes is taken for what it is not.
+    ["coding.toLowerCase() !== 'chunked'", 'false'],
+  ),
+  ...faults(
+    'proxy/server/request-problem.ts',
+    LIMITS,
+    // Heads are refused one too early, or too late.
+    ['names.length > limits.maxHeaders', 'names.length >= limits.maxHeaders'],
+    ['headBytes(req) > limits.maxHeaderBytes', 'headBytes(req) > limits.maxHeaderBytes + 1'],
+  ),
+
+  ...faults(
+    'proxy/server/request-line.ts',
+    PIPELINING,
+    // A request is served, and paid for, whose answer is never sent.
+    ['line.last?.shouldKeepAlive === false', 'false'],
+    // The rest of an answer gets into a WebSocket.
+    ['return last === undefined && !broken', 'return true'],
+  ),
+
+  ...faults(
+    'proxy/server/request-line.ts',
+    SERVER,
+    // A request that was told to be late is served, and paid for.
+    ['line.broken || ', ''],
+  ),
+
+  ...faults(
+    'proxy/server/broken-request.ts',
+    PIPELINING,
+    // The refusal of a second request is taken for the answer to the first.
+    ['last.req.complete) answerInTurn(socket, refusal)', 'last.req.complete) answerBare(socket, refusal)'],
+  ),
+  ...faults(
+    'proxy/server/broken-request.ts',
+    SERVER,
+    // Half an answer looks whole.
+    ['else if (last.headersSent) socket.destroy()', 'else if (last.headersSent) last.end()'],
+  ),
+
+  ...faults(
+    'proxy/server/http-server.ts',
+    FRAMING,
+    // The end of one request is taken for the beginning of another.
+    [' || req.headers.upgrade !== undefined', ''],
+    // One who asks for a tunnel hears nothing.
+    ["server.on('connect'", "server.on('tunnel'"],
+  ),
+  ...faults('proxy/server/http-server.ts', LIMITS, [
+    'line.count >= limits.maxRequestsPerConnection',
+    'line.count > limits.maxRequestsPerConnection',
+  ]),
+  ...faults(
+    'proxy/server/http-server.ts',
+    SERVER,
+    // Clients that read nothing hold their answers for ever.
+    ['onSilence(res, limits.clientStallMs, () => res.destroy())', 'undefined'],
+  ),
+
+  ...faults(
+    'proxy/server/connection-bounds.ts',
+    LIMITS,
+    ['?? 0) < limits.maxConnectionsPerClient', '?? 0) <= limits.maxConnectionsPerClient'],
+    ['taken >= limits.maxConnections', 'taken > limits.maxConnections'],
+    // All clients of an ingress are taken for one.
+    [
+      'limits.trustedProxies.has(remoteAddress) ? undefined : networkOf(remoteAddress)',
+      'networkOf(remoteAddress)',
+    ],
+    // A client that was at its bound is refused for ever.
+    ['if (left > 0) byClient.set(client, left)', 'if (left >= 0) byClient.set(client, left + 1)'],
+    // Requests of connections that were refused are served.
+    ["server.removeAllListeners('connection')", ''],
+  ),
+
+  ...faults(
+    'proxy/server/bare-answer.ts',
+    FRAMING,
+    // Nobody can tell whose error it is.
+    ['x-sluice-error: ', 'x-other: '],
+  ),
+]
