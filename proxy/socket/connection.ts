@@ -83,7 +83,7 @@ export class Connection {
       parts.pool,
     )
     this.#outbox = new Outbox(ws, limits, { changed: () => this.#balance(), overrun: () => this.#cutOff() })
-    this.#streams = new Streams({ ...limits, maxBytes: limits.maxFrameBytes }, (job) => this.#run(job))
+    this.#streams = new Streams({ ...limits, maxBytes: limits.maxMessageBytes }, (job) => this.#run(job))
     ws.on('message', (data, isBinary) => this.#take(data, isBinary))
     // A message that breaks the protocol; ws drops it and closes with the code that says why.
     ws.on('error', () => this.#intake.end())
@@ -138,8 +138,8 @@ export class Connection {
       this.#close(UNSUPPORTED_DATA, 'Messages are JSON texts.')
       return
     }
-    const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys } = this.#parts.limits
-    const frame = readFrame(data, { maxDepth, maxKeys })
+    const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys, maxJsonValues: maxValues } = this.#parts.limits
+    const frame = readFrame(data, { maxDepth, maxKeys, maxValues })
     if (frame.kind === 'create') this.#create(frame)
     else if (frame.kind === 'refused') this.#refuse(frame.error, frame.stream)
     else if (frame.kind === 'steer')

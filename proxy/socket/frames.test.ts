@@ -150,6 +150,14 @@ describe('refused', () => {
     expect(refusal(`{"x":${deep(64)},${members}}`)).toEqual({ ...invalid, param: undefined })
   })
 
+  test.each([
+    ['early enough', 4_194_000, 'a.1'],
+    ['too late', 4_195_000, undefined],
+  ])('too deep, and its stream comes %s', (_, bytes, stream) => {
+    const space = ' '.repeat(bytes)
+    expect(refusal(`{"x":${deep(64)},${space}"stream_id":"a.1"}`)).toMatchObject({ stream })
+  })
+
   test('broken off, on its stream', () => {
     expect(refusal('{"type":"response.create","stream_id":"a","x":')).toEqual({ ...invalid, stream: 'a' })
   })

@@ -33,6 +33,8 @@ const OWN_KEYS: ReadonlySet<string> = new Set(['type', 'stream_id', 'generate', 
 const STREAM_NAME = /^[A-Za-z0-9_.-]{1,256}$/
 /** The longest name, and the quote before it. */
 const MAX_QUOTED = 257
+/** How far the name is looked for in a message that is not parsed: to look costs more than to refuse. */
+const MAX_SEARCHED_BYTES = 4 * 1_048_576
 /** A steer is told back to its sender. */
 const MAX_STEER_BYTES = 1_048_576
 
@@ -136,7 +138,7 @@ const WHITE_SPACE = new Set([0x20, 0x0a, 0x0d, 0x09])
 
 /**
  * The name of the stream of a message that is not parsed, for the client to know what was refused: undefined where it
- * stands twice or is no name. Keeps nothing of the message, however deep it is and however many keys it has.
+ * stands twice, is no name or comes late. Keeps nothing of the message, however deep it is and however many keys it has.
  */
 function findStream(bytes: Buffer): StreamName {
   const found: string[] = []
@@ -144,7 +146,8 @@ function findStream(bytes: Buffer): StreamName {
   /** The last string in the outermost object, and whether it is the key in question. */
   let text = ''
   let named = false
-  for (let i = 0; i < bytes.length && found.length < 2; i++) {
+  const end = Math.min(bytes.length, MAX_SEARCHED_BYTES)
+  for (let i = 0; i < end && found.length < 2; i++) {
     const byte = bytes[i] ?? 0
     if (byte === QUOTE) {
       const close = closingQuote(bytes, i)

@@ -38,7 +38,7 @@ test('what came since the last message is held, a little is not', () => {
   expect(pool.used).toBe(0)
 })
 
-test('control frames are held by nobody', () => {
+test('control frames begin no message, and are held like what stands between them', () => {
   const { one, come, late, pool } = intake()
   for (let n = 0; n < 100; n++) {
     one.control(0)
@@ -46,9 +46,11 @@ test('control frames are held by nobody', () => {
     one.control(125)
     one.came()
   }
-  expect(pool.used).toBe(0)
+  expect(pool.used).toBe(100 * (125 + 6))
   vi.advanceTimersByTime(1_000)
   expect(late).not.toHaveBeenCalled()
+  one.message()
+  expect(pool.used).toBe(0)
 })
 
 test('the time of a message runs from its beginning, whatever comes of it', () => {

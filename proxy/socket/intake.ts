@@ -53,8 +53,10 @@ const CONTROL_HEADER_BYTES = 6
 export class Intake {
   readonly #pool: IntakePool
   readonly #options: IntakeOptions
-  /** Bytes that came and are held no more. */
+  /** Bytes that had come when the last message was complete, which hold nothing any more. */
   #done: number
+  /** Those of control frames since. */
+  #control = 0
   #queued = 0
   #held = 0
   #clock: NodeJS.Timeout | undefined
@@ -79,13 +81,17 @@ export class Intake {
   /** A message is complete. */
   message(): void {
     this.#done = this.#options.bytesRead()
+    this.#control = 0
     this.#stopClock()
     this.#count()
   }
 
-  /** A ping or a pong with so many bytes of its own, which may stand between the pieces of a message. */
+  /**
+   * A ping or a pong with so many bytes of its own, which may stand between the pieces of a message. They begin none, but
+   * are held all the same: a piece of one byte keeps the whole chunk that it came in.
+   */
   control(bytes: number): void {
-    this.#done = Math.min(this.#done + CONTROL_HEADER_BYTES + bytes, this.#options.bytesRead())
+    this.#control = Math.min(this.#control + CONTROL_HEADER_BYTES + bytes, this.#bytes)
   }
 
   /** So many bytes of calls wait. */
@@ -109,12 +115,16 @@ export class Intake {
 
   #count(): void {
     if (this.#ended) return
-    const pending = this.#options.bytesRead() - this.#done
-    const begun = pending > UNCOUNTED_BYTES ? pending : 0
-    if (begun === 0) this.#stopClock()
-    else this.#clock ??= this.#startClock()
-    this.#hold(begun + this.#queued)
+    const bytes = this.#bytes
+    if (bytes - this.#control > UNCOUNTED_BYTES) this.#clock ??= this.#startClock()
+    else this.#stopClock()
+    this.#hold((bytes > UNCOUNTED_BYTES ? bytes : 0) + this.#queued)
     this.#pool.shrink()
+  }
+
+  /** Since the last message. */
+  get #bytes(): number {
+    return this.#options.bytesRead() - this.#done
   }
 
   #hold(bytes: number): void {

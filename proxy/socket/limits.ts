@@ -1,11 +1,14 @@
 /** Bounds on one WebSocket; times in milliseconds. */
 export interface SocketLimits {
   /** Largest message, and most bytes of calls that wait or run. */
-  maxFrameBytes: number
+  maxMessageBytes: number
   /** Pieces that a message may come in. */
   maxFragments: number
+  /** Pings of one burst that are answered; one more ends the connection. */
+  maxPendingPongs: number
   maxJsonDepth: number
   maxJsonKeys: number
+  maxJsonValues: number
   /** Calls that run at the same time. */
   maxRunning: number
   /** Calls that wait; beyond, the socket is not read. */
@@ -42,7 +45,7 @@ const MIB = 1_048_576
 
 /** What is no setting. 16 running and 32 names: https://platform.openai.com/docs/guides/websocket-mode */
 export const FIXED_LIMITS = {
-  maxFragments: 1_024,
+  maxPendingPongs: 60,
   maxRunning: 16,
   maxWaiting: 256,
   maxNames: 32,

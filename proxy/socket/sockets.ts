@@ -1,6 +1,7 @@
 /** The WebSockets of a process. */
 import type { IncomingMessage } from 'node:http'
 import { WebSocketServer } from 'ws'
+import { GatewayError } from '../errors.ts'
 import { Connection, type SocketParts } from './connection.ts'
 import { IntakePool } from './intake.ts'
 
@@ -13,20 +14,25 @@ export class Sockets {
   #over = false
 
   constructor(parts: SocketParts) {
-    const { maxFrameBytes, maxFragments, closeMs } = parts.limits
+    const { maxMessageBytes, maxFragments, maxPendingPongs, closeMs } = parts.limits
     this.#parts = parts
     this.#intake = new IntakePool(parts.limits.maxHeldBytes)
     const options = {
       noServer: true,
       clientTracking: false,
-      maxPayload: maxFrameBytes,
+      maxPayload: maxMessageBytes,
       maxFragments,
+      maxPendingAutoPongs: maxPendingPongs,
       closeTimeout: closeMs,
       perMessageDeflate: false,
       // There is no subprotocol: none that is offered is chosen.
       handleProtocols: () => false as const,
     }
     this.#server = new WebSocketServer(options)
+    // Without a listener ws would answer in words of its own, and nobody else hear of it.
+    this.#server.on('wsClientError', () => {
+      throw new GatewayError('invalid_request', 'This is not a valid handshake of a WebSocket.')
+    })
   }
 
   /** Those that are open. */
@@ -34,7 +40,10 @@ export class Sockets {
     return this.#connections.size
   }
 
-  /** Finishes the handshake of a request that the HTTP server has let go of. */
+  /**
+   * Finishes the handshake of a request that the HTTP server has let go of. Throws GatewayError invalid_request when it
+   * is none, and leaves the connection to the caller.
+   */
   accept(req: IncomingMessage, head: Buffer): void {
     this.#server.handleUpgrade(req, req.socket, head, (ws) => {
       const connection = new Connection(ws, req, { ...this.#parts, intake: this.#intake }, () =>

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { onTestFinished, vi } from 'vitest'
 import { type ClientOptions, WebSocket } from 'ws'
-import type { GatewayError } from '../errors.ts'
+import { GatewayError } from '../errors.ts'
 import type { Call } from '../pipeline/call.ts'
 import { Shutdown } from '../pipeline/shutdown.ts'
 import { listen } from '../upstream/testing.ts'
@@ -15,9 +15,11 @@ const MINUTE = 60_000
 /** So patient that only what a test asks for ends a connection. */
 export const TEST_LIMITS: SocketLimits = {
   ...FIXED_LIMITS,
-  maxFrameBytes: 64 * 1_048_576,
+  maxMessageBytes: 64 * 1_048_576,
+  maxFragments: 1_024,
   maxJsonDepth: 64,
   maxJsonKeys: 50_000,
+  maxJsonValues: 1_000_000,
   maxUnsentBytes: 16 * 1_048_576,
   messageMs: 10 * MINUTE,
   stallMs: 10 * MINUTE,
@@ -114,4 +116,28 @@ export async function connect(url: string, options: ClientOptions = {}): Promise
     },
     closed,
   }
+}
+
+/** The message that begins a response. */
+export const create = (fields: object = {}) => ({ type: 'response.create', model: 'm', ...fields })
+
+/** The last event of an answer. */
+export const completed = (id: string) => ({ type: 'response.completed', response: { id } })
+
+export const until = (condition: () => boolean) => vi.waitUntil(condition, { timeout: 10_000, interval: 2 })
+
+/** Calls wait for the test, and end with their control. */
+export function patient() {
+  const waiting: { call: Call; body: Record<string, unknown>; end: () => void }[] = []
+  const serve = (call: Call, body: Record<string, unknown>) =>
+    new Promise<void>((resolve, reject) => {
+      waiting.push({ call, body, end: resolve })
+      call.control.signal.addEventListener('abort', () => {
+        const { reason } = call.control.signal
+        if (reason instanceof GatewayError) reject(reason)
+        else resolve()
+      })
+      if (call.control.signal.aborted) reject(call.control.signal.reason)
+    })
+  return { waiting, serve }
 }

@@ -1,0 +1,122 @@
+/** Handshakes that nobody would send, and what comes right behind them. */
+import { describe, expect, it } from 'vitest'
+import { until } from '../../harness/gateway.ts'
+import { connection, exchange, parseAnswer } from '../../harness/socket.ts'
+import { closeFrame, frame, HANDSHAKE, handshakeBytes, TEXT } from '../../harness/web-socket.ts'
+import { AUTHORIZATION, create, ended, siege } from './siege.ts'
+
+const gateway = siege({ SLUICE_HEADERS_TIMEOUT: '400ms' })
+
+/** The answer to a handshake with these lines more; the connection must close. */
+const shake = (...lines: string[]) =>
+  exchange(gateway.gateway.base, handshakeBytes([...HANDSHAKE, AUTHORIZATION, ...lines]))
+
+describe('refused', () => {
+  it.each<[string, string[], number, string]>([
+    ['two keys', ['sec-websocket-key: BBBBBBBBBBBBBBBBBBBBBB=='], 400, 'invalid_request'],
+    ['the same key twice', ['sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA=='], 400, 'invalid_request'],
+    ['two versions', ['sec-websocket-version: 8'], 426, 'upgrade_required'],
+    ['the same version twice', ['sec-websocket-version: 13'], 426, 'upgrade_required'],
+    ['a protocol that is none', ['sec-websocket-protocol: a,,b'], 400, 'invalid_request'],
+    ['a protocol twice', ['sec-websocket-protocol: a, a'], 400, 'invalid_request'],
+    ['an empty protocol', ['sec-websocket-protocol:'], 400, 'invalid_request'],
+    ['two authorizations', ['authorization: Bearer other'], 401, 'unauthorized'],
+  ])('%s', async (_what, lines, status, code) => {
+    const before = gateway.gateway.requests().length
+    const answer = await shake('connection: close', ...lines)
+    expect(answer.status).toBe(status)
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code } })
+    expect(answer.headers['x-request-id']).toMatch(/^req_/)
+    const [line] = await until(() => {
+      const fresh = gateway.gateway.requests().slice(before)
+      return fresh.length > 0 && fresh
+    }, 'the log')
+    expect(line).toMatchObject({ status, code, requestId: answer.headers['x-request-id'] })
+  })
+
+  it.each<[string, string[]]>([
+    ['a length', ['content-length: 5']],
+    ['pieces', ['transfer-encoding: chunked']],
+  ])('a body, by %s, is no first message', async (_what, lines) => {
+    const bytes = handshakeBytes([...HANDSHAKE, AUTHORIZATION, 'connection: close', ...lines])
+    const answer = await exchange(gateway.gateway.base, Buffer.concat([bytes, frame(TEXT, create())]))
+    expect([answer.status, JSON.parse(answer.text).error.code]).toEqual([400, 'invalid_request'])
+  })
+
+  it('without a key of the gateway, whatever its Origin', async () => {
+    const lines = [...HANDSHAKE, 'origin: http://localhost', 'cookie: key=sk-siege-key-0123456789']
+    const answer = await exchange(gateway.gateway.base, handshakeBytes(lines))
+    expect([answer.status, JSON.parse(answer.text).error.code]).toEqual([401, 'unauthorized'])
+  })
+})
+
+describe('opened', () => {
+  it.each([
+    // The key is what counts: a page of another site has none, for there are no cookies.
+    'origin: https://evil.example',
+    'origin: null',
+    'sec-websocket-protocol: realtime, openai-insecure-api-key.sk-x',
+    'sec-websocket-extensions: permessage-deflate; client_max_window_bits; server_no_context_takeover',
+    'sec-websocket-extensions: ,;=broken',
+    'cookie: a=b',
+  ])('with %s, and nothing of it is taken up', async (line) => {
+    const { socket, received } = await connection(
+      gateway.gateway.base,
+      handshakeBytes([...HANDSHAKE, AUTHORIZATION, line]),
+    )
+    const { status, headers } = parseAnswer(
+      await until(() => received().includes('\r\n\r\n') && received(), 'it'),
+    )
+    expect(status).toBe(101)
+    expect(Object.keys(headers).sort()).toEqual(['connection', 'sec-websocket-accept', 'upgrade'])
+    socket.destroy()
+  })
+})
+
+describe('behind the handshake', () => {
+  it('a message in the same piece is served', async () => {
+    const socket = await gateway.open(frame(TEXT, create()))
+    expect(await ended(socket, 1)).toMatchObject({ type: 'response.completed' })
+    socket.socket.destroy()
+  })
+
+  it.each<[string, string | Buffer, number]>([
+    ['a request of HTTP', 'GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n', 1002],
+    ['zeros', Buffer.alloc(70_000), 1002],
+    ['the greeting of TLS', Buffer.from('160301020001000000', 'hex'), 1002],
+    ['a close', closeFrame(1000), 1000],
+  ])('%s ends it', async (_what, bytes, code) => {
+    const socket = await gateway.open(Buffer.from(bytes))
+    expect(await socket.ended).toBe(code)
+  })
+})
+
+describe('given up', () => {
+  it('one that never ends is answered 408', async () => {
+    const slow = await connection(gateway.gateway.base, 'GET /v1/responses HTTP/1.1\r\n')
+    const drip = setInterval(() => slow.socket.write('x: y\r\n'), 50)
+    const answer = parseAnswer(await slow.closed)
+    clearInterval(drip)
+    expect([answer.status, JSON.parse(answer.text).error.code]).toEqual([408, 'request_timeout'])
+  })
+
+  it('by two hundred clients, each at another byte', async () => {
+    const bytes = handshakeBytes([...HANDSHAKE, AUTHORIZATION])
+    for (let n = 0; n < 200; n++) {
+      const { socket } = await connection(
+        gateway.gateway.base,
+        bytes.subarray(0, 1 + (n * bytes.length) / 200),
+      )
+      socket.resetAndDestroy()
+    }
+  })
+
+  it('by a client that closes its side with it', async () => {
+    const { socket, closed } = await connection(
+      gateway.gateway.base,
+      handshakeBytes([...HANDSHAKE, AUTHORIZATION]),
+    )
+    socket.end()
+    await closed
+  })
+})

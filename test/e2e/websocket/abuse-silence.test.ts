@@ -1,0 +1,126 @@
+/** Clients that do not read, do not answer, or do not finish what they began. */
+import { describe, expect, it } from 'vitest'
+import { until } from '../../harness/gateway.ts'
+import { DONE, written } from '../../harness/sse.ts'
+import { chatEvents, type Script } from '../../harness/upstream.ts'
+import { CUT_OFF, frame, PING, PONG, TEXT } from '../../harness/web-socket.ts'
+import { create, siege } from './siege.ts'
+
+const MIB = 1_048_576
+
+const gateway = siege({
+  SLUICE_CLIENT_STALL_TIMEOUT: '600ms',
+  SLUICE_SOCKET_PING: '200ms',
+  SLUICE_SOCKET_PONG_TIMEOUT: '400ms',
+  SLUICE_REQUEST_TIMEOUT: '1500ms',
+})
+
+const [opening = '', word = ''] = chatEvents('m', 'one two', null)
+
+describe('a client that does not read its answer', () => {
+  it('makes the upstream wait, is cut off at the stall time, and pays for what was sent', async () => {
+    let sent = 0
+    const delta = chatEvents('m', 'y'.repeat(65_536), null)[1] ?? ''
+    const endless: Script = async (_call, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.write(opening)
+      while (!res.destroyed && sent < 200 * MIB) {
+        await written(res, delta)
+        sent += delta.length
+      }
+      res.end(DONE)
+    }
+    gateway.upstream.answer(endless)
+    const before = gateway.gateway.requests().length
+    const socket = await gateway.open()
+    socket.socket.pause()
+    socket.send(frame(TEXT, create()))
+    const line = await until(() => gateway.gateway.requests()[before], 'the log', 15_000)
+    expect(line).toMatchObject({ outcome: 'client_stalled', settled: expect.any(String) })
+    await until(() => gateway.upstream.calls.at(-1)?.aborted, 'the upstream to be left')
+    expect(sent).toBeLessThan(64 * MIB)
+    socket.socket.destroy()
+  })
+
+  it('pings do not save it', async () => {
+    const socket = await gateway.open()
+    socket.socket.pause()
+    let cut = false
+    void socket.ended.then(() => {
+      cut = true
+    })
+    // Each burst is as large as may be; nobody reads their pongs.
+    const burst = Buffer.concat(Array.from({ length: 50 }, () => frame(PING, 'x'.repeat(125))))
+    const flood = setInterval(() => {
+      if (socket.socket.writableLength < MIB) socket.send(burst)
+    }, 1)
+    try {
+      await until(() => cut || socket.socket.errored !== null, 'the end', 15_000)
+    } finally {
+      clearInterval(flood)
+      socket.socket.destroy()
+    }
+  })
+})
+
+describe('a connection that is open at one side only', () => {
+  it('whose client does not answer pings is cut off', async () => {
+    const socket = await gateway.open()
+    expect(await socket.ended).toBe(CUT_OFF)
+    expect(socket.frames.some(({ opcode }) => opcode === PING)).toBe(true)
+  })
+
+  it('whose client answers with anything at all lives, and does not once it has gone silent', async () => {
+    const socket = await gateway.open()
+    const pings = () => socket.frames.filter(({ opcode }) => opcode === PING).length
+    for (let answered = 0; answered < 5; ) {
+      await until(() => pings() > answered, 'a ping')
+      answered = pings()
+      socket.send(frame(PONG, 'of another ping'))
+    }
+    expect(await socket.ended).toBe(CUT_OFF)
+    expect(pings()).toBeGreaterThan(5)
+  })
+
+  it('whose client closed its side without a close frame ends with its call', async () => {
+    gateway.upstream.answer((_call, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.write(opening + word)
+    })
+    const seen = gateway.upstream.calls.length
+    const socket = await gateway.open()
+    socket.send(frame(TEXT, create()))
+    await until(() => socket.messages().some(({ type }) => type === 'response.output_text.delta'), 'a delta')
+    socket.socket.end()
+    await socket.ended
+    await until(() => gateway.upstream.calls[seen]?.aborted, 'the upstream to be left')
+  })
+})
+
+describe('a message that is not finished', () => {
+  const whole = frame(TEXT, create({ input: 'x'.repeat(10_000) }))
+
+  it.each([1, 3, 5, 7, whole.length - 1])(
+    'is nothing when its client leaves after %d bytes',
+    async (bytes) => {
+      const seen = gateway.upstream.calls.length
+      const socket = await gateway.open()
+      socket.send(whole.subarray(0, bytes))
+      socket.socket.end()
+      await socket.ended
+      expect(gateway.upstream.calls.length).toBe(seen)
+    },
+  )
+
+  it('closes 1008 after its time, however it trickles', async () => {
+    const socket = await gateway.open()
+    socket.send(whole.subarray(0, 9_000))
+    let at = 9_000
+    const trickle = setInterval(() => socket.send(whole.subarray(at, ++at)), 20)
+    try {
+      expect(await socket.ended).toBe(1008)
+    } finally {
+      clearInterval(trickle)
+    }
+  })
+})
