@@ -21,12 +21,17 @@ export interface Program {
 export function openProgram(processEnv: NodeJS.ProcessEnv, about: string): Program | undefined {
   const read = settingsOf(processEnv)
   if (read === undefined) return undefined
-  const { env, unknown } = read
+  const { env, unknown, unusable } = read
   const out = openOutput()
   const options = { level: env.SLUICE_LOG_LEVEL, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }
   const log = pino(options, out.destination)
   for (const name of unknown)
     log.warn({ name }, 'this is not a setting and has no effect; see docs/environment.md')
+  for (const name of unusable)
+    log.warn(
+      { name },
+      `this is no http:// or https:// address and has no effect; SLUICE_${name} goes before it`,
+    )
   const settings = Object.entries(redactedEnvironment(env))
   const chosen = Object.fromEntries(settings.filter(([name]) => processEnv[name]))
   log.debug({ settings: Object.fromEntries(settings) }, 'all settings')
@@ -35,7 +40,7 @@ export function openProgram(processEnv: NodeJS.ProcessEnv, about: string): Progr
   return { env, instance, log, out }
 }
 
-function settingsOf(processEnv: NodeJS.ProcessEnv): { env: Environment; unknown: string[] } | undefined {
+function settingsOf(processEnv: NodeJS.ProcessEnv): ReturnType<typeof readEnvironment> | undefined {
   try {
     return readEnvironment(processEnv)
   } catch (error) {

@@ -3,6 +3,7 @@ import { type Environment, EnvironmentError } from '../contract/env.ts'
 import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
 import { createRedisStore } from '../store/redis/index.ts'
+import { readTlsFiles, TlsFilesError, type TlsOptions } from '../store/redis/tls.ts'
 import { readKeyRing, SealingKeysError } from '../store/sealing.ts'
 
 /** Connects in the background. Throws EnvironmentError for settings that are missing or cannot be used. */
@@ -16,11 +17,40 @@ export function openRedisStore(env: Environment, instance: string, log: Log): St
   ]
   if (url === undefined || path === undefined)
     throw new EnvironmentError(`${missing.join('\n')}\nSee docs/redis.md.`)
+  const tls = tlsOf(env, log)
   try {
     const sealing = readKeyRing(path, log)
-    return createRedisStore({ url, ...(stateUrl === undefined ? {} : { stateUrl }), sealing, log, instance })
+    return createRedisStore({
+      url,
+      ...(stateUrl === undefined ? {} : { stateUrl }),
+      tls,
+      sealing,
+      log,
+      instance,
+    })
   } catch (error) {
     if (!(error instanceof SealingKeysError)) throw error
     throw new EnvironmentError(`SLUICE_SEALING_KEYS_FILE: ${error.message}; see docs/redis.md`)
+  }
+}
+
+const FILE_SETTINGS = {
+  ca: 'SLUICE_REDIS_CA_FILE',
+  cert: 'SLUICE_REDIS_CERT_FILE',
+  key: 'SLUICE_REDIS_KEY_FILE',
+} as const
+
+/** Throws EnvironmentError for files that cannot be used, and for files without an address that needs them. */
+function tlsOf(env: Environment, log: Log): TlsOptions {
+  const { ca, cert, key } = FILE_SETTINGS
+  const addresses = `${env.SLUICE_REDIS_URL},${env.SLUICE_STATE_REDIS_URL}`
+  const given = Object.values(FILE_SETTINGS).find((name) => env[name] !== undefined)
+  if (given !== undefined && !addresses.includes('rediss://'))
+    throw new EnvironmentError(`${given}: goes with an address that begins with rediss://`)
+  try {
+    return readTlsFiles({ ca: env[ca], cert: env[cert], key: env[key] }, log)
+  } catch (error) {
+    if (!(error instanceof TlsFilesError)) throw error
+    throw new EnvironmentError(`${FILE_SETTINGS[error.file]}: ${error.message}`)
   }
 }

@@ -108,6 +108,53 @@ describe('environment', () => {
     expect(redactedEnvironment(readEnvironment({}).env)).not.toHaveProperty('SLUICE_ADMIN_TOKEN')
   })
 
+  it.each([
+    ['HTTP_PROXY', 'http://one.test:1'],
+    ['https_proxy', 'two.test:2'],
+  ])('takes %s=%s from other programs, unless there is a setting', (name, value) => {
+    const setting = name === 'HTTP_PROXY' ? 'SLUICE_HTTP_PROXY' : 'SLUICE_HTTPS_PROXY'
+    const borrowed = readEnvironment({ [name]: value })
+    expect(borrowed.unusable).toEqual([])
+    expect(borrowed.env[setting]).toMatch(/^http:\/\/(one.test:1|two.test:2)$/)
+    const own = readEnvironment({ [name]: value, [setting]: 'https://three.test' })
+    expect(own.env[setting]).toBe('https://three.test')
+  })
+
+  it('goes on without a borrowed value that is no HTTP proxy, and refuses it as its own', () => {
+    const socks = 'socks5://user:secret-word@proxy.test:1080'
+    const { env, unusable } = readEnvironment({
+      HTTP_PROXY: socks,
+      https_proxy: 'http://%',
+      NO_PROXY: '%,a b',
+    })
+    expect(unusable).toEqual(['HTTP_PROXY', 'HTTPS_PROXY'])
+    expect(env).not.toHaveProperty('SLUICE_HTTP_PROXY')
+    expect(env).not.toHaveProperty('SLUICE_HTTPS_PROXY')
+    expect(env.SLUICE_NO_PROXY).toEqual(['%', 'a b'])
+    for (const wrong of [
+      socks,
+      'http://proxy.test/path',
+      'http://proxy.test?q',
+      'http://u:50%@proxy.test',
+      ':',
+    ])
+      expect(() => readEnvironment({ SLUICE_HTTP_PROXY: wrong })).toThrow(
+        /^SLUICE_HTTP_PROXY: must be an http:\/\/ or https:\/\/ address$/,
+      )
+  })
+
+  it('never prints the address of a proxy, which may hold a password', () => {
+    const { env } = readEnvironment({
+      HTTP_PROXY: 'http://u:secret-word@a',
+      SLUICE_HTTPS_PROXY: 'secret-word@b',
+    })
+    expect(redactedEnvironment(env)).toMatchObject({
+      SLUICE_HTTP_PROXY: '(set)',
+      SLUICE_HTTPS_PROXY: '(set)',
+    })
+    expect(JSON.stringify(redactedEnvironment(env))).not.toContain('secret-word')
+  })
+
   it('takes one Redis, or the nodes of a Cluster, and never prints them', () => {
     const nodes = 'redis://:secret-word@a:6379,rediss://b:6380'
     const { env } = readEnvironment({ SLUICE_REDIS_URL: nodes })

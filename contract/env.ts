@@ -28,7 +28,7 @@ const SECRET_NAMES = new Set([
   'SLUICE_RELAY_PROXY',
 ])
 /** Settings that take the value of a name that other programs know, too, in upper or lower case. */
-const BORROWED = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']
+const BORROWED = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'] as const
 
 /**
  * What Kubernetes injects for a Service called sluice or sluice-admin: SLUICE_SERVICE_HOST, and under the very names of
@@ -38,30 +38,36 @@ const SERVICE_LINK = /^(tcp|udp|sctp):\/\//
 
 /**
  * Parses the environment; an empty value counts as unset. `unknown` lists SLUICE_ names that are no settings, for a
- * warning only, because Kubernetes puts such names there too. Throws EnvironmentError with one line for each name at
- * fault.
+ * warning only, because Kubernetes puts such names there too; `unusable` lists names of other programs whose value is
+ * nothing that the setting could take, such as a socks5:// address. Throws EnvironmentError with one line for each name
+ * at fault.
  */
 export function readEnvironment(env: Record<string, string | undefined>): {
   env: Environment
   unknown: string[]
+  unusable: string[]
 } {
   const given: Record<string, string> = {}
   const unknown: string[] = []
+  const unusable: string[] = []
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith('SLUICE_') || value === undefined || value === '') continue
     if (Object.hasOwn(environment.shape, name) && !SERVICE_LINK.test(value)) given[name] = value
     else unknown.push(name)
   }
   for (const name of BORROWED) {
+    const setting = `SLUICE_${name}` as const
     const value = env[name] || env[name.toLowerCase()]
-    if (value) given[`SLUICE_${name}`] ??= value
+    if (!value || given[setting] !== undefined) continue
+    if (environment.shape[setting].safeParse(value).success) given[setting] = value
+    else unusable.push(name)
   }
   const parsed = environment.safeParse(given)
   if (!parsed.success)
     throw new EnvironmentError(
       parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'),
     )
-  return { env: parsed.data, unknown }
+  return { env: parsed.data, unknown, unusable }
 }
 
 export class EnvironmentError extends Error {

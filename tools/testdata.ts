@@ -62,7 +62,15 @@ function redact(channel: ChannelRecord): ChannelRecord {
   return {
     ...channel,
     auth: { ...auth, ...(auth.secret !== undefined && { secret: '(redacted)' }) },
-    ...(tls !== undefined && { tls: { ...tls, ...(tls.ca !== undefined && { ca: '(redacted)' }) } }),
+    ...(tls !== undefined && {
+      tls: {
+        ...tls,
+        ...(tls.ca !== undefined && { ca: '(redacted)' }),
+        ...(tls.clientCertificate !== undefined && {
+          clientCertificate: { cert: '(redacted)', key: '(redacted)' },
+        }),
+      },
+    }),
   }
 }
 

@@ -7,6 +7,7 @@ import {
   headerValue,
   MAX_MAP_ENTRIES,
   mapWithinBounds,
+  reference,
   secretEntry,
 } from './fields.ts'
 import { defineKind, type Rule } from './kind.ts'
@@ -144,6 +145,13 @@ const spec = z.strictObject({
       caRef: secretEntry('ca.crt')
         .optional()
         .meta({ description: 'Secret entry with the CA bundle (PEM) to trust.' }),
+      clientCertificateRef: reference('Secret')
+        .optional()
+        .meta({
+          description:
+            'Secret of the type kubernetes.io/tls with the certificate that the upstream is shown: entries tls.crt and ' +
+            'tls.key (PEM, the key without a passphrase).',
+        }),
       serverName: z
         .string()
         .min(1)
@@ -152,7 +160,11 @@ const spec = z.strictObject({
         .meta({ description: 'Name to expect in the certificate.' }),
     })
     .optional()
-    .meta({ description: 'How the upstream’s certificate is checked; default the system’s trust.' }),
+    .meta({
+      description:
+        'How the upstream’s certificate is checked, and which one it is shown; default: the public authorities and those ' +
+        'of SLUICE_UPSTREAM_CA_FILE, and none.',
+    }),
   ejection: z
     .strictObject({
       consecutiveFailures: z.int().min(0).max(1000).optional().meta({

@@ -52,7 +52,11 @@ const FULL: Record<KindName, object> = {
     },
     timeouts: { connect: '5s', firstByte: '1m', idle: '250ms', total: '1h30m' },
     maxConcurrentRequests: 8,
-    tls: { caRef: { name: 'ca', key: 'ca.crt' }, serverName: 'upstream.internal' },
+    tls: {
+      caRef: { name: 'ca', key: 'ca.crt' },
+      clientCertificateRef: { name: 'client' },
+      serverName: 'upstream.internal',
+    },
     ejection: { consecutiveFailures: 0, interval: '30s', maxInterval: '300s' },
     disabled: false,
   },

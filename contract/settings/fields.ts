@@ -75,9 +75,13 @@ function isRedisAddress(text: string): boolean {
   }
 }
 
-/** Of an HTTP proxy, with user and password where it wants them. */
+/** Of an HTTP proxy, with user and password where it wants them; `proxy:3128` means http://. */
 export const proxyUrl = () =>
-  z.string().refine(isProxyAddress, 'must be an http:// or https:// address').optional()
+  z
+    .string()
+    .overwrite((text) => (text.includes('://') ? text : `http://${text}`))
+    .refine(isProxyAddress, 'must be an http:// or https:// address')
+    .optional()
 
 function isProxyAddress(text: string): boolean {
   if (!URL.canParse(text)) return false

@@ -58,7 +58,14 @@ export const channelRecord = z.object({
     total: milliseconds,
   }),
   maxConcurrentRequests: z.int().optional(),
-  tls: z.object({ ca: z.string().optional(), serverName: z.string().optional() }).optional(),
+  tls: z
+    .object({
+      ca: z.string().optional(),
+      serverName: z.string().optional(),
+      /** PEM, as is `ca`; the key is a secret as the credential is. */
+      clientCertificate: z.object({ cert: z.string(), key: z.string() }).optional(),
+    })
+    .optional(),
   ejection: z.object({ consecutiveFailures: z.int(), intervalMs: milliseconds, maxIntervalMs: milliseconds }),
 })
 export type ChannelRecord = z.output<typeof channelRecord>

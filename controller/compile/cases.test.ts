@@ -212,10 +212,38 @@ describe('channels', () => {
       maxConcurrentRequests: 7,
       tls: {
         serverName: 'api.example.com',
-        ca: '-----BEGIN CERTIFICATE-----\n-not-to-be-seen\n-----END CERTIFICATE-----',
+        ca: expect.stringMatching(/^An authority,[\s\S]+-----END CERTIFICATE-----$/),
+        clientCertificate: {
+          cert: expect.stringMatching(/^A certificate,[\s\S]+-----END CERTIFICATE-----$/),
+          key: expect.stringMatching(/^Its key,[\s\S]+-----END PRIVATE KEY-----$/),
+        },
       },
       ejection: { consecutiveFailures: 0, intervalMs: 10_000, maxIntervalMs: 60_000 },
     })
+  })
+
+  it('are left out with a client certificate that cannot be shown', () => {
+    const compiled = compileCase('channel-certificates')
+    expect(Object.keys(table(compiled).channels)).toEqual(['good', 'chain'])
+    const refused: Record<string, string> = {
+      absent: 'names the Secret absent, which does not exist',
+      'no-key': ': the Secret no-key has no entry tls.key',
+      'no-cert': ': the Secret no-cert has no entry tls.crt',
+      garbage: ': the entry tls.crt of the Secret garbage has no PEM certificate',
+      half: ': the entry tls.crt of the Secret half has no PEM certificate',
+      'bad-key': ': the entry tls.key of the Secret bad-key is no PEM private key without a passphrase',
+      'other-key':
+        ': the entry tls.key of the Secret other-key does not belong to the certificate in tls.crt',
+    }
+    for (const [name, reason] of Object.entries(refused)) {
+      expect(condition(compiled, `Channel/${name}`, 'ResolvedRefs')).toMatch(/^False /)
+      expect(message(compiled, `Channel/${name}`, 'ResolvedRefs')).toContain(
+        `spec.tls.clientCertificateRef${reason.startsWith(':') ? '' : ' '}${reason}`,
+      )
+    }
+    const both = message(compiled, 'Channel/both', 'ResolvedRefs')
+    expect(both).toContain('spec.tls.caRef: the entry ca.crt of the Secret both has no PEM certificate')
+    expect(both).toContain('spec.tls.clientCertificateRef: the entry tls.crt of the Secret both')
   })
 
   it('are left out for what they name in vain, and without a credential when they name none', () => {

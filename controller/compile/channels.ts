@@ -6,6 +6,7 @@ import type { ChannelRecord } from '../../contract/table/records.ts'
 import type { ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
 import { type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
 import { secretEntry } from './secrets.ts'
+import { tlsOf } from './tls.ts'
 
 /** A channel that is in the table. */
 interface Served {
@@ -133,28 +134,5 @@ function credential(
   if (CREDENTIAL.test(entry.value)) return entry.value
   const message = `spec.secretRef: the entry ${spec.secretRef.key} of the Secret ${spec.secretRef.name} is not visible ASCII, so no header can carry it`
   findings.missing.push({ reason: 'Invalid', message })
-  return undefined
-}
-
-function tlsOf(
-  { metadata, spec }: Resource<ChannelSpec>,
-  secrets: ReadonlyMap<string, SecretData>,
-  findings: Findings,
-): ChannelRecord['tls'] {
-  if (spec.tls === undefined) return undefined
-  const { caRef, serverName } = spec.tls
-  const name = serverName === undefined ? {} : { serverName }
-  if (caRef === undefined) return name
-  const entry = secretEntry(secrets, metadata.namespace, 'spec.tls.caRef', caRef)
-  if ('value' in entry && entry.value.includes('-----BEGIN CERTIFICATE-----'))
-    return { ...name, ca: entry.value }
-  findings.missing.push(
-    'missing' in entry
-      ? entry.missing
-      : {
-          reason: 'Invalid',
-          message: `spec.tls.caRef: the entry ${caRef.key} of the Secret ${caRef.name} has no PEM certificate`,
-        },
-  )
   return undefined
 }

@@ -37,7 +37,7 @@ const specs = {
     baseURL: fc.constantFrom('http://a', 'https://a/b//', 'http://[x', 'http://a:99999', 'http://%'),
     auth: maybe(fc.constantFrom({ scheme: 'None' }, { scheme: 'Header', header: 'x' })),
     secretRef: maybe(secretRef),
-    tls: maybe(fc.record({ caRef: maybe(secretRef) })),
+    tls: maybe(fc.record({ caRef: maybe(secretRef), clientCertificateRef: maybe(ref) })),
     timeouts: maybe(fc.record({ total: maybe(duration) })),
     disabled: maybe(fc.boolean()),
   }),

@@ -1,11 +1,8 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ChannelRecord } from '../../contract/table/records.ts'
+import { createAuthority } from '../../test/harness/pki.ts'
 import { Dispatchers } from './dispatchers.ts'
 import { send } from './exchange.ts'
 import { AttemptFailed } from './failure.ts'
@@ -101,35 +98,12 @@ describe('pools', () => {
   })
 })
 
-function hasOpenssl(): boolean {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
-describe.runIf(hasOpenssl())('TLS', () => {
-  /** A CA and a certificate for `gateway.test`, made on the spot. */
-  function certificates(): { ca: string; key: string; cert: string } {
-    const folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
-    const path = (name: string) => join(folder, name)
-    const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore', cwd: folder })
-    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-    const ca = ['-keyout', 'ca.key', '-out', 'ca.crt', '-subj', '/CN=test-ca', '-days', '2']
-    openssl('req', '-x509', ...curve, ...ca)
-    openssl('req', ...curve, '-keyout', 'tls.key', '-out', 'tls.csr', '-subj', '/CN=gateway.test')
-    writeFileSync(path('san'), 'subjectAltName=DNS:gateway.test\n')
-    const signed = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', 'san']
-    openssl('x509', '-req', '-in', 'tls.csr', '-out', 'tls.crt', ...signed)
-    const read = (name: string) => readFileSync(path(name), 'utf8')
-    return { ca: read('ca.crt'), key: read('tls.key'), cert: read('tls.crt') }
-  }
-
+describe('TLS', () => {
   test('own CA and server name are used; without either the upstream is refused', async () => {
-    const { ca, key, cert } = certificates()
+    const authority = createAuthority()
+    onTestFinished(() => authority.remove())
+    const { ca } = authority
+    const { key, cert } = authority.issue('gateway.test')
     const names: unknown[] = []
     const server = await listen(
       createHttpsServer({ key, cert }, (req, res) => {

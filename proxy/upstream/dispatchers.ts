@@ -1,28 +1,33 @@
 /** The connections to the upstreams: one pool for each channel. */
+import { isDeepStrictEqual } from 'node:util'
 import { type Dispatcher, Pool } from 'undici'
 import type { ChannelRecord } from '../../contract/table/records.ts'
+import { type ConnectionShape, type Route, routesBy } from './connectors.ts'
+import { forwardedBy } from './forwarding.ts'
+import type { Outbound } from './outbound.ts'
 
 /** How long an idle connection is kept: below what servers and load balancers usually allow (60 s and more). */
 const KEEP_ALIVE_MS = 30_000
 
 interface OpenPool {
+  /** The pool itself, or what makes its requests ones for a proxy. */
+  dispatcher: Dispatcher
   pool: Pool
   /** The record that it was last asked for with. */
   channel: ChannelRecord
   shape: ConnectionShape
 }
 
-/** What of a channel goes into its connections; all else may change without new ones. */
-interface ConnectionShape {
-  origin: string
-  connectTimeoutMs: number
-  ca: string | undefined
-  serverName: string | undefined
-}
+const DIRECT: Outbound = { proxyFor: () => undefined }
 
 export class Dispatchers {
   readonly #pools = new Map<string, OpenPool>()
   readonly #closing = new Set<Promise<void>>()
+  readonly #routeOf: (shape: ConnectionShape) => Route
+
+  constructor(outbound: Outbound = DIRECT) {
+    this.#routeOf = routesBy(outbound)
+  }
 
   /**
    * The pool of a channel, for the request that is sent next. `key` is namespace/name. A channel whose origin,
@@ -30,13 +35,13 @@ export class Dispatchers {
    */
   get(key: string, channel: ChannelRecord): Dispatcher {
     const open = this.#pools.get(key)
-    if (open?.channel === channel) return open.pool
+    if (open?.channel === channel) return open.dispatcher
     const shape = shapeOf(channel)
-    const same = open !== undefined && sameShape(open.shape, shape)
+    const same = open !== undefined && isDeepStrictEqual(open.shape, shape)
     if (open !== undefined && !same) this.#close(open.pool)
-    const pool = same ? open.pool : openPool(shape)
-    this.#pools.set(key, { pool, shape, channel })
-    return pool
+    const { pool, dispatcher } = same ? open : this.#open(shape)
+    this.#pools.set(key, { pool, dispatcher, shape, channel })
+    return dispatcher
   }
 
   /** Closes the pools of all other channels once their requests in flight have finished. */
@@ -54,21 +59,23 @@ export class Dispatchers {
     await Promise.all(this.#closing)
   }
 
+  #open(shape: ConnectionShape): Pick<OpenPool, 'pool' | 'dispatcher'> {
+    const { connect, forwarder } = this.#routeOf(shape)
+    const pool = new Pool(forwarder?.origin.origin ?? shape.origin, {
+      connections: null,
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+      connect,
+    })
+    return { pool, dispatcher: forwarder === undefined ? pool : pool.compose(forwardedBy(forwarder)) }
+  }
+
   #close(pool: Pool): void {
     const closing = pool.close().finally(() => this.#closing.delete(closing))
     this.#closing.add(closing)
   }
-}
-
-function openPool(shape: ConnectionShape): Pool {
-  return new Pool(shape.origin, {
-    connections: null,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    connect: { timeout: shape.connectTimeoutMs, ca: shape.ca, servername: shape.serverName },
-  })
 }
 
 function shapeOf(channel: ChannelRecord): ConnectionShape {
@@ -77,14 +84,6 @@ function shapeOf(channel: ChannelRecord): ConnectionShape {
     connectTimeoutMs: channel.timeoutsMs.connect,
     ca: channel.tls?.ca,
     serverName: channel.tls?.serverName,
+    clientCertificate: channel.tls?.clientCertificate,
   }
-}
-
-function sameShape(a: ConnectionShape, b: ConnectionShape): boolean {
-  return (
-    a.origin === b.origin &&
-    a.connectTimeoutMs === b.connectTimeoutMs &&
-    a.ca === b.ca &&
-    a.serverName === b.serverName
-  )
 }

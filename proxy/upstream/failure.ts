@@ -9,6 +9,8 @@ export type TransportFault =
   | 'connect_timeout'
   | 'unreachable'
   | 'tls'
+  /** The HTTP proxy is away, or refused to connect us. */
+  | 'proxy'
   /** The connection was lost before the answer began. */
   | 'reset'
   /** After the answer began the connection was lost, or the body ended too early or broke. */
@@ -42,6 +44,15 @@ export function transportFailure(detail: TransportFault): UpstreamFailure {
   return { class: 'transient', detail }
 }
 
+/** The code of a ProxyFailed. */
+const PROXY_FAILED = 'PROXY_FAILED'
+
+/** The HTTP proxy between us and an upstream did not do its work; says nothing of where it is. */
+export class ProxyFailed extends Error {
+  override name = 'ProxyFailed'
+  readonly code = PROXY_FAILED
+}
+
 const BY_CODE: Record<string, TransportFault> = {
   ENOTFOUND: 'dns',
   ECONNREFUSED: 'connect_refused',
@@ -60,6 +71,7 @@ const BY_CODE: Record<string, TransportFault> = {
   INVALID_CA: 'tls',
   INVALID_PURPOSE: 'tls',
   PATH_LENGTH_EXCEEDED: 'tls',
+  [PROXY_FAILED]: 'proxy',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'cut_stream',
   UND_ERR_HEADERS_OVERFLOW: 'bad_http',
   UND_ERR_INVALID_ARG: 'bad_request',
@@ -70,6 +82,7 @@ const BY_PREFIX: readonly (readonly [string, TransportFault])[] = [
   ['EAI_', 'dns'],
   ['ERR_TLS_', 'tls'],
   ['ERR_SSL_', 'tls'],
+  ['ERR_OSSL_', 'tls'],
   ['CERT_', 'tls'],
   ['CRL_', 'tls'],
   ['UNABLE_TO_', 'tls'],

@@ -1,5 +1,6 @@
 /** ioredis, set up so that no command waits for a server that is away, for one server and for a Cluster alike. */
 import { Cluster, type ClusterOptions, type Command, Redis, type RedisOptions } from 'ioredis'
+import type { TlsOptions } from './tls.ts'
 
 const CONNECT_MS = 1_000
 /** A connection on which nothing comes for so long, with commands unanswered, is taken for dead and replaced. */
@@ -27,13 +28,18 @@ export interface ClientEvents {
 
 /**
  * `url`: redis:// or rediss://, with user, password and database number where they are needed. Several addresses
- * separated by commas are nodes of a Cluster, and so is a single one with `?cluster=true`.
+ * separated by commas are nodes of a Cluster, and so is a single one with `?cluster=true`. `tls` is for rediss://.
  */
-export function createClient(url: string, name: string, events: ClientEvents): Client {
+export function createClient(
+  url: string,
+  name: string,
+  events: ClientEvents,
+  tls: TlsOptions | undefined,
+): Client {
   const addresses = url.split(',').map((part) => new URL(part.trim()))
   const [first] = addresses
   if (first === undefined) throw new TypeError('no address of a Redis')
-  const options = { ...COMMON, ...credentials(first), connectionName: name }
+  const options = { ...COMMON, ...credentials(first, tls), connectionName: name }
   return addresses.length > 1 || first.searchParams.get('cluster') === 'true'
     ? clusterClient(addresses, options, events)
     : serverClient(first, options, events)
@@ -51,11 +57,12 @@ const COMMON = {
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions
 
-function credentials({ protocol, username, password }: URL): RedisOptions {
+function credentials({ protocol, username, password }: URL, tls: TlsOptions | undefined): RedisOptions {
   return {
     ...(username !== '' && { username: decodeURIComponent(username) }),
     ...(password !== '' && { password: decodeURIComponent(password) }),
-    ...(protocol === 'rediss:' && { tls: {} }),
+    // An object of the client's own is kept as it is: what it answers is asked for at each connection.
+    ...(protocol === 'rediss:' && { tls: tls ?? {} }),
   }
 }
 

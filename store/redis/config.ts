@@ -22,7 +22,7 @@ import {
 } from './config-replies.ts'
 import type { RedisConnection } from './connection.ts'
 import { ChangeFollower } from './follow.ts'
-import { inspect } from './inspect.ts'
+import { hashesOfKeys, inspect } from './inspect.ts'
 import { accountField, asWritten, digestIn, keyField, recordsIn, setDigest } from './manifest.ts'
 import { publishCall } from './publication.ts'
 
@@ -96,6 +96,9 @@ export function createRedisConfig(
       const manifest: Manifest = { epoch, generation, keys: new Map(), accounts: new Map() }
       for (const record of recordsIn(flat)) setDigest(manifest, record, digestIn(ring, record.note))
       return manifest
+    },
+    async keyHashes() {
+      return hashesOfKeys(connection)
     },
     async inspect() {
       return inspect(connection, ring, await position(), tableOpens)

@@ -3,9 +3,10 @@ import { Command } from 'ioredis'
 import type { Log } from '../../contract/log.ts'
 import { StoreUnavailable } from '../contract.ts'
 import { Breaker } from './breaker.ts'
-import { type Client, createClient } from './client.ts'
+import { type Client, type ClientEvents, createClient } from './client.ts'
 import { DeadlinePassed, withDeadline } from './deadline.ts'
 import { SCRIPTS, scriptNamed } from './scripts.ts'
+import type { TlsOptions } from './tls.ts'
 
 export interface RedisConnection {
   /**
@@ -35,6 +36,8 @@ export interface RedisConnectionOptions {
   /** What CLIENT LIST calls this connection. */
   name: string
   log: Log
+  /** For rediss://; default the public authorities. */
+  tls?: TlsOptions | undefined
   /** Default 250. */
   commandTimeoutMs?: number
 }
@@ -63,11 +66,11 @@ class Connection implements RedisConnection {
   readonly #listeners = new Set<{ listener: () => void }>()
   #closed = false
 
-  constructor({ url, name, log, commandTimeoutMs = 250 }: RedisConnectionOptions) {
+  constructor({ url, name, log, tls, commandTimeoutMs = 250 }: RedisConnectionOptions) {
     this.#log = log
     this.#name = name
     this.#timeoutMs = commandTimeoutMs
-    this.#client = createClient(url, name, {
+    const events: ClientEvents = {
       ready: (node, redis) => {
         // Before any command, so that commands keep their order: one whose script is missing is sent twice.
         for (const { source } of SCRIPTS.values())
@@ -80,7 +83,8 @@ class Connection implements RedisConnection {
         this.#lost.add(node)
         log.warn({ connection: name, node, reason }, 'Redis is away')
       },
-    })
+    }
+    this.#client = createClient(url, name, events, tls)
   }
 
   run(

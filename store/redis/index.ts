@@ -6,12 +6,15 @@ import { createRedisConfig } from './config.ts'
 import { createRedisConnection } from './connection.ts'
 import { createRedisLedger } from './ledger.ts'
 import { createRedisState } from './state.ts'
+import type { TlsOptions } from './tls.ts'
 
 export interface RedisStoreOptions {
   /** redis:// or rediss://; several addresses separated by commas, or one with ?cluster=true, are a Cluster. */
   url: string
   /** For affinity, responses, conversations and the request log; default `url`. */
   stateUrl?: string
+  /** For addresses that begin with rediss://; default the public authorities. */
+  tls?: TlsOptions
   sealing: KeyRing
   log: Log
   /** Name of this process, shown by CLIENT LIST. */
@@ -27,9 +30,9 @@ export interface RedisStoreOptions {
  * there is none its methods reject with StoreUnavailable. Following rejects never: it tells a Gap when Redis is there.
  */
 export function createRedisStore(options: RedisStoreOptions): Store {
-  const { url, stateUrl = url, sealing, log, instance, logCapacity = 10_000, commandTimeoutMs } = options
+  const { url, stateUrl = url, tls, sealing, log, instance, logCapacity = 10_000, commandTimeoutMs } = options
   const connect = (to: string, role: string) =>
-    createRedisConnection({ url: to, name: `sluice-${instance}${role}`, log, commandTimeoutMs })
+    createRedisConnection({ url: to, name: `sluice-${instance}${role}`, log, tls, commandTimeoutMs })
   const main = connect(url, '')
   const state = stateUrl === url ? main : connect(stateUrl, '-state')
   const connections = new Set([main, state])

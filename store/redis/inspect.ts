@@ -1,10 +1,10 @@
-/** Compares every record with what the manifest notes of it, a thousand at a time, so that Redis is never kept long. */
+/** Reads the manifest, and compares every record with it, a thousand at a time, so that Redis is never kept long. */
 import type { Inspection, Position } from '../contract.ts'
 import { MANIFEST } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
 import { differingReply, scanReply } from './config-replies.ts'
 import type { RedisConnection } from './connection.ts'
-import { digestIn, recordsIn, setDigest, writtenAs } from './manifest.ts'
+import { digestIn, type Noted, recordsIn, setDigest, writtenAs } from './manifest.ts'
 
 const AT_ONCE = 1_000
 const TIMEOUT_MS = 1_000
@@ -27,20 +27,33 @@ export async function inspect(
     accounts: new Map(),
     spoilt: { table: 0, key: 0, account: 0 },
   }
-  let cursor = '0'
-  do {
-    const scan = await connection.command(['HSCAN', MANIFEST, cursor, 'COUNT', AT_ONCE], TIMEOUT_MS)
-    const [next, flat] = scanReply.parse(scan)
-    const records = [...recordsIn(flat)]
+  for await (const records of manifestInParts(connection)) {
     const differing = await differingOf(connection, records)
     for (const record of records) {
       const spoilt = differing.has(record) || (record.kind === 'table' && !(await opens()))
       if (spoilt) found.spoilt[record.kind] += 1
       setDigest(found, record, spoilt ? SPOILT : digestIn(ring, record.note))
     }
+  }
+  return found
+}
+
+/** See ConfigStore.keyHashes. */
+export async function hashesOfKeys(connection: RedisConnection): Promise<Set<string>> {
+  const hashes = new Set<string>()
+  for await (const records of manifestInParts(connection))
+    for (const { kind, id } of records) if (kind === 'key') hashes.add(id)
+  return hashes
+}
+
+async function* manifestInParts(connection: RedisConnection): AsyncGenerator<Noted[]> {
+  let cursor = '0'
+  do {
+    const scan = await connection.command(['HSCAN', MANIFEST, cursor, 'COUNT', AT_ONCE], TIMEOUT_MS)
+    const [next, flat] = scanReply.parse(scan)
+    yield [...recordsIn(flat)]
     cursor = next
   } while (cursor !== '0')
-  return found
 }
 
 async function differingOf<R extends { key: string; note: string }>(

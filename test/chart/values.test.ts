@@ -83,6 +83,31 @@ describe('values', () => {
     expect(proxy && podSpecOf(proxy).volumes).toMatchObject([{ secret: { secretName: 'seals' } }])
   })
 
+  it.each(['controller', 'proxy'])(
+    'files of one’s own for the %s, beside the sealing keys',
+    async (component) => {
+      const mount = { name: 'tls', mountPath: '/etc/sluice/tls', readOnly: true }
+      const objects = await render({
+        [component]: {
+          extraVolumes: [{ name: 'tls', secret: { secretName: 'redis-tls' } }],
+          extraVolumeMounts: [mount],
+        },
+      })
+      for (const name of ['controller', 'proxy']) {
+        const { volumes, containers } = podSpecOf(find(objects, 'Deployment', `sluice-${name}`))
+        const own = name === component
+        expect(volumes).toEqual([
+          expect.objectContaining({ name: 'sealing' }),
+          ...(own ? [{ name: 'tls', secret: { secretName: 'redis-tls' } }] : []),
+        ])
+        expect(containers[0].volumeMounts).toEqual([
+          expect.objectContaining({ name: 'sealing' }),
+          ...(own ? [mount] : []),
+        ])
+      }
+    },
+  )
+
   it('namespaces: rights there alone', async () => {
     const objects = await render({
       watchNamespaces: ['team-a', 'team-b'],

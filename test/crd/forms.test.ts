@@ -23,7 +23,8 @@ const AROUND: Record<KindName, object> = {
   Credit: { accountRef: { name: 'a' }, amount: '1' },
   Channel: {
     ...{ type: 'chat_completion', baseURL: 'https://api.example.com/v1', secretRef: secret() },
-    ...{ auth: { scheme: 'Header', header: 'x-key' }, tls: { caRef: secret() } },
+    ...{ auth: { scheme: 'Header', header: 'x-key' } },
+    tls: { caRef: secret(), clientCertificateRef: { name: 's' } },
   },
   ModelRoute: {
     ...{ model: 'm', channels: [{ name: 'c' }], price: { input: '1', output: '1' } },

@@ -1,8 +1,14 @@
 /** A scripted upstream on loopback: every request is kept, and answered as the test says. */
 
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createTlsServer, type ServerOptions as TlsOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
 export interface UpstreamCall {
@@ -20,15 +26,16 @@ export interface ScriptedUpstream {
   /** Base URL as a Channel takes it. */
   baseURL: string
   calls: UpstreamCall[]
+  server: Server
   /** Replaces the script. */
   answer(script: Script): void
   close(): Promise<void>
 }
 
-/** `tls` (PEM) makes it speak HTTPS. */
+/** `tls` makes it speak HTTPS. */
 export async function startUpstream(
   script: Script = chatAnswer(),
-  tls?: { key: string; cert: string },
+  tls?: TlsOptions,
 ): Promise<ScriptedUpstream> {
   let current = script
   const calls: UpstreamCall[] = []
@@ -50,6 +57,7 @@ export async function startUpstream(
   return {
     baseURL: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     calls,
+    server,
     answer: (next) => {
       current = next
     },

@@ -26,7 +26,8 @@ export function secretsNamedBy(
   }
   for (const { metadata, spec } of channels) {
     if (spec.secretRef !== undefined) names.add(`${metadata.namespace}/${spec.secretRef.name}`)
-    if (spec.tls?.caRef !== undefined) names.add(`${metadata.namespace}/${spec.tls.caRef.name}`)
+    for (const ref of [spec.tls?.caRef, spec.tls?.clientCertificateRef])
+      if (ref !== undefined) names.add(`${metadata.namespace}/${ref.name}`)
   }
   return names
 }

@@ -130,12 +130,14 @@ capabilities:
   drop: [ALL]
 {{- end }}
 
-{{/* Image, admin port, probes and the sealing keys, as both programs have them. */}}
+{{/* Image, admin port, probes and the sealing keys, as both programs have them. Takes a list: the root, the component. */}}
 {{- define "sluice.container" -}}
-image: {{ include "sluice.image" . }}
-imagePullPolicy: {{ .Values.image.pullPolicy }}
+{{- $root := index . 0 }}
+{{- $values := get $root.Values (index . 1) -}}
+image: {{ include "sluice.image" $root }}
+imagePullPolicy: {{ $root.Values.image.pullPolicy }}
 securityContext:
-  {{- include "sluice.containerSecurityContext" . | nindent 2 }}
+  {{- include "sluice.containerSecurityContext" $root | nindent 2 }}
 startupProbe:
   httpGet: { path: /healthz, port: admin }
   periodSeconds: 1
@@ -154,16 +156,25 @@ volumeMounts:
   - name: sealing
     mountPath: /etc/sluice/sealing
     readOnly: true
+  {{- with $values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end }}
 
+{{/* The sealing keys, and what a component adds. Takes a list: the root, the component. */}}
 {{- define "sluice.volumes" -}}
+{{- $root := index . 0 }}
+{{- $values := get $root.Values (index . 1) -}}
 - name: sealing
   secret:
-    secretName: {{ include "sluice.sealingSecret" . }}
+    secretName: {{ include "sluice.sealingSecret" $root }}
     defaultMode: 0440
     items:
       - key: keys
         path: keys
+{{- with $values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{/* Where pods may run. Takes a list: the root, the component. */}}

@@ -76,6 +76,7 @@ export function configCases(current: Current): void {
       keys: new Map([['h2', digest(keyOf('two'))]]),
       accounts: new Map([['a1', digest(accountOf('team'))]]),
     })
+    expect(await config().keyHashes()).toEqual(new Set(['h2']))
   })
 
   test('what is as it was written is intact, and inspected it is what the manifest tells', async () => {

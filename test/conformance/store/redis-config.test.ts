@@ -251,6 +251,7 @@ describe('publications', () => {
     const names = Array.from({ length: 10_000 }, (_, i) => `k${i}`)
     expect(await config.publish(publication(epoch, 1, { keys: put(...names) }))).toBe('published')
     expect((await config.manifest()).keys.size).toBe(10_000)
+    expect((await config.keyHashes()).size).toBe(10_000)
     await server.command('DEL', keyRecordKey('hash-k17'))
     const { keys, spoilt } = await config.inspect()
     expect([keys.size, spoilt.key]).toEqual([10_000, 1])

@@ -50,6 +50,7 @@ const COMMANDS: Record<string, (store: Store) => Promise<unknown>> = {
   position: ({ config }) => config.position(),
   table: ({ config }) => config.table(),
   manifest: ({ config }) => config.manifest(),
+  keyHashes: ({ config }) => config.keyHashes(),
   inspect: ({ config }) => config.inspect(),
   intact: ({ config }) => config.intact(),
   publish: ({ config }) => config.publish(publication(1, 2)),

@@ -1,0 +1,76 @@
+/** What a channel trusts over TLS, and what it shows. */
+import type { ChannelSpec, Resource } from '../../contract/api/index.ts'
+import { certificatesIn, keyPairFault } from '../../contract/pem.ts'
+import type { ChannelRecord } from '../../contract/table/records.ts'
+import type { SecretData } from '../snapshot.ts'
+import type { Findings } from './conditions.ts'
+import { secretEntry } from './secrets.ts'
+
+type Tls = NonNullable<ChannelRecord['tls']>
+
+/** Entries of a Secret of the type kubernetes.io/tls (https://kubernetes.io/docs/concepts/configuration/secret/#tls-secrets). */
+const CERT = 'tls.crt'
+const KEY = 'tls.key'
+
+/** Undefined for a channel without TLS settings; what its references lack goes to `findings`. */
+export function tlsOf(
+  { metadata, spec }: Resource<ChannelSpec>,
+  secrets: ReadonlyMap<string, SecretData>,
+  findings: Findings,
+): Tls | undefined {
+  if (spec.tls === undefined) return undefined
+  const { serverName } = spec.tls
+  const look: Look = (field, ref) => {
+    const entry = secretEntry(secrets, metadata.namespace, field, ref)
+    if ('value' in entry) return entry.value
+    findings.missing.push(entry.missing)
+    return undefined
+  }
+  const refuse = (message: string) => void findings.missing.push({ reason: 'Invalid', message })
+  const ca = authorities(spec.tls, look, refuse)
+  const clientCertificate = clientCertificateOf(spec.tls, look, refuse)
+  return {
+    ...(serverName !== undefined && { serverName }),
+    ...(ca !== undefined && { ca }),
+    ...(clientCertificate !== undefined && { clientCertificate }),
+  }
+}
+
+type Settings = NonNullable<ChannelSpec['tls']>
+type Look = (field: string, ref: { name: string; key: string }) => string | undefined
+
+function authorities({ caRef }: Settings, look: Look, refuse: (message: string) => void): string | undefined {
+  if (caRef === undefined) return undefined
+  const field = 'spec.tls.caRef'
+  const value = look(field, caRef)
+  if (value === undefined || certificatesIn(value).length > 0) return value
+  refuse(`${field}: the entry ${caRef.key} of the Secret ${caRef.name} has no PEM certificate`)
+  return undefined
+}
+
+function clientCertificateOf(
+  { clientCertificateRef: ref }: Settings,
+  look: Look,
+  refuse: (message: string) => void,
+): Tls['clientCertificate'] {
+  if (ref === undefined) return undefined
+  const field = 'spec.tls.clientCertificateRef'
+  const cert = look(field, { name: ref.name, key: CERT })
+  // Of a Secret that is missing one hears once.
+  const key = cert && look(field, { name: ref.name, key: KEY })
+  if (cert === undefined || key === undefined) return undefined
+  const entry = (name: string) => `${field}: the entry ${name} of the Secret ${ref.name}`
+  switch (keyPairFault(cert, key)) {
+    case undefined:
+      return { cert, key }
+    case 'certificate':
+      refuse(`${entry(CERT)} has no PEM certificate`)
+      return undefined
+    case 'key':
+      refuse(`${entry(KEY)} is no PEM private key without a passphrase`)
+      return undefined
+    case 'pair':
+      refuse(`${entry(KEY)} does not belong to the certificate in ${CERT}`)
+      return undefined
+  }
+}

@@ -1,0 +1,93 @@
+/** A real HTTP proxy on loopback: tunnels, and requests passed on. Every name leads to 127.0.0.1. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { Pair } from './pki.ts'
+
+export interface TestProxy {
+  /** http://127.0.0.1:PORT, or https:// */
+  url: string
+  /** What it was asked: "CONNECT host:port" or "POST http://host:port/path". */
+  asked: string[]
+  /** Headers of each of them. */
+  headers: IncomingMessage['headers'][]
+  /** Tunnels that are open now. */
+  tunnels: Set<Socket>
+  /** Answers everything with this status; 0 says nothing at all, undefined works again. */
+  refuseWith(status: number | undefined): void
+  close(): Promise<void>
+}
+
+/** `tls` makes it speak HTTPS with its clients. */
+export async function startProxy(tls?: Pair): Promise<TestProxy> {
+  const asked: string[] = []
+  const headers: IncomingMessage['headers'][] = []
+  const tunnels = new Set<Socket>()
+  let refusal: number | undefined
+  const server = tls === undefined ? createServer() : createTlsServer(tls)
+  const take = (req: IncomingMessage) => {
+    asked.push(`${req.method} ${req.url}`)
+    headers.push(req.headers)
+    return refusal
+  }
+  server.on('connect', (req, socket: Socket, head) => {
+    socket.on('error', () => undefined)
+    const status = take(req)
+    tunnels.add(socket)
+    socket.on('close', () => tunnels.delete(socket))
+    // A client that goes is noticed also by one who says nothing.
+    socket.on('end', () => socket.destroy()).resume()
+    if (status === 0) return
+    if (status !== undefined) {
+      socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 13\r\n\r\nproxy-secrets`)
+      return
+    }
+    const { port } = new URL(`http://${req.url}`)
+    const upstream = connect(Number(port || 80), '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      upstream.write(head)
+      upstream.pipe(socket).pipe(upstream)
+    })
+    upstream.on('error', () => socket.destroy())
+    upstream.on('close', () => socket.destroy())
+    socket.on('close', () => upstream.destroy())
+  })
+  server.on('request', (req, res) => {
+    const status = take(req)
+    if (status === 0) return
+    if (status !== undefined) {
+      res.writeHead(status).end('proxy-secrets')
+      return
+    }
+    const { port, pathname, search } = new URL(req.url ?? '')
+    const { 'proxy-authorization': _own, ...passed } = req.headers
+    const onward = request(
+      { host: '127.0.0.1', port, method: req.method, path: pathname + search, headers: passed },
+      (answer) => {
+        res.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(res)
+      },
+    )
+    onward.on('error', () => res.destroy())
+    res.on('close', () => onward.destroy())
+    req.pipe(onward)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    headers,
+    tunnels,
+    refuseWith: (status) => {
+      refusal = status
+    },
+    async close() {
+      for (const socket of tunnels) socket.destroy()
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
