@@ -54,6 +54,9 @@ export interface ConfigStore {
   /** Digests of all that was written, as it was noted then. */
   manifest(): Promise<Manifest>
 
+  /** SHA-256 of all keys. One that is written or removed meanwhile may be among them, or not. */
+  keyHashes(): Promise<Set<string>>
+
   /**
    * Digests of all that is stored, so that a controller writes only what differs: what is not as it was written has one
    * that is equal to no other. For the leader alone, which does not publish meanwhile.

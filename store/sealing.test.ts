@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -25,7 +25,7 @@ const ring = (...lines: string[]) => {
 }
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['performance'] })
+  vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] })
   dir = mkdtempSync(join(tmpdir(), 'sluice-sealing-'))
   logged = []
 })
@@ -99,20 +99,65 @@ describe('the file', () => {
     expect(keys.open(NAME, byTwo)).toEqual({ text: TEXT, kid: 'two' })
   })
 
-  test('that cannot be used any more leaves the keys as they were, and is told of', () => {
+  test('that cannot be used any more leaves the keys as they were, and is told of once', () => {
     const keys = ring(ONE)
     const sealed = keys.seal(NAME, TEXT)
     for (const spoil of [() => write('nonsense'), () => rmSync(file())]) {
-      spoil()
-      vi.advanceTimersByTime(10_000)
       logged = []
+      spoil()
+      vi.advanceTimersByTime(30_000)
       expect(keys.open(NAME, sealed).text).toBe(TEXT)
       expect(keys.sealsWith()).toBe('one')
       expect(logged).toHaveLength(1)
     }
+    logged = []
+    write(ONE)
+    vi.advanceTimersByTime(10_000)
+    // The same keys as before, and told of: whoever put them back waits for it.
+    expect(logged).toEqual([[{ path: file(), keys: ['one'] }, expect.any(String)]])
     write(TWO, ONE)
     vi.advanceTimersByTime(10_000)
     expect(keys.sealsWith()).toBe('two')
+  })
+
+  test('is read again also while nobody seals or opens anything', () => {
+    ring(ONE)
+    write(ONE, TWO)
+    vi.advanceTimersByTime(5_000)
+    expect(logged).toEqual([[{ path: file(), keys: ['one', 'two'] }, expect.any(String)]])
+    vi.advanceTimersByTime(60_000)
+    expect(logged).toHaveLength(1)
+  })
+
+  test('is read again when a mounted Secret turns, also to a file of the same size and time', () => {
+    // As kubelet does: keys -> ..data/keys, ..data -> a folder by its time, turned by a rename.
+    const mounted = (folder: string, line: string) => {
+      mkdirSync(join(dir, folder))
+      writeFileSync(join(dir, folder, 'keys'), line)
+      utimesSync(join(dir, folder, 'keys'), 1, 1)
+      symlinkSync(folder, join(dir, '..data_tmp'))
+      renameSync(join(dir, '..data_tmp'), join(dir, '..data'))
+    }
+    mounted('..2030_01', ONE)
+    symlinkSync('..data/keys', file())
+    const keys = readKeyRing(file(), log)
+    expect(keys.sealsWith()).toBe('one')
+    mounted('..2030_02', TWO)
+    rmSync(join(dir, '..2030_01'), { recursive: true })
+    vi.advanceTimersByTime(5_000)
+    expect(keys.sealsWith()).toBe('two')
+  })
+
+  test('is not read for each record under a key that nobody has', () => {
+    const keys = ring(ONE)
+    const foreign = ring(TWO).seal(NAME, TEXT)
+    write(ONE)
+    expect(() => keys.open(NAME, foreign)).toThrow(SealBroken)
+    write(TWO, ONE)
+    vi.advanceTimersByTime(499)
+    expect(() => keys.open(NAME, foreign)).toThrow(SealBroken)
+    vi.advanceTimersByTime(1)
+    expect(keys.open(NAME, foreign).text).toBe(TEXT)
   })
 
   test.each([

@@ -3,7 +3,7 @@
  * is stored under, so that records cannot be swapped either.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Log } from '../contract/log.ts'
 
@@ -12,7 +12,7 @@ const KEY_BYTES = 32
 /** 96 bits, random for each seal (NIST SP 800-38D 8.2.2). */
 const IV_BYTES = 12
 const TAG_BYTES = 16
-const LOOK_MS = 5_000
+const LOOK_MS = 2_000
 /** Records under a key that nobody has must not make us read the file for each of them. */
 const LOOK_AT_ONCE_MS = 500
 
@@ -43,37 +43,41 @@ const envelope = z.object({ kid: z.string(), iv: z.base64(), ct: z.base64() })
 
 /**
  * Reads a file of lines `<id>:<base64 of 32 bytes>`; the first key seals, all open. Empty lines and lines that begin
- * with # are passed over. The file is looked at again every few seconds, and at once when a record is sealed under an
- * unknown id; a file that cannot be used then leaves the keys as they were. Throws SealingKeysError.
+ * with # are passed over. The file is read again every two seconds, and at once when a record is sealed under an unknown
+ * id; one that cannot be used then leaves the keys as they were, and is told of once. Throws SealingKeysError.
  */
 export function readKeyRing(path: string, log: Log): KeyRing {
-  let seen = stampOf(path)
-  let keys = readKeys(path)
+  /** What was read last; empty when there was no file. */
+  let seen = read(path)
+  let keys = parseKeys(path, seen)
   let lookedAt = performance.now()
 
-  function lookAgain(afterMs: number): void {
-    if (performance.now() - lookedAt < afterMs) return
+  // By what it holds and not by its times: a mounted Secret is a link that is turned to another file.
+  function look(): void {
     lookedAt = performance.now()
+    let found = ''
     try {
-      const stamp = stampOf(path)
-      if (stamp === seen) return
-      seen = stamp
-      keys = readKeys(path)
+      found = read(path)
+      if (found === seen) return
+      keys = parseKeys(path, found)
       log.info({ path, keys: [...keys.keys()] }, 'sealing keys were read again')
     } catch (error) {
+      if (found === '' && seen === '') return
       log.error({ err: error }, 'sealing keys cannot be read again; those that were known stay')
     }
+    seen = found
   }
 
+  // Also while nothing is sealed or opened: who rotates a key waits until every program says that it has the new one.
+  setInterval(look, LOOK_MS).unref()
+
   function first(): [kid: string, key: Buffer] {
-    lookAgain(LOOK_MS)
     for (const entry of keys) return entry
     throw new SealingKeysError(`${path} has no key`)
   }
 
   return ringOf(first, (kid) => {
-    lookAgain(LOOK_MS)
-    if (!keys.has(kid)) lookAgain(LOOK_AT_ONCE_MS)
+    if (!keys.has(kid) && performance.now() - lookedAt >= LOOK_AT_ONCE_MS) look()
     return keys.get(kid)
   })
 }
@@ -130,13 +134,13 @@ function decipher(key: Buffer, name: string, iv: Buffer, ct: Buffer): string {
   }
 }
 
-function readKeys(path: string): Keys {
+function parseKeys(path: string, text: string): Keys {
   const keys = new Map<string, Buffer>()
-  for (const [index, line] of read(path).split(/\r?\n/).entries()) {
-    const text = line.trim()
-    if (text === '' || text.startsWith('#')) continue
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    const entry = line.trim()
+    if (entry === '' || entry.startsWith('#')) continue
     const fault = (what: string) => new SealingKeysError(`${path} line ${index + 1}: ${what}`)
-    const [, kid = '', encoded = ''] = /^([-.\w]{1,64}):([A-Za-z0-9+/]+=*)$/.exec(text) ?? []
+    const [, kid = '', encoded = ''] = /^([-.\w]{1,64}):([A-Za-z0-9+/]+=*)$/.exec(entry) ?? []
     if (kid === '') throw fault('must be <id>:<base64 of 32 bytes>, the id of letters, digits, - _ and .')
     const key = Buffer.from(encoded, 'base64')
     if (key.length !== KEY_BYTES) throw fault(`must hold 32 bytes in base64, and holds ${key.length}`)
@@ -150,16 +154,6 @@ function readKeys(path: string): Keys {
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new SealingKeysError(`${path} cannot be read: ${codeOf(error)}`)
-  }
-}
-
-/** Differs when the file does. A mounted Secret is a link that is turned to another file. */
-function stampOf(path: string): string {
-  try {
-    const { ino, size, mtimeMs } = statSync(path)
-    return `${ino} ${size} ${mtimeMs}`
   } catch (error) {
     throw new SealingKeysError(`${path} cannot be read: ${codeOf(error)}`)
   }

@@ -147,7 +147,7 @@ describe.each([new StoreUnavailable('away'), new RecordUnreadable('does not open
       const records = { key: away, account: away }
       const minted = mintKey()
       const wrong = minted.slice(0, -1) + (minted.endsWith('a') ? 'b' : 'a')
-      for (const value of ['', wrong])
+      for (const value of ['', wrong, 'k'.repeat(1_025)])
         await expect(authenticate(records, ['x-api-key', value], HERE, NOW)).rejects.toMatchObject({
           code: 'unauthorized',
         })

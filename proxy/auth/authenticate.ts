@@ -28,6 +28,9 @@ const MAX_KEY_LENGTH = 1024
  * Checks in the order that clients see: 401 (one answer for a key that is missing, malformed, unknown, disabled or
  * expired, so that nothing can be learned from it), 503 for an account that is not loaded, 403 for a disabled
  * account, 403 for the address. A store that is away is 503, never 401.
+ *
+ * Keys are found by their SHA-256 and never compared: how long it takes to find a digest tells how it begins, and so
+ * nothing of a key, as nobody can choose a key for the beginning of its digest and learn more of another by it.
  */
 export async function authenticate(
   records: Records,

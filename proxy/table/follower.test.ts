@@ -262,6 +262,7 @@ function replaceable() {
     key: (hash) => inner.key(hash),
     account: (id) => inner.account(id),
     manifest: () => inner.manifest(),
+    keyHashes: () => inner.keyHashes(),
     beat: (heartbeat) => inner.beat(heartbeat),
     heartbeats: (withinMs) => inner.heartbeats(withinMs),
     retire: (proxy) => inner.retire(proxy),
@@ -484,23 +485,105 @@ test('knowledge is as old as the last answer that vouched for it', async () => {
 test('a flood of unknown keys costs the store a bounded number of look-ups, and no good key suffers', async () => {
   await publish({ table: tableOf('a'), ...keyChange(key) })
   const reads = vi.spyOn(store, 'key')
-  const lists = vi.spyOn(store, 'manifest')
+  const lists = vi.spyOn(store, 'keyHashes')
   const { follower } = follow()
   await follower.start()
   const flood = await Promise.all(Array.from({ length: 5_000 }, (_, i) => follower.key(`bad-${i}`)))
   expect(new Set(flood)).toEqual(new Set([undefined]))
-  expect(reads).toHaveBeenCalledTimes(400)
+  expect(reads).toHaveBeenCalledTimes(2_000)
   expect(lists).toHaveBeenCalledOnce()
   // Never asked for before, or made in the middle of it.
   expect(await follower.key('hash')).toEqual(key)
   await publish({ keys: { put: new Map([['young', key]]), remove: [] } })
   await vi.waitFor(async () => expect(await follower.key('young')).toEqual(key))
-  // A second later there is room again.
+  // As long as the list is there, nothing is asked at all, whatever room there is again.
   time += 1_000
   reads.mockClear()
   for (let i = 0; i < 1_000; i++) await follower.key(`worse-${i}`)
-  expect(reads.mock.calls.length).toBeLessThanOrEqual(201)
+  expect(reads).not.toHaveBeenCalled()
   expect(lists).toHaveBeenCalledOnce()
+})
+
+test('while the list is read nobody waits for it, within the bound, and what changes meanwhile is in it', async () => {
+  await publish({ table: tableOf('a'), ...keyChange(key) })
+  const read = Promise.withResolvers<void>()
+  const keyHashes = vi.fn(async () => {
+    const before = await store.keyHashes()
+    await read.promise
+    return before
+  })
+  const { follower } = follow({ ...store, keyHashes })
+  await follower.start()
+  const ask = (from: number, to: number) =>
+    Promise.all(Array.from({ length: to - from }, (_, i) => follower.key(`bad-${from + i}`)))
+  expect(new Set(await ask(0, 1_999))).toEqual(new Set([undefined]))
+  expect(await follower.key('hash')).toEqual(key)
+  expect(keyHashes).toHaveBeenCalledOnce()
+  // Beyond the bound.
+  const waiting = ask(1_999, 3_000)
+  await publish({ keys: { put: new Map([['young', key]]), remove: [] } })
+  const young = follower.key('young')
+  read.resolve()
+  expect(new Set(await waiting)).toEqual(new Set([undefined]))
+  expect(await young).toEqual(key)
+})
+
+test('keys that there are do not count', async () => {
+  const hashes = Array.from({ length: 1_000 }, (_, i) => `good-${i}`)
+  const put = new Map(hashes.map((hash) => [hash, key]))
+  await publish({ table: tableOf('a'), keys: { put, remove: [] } })
+  const lists = vi.spyOn(store, 'keyHashes')
+  const { follower } = follow()
+  await follower.start()
+  for (const hash of hashes) expect(await follower.key(hash)).toEqual(key)
+  expect(lists).not.toHaveBeenCalled()
+})
+
+test('in a store that is away a flood learns nothing, neither of keys that were looked up nor of the list', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+  await publish({ table: tableOf('a'), ...keyChange(key) })
+  const beat = vi.fn(store.beat)
+  const { follower } = follow({ ...store, beat })
+  await follower.start()
+  const bad = Array.from({ length: 1_000 }, (_, i) => `bad-${i}`)
+  await Promise.all([...bad, 'hash'].map((hash) => follower.key(hash)))
+  const told = async (hash: string) => {
+    const answer = follower.key(hash).then(
+      (found) => found ?? '401',
+      (error: unknown) => (error instanceof StoreUnavailable ? '503' : error),
+    )
+    return answer
+  }
+  expect(new Set(await Promise.all(bad.map(told)))).toEqual(new Set(['401']))
+  beat.mockRejectedValue(new StoreUnavailable('away'))
+  await vi.advanceTimersByTimeAsync(1_000)
+  const never = bad.map((hash) => `never-${hash}`)
+  expect(new Set(await Promise.all([...bad, ...never].map(told)))).toEqual(new Set(['503']))
+  expect(await told('hash')).toEqual(key)
+  beat.mockImplementation(store.beat)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(new Set(await Promise.all(bad.map(told)))).toEqual(new Set(['401']))
+})
+
+test('the list of all keys goes when a flood is over, and comes at most once a minute', async () => {
+  await publish({ table: tableOf('a'), ...keyChange(key) })
+  const lists = vi.spyOn(store, 'keyHashes')
+  const { follower } = follow()
+  await follower.start()
+  let sent = 0
+  const flood = () => Promise.all(Array.from({ length: 500 }, () => follower.key(`bad-${sent++}`)))
+  const other = (id: number) => publish({ keys: { put: new Map([[`other-${id}`, key]]), remove: [] } })
+  for (let i = 0; i < 12; i++) {
+    await flood()
+    await other(i)
+    time += 10_000
+  }
+  expect(lists).toHaveBeenCalledTimes(1)
+  time += 60_000
+  await other(12)
+  await flood()
+  expect(lists).toHaveBeenCalledTimes(2)
+  for (let i = 0; i <= 12; i++) expect(await follower.key(`other-${i}`)).toEqual(key)
 })
 
 test('in a store that was emptied a flood learns nothing either', async () => {
@@ -508,7 +591,7 @@ test('in a store that was emptied a flood learns nothing either', async () => {
   const { config, use } = replaceable()
   const { follower } = follow(config)
   await follower.start()
-  for (let i = 0; i < 400; i++) await follower.key(`bad-${i}`)
+  for (let i = 0; i < 2_000; i++) await follower.key(`bad-${i}`)
   use(createEmbeddedStore().config)
   await expect(follower.key('hash')).rejects.toBeInstanceOf(StoreUnavailable)
 })

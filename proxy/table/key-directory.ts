@@ -1,24 +1,37 @@
 /**
  * Keeps a flood of made-up keys away from the store without ever turning a good key away. Look-ups of keys that were
- * never asked for are counted, those that found one left out. Beyond the bound the list of all keys is read, once, and
- * what is not in it is known not to exist; what is in it is looked up as ever.
+ * never asked for are counted, those that found one left out. When they are many the list of all keys is read, and from
+ * then on what is not in it is known not to exist, without a question; what is in it is looked up as ever. The list goes
+ * when the flood is long over.
  */
-const LOOKUPS_PER_SECOND = 200
-const BURST = 400
+import { StoreUnavailable } from '../../store/contract.ts'
+import type { Standing } from './knowledge.ts'
+
+/** Look-ups that may be made, refilled all the time. Without any left a caller waits for the list. */
+const MOST_LEFT = 2_000
+const REFILL_PER_SECOND = 200
+/** With fewer left than this the list is read: of tens of thousands of keys that takes a while, in which nobody waits. */
+const LIST_BELOW = 1_600
+/** How long the list outlasts a flood. Unless changes were missed it is not read twice in that time. */
+const KEPT_MS = 60_000
 
 export interface KeyDirectoryOptions {
   /** SHA-256 of all keys. Rejects with StoreUnavailable when the store cannot say. */
-  readAll(): Promise<Iterable<string>>
+  readAll(): Promise<Set<string>>
+  /** See Knowledge. */
+  standing(): Promise<Standing>
   /** Milliseconds, monotonic. */
   now(): number
 }
 
 export class KeyDirectory {
   readonly #options: KeyDirectoryOptions
-  #left = BURST
+  #left = MOST_LEFT
   #filledAt: number
-  #all: Promise<Set<string>> | undefined
-  /** Keys that changes have named since #all was asked for. */
+  #neededAt = 0
+  #list: Set<string> | undefined
+  #reading: Promise<Set<string>> | undefined
+  /** Keys that changes have named since the list was asked for. */
   #named = new Set<string>()
 
   constructor(options: KeyDirectoryOptions) {
@@ -29,9 +42,11 @@ export class KeyDirectory {
   /** What `lookUp` finds, or undefined without asking where no key has this hash. Rejects with StoreUnavailable. */
   async find<R>(hash: string, lookUp: () => Promise<R | undefined>): Promise<R | undefined> {
     const counted = this.#countLookup()
-    if (!counted) {
-      const all = await this.#load()
-      if (!all.has(hash) && !this.#named.has(hash)) return undefined
+    const list = this.#list ?? (counted ? undefined : await this.#read())
+    // A list from before a gap says nothing.
+    if (list !== undefined && list === this.#list && !list.has(hash)) {
+      if ((await this.#options.standing()) === 'current') return undefined
+      throw new StoreUnavailable('the store cannot vouch for the list of keys')
     }
     const found = await lookUp()
     if (counted && found !== undefined) this.#left += 1
@@ -40,32 +55,55 @@ export class KeyDirectory {
 
   /** These keys were written or removed. */
   changed(hashes: readonly string[]): void {
-    if (this.#all !== undefined) for (const hash of hashes) this.#named.add(hash)
+    this.#forgetOld()
+    if (this.#reading !== undefined) for (const hash of hashes) (this.#list ?? this.#named).add(hash)
   }
 
   /** Changes may have been missed. */
   gap(): void {
-    this.#all = undefined
+    this.#list = undefined
+    this.#reading = undefined
     this.#named.clear()
   }
 
   /** False beyond the bound. */
   #countLookup(): boolean {
+    this.#forgetOld()
     const now = this.#options.now()
-    this.#left = Math.min(BURST, this.#left + ((now - this.#filledAt) / 1_000) * LOOKUPS_PER_SECOND)
+    this.#left = Math.min(MOST_LEFT, this.#left + ((now - this.#filledAt) / 1_000) * REFILL_PER_SECOND)
     this.#filledAt = now
+    if (this.#left < LIST_BELOW) {
+      this.#neededAt = now
+      this.#read().catch(() => undefined)
+    }
     if (this.#left < 1) return false
     this.#left -= 1
     return true
   }
 
-  #load(): Promise<Set<string>> {
-    if (this.#all !== undefined) return this.#all
-    const all = this.#options.readAll().then((hashes) => new Set(hashes))
-    this.#all = all
-    all.catch(() => {
-      if (this.#all === all) this.gap()
-    })
-    return all
+  #forgetOld(): void {
+    if (this.#list !== undefined && this.#options.now() - this.#neededAt > KEPT_MS) this.gap()
   }
+
+  #read(): Promise<Set<string>> {
+    if (this.#reading !== undefined) return this.#reading
+    const reading = this.#options.readAll().then((list) => {
+      if (this.#reading !== reading) return list
+      for (const hash of this.#named) list.add(hash)
+      this.#named.clear()
+      this.#list = list
+      return list
+    }, unavailable)
+    this.#reading = reading
+    reading.catch(() => {
+      if (this.#reading === reading) this.gap()
+    })
+    return reading
+  }
+}
+
+/** Whatever keeps the list from being read, such as a right that the store's user lacks, is no fault of the caller's. */
+function unavailable(error: unknown): never {
+  if (error instanceof StoreUnavailable) throw error
+  throw new StoreUnavailable('the list of keys cannot be read', { cause: error })
 }

@@ -276,6 +276,15 @@ test('a fault of ours is never covered up', async () => {
 })
 
 describe('absent ids', () => {
+  test.each(['away', 'behind'] as const)('are no longer told of a store that is %s', async (standing) => {
+    await get('a', undefined)
+    source.standing = standing
+    await expect(cache.get('a')).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(source.asked).toEqual(['a'])
+    source.standing = 'current'
+    expect(await cache.get('a')).toBeUndefined()
+  })
+
   test('are kept for five seconds', async () => {
     // The cache looks at the clock once a millisecond, and a timer ends that.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })

@@ -58,7 +58,10 @@ export class RecordCache<R extends object> {
       if (!known.changed && (await this.#source.knowledge.standing()) !== 'current')
         return this.#lastKnown(known, new StoreUnavailable('the store cannot vouch for this record'))
     }
-    if (this.#absent.has(id)) return undefined
+    if (this.#absent.has(id)) {
+      if ((await this.#source.knowledge.standing()) === 'current') return undefined
+      throw new StoreUnavailable('the store cannot vouch for this absence')
+    }
     return this.#pending.get(id) ?? this.#load(id)
   }
 

@@ -14,7 +14,7 @@ export class Records {
   readonly #directory: KeyDirectory
 
   constructor(
-    store: Pick<ConfigStore, 'key' | 'account' | 'manifest'>,
+    store: Pick<ConfigStore, 'key' | 'account' | 'keyHashes'>,
     { unreadable, ...source }: RecordsOptions,
   ) {
     this.#keys = new RecordCache({
@@ -29,11 +29,12 @@ export class Records {
     })
     this.#directory = new KeyDirectory({
       now: source.now,
+      standing: () => source.knowledge.standing(),
       async readAll() {
         // A store that was emptied lists nothing, which says nothing.
         for (;;) {
-          const { keys } = await store.manifest()
-          if (await source.isAbsent()) return keys.keys()
+          const hashes = await store.keyHashes()
+          if (await source.isAbsent()) return hashes
         }
       },
     })

@@ -93,6 +93,9 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
     async manifest() {
       return manifest()
     },
+    async keyHashes() {
+      return new Set(keys.keys())
+    },
     async inspect() {
       return { ...manifest(), spoilt: { table: 0, key: 0, account: 0 } }
     },

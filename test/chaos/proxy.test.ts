@@ -69,13 +69,8 @@ async function rotate(write: (file: string) => void): Promise<void> {
   const count = (text: string) => text.split('"msg":"sealing keys were read again"').length
   const before = members.map((member) => count(member.output()))
   write(sealingKeysFile)
-  // They look at it while they read or write.
-  const look = async () => {
-    await world.fleet.redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
-    const seen = () => members.every((member, i) => count(member.output()) > (before[i] ?? 0))
-    return until(seen, 'the sealing keys to be read', 1_000).catch(() => false)
-  }
-  await until(look, 'all programs to read the sealing keys', 40_000)
+  const seen = () => members.every((member, i) => count(member.output()) > (before[i] ?? 0))
+  await until(seen, 'all programs to read the sealing keys', 15_000)
 }
 
 if (LONG)

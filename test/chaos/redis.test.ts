@@ -151,6 +151,7 @@ describe.each(ROUNDS)('round %i', () => {
     const victim = await world.createVictim()
     const traffic = world.traffic()
     await until(() => traffic.of('metered').length > 20, 'traffic')
+    world.loseAccount()
     await redis.command('FLUSHALL')
     const since = performance.now()
     const keys = async () => (await world.store.config.manifest()).keys.size

@@ -62,7 +62,7 @@ function copyTree(root: string, copy: string): string {
     recursive: true,
     filter: (path) => path === root || !NOT_COPIED.has(basename(path)),
   })
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  for (const name of ['node_modules', '.venv']) symlinkSync(join(root, name), join(copy, name))
   return copy
 }
 

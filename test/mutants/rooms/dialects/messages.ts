@@ -16,8 +16,8 @@ export const MESSAGES: Mutant[] = [
   ),
   // The end of a stream, which has no input, makes the input cost nothing.
   ...faults('proxy/dialects/messages/usage.ts', 'proxy/dialects/messages/usage.test.ts', [
-    'if (value !== null) merged[key] = value',
-    'merged[key] = value',
+    '([, value]) => value !== null',
+    '() => true',
   ]),
 
   ...faults(

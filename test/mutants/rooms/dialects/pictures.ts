@@ -46,7 +46,7 @@ export const PICTURES: Mutant[] = [
       'return { next: at + 2 }',
     ],
     ['if (body[i] !== CR || body[i + 1] !== LF) continue', ''],
-    ['if (parts.length === MAX_PARTS)', 'if (false)'],
+    ['if (parts.length === maxParts)', 'if (false)'],
   ),
   // A name brings parameters of its own.
   ...faults(`${IMAGES}/form/write.ts`, `${IMAGES}/request.test.ts`, ['/["\\r\\n]/g', '/[\\r\\n]/g']),
@@ -63,7 +63,10 @@ export const PICTURES: Mutant[] = [
     '',
   ]),
   // Pictures without end.
-  ...faults(`${IMAGES}/pictures.ts`, `${IMAGES}/request.test.ts`, ['if (bytes > MAX_BYTES)', 'if (false)']),
+  ...faults(`${IMAGES}/request.ts`, `${IMAGES}/request.test.ts`, [
+    'if (decodedLength(url) > MAX_PICTURE_BYTES)',
+    'if (false)',
+  ]),
   // A boundary that comes in two pieces is part of a picture.
   ...faults(`${IMAGES}/upload/scanner.ts`, `${IMAGES}/upload/scanner.test.ts`, [
     '      ? bytes.length - begun.length\n',

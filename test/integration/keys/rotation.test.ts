@@ -1,0 +1,127 @@
+/** The sealing key is changed under traffic, as docs/redis.md says how, and with the mistakes that one makes at it. */
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { MANIFEST, TABLE } from '../../../store/keys.ts'
+import { controlPlane } from '../../harness/control-plane.ts'
+import { type Fleet, metric, startFleet } from '../../harness/fleet.ts'
+import { ask as askChat, digestOf } from '../../harness/fleet-traffic.ts'
+import { until } from '../../harness/gateway.ts'
+import { ask, type Heard, NOT_FOUND, say } from '../conversations/say.ts'
+import { type Speaker, startSpeaker } from '../conversations/speaker.ts'
+import { MountedSecret } from './mounted-secret.ts'
+import { RotationTraffic } from './rotation-traffic.ts'
+
+const KEY = 'sk-of-the-rotation'
+const MODEL = 'm'
+const K1 = `k1:${randomBytes(32).toString('base64')}\n`
+const K2 = `k2:${randomBytes(32).toString('base64')}\n`
+const GARBAGE = 'k2:half-a-ke'
+const NOT_READ = 'sealing keys cannot be read again'
+
+let fleet: Fleet
+let speaker: Speaker
+let secret: MountedSecret
+beforeAll(async () => {
+  speaker = await startSpeaker('chat')
+  fleet = await startFleet({
+    controlPlane: await controlPlane(),
+    proxies: 2,
+    env: { SLUICE_LEASE_DURATION: '3s' },
+  })
+  secret = new MountedSecret(fleet.sealingKeysFile)
+  await rotate(K1, '"keys":["k1"]')
+  const { kube } = fleet
+  await kube.create('Channel', 'main', { type: 'chat_completion', baseURL: speaker.baseURL })
+  await kube.create('ModelRoute', MODEL, { model: MODEL, channels: [{ name: 'main' }], free: true })
+  await createKey('rotation', KEY)
+}, 60_000)
+afterAll(async () => {
+  await fleet?.stop()
+  await speaker.close()
+}, 30_000)
+
+/** Turns the Secret, and waits until every program has said so. */
+async function rotate(text: string, said: string): Promise<void> {
+  const members = [...fleet.controllers, ...fleet.proxies]
+  const count = () => members.map((member) => member.output().split(said).length)
+  const before = count()
+  secret.turn(text)
+  const all = () => count().every((now, i) => now > (before[i] ?? 0))
+  await until(all, `every program to say ${said}`, 15_000)
+}
+
+/** A key that every proxy serves. */
+async function createKey(name: string, key: string): Promise<void> {
+  await fleet.kube.create('ApiKey', name, { hashes: [digestOf(key)] })
+  const served = async () => {
+    const told = await Promise.all(fleet.bases.map((base) => askChat(base, key, MODEL)))
+    return told.every(({ status }) => status === 200)
+  }
+  await until(served, 'the key to be served', 15_000)
+}
+
+/** Ids of the keys under which the table and all records of keys are sealed. */
+async function sealedWith(): Promise<Set<unknown>> {
+  const { redis } = fleet
+  const names = (await redis.command('KEYS', 'sluice:{cfg}:key:*')) as string[]
+  const envelopes = await Promise.all([TABLE, ...names].map((name) => redis.command('GET', name)))
+  const notes = (await redis.command('HVALS', MANIFEST)) as string[]
+  return new Set([
+    ...envelopes.map((envelope) => JSON.parse(String(envelope)).kid),
+    ...notes.flatMap((note) => /^(k\d) /.exec(note)?.[1] ?? []),
+  ])
+}
+
+/** One turn more, at each proxy. */
+async function goOn({ id, read, me }: Heard, input: string): Promise<void> {
+  for (const base of fleet.bases) {
+    const heard = await say(base, KEY, { model: MODEL, input, previous: id })
+    expect(heard.read).toEqual([...read, me, input])
+  }
+}
+
+it('goes without a failed request, and chains go on as long as their key is there', async () => {
+  const [one = ''] = fleet.bases
+  const old = await say(one, KEY, { model: MODEL, input: 'under the first key' })
+  const traffic = new RotationTraffic(fleet.bases, KEY, MODEL)
+  await rotate(K1 + K2, '"keys":["k1","k2"]')
+  await goOn(old, 'both keys')
+
+  // A half-written Secret takes nothing away.
+  await rotate(GARBAGE, NOT_READ)
+  await createKey('meanwhile', 'sk-made-meanwhile')
+  await goOn(old, 'the last good keys')
+  expect(await sealedWith()).toEqual(new Set(['k1']))
+
+  await rotate(K2 + K1, '"keys":["k2","k1"]')
+  // Who takes the lead compares everything at once; who leads does every minute.
+  const leader = await fleet.leader()
+  leader.kill('SIGTERM')
+  await leader.exited
+  await leader.restart()
+  const all = async () => [...(await sealedWith())].join() === 'k2'
+  await until(all, 'everything to be sealed again', 20_000)
+  await goOn(old, 'sealed again')
+  const young = await say(one, KEY, { model: MODEL, input: 'under the second key' })
+
+  // The chains of the traffic are begun anew now and then: those of the old key must be over.
+  const turns = () => (traffic.counts['streamed chain'] ?? 0) + (traffic.counts.chain ?? 0)
+  const since = turns()
+  await until(() => turns() > since + 40, 'the chains of the old key to end', 15_000)
+  await rotate(K2, '"keys":["k2"]')
+  await createKey('after', 'sk-made-after')
+  await goOn(young, 'without the first key')
+  for (const base of fleet.bases)
+    expect(await ask(base, KEY, { model: MODEL, input: 'on', previous: old.id })).toEqual(NOT_FOUND)
+  // What was removed too early is put back.
+  await rotate(K2 + K1, '"keys":["k2","k1"]')
+  await goOn(old, 'it is back')
+
+  await traffic.stop()
+  expect([...new Set(traffic.wrong)]).toEqual([])
+  for (const kind of ['single', 'chain', 'streamed chain', 'socket'])
+    expect([kind, traffic.counts[kind]]).toEqual([kind, expect.toSatisfy((count) => count > 20)])
+  for (const proxy of fleet.proxies)
+    for (const kind of ['table', 'key', 'account'])
+      expect(await metric(proxy, `sluice_records_unreadable_total{kind="${kind}"}`)).toBe(0)
+}, 90_000)

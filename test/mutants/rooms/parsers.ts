@@ -1,0 +1,91 @@
+/** Faults of the parsers that read what strangers send. */
+import { faults, type Mutant } from '../fault.ts'
+
+const LIMITS = 'proxy/dialects/images/form/limits.test.ts'
+const GZIP = 'proxy/pipeline/body-gzip.test.ts'
+
+export const PARSERS: Mutant[] = [
+  ...faults(
+    'proxy/dialects/json/scan.ts',
+    'proxy/dialects/json/scan.test.ts',
+    // A list of a hundred million numbers stops the process while it is parsed.
+    ['else if (++values > maxValues)', 'else if (values > maxValues)'],
+    // Empty lists in lists are not counted.
+    [
+      '        if (++values > maxValues) throw tooMany(maxValues)\n        if (++depth',
+      '        if (++depth',
+    ],
+  ),
+
+  ...faults(
+    'proxy/dialects/images/fields.ts',
+    LIMITS,
+    // One file more than is allowed.
+    ['++this.#files > this.#limits.maxFiles', 'this.#files++ > this.#limits.maxFiles'],
+    // A text may be as large as a file.
+    [
+      'isFile(part) ? this.#limits.maxFileBytes : this.#limits.maxFieldBytes',
+      'this.#limits.maxFileBytes * 2',
+    ],
+    // A client's own words stand in an error.
+    [": 'A field of the form'", ': name'],
+  ),
+
+  ...faults(
+    'proxy/dialects/images/form/parse.ts',
+    LIMITS,
+    // The setting means nothing for forms in memory.
+    ['parts.length === maxParts', 'parts.length === 64'],
+  ),
+
+  ...faults(
+    'proxy/dialects/images/upload/scanner.ts',
+    LIMITS,
+    // One part more than is allowed.
+    ['this.#parts++ === this.#maxParts', 'this.#parts++ > this.#maxParts'],
+  ),
+
+  ...faults(
+    'proxy/dialects/images/upload/upload.ts',
+    LIMITS,
+    // The sizes of all files are added up.
+    ['    this.#size = 0\n    if', '    if'],
+    // Only single pieces of a file are measured.
+    ['this.#size += bytes.length', 'this.#size = bytes.length'],
+  ),
+
+  ...faults(
+    'proxy/pipeline/body.ts',
+    GZIP,
+    // Each member of a bomb may be as large as is allowed for all.
+    ['if (size > maxBytes) gunzip.destroy', 'if (chunk.length > maxBytes) gunzip.destroy'],
+    // A body that is exactly as large as is allowed is refused.
+    ['if (size > maxBytes) gunzip.destroy', 'if (size >= maxBytes) gunzip.destroy'],
+    // Something else is taken for gzip.
+    [
+      "encoding !== 'identity' && encoding !== 'gzip'",
+      "encoding !== 'identity' && !encoding.includes('gzip')",
+    ],
+  ),
+
+  ...faults(
+    'proxy/dialects/messages/codec/request/keeper.ts',
+    'proxy/dialects/messages/codec/request/keeper.test.ts',
+    // An object with fifty thousand keys is copied fifty thousand times.
+    ['isRecord(child) && copies.has(child)', 'isRecord(child) && copies.has(key)'],
+    // What the client sent is changed, and so is what another upstream gets after it.
+    [
+      'const copy: Json = Object.assign(noFields(), isRecord(child) ? child : {})',
+      'const copy: Json = isRecord(child) ? child : noFields()',
+    ],
+    // A key that a client wrote becomes the prototype.
+    ['  readonly fields: Json = noFields()', '  readonly fields: Json = {}'],
+  ),
+
+  ...faults(
+    'proxy/dialects/lanes/hub.ts',
+    'proxy/dialects/lanes/hub.test.ts',
+    // A client stops a request with an error that nobody foresaw.
+    ['if (error instanceof RangeError)\n', 'if (error instanceof SyntaxError)\n'],
+  ),
+]

@@ -1,0 +1,58 @@
+/** Faults of how the relay is built into the program: its path, its settings, its environment. */
+import { faults, type Mutant } from '../fault.ts'
+
+const ADDRESSES = 'test/e2e/relay/addresses.test.ts'
+const CALLERS = 'test/e2e/relay/callers.test.ts'
+const KEYS = 'test/e2e/relay/keys.test.ts'
+const NAMES = 'test/e2e/relay/names.test.ts'
+const OUTBOUND_PROXY = 'test/e2e/relay/outbound-proxy.test.ts'
+const REFUSALS = 'test/e2e/relay/refusals.test.ts'
+const SECRETS = 'test/e2e/relay/secrets.test.ts'
+const TLS = 'test/e2e/relay/tls.test.ts'
+
+export const RELAY_E2E: Mutant[] = [
+  ...faults(
+    'proxy/server/app.ts',
+    CALLERS,
+    // What guards the path at an ingress does not know the others.
+    ['/^\\/api\\/proxy$/', '/^\\/api\\/proxy\\/?$/'],
+    ['/^\\/api\\/proxy$/', '/^\\/api\\/proxy$/i'],
+    ['/^\\/api\\/proxy$/', '/^(?:\\/api)?\\/proxy$/'],
+    // A link in a page makes a call.
+    ["RELAY_PATH,\n    only('POST'),", "RELAY_PATH,\n    only('GET', 'POST'),"],
+  ),
+
+  // Settings that are read and not heeded.
+  ...faults('proxy/main.ts', ADDRESSES, ['portOf(api), portOf(adminServer)', 'portOf(api)']),
+  ...faults('proxy/main.ts', ADDRESSES, ['portOf(api), portOf(adminServer)', 'portOf(adminServer)']),
+  ...faults(
+    'proxy/main.ts',
+    REFUSALS,
+    ['mode: env.SLUICE_RELAY_MODE', "mode: 'public'"],
+    ['deny: env.SLUICE_RELAY_DENY', 'deny: []'],
+    ['ports: env.SLUICE_RELAY_PORTS', 'ports: new Set()'],
+    ['maxInFlight: env.SLUICE_RELAY_MAX_IN_FLIGHT,', 'maxInFlight: env.SLUICE_MAX_IN_FLIGHT,'],
+    ['maxInFlightPerClient: env.SLUICE_RELAY_MAX_IN_FLIGHT_PER_CLIENT', 'maxInFlightPerClient: 0'],
+    ['requestsPerMinute: env.SLUICE_RELAY_REQUESTS_PER_MINUTE', 'requestsPerMinute: 0'],
+  ),
+  ...faults('proxy/main.ts', NAMES, ['resolvers: env.SLUICE_RELAY_RESOLVERS', 'resolvers: []']),
+  ...faults('proxy/main.ts', KEYS, [
+    'requireApiKey: env.SLUICE_RELAY_REQUIRE_API_KEY',
+    'requireApiKey: false',
+  ]),
+  // The operator's proxy for channels gets what strangers send.
+  ...faults('proxy/main.ts', OUTBOUND_PROXY, [
+    'proxy: env.SLUICE_RELAY_PROXY',
+    'proxy: env.SLUICE_HTTP_PROXY',
+  ]),
+
+  // A variable that is set for something else switches the checks off.
+  ...faults('proxy/relay/connect.ts', TLS, ['rejectUnauthorized: true,', '']),
+  // A certificate of the address stands for any name there.
+  ...faults('proxy/relay/connect.ts', TLS, ['host: hostname,', "host: '127.0.0.1',"]),
+  // Keys in paths and queries come to be in the log.
+  ...faults('proxy/relay/serve-relay.ts', SECRETS, [
+    "url === null || url.origin === 'null' ? undefined : url.origin",
+    "url === null || url.origin === 'null' ? undefined : url.href",
+  ]),
+]
