@@ -14,7 +14,8 @@ export function errorsPage(): string {
     '# Errors',
     NOTICE,
     'Every error carries a `code`, in the body of the client’s own dialect; the type columns are the word that each ' +
-      'family of SDKs knows for it. An upstream’s own 413 or 422 keeps its status.',
+      'family of SDKs knows for it. An upstream’s own 413 or 422 keeps its status. Which statuses each path may answer, and ' +
+      'the bodies, stand in [openapi.yaml](openapi.yaml).',
     table(
       ['Code', 'HTTP status', 'Meaning', 'OpenAI type', 'Anthropic type', 'Domain', 'SDKs retry'],
       Object.entries(CATALOGUE).map(([name, entry]) => [

@@ -1,5 +1,5 @@
 /**
- * Writes what is made from the source: the CRDs and the reference pages. With --check it writes nothing, names the
+ * Writes what is made from the source: the CRDs, the reference pages and docs/openapi.yaml. With --check it writes nothing, names the
  * files that differ and exits 1.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -10,6 +10,7 @@ import { GROUP, KINDS } from '../../contract/api/index.ts'
 import { crdFileName, crdYaml } from './crd.ts'
 import { environmentPage } from './environment.ts'
 import { errorsPage } from './errors.ts'
+import { openapiPage } from './openapi/document.ts'
 import { resourcesPage } from './resources.ts'
 
 /** The chart has its own copy, because Helm reads nothing outside of the chart's folder. */
@@ -24,6 +25,7 @@ function generated(): Map<string, string> {
     [join('docs', 'resources.md'), resourcesPage()],
     [join('docs', 'environment.md'), environmentPage()],
     [join('docs', 'errors.md'), errorsPage()],
+    [join('docs', 'openapi.yaml'), openapiPage()],
   ])
 }
 

@@ -1,0 +1,57 @@
+/** POST /api/proxy: the caller's request to the caller's upstream. */
+import { z } from 'zod'
+import { JSON_TYPE, type Operation } from './operation.ts'
+import { errorShape, named } from './schemas.ts'
+
+const request = z
+  .looseObject({
+    url: z.string().min(1).describe('Absolute, http or https.'),
+    format: z
+      .string()
+      .describe(
+        'The messages style where it has `anthropic`, `claude` or `messages` in it, else that of chat.',
+      ),
+    body: z.looseObject({ model: z.string().min(1) }).describe('Sent as it stands, byte for byte.'),
+  })
+  .meta({
+    examples: [
+      {
+        url: 'https://api.example.com/v1/chat/completions',
+        format: 'openai',
+        body: { model: 'example', messages: [{ role: 'user', content: 'Hello there' }] },
+      },
+    ],
+  })
+  .register(named, { id: 'RelayRequest' })
+
+const upstream = {
+  description: 'The answer of the upstream, whatever it is: `x-sluice-error` is absent.',
+  content: { '*/*': z.unknown() },
+}
+
+export const relay: Operation = {
+  method: 'post',
+  path: '/api/proxy',
+  id: 'relay',
+  tag: 'Relay',
+  summary: 'Send a request to an upstream of the caller',
+  description:
+    'The key of the upstream comes as `Authorization: Bearer`. Where SLUICE_RELAY_REQUIRE_API_KEY is set a key of the ' +
+    'gateway comes in `x-api-key` as well. Errors of the relay itself have `x-sluice-error`; an upstream may answer the ' +
+    'same statuses without it and with any body.',
+  parameters: [errorShape],
+  request: { [JSON_TYPE]: request },
+  answers: { 200: upstream },
+  otherwise: upstream,
+  codes: [
+    'address_refused',
+    'relay_disabled',
+    'request_too_large',
+    'unsupported_media_type',
+    'upstream_error',
+    'upstream_timeout',
+  ],
+  family: 'either',
+  security: [{ upstreamKey: [] }, { upstreamKey: [], apiKey: [] }],
+  alone: true,
+}
