@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { totalmem } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { type AdminPage, createAdminServer } from '../admin/server.ts'
@@ -18,14 +17,21 @@ import { BodyMemory } from './pipeline/body-memory.ts'
 import type { Gateway } from './pipeline/gateway.ts'
 import { Revocation } from './pipeline/revocation.ts'
 import { Shutdown } from './pipeline/shutdown.ts'
-import { createRelay, type RelaySettings } from './relay/relay.ts'
+import { createRelay } from './relay/relay.ts'
 import { type AppEvents, breakOff, createApp, refuse } from './server/app.ts'
 import { drain, SETTLE_MS } from './server/drain.ts'
-import { createHttpServer, type HttpLimits } from './server/http-server.ts'
-import { type LoadLimits, Overload } from './server/overload.ts'
+import { createHttpServer } from './server/http-server.ts'
+import { Overload } from './server/overload.ts'
 import { trackUnused } from './server/unused-connections.ts'
 import { createUpgrades, socketCalls } from './server/upgrade.ts'
-import { FIXED_LIMITS, type SocketLimits } from './socket/limits.ts'
+import {
+  httpLimitsOf,
+  limitsOf,
+  loadLimitsOf,
+  memoryLimit,
+  relaySettingsOf,
+  socketLimitsOf,
+} from './settings.ts'
 import { MemoryPool } from './socket/memory.ts'
 import { Sockets } from './socket/sockets.ts'
 import { RECORD_KINDS, TableFollower } from './table/follower.ts'
@@ -266,93 +272,4 @@ async function listen(server: Server, port: number, host: string | undefined): P
 function portOf(server: Server): number {
   const address = server.address() as AddressInfo | null
   return address?.port ?? 0
-}
-
-function limitsOf(env: Environment): Gateway['limits'] {
-  return {
-    maxBodyBytes: env.SLUICE_MAX_BODY_BYTES,
-    maxUploadBytes: env.SLUICE_MAX_UPLOAD_BYTES,
-    maxInflatedBytes: env.SLUICE_MAX_INFLATED_BYTES,
-    endpointBytes: env.SLUICE_ENDPOINT_BODY_BYTES,
-    maxAnswerBytes: env.SLUICE_MAX_ANSWER_BYTES,
-    maxEventBytes: env.SLUICE_MAX_EVENT_BYTES,
-    maxJsonDepth: env.SLUICE_MAX_JSON_DEPTH,
-    maxJsonKeys: env.SLUICE_MAX_JSON_KEYS,
-    maxJsonValues: env.SLUICE_MAX_JSON_VALUES,
-    form: {
-      maxParts: env.SLUICE_MAX_FORM_PARTS,
-      maxFiles: env.SLUICE_MAX_FORM_FILES,
-      maxFileBytes: env.SLUICE_MAX_FILE_BYTES,
-      maxFieldBytes: env.SLUICE_MAX_FIELD_BYTES,
-    },
-    streamKeepAliveMs: env.SLUICE_STREAM_KEEPALIVE,
-    clientStallMs: env.SLUICE_CLIENT_STALL_TIMEOUT,
-  }
-}
-
-function relaySettingsOf(env: Environment, ownPorts: () => ReadonlySet<number>): RelaySettings {
-  return {
-    mode: env.SLUICE_RELAY_MODE,
-    allow: env.SLUICE_RELAY_ALLOW,
-    deny: env.SLUICE_RELAY_DENY,
-    ports: env.SLUICE_RELAY_PORTS,
-    resolvers: env.SLUICE_RELAY_RESOLVERS,
-    ownPorts,
-    requireApiKey: env.SLUICE_RELAY_REQUIRE_API_KEY,
-    maxInFlight: env.SLUICE_RELAY_MAX_IN_FLIGHT,
-    maxInFlightPerClient: env.SLUICE_RELAY_MAX_IN_FLIGHT_PER_CLIENT,
-    requestsPerMinute: env.SLUICE_RELAY_REQUESTS_PER_MINUTE,
-    connectMs: env.SLUICE_RELAY_CONNECT_TIMEOUT,
-    totalMs: env.SLUICE_RELAY_TIMEOUT,
-    proxy: env.SLUICE_RELAY_PROXY,
-  }
-}
-
-function loadLimitsOf(env: Environment): LoadLimits {
-  return {
-    maxInFlight: env.SLUICE_MAX_IN_FLIGHT,
-    maxInFlightPerClient: env.SLUICE_MAX_IN_FLIGHT_PER_CLIENT,
-    maxLoopDelayMs: env.SLUICE_MAX_LOOP_DELAY,
-    maxMemoryBytes: (memoryLimit() * env.SLUICE_MAX_MEMORY_PERCENT) / 100,
-  }
-}
-
-/** What the process may take, by its container or machine. */
-function memoryLimit(): number {
-  // 0 where there is no container.
-  return Math.min(process.constrainedMemory() || Infinity, totalmem())
-}
-
-function socketLimitsOf(env: Environment): SocketLimits {
-  return {
-    ...FIXED_LIMITS,
-    maxMessageBytes: env.SLUICE_SOCKET_MAX_MESSAGE_BYTES,
-    maxFragments: env.SLUICE_SOCKET_MAX_FRAGMENTS,
-    maxJsonDepth: env.SLUICE_MAX_JSON_DEPTH,
-    maxJsonKeys: env.SLUICE_MAX_JSON_KEYS,
-    maxJsonValues: env.SLUICE_MAX_JSON_VALUES,
-    // One event may be as large as events get.
-    maxUnsentBytes: 8 * FIXED_LIMITS.highWaterBytes + env.SLUICE_MAX_EVENT_BYTES,
-    messageMs: env.SLUICE_REQUEST_TIMEOUT,
-    stallMs: env.SLUICE_CLIENT_STALL_TIMEOUT,
-    pingMs: env.SLUICE_SOCKET_PING,
-    pongMs: env.SLUICE_SOCKET_PONG_TIMEOUT,
-    maxAgeMs: env.SLUICE_SOCKET_MAX_AGE,
-  }
-}
-
-function httpLimitsOf(env: Environment): HttpLimits {
-  return {
-    // The headers are part of the request; Node refuses to wait for them longer than for all of it.
-    headersTimeoutMs: Math.min(env.SLUICE_HEADERS_TIMEOUT, env.SLUICE_REQUEST_TIMEOUT),
-    requestTimeoutMs: env.SLUICE_REQUEST_TIMEOUT,
-    idleTimeoutMs: env.SLUICE_IDLE_TIMEOUT,
-    clientStallMs: env.SLUICE_CLIENT_STALL_TIMEOUT,
-    maxHeaderBytes: env.SLUICE_MAX_HEADER_BYTES,
-    maxHeaders: env.SLUICE_MAX_HEADERS,
-    maxConnections: env.SLUICE_MAX_CONNECTIONS,
-    maxConnectionsPerClient: env.SLUICE_MAX_CONNECTIONS_PER_CLIENT,
-    maxRequestsPerConnection: env.SLUICE_MAX_REQUESTS_PER_CONNECTION,
-    trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
-  }
 }

@@ -63,9 +63,11 @@ const PLACES: Record<string, string[]> = {
   'controller/kube': ['contract'],
   'controller/telemetry': ['admin', 'contract'],
 
+  'proxy/settings.ts': ['contract', 'proxy/pipeline', 'proxy/socket', 'proxy/relay', 'proxy/server'],
   'proxy/main.ts': [
     'admin',
     'proxy/pages.ts',
+    'proxy/settings.ts',
     ...BELOW_STAGES,
     ...STAGES,
     'proxy/pipeline',
