@@ -37,8 +37,22 @@ export interface JsonLimits {
   maxDepth: number
   /** Object keys in the whole body. */
   maxKeys: number
+  /** Elements and members in the whole body; absent: as many as its bytes hold. */
+  maxValues?: number
+  /** Of a form in the place of JSON; absent: none is taken. */
+  form?: FormLimits
   /** The request only prepares a conversation, and may say nothing. */
   mayBeEmpty?: boolean
+}
+
+/** Bounds on a form (multipart/form-data). */
+export interface FormLimits {
+  maxParts: number
+  maxFiles: number
+  /** Of one file. */
+  maxFileBytes: number
+  /** Of one text. */
+  maxFieldBytes: number
 }
 
 /** A request body that passed the checks of its dialect. */
@@ -245,7 +259,7 @@ export interface ClientApi {
   /** Content types that it takes beside JSON. */
   readonly forms?: readonly string[]
   /** As parseRequest, for a form that is too large to be held; `prefix` is what has come. Absent: it takes none. */
-  parseUpload?(prefix: Buffer, headers: IncomingHttpHeaders): ParsedUpload
+  parseUpload?(prefix: Buffer, limits: FormLimits, headers: IncomingHttpHeaders): ParsedUpload
   readonly byteLane: ByteLane
   /** Absent: it is never converted. */
   readonly codec?: ClientCodec

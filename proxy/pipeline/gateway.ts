@@ -3,6 +3,7 @@ import type { AddressSet } from '../../contract/address.ts'
 import type { StateStore } from '../../store/contract.ts'
 import type { KeyRing } from '../../store/sealing.ts'
 import type { Affinity } from '../affinity/affinity.ts'
+import type { FormLimits, JsonLimits } from '../dialects/dialect.ts'
 import type { EstimateFactors } from '../ledger/estimate.ts'
 import type { Holds } from '../ledger/holds.ts'
 import type { TableFollower } from '../table/follower.ts'
@@ -55,6 +56,13 @@ export interface Limits {
   maxEventBytes: number
   maxJsonDepth: number
   maxJsonKeys: number
+  maxJsonValues: number
+  form: FormLimits
   streamKeepAliveMs: number
   clientStallMs: number
+}
+
+/** Those on a request body, for its dialect. */
+export function jsonLimitsOf({ maxJsonDepth, maxJsonKeys, maxJsonValues, form }: Limits): JsonLimits {
+  return { maxDepth: maxJsonDepth, maxKeys: maxJsonKeys, maxValues: maxJsonValues, form }
 }

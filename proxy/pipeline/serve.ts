@@ -26,7 +26,7 @@ import { meterOf, type Priced, refuseUnpricedTier, settle, takeHold } from './ch
 import { ClientGone } from './client.ts'
 import { type Conversation, openConversation } from './conversation/open.ts'
 import { type Delivery, deliver } from './deliver.ts'
-import type { Gateway } from './gateway.ts'
+import { type Gateway, jsonLimitsOf } from './gateway.ts'
 import { elapsed, finish, identify, newRecord } from './record.ts'
 import { planRoute, type RoutePlan } from './route.ts'
 import { openUpload, type Upload } from './upload.ts'
@@ -136,7 +136,7 @@ async function readRequest(
   record.ms.body = elapsed(from)
   const parsed = Buffer.isBuffer(body)
     ? { request: parse(gateway, api, body, req, generate === false) }
-    : openUpload(api, body, req, control)
+    : openUpload(api, body, req, control, gateway.limits.form)
   record.model = parsed.request.head.model
   record.stream = parsed.request.head.stream
   return parsed
@@ -149,8 +149,7 @@ function parse(
   req: IncomingMessage,
   mayBeEmpty: boolean,
 ): ParsedRequest {
-  const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys } = limits
-  return api.parseRequest(body, { maxDepth, maxKeys, mayBeEmpty }, req.headers)
+  return api.parseRequest(body, { ...jsonLimitsOf(limits), mayBeEmpty }, req.headers)
 }
 
 function allowModel(caller: Caller, request: ParsedRequest): void {

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import type { BodyRest, ClientApi, ParsedRequest, ParsedUpload } from '../dialects/dialect.ts'
+import type { BodyRest, ClientApi, FormLimits, ParsedRequest, ParsedUpload } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { type LargeBody, tooLarge } from './body.ts'
 import { ClientGone } from './client.ts'
@@ -120,10 +120,11 @@ export function openUpload(
   body: LargeBody,
   { headers }: Pick<IncomingMessage, 'headers'>,
   control: AbortController,
+  limits: FormLimits,
 ): { request: ParsedRequest; upload: Upload } {
   if (parseUpload === undefined) throw new TypeError('this endpoint takes no uploads')
   try {
-    const parsed = parseUpload(body.prefix, headers)
+    const parsed = parseUpload(body.prefix, limits, headers)
     return { request: parsed.request, upload: new Upload(body, parsed, control) }
   } catch (error) {
     body.req.resume()

@@ -28,9 +28,9 @@ const READ_KEYS: ReadonlySet<string> = new Set([
   'service_tier',
   'tools',
 ])
-const MAX_CHOICES = 128
+export const MAX_CHOICES = 128
 /** Fields that say what a message without content says. */
-const INSTEAD_OF_CONTENT = [
+export const INSTEAD_OF_CONTENT = [
   'tool_calls',
   'function_call',
   'audio',

@@ -31,7 +31,7 @@ const READ_KEYS: ReadonlySet<string> = new Set([
   ...NUMBER_FIELDS,
 ])
 const ENCODINGS: readonly unknown[] = ['float', 'base64']
-const MAX_INPUTS = 2048
+export const MAX_INPUTS = 2048
 const INPUT_FIELDS: InputFields = {
   conversation: ['input'],
   schemas: [],

@@ -1,6 +1,6 @@
 /** A request for edits as a form: pictures are files, everything else is text. */
 import { isUtf8 } from 'node:buffer'
-import type { ParsedRequest } from '../dialect.ts'
+import type { FormLimits, ParsedRequest } from '../dialect.ts'
 import { refusal } from '../json/fields.ts'
 import type { Fields } from '../json/value.ts'
 import { FieldRules, fieldName, isFile, isImage, isPicture, readText } from './fields.ts'
@@ -19,9 +19,9 @@ interface EditForm {
 const FORMS = new WeakMap<Buffer, EditForm>()
 
 /** Throws GatewayError naming the field. */
-export function parseEditForm(body: Buffer, contentType: string): ParsedRequest {
-  const parts = parseForm(body, readBoundary(contentType))
-  const pictures = checkFields(parts, body)
+export function parseEditForm(body: Buffer, contentType: string, limits: FormLimits): ParsedRequest {
+  const parts = parseForm(body, readBoundary(contentType), limits.maxParts)
+  const pictures = checkFields(parts, body, limits)
   const boundary = newBoundary()
   const form = { parts, boundary }
   FORMS.set(body, form)
@@ -62,12 +62,13 @@ function formOf(body: Buffer): EditForm {
 }
 
 /** How many pictures there are to edit. */
-function checkFields(parts: readonly Part[], body: Buffer): number {
-  const rules = new FieldRules()
+function checkFields(parts: readonly Part[], body: Buffer, limits: FormLimits): number {
+  const rules = new FieldRules(limits)
   for (const part of parts) {
     rules.begin(part)
     const bytes = body.subarray(part.start, part.end)
-    if (isPicture(part)) checkPicture(part.name, typeOfBytes(bytes), bytes.length)
+    rules.checkSize(part, bytes.length)
+    if (isPicture(part)) checkPicture(part.name, typeOfBytes(bytes))
     else if (!isFile(part) && !isUtf8(bytes)) throw refusal(fieldName(part.name), 'must be valid UTF-8')
   }
   rules.end()

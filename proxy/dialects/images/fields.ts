@@ -1,4 +1,6 @@
 /** What the fields of a form are, and which may be in it. */
+import { GatewayError } from '../../errors.ts'
+import type { FormLimits } from '../dialect.ts'
 import { refusal } from '../json/fields.ts'
 import type { PartHead } from './form/part-head.ts'
 import { READ_FIELDS } from './head.ts'
@@ -34,7 +36,13 @@ export function isRead({ name }: PartHead): boolean {
 export class FieldRules {
   /** Of those to edit. */
   pictures = 0
+  #files = 0
+  readonly #limits: FormLimits
   readonly #seen = new Set<string>()
+
+  constructor(limits: FormLimits) {
+    this.#limits = limits
+  }
 
   /** Throws GatewayError naming the field. */
   begin(part: PartHead): void {
@@ -44,9 +52,18 @@ export class FieldRules {
       this.#seen.add(name)
       if (isRead(part) && part.filename !== undefined) throw refusal(name, 'must be a text, not a file')
     }
+    if (isFile(part) && ++this.#files > this.#limits.maxFiles) {
+      throw refusal(fieldName(name), `is one file too many: a form may have ${this.#limits.maxFiles}`)
+    }
     if (isImage(part) && ++this.pictures > MAX_PICTURES) {
       throw refusal('image', `must be at most ${MAX_PICTURES} pictures`)
     }
+  }
+
+  /** `bytes`: what of the part's content has come. Throws GatewayError naming the field. */
+  checkSize(part: PartHead, bytes: number): void {
+    const max = isFile(part) ? this.#limits.maxFileBytes : this.#limits.maxFieldBytes
+    if (bytes > max) throw tooManyBytes(fieldName(part.name), max)
   }
 
   /** Throws GatewayError for a form that lacks a picture. */
@@ -55,9 +72,15 @@ export class FieldRules {
   }
 }
 
-/** Names of our own, and nothing else of what a client may have written. */
+/** A name of our own, or one that says nothing odd; nothing else of what a client may have written. */
 export function fieldName(name: string): string {
-  return /^\w{1,64}$/.test(name) ? name : 'A text field of the form'
+  return /^\w{1,64}$/.test(name) || IMAGE.test(name) || OTHER_PICTURES.includes(name)
+    ? name
+    : 'A field of the form'
+}
+
+export function tooManyBytes(field: string, max: number): GatewayError {
+  return new GatewayError('request_too_large', `${field} must have at most ${max} bytes.`, { param: field })
 }
 
 /** Numbers and truth values as such. */

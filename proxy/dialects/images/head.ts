@@ -6,9 +6,9 @@ import type { Fields } from '../json/value.ts'
 /** Fields on which the gateway acts. */
 export const READ_FIELDS = ['model', 'prompt', 'n', 'size', 'stream', 'partial_images'] as const
 
-const MAX_COUNT = 10
-const MAX_PARTIALS = 3
-const SIZE = /^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/
+export const MAX_COUNT = 10
+export const MAX_PARTIALS = 3
+export const SIZE = /^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/
 
 /** `pictures`: how many come with the request. Throws GatewayError naming the field. */
 export function readHead(value: Fields, pictures: number): RequestHead {

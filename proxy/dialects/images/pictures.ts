@@ -1,11 +1,11 @@
 /** Pictures that are to be edited: their bytes say what they are, whatever their label says. */
-import { GatewayError } from '../../errors.ts'
 import { sniffMediaType } from '../ir/media.ts'
 import { refusal } from '../json/fields.ts'
 
 /** As the images API takes them. */
 export const MAX_PICTURES = 16
-const MAX_BYTES = 50 * 1024 * 1024
+/** Of one that stands in JSON. */
+export const MAX_PICTURE_BYTES = 50 * 1024 * 1024
 const TYPES: Partial<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
@@ -31,11 +31,7 @@ export function typeOfBytes(bytes: Buffer): PictureType | undefined {
   return typeOf(bytes.toString('base64', 0, SNIFFED_BYTES))
 }
 
-/** Throws GatewayError naming `field`. `bytes`: the picture's size. */
-export function checkPicture(field: string, type: PictureType | undefined, bytes: number): void {
+/** Throws GatewayError naming `field`. */
+export function checkPicture(field: string, type: PictureType | undefined): void {
   if (type === undefined) throw refusal(field, 'must be a PNG, JPEG or WebP picture')
-  if (bytes > MAX_BYTES) {
-    const message = `${field} must have at most ${MAX_BYTES} bytes.`
-    throw new GatewayError('request_too_large', message, { param: field })
-  }
 }

@@ -208,7 +208,7 @@ describe('edits as a form', () => {
     const sent = imageEdits.byteLane.splice(request, EDITS)
     expect(request.contentType).not.toContain('X-BOUNDARY')
     expect(sent.toString('latin1')).not.toContain('X-BOUNDARY')
-    const parts = parseForm(sent, boundary).map(({ start, end, ...head }) => [
+    const parts = parseForm(sent, boundary, 80).map(({ start, end, ...head }) => [
       ...Object.values(head),
       sent.toString('utf8', start, end),
     ])

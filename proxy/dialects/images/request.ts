@@ -1,16 +1,17 @@
 /** Reads requests for pictures: checks what the gateway acts on and leaves the rest to the upstream. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../../errors.ts'
-import type { JsonLimits, ParsedRequest, ParsedUpload, RequestEdits } from '../dialect.ts'
+import type { FormLimits, JsonLimits, ParsedRequest, ParsedUpload, RequestEdits } from '../dialect.ts'
 import { parseJsonObject } from '../json/body.ts'
 import { refusal } from '../json/fields.ts'
 import { noteMembers, splice } from '../json/model-splice.ts'
 import { isRecord } from '../json/value.ts'
 import { decodedLength } from '../json/weigh.ts'
 import { parseEditForm, spliceForm } from './edit-form.ts'
+import { tooManyBytes } from './fields.ts'
 import { isMultipart } from './form/boundary.ts'
 import { READ_FIELDS, readHead } from './head.ts'
-import { checkPicture, MAX_PICTURES, typeOf } from './pictures.ts'
+import { checkPicture, MAX_PICTURE_BYTES, MAX_PICTURES, typeOf } from './pictures.ts'
 import { parseEditUpload, spliceBeginning } from './upload/upload.ts'
 
 const GENERATION_KEYS: ReadonlySet<string> = new Set(READ_FIELDS)
@@ -29,7 +30,10 @@ export function parseGeneration(body: Buffer, limits: JsonLimits): ParsedRequest
 /** A request to `/images/edits`, a form or JSON with its pictures as URLs. Throws GatewayError naming the field. */
 export function parseEdit(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest {
   const contentType = headers['content-type']
-  if (isMultipart(contentType)) return parseEditForm(body, contentType)
+  if (isMultipart(contentType)) {
+    if (limits.form === undefined) throw new GatewayError('unsupported_media_type', 'The body must be JSON.')
+    return parseEditForm(body, contentType, limits.form)
+  }
   const { value, members } = parseJsonObject(body, limits, EDIT_KEYS)
   const pictures = checkImages(value.images)
   if (value.mask !== undefined && value.mask !== null) checkImage(value.mask, 'mask')
@@ -39,9 +43,13 @@ export function parseEdit(body: Buffer, limits: JsonLimits, headers: IncomingHtt
 }
 
 /** A form for `/images/edits` that is too large to be held. Throws GatewayError naming the field. */
-export function parseUpload(prefix: Buffer, { 'content-type': type }: IncomingHttpHeaders): ParsedUpload {
+export function parseUpload(
+  prefix: Buffer,
+  limits: FormLimits,
+  { 'content-type': type }: IncomingHttpHeaders,
+): ParsedUpload {
   if (!isMultipart(type)) throw new GatewayError('unsupported_media_type', 'Only a form may be as large.')
-  return parseEditUpload(prefix, type)
+  return parseEditUpload(prefix, type, limits)
 }
 
 /** The bytes of a request with another model; those of a form always get a new boundary. */
@@ -71,5 +79,6 @@ function checkImage(image: unknown, path: string): void {
   if (comma < 0 || !/;\s*base64\s*$/i.test(url.slice(0, comma))) {
     throw refusal(`${path}.image_url`, 'must be a valid URL')
   }
-  checkPicture(`${path}.image_url`, typeOf(url.slice(comma + 1, comma + 64)), decodedLength(url))
+  checkPicture(`${path}.image_url`, typeOf(url.slice(comma + 1, comma + 64)))
+  if (decodedLength(url) > MAX_PICTURE_BYTES) throw tooManyBytes(`${path}.image_url`, MAX_PICTURE_BYTES)
 }

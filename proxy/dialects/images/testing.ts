@@ -5,7 +5,13 @@ import { Losses } from '../ir/losses.ts'
 import { writeForm } from './form/write.ts'
 import { imageEdits, images } from './index.ts'
 
-export const LIMITS = { maxDepth: 20, maxKeys: 100 }
+export const FORM_LIMITS = {
+  maxParts: 80,
+  maxFiles: 17,
+  maxFileBytes: 50 * 1024 * 1024,
+  maxFieldBytes: 1024 * 1024,
+}
+export const LIMITS = { maxDepth: 20, maxKeys: 100, form: FORM_LIMITS }
 /** The beginnings of pictures, which are all that is looked at. */
 export const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest of a picture', 'latin1')
 export const JPEG = Buffer.from('\xff\xd8\xff\xe0rest of a picture', 'latin1')

@@ -1,8 +1,8 @@
 /** Reads the top-level fields on which the gateway acts. Every refusal names its field. */
 import { GatewayError } from '../../errors.ts'
 
-const MAX_MODEL_LENGTH = 256
-const MAX_OUTPUT_TOKENS = 10_000_000
+export const MAX_MODEL_LENGTH = 256
+export const MAX_OUTPUT_TOKENS = 10_000_000
 
 export function refusal(param: string, problem: string): GatewayError {
   return new GatewayError('invalid_request', `${param} ${problem}.`, { param })

@@ -108,3 +108,42 @@ describe('scanObject', () => {
     expect(member).toEqual({ rawKey: 'a', start: 5, end: body.length - 1 })
   })
 })
+
+describe('the number of values', () => {
+  const within = (text: string, maxValues: number) => {
+    try {
+      scanObject(Buffer.from(text), { maxDepth: 64, maxKeys: 1_000, maxValues })
+      return true
+    } catch (error) {
+      expect(error).toMatchObject({
+        code: 'invalid_request',
+        message: `The body has more than ${maxValues} values.`,
+      })
+      return false
+    }
+  }
+
+  test.each<[string, number]>([
+    ['{"a":1}', 1],
+    ['{"a":[1,2,3]}', 4],
+    ['{"a":{"b":[[1],[2]]},"c":"x"}', 7],
+    ['{"a":",,,[[[{{{"}', 1],
+    ['{"a":"\\",[","b":1}', 2],
+  ])('%s has %d', (text, values) => {
+    expect(within(text, values)).toBe(true)
+    expect(within(text, values - 1)).toBe(false)
+  })
+
+  test('that of a body is never below what JSON.parse makes of it', () => {
+    const count = (value: unknown): number =>
+      typeof value === 'object' && value !== null
+        ? Object.values(value).reduce<number>((sum, inner) => sum + 1 + count(inner), 0)
+        : 0
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (body) => {
+        const values = count(JSON.parse(JSON.stringify(body)))
+        if (values > 0) expect(within(JSON.stringify(body), values - 1)).toBe(false)
+      }),
+    )
+  })
+})

@@ -25,14 +25,17 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 /**
- * Walks the bytes of a JSON object once: bounds its nesting and its keys, and finds the top-level members. The
+ * Walks the bytes of a JSON object once: bounds its nesting, keys and values, and finds the top-level members. The
  * grammar is left to JSON.parse: of bytes that it would refuse, the members mean nothing.
  * Throws GatewayError invalid_request past a limit, nothing else on any bytes.
  */
 export function scanObject(bytes: Buffer, limits: JsonLimits): Member[] {
   const members: Member[] = []
+  const maxValues = limits.maxValues ?? Infinity
   let depth = 0
   let keys = 0
+  // Behind each opening and each comma one stands; an empty list counts as if it had one.
+  let values = 0
   let rawKey: string | undefined
   let start = -1
   let end = 0
@@ -57,6 +60,7 @@ export function scanObject(bytes: Buffer, limits: JsonLimits): Member[] {
         break
       case OPEN_OBJECT:
       case OPEN_ARRAY:
+        if (++values > maxValues) throw tooMany(maxValues)
         if (++depth > limits.maxDepth) {
           throw new GatewayError('invalid_request', `The body nests deeper than ${limits.maxDepth} levels.`)
         }
@@ -70,11 +74,16 @@ export function scanObject(bytes: Buffer, limits: JsonLimits): Member[] {
           start = -1
         }
         if (bytes[i] !== COMMA) depth--
+        else if (++values > maxValues) throw tooMany(maxValues)
         break
     }
     end = i + 1
   }
   return members
+}
+
+function tooMany(maxValues: number): GatewayError {
+  return new GatewayError('invalid_request', `The body has more than ${maxValues} values.`)
 }
 
 /** Escaped quotes mostly come in company: this near to one, bytes are faster than a search for the next. */

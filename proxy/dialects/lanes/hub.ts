@@ -77,7 +77,14 @@ export function hubLane(client: ClientCodec, about: Omit<ClientView, 'losses'>, 
 
 function bodyOf({ body, form }: EncodedRequest): Pick<Lane, 'body' | 'contentType'> {
   if (form !== undefined) return { body: form.bytes, contentType: form.contentType }
-  return { body: Buffer.from(JSON.stringify(body)) }
+  try {
+    return { body: Buffer.from(JSON.stringify(body)) }
+  } catch (error) {
+    // Arguments of tools are texts of any depth, and objects for some upstreams.
+    if (error instanceof RangeError)
+      throw new GatewayError('invalid_request', 'The request nests too deep to be converted.')
+    throw error
+  }
 }
 
 function refuse(losses: Losses): void {

@@ -19,8 +19,8 @@ const READ_KEYS: ReadonlySet<string> = new Set([
   'service_tier',
   'speed',
 ])
-const MAX_OUTPUT_TOKENS = 10_000_000
-const ROLES = ['user', 'assistant', 'system']
+export const MAX_OUTPUT_TOKENS = 10_000_000
+export const ROLES = ['user', 'assistant', 'system']
 /** Service tiers that ask for nothing that costs more. */
 const PLAIN_TIERS = ['', 'auto', 'standard_only']
 /** Client headers that change what the API does. */

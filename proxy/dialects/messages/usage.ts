@@ -60,9 +60,8 @@ function readCounters(value: Record<string, unknown>): Usage | undefined {
  */
 export function mergeUsage(start: unknown, delta: unknown): unknown {
   if (!isRecord(delta)) return start
-  const merged: Record<string, unknown> = isRecord(start) ? { ...start } : {}
-  for (const [key, value] of Object.entries(delta)) if (value !== null) merged[key] = value
-  return merged
+  const told = Object.entries(delta).filter(([, value]) => value !== null)
+  return { ...(isRecord(start) && start), ...Object.fromEntries(told) }
 }
 
 /** Usage as messages writes it: cached tokens stand beside the input, thinking is part of the output. */

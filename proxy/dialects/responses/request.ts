@@ -33,7 +33,7 @@ const READ_KEYS: ReadonlySet<string> = new Set([
   'store',
 ])
 /** Each brings input of its own, which the vendor keeps. */
-const INSTEAD_OF_INPUT = ['previous_response_id', 'conversation', 'prompt']
+export const INSTEAD_OF_INPUT = ['previous_response_id', 'conversation', 'prompt']
 /** Tiers that ask for nothing. */
 const PLAIN_TIERS = ['', 'auto', 'default']
 

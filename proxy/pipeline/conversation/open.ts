@@ -12,7 +12,7 @@ import type { Lanes, ReadyLanes } from '../../dialects/lanes/index.ts'
 import { GatewayError } from '../../errors.ts'
 import type { StoreTime } from '../../ledger/store-time.ts'
 import type { Call } from '../call.ts'
-import type { Gateway } from '../gateway.ts'
+import { type Gateway, jsonLimitsOf } from '../gateway.ts'
 import { openLanes } from '../lanes.ts'
 import { ownerOf } from '../owner.ts'
 import type { PlannedTarget } from '../route.ts'
@@ -79,14 +79,13 @@ async function continued(
 ): Promise<Pick<Conversation, 'request' | 'lanes'>> {
   const { gateway, call, request, targets } = asked
   const mayBeEmpty = call.generate === false
-  const { maxJsonDepth: maxDepth, maxJsonKeys: maxKeys } = gateway.limits
   let expansion: Promise<ParsedRequest> | undefined
   const expanded = () => {
     expansion ??= (async () => {
       const history = await previous.history()
       if (history === undefined) throw notFound(previous.id)
       checkSize(history, request, gateway.limits.maxBodyBytes)
-      return chains.expand(request, history, { maxDepth, maxKeys, mayBeEmpty })
+      return chains.expand(request, history, { ...jsonLimitsOf(gateway.limits), mayBeEmpty })
     })()
     return expansion
   }

@@ -84,6 +84,8 @@ async function said(state: StateStore, names: readonly (number | string)[], time
       maxEventBytes: 0,
       maxJsonDepth: LIMITS.maxDepth,
       maxJsonKeys: LIMITS.maxKeys,
+      maxJsonValues: 1_000_000,
+      form: { maxParts: 0, maxFiles: 0, maxFileBytes: 0, maxFieldBytes: 0 },
       endpointBytes: new Map<string, number>(),
       streamKeepAliveMs: 0,
       clientStallMs: 0,

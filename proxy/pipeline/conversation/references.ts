@@ -4,7 +4,7 @@ import type { ChainPosition, Chains } from '../../dialects/chains.ts'
 import type { ParsedRequest } from '../../dialects/dialect.ts'
 import { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
-import type { Gateway } from '../gateway.ts'
+import { type Gateway, jsonLimitsOf } from '../gateway.ts'
 import { readExchange } from './exchange.ts'
 import type { Asked } from './open.ts'
 import { type ConversationLimits, READ_MS, told } from './previous.ts'
@@ -43,7 +43,7 @@ export async function sayReferences(
     for (const [item, text] of chains.itemsOf(response)) if (named.has(item)) items.set(item, text)
   if (items.size === 0) return request
   checkSize(references, items, request, limits.maxBodyBytes)
-  return chains.resolve(request, items, { maxDepth: limits.maxJsonDepth, maxKeys: limits.maxJsonKeys })
+  return chains.resolve(request, items, jsonLimitsOf(limits))
 }
 
 /** The responses with these ids that are the owner's and still there, JSON texts. */

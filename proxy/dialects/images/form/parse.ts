@@ -7,10 +7,10 @@ import {
   headTooLarge,
   MAX_HEADER_BYTES,
   MAX_PADDING,
-  MAX_PARTS,
   malformed,
   type PartHead,
   readPartHead,
+  tooManyParts,
 } from './part-head.ts'
 
 export interface Part extends PartHead {
@@ -34,12 +34,12 @@ interface Delimiter {
 }
 
 /** The parts in their order. Throws GatewayError invalid_request, and nothing else on any bytes. */
-export function parseForm(body: Buffer, boundary: string): Part[] {
+export function parseForm(body: Buffer, boundary: string, maxParts: number): Part[] {
   const line = Buffer.from(`--${boundary}`, 'latin1')
   const parts: Part[] = []
   let at = firstDelimiter(body, line).next
   while (at !== undefined) {
-    if (parts.length === MAX_PARTS) throw malformed(`has more than ${MAX_PARTS} parts`)
+    if (parts.length === maxParts) throw tooManyParts(maxParts)
     const { start, ...head } = readHead(body, at)
     const delimiter = findDelimiter(body, line, start)
     if (delimiter === undefined) throw malformed('ends before its last boundary')

@@ -10,7 +10,6 @@ export interface PartHead {
   contentType?: string
 }
 
-export const MAX_PARTS = 64
 /** With the empty line behind them. */
 export const MAX_HEADER_BYTES = 8 * 1024
 /** Spaces and tabs between a boundary and the end of its line. */
@@ -76,6 +75,10 @@ function readName(disposition: string | undefined): Pick<PartHead, 'name' | 'fil
 /** Of `UTF-8''a%20b.png` what stands behind the quotes: it only matters that there is a name. */
 function plainName(extended: string | undefined): string | undefined {
   return extended?.slice(extended.lastIndexOf("'") + 1)
+}
+
+export function tooManyParts(maxParts: number): GatewayError {
+  return malformed(`has more than ${maxParts} parts`)
 }
 
 /** The headers of a part are larger than they may be. */

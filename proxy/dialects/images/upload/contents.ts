@@ -18,7 +18,6 @@ export function contentCheck(part: PartHead): ContentCheck | undefined {
 
 class PictureCheck implements ContentCheck {
   readonly #name: string
-  #size = 0
   #beginning = Buffer.alloc(0)
 
   constructor(name: string) {
@@ -32,12 +31,11 @@ class PictureCheck implements ContentCheck {
         bytes.subarray(0, SNIFFED_BYTES - this.#beginning.length),
       ])
     }
-    this.#size += bytes.length
     if (this.#beginning.length === SNIFFED_BYTES) this.end()
   }
 
   end(): void {
-    checkPicture(this.#name, typeOfBytes(this.#beginning), this.#size)
+    checkPicture(this.#name, typeOfBytes(this.#beginning))
   }
 }
 

@@ -5,6 +5,8 @@ import { parseForm } from '../form/parse.ts'
 import { MAX_PADDING, type PartHead } from '../form/part-head.ts'
 import { FormScanner } from './scanner.ts'
 
+const MAX_PARTS = 64
+
 interface ReadPart extends PartHead {
   content: string
 }
@@ -13,7 +15,7 @@ interface ReadPart extends PartHead {
 function scan(chunks: readonly Buffer[], boundary = 'b'): ReadPart[] | string {
   const parts: ReadPart[] = []
   let open: ReadPart | undefined
-  const scanner = new FormScanner(boundary, {
+  const scanner = new FormScanner(boundary, MAX_PARTS, {
     partStart(head) {
       open = { ...head, content: '' }
     },
@@ -34,7 +36,7 @@ function scan(chunks: readonly Buffer[], boundary = 'b'): ReadPart[] | string {
 
 function whole(body: Buffer, boundary = 'b'): ReadPart[] | string {
   return verdict(() =>
-    parseForm(body, boundary).map(({ start, end, ...head }) => ({
+    parseForm(body, boundary, MAX_PARTS).map(({ start, end, ...head }) => ({
       ...head,
       content: body.toString('latin1', start, end),
     })),
@@ -158,7 +160,7 @@ describe('a form in pieces', () => {
 describe('what is kept', () => {
   test('content is handed on at once but for what may be a boundary', () => {
     const seen: number[] = []
-    const scanner = new FormScanner('b', {
+    const scanner = new FormScanner('b', MAX_PARTS, {
       partStart: () => undefined,
       content: (piece) => void seen.push(piece.length),
       partEnd: () => undefined,
@@ -184,7 +186,7 @@ describe('what is kept', () => {
     expect(scan([...hostile.slice(0, 400)])).toContain('last boundary')
     const tenth = performance.now() - from
     const sink = { partStart: () => undefined, content: () => undefined, partEnd: () => undefined }
-    const scanner = new FormScanner('b', sink)
+    const scanner = new FormScanner('b', MAX_PARTS, sink)
     const again = performance.now()
     for (const chunk of hostile) scanner.push(chunk)
     expect(performance.now() - again).toBeLessThan(Math.max(4_000, 100 * tenth))

@@ -6,10 +6,10 @@ import {
   headTooLarge,
   MAX_HEADER_BYTES,
   MAX_PADDING,
-  MAX_PARTS,
   malformed,
   type PartHead,
   readPartHead,
+  tooManyParts,
 } from '../form/part-head.ts'
 import { LINE_END } from '../form/write.ts'
 
@@ -34,6 +34,7 @@ const DASH = 0x2d
 
 export class FormScanner {
   readonly #sink: FormSink
+  readonly #maxParts: number
   /** A boundary with the line end before it. */
   readonly #delimiter: Buffer
   #state: 'preamble' | 'head' | 'content' | 'epilogue' = 'preamble'
@@ -41,7 +42,8 @@ export class FormScanner {
   #kept: Buffer = LINE_END
   #parts = 0
 
-  constructor(boundary: string, sink: FormSink) {
+  constructor(boundary: string, maxParts: number, sink: FormSink) {
+    this.#maxParts = maxParts
     this.#delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
     this.#sink = sink
   }
@@ -122,7 +124,7 @@ export class FormScanner {
   #endPart(isLast: boolean): void {
     if (this.#state === 'content') this.#sink.partEnd()
     this.#state = isLast ? 'epilogue' : 'head'
-    if (!isLast && this.#parts++ === MAX_PARTS) throw malformed(`has more than ${MAX_PARTS} parts`)
+    if (!isLast && this.#parts++ === this.#maxParts) throw tooManyParts(this.#maxParts)
   }
 }
 

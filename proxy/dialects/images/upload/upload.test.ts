@@ -4,7 +4,18 @@ import { GatewayError } from '../../../errors.ts'
 import type { ParsedUpload } from '../../dialect.ts'
 import { parseForm } from '../form/parse.ts'
 import { imageEdits } from '../index.ts'
-import { BOUNDARY, type FormEntry, formBody, GIF, JPEG, MULTIPART, PNG, refusalOf, WEBP } from '../testing.ts'
+import {
+  BOUNDARY,
+  FORM_LIMITS,
+  type FormEntry,
+  formBody,
+  GIF,
+  JPEG,
+  MULTIPART,
+  PNG,
+  refusalOf,
+  WEBP,
+} from '../testing.ts'
 
 const EDITS = { model: 'up', askStreamUsage: false }
 const MIB = 1024 * 1024
@@ -14,9 +25,9 @@ const TEXTS: FormEntry[] = [
 ]
 const IMAGE: FormEntry = ['image', PNG, 'a.png', 'image/png']
 
-function open(prefix: Buffer, contentType = MULTIPART): ParsedUpload {
+function open(prefix: Buffer, contentType = MULTIPART, limits = FORM_LIMITS): ParsedUpload {
   if (imageEdits.parseUpload === undefined) throw new Error('no uploads')
-  return imageEdits.parseUpload(prefix, { 'content-type': contentType })
+  return imageEdits.parseUpload(prefix, limits, { 'content-type': contentType })
 }
 
 /** What an upstream gets of a form of which so much is there when it is parsed. */
@@ -33,7 +44,7 @@ function pass(body: Buffer, split: number, chunkSize = body.length): { sent: Buf
 const boundaryOf = (upload: ParsedUpload) => upload.request.contentType?.split('boundary=')[1] ?? ''
 
 function readable(sent: Buffer, boundary: string) {
-  return parseForm(sent, boundary).map(({ start, end, name, filename, contentType }) => [
+  return parseForm(sent, boundary, 80).map(({ start, end, name, filename, contentType }) => [
     name,
     sent.toString('latin1', start, end),
     filename,
@@ -193,7 +204,7 @@ test('any form: the same as if it were held, for what stands in order', () => {
     const refusal = refusalOf(() => {
       const request = imageEdits.parseRequest(
         body,
-        { maxDepth: 1, maxKeys: 1 },
+        { maxDepth: 1, maxKeys: 1, form: FORM_LIMITS },
         { 'content-type': MULTIPART },
       )
       held = imageEdits.byteLane.splice(request, EDITS)

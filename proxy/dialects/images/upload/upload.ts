@@ -4,7 +4,7 @@
  * acts must stand before the first file.
  */
 import { GatewayError } from '../../../errors.ts'
-import type { BodyRest, ParsedRequest, ParsedUpload } from '../../dialect.ts'
+import type { BodyRest, FormLimits, ParsedRequest, ParsedUpload } from '../../dialect.ts'
 import type { Fields } from '../../json/value.ts'
 import { FieldRules, isFile, isRead, readText } from '../fields.ts'
 import { multipartType, newBoundary, readBoundary } from '../form/boundary.ts'
@@ -24,9 +24,9 @@ interface Beginning {
 const BEGINNINGS = new WeakMap<Buffer, Beginning>()
 
 /** `prefix`: what has come so far. Throws GatewayError naming the field. */
-export function parseEditUpload(prefix: Buffer, contentType: string): ParsedUpload {
+export function parseEditUpload(prefix: Buffer, contentType: string, limits: FormLimits): ParsedUpload {
   const boundary = newBoundary()
-  const rest = new EditUpload(readBoundary(contentType), boundary)
+  const rest = new EditUpload(readBoundary(contentType), boundary, limits)
   const first = rest.push(prefix)
   const { texts } = rest
   if (!rest.hasFile) {
@@ -78,14 +78,18 @@ class EditUpload implements BodyRest, FormSink {
   /** Gets the number of pictures to edit. */
   ended: (pictures: number) => void = () => undefined
   readonly #scanner: FormScanner
-  readonly #rules = new FieldRules()
+  readonly #rules: FieldRules
   readonly #boundary: string
+  /** The part that comes, and how much of it has come. */
+  #part: PartHead | undefined
+  #size = 0
   #check: ContentCheck | undefined
   #out: Buffer[] = []
 
   /** `boundary`: the new one. */
-  constructor(clientBoundary: string, boundary: string) {
-    this.#scanner = new FormScanner(clientBoundary, this)
+  constructor(clientBoundary: string, boundary: string, limits: FormLimits) {
+    this.#scanner = new FormScanner(clientBoundary, limits.maxParts, this)
+    this.#rules = new FieldRules(limits)
     this.#boundary = boundary
   }
 
@@ -107,11 +111,15 @@ class EditUpload implements BodyRest, FormSink {
     if (this.hasFile && isRead(head)) throw tooLate(head.name)
     this.hasFile ||= isFile(head)
     this.#check = contentCheck(head)
+    this.#part = head
+    this.#size = 0
     if (this.hasFile) this.#out.push(fieldStart(head, this.#boundary))
     else this.texts.push({ ...head, content: '' })
   }
 
   content(bytes: Buffer): void {
+    this.#size += bytes.length
+    if (this.#part !== undefined) this.#rules.checkSize(this.#part, this.#size)
     this.#check?.push(bytes)
     if (this.hasFile) this.#out.push(bytes)
     else this.#addText(bytes)

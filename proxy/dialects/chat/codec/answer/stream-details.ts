@@ -16,6 +16,8 @@ export function addDetails(details: Fields[], pieces: Fields[]): void {
       continue
     }
     for (const [key, value] of Object.entries(piece)) {
+      // It would change the entry, not a field of it.
+      if (key === '__proto__') continue
       if (value === null || value === undefined) continue
       const before = entry[key]
       const grows = GROWING.includes(key) && typeof before === 'string' && typeof value === 'string'

@@ -45,7 +45,7 @@ function encode(fields: Partial<ModelRequest>) {
 /** The fields of an encoded form. */
 function fieldsOf({ form }: ReturnType<typeof encode>) {
   const { contentType = '', bytes = Buffer.alloc(0) } = form ?? {}
-  return parseForm(bytes, readBoundary(contentType)).map(({ start, end, ...head }) => [
+  return parseForm(bytes, readBoundary(contentType), 80).map(({ start, end, ...head }) => [
     ...Object.values(head),
     bytes.toString('latin1', start, end),
   ])

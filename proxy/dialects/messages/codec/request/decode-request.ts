@@ -104,7 +104,11 @@ function decodeOutputConfig(body: Json, top: Keeper): { effort?: Effort; format?
   return { ...(effort !== undefined && { effort }), ...(format !== undefined && { format }) }
 }
 
-function decodeFormat(value: unknown, path: string, top: Keeper): OutputFormat | undefined {
+function decodeFormat(
+  value: unknown,
+  path: 'output_config.format' | 'output_format',
+  top: Keeper,
+): OutputFormat | undefined {
   const format = optional(value, path, recordAt)
   if (format === undefined) return undefined
   oneOf(['json_schema'])(format.type, `${path}.type`)

@@ -3,14 +3,26 @@
  * another dialect; `rest` holds explicit nulls, empty objects and defaults, which nobody misses.
  */
 import type { Ext } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+import { isRecord, noFields } from '../../../json/value.ts'
 
 export type Json = Record<string, unknown>
 
+/** Objects of which single fields are kept, inner ones first. */
+const PARENTS = [
+  'output_config.format',
+  'output_config',
+  'output_format',
+  'tool_choice',
+  'metadata',
+  'source',
+  'cache_control',
+] as const
+type Parent = (typeof PARENTS)[number]
+
 /** Collects the leftovers of one object. Keys of objects inside it are dotted: `output_config.task_budget`. */
 export class Keeper {
-  readonly fields: Json = {}
-  readonly rest: Json = {}
+  readonly fields: Json = noFields()
+  readonly rest: Json = noFields()
   readonly shape: Json = {}
 
   /** Keeps what `object` holds beside its typed keys. Nulls are kept of all keys. */
@@ -23,7 +35,7 @@ export class Keeper {
   }
 
   /** The same for the object that stands at `parent`. */
-  takeInside(parent: string, object: Json, typed: readonly string[]): void {
+  takeInside(parent: Parent, object: Json, typed: readonly string[]): void {
     const entries = Object.entries(object)
     if (entries.length === 0) this.rest[parent] = {}
     for (const [key, value] of entries) {
@@ -51,19 +63,30 @@ export function shapeOf(ext: Ext | undefined): Json | undefined {
 export function restore(object: Json, ext: Ext | undefined): Json {
   const shape = shapeOf(ext)
   if (shape === undefined || ext === undefined) return object
-  const kept = { ...(isRecord(shape.rest) && shape.rest), ...ext.fields }
-  const restored = { ...object }
-  for (const [key, value] of Object.entries(kept)) place(restored, key.split('.'), value)
+  const kept: Json = { ...(isRecord(shape.rest) && shape.rest), ...ext.fields }
+  const restored: Json = Object.assign(noFields(), object)
+  const copies = new Set<unknown>()
+  for (const [key, value] of Object.entries(kept)) place(restored, key, value, copies)
   return restored
 }
 
-/** Sets a value that is absent; objects on the way to it are copied or made. */
-function place(object: Json, [key = '', ...inner]: string[], value: unknown): void {
-  if (inner.length === 0) {
+/** Sets a value that is absent; objects on the way to it are made, or copied: `copies` has those that were. */
+function place(object: Json, key: string, value: unknown, copies: Set<unknown>): void {
+  const parent = PARENTS.find((name) => key.startsWith(`${name}.`))
+  if (parent === undefined) {
     object[key] ??= value
     return
   }
-  const child = isRecord(object[key]) ? { ...object[key] } : {}
-  place(child, inner, value)
-  object[key] = child
+  let at = object
+  for (const name of parent.split('.')) at = copyAt(at, name, copies)
+  at[key.slice(parent.length + 1)] ??= value
+}
+
+function copyAt(object: Json, key: string, copies: Set<unknown>): Json {
+  const child = object[key]
+  if (isRecord(child) && copies.has(child)) return child
+  const copy: Json = Object.assign(noFields(), isRecord(child) ? child : {})
+  copies.add(copy)
+  object[key] = copy
+  return copy
 }

@@ -32,10 +32,7 @@ export function readHead(response: Record<string, unknown>): Head {
 
 /** Everything else that a response says, for the same dialect. */
 export function responseExt(response: Record<string, unknown>): Ext {
-  const fields: Record<string, unknown> = {}
-  for (const [field, value] of Object.entries(response)) {
-    if (!TYPED.includes(field)) fields[field] = value
-  }
+  const fields = Object.fromEntries(Object.entries(response).filter(([field]) => !TYPED.includes(field)))
   if ('service_tier' in response && typeof response.service_tier !== 'string') {
     fields.service_tier = response.service_tier
   }

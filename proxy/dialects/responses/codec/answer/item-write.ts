@@ -38,9 +38,13 @@ export function shapeOf(ext: Ext | undefined): ItemShape {
 
 /** `index`: the item's place in the output. `own`: its fields as they were. */
 export function itemFields(type: string, index: number, own: Fields | undefined, client: ClientView): Fields {
-  const id = typeof own?.id === 'string' ? own.id : itemId(PREFIXES[type] ?? 'item', client.id, index)
+  const id = typeof own?.id === 'string' ? own.id : itemId(prefixOf(type), client.id, index)
   if (own !== undefined) return { ...own, id, type }
   return WITH_STATUS.includes(type) ? { id, type, status: 'completed' } : { id, type }
+}
+
+function prefixOf(type: string): string {
+  return (Object.hasOwn(PREFIXES, type) ? PREFIXES[type] : undefined) ?? 'item'
 }
 
 export function messageItem(index: number, own: Fields | undefined, client: ClientView): Fields {

@@ -29,7 +29,7 @@ export function refuseStateful(request: ModelRequest): void {
 }
 
 function refuseBound(part: HostedPart): void {
-  const problem = BOUND_ITEMS[part.name]
+  const problem = Object.hasOwn(BOUND_ITEMS, part.name) ? BOUND_ITEMS[part.name] : undefined
   if (problem === undefined || part.dialect !== 'responses') return
   const index = shapeOf(part.ext, 'index')
   const param = typeof index === 'number' ? `input[${index}]` : 'input'
