@@ -111,10 +111,10 @@ export const PROXY: Mutant[] = [
   ]),
 
   ...faults(
-    'proxy/upstream/dispatchers.ts',
+    'proxy/upstream/connectors.ts',
     'proxy/upstream/dispatchers.test.ts',
     // An upstream behind another name is refused, or the wrong one is believed.
-    [', servername: shape.serverName', ''],
+    ['allowH2: false, servername, secureContext', 'allowH2: false, secureContext'],
   ),
 
   // A channel fails once more than it may.

@@ -142,7 +142,7 @@ export const SOCKETS: Mutant[] = [
   ]),
   // The settings say what is not so.
   ...faults(
-    'proxy/main.ts',
+    'proxy/settings.ts',
     BOUNDS,
     ['env.SLUICE_SOCKET_MAX_MESSAGE_BYTES', 'env.SLUICE_MAX_BODY_BYTES'],
     ['env.SLUICE_SOCKET_MAX_FRAGMENTS', '1_024'],
