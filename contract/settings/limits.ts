@@ -43,7 +43,7 @@ export const limitSettings = {
   SLUICE_MAX_EVENT_BYTES: bytes(32 * MIB).describe('Largest event in an upstream stream.'),
   SLUICE_MAX_JSON_DEPTH: count(64).describe('Deepest nesting of a JSON request.'),
   SLUICE_MAX_JSON_KEYS: count(50_000).describe('Most object keys in a JSON request.'),
-  SLUICE_MAX_JSON_VALUES: count(1_000_000).describe(
+  SLUICE_MAX_JSON_VALUES: count(500_000).describe(
     'Most values in a JSON request, those in lists among them.',
   ),
   SLUICE_MAX_FORM_PARTS: count(80).describe('Most parts of a form.'),

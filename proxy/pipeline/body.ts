@@ -1,11 +1,12 @@
 /** Reads the body of a request within its limits. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGunzip } from 'node:zlib'
-import type { ClientApi } from '../dialects/dialect.ts'
+import type { ClientApi, JsonLimits } from '../dialects/dialect.ts'
+import { JsonGuard } from '../dialects/json/guard.ts'
 import { GatewayError } from '../errors.ts'
 import { type BodyLease, type BodyMemory, noMemory } from './body-memory.ts'
 import { ClientGone } from './client.ts'
-import type { Gateway, Limits } from './gateway.ts'
+import { type Gateway, jsonLimitsOf, type Limits } from './gateway.ts'
 
 /** The beginning of a body that is larger than what is held in memory. Nothing more is read until somebody does. */
 export interface LargeBody {
@@ -20,6 +21,8 @@ export interface LargeBody {
 /** What a body may take, and what all of them take together. */
 export type BodyBounds = Pick<Limits, 'maxBodyBytes' | 'maxUploadBytes' | 'maxInflatedBytes'> & {
   memory: BodyMemory
+  /** Of JSON; absent: it is not looked at while it comes. */
+  json?: JsonLimits
 }
 
 /** The bounds for bodies of one endpoint, or of the relay. */
@@ -33,6 +36,7 @@ export function bodyBounds(
     maxUploadBytes: Math.min(limits.maxUploadBytes, most),
     maxInflatedBytes: Math.min(limits.maxInflatedBytes, most),
     memory: bodyMemory,
+    json: jsonLimitsOf(limits),
   }
 }
 
@@ -45,7 +49,7 @@ export function bodyBounds(
 export async function readBody(
   req: IncomingMessage,
   res: ServerResponse,
-  { memory, ...limits }: BodyBounds,
+  { memory, json, ...limits }: BodyBounds,
   { forms = [], parseUpload }: Pick<ClientApi, 'forms' | 'parseUpload'> = {},
 ): Promise<Buffer | LargeBody> {
   const isForm = requireType(req.headers['content-type'], forms) === 'form'
@@ -56,12 +60,27 @@ export async function readBody(
   const { maxBodyBytes, maxUploadBytes } = limits
   const passesOn = isForm && parseUpload !== undefined && encoding === 'identity'
   const maxBytes = passesOn ? Math.max(maxBodyBytes, maxUploadBytes) : maxBodyBytes
-  if (Number(req.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  const length = Number(req.headers['content-length'] ?? Infinity)
+  if (length > maxBytes && length < Infinity) throw tooLarge(maxBytes)
   if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue()
-  const { body, lease } = await collect(req, res, maxBodyBytes, maxBytes, memory)
-  if (encoding !== 'gzip' || !Buffer.isBuffer(body)) return body
-  return inflate(body, limits.maxInflatedBytes, lease)
+  const isGzip = encoding === 'gzip'
+  const guard =
+    isForm || json === undefined || (length <= GUARD_FROM_BYTES && !isGzip) ? undefined : new JsonGuard(json)
+  const look = (chunk: Buffer) => guard?.push(chunk)
+  const { body, lease } = await collect(req, res, {
+    maxBodyBytes,
+    maxBytes,
+    memory,
+    look: isGzip ? undefined : look,
+  })
+  if (!isGzip || !Buffer.isBuffer(body)) return body
+  return inflate(body, limits.maxInflatedBytes, lease, look)
 }
+
+/** A smaller body is looked at when it is whole. */
+const GUARD_FROM_BYTES = 131_072
+/** Larger than zlib's own 16 KiB: each chunk is a turn of the event loop. */
+const INFLATED_CHUNK_BYTES = 131_072
 
 function requireType(contentType: string | undefined, forms: readonly string[]): 'json' | 'form' {
   const type = contentType?.split(';')[0]?.trim().toLowerCase()
@@ -72,23 +91,32 @@ function requireType(contentType: string | undefined, forms: readonly string[]):
   throw new GatewayError('unsupported_media_type', `Content-Type must be ${taken}.`)
 }
 
-/** Beyond `heldBytes` the rest is left to be read; beyond `maxBytes` it is refused. */
+interface Collecting {
+  /** Beyond it the rest is left to be read. */
+  maxBodyBytes: number
+  /** Beyond it the body is refused. */
+  maxBytes: number
+  memory: BodyMemory
+  /** Looks at what comes; throws GatewayError when it is refused. */
+  look: ((chunk: Buffer) => void) | undefined
+}
+
 function collect(
   req: IncomingMessage,
   res: ServerResponse,
-  heldBytes: number,
-  maxBytes: number,
-  memory: BodyMemory,
+  { maxBodyBytes: heldBytes, maxBytes, memory, look }: Collecting,
 ): Promise<{ body: Buffer | LargeBody; lease: BodyLease }> {
   return new Promise((resolve, reject) => {
     // What happened before anybody listened is not told again: the client left, or its body was refused as broken.
     if (req.destroyed || res.destroyed || res.writableEnded) return reject(new ClientGone())
     const held = new Pieces()
-    const lease = memory.lease((error) => {
+    const refuse = (error: unknown) => {
       req.off('data', take)
       held.clear()
+      lease.release()
       reject(error)
-    })
+    }
+    const lease = memory.lease(refuse)
     res.once('close', () => lease.release())
     let size = 0
     let ended = false
@@ -101,6 +129,12 @@ function collect(
       if (size <= maxBytes) {
         held.push(chunk)
         lease.take(chunk.length)
+        try {
+          look?.(chunk)
+        } catch (error) {
+          refuse(error)
+          return
+        }
       }
       if (size <= heldBytes) return
       if (size > maxBytes) reject(tooLarge(maxBytes))
@@ -173,16 +207,26 @@ class Pieces {
   }
 }
 
-function inflate(body: Buffer, maxBytes: number, lease: BodyLease): Promise<Buffer> {
+function inflate(
+  body: Buffer,
+  maxBytes: number,
+  lease: BodyLease,
+  look: (chunk: Buffer) => void,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    const gunzip = createGunzip()
+    const gunzip = createGunzip({ chunkSize: INFLATED_CHUNK_BYTES })
     gunzip.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size > maxBytes) gunzip.destroy(tooLarge(maxBytes))
-      else if (!lease.take(chunk.length)) gunzip.destroy(noMemory())
-      else chunks.push(chunk)
+      try {
+        if (size > maxBytes) throw tooLarge(maxBytes)
+        if (!lease.take(chunk.length)) throw noMemory()
+        look(chunk)
+        chunks.push(chunk)
+      } catch (error) {
+        gunzip.destroy(GatewayError.from(error))
+      }
     })
     gunzip.on('end', () => resolve(Buffer.concat(chunks)))
     gunzip.on('error', (error) =>

@@ -3,7 +3,7 @@ import { faults, type Mutant } from '../fault.ts'
 
 const ADDRESSES = 'test/e2e/relay/addresses.test.ts'
 const CALLERS = 'test/e2e/relay/callers.test.ts'
-const KEYS = 'test/e2e/relay/keys.test.ts'
+const KEYS = 'test/e2e/relay/gateway-keys.test.ts'
 const NAMES = 'test/e2e/relay/names.test.ts'
 const OUTBOUND_PROXY = 'test/e2e/relay/outbound-proxy.test.ts'
 const REFUSALS = 'test/e2e/relay/refusals.test.ts'
@@ -26,7 +26,7 @@ export const RELAY_E2E: Mutant[] = [
   ...faults('proxy/main.ts', ADDRESSES, ['portOf(api), portOf(adminServer)', 'portOf(api)']),
   ...faults('proxy/main.ts', ADDRESSES, ['portOf(api), portOf(adminServer)', 'portOf(adminServer)']),
   ...faults(
-    'proxy/main.ts',
+    'proxy/settings.ts',
     REFUSALS,
     ['mode: env.SLUICE_RELAY_MODE', "mode: 'public'"],
     ['deny: env.SLUICE_RELAY_DENY', 'deny: []'],
@@ -35,13 +35,13 @@ export const RELAY_E2E: Mutant[] = [
     ['maxInFlightPerClient: env.SLUICE_RELAY_MAX_IN_FLIGHT_PER_CLIENT', 'maxInFlightPerClient: 0'],
     ['requestsPerMinute: env.SLUICE_RELAY_REQUESTS_PER_MINUTE', 'requestsPerMinute: 0'],
   ),
-  ...faults('proxy/main.ts', NAMES, ['resolvers: env.SLUICE_RELAY_RESOLVERS', 'resolvers: []']),
-  ...faults('proxy/main.ts', KEYS, [
+  ...faults('proxy/settings.ts', NAMES, ['resolvers: env.SLUICE_RELAY_RESOLVERS', 'resolvers: []']),
+  ...faults('proxy/settings.ts', KEYS, [
     'requireApiKey: env.SLUICE_RELAY_REQUIRE_API_KEY',
     'requireApiKey: false',
   ]),
   // The operator's proxy for channels gets what strangers send.
-  ...faults('proxy/main.ts', OUTBOUND_PROXY, [
+  ...faults('proxy/settings.ts', OUTBOUND_PROXY, [
     'proxy: env.SLUICE_RELAY_PROXY',
     'proxy: env.SLUICE_HTTP_PROXY',
   ]),
