@@ -151,6 +151,7 @@ function collect(
     req.on('end', () => {
       ended = true
       done(held.whole())
+      held.clear()
     })
     req.on('error', gone)
     req.on('close', gone)

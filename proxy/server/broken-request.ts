@@ -22,6 +22,11 @@ export function answerBroken(
   if (line.broken && !reset) return
   line.broken = true
   const { last } = line
+  // Its answer waits for others: whoever ends the connection in such a request has left, as after a whole one.
+  if (error.code === 'HPE_INVALID_EOF_STATE' && last?.socket === null) {
+    socket.destroy()
+    return
+  }
   if (last !== undefined && endWaiting(last)) {
     // It has told the client that the connection is kept.
     last.once('finish', () => end(socket))

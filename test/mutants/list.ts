@@ -26,6 +26,7 @@ import { PIPELINE } from './rooms/pipeline.ts'
 import { PROXY } from './rooms/proxy.ts'
 import { RELAY } from './rooms/relay.ts'
 import { RELAY_ADDRESS } from './rooms/relay-address.ts'
+import { RELAY_E2E } from './rooms/relay-e2e.ts'
 import { SOCKETS } from './rooms/sockets.ts'
 import { STORE } from './rooms/store.ts'
 import { TOOLS } from './rooms/tools.ts'
@@ -39,6 +40,7 @@ export const MUTANTS: Mutant[] = [
   ...KEYS,
   ...RELAY_ADDRESS,
   ...RELAY,
+  ...RELAY_E2E,
   ...LOAD,
   ...PIPELINE,
   ...PARSERS,

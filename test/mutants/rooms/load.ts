@@ -40,6 +40,28 @@ export const LOAD: Mutant[] = [
     ['limits.endpointBytes.get(endpoint) ?? Infinity', 'Infinity'],
   ),
   ...faults(
+    'proxy/pipeline/body.ts',
+    'test/e2e/relay/held-once.test.ts',
+    // A body is held twice for as long as its call lasts.
+    ['      done(held.whole())\n      held.clear()', '      done(held.whole())'],
+  ),
+  ...faults(
+    'proxy/dialects/json/guard.ts',
+    'proxy/dialects/json/guard.test.ts',
+    // An escape at the end of a piece is forgotten.
+    ['this.#escaped = isEscaped', 'this.#escaped = false'],
+    [
+      'if (quote < 0) {\n        this.#escaped',
+      'if (quote < 0) {\n        this.#inString = false\n        this.#escaped',
+    ],
+  ),
+  ...faults(
+    'proxy/server/error-response.ts',
+    'proxy/server/error-response.test.ts',
+    // A refusal that waits its turn ends the connection of the answer before it.
+    ["if (res.socket === null) res.once('socket', linger)\n  else linger()", 'linger()'],
+  ),
+  ...faults(
     'proxy/server/error-response.ts',
     'test/e2e/http/unsent-bodies.test.ts',
     // The connection is closed under a client that is still sending, which loses its answer.

@@ -12,8 +12,8 @@ export const PARSERS: Mutant[] = [
     ['else if (++values > maxValues)', 'else if (values > maxValues)'],
     // Empty lists in lists are not counted.
     [
-      '        if (++values > maxValues) throw tooMany(maxValues)\n        if (++depth',
-      '        if (++depth',
+      '      if (++values > maxValues) throw tooManyValues(maxValues)\n      if (++depth',
+      '      if (++depth',
     ],
   ),
 
@@ -58,9 +58,9 @@ export const PARSERS: Mutant[] = [
     'proxy/pipeline/body.ts',
     GZIP,
     // Each member of a bomb may be as large as is allowed for all.
-    ['if (size > maxBytes) gunzip.destroy', 'if (chunk.length > maxBytes) gunzip.destroy'],
+    ['        if (size > maxBytes) throw', '        if (chunk.length > maxBytes) throw'],
     // A body that is exactly as large as is allowed is refused.
-    ['if (size > maxBytes) gunzip.destroy', 'if (size >= maxBytes) gunzip.destroy'],
+    ['        if (size > maxBytes) throw', '        if (size >= maxBytes) throw'],
     // Something else is taken for gzip.
     [
       "encoding !== 'identity' && encoding !== 'gzip'",
