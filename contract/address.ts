@@ -36,11 +36,16 @@ export function unmap(text: string): string {
 export function networkOf(address: string): string {
   const plain = unmap(address)
   if (!isIPv6(plain) || plain.includes('%')) return plain
-  const [before = '', after] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::')
+  return `${groupsOf(plain).slice(0, 4).join(':')}::/64`
+}
+
+/** The eight groups of an IPv6 address without zone, in lower case and without leading zeros. */
+export function groupsOf(address: string): string[] {
+  const [before = '', after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const head = before === '' ? [] : before.split(':')
   const tail = after === undefined || after === '' ? [] : after.split(':')
   const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
-  return `${[...head, ...zeros, ...tail].slice(0, 4).join(':')}::/64`
+  return [...head, ...zeros, ...tail]
 }
 
 /** A set of addresses and ranges. */

@@ -79,7 +79,11 @@ export function redactedEnvironment(env: Environment): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(env).map(([name, value]) => [
       name,
-      SECRET_NAMES.has(name) && value !== undefined ? '(set)' : value,
+      SECRET_NAMES.has(name) && value !== undefined ? '(set)' : printable(value),
     ]),
   )
+}
+
+function printable(value: unknown): unknown {
+  return value instanceof Map || value instanceof Set ? [...value] : value
 }

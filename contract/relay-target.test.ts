@@ -7,8 +7,11 @@ import { type AllowEntry, parseAllowEntry } from './relay-target.ts'
 describe('entries of SLUICE_RELAY_ALLOW', () => {
   it.each<[string, AllowEntry]>([
     ['localhost', { host: 'localhost' }],
+    ['localhost.', { host: 'localhost' }],
+    ['127.0.0.1.', { address: '127.0.0.1' }],
     ['LocalHost:3000', { host: 'localhost', port: 3000 }],
     ['api.example.com', { host: 'api.example.com' }],
+    ['api.example.com.:443', { host: 'api.example.com', port: 443 }],
     ['my_host.example.com:1', { host: 'my_host.example.com', port: 1 }],
     ['xn--bcher-kva.example:65535', { host: 'xn--bcher-kva.example', port: 65_535 }],
     ['1password.com', { host: '1password.com' }],
@@ -39,7 +42,6 @@ describe('entries of SLUICE_RELAY_ALLOW', () => {
     'localhost:+80',
     'localhost:80:80',
     'localhost:８０',
-    'localhost.',
     '.localhost',
     'a..b',
     '*.example.com',
@@ -55,7 +57,6 @@ describe('entries of SLUICE_RELAY_ALLOW', () => {
     '0x7f000001',
     '0177.0.0.1',
     '1.2.3.256',
-    '127.0.0.1.',
     '127.0.0.1:99999',
     '[127.0.0.1]',
     '[127.0.0.1]:80',

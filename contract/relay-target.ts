@@ -20,7 +20,8 @@ export function parseAllowEntry(text: string): AllowEntry | undefined {
   const at = port === undefined ? {} : { port }
   if (bracketed !== undefined)
     return isIPv6(bracketed) && isAddressRange(bracketed) ? { address: bracketed, ...at } : undefined
-  const host = plain?.toLowerCase() ?? ''
+  // As in URLs one dot behind a name means the same.
+  const host = plain?.toLowerCase().replace(/\.$/, '') ?? ''
   if (isIP(host) !== 0) return { address: host, ...at }
   const labels = host.split('.')
   // A last label of digits would be read as an address by URLs.

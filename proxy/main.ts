@@ -25,10 +25,10 @@ import { Overload } from './server/overload.ts'
 import { trackUnused } from './server/unused-connections.ts'
 import { createUpgrades, socketCalls } from './server/upgrade.ts'
 import {
+  bodyMemoryOf,
   httpLimitsOf,
   limitsOf,
   loadLimitsOf,
-  memoryLimit,
   relaySettingsOf,
   socketLimitsOf,
 } from './settings.ts'
@@ -130,6 +130,8 @@ export async function startProxy({
   const metrics = new ProxyMetrics({
     inFlight: () => overload.inFlight,
     sockets: () => sockets.size,
+    relayed: () => relay.rates.inFlight,
+    bodyMemory: () => ({ requests: gateway.bodyMemory.used, relay: relay.bodyMemory.used }),
     holds: () => holds.live,
     unsettled: () => holds.unsettled,
     generation: () => follower.applied.generation,
@@ -153,7 +155,7 @@ export async function startProxy({
     ),
     trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
     limits: limitsOf(env),
-    bodyMemory: new BodyMemory(env.SLUICE_BODY_MEMORY_BYTES ?? memoryLimit() / 4),
+    bodyMemory: new BodyMemory(bodyMemoryOf(env).requests),
     state: store.state,
     conversations: {
       ttlMs: env.SLUICE_CONVERSATION_TTL,

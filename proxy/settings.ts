@@ -8,9 +8,19 @@ import type { HttpLimits } from './server/http-server.ts'
 import type { LoadLimits } from './server/overload.ts'
 import { FIXED_LIMITS, type SocketLimits } from './socket/limits.ts'
 
+/** Of the memory for bodies the relay has this part, and WebSockets as much: neither takes what the others need. */
+const PART = 1 / 4
+
+/** What bodies may take, in bytes: of requests with a key, of relayed ones, and of messages on WebSockets. */
+export function bodyMemoryOf(env: Environment): { requests: number; relay: number; sockets: number } {
+  const all = env.SLUICE_BODY_MEMORY_BYTES ?? memoryLimit() / 4
+  return { requests: all * (1 - 2 * PART), relay: all * PART, sockets: all * PART }
+}
+
 export function limitsOf(env: Environment): Limits {
   return {
-    maxBodyBytes: env.SLUICE_MAX_BODY_BYTES,
+    // What could never be held is too large, and not a matter of a moment.
+    maxBodyBytes: Math.min(env.SLUICE_MAX_BODY_BYTES, Math.floor(bodyMemoryOf(env).requests)),
     maxUploadBytes: env.SLUICE_MAX_UPLOAD_BYTES,
     maxInflatedBytes: env.SLUICE_MAX_INFLATED_BYTES,
     endpointBytes: env.SLUICE_ENDPOINT_BODY_BYTES,
@@ -44,6 +54,7 @@ export function relaySettingsOf(env: Environment, ownPorts: () => ReadonlySet<nu
     requestsPerMinute: env.SLUICE_RELAY_REQUESTS_PER_MINUTE,
     connectMs: env.SLUICE_RELAY_CONNECT_TIMEOUT,
     totalMs: env.SLUICE_RELAY_TIMEOUT,
+    bodyBytes: bodyMemoryOf(env).relay,
     proxy: env.SLUICE_RELAY_PROXY,
   }
 }
@@ -58,7 +69,7 @@ export function loadLimitsOf(env: Environment): LoadLimits {
 }
 
 /** What the process may take, by its container or machine. */
-export function memoryLimit(): number {
+function memoryLimit(): number {
   // 0 where there is no container.
   return Math.min(process.constrainedMemory() || Infinity, totalmem())
 }
@@ -66,7 +77,12 @@ export function memoryLimit(): number {
 export function socketLimitsOf(env: Environment): SocketLimits {
   return {
     ...FIXED_LIMITS,
-    maxMessageBytes: env.SLUICE_SOCKET_MAX_MESSAGE_BYTES,
+    maxMessageBytes: Math.min(
+      env.SLUICE_SOCKET_MAX_MESSAGE_BYTES,
+      env.SLUICE_ENDPOINT_BODY_BYTES.get('responses') ?? Infinity,
+      Math.floor(bodyMemoryOf(env).sockets),
+    ),
+    maxHeldBytes: bodyMemoryOf(env).sockets,
     maxFragments: env.SLUICE_SOCKET_MAX_FRAGMENTS,
     maxJsonDepth: env.SLUICE_MAX_JSON_DEPTH,
     maxJsonKeys: env.SLUICE_MAX_JSON_KEYS,

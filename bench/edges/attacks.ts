@@ -143,6 +143,8 @@ export const ATTACKS: Attack[] = [
       if (socket.readyState === WebSocket.OPEN) socket.ping()
     },
   },
+  { name: 'unknown paths', rate: 300, step: (victim, n) => post(victim, `/nope/${n}`, chat('"x"')) },
+  { name: 'values for the relay, 10 MB', rate: 2, step: (victim) => post(victim, '/api/proxy', VALUES) },
   {
     name: 'relay to refused addresses',
     rate: 100,

@@ -36,7 +36,7 @@ export const limitSettings = {
     .min(MIB)
     .optional()
     .describe(
-      'Most that the bodies of all requests in flight may take; beyond, new ones are answered 503. Default a quarter of the memory that the process may use.',
+      'Most that the bodies of all requests in flight may take, a quarter of it those of the relay and a quarter messages of WebSockets; beyond, new ones are answered 503. Default a quarter of the memory that the process may use.',
     ),
   SLUICE_MAX_INFLATED_BYTES: bytes(32 * MIB).describe('Largest request body after gzip is undone.'),
   SLUICE_MAX_ANSWER_BYTES: bytes(64 * MIB).describe('Largest answer of an upstream that is not a stream.'),

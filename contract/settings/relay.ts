@@ -47,10 +47,10 @@ export const relaySettings = {
       'must be addresses, with a port or without, separated by commas',
     )
     .describe(
-      'Name servers that the relay asks, such as 9.9.9.9 or [2620:fe::fe]:53; default those of the system.',
+      'Name servers that the relay asks for names that SLUICE_RELAY_ALLOW does not have, such as 9.9.9.9 or [2620:fe::fe]:53; default those of the system.',
     ),
   SLUICE_RELAY_PROXY: proxyUrl().describe(
-    'HTTP proxy through which the relay calls; it gets addresses that were checked, never names. Without it the relay uses none.',
+    'HTTP proxy, vouched for by a public authority where it is https://, through which the relay calls; it gets addresses that were checked, never names. Without it the relay uses none.',
   ),
 }
 

@@ -11,6 +11,8 @@ import { type Gateway, jsonLimitsOf, type Limits } from './gateway.ts'
 /** The beginning of a body that is larger than what is held in memory. Nothing more is read until somebody does. */
 export interface LargeBody {
   prefix: Buffer
+  /** Tells that the beginning is held no more. */
+  sent: () => void
   /** Paused. */
   req: IncomingMessage
   res: ServerResponse
@@ -137,10 +139,10 @@ function collect(
         }
       }
       if (size <= heldBytes) return
-      if (size > maxBytes) reject(tooLarge(maxBytes))
+      if (size > maxBytes) refuse(tooLarge(maxBytes))
       else {
         req.off('data', take).pause()
-        done({ prefix: held.whole(), req, res, maxBytes })
+        done({ prefix: held.whole(), sent: () => lease.release(), req, res, maxBytes })
       }
       held.clear()
     }

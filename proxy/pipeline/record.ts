@@ -67,7 +67,7 @@ export function finish(
   gateway.metrics.finished({
     endpoint: record.endpoint,
     model: record.route ?? 'unknown',
-    status: record.status,
+    status: record.relay !== undefined && told === undefined ? classOf(record.status) : record.status,
     error: errorOf(told, record),
     durationSeconds: record.ms.total / 1_000,
     overheadSeconds: record.ms.overhead === undefined ? undefined : record.ms.overhead / 1_000,
@@ -84,6 +84,11 @@ export function finish(
 function errorOf(told: GatewayError | undefined, { status, outcome }: RequestRecord): RequestFacts['error'] {
   if (told !== undefined) return { code: told.code, domain: told.entry.domain }
   return status < 400 || outcome === 'finished' ? undefined : { code: 'client_gone', domain: 'caller' }
+}
+
+/** A status that a foreign upstream chose must not make a series of its own. */
+function classOf(status: number): string {
+  return status >= 200 && status < 600 ? `${Math.floor(status / 100)}xx` : 'other'
 }
 
 /** Milliseconds to three decimals. */

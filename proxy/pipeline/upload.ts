@@ -61,6 +61,7 @@ export class Upload {
     if (this.#over) return
     this.#over = true
     this.#first = []
+    this.#body.sent()
     this.#body.req.off('data', this.#onData).off('end', this.#onEnd).resume()
     this.#stream?.destroy()
   }
@@ -69,6 +70,7 @@ export class Upload {
     const { req, res } = this.#body
     this.#touched = true
     this.#first = []
+    this.#body.sent()
     this.#stream = stream
     // What happened before is not told again: the client left, or its body was refused as broken or slow.
     if (req.destroyed || res.destroyed || res.writableEnded) {

@@ -21,6 +21,7 @@ export interface ExchangeEvents {
 }
 
 const MAX_HEADER_BYTES = 16_384
+const FLUSH_MS = 1_000
 
 /**
  * Resolves when the client has got the whole answer. Rejects with the reason of `signal`, or with GatewayError
@@ -42,6 +43,7 @@ export async function exchange(
     signal.throwIfAborted()
     await Promise.race([passOn(socket, call, res, events), aborted])
   } catch (error) {
+    if (!signal.aborted) await written(res)
     cutOff(res)
     throw error
   } finally {
@@ -99,7 +101,8 @@ function passOn(
 /** Sends status and headers at once, so that a silent stream shows them. False for a status that is none. */
 function begin({ statusCode = 0, headers }: IncomingMessage, res: ServerResponse): boolean {
   if (statusCode < 200 || res.destroyed || res.headersSent) return false
-  res.writeHead(statusCode, answerHeaders(statusCode, headers))
+  for (const [name, value] of Object.entries(answerHeaders(statusCode, headers))) res.setHeader(name, value)
+  res.writeHead(statusCode)
   res.flushHeaders()
   return true
 }
@@ -113,13 +116,28 @@ function relayBody(answer: IncomingMessage, res: ServerResponse, { received }: E
   })
 }
 
+/** Resolves when what came before an upstream broke off is on its way, or its client does not read it. */
+function written(res: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    if (!res.headersSent || res.destroyed) return resolve()
+    const timer = setTimeout(resolve, FLUSH_MS)
+    const done = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    res.once('close', done)
+    res.write('', done)
+  })
+}
+
 /** So that no client takes the beginning of an answer for all of it. */
 function cutOff(res: ServerResponse): void {
   if (!res.headersSent) return
-  // Where the end of the connection is all that ends an answer, such as for HTTP/1.0, it must be reset instead. Node's
-  // resetAndDestroy would end it first.
+  // Where the end of the connection is all that ends an answer, such as for HTTP/1.0, it must be reset instead, at the
+  // cost of what is on its way. Node's resetAndDestroy would end it first.
   const socket: ResettableSocket | null = res.socket
-  if (socket !== null && !res.chunkedEncoding) socket.resetAndClosing = true
+  const showsItsEnd = res.chunkedEncoding || res.hasHeader('content-length')
+  if (socket !== null && !showsItsEnd) socket.resetAndClosing = true
   res.destroy()
 }
 

@@ -321,7 +321,7 @@ describe('the log', () => {
       },
     ])
     expect(relay.lines[1]?.code).toBeUndefined()
-    expect(relay.facts[1]).toMatchObject({ status: 503, error: undefined })
+    expect(relay.facts[1]).toMatchObject({ status: '5xx', error: undefined })
   })
 
   test('has nothing else of URL, key, body or answer', async () => {

@@ -16,7 +16,7 @@ import { GatewayError } from '../errors.ts'
 import { StoreTime } from '../ledger/store-time.ts'
 import { bodyBounds, readBody } from '../pipeline/body.ts'
 import { ClientGone, requestControl } from '../pipeline/client.ts'
-import type { Gateway } from '../pipeline/gateway.ts'
+import { type Gateway, jsonLimitsOf } from '../pipeline/gateway.ts'
 import { addressOf, elapsed, finish, identify, newRecord } from '../pipeline/record.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
 import { connectTo } from './connect.ts'
@@ -110,13 +110,13 @@ function sayWhere(error: unknown): never {
   )
 }
 
-async function read({ gateway, req, res, record }: Relayed): Promise<RelayRequest> {
+async function read({ gateway, relay, req, res, record }: Relayed): Promise<RelayRequest> {
   const { limits } = gateway
   const from = performance.now()
-  const body = await readBody(req, res, bodyBounds(gateway, 'relay'))
+  const body = await readBody(req, res, bodyBounds({ limits, bodyMemory: relay.bodyMemory }, 'relay'))
   record.ms.body = elapsed(from)
   if (!Buffer.isBuffer(body)) throw new TypeError('the relay takes no uploads')
-  const request = parseRelayRequest(body, { maxDepth: limits.maxJsonDepth, maxKeys: limits.maxJsonKeys })
+  const request = parseRelayRequest(body, jsonLimitsOf(limits))
   record.stream = request.stream
   record.relay = { origin: originOf(request.url), style: request.style, sent: 0, received: 0 }
   return request

@@ -27,6 +27,7 @@ export const SETTINGS: RelaySettings = {
   maxInFlight: 100,
   maxInFlightPerClient: 0,
   requestsPerMinute: 0,
+  bodyBytes: 1_000_000_000,
   connectMs: 5_000,
   totalMs: 20_000,
   proxy: undefined,

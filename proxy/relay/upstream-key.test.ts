@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { keyHash } from '../../contract/ids.ts'
 import { mintKey } from '../../contract/key-format.ts'
 import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
@@ -65,6 +65,20 @@ test.each([testKey(), testKey({ disabled: true }), testKey({ expiresAt: 1 })])(
     await expect(refuseGatewayKey('foreign', find)).resolves.toBeUndefined()
   },
 )
+
+test.each(['"own"', 'own,x', 'own;', "'own'", '<own>', 'own.', '"own",'])(
+  'a known key written as %s, too',
+  async (text) => {
+    const find = async (hash: string) => (hash === keyHash('own') ? testKey() : undefined)
+    await expect(refuseGatewayKey(text, find)).rejects.toMatchObject(refusal)
+  },
+)
+
+test('a token of several parts is asked for once', async () => {
+  const find = vi.fn(async () => undefined)
+  await refuseGatewayKey('eyJh.eyJz.SflK-_', find)
+  expect(find.mock.calls).toEqual([[keyHash('eyJh.eyJz.SflK-_')]])
+})
 
 test('a store that is away keeps nobody from the relay; a record that does not open is one', async () => {
   const failing = (error: Error) => () => Promise.reject(error)

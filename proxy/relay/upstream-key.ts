@@ -40,11 +40,21 @@ export async function refuseGatewayKey(
   key: string,
   find: (hash: string) => Promise<KeyRecord | undefined>,
 ): Promise<void> {
-  if (isMintedFormat(key) || (await isKnown(find(keyHash(key)))))
-    throw new GatewayError(
-      'invalid_request',
-      'The Authorization header holds a key of this gateway. Send the key of the upstream.',
-    )
+  for (const part of partsOf(key)) {
+    if (isMintedFormat(part) || (await isKnown(find(keyHash(part)))))
+      throw new GatewayError(
+        'invalid_request',
+        'The Authorization header holds a key of this gateway. Send the key of the upstream.',
+      )
+  }
+}
+
+/** The key, and what of it may be one between quotes or before a comma. */
+function partsOf(key: string): Set<string> {
+  const parts = [key, ...key.split(/[,;]/, 1)].map((part) =>
+    part.replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9_-]+$/g, ''),
+  )
+  return new Set([key, ...parts.filter((part) => part !== '')])
 }
 
 async function isKnown(record: Promise<KeyRecord | undefined>): Promise<boolean> {

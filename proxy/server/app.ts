@@ -157,10 +157,12 @@ function work(
   return async (req: Request, res: Response) => {
     const leave = overload.enter(() => addressOf(gateway, req))
     res.locals.served = true
+    const closed = new Promise<void>((resolve) => res.once('close', resolve))
     try {
       await run(req, res, requestIdOf(res))
     } finally {
-      leave()
+      // An answer that nobody reads takes memory, too.
+      void closed.then(leave)
     }
   }
 }

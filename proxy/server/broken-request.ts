@@ -4,8 +4,8 @@ import type { Duplex } from 'node:stream'
 import { GatewayError } from '../errors.ts'
 import { answerBare, destroyAfterLinger } from './bare-answer.ts'
 import { endWaiting } from './error-response.ts'
-import { lineOf } from './request-line.ts'
 import { type HeadLimits, headersTooLarge } from './request-problem.ts'
+import { queueOf } from './request-queue.ts'
 
 export type Refusal = (req: IncomingMessage, res: ServerResponse, error: GatewayError) => void
 
@@ -16,12 +16,12 @@ export function answerBroken(
   limits: HeadLimits,
   breakOff: Refusal,
 ): void {
-  const line = lineOf(socket)
+  const queue = queueOf(socket)
   const reset = error.code === 'ECONNRESET'
   // The parser says so of each packet that follows.
-  if (line.broken && !reset) return
-  line.broken = true
-  const { last } = line
+  if (queue.broken && !reset) return
+  queue.broken = true
+  const { last } = queue
   // Its answer waits for others: whoever ends the connection in such a request has left, as after a whole one.
   if (error.code === 'HPE_INVALID_EOF_STATE' && last?.socket === null) {
     socket.destroy()
@@ -50,7 +50,7 @@ export function answerBroken(
 
 /** Refuses what has no request object, behind the answers to the requests before it. */
 export function answerInTurn(socket: Duplex, refusal: GatewayError): void {
-  const { last } = lineOf(socket)
+  const { last } = queueOf(socket)
   if (last === undefined) answerBare(socket, refusal)
   // What follows the last request of a connection is ignored.
   else if (last.shouldKeepAlive) {

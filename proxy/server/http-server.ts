@@ -4,8 +4,8 @@ import { GatewayError } from '../errors.ts'
 import { onSilence } from '../pipeline/client.ts'
 import { answerBroken, answerInTurn, type Refusal } from './broken-request.ts'
 import { boundConnections, type ConnectionLimits } from './connection-bounds.ts'
-import { isFree, join, lineOf } from './request-line.ts'
 import { type HeadLimits, requestProblem } from './request-problem.ts'
+import { isFree, join, queueOf } from './request-queue.ts'
 import type { Upgrades } from './upgrade.ts'
 
 export interface HttpLimits extends HeadLimits, ConnectionLimits {
@@ -34,13 +34,13 @@ export interface HttpHooks {
 
 export function createHttpServer(limits: HttpLimits, hooks: HttpHooks): Server {
   const checked: Handler = (req, res) => {
-    const line = lineOf(req.socket)
-    if (!join(line, res)) return
+    const queue = queueOf(req.socket)
+    if (!join(queue, res)) return
     // Streams are cut off by those who write them.
     res.once('prefinish', () => onSilence(res, limits.clientStallMs, () => res.destroy()))
     const problem = requestProblem(req, limits)
     // Behind an upgrade that is not made, Node may lose the beginning of the next request.
-    const isLast = line.count >= limits.maxRequestsPerConnection || req.headers.upgrade !== undefined
+    const isLast = queue.count >= limits.maxRequestsPerConnection || req.headers.upgrade !== undefined
     if (hooks.draining() || problem !== undefined || isLast) res.shouldKeepAlive = false
     if (problem === undefined) hooks.handle(req, res)
     else hooks.refuse(req, res, problem)
@@ -56,7 +56,7 @@ export function createHttpServer(limits: HttpLimits, hooks: HttpHooks): Server {
     noDelay: true,
     // Without it Node would take all connections that ask, such as those of curl with its `Upgrade: h2c`.
     shouldUpgradeCallback: (req) =>
-      isFree(lineOf(req.socket)) && requestProblem(req, limits) === undefined && hooks.upgrades.should(req),
+      isFree(queueOf(req.socket)) && requestProblem(req, limits) === undefined && hooks.upgrades.should(req),
   })
   // One more shows that there are too many.
   server.maxHeadersCount = limits.maxHeaders + 1

@@ -16,8 +16,7 @@ const TARGET = /^\/[!"$-~]*$/
 /** Undefined when the request may be served. */
 export function requestProblem(req: IncomingMessage, limits: HeadLimits): GatewayError | undefined {
   const names = req.rawHeaders.filter((_, index) => index % 2 === 0)
-  if (names.length > limits.maxHeaders)
-    return new GatewayError('headers_too_large', `More than ${limits.maxHeaders} headers.`)
+  if (names.length > limits.maxHeaders) return headersTooLarge(limits)
   if (headBytes(req) > limits.maxHeaderBytes) return headersTooLarge(limits)
   if (req.httpVersion !== '1.1' && req.httpVersion !== '1.0') return invalid('The request must use HTTP/1.1.')
   if (!TARGET.test(req.url ?? '')) return invalid('The request target must be a path.')
@@ -33,8 +32,9 @@ export function requestProblem(req: IncomingMessage, limits: HeadLimits): Gatewa
   return undefined
 }
 
-export function headersTooLarge({ maxHeaderBytes }: Pick<HeadLimits, 'maxHeaderBytes'>): GatewayError {
-  return new GatewayError('headers_too_large', `The headers are larger than ${maxHeaderBytes} bytes.`)
+export function headersTooLarge({ maxHeaderBytes, maxHeaders }: HeadLimits): GatewayError {
+  const message = `The headers are larger than ${maxHeaderBytes} bytes, or more than ${maxHeaders}.`
+  return new GatewayError('headers_too_large', message)
 }
 
 /** As sent, but for spaces that a client has added around values. Node's own count leaves out all between texts. */

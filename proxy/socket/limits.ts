@@ -52,7 +52,6 @@ export const FIXED_LIMITS = {
   maxRefusals: 64,
   highWaterBytes: MIB,
   closeMs: 5_000,
-  maxHeldBytes: 512 * MIB,
   maxAnswers: 64,
   maxAnswerBytes: 64 * MIB,
 } as const satisfies Partial<SocketLimits>

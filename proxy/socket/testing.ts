@@ -15,6 +15,7 @@ const MINUTE = 60_000
 /** So patient that only what a test asks for ends a connection. */
 export const TEST_LIMITS: SocketLimits = {
   ...FIXED_LIMITS,
+  maxHeldBytes: 512 * 1_048_576,
   maxMessageBytes: 64 * 1_048_576,
   maxFragments: 1_024,
   maxJsonDepth: 64,

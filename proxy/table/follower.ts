@@ -86,6 +86,7 @@ export class TableFollower {
       knowledge: this.#knowledge,
       isAbsent: () => this.#isAbsent(),
       unreadable: (kind, error) => events.unreadable(kind, error),
+      failed: (error) => events.failed(error),
       maxAgeMs: keyMaxAgeMs,
       now,
     })

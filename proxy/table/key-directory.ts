@@ -12,6 +12,8 @@ const MOST_LEFT = 2_000
 const REFILL_PER_SECOND = 200
 /** With fewer left than this the list is read: of tens of thousands of keys that takes a while, in which nobody waits. */
 const LIST_BELOW = 1_600
+/** After the list could not be read, nobody asks for it for so long. */
+const RETRY_MS = 1_000
 /** How long the list outlasts a flood. Unless changes were missed it is not read twice in that time. */
 const KEPT_MS = 60_000
 
@@ -22,6 +24,8 @@ export interface KeyDirectoryOptions {
   standing(): Promise<Standing>
   /** Milliseconds, monotonic. */
   now(): number
+  /** The store answered, but does not give the list. */
+  failed(error: unknown): void
 }
 
 export class KeyDirectory {
@@ -33,6 +37,7 @@ export class KeyDirectory {
   #reading: Promise<Set<string>> | undefined
   /** Keys that changes have named since the list was asked for. */
   #named = new Set<string>()
+  #failure: { at: number; error: unknown } | undefined
 
   constructor(options: KeyDirectoryOptions) {
     this.#options = options
@@ -42,7 +47,7 @@ export class KeyDirectory {
   /** What `lookUp` finds, or undefined without asking where no key has this hash. Rejects with StoreUnavailable. */
   async find<R>(hash: string, lookUp: () => Promise<R | undefined>): Promise<R | undefined> {
     const counted = this.#countLookup()
-    const list = this.#list ?? (counted ? undefined : await this.#read())
+    const list = this.#list ?? (counted ? undefined : await this.#readIfGiven())
     // A list from before a gap says nothing.
     if (list !== undefined && list === this.#list && !list.has(hash)) {
       if ((await this.#options.standing()) === 'current') return undefined
@@ -85,25 +90,33 @@ export class KeyDirectory {
     if (this.#list !== undefined && this.#options.now() - this.#neededAt > KEPT_MS) this.gap()
   }
 
+  /** Undefined where the store answers and will not give the list: then there are only look-ups. */
+  async #readIfGiven(): Promise<Set<string> | undefined> {
+    try {
+      return await this.#read()
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error
+      return undefined
+    }
+  }
+
   #read(): Promise<Set<string>> {
     if (this.#reading !== undefined) return this.#reading
+    if (this.#failure !== undefined && this.#options.now() - this.#failure.at < RETRY_MS)
+      return Promise.reject(this.#failure.error)
     const reading = this.#options.readAll().then((list) => {
       if (this.#reading !== reading) return list
       for (const hash of this.#named) list.add(hash)
       this.#named.clear()
       this.#list = list
       return list
-    }, unavailable)
+    })
     this.#reading = reading
-    reading.catch(() => {
+    reading.catch((error: unknown) => {
+      this.#failure = { at: this.#options.now(), error }
+      if (!(error instanceof StoreUnavailable)) this.#options.failed(error)
       if (this.#reading === reading) this.gap()
     })
     return reading
   }
-}
-
-/** Whatever keeps the list from being read, such as a right that the store's user lacks, is no fault of the caller's. */
-function unavailable(error: unknown): never {
-  if (error instanceof StoreUnavailable) throw error
-  throw new StoreUnavailable('the list of keys cannot be read', { cause: error })
 }

@@ -6,6 +6,8 @@ import { RecordCache, type RecordSource } from './record-cache.ts'
 
 export type RecordsOptions = Pick<RecordSource<unknown>, 'isAbsent' | 'knowledge' | 'maxAgeMs' | 'now'> & {
   unreadable(kind: 'key' | 'account', error: Error): void
+  /** The store does not give the list of keys. */
+  failed(error: unknown): void
 }
 
 export class Records {
@@ -15,7 +17,7 @@ export class Records {
 
   constructor(
     store: Pick<ConfigStore, 'key' | 'account' | 'keyHashes'>,
-    { unreadable, ...source }: RecordsOptions,
+    { unreadable, failed, ...source }: RecordsOptions,
   ) {
     this.#keys = new RecordCache({
       ...source,
@@ -29,6 +31,7 @@ export class Records {
     })
     this.#directory = new KeyDirectory({
       now: source.now,
+      failed,
       standing: () => source.knowledge.standing(),
       async readAll() {
         // A store that was emptied lists nothing, which says nothing.

@@ -21,7 +21,8 @@ const TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 41
 export interface RequestFacts {
   endpoint: string
   model: string
-  status: number
+  /** A class such as 4xx for what a foreign upstream answered. */
+  status: number | string
   error?: { code: ErrorCode | 'client_gone'; domain: FaultDomain }
   durationSeconds: number
   /** Own time before the upstream was called. */
@@ -34,6 +35,9 @@ export interface RequestFacts {
 export interface ProxyGauges {
   inFlight(): number
   sockets(): number
+  relayed(): number
+  /** Bytes, by whose requests they are of. */
+  bodyMemory(): Record<'requests' | 'relay', number>
   holds(): number
   unsettled(): number
   generation(): number
@@ -126,6 +130,8 @@ export class ProxyMetrics {
     for (const kind of gauges.recordKinds) this.#unreadable.inc({ kind }, 0)
     this.#gauge('sluice_requests_in_flight', 'Requests being served.', gauges.inFlight)
     this.#gauge('sluice_sockets', 'WebSockets of clients that are open.', gauges.sockets)
+    this.#gauge('sluice_relayed_in_flight', 'Relayed requests in flight.', gauges.relayed)
+
     this.#gauge('sluice_holds', 'Holds that are not settled yet.', gauges.holds)
     this.#gauge('sluice_settle_queue', 'Settles that wait for the store.', gauges.unsettled)
     this.#gauge(
@@ -141,6 +147,15 @@ export class ProxyMetrics {
     this.#gauge('sluice_store_available', '1 while the store answers.', () =>
       gauges.storeAvailable() ? 1 : 0,
     )
+    new Gauge({
+      name: 'sluice_body_memory_bytes',
+      help: 'What the bodies of requests in flight take.',
+      labelNames: ['of'],
+      registers: [this.registry],
+      collect() {
+        for (const [of, bytes] of Object.entries(gauges.bodyMemory())) this.set({ of }, bytes)
+      },
+    })
     new Gauge({
       name: 'sluice_channel_ejected',
       help: '1 for a channel that rests after failures.',

@@ -40,15 +40,17 @@ describe('a line', () => {
     onTestFinished(() => void vi.useRealTimers())
     dropped.mockClear()
     const log = logOf()
-    log.write(RECORD)
-    for (let i = 0; i < 1_000; i++) log.write({ ...RECORD, status: 401 })
+    const known = { ...RECORD, key: '...1234' }
+    log.write(known)
+    for (let i = 0; i < 500; i++) for (const status of [401, 404]) log.write({ ...RECORD, status })
     const kept = async () =>
       (await state.recentLog(10_000)).map((text) => line.parse(JSON.parse(text)).status)
-    expect((await kept()).toReversed()).toEqual([200, ...Array(20).fill(401)])
+    const strangers = Array.from({ length: 20 }, (_, i) => [401, 404][i % 2])
+    expect((await kept()).toReversed()).toEqual([200, ...strangers])
     expect([lines.length, dropped.mock.calls.length]).toEqual([1_001, 980])
     vi.advanceTimersByTime(1_000)
-    for (const status of [401, 200]) log.write({ ...RECORD, status })
-    expect((await kept()).toReversed()).toEqual([200, ...Array(21).fill(401), 200])
+    for (const record of [{ ...RECORD, status: 401 }, known]) log.write(record)
+    expect((await kept()).toReversed()).toEqual([200, ...strangers, 401, 200])
   })
 
   test('has no character that changes how a terminal shows it, and says all the same what was there', () => {

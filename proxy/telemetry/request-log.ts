@@ -111,7 +111,7 @@ export class RequestLog {
     })
     this.#write(line)
     // The capped log is a convenience: a request never fails for it, and nobody waits for it.
-    if (record.status === 401 && !this.#hasRoomForStranger()) this.#dropped()
+    if (record.key === undefined && !this.#hasRoomForStranger()) this.#dropped()
     else this.#state.appendLog(line).catch(this.#dropped)
   }
 

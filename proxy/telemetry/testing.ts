@@ -5,6 +5,8 @@ export function testGauges(changes: Partial<ProxyGauges> = {}): ProxyGauges {
   return {
     inFlight: () => 0,
     sockets: () => 0,
+    relayed: () => 0,
+    bodyMemory: () => ({ requests: 0, relay: 0 }),
     holds: () => 0,
     unsettled: () => 0,
     generation: () => 0,

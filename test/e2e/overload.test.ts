@@ -1,11 +1,12 @@
 /** More work than the gateway takes: new requests are told to wait, what was accepted goes on. */
 import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startGateway, until } from '../harness/gateway.ts'
 import { call, chatBody, expectError, jsonHeaders } from '../harness/http.ts'
 import { apiKey, channel, route } from '../harness/resources.ts'
 import { connection, parseAnswer } from '../harness/socket.ts'
-import { chatAnswer, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
+import { chatAnswer, completion, json, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 
 const KEY = 'sk-overload-test'
 const PATH = '/v1/chat/completions'
@@ -79,8 +80,8 @@ describe('requests in flight', () => {
 
 describe('bodies', () => {
   it('that are sent slowly and in bulk give way to small requests', async () => {
-    const { gateway, ask } = await gatewayWith({ SLUICE_BODY_MEMORY_BYTES: String(4 * MIB) })
-    const head = `POST ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\ncontent-length: ${60 * MIB}\r\n\r\n`
+    const { gateway, ask } = await gatewayWith({ SLUICE_BODY_MEMORY_BYTES: String(8 * MIB) })
+    const head = `POST ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\ncontent-length: 4000000\r\n\r\n`
     const senders = await Promise.all([1, 2, 3].map(() => connection(gateway.base, head)))
     for (const { socket } of senders) socket.write(Buffer.alloc(1.9 * MIB, ' '))
     const told = () => senders.filter(({ received }) => received().includes('overloaded'))
@@ -95,6 +96,40 @@ describe('bodies', () => {
     }
     const large = chatBody('m', { user: 'x'.repeat(3 * MIB) })
     await until(async () => (await ask(large)).status === 200, 'the memory of those that left')
+  })
+
+  it('for the relay take nothing from those with a key', async () => {
+    const silent = createServer((socket) => void socket.on('error', () => undefined).pause())
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    onTestFinished(() => void silent.close())
+    const { gateway, ask } = await gatewayWith({
+      SLUICE_BODY_MEMORY_BYTES: String(16 * MIB),
+      SLUICE_RELAY_ALLOW: 'localhost',
+    })
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`
+    const body = { model: 'm', text: 'x'.repeat(3 * MIB) }
+    const relay = () =>
+      call(`${gateway.base}/api/proxy`, {
+        headers: jsonHeaders('sk-foreign'),
+        body: JSON.stringify({ url, format: 'openai', body }),
+        signal: leaving.signal,
+      })
+    const leaving = new AbortController()
+    const first = relay()
+    first.catch(() => undefined)
+    const used = async () =>
+      Number(/relay"} (\d+)/.exec((await call(`${gateway.admin}/metrics`)).text)?.[1] ?? 0) > 3 * MIB
+    await until(used, 'the first to be held')
+    const second = await relay()
+    expectError(second, 503, 'overloaded', null, 'service_unavailable_error')
+    expect((await ask(chatBody('m', { user: 'x'.repeat(3 * MIB) }))).status).toBe(200)
+    leaving.abort()
+  })
+
+  it('that could never be held are too large', async () => {
+    const { ask } = await gatewayWith({ SLUICE_BODY_MEMORY_BYTES: String(2 * MIB) })
+    expectError(await ask(chatBody('m', { user: 'x'.repeat(MIB) })), 413, 'request_too_large')
   })
 
   it('have a bound of their own at single endpoints', async () => {
@@ -113,6 +148,23 @@ describe('bodies', () => {
       'server_error',
     )
     expect((await ask(chatBody('m', { user: 'x'.repeat(9_000) }))).status).toBe(200)
+  })
+})
+
+describe('answers', () => {
+  it('that nobody reads are in flight until their clients are gone', async () => {
+    upstream.answer((_call, res) => json(res, 200, completion('m', 'x'.repeat(20 * MIB), null)))
+    const { gateway } = await gatewayWith({})
+    const body = chatBody('m')
+    const head = `POST ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\ncontent-length: ${body.length}\r\n\r\n`
+    const { socket } = await connection(gateway.base, head + body)
+    socket.pause()
+    await until(() => gateway.requests().length === 1, 'the request to be served')
+    const inFlight = async () =>
+      Number(/^sluice_requests_in_flight (\d+)/m.exec((await call(`${gateway.admin}/metrics`)).text)?.[1])
+    expect(await inFlight()).toBe(1)
+    socket.destroy()
+    await until(async () => (await inFlight()) === 0, 'the request to be over')
   })
 })
 

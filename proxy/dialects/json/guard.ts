@@ -7,8 +7,10 @@ import {
   COLON,
   COMMA,
   KIND,
+  NEAR_BYTES,
   OPEN,
   QUOTE,
+  QUOTE_BYTE,
   SPACE,
   tooDeep,
   tooManyKeys,
@@ -16,7 +18,6 @@ import {
 } from './scan.ts'
 
 const OBJECT = 0x7b
-const QUOTE_BYTE = 0x22
 
 export class JsonGuard {
   readonly #limits: JsonLimits
@@ -61,6 +62,20 @@ export class JsonGuard {
       at++
     }
     while (at < bytes.length) {
+      // Escaped quotes mostly come in company.
+      for (const near = Math.min(bytes.length, at + NEAR_BYTES); at < near; at++) {
+        if (bytes[at] === BACKSLASH) {
+          if (at + 1 === bytes.length) {
+            this.#escaped = true
+            return at + 1
+          }
+          at++
+        } else if (bytes[at] === QUOTE_BYTE) {
+          this.#inString = false
+          return at + 1
+        }
+      }
+      if (at >= bytes.length) break
       const quote = bytes.indexOf(QUOTE_BYTE, at)
       const end = quote < 0 ? bytes.length : quote
       let before = end

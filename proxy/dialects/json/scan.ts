@@ -29,7 +29,7 @@ export const KIND = Uint8Array.from({ length: 256 }, (_, byte) => {
   return char === ',' ? COMMA : OTHER
 })
 
-const QUOTE_BYTE = 0x22
+export const QUOTE_BYTE = 0x22
 export const BACKSLASH = 0x5c
 
 /**
@@ -91,7 +91,7 @@ export function tooDeep(most: number): GatewayError {
 }
 
 /** Escaped quotes mostly come in company: this near to one, bytes are faster than a search for the next. */
-const NEAR_BYTES = 64
+export const NEAR_BYTES = 64
 
 /** Index of the quote that closes the string opened at `open`; the end of the bytes when none does. */
 export function closingQuote(bytes: Buffer, open: number): number {

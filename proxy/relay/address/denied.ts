@@ -3,7 +3,8 @@
  * special-purpose addresses (RFC 6890) and the cloud vendors' documentation.
  */
 
-import { AddressSet } from '../../../contract/address.ts'
+import { isIPv6 } from 'node:net'
+import { AddressSet, groupsOf } from '../../../contract/address.ts'
 
 interface Line {
   range: string
@@ -66,7 +67,14 @@ const metadata = setOf(METADATA)
 
 /** Whether an address is one of the public internet. */
 export function isPublic(address: string): boolean {
-  return !denied.has(address)
+  return !denied.has(address) && !isIsatap(address)
+}
+
+/** Carries an IPv4 address behind a prefix of any network (RFC 5214, section 6.1). */
+function isIsatap(address: string): boolean {
+  if (!isIPv6(address)) return false
+  const [, , , , first = '', second] = groupsOf(address)
+  return second === '5efe' && /^(?:0|200|100|300)$/.test(first)
 }
 
 /** Whether a host that the operator lists may have the address without its being listed, too. */

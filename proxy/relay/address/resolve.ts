@@ -1,7 +1,7 @@
 /** From names to addresses, in the operator's world and in the public one. */
 import { lookup, Resolver } from 'node:dns/promises'
 
-/** Both resolve with the addresses as they were answered, unjudged; they reject when there is none to be had. */
+/** Both resolve with the addresses as they were answered, unjudged, perhaps none; they reject when nothing can be said. */
 export interface Lookups {
   /** As the system does it: the hosts file, search domains, then its name servers. */
   system(name: string, signal: AbortSignal): Promise<string[]>
@@ -13,9 +13,6 @@ export interface Lookups {
 const LOOKUP_MS = 4_500
 /** For one question to one name server; each is asked twice. */
 const TRY_MS = 1_500
-/** How a name server says that a name has no address of a family. */
-const NONE = new Set(['ENODATA', 'ENOTFOUND'])
-
 export class NameServers implements Lookups {
   readonly #servers: readonly string[]
 
@@ -33,8 +30,10 @@ export class NameServers implements Lookups {
   async dns(name: string, signal: AbortSignal): Promise<string[]> {
     const resolver = this.#resolver()
     try {
-      const both = Promise.all([orNone(resolver.resolve4(name)), orNone(resolver.resolve6(name))])
-      return (await unlessAborted(both, bounded(signal))).flat()
+      const both = Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+      // Some name servers fail at the one family and answer the other.
+      const answers = await unlessAborted(both, bounded(signal))
+      return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
     } finally {
       resolver.cancel()
     }
@@ -49,15 +48,6 @@ export class NameServers implements Lookups {
 }
 
 const bounded = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(LOOKUP_MS)])
-
-async function orNone(question: Promise<string[]>): Promise<string[]> {
-  try {
-    return await question
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && NONE.has(String(error.code))) return []
-    throw error
-  }
-}
 
 /** The answer, or a rejection as soon as the signal aborts, whatever becomes of the work. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

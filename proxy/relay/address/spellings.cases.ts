@@ -78,6 +78,15 @@ const LOOPBACK = [
 
 const EMBEDDED = [
   ...refused(
+    'ISATAP behind a public prefix (RFC 5214)',
+    ...hosts(
+      '[2600:1f00::5efe:127.0.0.1]',
+      '[2600:1f00::5efe:7f00:1]',
+      '[2600::200:5efe:a9fe:a9fe]',
+      '[2606:4700:1:2:0:5EFE:10.0.0.1]',
+    ),
+  ),
+  ...refused(
     'IPv4-mapped, judged by what is inside',
     ...hosts(
       '[::ffff:127.0.0.1]',

@@ -25,19 +25,19 @@ export const HTTP: Mutant[] = [
   ),
 
   ...faults(
-    'proxy/server/request-line.ts',
+    'proxy/server/request-queue.ts',
     PIPELINING,
     // A request is served, and paid for, whose answer is never sent.
-    ['line.last?.shouldKeepAlive === false', 'false'],
+    ['queue.last?.shouldKeepAlive === false', 'false'],
     // The rest of an answer gets into a WebSocket.
     ['return last === undefined && !broken', 'return true'],
   ),
 
   ...faults(
-    'proxy/server/request-line.ts',
+    'proxy/server/request-queue.ts',
     SERVER,
     // A request that was told to be late is served, and paid for.
-    ['line.broken || ', ''],
+    ['queue.broken || ', ''],
   ),
 
   ...faults(
@@ -62,8 +62,8 @@ export const HTTP: Mutant[] = [
     ["server.on('connect'", "server.on('tunnel'"],
   ),
   ...faults('proxy/server/http-server.ts', LIMITS, [
-    'line.count >= limits.maxRequestsPerConnection',
-    'line.count > limits.maxRequestsPerConnection',
+    'queue.count >= limits.maxRequestsPerConnection',
+    'queue.count > limits.maxRequestsPerConnection',
   ]),
   ...faults(
     'proxy/server/http-server.ts',

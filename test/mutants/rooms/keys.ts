@@ -14,7 +14,7 @@ export const KEYS: Mutant[] = [
     // A flood goes on costing the store look-ups.
     ['this.#list ?? (counted ?', '(counted ?'],
     // A good key waits until all others have been listed.
-    ['(counted ? undefined : await this.#read())', 'await this.#read()'],
+    ['(counted ? undefined : await this.#readIfGiven())', '(await this.#readIfGiven())'],
     // After one flood a proxy keeps all keys, and each change of one, for ever.
     ['this.#options.now() - this.#neededAt > KEPT_MS', 'this.#options.now() < this.#neededAt'],
     // A proxy that starts among many good keys takes them for a flood.
@@ -43,10 +43,21 @@ export const KEYS: Mutant[] = [
   ),
 
   ...faults(
+    'proxy/table/key-directory.ts',
+    'proxy/table/key-directory.test.ts',
+    // A store that refuses the list is asked for it at every miss.
+    ['this.#options.now() - this.#failure.at < RETRY_MS', 'false'],
+    // Without the list good keys are refused.
+    ['if (error instanceof StoreUnavailable) throw error\n      return undefined', 'throw error'],
+  ),
+  ...faults(
     'proxy/telemetry/request-log.ts',
     'proxy/telemetry/request-log.test.ts',
     // Guesses push all others out of the log.
-    ['record.status === 401 && !this.#hasRoomForStranger()', 'record.status === 0'],
+    [
+      'record.key === undefined && !this.#hasRoomForStranger()',
+      'record.status === 401 && !this.#hasRoomForStranger()',
+    ],
     // After the first second callers without a good key are in the log no more.
     ['if (second !== this.#second) this.#strangers = 0', ''],
   ),

@@ -66,7 +66,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/body.ts',
     'test/e2e/bad-input.test.ts',
     // A body of exactly the limit is refused.
-    ['if (size > maxBytes) reject(', 'if (size >= maxBytes) reject('],
+    ['if (size > maxBytes) refuse(', 'if (size >= maxBytes) refuse('],
   ),
 
   // Clients fill the metrics with models that they make up.

@@ -102,15 +102,16 @@ export const RELAY_ADDRESS: Mutant[] = [
   ...faults(
     'proxy/relay/address/resolve.ts',
     RESOLVE,
-    // A server that fails for one family hides a bad address from the check, not from the next caller.
-    ["if (error instanceof Error && 'code' in error && NONE.has(String(error.code))) return []", 'return []'],
+    // A name whose servers fail at one family is never called.
+    [
+      "answer.status === 'fulfilled' ? answer.value : []",
+      "answer.status === 'fulfilled' ? answer.value : [answer.reason]",
+    ],
     // A name server of the attacker keeps the request.
     ['if (signal.aborted) onAbort()', ''],
     ["signal.addEventListener('abort', onAbort, { once: true })", ''],
     // The setting is not used.
     ['if (this.#servers.length > 0) resolver', 'if (this.#servers.length > 1) resolver'],
-    // A name without an address of one family is never called.
-    ["'ENODATA', ", ''],
   ),
 
   // Names that URLs read as addresses, or otherwise.

@@ -11,6 +11,12 @@ const SECRETS = 'test/e2e/relay/secrets.test.ts'
 const TLS = 'test/e2e/relay/tls.test.ts'
 
 export const RELAY_E2E: Mutant[] = [
+  // What is on its way to a client is thrown away although the length shows that more should come.
+  ...faults('proxy/relay/exchange.ts', 'proxy/relay/exchange-hostile.test.ts', [
+    " || res.hasHeader('content-length')",
+    '',
+  ]),
+
   ...faults(
     'proxy/server/app.ts',
     CALLERS,

@@ -18,8 +18,8 @@ export const RELAY: Mutant[] = [
     // Of two keys one is taken, whoever chose it.
     ['values.length === 1 ?', 'values.length > 0 ?'],
     // Our own keys go to any host.
-    ['isMintedFormat(key) ||', ''],
-    ['(await isKnown(find(keyHash(key))))', 'false'],
+    ['isMintedFormat(part) ||', ''],
+    ['(await isKnown(find(keyHash(part))))', 'false'],
     [
       'if (error instanceof RecordUnreadable) return true',
       'if (error instanceof RecordUnreadable) return false',
@@ -79,7 +79,7 @@ export const RELAY: Mutant[] = [
     'proxy/relay/exchange-hostile.test.ts',
     // A client takes a part for the whole.
     ["request.on('error', failIncomplete)", ''],
-    ['if (socket !== null && !res.chunkedEncoding) socket.resetAndClosing = true', ''],
+    ['if (socket !== null && !showsItsEnd) socket.resetAndClosing = true', ''],
     ['    cutOff(res)\n', ''],
     ['if (statusCode < 200 ||', 'if ('],
   ),

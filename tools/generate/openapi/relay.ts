@@ -1,7 +1,7 @@
 /** POST /api/proxy: the caller's request to the caller's upstream. */
 import { z } from 'zod'
 import { JSON_TYPE, type Operation } from './operation.ts'
-import { errorShape, named } from './schemas.ts'
+import { named } from './schemas.ts'
 
 const request = z
   .looseObject({
@@ -39,7 +39,6 @@ export const relay: Operation = {
     'The key of the upstream comes as `Authorization: Bearer`. Where SLUICE_RELAY_REQUIRE_API_KEY is set a key of the ' +
     'gateway comes in `x-api-key` as well. Errors of the relay itself have `x-sluice-error`; an upstream may answer the ' +
     'same statuses without it and with any body.',
-  parameters: [errorShape],
   request: { [JSON_TYPE]: request },
   answers: { 200: upstream },
   otherwise: upstream,
@@ -51,7 +50,7 @@ export const relay: Operation = {
     'upstream_error',
     'upstream_timeout',
   ],
-  family: 'either',
+  family: 'openai',
   security: [{ upstreamKey: [] }, { upstreamKey: [], apiKey: [] }],
   alone: true,
 }

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-export interface RequestLine {
+export interface RequestQueue {
   /** Requests so far. */
   count: number
   /** The newest answer that is not over; all others that are not over go out before it. */
@@ -11,16 +11,16 @@ export interface RequestLine {
   broken: boolean
 }
 
-const lines = new WeakMap<Duplex, RequestLine>()
+const queues = new WeakMap<Duplex, RequestQueue>()
 
-export function lineOf(socket: Duplex): RequestLine {
-  const line = lines.get(socket) ?? { count: 0, last: undefined, broken: false }
-  lines.set(socket, line)
-  return line
+export function queueOf(socket: Duplex): RequestQueue {
+  const queue = queues.get(socket) ?? { count: 0, last: undefined, broken: false }
+  queues.set(socket, queue)
+  return queue
 }
 
 /** True when no answer is under way, which would run into another protocol. */
-export function isFree({ last, broken }: RequestLine): boolean {
+export function isFree({ last, broken }: RequestQueue): boolean {
   return last === undefined && !broken
 }
 
@@ -28,12 +28,12 @@ export function isFree({ last, broken }: RequestLine): boolean {
  * Adds a request. False when an answer before it ends the connection: the client never gets an answer to this one, so
  * it must not be served (RFC 9112, section 9.6).
  */
-export function join(line: RequestLine, res: ServerResponse): boolean {
-  if (line.broken || line.last?.shouldKeepAlive === false) return false
-  line.count++
-  line.last = res
+export function join(queue: RequestQueue, res: ServerResponse): boolean {
+  if (queue.broken || queue.last?.shouldKeepAlive === false) return false
+  queue.count++
+  queue.last = res
   const over = () => {
-    if (line.last === res) line.last = undefined
+    if (queue.last === res) queue.last = undefined
   }
   res.once('finish', over).once('close', over)
   return true
