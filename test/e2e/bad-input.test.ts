@@ -204,7 +204,7 @@ describe('size', () => {
       `authorization: Bearer ${KEY}`,
       'transfer-encoding: chunked',
     ]
-    const head = `${lines.join('\r\n')}\r\n\r\n`
+    const head = `${lines.join('\r\n')}\r\n\r\n6\r\n{"a":"\r\n`
     const { socket, received, closed } = await connection(gateway.base, head)
     const chunk = Buffer.from(`10000\r\n${CANARY.padEnd(0x10000, 'x')}\r\n`)
     let over = false

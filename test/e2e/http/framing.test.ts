@@ -166,7 +166,7 @@ describe.concurrent('is refused, with all that follows:', () => {
 
 describe('waits for the rest, as any other request', () => {
   it.each<[string, string]>([
-    ['a chunk of 16 exabytes', chunked(`${'f'.repeat(16)}\r\n`)],
+    ['a chunk of 16 exabytes', chunked(`${'f'.repeat(16)}\r\n{"a":"`)],
     ['a length with one byte too many', post([`content-length: ${BODY.length + SMUGGLED.length + 1}`], BODY)],
   ])('%s', (_what, bytes) => expectRefused(bytes, 408, 'request_timeout'))
 })
