@@ -7,7 +7,7 @@ VENV := .venv/.complete
 REPORTS := .run/reports
 
 # A test that spins without end cannot be stopped from inside the runner.
-TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 900)
+TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 1500)
 
 # Installed tools first, among them Node 24.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
