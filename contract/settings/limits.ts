@@ -6,20 +6,27 @@ import { bound, bytes, count, list, MIB, time } from './fields.ts'
 /** The endpoints of the API, and the relay. */
 const BOUNDED = [...Object.keys(ENDPOINTS), 'relay']
 
+const MOST_BYTES = 1_073_741_824
+
 /** By endpoint, as `name=bytes` separated by commas. */
 function endpointBytes() {
   return list()
     .refine(
       (texts) => texts.every((text) => boundIn(text) !== undefined),
-      `must be name=bytes separated by commas, with names of ${BOUNDED.join(', ')} and 1024 bytes or more`,
+      `must be name=bytes separated by commas, with names of ${BOUNDED.join(', ')} and 1024 to ${MOST_BYTES} bytes`,
+    )
+    .refine(
+      (texts) => new Set(texts.map((text) => text.split('=')[0])).size === texts.length,
+      'must name each endpoint once',
     )
     .transform((texts): ReadonlyMap<string, number> => new Map(texts.flatMap((text) => boundIn(text) ?? [])))
 }
 
 function boundIn(text: string): [[string, number]] | undefined {
   const [name = '', bytes = '', ...rest] = text.split('=')
-  const isBound = rest.length === 0 && BOUNDED.includes(name) && /^[1-9]\d{3,9}$/.test(bytes)
-  return isBound && Number(bytes) >= 1024 ? [[name, Number(bytes)]] : undefined
+  const isBound = rest.length === 0 && BOUNDED.includes(name) && /^\d{1,10}$/.test(bytes)
+  const size = Number(bytes)
+  return isBound && size >= 1024 && size <= MOST_BYTES ? [[name, size]] : undefined
 }
 
 export const limitSettings = {
@@ -75,7 +82,7 @@ export const limitSettings = {
     .describe('Share of its memory limit that a process may take before new requests are answered 503.'),
   SLUICE_HEADERS_TIMEOUT: time('10s').describe('Time for a client to send its request headers.'),
   SLUICE_REQUEST_TIMEOUT: time('120s').describe(
-    'Time for a client to send its whole request, or a whole message of a WebSocket.',
+    'Time for a client to send its whole request, or a whole message of a WebSocket once 4 KiB of it have come.',
   ),
   SLUICE_IDLE_TIMEOUT: time('65s').describe(
     'How long an idle client connection is kept; above the load balancer’s.',

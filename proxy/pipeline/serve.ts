@@ -13,6 +13,7 @@
  */
 
 import type { IncomingMessage } from 'node:http'
+import { keyHash } from '../../contract/ids.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import type { ClientApi, ParsedRequest } from '../dialects/dialect.ts'
 import { newAnswerId } from '../dialects/ir/ids.ts'
@@ -45,7 +46,7 @@ export async function serve(gateway: Gateway, call: Call): Promise<void> {
     const caller = await identify(gateway, req, record, time)
     if (cancel.aborted) throw cancel.reason
     unwatch = gateway.revocation.watch(caller.hash, control)
-    const read = await readRequest(gateway, call, record)
+    const read = await readRequest(gateway, call, record, caller)
     const { request } = read
     upload = read.upload
     allowModel(caller, request)
@@ -130,6 +131,7 @@ async function readRequest(
   gateway: Gateway,
   { endpoint: { api }, req, control, read, generate }: Call,
   record: RequestRecord,
+  caller: Caller,
 ): Promise<{ request: ParsedRequest; upload?: Upload }> {
   const from = performance.now()
   const body = await read()
@@ -137,9 +139,14 @@ async function readRequest(
   const parsed = Buffer.isBuffer(body)
     ? { request: parse(gateway, api, body, req, generate === false) }
     : openUpload(api, body, req, control, gateway.limits.form)
-  record.model = parsed.request.head.model
+  record.model = shownModel(parsed.request.head.model, caller)
   record.stream = parsed.request.head.stream
   return parsed
+}
+
+/** Some put their key where the model belongs; it must not come to be in the log. */
+function shownModel(model: string, { hash }: Caller): string {
+  return model.startsWith('sk-') || keyHash(model) === hash ? '***' : model
 }
 
 function parse(

@@ -19,7 +19,9 @@ const BAD_SAMPLES = 4
 /** The measure's own pause, which it takes for delay. */
 const RESOLUTION_MS = 20
 const NS_PER_MS = 1_000_000
-/** So many are served however much memory is taken: a process does not always give back what it took once. */
+/** Share of the memory's bound that must be in use, beside what the process has not given back since. */
+const USED_SHARE = 0.5
+/** So many are served however much memory is taken. */
 const ALWAYS_SERVED = 8
 
 export class Overload {
@@ -28,7 +30,7 @@ export class Overload {
   readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   readonly #timer: NodeJS.Timeout
   #badSamples = 0
-  #memoryBytes = 0
+  #isFull = false
   inFlight = 0
 
   constructor(limits: LoadLimits) {
@@ -41,8 +43,8 @@ export class Overload {
 
   /** Throws overloaded when new work must wait. */
   check(): void {
-    const { maxInFlight, maxMemoryBytes } = this.#limits
-    const isFull = this.#memoryBytes > maxMemoryBytes && this.inFlight >= ALWAYS_SERVED
+    const { maxInFlight } = this.#limits
+    const isFull = this.#isFull && this.inFlight >= ALWAYS_SERVED
     if (this.inFlight >= maxInFlight || this.#badSamples >= BAD_SAMPLES || isFull) {
       throw new GatewayError('overloaded', 'The gateway is overloaded; try again in a moment.', {
         retryAfterSeconds: 1,
@@ -70,7 +72,10 @@ export class Overload {
     const delayMs = this.#delay.percentile(99) / NS_PER_MS - RESOLUTION_MS
     const isLate = delayMs > this.#limits.maxLoopDelayMs
     this.#badSamples = isLate ? this.#badSamples + 1 : 0
-    this.#memoryBytes = process.memoryUsage.rss()
+    const { maxMemoryBytes } = this.#limits
+    // An allocator keeps what it was given for a long time: that alone is no load.
+    const { rss, heapUsed, external } = process.memoryUsage()
+    this.#isFull = rss > maxMemoryBytes && heapUsed + external > maxMemoryBytes * USED_SHARE
     // Resetting in this turn would lose a block that began in it.
     setImmediate(() => this.#delay.reset())
   }

@@ -142,6 +142,8 @@ async function exercise({ base, requests }: RunningGateway): Promise<void> {
   await send('lost-model')
   await send('priced-model', {}, SECRETS.poor)
   await send('forbidden', {}, SECRETS.client)
+  // In the place of the model.
+  await send(SECRETS.client)
   await send('m', { max_tokens: PROMPT })
   await send(PROMPT.repeat(20))
   const traced = { traceparent: SECRETS.other, 'x-request-id': SECRETS.other, cookie: SECRETS.other }

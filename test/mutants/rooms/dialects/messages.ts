@@ -73,7 +73,7 @@ export const MESSAGES: Mutant[] = [
   ...faults(
     'proxy/dialects/messages/codec/answer/encode-stream.ts',
     'proxy/dialects/messages/codec/answer/encode-stream-order.test.ts',
-    ['    this.#waiting.shift()\n    this.#writeHeld()', '    this.#waiting.shift()'],
+    ['    this.#current = undefined\n    this.#writeHeld()', '    this.#current = undefined'],
   ),
 
   ...faults(

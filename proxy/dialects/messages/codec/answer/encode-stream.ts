@@ -27,8 +27,8 @@ class MessagesStreamEncoder implements StreamEncoder {
   readonly #writer: BlockWriter
   /** The part that is written as it comes. */
   #current: string | undefined
-  /** Parts that began and are not all written, in order, with what came of them; the current one is the first. */
-  #waiting: { id: string; held: PiecePart[] }[] = []
+  /** What came of parts that began and are not all written, by id and in order; the current one is the first. */
+  readonly #waiting = new Map<string, PiecePart[]>()
 
   constructor(client: ClientView) {
     this.#client = client
@@ -52,33 +52,31 @@ class MessagesStreamEncoder implements StreamEncoder {
   }
 
   #hold(part: PiecePart): void {
-    const waiting = this.#waiting.find(({ id }) => id === part.id)
-    if (waiting !== undefined) waiting.held.push(part)
+    const held = this.#waiting.get(part.id)
+    if (held !== undefined) held.push(part)
     else if (part.type === 'whole' || part.type.endsWith('-start')) {
-      this.#waiting.push({ id: part.id, held: [part] })
+      this.#waiting.set(part.id, [part])
       if (this.#current === undefined) this.#writeHeld()
     }
   }
 
   /** The current part has ended. */
   #next(): void {
+    if (this.#current !== undefined) this.#waiting.delete(this.#current)
     this.#current = undefined
-    this.#waiting.shift()
     this.#writeHeld()
   }
 
   /** Writes what is held, up to the first part that is still open, which is the current one from now on. */
   #writeHeld(): void {
-    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
-      const { id, held } = first
-      first.held = []
+    for (const [id, held] of this.#waiting) {
       let ended = false
-      for (const part of held) ended = this.#writer.write(part) || ended
+      for (const part of held.splice(0)) ended = this.#writer.write(part) || ended
       if (!ended) {
         this.#current = id
         return
       }
-      this.#waiting.shift()
+      this.#waiting.delete(id)
     }
   }
 
@@ -102,7 +100,7 @@ class MessagesStreamEncoder implements StreamEncoder {
   }
 
   #finish(part: End): void {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.size > 0) {
       this.#writer.end()
       this.#next()
     }
