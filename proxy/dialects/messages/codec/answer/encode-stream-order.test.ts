@@ -148,3 +148,13 @@ test('whatever comes at the same time, a strict reader sees the blocks in their 
     }),
   )
 })
+
+test('of a hundred thousand parts that are open at once each is found at once', { timeout: 15_000 }, () => {
+  const encoder = encodeStream(newClient())
+  encoder.part({ type: 'start' })
+  const ids = Array.from({ length: 100_000 }, (_, i) => `c${i}`)
+  for (const id of ids) encoder.part({ type: 'tool-call-start', id, callId: id, name: 'f', kind: 'function' })
+  for (const id of ids) encoder.part({ type: 'tool-call-end', id })
+  encoder.part({ type: 'finish', finish: { reason: 'tool-calls' } })
+  expect(encoder.take().match(/^event: content_block_stop$/gm)).toHaveLength(ids.length)
+})
