@@ -118,6 +118,39 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 40, size: 'max' },
 )
 
+/** A hold that expires and is settled behind that: chance alone does not come to it in every run. */
+const tooLate: Step[] = [
+  {
+    waitMs: 0,
+    call: () => ({ type: 'topup', command: { account: 'first', sub: undefined, id: 'c1', amount: 20 } }),
+  },
+  {
+    waitMs: 0,
+    call: () => ({
+      type: 'reserve',
+      command: {
+        account: 'first',
+        sub: undefined,
+        id: 'r1',
+        amount: 5,
+        enforced: true,
+        overdraft: 0,
+        subOverdraft: undefined,
+        leaseMs: LEASE_MS,
+        about: { model: 'm', key: NOTE.key },
+      },
+    }),
+  },
+  { waitMs: LEASE_MS, call: () => ({ type: 'reap', account: 'first', max: 100 }) },
+  {
+    waitMs: 0,
+    call: (start) => ({
+      type: 'settle',
+      command: { account: 'first', sub: undefined, id: 'r1', actual: 3, reservedAt: start, note: NOTE },
+    }),
+  },
+]
+
 test('the same work has the same replies, balances and entries in both', async () => {
   const names = new Set<string>()
   const property = fc.asyncProperty(steps, async (work) => {
@@ -128,7 +161,7 @@ test('the same work has the same replies, balances and entries in both', async (
     expect(ours).toStrictEqual(reference)
     for (const reply of reference.replies) names.add(nameOf(reply))
   })
-  await fc.assert(property, { numRuns })
+  await fc.assert(property, { numRuns, examples: [[tooLate]] })
   // Work that gets nowhere would be the same in any two.
   expect([...names]).toEqual(
     expect.arrayContaining(['OK', 'DUP', 'CONFLICT', 'LIMIT', 'NOFUNDS', 'GONE', 'UNKNOWN']),
