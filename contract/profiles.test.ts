@@ -6,6 +6,7 @@ describe('features', () => {
   it('are those of a plain upstream of the type without a profile', () => {
     expect(featuresOf('chat_completion', undefined)).toEqual({
       streamUsage: true,
+      finishReason: true,
       embeddings: true,
       images: true,
       maxCompletionTokens: false,

@@ -25,6 +25,8 @@ export type ReasoningHistory = (typeof REASONING_HISTORIES)[number]
 export interface Features {
   /** Reports usage in a chat stream when asked by `stream_options.include_usage`. */
   streamUsage: boolean
+  /** Ends every choice of a stream with a `finish_reason` (chat); without it `[DONE]` after content ends an answer. */
+  finishReason: boolean
   /** Serves /embeddings beside its own type. */
   embeddings: boolean
   /** Serves /images/generations and /images/edits beside its own type. */
@@ -63,6 +65,7 @@ const ALL_EFFORTS = [...EFFORTS]
 
 const GENERIC: Features = {
   streamUsage: true,
+  finishReason: true,
   embeddings: true,
   images: true,
   maxCompletionTokens: false,

@@ -77,6 +77,10 @@ const spec = z.strictObject({
   features: z
     .strictObject({
       streamUsage: feature('Reports usage in a stream when asked by stream_options.include_usage (chat).'),
+      finishReason: feature(
+        'Ends every choice of a stream with a finish_reason (chat). Set it to false only for an upstream that never ' +
+          'does: [DONE] then proves the end of an answer.',
+      ),
       embeddings: feature('Serves /embeddings beside its own API (chat, responses).'),
       images: feature(
         'Serves /images/generations and /images/edits beside its own API (chat, responses); responses channels ' +

@@ -10,13 +10,14 @@ import { EFFORTS, type Features, PROFILES, REASONING_HISTORIES, REASONINGS } fro
 /** Of a key and of an account. */
 export const RECORD_VERSION = 1
 /** Of the table. Apart from the records', so that proxies of two versions go on reading the same keys. */
-export const TABLE_VERSION = 3 as const
+export const TABLE_VERSION = 4 as const
 const nanos = z.int()
 const milliseconds = z.int().min(0)
 
 /** All features, defaults filled in. */
 const featuresRecord: z.ZodType<Features> = z.object({
   streamUsage: z.boolean(),
+  finishReason: z.boolean(),
   embeddings: z.boolean(),
   images: z.boolean(),
   maxCompletionTokens: z.boolean(),

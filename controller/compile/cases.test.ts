@@ -190,6 +190,7 @@ describe('channels', () => {
       // All overridden, but for images, which the profile rules out.
       features: {
         streamUsage: false,
+        finishReason: false,
         embeddings: true,
         images: false,
         maxCompletionTokens: true,
