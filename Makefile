@@ -5,17 +5,19 @@ SHELL := /bin/bash
 STAMP := node_modules/.package-lock.json
 VENV := .venv/.complete
 REPORTS := .run/reports
+# Of the binaries, those that run; Helm is only tested.
+CLUSTER := etcd kube-apiserver kube-controller-manager kubectl
 
 # A test that spins without end cannot be stopped from inside the runner.
 TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 1500)
 
-# Installed tools first, among them Node 24.
-export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+# Installed tools first, among them Node 24; Debian keeps nginx in sbin, which is not on every user's PATH.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin
 
-.PHONY: help install run up down test test-binaries test-all agents check generate testdata bench-quick bench-propagation
+.PHONY: help install run up down test test-packages test-binaries test-all agents check generate testdata bench-quick bench-propagation
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 20
 
 install: $(STAMP) ## Install what the lock file names, if it has changed
 
@@ -38,16 +40,20 @@ run: install ## Gateway on your machine: PORT=8080 ADMIN_PORT=8081 CONFIG=<folde
 # With `make -C <here>` a relative CONFIG still means the folder of the caller, whose shell left its name in PWD.
 run: export PWD_OF_CALLER := $(PWD)
 
-up: install test-binaries ## Cluster on your machine: CONTROLLERS=2 PROXIES=2 UPSTREAM_PORT=8082; what runs stays
+up: install ## Cluster on your machine: CONTROLLERS=2 PROXIES=2 UPSTREAM_PORT=8082; what runs stays
+	@node test/assets/binaries.ts $(CLUSTER)
 	@node tools/cluster/up.ts
 
 down: install ## End what up has started
 	@node tools/cluster/down.ts
 
-test-binaries: install ## Kubernetes binaries: KUBEBUILDER_ASSETS, else built once with Go (ten minutes)
+test-binaries: install ## Kubernetes binaries: KUBEBUILDER_ASSETS, else built once with Go
 	@node test/assets/binaries.ts
 
-test: install test-binaries $(VENV) ## Static checks and all tests
+test-packages: ## Debian packages that the tests run, installed where they are missing
+	@tools/packages.sh
+
+test: test-packages install test-binaries $(VENV) ## Static checks and all tests
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@node tools/check.ts --report $(REPORTS)/check.json || true
 	@$(TIME_LIMIT) vitest run --reporter=default --reporter=json --outputFile.json=$(REPORTS)/vitest.json || true
@@ -70,8 +76,6 @@ agents: install ## Codex and Claude Code over the gateway; installs them once, s
 ROOMS := $(wildcard contract store controller proxy cli tools test)
 
 $(VENV): test/e2e/python/requirements.txt
-	@python3 -c 'import venv, ensurepip' 2>/dev/null || \
-	  { echo 'The SDK tests need Python 3 with venv (Debian: apt-get install python3-venv).' >&2; exit 1; }
 	@python3 -m venv .venv
 	@.venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
@@ -88,5 +92,6 @@ testdata: install ## Rewrite golden files; read the diff before you keep it
 bench-quick: install ## Cost of the gateway beside a bare passthrough, in about 90 seconds
 	@node bench/quick.ts
 
-bench-propagation: install test-binaries ## From the API server's answer until every proxy serves a change, in about 4 minutes
+bench-propagation: install ## From the API server's answer until every proxy serves a change, in about 4 minutes
+	@node test/assets/binaries.ts $(CLUSTER)
 	@node bench/propagation.ts

@@ -12,10 +12,11 @@ export default defineConfig({
       ...(process.env.CHAOS_ROUNDS === undefined ? ['test/chaos/**'] : []),
     ],
     globalSetup: ['./test/global/control-plane.ts'],
-    setupFiles: ['./tools/property-runs.ts'],
-    // A test that hangs is a failure soon, and a slow machine is not.
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    setupFiles: ['./tools/property-runs.ts', './tools/patience.ts'],
+    // Long enough for a machine that does other work as well.
+    testTimeout: 90_000,
+    hookTimeout: 90_000,
+    expect: { poll: { timeout: 30_000 } },
     // Wall-clock tests starve each other beyond this.
     maxWorkers: 2,
   },

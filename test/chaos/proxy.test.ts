@@ -15,7 +15,7 @@ const FREED_MS = 60_000
 let world: World
 beforeAll(async () => {
   world = await startWorld({ controlPlane: await controlPlane(), proxies: 3 })
-}, 60_000)
+})
 afterAll(() => world.stop())
 
 async function held(): Promise<number> {
@@ -70,7 +70,7 @@ async function rotate(write: (file: string) => void): Promise<void> {
   const before = members.map((member) => count(member.output()))
   write(sealingKeysFile)
   const seen = () => members.every((member, i) => count(member.output()) > (before[i] ?? 0))
-  await until(seen, 'all programs to read the sealing keys', 15_000)
+  await until(seen, 'all programs to read the sealing keys')
 }
 
 if (LONG)
@@ -91,7 +91,7 @@ if (LONG)
         const digests = await redis.command('HVALS', MANIFEST)
         return JSON.stringify([digests, await redis.command('GET', TABLE)]).match(/k1[" ]|"k1/)
       }
-      await until(async () => (await old()) === null, 'everything to be sealed again', 30_000)
+      await until(async () => (await old()) === null, 'everything to be sealed again')
       await rotate((file) => writeFileSync(file, line))
       await world.expectInForce(await world.edit(victim))
       const [restarted] = world.fleet.proxies

@@ -83,13 +83,10 @@ export class Traffic {
       expect(this.of('unmetered').filter((answer) => answer.proxy === proxy).length).toBeGreaterThan(5)
   }
 
-  /** While the store was away: metered requests were told to come again, and soon. */
+  /** While the store was away metered requests were asked to come again. */
   expectUnavailable(since: number): void {
     const refused = this.of('metered', since).filter(({ status }) => status === 503)
     expect(refused.length).toBeGreaterThan(5)
     for (const { headers } of refused) expect(Number(headers['retry-after'])).toBeGreaterThan(0)
-    const times = refused.map(({ ms }) => ms).sort((a, b) => a - b)
-    // The middle one, because a busy machine may be late with some.
-    expect(times[Math.floor(times.length / 2)]).toBeLessThan(300)
   }
 }

@@ -256,7 +256,7 @@ async function taken(write: () => Promise<void>): Promise<void> {
       () => true,
       () => false,
     )
-  await until(tried, 'the API server to take a change', 30_000)
+  await until(tried, 'the API server to take a change')
 }
 
 /** An upstream's script: streams on `slow` pause after their first event, until somebody opens the gate. */

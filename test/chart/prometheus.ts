@@ -56,7 +56,7 @@ export async function startPrometheus(jobs: Record<string, string[]>): Promise<P
   }
   try {
     await program.printed(/Server is ready to receive web requests/)
-    await until(async () => (await fetch(`http://127.0.0.1:${port}/-/ready`)).ok, 'Prometheus', 10_000)
+    await until(async () => (await fetch(`http://127.0.0.1:${port}/-/ready`)).ok, 'Prometheus')
   } catch (error) {
     await stop()
     throw error

@@ -20,7 +20,7 @@ beforeAll(async () => {
   await mustKubectl(cluster.kubectl, 'create', 'namespace', NAMESPACE)
   const profile = ['enforce', 'warn'].map((mode) => `pod-security.kubernetes.io/${mode}=restricted`)
   await mustKubectl(cluster.kubectl, 'label', 'namespace', NAMESPACE, ...profile)
-}, 60_000)
+})
 
 afterAll(async () => {
   await cluster?.stop()
@@ -193,12 +193,8 @@ describe('a release', () => {
         `--clusterrole=${role}`,
         `--user=${role}`,
       )
-    await until(async () => (await may('view', 'list', 'apikeys.sluice.dev')) === 'yes', 'the roles', 20_000)
-    await until(
-      async () => (await may('edit', 'create', 'credits.sluice.dev')) === 'yes',
-      'the roles',
-      20_000,
-    )
+    await until(async () => (await may('view', 'list', 'apikeys.sluice.dev')) === 'yes', 'the roles')
+    await until(async () => (await may('edit', 'create', 'credits.sluice.dev')) === 'yes', 'the roles')
     expect(await may('view', 'create', 'apikeys.sluice.dev')).toBe('no')
     expect(await may('edit', 'patch', 'apikeys.sluice.dev', '--subresource=status')).toBe('no')
   })

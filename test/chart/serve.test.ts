@@ -96,16 +96,11 @@ describe('a release at work', () => {
   })
 
   it('shows people what happens, with these rights', async () => {
-    await until(
-      async () => (await kubectl('get', 'events')).includes('minted'),
-      'an event for the key',
-      10_000,
-    )
+    await until(async () => (await kubectl('get', 'events')).includes('minted'), 'an event for the key')
     await until(
       async () =>
         (await kubectl('get', 'account', 'team', '-o', 'jsonpath={.status.credited}')).startsWith('5'),
       'the account’s status',
-      15_000,
     )
     for (const { program } of pods.controllers) expect(program.output()).not.toMatch(/forbidden|NOPERM/i)
     for (const { program } of pods.proxies) expect(program.output()).not.toMatch(/NOPERM/)
@@ -161,29 +156,21 @@ describe('metrics', () => {
 
   it('reach Prometheus, from both programs', async () => {
     const all = hostsOf(everyone())
-    await until(
-      async () => {
-        const health = await prometheus.targets()
-        return all.every((host) => health[host] === 'up')
-      },
-      'every target to be up',
-      20_000,
-    )
-    const served = await until(
-      async () => {
-        const found = await prometheus.query('sum by (instance) (sluice_requests_total{status="200"})')
-        return Object.keys(found).length === 2 && found
-      },
-      'requests of both proxies',
-      10_000,
-    )
+    await until(async () => {
+      const health = await prometheus.targets()
+      return all.every((host) => health[host] === 'up')
+    }, 'every target to be up')
+    const served = await until(async () => {
+      const found = await prometheus.query('sum by (instance) (sluice_requests_total{status="200"})')
+      return Object.keys(found).length === 2 && found
+    }, 'requests of both proxies')
     expect(Object.keys(served).sort()).toEqual(hostsOf(pods.proxies))
     expect(await prometheus.query('sum(sluice_controller_leader)')).toEqual({ '': 1 })
     const generations = await prometheus.query('sluice_table_generation{job="proxy"}')
     expect(Object.keys(generations).sort()).toEqual(hostsOf(pods.proxies))
     expect(new Set(Object.values(generations)).size).toBe(1)
     const alerts = async () => Object.keys(await prometheus.query('ALERTS')).length
-    await until(async () => (await alerts()) === 0, 'no alert', 10_000)
+    await until(async () => (await alerts()) === 0, 'no alert')
   })
 
   it('have every name that an alert asks for', async () => {

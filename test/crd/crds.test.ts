@@ -42,7 +42,7 @@ beforeAll(async () => {
     { status: { preview: 'sk-…wxyz', conditions: [ready('True', 'Ready')] } },
     'status',
   )
-}, 60_000)
+})
 
 /** Header and rows of a table of kubectl, split where there are two spaces; an empty cell is lost. */
 async function table(...args: string[]): Promise<string[][]> {

@@ -10,7 +10,7 @@ let api: Api
 beforeAll(async () => {
   const cluster = await controlPlane()
   api = apiOf(cluster, await cluster.createNamespace())
-}, 60_000)
+})
 
 /** Short enough and long enough for every field, and of no field's form. */
 const BAD = 'ä b*********'

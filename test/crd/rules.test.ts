@@ -10,7 +10,7 @@ let api: Api
 beforeAll(async () => {
   const cluster = await controlPlane()
   api = apiOf(cluster, await cluster.createNamespace())
-}, 60_000)
+})
 
 /** Bounds of maps stand in the schema of a CRD too, which is asked first and has words of its own. */
 const BOUND_OF_MAP = /^Too many: \d+: must have at most \d+ items$/

@@ -9,7 +9,7 @@ let api: Api
 beforeAll(async () => {
   const cluster = await controlPlane()
   api = apiOf(cluster, await cluster.createNamespace())
-}, 60_000)
+})
 
 const channel = (more: object) => ({
   type: 'chat_completion',

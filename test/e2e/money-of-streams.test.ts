@@ -85,7 +85,7 @@ const never: Script = () => new Promise(() => undefined)
 
 const deltas = (text: string) => text.split('"content":"word "').length - 1
 const sawAll = (answer: FollowedAnswer) => until(() => deltas(answer.text()) === 10, 'ten deltas')
-const upstreamLeft = () => until(() => upstream.calls.at(-1)?.aborted, 'the upstream to be left', 1_500)
+const upstreamLeft = () => until(() => upstream.calls.at(-1)?.aborted, 'the upstream to be left')
 
 async function charged(name: string, answer: FollowedAnswer) {
   const { settled, reason, outcome } = await lineOf(gateway, answer)

@@ -87,7 +87,7 @@ beforeAll(async () => {
       NO_PROXY: '.direct.test',
     },
   )
-}, 60_000)
+})
 
 afterAll(async () => {
   await gateway?.stop()

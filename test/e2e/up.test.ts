@@ -65,7 +65,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await make('down')
   rmSync(dir, { recursive: true, force: true })
-}, 60_000)
+})
 
 it('prints and keeps how everything is reached', () => {
   expect(parseEnv(readFileSync(join(dir, 'env'), 'utf8'))).toEqual(env)
@@ -105,7 +105,7 @@ it('serves the example on every proxy as soon as kubectl wait returns', async ()
   const secret = await mustKubectl(kubectl, 'get', 'secret', 'generated-key', '-o', 'jsonpath={.data.key}')
   const generated = Buffer.from(secret, 'base64').toString()
   expect(await statuses(generated, 'example-free')).toEqual([200, 200])
-}, 60_000)
+})
 
 it('refuses a key on every proxy once it is disabled', async () => {
   await mustKubectl(kubectl, 'patch', 'ak', 'quickstart', '--type=merge', '-p', '{"spec":{"disabled":true}}')
@@ -123,7 +123,7 @@ it('starts again only what has ended, where it was', async () => {
   expect(others(pids())).toEqual(expect.arrayContaining(others(before)))
   expect(pids()).toHaveLength(before.length)
   expect(await statuses(KEY)).toEqual([401, 401])
-}, 60_000)
+})
 
 function listenOn(port: number): Promise<Server | undefined> {
   return new Promise((resolve) => {
@@ -137,7 +137,7 @@ it('does not pretend that the example upstream runs where its port is taken', as
   process.kill(upstream, 'SIGKILL')
   await until(() => beginning(upstream) === undefined, 'the upstream to end')
   // Another test may have it for a moment.
-  const other = await until(() => listenOn(upstreamPort), 'the port to be free', 20_000)
+  const other = await until(() => listenOn(upstreamPort), 'the port to be free')
   try {
     const program = startMake('up')
     expect(await program.exited).not.toBe(0)
@@ -147,7 +147,7 @@ it('does not pretend that the example upstream runs where its port is taken', as
   } finally {
     other.close()
   }
-}, 60_000)
+})
 
 it('ends all of it, and nothing is left to end', async () => {
   const all = pids()
@@ -155,4 +155,4 @@ it('ends all of it, and nothing is left to end', async () => {
   expect(all.filter(({ pid }) => beginning(pid) !== undefined)).toEqual([])
   expect(readdirSync(dir)).not.toContain('env')
   expect(await make('down')).toContain('nothing was running')
-}, 60_000)
+})

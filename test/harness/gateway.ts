@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
-const START_MS = 20_000
+const START_MS = 60_000
+/** How long a test waits for what must come: long, because a busy machine is slow and a missing event is missing for good. */
+const PATIENCE_MS = 30_000
 
 export interface RunningGateway {
   /** Without a path: http://127.0.0.1:PORT */
@@ -89,11 +91,11 @@ export async function startGateway(
   }
 }
 
-/** Waits until `look` gives something other than undefined, null and false. */
+/** Waits until `look` gives something other than undefined, null and false. Throws after `timeoutMs`. */
 export async function until<T>(
   look: () => T | Promise<T>,
   what: string,
-  timeoutMs = 5_000,
+  timeoutMs = PATIENCE_MS,
 ): Promise<Exclude<T, undefined | null | false>> {
   const deadline = performance.now() + timeoutMs
   for (;;) {

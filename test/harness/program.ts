@@ -7,7 +7,7 @@ import { freePort as unusedPort } from '../../tools/cluster/ports.ts'
 import { until } from './gateway.ts'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const START_MS = 15_000
+const START_MS = 60_000
 
 export interface Program {
   child: ChildProcess

@@ -8,7 +8,7 @@ import { Redis } from 'ioredis'
 import { until } from './gateway.ts'
 import { freePort } from './program.ts'
 
-const START_MS = 10_000
+const START_MS = 60_000
 const SLOTS = 16_384
 
 export interface RunningRedis {

@@ -46,7 +46,7 @@ test('tells faults that are caught from those that are not, and leaves the tree 
   expect(readFileSync(join(root, 'sum/sum.ts'), 'utf8')).toBe(before)
 })
 
-test('a test that fails without a fault proves nothing', { timeout: 60_000 }, async () => {
+test('a test that fails without a fault proves nothing', async () => {
   const mutant = { ...fault('a + b', 'a - b'), test: 'sum/wrong.test.ts' }
   await expect(tryMutants(root, [mutant])).rejects.toThrow('the tests fail without a fault: wrong.test.ts')
 })

@@ -12,11 +12,11 @@ let cluster: ControlPlane
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'sluice-plane-'))
   cluster = await startControlPlane({ dir })
-}, 60_000)
+})
 afterAll(async () => {
   await cluster.stop()
   rmSync(dir, { recursive: true, force: true })
-}, 60_000)
+})
 
 it('keeps what it was told through the death of the API server', async () => {
   await mustKubectl(cluster.kubectl, 'create', 'configmap', 'kept', '--from-literal=a=b')
@@ -44,4 +44,4 @@ it('starts again from its folder, and leaves nothing behind when it is stopped',
   expect(await isFree(cluster.ports.apiserver)).toBe(true)
   cluster = await startControlPlane({ dir, ports: cluster.ports })
   expect((await cluster.kubectl('get', 'configmap', 'kept')).status).toBe(0)
-}, 60_000)
+})

@@ -98,7 +98,7 @@ describe('7.13 silence', () => {
     let pings = 0
     client.ws.on('ping', () => pings++)
     client.send({ type: 'response.create', model: 'm', input: 'Hi' })
-    await vi.waitUntil(() => pings > 0, { timeout: 10_000 })
+    await vi.waitUntil(() => pings > 0)
     gate.resolve()
     expect(await client.received(1)).toEqual([{ type: 'response.completed' }])
   })
@@ -136,7 +136,7 @@ describe('7.14 a client that leaves', () => {
     const client = await connect(url)
     client.ws.pause()
     client.send({ type: 'response.create', model: 'm', input: 'Hi' })
-    await vi.waitUntil(() => flowing.at(-1) === false, { timeout: 10_000 })
+    await vi.waitUntil(() => flowing.at(-1) === false)
     client.ws.resume()
     expect(await client.received(flowing.length)).toHaveLength(flowing.length)
   })

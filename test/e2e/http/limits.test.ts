@@ -81,7 +81,6 @@ describe('of heads and connections', () => {
     const startedAt = performance.now()
     expect(answersIn(await closed)).toHaveLength(2)
     expect(performance.now() - startedAt).toBeGreaterThan(1_900)
-    expect(performance.now() - startedAt).toBeLessThan(10_000)
   })
 
   it.each([
@@ -95,7 +94,6 @@ describe('of heads and connections', () => {
     expectError(answer, 408, 'request_timeout', null, 'timeout')
     expect(answer.headers).toMatchObject({ 'x-sluice-error': 'request_timeout', connection: 'close' })
     expect(performance.now() - startedAt).toBeGreaterThan(least)
-    expect(performance.now() - startedAt).toBeLessThan(least + 8_000)
   })
 })
 

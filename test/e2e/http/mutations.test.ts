@@ -124,4 +124,4 @@ it('every answer is whole, and none is one too many', async () => {
   )
   await world.servesOthers()
   expect(world.gateway.output()).not.toContain('unexpected error')
-}, 40_000)
+})

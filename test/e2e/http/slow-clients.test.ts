@@ -62,16 +62,12 @@ const proc = (path: string) => `/proc/${world.gateway.child.pid}/${path}`
 const descriptors = () => readdirSync(proc('fd')).length
 const rss = () => Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(proc('status'), 'utf8'))?.[1]) * 1_024
 
-/** Good clients, one after the other, until `over`; the slowest answer in ms. */
-async function servedUntil(over: () => boolean): Promise<number> {
-  let slowest = 0
+/** Good clients are served, one after the other, until `over`. */
+async function servedUntil(over: () => boolean): Promise<void> {
   while (!over()) {
-    const startedAt = performance.now()
     const answer = await call(world.gateway.base + PATH, { body: chatBody('m'), headers: jsonHeaders(KEY) })
     expect(answer.status).toBe(200)
-    slowest = Math.max(slowest, performance.now() - startedAt)
   }
-  return slowest
 }
 
 it.each<[string, (client: Client) => void, ((client: Client) => void) | undefined, number]>([
@@ -110,12 +106,11 @@ it.each<[string, (client: Client) => void, ((client: Client) => void) | undefine
   try {
     const deadline = performance.now() + 15_000
     let most = 0
-    const slowest = await servedUntil(() => {
+    await servedUntil(() => {
       most = Math.max(most, rss())
       return clients.every(({ closed }) => closed) || performance.now() > deadline
     })
     expect(clients.filter(({ closed }) => !closed)).toHaveLength(0)
-    expect(slowest).toBeLessThan(3_000)
     expect(most - before.rss).toBeLessThan(200 * MIB)
   } finally {
     clearInterval(timer)

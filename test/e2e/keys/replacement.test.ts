@@ -9,7 +9,6 @@ import { chatAnswer, chatEvents, type ScriptedUpstream, startUpstream } from '..
 
 const [OLD, NEW, STEADY] = ['sk-of-yesterday-0123456789', 'sk-of-tomorrow-0123456789', 'sk-steady-0123456789']
 const MODEL = 'model'
-const IN_FORCE_MS = 1_000
 
 let upstream: ScriptedUpstream
 let gateway: RunningGateway
@@ -54,26 +53,17 @@ function asking(key: string) {
   }
 }
 
-/** Milliseconds until it is so. */
-async function timeUntil(look: () => Promise<boolean>, what: string): Promise<number> {
-  const since = performance.now()
-  await until(look, what)
-  return performance.now() - since
-}
-
 it('a key is replaced by naming two hashes for a while, without a failed request', async () => {
   gateway.write('replaced.yaml', keyOf({ hashes: [digestOf(OLD)] }))
   await until(async () => (await ask(OLD)) === 200, 'the old key')
   expect(await ask(NEW)).toBe(401)
   const old = asking(OLD)
   gateway.write('replaced.yaml', keyOf({ hashes: [digestOf(OLD), digestOf(NEW)] }))
-  expect(await timeUntil(async () => (await ask(NEW)) === 200, 'the new key')).toBeLessThan(IN_FORCE_MS)
+  await until(async () => (await ask(NEW)) === 200, 'the new key')
   expect([...(await old())]).toEqual([200])
   const young = asking(NEW)
   gateway.write('replaced.yaml', keyOf({ hashes: [digestOf(NEW)] }))
-  expect(await timeUntil(async () => (await ask(OLD)) === 401, 'the end of the old key')).toBeLessThan(
-    IN_FORCE_MS,
-  )
+  await until(async () => (await ask(OLD)) === 401, 'the end of the old key')
   expect([...(await young())]).toEqual([200])
 })
 
@@ -108,7 +98,7 @@ it('a credential of an upstream is replaced: who is being answered is answered, 
   const others = asking(STEADY)
   gateway.write('credential.yaml', credential('credential-of-tomorrow'))
   const isNew = async () => sent().at(-1) === 'Bearer credential-of-tomorrow'
-  expect(await timeUntil(isNew, 'the new credential')).toBeLessThan(IN_FORCE_MS)
+  await until(isNew, 'the new credential')
   const since = sent().lastIndexOf('Bearer credential-of-yesterday')
   expect([...(await others())]).toEqual([200])
   // Not in turn with the old one.

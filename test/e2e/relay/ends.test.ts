@@ -110,7 +110,7 @@ describe('a client that leaves', () => {
     const clients = Array.from({ length: 300 }, (_, i) =>
       client(post(i % 2 === 0 ? upstream.origin : silent.origin)),
     )
-    await until(() => upstream.sockets.size === 150 && silent.sockets.size === 150, 'the calls', 15_000)
+    await until(() => upstream.sockets.size === 150 && silent.sockets.size === 150, 'the calls')
     for (const { socket } of clients) socket.destroy()
     await Promise.all([gone(upstream, 5_000), gone(silent, 5_000)])
     await until(() => inFlight(0), 'their end')
@@ -150,7 +150,7 @@ describe('an upstream that breaks off its answer', () => {
     await until(() => self.text.includes('hi'), 'the beginning')
     if (how === 'end') socket?.end()
     else socket?.resetAndDestroy()
-    await until(() => self.ended, 'the end', 1_000)
+    await until(() => self.ended, 'the end')
     // What a client can tell from a whole answer.
     const length = /\r\ncontent-length: (\d+)\r\n/i.exec(self.text)?.[1]
     const [, body = ''] = self.text.split('\r\n\r\n')

@@ -68,5 +68,5 @@ test('cuts off the stream of a key that is taken back', async () => {
   const cut = expect(readAll(res)).rejects.toMatchObject({ code: 'ECONNRESET' })
   gateway.remove('brief.yaml')
   await cut
-  await until(() => upstream.sockets.size === 0, 'the upstream to be let go', 1_000)
+  await until(() => upstream.sockets.size === 0, 'the upstream to be let go')
 })

@@ -154,7 +154,7 @@ describe('answers that lead out', () => {
     expect(await gone).toBe('gone')
     const lines = () =>
       gateway.requests().filter(({ relay: call }) => JSON.stringify(call)?.includes('left.example'))
-    await expect.poll(lines, { timeout: 1_500 }).toMatchObject([{ outcome: 'client_gone' }])
+    await expect.poll(lines).toMatchObject([{ outcome: 'client_gone' }])
   })
 })
 

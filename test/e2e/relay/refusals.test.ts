@@ -134,7 +134,7 @@ describe('504', () => {
     const upstream = await tcpServer(() => undefined)
     const answer = await relay(short, envelope(upstream.origin))
     expect(answer).toMatchObject({ status: 504, code: 'upstream_timeout' })
-    await until(() => upstream.sockets.size === 0, 'the upstream to be let go', 1_000)
+    await until(() => upstream.sockets.size === 0, 'the upstream to be let go')
   })
 
   test('also where no connection comes about', async () => {
@@ -149,7 +149,7 @@ describe('504', () => {
     const res = await openRelay(short, envelope(upstream.origin))
     expect(res.statusCode).toBe(200)
     await expect(readAll(res)).rejects.toMatchObject({ code: 'ECONNRESET' })
-    await until(() => upstream.sockets.size === 0, 'the upstream to be let go', 1_000)
+    await until(() => upstream.sockets.size === 0, 'the upstream to be let go')
   })
 })
 

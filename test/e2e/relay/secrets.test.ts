@@ -139,7 +139,7 @@ test('not in logs, metrics, pages and errors', async () => {
   expect(found(gateway.output())).toEqual([])
 })
 
-test('not in the memory, once the calls are over', { timeout: 60_000 }, async () => {
+test('not in the memory, once the calls are over', async () => {
   // In use they are there, or the search would be worth nothing.
   const silent = await tcpServer(() => undefined)
   const leaving = new AbortController()
@@ -162,7 +162,7 @@ test('not in the memory, once the calls are over', { timeout: 60_000 }, async ()
 /** The caller's key is one of the gateway, which holds it. */
 const kept = (strings: string[]) => found(strings.join('\n')).filter((name) => name !== 'caller')
 
-test('not in the store', { timeout: 60_000 }, async () => {
+test('not in the store', async () => {
   const world = await startWorld()
   try {
     const proxy = await startProxyProgram(world, ENV)

@@ -29,7 +29,7 @@ export const ends = (socket: RawSocket) =>
 
 /** Waits until so many answers of a socket have ended; gives the last. */
 export async function ended(socket: RawSocket, count: number): Promise<Record<string, unknown>> {
-  await until(() => ends(socket).length >= count, `${count} answers`, 10_000)
+  await until(() => ends(socket).length >= count, `${count} answers`)
   return ends(socket)[count - 1] ?? {}
 }
 
@@ -83,7 +83,7 @@ const GAUGES = ['sluice_sockets', 'sluice_requests_in_flight', 'sluice_holds', '
 /** Waits until the gateway has nothing to do and nobody to serve; it must not have met anything unexpected. */
 async function quiet(gateway: RunningGateway): Promise<void> {
   for (const gauge of GAUGES)
-    await until(async () => (await metric(gateway, gauge)) === 0, `${gauge} to be 0`, 10_000)
+    await until(async () => (await metric(gateway, gauge)) === 0, `${gauge} to be 0`)
   expect(gateway.child.exitCode).toBeNull()
   expect(gateway.output()).not.toMatch(/unexpected error|unhandled|uncaught|internal_error/i)
 }

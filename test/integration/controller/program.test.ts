@@ -55,7 +55,7 @@ beforeEach(async () => {
     SLUICE_WATCH_NAMESPACES: world.namespace,
     SLUICE_LEASE_DURATION: '3s',
   }
-}, 60_000)
+})
 
 afterEach(async () => {
   await Promise.all(programs.map(endProgram))
@@ -88,9 +88,8 @@ async function start(name: string, more: Record<string, string> = {}) {
 }
 type Started = Awaited<ReturnType<typeof start>>
 
-const leads = ({ status }: Started) =>
-  until(async () => (await status()).leading, 'the controller to lead', 20_000)
-const has = (hash: string) => until(() => store.config.key(hash).catch(() => undefined), 'the key', 10_000)
+const leads = ({ status }: Started) => until(async () => (await status()).leading, 'the controller to lead')
+const has = (hash: string) => until(() => store.config.key(hash).catch(() => undefined), 'the key')
 
 describe('the program', () => {
   it('shows what it does to those who may read it', async () => {
@@ -171,29 +170,36 @@ describe('the program', () => {
 })
 
 describe('two programs', () => {
-  it('hand over at once on SIGTERM, and soon after a kill', async () => {
+  it('hand over on SIGTERM before the lease ends', async () => {
+    // Longer than a test waits.
+    const settings = { SLUICE_LEASE_DURATION: '600s' }
+    const one = await start('one', settings)
+    await leads(one)
+    const two = await start('two', settings)
+    await until(async () => (await two.status()).ready, 'the second to stand by')
+    one.program.child.kill('SIGTERM')
+    await leads(two)
+    expect(await one.program.exited).toBe(0)
+    await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
+    await has(keyHash(KEY))
+  })
+
+  it('take over from a killed one when its lease ends', async () => {
     const one = await start('one')
     await leads(one)
     const two = await start('two')
-    await until(async () => (await two.status()).ready, 'the second to stand by', 10_000)
-    const began = performance.now()
-    one.program.child.kill('SIGTERM')
+    await until(async () => (await two.status()).ready, 'the second to stand by')
+    one.program.child.kill('SIGKILL')
     await leads(two)
-    expect(performance.now() - began).toBeLessThan(2_500)
-    expect(await one.program.exited).toBe(0)
-    const three = await start('three')
-    await until(async () => (await three.status()).ready, 'the third to stand by', 10_000)
-    two.program.child.kill('SIGKILL')
-    await leads(three)
     await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
     await has(keyHash(KEY))
-  }, 60_000)
+  })
 
   it('never both lead: one that was paused ends when it goes on', async () => {
     const one = await start('one')
     await leads(one)
     const two = await start('two')
-    await until(async () => (await two.status()).ready, 'the second to stand by', 10_000)
+    await until(async () => (await two.status()).ready, 'the second to stand by')
     one.program.child.kill('SIGSTOP')
     await leads(two)
     await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
@@ -203,18 +209,18 @@ describe('two programs', () => {
     expect(one.program.output()).toContain('ending: ')
     expect(await store.config.key(keyHash(KEY))).toBeDefined()
     expect((await two.status()).leading).toBe(true)
-  }, 60_000)
+  })
 })
 
 describe('one that was overtaken', () => {
-  it('gives the Lease back, so that the next leads at once', async () => {
-    const settings = { SLUICE_LEASE_DURATION: '15s' }
+  it('gives the Lease back, so that the next need not wait for its end', async () => {
+    const settings = { SLUICE_LEASE_DURATION: '600s' }
     const one = await start('one', settings)
     await leads(one)
     await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
     await has(keyHash(KEY))
     const two = await start('two', settings)
-    await until(async () => (await two.status()).ready, 'the second to stand by', 10_000)
+    await until(async () => (await two.status()).ready, 'the second to stand by')
     // Somebody began a term without the Lease: this one finds out by its next publication.
     await store.config.newEpoch()
     await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)], disabled: true })
@@ -222,8 +228,8 @@ describe('one that was overtaken', () => {
     const began = performance.now()
     await leads(two)
     expect(performance.now() - began).toBeLessThan(2_000)
-    await until(async () => (await store.config.key(keyHash(KEY)))?.disabled === true, 'the change', 10_000)
-  }, 60_000)
+    await until(async () => (await store.config.key(keyHash(KEY)))?.disabled === true, 'the change')
+  })
 })
 
 describe('a ledger that was wiped', () => {
@@ -290,42 +296,4 @@ describe('a ledger that was wiped', () => {
     },
     120_000,
   )
-})
-
-describe('with ten thousand keys', () => {
-  it('takes less than 250 MB', async () => {
-    const path = `/apis/sluice.dev/v1alpha1/namespaces/${world.namespace}/apikeys`
-    const numbers = Array.from({ length: 10_000 }, (_, i) => i)
-    const create = async () => {
-      for (let i = numbers.pop(); i !== undefined; i = numbers.pop()) {
-        const body = {
-          apiVersion: 'sluice.dev/v1alpha1',
-          kind: 'ApiKey',
-          metadata: { name: `key-${i}`, namespace: world.namespace },
-          spec: { hashes: [keyHash(`many-${i}`)] },
-        }
-        await world.kube.request({ method: 'POST', path, body })
-      }
-    }
-    await Promise.all(Array.from({ length: 12 }, create))
-    const began = performance.now()
-    world.proxy(store)
-    const one = await start('one')
-    const count = async () => (await store.config.manifest()).keys.size
-    await until(async () => (await count()) === 10_000, 'all keys', 60_000)
-    const published = performance.now() - began
-    // A busy program may have closed the connection on which the next question comes.
-    const ask = () => call(`${one.admin}/metrics`).catch(() => undefined)
-    const metrics = await until(
-      async () => {
-        const text = (await ask())?.text ?? ''
-        return /result="success"\} (\d{3,})/.test(text) && text
-      },
-      'statuses to be written',
-      90_000,
-    )
-    const rss = Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1])
-    console.log(`published ${Math.round(published)} ms after the start; RSS ${Math.round(rss / 1e6)} MB`)
-    expect(rss).toBeLessThan(250e6)
-  }, 240_000)
 })

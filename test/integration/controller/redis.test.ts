@@ -36,7 +36,7 @@ beforeEach(async () => {
   const sealing = readKeyRing(join(dir, 'keys'), silent)
   store = createRedisStore({ url: redis.url, sealing, log: silent, instance: 'test' })
   world = await createWorld()
-}, 60_000)
+})
 
 afterEach(async () => {
   await world.end()
@@ -44,7 +44,7 @@ afterEach(async () => {
 })
 
 const leads = (controller: { leading(): boolean }) =>
-  until(() => controller.leading(), 'the controller to lead', 15_000)
+  until(() => controller.leading(), 'the controller to lead')
 
 describe('a Redis that lost everything', () => {
   it('gets tables and keys back, while accounts that had money stay closed', async () => {
@@ -67,7 +67,7 @@ describe('a Redis that lost everything', () => {
     const epoch = (await store.config.position()).epoch
 
     await redis.command('FLUSHALL')
-    await until(() => store.config.key(keyHash(KEY)), 'the key to be back', 10_000)
+    await until(() => store.config.key(keyHash(KEY)), 'the key to be back')
     expect((await store.config.table())?.table.namespaces[world.namespace]?.routes).toHaveLength(1)
     expect((await store.config.position()).epoch).toBeGreaterThan(epoch)
     await world.becomes('Account', 'team', 'Ready', 'False LedgerLost')
@@ -75,7 +75,7 @@ describe('a Redis that lost everything', () => {
     expect(await store.ledger.balance(team)).toBeUndefined()
     expect((await world.get('Account', 'team')).status).toMatchObject({ credited: '5', balance: '5' })
     await world.becomes('Account', 'team', 'Accepted', 'True Accepted')
-    await until(async () => (await world.events('team')).includes('Warning LedgerLost'), 'an event', 10_000)
+    await until(async () => (await world.events('team')).includes('Warning LedgerLost'), 'an event')
 
     // Nor does another controller, which knows it from the statuses alone.
     await controller.stop()
@@ -88,7 +88,6 @@ describe('a Redis that lost everything', () => {
     await until(
       async () => second.logged.some((line) => line.includes('lost the balance')),
       'the loss to be noticed',
-      10_000,
     )
     expect(await store.ledger.balance(team)).toBeUndefined()
     await world.becomes('Account', 'team', 'Ready', 'False LedgerLost')
@@ -109,7 +108,6 @@ describe('a Redis that lost everything', () => {
     await until(
       async () => (await store.config.key(keyHash(KEY)).catch(() => undefined))?.disabled === true,
       'the change',
-      10_000,
     )
     await world.becomes('ApiKey', 'alice', 'Programmed', 'True Programmed')
   })
@@ -125,10 +123,10 @@ describe('what somebody else spoilt', () => {
     await leads(controller)
     await world.apply('Channel', 'local', { type: 'chat_completion', baseURL: 'http://127.0.0.1:9/v1' })
     await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
-    await until(() => store.config.key(keyHash(KEY)), 'the key', 10_000)
+    await until(() => store.config.key(keyHash(KEY)), 'the key')
     const old = String(await redis.command('GET', TABLE))
     await world.apply('ModelRoute', 'small', route)
-    await until(routed, 'the route', 10_000)
+    await until(routed, 'the route')
     return { controller, old }
   }
 
@@ -153,7 +151,7 @@ describe('what somebody else spoilt', () => {
     // Found with the table.
     await redis.command('DEL', keyRecordKey(keyHash(KEY)))
     await expect(store.config.key(keyHash(KEY))).rejects.toThrow(RecordUnreadable)
-    await until(routed, 'the table to be back', 10_000)
+    await until(routed, 'the table to be back')
     expect(await store.config.key(keyHash(KEY))).toMatchObject({ name: 'alice' })
     expect(controller.logged.filter((line) => line === SPOILT)).toHaveLength(1)
     expect([await count(controller, 'table'), await count(controller, 'key')]).toEqual([1, 1])
@@ -165,58 +163,8 @@ describe('what somebody else spoilt', () => {
     await redis.command('DEL', keyRecordKey(keyHash(KEY)))
     await expect(store.config.key(keyHash(KEY))).rejects.toThrow(RecordUnreadable)
     const second = world.start({ store, instance: 'two' })
-    await until(() => store.config.key(keyHash(KEY)).catch(() => undefined), 'the key to be back', 15_000)
+    await until(() => store.config.key(keyHash(KEY)).catch(() => undefined), 'the key to be back')
     expect(second.logged).toContain(SPOILT)
     expect([await count(second, 'table'), await count(second, 'key')]).toEqual([0, 1])
   })
-})
-
-describe('ten thousand keys', () => {
-  it('are published at once, and one change writes one record', async () => {
-    const hash = (i: number) => keyHash(`many-${i}`)
-    const path = `/apis/sluice.dev/v1alpha1/namespaces/${world.namespace}/apikeys`
-    const numbers = Array.from({ length: 10_000 }, (_, i) => i)
-    const create = async () => {
-      for (let i = numbers.pop(); i !== undefined; i = numbers.pop()) {
-        const body = {
-          apiVersion: 'sluice.dev/v1alpha1',
-          kind: 'ApiKey',
-          metadata: { name: `key-${i}`, namespace: world.namespace },
-          spec: { hashes: [hash(i)] },
-        }
-        await world.kube.request({ method: 'POST', path, body })
-      }
-    }
-    await Promise.all(Array.from({ length: 12 }, create))
-
-    const began = performance.now()
-    const controller = world.start({ store, instance: 'one' })
-    await until(() => controller.notReady() === undefined, 'everything to be known', 60_000)
-    const synced = performance.now() - began
-    const count = async () => (await store.config.manifest()).keys.size
-    await until(async () => (await count()) === 10_000, 'all keys', 60_000)
-    const published = performance.now() - began
-    const changes: number[] = []
-    const stop = await store.config.follow((change) => {
-      if (!('gap' in change)) changes.push(change.keys.length)
-    })
-    const times: number[] = []
-    for (let i = 0; i < 10; i++) {
-      const from = performance.now()
-      await world.apply('ApiKey', `key-${i}`, { hashes: [hash(i)], disabled: true })
-      await until(async () => (await store.config.key(hash(i)))?.disabled === true, 'the change', 10_000)
-      times.push(performance.now() - from)
-    }
-    await until(() => changes.length >= 10, 'the announcements', 10_000)
-    await stop()
-    expect(changes).toEqual(Array.from({ length: 10 }, () => 1))
-    times.sort((a, b) => a - b)
-    const { rss } = process.memoryUsage()
-    console.log(
-      `10,000 keys: known after ${Math.round(synced)} ms, published after ${Math.round(published)} ms; ` +
-        `one change in the store after ${times.map(Math.round).join(' ')} ms; RSS ${Math.round(rss / 1e6)} MB`,
-    )
-    expect(published).toBeLessThan(30_000)
-    expect(times[5]).toBeLessThan(1_000)
-  }, 240_000)
 })

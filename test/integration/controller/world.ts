@@ -105,19 +105,15 @@ export async function createWorld(): Promise<World> {
     async becomes(kind, name, type, expected) {
       let last = 'nothing'
       try {
-        return await until(
-          async () => {
-            const found = await get(kind, name)
-            const { generation } = found.metadata
-            const now = found.status.conditions.find((c) => c.type === type)
-            last = `${now?.status} ${now?.reason} of ${now?.observedGeneration}: ${now?.message}`
-            return `${now?.status} ${now?.reason}` === expected && now?.observedGeneration === generation
-              ? found
-              : undefined
-          },
-          `${kind}/${name} to be ${type} ${expected}`,
-          15_000,
-        )
+        return await until(async () => {
+          const found = await get(kind, name)
+          const { generation } = found.metadata
+          const now = found.status.conditions.find((c) => c.type === type)
+          last = `${now?.status} ${now?.reason} of ${now?.observedGeneration}: ${now?.message}`
+          return `${now?.status} ${now?.reason}` === expected && now?.observedGeneration === generation
+            ? found
+            : undefined
+        }, `${kind}/${name} to be ${type} ${expected}`)
       } catch (error) {
         throw new Error(`${kind}/${name}: ${type} is ${last}`, { cause: error })
       }

@@ -99,14 +99,14 @@ export async function startPlace(
       },
     }
     proxies.add(proxy)
-    await until(() => running.status().ready, 'the proxy to be ready', 20_000)
+    await until(() => running.status().ready, 'the proxy to be ready')
     return proxy
   }
   const publish = async (any: readonly ChannelName[] = NAMES) => {
     world.table = tableOf(speakers, any)
     const generation = await world.publish()
     const serves = ({ running }: LoggingProxy) => running.status().generation >= generation
-    await until(() => [...proxies].every(serves), 'the table on all proxies', 20_000)
+    await until(() => [...proxies].every(serves), 'the table on all proxies')
   }
   await publish()
   const [one, two] = [await start(), await start()]

@@ -56,17 +56,13 @@ describe.each([
       await world.lead()
     }
     for (const proxy of [one, two])
-      await until(async () => (await metric(proxy, 'sluice_store_available')) === 1, 'the store', 10_000)
+      await until(async () => (await metric(proxy, 'sluice_store_available')) === 1, 'the store')
     for (const [model, { id: previous, me }] of stored) {
       const turn = { model, input: 'two', previous }
-      const answer = await until(
-        async () => {
-          const asked = await ask(two.base, UNMETERED, turn)
-          return 'code' in asked && asked.code === 'store_unavailable' ? undefined : asked
-        },
-        'the conversation',
-        10_000,
-      )
+      const answer = await until(async () => {
+        const asked = await ask(two.base, UNMETERED, turn)
+        return 'code' in asked && asked.code === 'store_unavailable' ? undefined : asked
+      }, 'the conversation')
       if (how === 'killed') expect(answer).toEqual(NOT_FOUND)
       else expect(answer).toMatchObject({ read: ['one', me, 'two'] })
     }
@@ -76,7 +72,7 @@ describe.each([
       if (how === 'stopped' && 'id' in answer) expect(answer.read).toEqual(['new', me, 'two'])
       else expect(answer).toEqual(NOT_FOUND)
     }
-  }, 60_000)
+  })
 })
 
 it('an upstream that has forgotten does not make it a conversation that never was', async () => {

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet?.stop()
   await upstream.close()
-}, 60_000)
+})
 
 const route = (model: string, target: string, channel = 'main') => ({
   model,
@@ -39,14 +39,12 @@ const serves = (key: string, model: string, said: string) =>
   until(
     async () => (await askAll(fleet.bases, key, model)).every((each) => each === said),
     `every proxy to say ${said}`,
-    15_000,
   )
 
 const becomes = (kind: KindName, name: string, type: string, expected: string) =>
   until(
     async () => (await fleet.kube.condition(kind, name, type)) === expected,
     `${kind}/${name} to be ${type} ${expected}`,
-    15_000,
   )
 
 /** A good change beside the bad one goes through, and the old ones still serve. */

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet?.stop()
   await Promise.all([first.close(), second.close()])
-}, 60_000)
+})
 
 const channel = ({ baseURL }: ScriptedUpstream) => ({
   type: 'chat_completion',

@@ -35,20 +35,16 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet?.stop()
   await upstream.close()
-}, 60_000)
+})
 
 /** Waits until every resource is Ready and no status is about to be written. */
 async function everythingReady(): Promise<void> {
-  await until(
-    async () => {
-      for (const kind of KIND_NAMES)
-        for (const { metadata } of await fleet.kube.list(kind))
-          if (!(await fleet.kube.condition(kind, metadata.name, 'Ready'))?.startsWith('True')) return false
-      return true
-    },
-    'all resources to be Ready',
-    20_000,
-  )
+  await until(async () => {
+    for (const kind of KIND_NAMES)
+      for (const { metadata } of await fleet.kube.list(kind))
+        if (!(await fleet.kube.condition(kind, metadata.name, 'Ready'))?.startsWith('True')) return false
+    return true
+  }, 'all resources to be Ready')
 }
 
 /** resourceVersion of every resource and Secret. */
@@ -83,7 +79,6 @@ it('writes one record for one change', async () => {
     await until(
       async () => (await askAll(fleet.bases, 'sk-7', 'm')).every((said) => said === '403 model_not_allowed'),
       'the change to be in force',
-      10_000,
     )
     await everythingReady()
     const writes = monitor
@@ -93,7 +88,7 @@ it('writes one record for one change', async () => {
   } finally {
     monitor.stop()
   }
-}, 60_000)
+})
 
 it('writes nothing when both controllers restart and nothing has changed', async () => {
   const { controllers } = fleet
@@ -106,17 +101,15 @@ it('writes nothing when both controllers restart and nothing has changed', async
   await until(
     async () => ((await metric(leader, 'sluice_publications_total{result="unchanged"}')) ?? 0) > 0,
     'the new leader to compare',
-    20_000,
   )
   await fleet.kube.create('ApiKey', 'after', { hashes: [digestOf('sk-after')] })
   await until(
     async () => (await fleet.kube.condition('ApiKey', 'after', 'Ready'))?.startsWith('True'),
     'a later change to be Ready',
-    15_000,
   )
   // The server answers an equal status as if it were written, and leaves its version as it is. The Lease is put.
   const patched = () => metric(leader, 'rest_client_requests_total{method="PATCH",code="200"}')
-  const patches = await until(patched, 'the leader to tell what it has written', 10_000)
+  const patches = await until(patched, 'the leader to tell what it has written')
   expect(patches).toBeLessThanOrEqual(2)
   const after = { versions: await versions(), stored: await stored() }
   const added = { ...before.versions, 'ApiKey/after': after.versions['ApiKey/after'] }

@@ -2,12 +2,13 @@
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
 import { ask as askChat } from '../../harness/fleet-traffic.ts'
+import { until } from '../../harness/gateway.ts'
 import { ask } from '../conversations/say.ts'
 
 /** Between two requests of one kind. */
 const PACE_MS = 40
 /** Turns of a chain before the next one is begun. */
-const TURNS = 8
+export const TURNS = 8
 
 export class RotationTraffic {
   /** Every answer that was not the right one. */
@@ -18,6 +19,8 @@ export class RotationTraffic {
   readonly #model: string
   readonly #sockets: WebSocket[] = []
   readonly #loops: Promise<void>[]
+  /** Turns so far, of each loop. */
+  readonly #turns: number[] = []
   #over = false
 
   /** Begins at once. `model` is served by a Speaker. */
@@ -40,11 +43,19 @@ export class RotationTraffic {
     for (const socket of this.#sockets) socket.terminate()
   }
 
+  /** Resolves when every chain that is open now has ended, and its loop has begun another one. */
+  async renewed(): Promise<void> {
+    const before = [...this.#turns]
+    await until(() => this.#turns.every((turns, i) => turns > (before[i] ?? 0) + TURNS), 'new chains')
+  }
+
   async #repeat(kind: string, turn: () => Promise<string | undefined>): Promise<void> {
+    const loop = this.#turns.push(0) - 1
     while (!this.#over) {
       const problem = await turn().catch((error: unknown) => String(error))
       if (problem !== undefined) this.wrong.push(`${kind}: ${problem}`)
       this.counts[kind] = (this.counts[kind] ?? 0) + 1
+      this.#turns[loop] = (this.#turns[loop] ?? 0) + 1
       await new Promise((resolve) => setTimeout(resolve, PACE_MS))
     }
   }

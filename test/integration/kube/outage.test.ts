@@ -23,7 +23,7 @@ afterAll(async () => {
   await client?.close()
   await plane?.stop()
   rmSync(dir, { recursive: true, force: true })
-}, 60_000)
+})
 
 test('kill -9 of the API server: nothing is forgotten, nothing is told twice, and what follows arrives', async () => {
   if (plane === undefined) throw new Error('no control plane')
@@ -73,12 +73,11 @@ test('kill -9 of the API server: nothing is forgotten, nothing is told twice, an
         () => false,
       ),
     'a write',
-    30_000,
   )
   await kube.request({ method: 'DELETE', path: `${MAPS}/map-2` })
   await until(() => told.length >= 2, 'the news', 60_000)
   await put('map-3', 'newer')
-  await until(() => told.length >= 3, 'later news', 10_000)
+  await until(() => told.length >= 3, 'later news')
   expect(told).toHaveLength(3)
   expect(told.slice(0, 2).sort()).toEqual(['put default/map-1 new', 'removed default/map-2 '])
   expect(told[2]).toBe('put default/map-3 newer')

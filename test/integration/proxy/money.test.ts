@@ -52,7 +52,7 @@ test('of a proxy that is killed the hold ends with its lease, and what it had se
   // A renewal carries what was seen; it comes each ten seconds, and the lease ends later then.
   const end = await leaseEnd(world)
   clock.advance(1_000)
-  await until(async () => (await leaseEnd(world)) > end, 'the renewal', 15_000)
+  await until(async () => (await leaseEnd(world)) > end, 'the renewal')
   process.kill(program.pid, 'SIGKILL')
   expect(await stream).toBe('cut')
 

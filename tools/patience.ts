@@ -1,0 +1,15 @@
+/**
+ * Lets tests wait longer for a condition than the runner's one second: on a busy machine a second passes without any
+ * work being done.
+ */
+import { vi } from 'vitest'
+
+const PATIENCE = { timeout: 30_000 }
+
+for (const wait of ['waitFor', 'waitUntil'] as const) {
+  const original: (look: () => unknown, options?: object) => Promise<unknown> = vi[wait]
+  Object.assign(vi, {
+    [wait]: (look: () => unknown, options?: number | object) =>
+      original(look, typeof options === 'number' ? { timeout: options } : { ...PATIENCE, ...options }),
+  })
+}
