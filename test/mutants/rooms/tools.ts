@@ -52,7 +52,13 @@ export const TOOLS: Mutant[] = [
   ]),
 
   // A web page reads the admin port through a browser on the host.
-  ...faults('admin/server.ts', 'admin/server.test.ts', [' && namesLoopback(req.headers.host)', '']),
+  ...faults(
+    'admin/server.ts',
+    'admin/server.test.ts',
+    [' && namesLoopback(req.headers.host)', ''],
+    // So does one that writes a user before the name.
+    ['const HOST = /^(?:', 'const HOST = /^(?:[^@]*@)?(?:'],
+  ),
 
   // Nobody hears that no controller leads.
   ...faults('cli/status.ts', 'cli/status.test.ts', [
