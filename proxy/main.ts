@@ -9,7 +9,6 @@ import { AddressSet } from '../contract/address.ts'
 import type { Environment } from '../contract/env.ts'
 import type { Store } from '../store/contract.ts'
 import { createAffinity } from './affinity/affinity.ts'
-import { isInForce } from './auth/authenticate.ts'
 import { EstimateFactors } from './ledger/estimate.ts'
 import { Holds } from './ledger/holds.ts'
 import { proxyPages } from './pages.ts'
@@ -109,19 +108,13 @@ export async function startProxy({
         metrics.tableSwapped()
         log.info({ epoch: table.epoch, generation: table.generation }, 'table in force')
       },
-      keysChanged: (hashes) => void revocation.recheck(hashes, mayBeUsed),
+      keysChanged: (hashes) => void revocation.recheck(hashes),
       failed: (error) => alarms.tableFailed(error),
       unreadable: (kind, error) => alarms.unreadable(kind, error),
       behind: () => alarms.behind(),
     },
   )
-  const revocation = new Revocation()
-  const mayBeUsed = (hash: string) =>
-    follower.key(hash).then(
-      (key) => key !== undefined && isInForce(key, Date.now()),
-      // A store that does not answer takes no key back.
-      () => undefined,
-    )
+  const revocation = new Revocation((hash) => follower.key(hash))
   const holds = new Holds(store.ledger, {
     failed: (operation, error) => alarms.ledgerFailed(operation, error),
     accountMissing: (account, missing) => alarms.accountMissing(account, missing),

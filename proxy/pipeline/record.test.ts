@@ -75,7 +75,7 @@ function testGateway(lines: string[]): Gateway {
       clientStallMs: 1,
     },
     shutdown: new Shutdown(),
-    revocation: new Revocation(),
+    revocation: new Revocation(async () => undefined),
   }
 }
 

@@ -45,7 +45,7 @@ export async function serve(gateway: Gateway, call: Call): Promise<void> {
   try {
     const caller = await identify(gateway, req, record, time)
     if (cancel.aborted) throw cancel.reason
-    unwatch = gateway.revocation.watch(caller.hash, control)
+    unwatch = gateway.revocation.watch(caller, record.client, control)
     const read = await readRequest(gateway, call, record, caller)
     const { request } = read
     upload = read.upload

@@ -97,7 +97,7 @@ async function clientOf({ gateway, relay, req, record, control, time, leave }: R
   const headers = gatewayKeyHeaders(req.rawHeaders)
   const caller = await identify(gateway, req, record, time, headers).catch(sayWhere)
   control.signal.throwIfAborted()
-  leave.push(gateway.revocation.watch(caller.hash, control))
+  leave.push(gateway.revocation.watch(caller, record.client, control))
   return caller.hash
 }
 

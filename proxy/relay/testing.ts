@@ -60,7 +60,7 @@ export async function startRelay({ settings, policy, findKey }: TestRelayOptions
     log: { write: (line: RequestRecord) => lines.push(line) },
     metrics: { finished: (fact: RequestFacts) => facts.push(fact) },
     shutdown: new Shutdown(),
-    revocation: new Revocation(),
+    revocation: new Revocation(findKey ?? (async () => undefined)),
     limits: {
       maxBodyBytes: 50_000_000,
       maxUploadBytes: 50_000_000,

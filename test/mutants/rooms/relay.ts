@@ -105,7 +105,7 @@ export const RELAY: Mutant[] = [
     // The log keeps what a URL holds.
     ['undefined : url.origin', 'undefined : url.href'],
     // A revoked key's stream goes on.
-    ['leave.push(gateway.revocation.watch(caller.hash, control))', ''],
+    ['leave.push(gateway.revocation.watch(caller, record.client, control))', ''],
     // What is over counts for ever.
     ['for (const end of leave) end()', ''],
     // The process has no bound.
