@@ -51,6 +51,20 @@ export const TOOLS: Mutant[] = [
     'if (port > 0) continue',
   ]),
 
+  // A quadratic regular expression passes, or one that is not a literal.
+  ...faults(
+    'tools/check-regexes.ts',
+    'tools/check-regexes.test.ts',
+    [
+      'if (reports.length === 0) return undefined',
+      'if (!reports.some(({ exponential }) => exponential)) return undefined',
+    ],
+    [
+      "if (type !== 'NewExpression' && type !== 'CallExpression') return undefined",
+      'if (type) return undefined',
+    ],
+  ),
+
   // A web page reads the admin port through a browser on the host.
   ...faults(
     'admin/server.ts',
