@@ -13,6 +13,7 @@ import { EstimateFactors } from './ledger/estimate.ts'
 import { Holds } from './ledger/holds.ts'
 import { proxyPages } from './pages.ts'
 import { BodyMemory } from './pipeline/body-memory.ts'
+import { BodyTurns } from './pipeline/body-turns.ts'
 import type { Gateway } from './pipeline/gateway.ts'
 import { Revocation } from './pipeline/revocation.ts'
 import { Shutdown } from './pipeline/shutdown.ts'
@@ -149,6 +150,7 @@ export async function startProxy({
     trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
     limits: limitsOf(env),
     bodyMemory: new BodyMemory(bodyMemoryOf(env).requests),
+    bodyTurns: new BodyTurns(env.SLUICE_MAX_LARGE_BODIES_PER_KEY, now),
     state: store.state,
     conversations: {
       ttlMs: env.SLUICE_CONVERSATION_TTL,
