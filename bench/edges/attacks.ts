@@ -44,7 +44,7 @@ const BOMB = gzipSync(Buffer.alloc(100 * MIB))
 const LONG = chat(`"${'x'.repeat(16 * MIB)}"`)
 const ESCAPES = chat(`"${'\\u0000'.repeat(MIB)}"`)
 const HUGE = chat(
-  `[${Array.from({ length: 60_000 }, () => `{"type":"text","text":"${'x'.repeat(970)}"}`).join(',')}]`,
+  `[${Array.from({ length: 20_000 }, () => `{"type":"text","text":"${'x'.repeat(2_970)}"}`).join(',')}]`,
 )
 const MANY = Buffer.from(
   `{"model":"bench-json","messages":[${Array.from({ length: 16_000 }, () => '{"role":"user","content":"x"}').join(',')}]}`,
