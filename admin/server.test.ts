@@ -123,6 +123,21 @@ describe('guarded without a token', () => {
     ['192.0.2.7:8081', 403],
     ['[::2]', 403],
     ['a b', 403],
+    ['user@localhost', 403],
+    ['user:password@localhost', 403],
+    ['localhost:8081@evil.example', 403],
+    ['localhost/', 403],
+    ['localhost?x', 403],
+    ['localhost#x', 403],
+    ['localhost\\x', 403],
+    ['%6c%6fcalhost', 403],
+    ['localhost:', 403],
+    ['localhost:80:81', 403],
+    ['::1', 403],
+    ['[::1', 403],
+    ['[127.0.0.1]', 403],
+    ['127.1', 403],
+    ['2130706433', 403],
   ])('asked as %s: %i, since a name of somebody else is a page in a browser', async (host, expected) => {
     const { ask } = await adminOf({ token: undefined })
     expect(await ask('/table', { host })).toMatchObject({ status: expected })

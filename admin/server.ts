@@ -1,6 +1,7 @@
 /** The admin port: metrics and health for everybody, the rest for those who hold the token or sit on this host. */
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { isIPv6 } from 'node:net'
 import type { Registry } from 'prom-client'
 import { AddressSet } from '../contract/address.ts'
 import { keyHash } from '../contract/ids.ts'
@@ -75,12 +76,14 @@ function mayRead(token: string | undefined, req: IncomingMessage): boolean {
   )
 }
 
+/** `host` or `host:port` and nothing else (RFC 9112, section 3.2), an IPv6 address in brackets. */
+const HOST = /^(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9.-]{1,253}))(?::[0-9]{1,5})?$/i
+
 /** A web page can make a browser on this host ask, by a name of its own that leads here (DNS rebinding). */
 function namesLoopback(host: string | undefined): boolean {
-  const url = `http://${host}/`
-  if (host === undefined || !URL.canParse(url)) return false
-  const { hostname } = new URL(url)
-  return hostname === 'localhost' || LOOPBACK.has(hostname.replace(/^\[|\]$/g, ''))
+  const [, address, name] = HOST.exec(host ?? '') ?? []
+  if (address !== undefined) return isIPv6(address) && LOOPBACK.has(address)
+  return name?.toLowerCase() === 'localhost' || LOOPBACK.has(name ?? '')
 }
 
 function json(res: ServerResponse, status: number, value: unknown): void {

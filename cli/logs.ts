@@ -169,7 +169,7 @@ function rowOf({
   settled,
   ms,
 }: Entry): Cell[] {
-  const shortTime = time.replace(/^\d{4}-(.*)T(.*)\.\d+Z$/, '$1 $2')
+  const shortTime = time.replace(/^\d{4}-([^T]*)T([^.]*)\.\d+Z$/, '$1 $2')
   return [
     shortTime,
     requestId.slice(0, ID_LENGTH),

@@ -12,7 +12,7 @@ const UNIT_MS: Record<string, number> = { h: 3_600_000, m: 60_000, s: 1_000, ms:
 export function parseDuration(text: string): number {
   if (text === '' || !DURATION.test(text)) throw new RangeError('not a duration such as 30s, 5m or 1h30m')
   let total = 0
-  for (const [, count, unit = ''] of text.matchAll(/([0-9]+)(ms|h|m|s)/g))
+  for (const [, count, unit = ''] of text.matchAll(/([0-9]{1,8})(ms|h|m|s)/g))
     total += Number(count) * (UNIT_MS[unit] ?? 0)
   return total
 }

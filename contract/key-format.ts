@@ -11,7 +11,8 @@ const ID_LENGTH = 10
 const SECRET_LENGTH = 32
 const CHECKSUM_LENGTH = 6
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const FORMAT = new RegExp(`^${PREFIX}[0-9A-Za-z]{${ID_LENGTH + SECRET_LENGTH + CHECKSUM_LENGTH}}$`)
+const ANYWHERE = new RegExp(`${PREFIX}[0-9A-Za-z]{${ID_LENGTH + SECRET_LENGTH + CHECKSUM_LENGTH}}`)
+const FORMAT = new RegExp(`^${ANYWHERE.source}$`)
 
 /** A new key, from the system's random numbers. */
 export function mintKey(): string {
@@ -23,6 +24,11 @@ export function mintKey(): string {
 /** True for a key that looks like one of ours. Only of those does the checksum say anything. */
 export function isMintedFormat(key: string): boolean {
   return FORMAT.test(key)
+}
+
+/** True for a text in which something looks like one of ours. */
+export function holdsMintedKey(text: string): boolean {
+  return ANYWHERE.test(text)
 }
 
 /** Whether a key of our format can have been made by us. */

@@ -2,6 +2,7 @@
  * Money. A person reads and writes decimal US dollars with at most nine decimals ("0.000000001");
  * the store and the ledger hold integer nano-dollars; products are BigInt and rounded up once per request.
  */
+import { withoutEnd } from './text.ts'
 import { type Usage, zeroUsage } from './usage.ts'
 
 /** Integer nano-dollars (1e-9 USD). Always a safe integer, so an account is capped at about 9 million dollars. */
@@ -44,7 +45,7 @@ export function parseDollars(text: string): Nanos {
 /** Nano-dollars as the shortest decimal dollar text: 1500000000 is "1.5". */
 export function formatDollars(nanos: Nanos): string {
   const digits = Math.abs(nanos).toString().padStart(10, '0')
-  const fraction = digits.slice(-9).replace(/0+$/, '')
+  const fraction = withoutEnd(digits.slice(-9), '0')
   return `${nanos < 0 ? '-' : ''}${digits.slice(0, -9)}${fraction === '' ? '' : `.${fraction}`}`
 }
 

@@ -9,11 +9,11 @@ import { AddressSet } from '../contract/address.ts'
 import type { Environment } from '../contract/env.ts'
 import type { Store } from '../store/contract.ts'
 import { createAffinity } from './affinity/affinity.ts'
-import { isInForce } from './auth/authenticate.ts'
 import { EstimateFactors } from './ledger/estimate.ts'
 import { Holds } from './ledger/holds.ts'
 import { proxyPages } from './pages.ts'
 import { BodyMemory } from './pipeline/body-memory.ts'
+import { BodyTurns } from './pipeline/body-turns.ts'
 import type { Gateway } from './pipeline/gateway.ts'
 import { Revocation } from './pipeline/revocation.ts'
 import { Shutdown } from './pipeline/shutdown.ts'
@@ -109,19 +109,13 @@ export async function startProxy({
         metrics.tableSwapped()
         log.info({ epoch: table.epoch, generation: table.generation }, 'table in force')
       },
-      keysChanged: (hashes) => void revocation.recheck(hashes, mayBeUsed),
+      keysChanged: (hashes) => void revocation.recheck(hashes),
       failed: (error) => alarms.tableFailed(error),
       unreadable: (kind, error) => alarms.unreadable(kind, error),
       behind: () => alarms.behind(),
     },
   )
-  const revocation = new Revocation()
-  const mayBeUsed = (hash: string) =>
-    follower.key(hash).then(
-      (key) => key !== undefined && isInForce(key, Date.now()),
-      // A store that does not answer takes no key back.
-      () => undefined,
-    )
+  const revocation = new Revocation((hash) => follower.key(hash))
   const holds = new Holds(store.ledger, {
     failed: (operation, error) => alarms.ledgerFailed(operation, error),
     accountMissing: (account, missing) => alarms.accountMissing(account, missing),
@@ -156,6 +150,7 @@ export async function startProxy({
     trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
     limits: limitsOf(env),
     bodyMemory: new BodyMemory(bodyMemoryOf(env).requests),
+    bodyTurns: new BodyTurns(env.SLUICE_MAX_LARGE_BODIES_PER_KEY, now),
     state: store.state,
     conversations: {
       ttlMs: env.SLUICE_CONVERSATION_TTL,

@@ -12,6 +12,11 @@ const STEPS: { title: string; command: string[]; repair: string }[] = [
   { title: 'types', command: ['tsc', '-p', '.'], repair: 'see the messages' },
   { title: 'import rules', command: ['node', 'tools/check-imports.ts'], repair: 'see ARCHITECTURE.md' },
   {
+    title: 'regular expressions are linear',
+    command: ['node', '--disable-warning=ExperimentalWarning', 'tools/check-regexes.ts'],
+    repair: 'see tools/check-regexes.ts',
+  },
+  {
     title: 'generated files are up to date',
     command: ['node', 'tools/generate/main.ts', '--check'],
     repair: 'make generate',

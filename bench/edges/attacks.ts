@@ -43,6 +43,9 @@ const VALUES = chat(`[${'1,'.repeat(5 * MIB)}1]`)
 const BOMB = gzipSync(Buffer.alloc(100 * MIB))
 const LONG = chat(`"${'x'.repeat(16 * MIB)}"`)
 const ESCAPES = chat(`"${'\\u0000'.repeat(MIB)}"`)
+const HUGE = chat(
+  `[${Array.from({ length: 20_000 }, () => `{"type":"text","text":"${'x'.repeat(2_970)}"}`).join(',')}]`,
+)
 const MANY = Buffer.from(
   `{"model":"bench-json","messages":[${Array.from({ length: 16_000 }, () => '{"role":"user","content":"x"}').join(',')}]}`,
 )
@@ -121,6 +124,19 @@ export const ATTACKS: Attack[] = [
   { name: 'too many values, 10 MB', rate: 2, step: (victim) => post(victim, CHAT, VALUES) },
   { name: 'escapes, 6 MB', rate: 2, step: (victim) => post(victim, CHAT, ESCAPES) },
   { name: 'a text of 16 MB', rate: 1, step: (victim) => post(victim, CHAT, LONG) },
+  {
+    name: 'twenty bodies of 60 MB at once',
+    rate: 0.5,
+    step(victim) {
+      for (let n = 0; n < 20; n++) post(victim, CHAT, HUGE)
+    },
+  },
+  {
+    name: 'signs as a key for the relay',
+    rate: 100,
+    step: (victim) =>
+      post(victim, '/api/proxy', relayTo('http://169.254.169.254/'), { key: `a${'!'.repeat(4_090)}a` }),
+  },
   { name: '16,000 messages', rate: 5, step: (victim) => post(victim, CHAT, MANY) },
   {
     name: 'gzip, 100 MB of zeros',

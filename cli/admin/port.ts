@@ -1,5 +1,7 @@
 /** The admin port of one program, wherever it is. */
+
 import { z } from 'zod'
+import { withoutEnd } from '../../contract/text.ts'
 
 export interface AdminPort {
   /** How people are told which one it is. */
@@ -28,7 +30,7 @@ export function httpPort(url: string, token: string | undefined): AdminPort {
     name: url,
     async get(path, query = {}) {
       const search = new URLSearchParams(query).toString()
-      const address = `${url.replace(/\/+$/, '')}${path}${search === '' ? '' : `?${search}`}`
+      const address = `${withoutEnd(url, '/')}${path}${search === '' ? '' : `?${search}`}`
       const headers = token === undefined ? {} : { 'x-sluice-admin-token': token }
       const response = await fetch(address, {
         headers,

@@ -45,6 +45,9 @@ export const limitSettings = {
     .describe(
       'Most that the bodies of all requests in flight may take, a quarter of it those of the relay and a quarter messages of WebSockets; beyond, new ones are answered 503. Default a quarter of the memory that the process may use.',
     ),
+  SLUICE_MAX_LARGE_BODIES_PER_KEY: count(2).describe(
+    'Request bodies above 1 MiB of one key (at the relay without keys: of one client address) that are parsed at a time; others wait their turn, and all of them together leave half of the time to other clients.',
+  ),
   SLUICE_MAX_INFLATED_BYTES: bytes(32 * MIB).describe('Largest request body after gzip is undone.'),
   SLUICE_MAX_ANSWER_BYTES: bytes(64 * MIB).describe('Largest answer of an upstream that is not a stream.'),
   SLUICE_MAX_EVENT_BYTES: bytes(32 * MIB).describe('Largest event in an upstream stream.'),

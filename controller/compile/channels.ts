@@ -3,6 +3,7 @@ import { parseDuration } from '../../contract/duration.ts'
 import { endpointsOf } from '../../contract/endpoints.ts'
 import { type Features, featuresOf } from '../../contract/profiles.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
+import { withoutEnd } from '../../contract/text.ts'
 import type { ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
 import { type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
 import { secretEntry } from './secrets.ts'
@@ -116,7 +117,7 @@ function compileChannel(
  */
 function normaliseBaseURL({ baseURL, type }: ChannelSpec): string | undefined {
   if (!URL.canParse(baseURL)) return undefined
-  const trimmed = baseURL.replace(/\/+$/, '')
+  const trimmed = withoutEnd(baseURL, '/')
   return type !== 'messages' && /^https?:\/\/[^/]+$/.test(trimmed) ? `${trimmed}/v1` : trimmed
 }
 

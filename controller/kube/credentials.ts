@@ -1,4 +1,5 @@
 /** Where the API server is, and who we are there: a kubeconfig, or the files of a pod. */
+
 import type { Agent as HttpsAgent } from 'node:https'
 import {
   type Cluster,
@@ -7,6 +8,7 @@ import {
   KubeConfig,
   RequestContext,
 } from '@kubernetes/client-node'
+import { withoutEnd } from '../../contract/text.ts'
 
 /** What one request needs. */
 export interface Credentials {
@@ -50,7 +52,7 @@ export class CredentialSource {
       throw new Error(
         'no Kubernetes configuration: set KUBECONFIG to a kubeconfig with a current context, or run in a pod with a ServiceAccount token',
       )
-    this.server = cluster.server.replace(/\/+$/, '')
+    this.server = withoutEnd(cluster.server, '/')
     this.namespace = config.getContextObject(config.getCurrentContext())?.namespace?.trim() || undefined
     if (impersonate !== undefined)
       config.users = config.users.map((user) => ({ ...user, impersonateUser: impersonate }))

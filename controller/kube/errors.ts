@@ -85,7 +85,7 @@ function reasonOf(error: unknown): string {
 /** Without anything that looks like a token, on one line. */
 function mask(text: string): string {
   return text
-    .replace(/eyJ[\w-]+\.[\w-]+\.[\w-]*/g, '***')
+    .replace(/(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g, '***')
     .replace(/bearer\s+\S+/gi, 'Bearer ***')
     .replace(/\s+/g, ' ')
     .slice(0, MAX_MESSAGE_CHARACTERS)

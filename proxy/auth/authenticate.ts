@@ -54,7 +54,7 @@ export async function authenticate(
   }
   if (account?.disabled)
     throw new GatewayError('account_disabled', 'The account of this API key is disabled.')
-  if (key.allowedIPs.length > 0 && !(address !== undefined && addressesOf(key).has(address))) {
+  if (!mayComeFrom(key, address)) {
     throw new GatewayError('ip_not_allowed', 'This API key may not be used from your address.')
   }
   return { hash, key, account }
@@ -63,6 +63,11 @@ export async function authenticate(
 /** Neither disabled nor expired. */
 export function isInForce(key: KeyRecord, nowMs: number): boolean {
   return !key.disabled && (key.expiresAt === undefined || key.expiresAt > nowMs)
+}
+
+/** Whether the list of addresses of the key, where it has one, has this one. */
+export function mayComeFrom(key: KeyRecord, address: string | undefined): boolean {
+  return key.allowedIPs.length === 0 || (address !== undefined && addressesOf(key).has(address))
 }
 
 async function asked<R>(record: Promise<R>): Promise<R> {

@@ -51,6 +51,10 @@ describe('what an ingress forwards', () => {
     ['an open bracket', '[2001:db8::9', undefined],
     ['a port of another form', `${CLIENT}:http`, undefined],
     ['quotes', `"${CLIENT}"`, undefined],
+    ['a zone', 'fe80::1%eth0', undefined],
+    ['a zone in brackets', '[fd00::1%eth0]:80', undefined],
+    ['a zone on the way', `${CLIENT}, fd00::2%eth0`, undefined],
+    ['a no-break space', `\u00a0${CLIENT}`, undefined],
   ])('%s', (_, header, address) => {
     expect(clientAddress(INGRESS, header, trusted)).toBe(address)
   })

@@ -1,6 +1,6 @@
 /** Finds the address of the client behind trusted proxies. */
-import { isIP } from 'node:net'
-import { type AddressSet, unmap } from '../../contract/address.ts'
+import { type AddressSet, isAddress, unmap } from '../../contract/address.ts'
+import { trimBlanks } from './header-value.ts'
 
 /**
  * Walks X-Forwarded-For from the right and stops at the first address that is not a trusted proxy. A header from
@@ -16,17 +16,20 @@ export function clientAddress(
   if (!trusted.has(peer)) return unmap(peer)
   if (forwardedFor === undefined) return unmap(peer)
   for (const entry of forwardedFor.split(',').reverse()) {
-    const address = parseEntry(entry.trim())
+    const address = parseEntry(trimBlanks(entry))
     if (address === undefined) return undefined
     if (!trusted.has(address)) return address
   }
   return undefined
 }
 
-/** An entry is an address, some proxies add a port (`192.0.2.7:4711`, `[2001:db8::7]:4711`). */
+/**
+ * An entry is an address, some proxies add a port (`192.0.2.7:4711`, `[2001:db8::7]:4711`). A zone (`fe80::1%eth0`)
+ * means something only on the host that wrote it, so that such an entry names no client.
+ */
 function parseEntry(entry: string): string | undefined {
   const bracketed = /^\[([^\]]+)\](:[0-9]{1,5})?$/.exec(entry)?.[1]
   const withPort = /^([0-9.]+):[0-9]{1,5}$/.exec(entry)?.[1]
   const address = unmap(bracketed ?? withPort ?? entry)
-  return isIP(address) === 0 ? undefined : address
+  return isAddress(address) ? address : undefined
 }

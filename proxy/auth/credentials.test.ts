@@ -14,7 +14,12 @@ describe('one header', () => {
     [['AUTHORIZATION', 'BEARER k-1'], K],
     [['Authorization', 'Bearer   k-1  '], K],
     [['x-api-key', 'k-1'], K],
-    [['X-Api-Key', ' k-1 '], K],
+    [['X-Api-Key', ' \tk-1\t '], K],
+    // Latin-1, as Node reads headers: another key, which nobody has.
+    [['X-Api-Key', '\u00a0k-1'], { key: '\u00a0k-1' }],
+    [['X-Api-Key', 'k-1\u00a0'], { key: 'k-1\u00a0' }],
+    [['Authorization', 'Bearer k-1\u00a0'], MALFORMED],
+    [['Authorization', 'Bearer \u00a0k-1'], MALFORMED],
     [['X-API-KEY', 'Bearer'], { key: 'Bearer' }],
     [[], NONE],
     [['Host', 'example.com', 'x-goog-api-key', 'k-1', 'api-key', 'k-1', 'Cookie', 'k-1'], NONE],

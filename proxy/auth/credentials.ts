@@ -1,4 +1,5 @@
 /** Reads the API key that a request presents. Two places are looked at, `Authorization: Bearer` and `x-api-key`. */
+import { trimBlanks } from './header-value.ts'
 
 export type Presented = { key: string } | { problem: 'none' | 'malformed' | 'different' }
 
@@ -22,7 +23,7 @@ export function presentedKey(rawHeaders: readonly string[]): Presented {
 function credentialIn(name: string, value: string): string | undefined {
   switch (name.toLowerCase()) {
     case 'x-api-key':
-      return value.trim()
+      return trimBlanks(value)
     case 'authorization':
       return /^Bearer +(\S+) *$/i.exec(value)?.[1] ?? ''
     default:

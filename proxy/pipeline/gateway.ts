@@ -13,6 +13,7 @@ import type { Dispatchers } from '../upstream/dispatchers.ts'
 import type { ChannelHealth } from '../upstream/health.ts'
 import type { RetryBudget } from '../upstream/retry-budget.ts'
 import type { BodyMemory } from './body-memory.ts'
+import type { BodyTurns } from './body-turns.ts'
 import type { ConversationLimits } from './conversation/previous.ts'
 import type { Revocation } from './revocation.ts'
 import type { Shutdown } from './shutdown.ts'
@@ -31,6 +32,8 @@ export interface Gateway {
   limits: Limits
   /** What the bodies of requests take. */
   bodyMemory: BodyMemory
+  /** When large ones are parsed. */
+  bodyTurns: BodyTurns
   /** Conversations that were kept. */
   state: StateStore
   conversations: ConversationLimits

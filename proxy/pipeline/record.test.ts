@@ -15,6 +15,7 @@ import { Dispatchers } from '../upstream/dispatchers.ts'
 import { ChannelHealth } from '../upstream/health.ts'
 import { RetryBudget } from '../upstream/retry-budget.ts'
 import { BodyMemory } from './body-memory.ts'
+import { BodyTurns } from './body-turns.ts'
 import type { Gateway } from './gateway.ts'
 import { finish, newRecord } from './record.ts'
 import { Revocation } from './revocation.ts'
@@ -57,6 +58,7 @@ function testGateway(lines: string[]): Gateway {
     sealing,
     state,
     bodyMemory: new BodyMemory(1),
+    bodyTurns: new BodyTurns(2, () => performance.now()),
     conversations: { ttlMs: 1, bindingTtlMs: 1, exchangeBytes: 1, ownerBytes: 1 },
     affinity: createAffinity(affinity),
     stateFailed: () => undefined,
@@ -75,7 +77,7 @@ function testGateway(lines: string[]): Gateway {
       clientStallMs: 1,
     },
     shutdown: new Shutdown(),
-    revocation: new Revocation(),
+    revocation: new Revocation(async () => undefined),
   }
 }
 

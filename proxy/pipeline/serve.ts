@@ -45,7 +45,7 @@ export async function serve(gateway: Gateway, call: Call): Promise<void> {
   try {
     const caller = await identify(gateway, req, record, time)
     if (cancel.aborted) throw cancel.reason
-    unwatch = gateway.revocation.watch(caller.hash, control)
+    unwatch = gateway.revocation.watch(caller, record.client, control)
     const read = await readRequest(gateway, call, record, caller)
     const { request } = read
     upload = read.upload
@@ -137,7 +137,11 @@ async function readRequest(
   const body = await read()
   record.ms.body = elapsed(from)
   const parsed = Buffer.isBuffer(body)
-    ? { request: parse(gateway, api, body, req, generate === false) }
+    ? {
+        request: await gateway.bodyTurns.take(caller.hash, body.length, control.signal, () =>
+          parse(gateway, api, body, req, generate === false),
+        ),
+      }
     : openUpload(api, body, req, control, gateway.limits.form)
   record.model = shownModel(parsed.request.head.model, caller)
   record.stream = parsed.request.head.stream

@@ -296,7 +296,8 @@ describe('where a gateway key is required', () => {
       headers: { ...HEADERS, 'x-api-key': 'good' },
       body: relayBody(upstream.origin),
     })
-    await relay.gateway.revocation.recheck([keyHash('good')], async () => false)
+    keys.delete(keyHash('good'))
+    await relay.gateway.revocation.recheck([keyHash('good')])
     await expect(readAll(res)).rejects.toMatchObject({ code: 'ECONNRESET' })
     await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
     expect(relay.lines).toMatchObject([{ status: 200, code: 'unauthorized' }])

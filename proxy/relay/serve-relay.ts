@@ -80,7 +80,7 @@ async function run(relayed: Relayed): Promise<void> {
   const key = upstreamKey(req.rawHeaders)
   const client = await clientOf(relayed)
   relayed.leave.push(relay.rates.admit(client))
-  const request = await read(relayed)
+  const request = await read(relayed, client)
   // Not before: whoever sends slowly calls nobody yet.
   relayed.leave.push(relay.rates.enter())
   await refuseGatewayKey(key, (hash) => time.spend(() => gateway.follower.key(hash)))
@@ -97,7 +97,7 @@ async function clientOf({ gateway, relay, req, record, control, time, leave }: R
   const headers = gatewayKeyHeaders(req.rawHeaders)
   const caller = await identify(gateway, req, record, time, headers).catch(sayWhere)
   control.signal.throwIfAborted()
-  leave.push(gateway.revocation.watch(caller.hash, control))
+  leave.push(gateway.revocation.watch(caller, record.client, control))
   return caller.hash
 }
 
@@ -110,13 +110,17 @@ function sayWhere(error: unknown): never {
   )
 }
 
-async function read({ gateway, relay, req, res, record }: Relayed): Promise<RelayRequest> {
+async function read(
+  { gateway, relay, req, res, record, control }: Relayed,
+  client: string,
+): Promise<RelayRequest> {
   const { limits } = gateway
   const from = performance.now()
   const body = await readBody(req, res, bodyBounds({ limits, bodyMemory: relay.bodyMemory }, 'relay'))
   record.ms.body = elapsed(from)
   if (!Buffer.isBuffer(body)) throw new TypeError('the relay takes no uploads')
-  const request = parseRelayRequest(body, jsonLimitsOf(limits))
+  const parse = () => parseRelayRequest(body, jsonLimitsOf(limits))
+  const request = await gateway.bodyTurns.take(client, body.length, control.signal, parse)
   record.stream = request.stream
   record.relay = { origin: originOf(request.url), style: request.style, sent: 0, received: 0 }
   return request

@@ -4,6 +4,7 @@ import { AddressSet } from '../../contract/address.ts'
 import type { KeyRecord } from '../../contract/table/records.ts'
 import { GatewayError } from '../errors.ts'
 import { BodyMemory } from '../pipeline/body-memory.ts'
+import { BodyTurns } from '../pipeline/body-turns.ts'
 import type { Gateway } from '../pipeline/gateway.ts'
 import { Revocation } from '../pipeline/revocation.ts'
 import { Shutdown } from '../pipeline/shutdown.ts'
@@ -60,7 +61,7 @@ export async function startRelay({ settings, policy, findKey }: TestRelayOptions
     log: { write: (line: RequestRecord) => lines.push(line) },
     metrics: { finished: (fact: RequestFacts) => facts.push(fact) },
     shutdown: new Shutdown(),
-    revocation: new Revocation(),
+    revocation: new Revocation(findKey ?? (async () => undefined)),
     limits: {
       maxBodyBytes: 50_000_000,
       maxUploadBytes: 50_000_000,
@@ -70,6 +71,7 @@ export async function startRelay({ settings, policy, findKey }: TestRelayOptions
       maxJsonKeys: 1_000,
     },
     bodyMemory: new BodyMemory(Infinity),
+    bodyTurns: new BodyTurns(2, () => performance.now()),
   } as unknown as Gateway
   const built = createRelay({ ...SETTINGS, ...settings })
   const relay = policy === undefined ? built : { ...built, policy }

@@ -66,13 +66,59 @@ test.each([testKey(), testKey({ disabled: true }), testKey({ expiresAt: 1 })])(
   },
 )
 
-test.each(['"own"', 'own,x', 'own;', "'own'", '<own>', 'own.', '"own",'])(
-  'a known key written as %s, too',
+test.each([
+  '"own"',
+  'own,x',
+  'own;',
+  "'own'",
+  '<own>',
+  'own.',
+  '"own",',
+  'x,own',
+  'x,y,own',
+  'key=own',
+  'key="own"',
+  'key:own',
+  'x;own',
+  'x;key=own;y',
+  'x|own',
+  'x&key=own',
+  '{"key":"own"}',
+  '[own]',
+  'Bearer=own',
+  'own=',
+  '"x""own"',
+])('a known key written as %s, too', async (text) => {
+  const find = async (hash: string) => (hash === keyHash('own') ? testKey() : undefined)
+  await expect(refuseGatewayKey(text, find)).rejects.toMatchObject(refusal)
+})
+
+test.each(['x,o=w:n', 'key=o=w:n', 'key:o=w:n;y', '"o=w:n"'])(
+  'a known key with separators of its own, written as %s, too',
   async (text) => {
-    const find = async (hash: string) => (hash === keyHash('own') ? testKey() : undefined)
+    const find = async (hash: string) => (hash === keyHash('o=w:n') ? testKey() : undefined)
     await expect(refuseGatewayKey(text, find)).rejects.toMatchObject(refusal)
   },
 )
+
+test('a key of our own form is refused wherever it stands', async () => {
+  const find = () => Promise.reject(new Error('asked'))
+  for (const text of [`x${mintKey()}`, `x.${mintKey()}.y`, `a/${mintKey()}`])
+    await expect(refuseGatewayKey(text, find)).rejects.toMatchObject(refusal)
+})
+
+test('what has more parts than a key has is refused, and none is looked up', async () => {
+  const find = vi.fn(async () => undefined)
+  const parts = Array.from({ length: 2_000 }, (_, n) => `k${n}`).join(',')
+  await expect(refuseGatewayKey(parts, find)).rejects.toMatchObject({ code: 'unauthorized' })
+  expect(find).not.toHaveBeenCalled()
+})
+
+test('signs alone are looked up as they are, and few times', async () => {
+  const find = vi.fn(async () => undefined)
+  await refuseGatewayKey(`a${'!'.repeat(4_090)}a`, find)
+  expect(find.mock.calls.length).toBeLessThan(4)
+})
 
 test('a token of several parts is asked for once', async () => {
   const find = vi.fn(async () => undefined)

@@ -1,6 +1,6 @@
 /** The upstream's key, which the caller sends as if it called the upstream itself. It is kept nowhere. */
 import { keyHash } from '../../contract/ids.ts'
-import { isMintedFormat } from '../../contract/key-format.ts'
+import { holdsMintedKey } from '../../contract/key-format.ts'
 import type { KeyRecord } from '../../contract/table/records.ts'
 import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
 import { GatewayError } from '../errors.ts'
@@ -15,12 +15,15 @@ const BEARER = /^Bearer +([!-~]{1,4096}) *$/i
 export function upstreamKey(rawHeaders: readonly string[]): string {
   const values = valuesOf(rawHeaders, 'authorization')
   const key = values.length === 1 ? BEARER.exec(values[0] ?? '')?.[1] : undefined
-  if (key === undefined)
-    throw new GatewayError(
-      'unauthorized',
-      'Missing or malformed upstream key. Send it as "Authorization: Bearer <key>".',
-    )
+  if (key === undefined) throw malformed()
   return key
+}
+
+function malformed(): GatewayError {
+  return new GatewayError(
+    'unauthorized',
+    'Missing or malformed upstream key. Send it as "Authorization: Bearer <key>".',
+  )
 }
 
 /** Of the headers only x-api-key, where the gateway's own key is: the other one is the upstream's. */
@@ -34,27 +37,51 @@ function valuesOf(rawHeaders: readonly string[], name: string): string[] {
 
 /**
  * Throws invalid_request for a key of this gateway, also for one that is no longer in force: it must not reach a
- * foreign address. `find` looks a hash up; where the store cannot tell, only the form of the key does.
+ * foreign address, alone or as a part of what was sent. `find` looks a hash up; where the store cannot tell, only the
+ * form of the key does. Throws unauthorized for what has more parts than are looked up.
  */
 export async function refuseGatewayKey(
   key: string,
   find: (hash: string) => Promise<KeyRecord | undefined>,
 ): Promise<void> {
-  for (const part of partsOf(key)) {
-    if (isMintedFormat(part) || (await isKnown(find(keyHash(part)))))
-      throw new GatewayError(
-        'invalid_request',
-        'The Authorization header holds a key of this gateway. Send the key of the upstream.',
-      )
-  }
+  if (holdsMintedKey(key)) throw ownKey()
+  const candidates = candidatesIn(key)
+  // No upstream has keys of so many parts, and to look them all up would be the caller's to ask for.
+  if (candidates.size > MAX_CANDIDATES) throw malformed()
+  for (const candidate of candidates) if (await isKnown(find(keyHash(candidate)))) throw ownKey()
 }
 
-/** The key, and what of it may be one between quotes or before a comma. */
-function partsOf(key: string): Set<string> {
-  const parts = [key, ...key.split(/[,;]/, 1)].map((part) =>
-    part.replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9_-]+$/g, ''),
+function ownKey(): GatewayError {
+  return new GatewayError(
+    'invalid_request',
+    'The Authorization header holds a key of this gateway. Send the key of the upstream.',
   )
-  return new Set([key, ...parts.filter((part) => part !== '')])
+}
+
+const MAX_CANDIDATES = 16
+/** Between the parts of what one may have written in place of a key, such as `key=KEY`, `"KEY"` or `KEY,x`. */
+const SEPARATOR = /[^A-Za-z0-9._~+/-]/
+/** Between keys that may have separators of their own. */
+const COARSE_SEPARATOR = /[,;]/
+
+/**
+ * What of the text may be a key by itself: the whole, what stands between commas, what stands behind the first `=` or
+ * `:` of that, and what stands between separators of any kind. All in linear time.
+ */
+function candidatesIn(text: string): Set<string> {
+  const coarse = text.split(COARSE_SEPARATOR)
+  const values = coarse.map((part) => part.slice(part.search(/[=:]/) + 1))
+  const parts = [...coarse, ...values, ...text.split(SEPARATOR)]
+  return new Set([text, ...parts.flatMap((part) => [part, bare(part)])].filter((part) => part !== ''))
+}
+
+/** Without the signs around it that a key neither begins nor ends with. */
+function bare(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && !/[A-Za-z0-9]/.test(text.charAt(start))) start++
+  while (end > start && !/[A-Za-z0-9_-]/.test(text.charAt(end - 1))) end--
+  return text.slice(start, end)
 }
 
 async function isKnown(record: Promise<KeyRecord | undefined>): Promise<boolean> {

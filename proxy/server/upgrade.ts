@@ -106,14 +106,18 @@ async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Pr
   const requestId = newRequestId()
   const record = newRecord(ENDPOINT, requestId, req)
   try {
-    await identify(gateway, req, record, new StoreTime())
+    const caller = await identify(gateway, req, record, new StoreTime())
     const load = loadProblem(parts)
     if (load !== undefined) throw load
     const { client, key, namespace, account } = record
     openers.set(req, { client, key, namespace, account })
     // As ws wants it.
     req.headers.upgrade = PROTOCOL
-    sockets.accept(req, head)
+    const revoked = new AbortController()
+    const unwatch = gateway.revocation.watch(caller, record.client, revoked)
+    if (req.socket.closed) unwatch()
+    else req.socket.once('close', unwatch)
+    sockets.accept(req, head, revoked.signal)
   } catch (error) {
     const told = GatewayError.from(error)
     if (told.code === 'internal_error') events.unexpected(told.cause, requestId)

@@ -190,3 +190,41 @@ describe('an end of the process', () => {
     await until(() => sockets.size === 0)
   })
 })
+
+describe('a key that may not be used any more', () => {
+  const revoked = new GatewayError('unauthorized', 'This API key was taken back.')
+
+  test('closes sockets on which nothing happens', async () => {
+    const { url, key, sockets } = await socketServer(patient().serve)
+    const [one, other] = [await connect(url), await connect(url)]
+    key.abort(revoked)
+    for (const { closed } of [one, other])
+      expect(await closed).toEqual({ code: 1008, reason: 'The API key is not valid any more.' })
+    await until(() => sockets.size === 0)
+  })
+
+  test('breaks off what runs, says so, closes, and begins nothing of what waits', async () => {
+    const { waiting, serve } = patient()
+    const { url, key, calls } = await socketServer(serve)
+    const client = await connect(url)
+    for (const stream_id of ['a', 'a', 'b']) client.send(create({ stream_id }))
+    await until(() => waiting.length === 2)
+    key.abort(revoked)
+    expect(await client.closed).toMatchObject({ code: 1008 })
+    expect(client.messages).toHaveLength(2)
+    for (const message of client.messages)
+      expect(message).toMatchObject({ type: 'error', error: { code: 'unauthorized' } })
+    expect(calls.length).toBe(2)
+  })
+
+  test('is what a socket of a gateway that shuts down is told, too', async () => {
+    const { waiting, serve } = patient()
+    const { url, key, sockets } = await socketServer(serve)
+    const client = await connect(url)
+    client.send(create())
+    await until(() => waiting.length === 1)
+    key.abort(revoked)
+    sockets.leave()
+    expect(await client.closed).toMatchObject({ code: 1008 })
+  })
+})

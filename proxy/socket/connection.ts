@@ -31,9 +31,11 @@ export interface SocketParts {
   now(): number
 }
 
-/** And what they bound together. */
+/** And what they bound together, and what ends this one. */
 export interface ConnectionParts extends SocketParts {
   intake: IntakePool
+  /** Aborted when the key that opened it may not be used any more. */
+  revoked: AbortSignal
 }
 
 const ENDPOINT = { ...ENDPOINTS.responses, name: 'responses' }
@@ -43,6 +45,12 @@ const GOING_AWAY = 1001
 const UNSUPPORTED_DATA = 1003
 const POLICY_VIOLATION = 1008
 const TRY_AGAIN_LATER = 1013
+
+/** What a client that is not served any more is told. */
+const REASONS: Record<number, string> = {
+  [GOING_AWAY]: 'The gateway is shutting down.',
+  [POLICY_VIOLATION]: 'The API key is not valid any more.',
+}
 
 /** Longer timers of Node go off at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
@@ -119,16 +127,26 @@ export class Connection {
       deaf: () => ws.isPaused,
       dead: () => ws.terminate(),
     })
+    parts.revoked.addEventListener('abort', () => this.#revoke())
   }
 
   /** Takes no new calls and closes when those that it has are over. */
   leave(): void {
-    this.#leaving = GOING_AWAY
+    if (this.#leaving !== POLICY_VIOLATION) this.#leaving = GOING_AWAY
     this.#closeIfQuiet()
   }
 
   terminate(): void {
     this.#ws.terminate()
+  }
+
+  /** Calls that run are broken off, and say so before the socket closes; those that wait never begin. */
+  #revoke(): void {
+    this.#leaving = POLICY_VIOLATION
+    this.#streams.drop()
+    for (const control of this.#calls) control.abort(this.#parts.revoked.reason)
+    this.#balance()
+    this.#closeIfQuiet()
   }
 
   #take(data: RawData, isBinary: boolean): void {
@@ -205,14 +223,14 @@ export class Connection {
     } catch (error) {
       const told = GatewayError.from(error)
       client.refuse(told)
-      revoked = told.code === 'unauthorized'
+      revoked = told.code === 'unauthorized' || told.code === 'ip_not_allowed'
     }
     shutdown.remove(control)
     if (client.failed && previous !== undefined) this.#memory.failed(stream, previous)
     await client.flushed()
     this.#calls.delete(control)
     // Whoever opened the socket may not use it any more.
-    if (revoked) this.#close(POLICY_VIOLATION, 'The API key is not valid any more.')
+    if (revoked) this.#close(POLICY_VIOLATION, REASONS[POLICY_VIOLATION])
     // The place of this call is free only after this turn.
     setImmediate(() => {
       this.#balance()
@@ -232,10 +250,10 @@ export class Connection {
 
   #closeIfQuiet(): void {
     if (this.#leaving === undefined || !this.#streams.quiet) return
-    this.#close(this.#leaving, this.#leaving === GOING_AWAY ? 'The gateway is shutting down.' : '')
+    this.#close(this.#leaving, REASONS[this.#leaving])
   }
 
-  #close(code: number, reason: string): void {
+  #close(code: number, reason = ''): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
     this.#ws.close(code, reason)
     // The client's own close is to be read.

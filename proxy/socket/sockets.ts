@@ -42,13 +42,12 @@ export class Sockets {
 
   /**
    * Finishes the handshake of a request that the HTTP server has let go of. Throws GatewayError invalid_request when it
-   * is none, and leaves the connection to the caller.
+   * is none, and leaves the connection to the caller. `revoked` is aborted when its key may not be used any more.
    */
-  accept(req: IncomingMessage, head: Buffer): void {
+  accept(req: IncomingMessage, head: Buffer, revoked: AbortSignal): void {
     this.#server.handleUpgrade(req, req.socket, head, (ws) => {
-      const connection = new Connection(ws, req, { ...this.#parts, intake: this.#intake }, () =>
-        this.#connections.delete(connection),
-      )
+      const parts = { ...this.#parts, intake: this.#intake, revoked }
+      const connection = new Connection(ws, req, parts, () => this.#connections.delete(connection))
       this.#connections.add(connection)
       // Its handshake had begun before.
       if (this.#over) connection.terminate()

@@ -51,6 +51,8 @@ export interface TestSockets {
   refused: GatewayError[]
   clock: { now: number }
   pool: MemoryPool
+  /** Its abort takes back the key that opened the sockets. */
+  key: AbortController
 }
 
 /** Every request that asks for it is upgraded. */
@@ -62,6 +64,7 @@ export async function socketServer(
   const refused: GatewayError[] = []
   const clock = { now: 0 }
   const shutdown = new Shutdown()
+  const key = new AbortController()
   const pool = new MemoryPool(512 * 1_048_576)
   let ids = 0
   const sockets = new Sockets({
@@ -77,10 +80,10 @@ export async function socketServer(
     },
   })
   const server = createServer()
-  server.on('upgrade', (req, _socket, head) => sockets.accept(req, head))
+  server.on('upgrade', (req, _socket, head) => sockets.accept(req, head, key.signal))
   const { origin } = await listen(server, 'http')
   onTestFinished(() => sockets.terminate())
-  return { url: origin.replace('http', 'ws'), sockets, shutdown, calls, refused, clock, pool }
+  return { url: origin.replace('http', 'ws'), sockets, shutdown, calls, refused, clock, pool, key }
 }
 
 export interface TestClient {

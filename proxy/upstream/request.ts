@@ -1,7 +1,9 @@
 /** The request that a channel gets: its address, its credential and its own headers, and nothing of the client's. */
+
 import type { Readable } from 'node:stream'
 import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
+import { withoutEnd } from '../../contract/text.ts'
 
 /** A request, ready to be sent. */
 export interface UpstreamRequest {
@@ -73,7 +75,7 @@ function fixedOf(channel: ChannelRecord): Fixed {
  * means `/v1`; for messages `/v1` is added unless the base already ends in a version segment.
  */
 export function endpointPath(channelType: ChannelType, baseURL: string, path: string): string {
-  const base = new URL(baseURL).pathname.replace(/\/+$/, '')
+  const base = withoutEnd(new URL(baseURL).pathname, '/')
   const needsVersion = channelType === 'messages' ? !/\/v[0-9][a-z0-9]*$/.test(base) : base === ''
   return `${base}${needsVersion ? '/v1' : ''}${path}`
 }

@@ -2,8 +2,10 @@
  * The Secrets of the cluster. Contents are kept only of those that a resource names: the rest is nobody's business
  * here, and there may be much of it.
  */
+
 import { z } from 'zod'
 import type { Log } from '../../../contract/log.ts'
+import { withoutEnd } from '../../../contract/text.ts'
 import { type KubeClient, KubeError, type KubeObject } from '../../kube/types.ts'
 import { SecretData } from '../../snapshot.ts'
 
@@ -47,9 +49,7 @@ function decode(data: Readonly<Record<string, string>>): SecretData {
   return new SecretData(
     Object.entries(data).map(([name, value]): [string, string] => [
       name,
-      Buffer.from(value, 'base64')
-        .toString('utf8')
-        .replace(/[\r\n]+$/, ''),
+      withoutEnd(Buffer.from(value, 'base64').toString('utf8'), '\r\n'),
     ]),
   )
 }

@@ -1,4 +1,5 @@
 /** The entries of a Secret: `stringData` with the environment filled in, over base64 `data`. */
+import { withoutEnd } from '../../../contract/text.ts'
 import { SecretData } from '../../snapshot.ts'
 import { type Fault, fieldName, typeName, wantedText } from '../explain.ts'
 import { substitute } from './substitute.ts'
@@ -34,7 +35,7 @@ export function readSecret(
         faults.push({ path, message: wantedText(fieldName(path), typeName(value)) })
       else {
         const decoded = decode(value, name)
-        if (decoded !== undefined) entries.set(name, decoded.replace(/[\r\n]+$/, ''))
+        if (decoded !== undefined) entries.set(name, withoutEnd(decoded, '\r\n'))
       }
     }
   }

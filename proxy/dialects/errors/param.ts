@@ -38,7 +38,8 @@ function isPath(path: unknown): path is string {
 /** The path itself, then what it lies in. */
 function withParents(path: string): string[] {
   const paths: string[] = []
-  for (let rest = path; isPath(rest); rest = rest.replace(/(?:\.\w+|\[\d+\]|\w+)$/, '')) paths.push(rest)
+  for (let rest = path; isPath(rest); rest = rest.replace(/(?:\.\w{1,128}|\[\d{1,6}\]|\w{1,128})$/, ''))
+    paths.push(rest)
   return paths
 }
 

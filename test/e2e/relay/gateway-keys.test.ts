@@ -52,6 +52,13 @@ test.each<[string, Record<string, string>, number, string]>([
     400,
     'invalid_request',
   ],
+  [
+    'a good one among others in the upstream’s place',
+    { authorization: `Bearer x,key=${GOOD}`, 'x-api-key': GOOD },
+    400,
+    'invalid_request',
+  ],
+  ['a good one beside a no-break space', { 'x-api-key': `${GOOD}\u00a0` }, 401, 'unauthorized'],
   ['no upstream key', { authorization: '', 'x-api-key': GOOD }, 401, 'unauthorized'],
 ])('refuses %s', async (_name, headers, status, code) => {
   const upstream = await rawUpstream()

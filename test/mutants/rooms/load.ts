@@ -22,6 +22,17 @@ export const LOAD: Mutant[] = [
     ['if (inFlight >= this.#max)', 'if (inFlight > this.#max)'],
   ),
   ...faults(
+    'proxy/pipeline/body-turns.ts',
+    'proxy/pipeline/body-turns.test.ts',
+    // One client's bodies are parsed one after the other, and nobody else is served meanwhile.
+    ['if (client.parsing < this.#most) {', 'if (client.parsing < 1_000) {'],
+    ['took * (2 * this.#most - 1)', '0'],
+    // The place of a client that left while it waited is handed to it, and lost.
+    ['client.waiting = client.waiting.filter((each) => each !== go)', ''],
+    // A client that nothing more comes of is remembered for ever.
+    ['else if (--client.parsing === 0) this.#clients.delete(name)', 'else client.parsing--'],
+  ),
+  ...faults(
     'proxy/pipeline/body-memory.ts',
     'proxy/pipeline/body-memory.test.ts',
     // A small request is refused, and the large one that is in no hurry stays.

@@ -88,11 +88,16 @@ export const PIPELINE: Mutant[] = [
     ['explanation.refusal ??= ', 'explanation.refusal = '],
   ),
 
-  // A stream of a revoked key lasts when the store was slow once.
-  ...faults('proxy/pipeline/revocation.ts', 'proxy/pipeline/revocation.test.ts', [
-    'if (usable === undefined) unknown.push(hash)',
-    'if (usable === undefined) return',
-  ]),
+  ...faults(
+    'proxy/pipeline/revocation.ts',
+    'proxy/pipeline/revocation.test.ts',
+    // A stream of a revoked key lasts when the store was slow once.
+    ["if (key === 'unknown') unknown.push(hash)", "if (key === 'unknown') return"],
+    // A WebSocket lasts beyond its key, as nothing changes when that expires.
+    ['if (watched.expiry === undefined) this.#awaitExpiry(hash, watched, key)', ''],
+    // It lasts where its key may not be used any more.
+    ['else if (!mayComeFrom(key, address))', 'else if (key.version === 0)'],
+  ),
 
   // A conversation that began with another channel cannot be gone on with.
   ...faults('proxy/pipeline/refused-way.ts', 'test/e2e/faults/second-chance.test.ts', [

@@ -14,7 +14,10 @@ export const PROXY: Mutant[] = [
     // A key works in the instant in which it expires.
     ['key.expiresAt > nowMs', 'key.expiresAt >= nowMs'],
     // A client whose address is not known is let in.
-    ['!(address !== undefined && addresses', '(address !== undefined && !addresses'],
+    [
+      '(address !== undefined && addressesOf(key).has(address))',
+      '(address === undefined || addressesOf(key).has(address))',
+    ],
     // Guesses learn which keys exist.
     [
       'if (key === undefined || !isInForce',

@@ -18,8 +18,13 @@ export const RELAY: Mutant[] = [
     // Of two keys one is taken, whoever chose it.
     ['values.length === 1 ?', 'values.length > 0 ?'],
     // Our own keys go to any host.
-    ['isMintedFormat(part) ||', ''],
-    ['(await isKnown(find(keyHash(part))))', 'false'],
+    ['if (holdsMintedKey(key)) throw ownKey()', ''],
+    ['if (await isKnown(find(keyHash(candidate)))) throw ownKey()', 'await find(keyHash(candidate))'],
+    // So does one among other parts.
+    [', ...text.split(SEPARATOR)]', ']'],
+    [', ...values,', ','],
+    // A caller makes the gateway look up as many keys as it likes.
+    ['if (candidates.size > MAX_CANDIDATES) throw malformed()', ''],
     [
       'if (error instanceof RecordUnreadable) return true',
       'if (error instanceof RecordUnreadable) return false',
@@ -100,7 +105,7 @@ export const RELAY: Mutant[] = [
     // The log keeps what a URL holds.
     ['undefined : url.origin', 'undefined : url.href'],
     // A revoked key's stream goes on.
-    ['leave.push(gateway.revocation.watch(caller.hash, control))', ''],
+    ['leave.push(gateway.revocation.watch(caller, record.client, control))', ''],
     // What is over counts for ever.
     ['for (const end of leave) end()', ''],
     // The process has no bound.

@@ -80,7 +80,9 @@ export const SOCKETS: Mutant[] = [
     ENDS,
     // The upstream works on for a client that left, or begins to.
     ['for (const control of this.#calls) control.abort(new ClientGone())', ''],
-    ['    this.#streams.drop()\n', ''],
+    ['this.#intake.end()\n    this.#streams.drop()', 'this.#intake.end()'],
+    // A socket whose key was taken back stays.
+    ["parts.revoked.addEventListener('abort', () => this.#revoke())", ''],
     // Clients take a gateway that stops for one that has had enough of them.
     ['const GOING_AWAY = 1001', 'const GOING_AWAY = 1000'],
     // Sockets last for ever.

@@ -51,8 +51,28 @@ export const TOOLS: Mutant[] = [
     'if (port > 0) continue',
   ]),
 
+  // A quadratic regular expression passes, or one that is not a literal.
+  ...faults(
+    'tools/check-regexes.ts',
+    'tools/check-regexes.test.ts',
+    [
+      'if (reports.length === 0) return undefined',
+      'if (!reports.some(({ exponential }) => exponential)) return undefined',
+    ],
+    [
+      "if (type !== 'NewExpression' && type !== 'CallExpression') return undefined",
+      'if (type) return undefined',
+    ],
+  ),
+
   // A web page reads the admin port through a browser on the host.
-  ...faults('admin/server.ts', 'admin/server.test.ts', [' && namesLoopback(req.headers.host)', '']),
+  ...faults(
+    'admin/server.ts',
+    'admin/server.test.ts',
+    [' && namesLoopback(req.headers.host)', ''],
+    // So does one that writes a user before the name.
+    ['const HOST = /^(?:', 'const HOST = /^(?:[^@]*@)?(?:'],
+  ),
 
   // Nobody hears that no controller leads.
   ...faults('cli/status.ts', 'cli/status.test.ts', [

@@ -1,0 +1,81 @@
+/**
+ * Lets a few large bodies of one client be parsed at a time, in the order in which they came. Parsing one holds the
+ * event loop, for all clients, so that a client that sends many would be the only one that is served.
+ */
+
+/** Smaller ones are parsed at once. */
+const LARGE_BYTES = 1_048_576
+
+interface Client {
+  parsing: number
+  waiting: (() => void)[]
+}
+
+export class BodyTurns {
+  readonly #most: number
+  readonly #now: () => number
+  readonly #clients = new Map<string, Client>()
+
+  /** `most`: large bodies of one client that are parsed at a time. `now` in milliseconds, monotonic. */
+  constructor(most: number, now: () => number) {
+    this.#most = most
+    this.#now = now
+  }
+
+  /** What `parse` gives, when it is the turn of this body. Rejects with the signal's reason when that comes first. */
+  async take<R>(client: string, bytes: number, signal: AbortSignal, parse: () => R): Promise<R> {
+    if (bytes <= LARGE_BYTES) return parse()
+    await this.#enter(client, signal)
+    let took = 0
+    try {
+      // Whatever came meanwhile is served first.
+      await new Promise(setImmediate)
+      signal.throwIfAborted()
+      const from = this.#now()
+      try {
+        return parse()
+      } finally {
+        took = this.#now() - from
+      }
+    } finally {
+      // All places of a client together leave half of the time to others.
+      setTimeout(() => this.#leave(client), took * (2 * this.#most - 1)).unref()
+    }
+  }
+
+  /** Clients that parse or wait. */
+  get size(): number {
+    return this.#clients.size
+  }
+
+  #enter(name: string, signal: AbortSignal): Promise<void> | undefined {
+    signal.throwIfAborted()
+    const client = this.#clients.get(name) ?? { parsing: 0, waiting: [] }
+    this.#clients.set(name, client)
+    if (client.parsing < this.#most) {
+      client.parsing++
+      return undefined
+    }
+    return new Promise((resolve, reject) => {
+      const go = () => {
+        signal.removeEventListener('abort', stop)
+        resolve()
+      }
+      const stop = () => {
+        client.waiting = client.waiting.filter((each) => each !== go)
+        reject(signal.reason)
+      }
+      client.waiting.push(go)
+      signal.addEventListener('abort', stop, { once: true })
+    })
+  }
+
+  /** Hands the place on to whoever waits longest. */
+  #leave(name: string): void {
+    const client = this.#clients.get(name)
+    if (client === undefined) return
+    const next = client.waiting.shift()
+    if (next !== undefined) next()
+    else if (--client.parsing === 0) this.#clients.delete(name)
+  }
+}

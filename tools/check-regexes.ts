@@ -1,0 +1,138 @@
+/**
+ * Checks that no regular expression of the programs takes more than linear time: somebody else writes most of what they
+ * read. scslre tells of quantifiers that can take characters from each other, and of those that a search begins again
+ * at every character. It tells nothing of a long bounded repetition, nor of what begins like its own rest, such as
+ * `_x_[\w]+$`; texts for those must be short.
+ *
+ *     node tools/check-regexes.ts [<folder>]
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { analyse } from 'scslre'
+import { parseAst } from 'vitest/node'
+
+/** A regular expression, by its place; `pattern` is undefined where only the running program knows it. */
+export interface Regex {
+  line: number
+  /** As the source has it. */
+  text: string
+  pattern: string | undefined
+  flags: string
+}
+
+/** By file and text: why it is no danger all the same. */
+export type Allowed = Record<string, Record<string, string>>
+
+const ALLOWED: Allowed = {
+  'contract/api/apikey.ts': {
+    'new RegExp(`^[^*]*(\\\\*[^*]*){0,${MAX_GLOB_STARS}}$`)': 'each star is followed by what is none: linear',
+  },
+  'contract/key-format.ts': {
+    'new RegExp(`${PREFIX}[0-9A-Za-z]{${ID_LENGTH + SECRET_LENGTH + CHECKSUM_LENGTH}}`)':
+      'one repetition, of 48 characters; texts have at most 4,096',
+    'new RegExp(`^${ANYWHERE.source}$`)': 'has no choice: a fixed length from the first character on',
+  },
+  'proxy/dialects/ir/ids.ts': {
+    'new RegExp(`^[a-z]+_([0-9A-Za-z]{${LENGTH}})[0-9]{2,4}$`)':
+      'the underscore ends the one open repetition',
+  },
+  'proxy/dialects/errors/context-length.ts': {
+    "new RegExp(wording.source.replaceAll('N', '\\\\d[\\\\d,]{0,11}'), 'i')":
+      'of numbers with 12 characters; texts have at most 6,002',
+  },
+  'proxy/dialects/errors/refusals.ts': {
+    "new RegExp(wording.source.replaceAll('#', '(\\\\d{1,12})'), 'i')":
+      'of numbers with 12 characters; texts have at most 6,002',
+    'new RegExp(`\\\\b${effort}\\\\b`)': 'a fixed word',
+  },
+}
+
+interface Node {
+  type?: string
+  start: number
+  end: number
+  regex?: { pattern: string; flags: string }
+  callee?: { type: string; name?: string }
+  arguments?: {
+    type: string
+    value?: unknown
+    expressions?: unknown[]
+    quasis?: { value: { cooked: string } }[]
+  }[]
+}
+
+export function regexesOf(source: string): Regex[] {
+  const found: Regex[] = []
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) for (const each of value) visit(each)
+    if (Array.isArray(value) || typeof value !== 'object' || value === null) return
+    const node = value as Node
+    const made = readRegex(node)
+    const { start, end } = node
+    if (made !== undefined)
+      found.push({ line: source.slice(0, start).split('\n').length, text: source.slice(start, end), ...made })
+    for (const [key, child] of Object.entries(node)) if (key !== 'regex') visit(child)
+  }
+  visit(parseAst(source, { lang: 'ts' }))
+  return found
+}
+
+function readRegex({
+  type,
+  regex,
+  callee,
+  arguments: given,
+}: Node): Pick<Regex, 'pattern' | 'flags'> | undefined {
+  if (regex !== undefined) return regex
+  if (type !== 'NewExpression' && type !== 'CallExpression') return undefined
+  if (callee?.type !== 'Identifier' || callee.name !== 'RegExp') return undefined
+  const [pattern, flags] = (given ?? []).map(textOf)
+  return { pattern, flags: flags ?? '' }
+}
+
+/** Of a text that the source has as it is. */
+function textOf({ value, expressions, quasis }: NonNullable<Node['arguments']>[number]): string | undefined {
+  if (typeof value === 'string') return value
+  return expressions?.length === 0 ? quasis?.[0]?.value.cooked : undefined
+}
+
+/** One line for each fault of the sources, by file, and for each entry of `allowed` that nothing needs. */
+export function problemsOf(sources: ReadonlyMap<string, string>, allowed: Allowed = ALLOWED): string[] {
+  const problems: string[] = []
+  const unused = new Set(
+    Object.entries(allowed).flatMap(([file, texts]) => Object.keys(texts).map((text) => `${file}: ${text}`)),
+  )
+  for (const [file, source] of sources) {
+    for (const regex of regexesOf(source)) {
+      const fault = faultOf(regex)
+      if (fault === undefined) continue
+      const isAllowed = Object.hasOwn(allowed[file] ?? {}, regex.text)
+      unused.delete(`${file}: ${regex.text}`)
+      if (!isAllowed) problems.push(`${file}:${regex.line}: ${regex.text} ${fault}`)
+    }
+  }
+  return [...problems, ...[...unused].map((entry) => `${entry} is allowed and not there any more`)]
+}
+
+function faultOf({ pattern, flags }: Regex): string | undefined {
+  if (pattern === undefined)
+    return 'is made of what only the running program knows; say in ALLOWED why it is linear'
+  const { reports } = analyse({ source: pattern, flags })
+  if (reports.length === 0) return undefined
+  const takes = reports.some(({ exponential }) => exponential) ? 'exponential' : 'quadratic'
+  return `takes ${takes} time: ${[...new Set(reports.map(({ type }) => type))].join(', ')}`
+}
+
+/** What the programs are made of: neither tests nor what only tests use. */
+export function shippedSources(root: string): Map<string, string> {
+  const files = globSync(join(root, '{admin,cli,contract,controller,proxy,store}/**/*.ts'))
+  const shipped = files.filter((file) => !/(?:\.test|\.cases|testing)\.ts$/.test(file))
+  return new Map(shipped.map((file) => [relative(root, file), readFileSync(file, 'utf8')]))
+}
+
+if (import.meta.main) {
+  const sources = shippedSources(resolve(process.argv[2] ?? join(import.meta.dirname, '..')))
+  const problems = sources.size === 0 ? ['there are no sources'] : problemsOf(sources)
+  for (const problem of problems) console.error(problem)
+  process.exitCode = problems.length === 0 ? 0 : 1
+}
