@@ -2,10 +2,18 @@
 import { z } from 'zod'
 
 /**
- * Condition types, all positive. Accepted: the spec is valid and in force. ResolvedRefs: everything it names exists.
- * Priced: a route has a price or is free. Programmed: every live proxy serves this generation. Ready: the summary.
+ * Condition types. Accepted: the spec is valid and in force. ResolvedRefs: everything it names exists. Priced: a route
+ * has a price or is free. Programmed: every live proxy serves this generation. Ready: the summary. Stalled is the one
+ * negative type and is absent unless it holds: the resource is not accepted, and waiting does not change that.
  */
-export const CONDITION_TYPES = ['Accepted', 'ResolvedRefs', 'Priced', 'Programmed', 'Ready'] as const
+export const CONDITION_TYPES = [
+  'Accepted',
+  'ResolvedRefs',
+  'Priced',
+  'Programmed',
+  'Ready',
+  'Stalled',
+] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
 /** Reasons of conditions: a word for programs, and what it means. The reference page lists them. */
@@ -34,7 +42,10 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS
 
 export const condition = z.strictObject({
-  type: z.string().max(64).meta({ description: 'Accepted, ResolvedRefs, Priced, Programmed or Ready.' }),
+  type: z
+    .string()
+    .max(64)
+    .meta({ description: 'Accepted, ResolvedRefs, Priced, Programmed, Ready or Stalled.' }),
   status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether the condition holds.' }),
   observedGeneration: z.int().min(0).optional().meta({ description: 'The generation that was judged.' }),
   lastTransitionTime: z.iso.datetime({ offset: true }).meta({ description: 'When the status last changed.' }),
@@ -51,6 +62,11 @@ export type Condition = z.output<typeof condition>
 /** A status schema: conditions plus the fields of one kind. */
 export function statusOf<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject({
+    observedGeneration: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: 'The generation that this status judges; an older one makes all of it stale.' }),
     conditions: z
       .array(condition)
       .max(8)

@@ -109,6 +109,38 @@ async function entry(name: string) {
   return found
 }
 
+describe('the generation', () => {
+  it('stands at the top of the status, in step with all of its conditions', async () => {
+    for (const generation of [1, 2]) {
+      board.judged(compiled(object({ generation, accepted: generation === 1 })))
+      const { status } = await entry('alice')
+      expect(status.observedGeneration).toBe(generation)
+      expect(status.conditions.map((c) => c.observedGeneration)).toEqual(
+        status.conditions.map(() => generation),
+      )
+    }
+  })
+})
+
+describe('Stalled', () => {
+  it('is true while the spec is refused, with the words of the refusal, and else absent', async () => {
+    board.judged(compiled(object({ accepted: false })))
+    const refused = (await entry('alice')).status.conditions.find(({ type }) => type === 'Stalled')
+    expect(refused).toMatchObject({ status: 'True', reason: 'NotSupported', message: 'remove spec.limits' })
+    // A Secret may still come.
+    board.judged(compiled(object({ generation: 2, resolved: false })))
+    expect(await condition('Stalled')).toBe('undefined undefined')
+    expect(await condition('Ready')).toBe('False RefNotFound')
+  })
+
+  it('is true for a credit that the ledger refuses', async () => {
+    const wish = compiled(object({ kind: 'Credit', name: 'start' }))
+    board.judged(wish)
+    publish(wish, 100, { credit: { outcome: 'conflict' } })
+    expect(await condition('Stalled', 'start')).toBe('True Conflicted')
+  })
+})
+
 describe('Programmed', () => {
   it('is pending, then unknown without proxies, then true when all of them serve it', async () => {
     const wish = compiled(object())

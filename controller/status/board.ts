@@ -11,7 +11,7 @@ import { allConditions, type Carried, withTimes } from './conditions.ts'
 /** A proxy counts as alive this long after its last heartbeat. */
 export const LIVE_MS = 5_000
 
-export type Status = { conditions: Condition[] } & Record<string, unknown>
+export type Status = { observedGeneration?: number; conditions: Condition[] } & Record<string, unknown>
 
 export interface ListedStatus {
   kind: KindName
@@ -182,6 +182,7 @@ export class StatusBoard {
   #status(id: string, { object, conditions, money }: Entry): Status {
     const found = this.#options.found?.(id)
     return {
+      observedGeneration: object.metadata.generation,
       conditions: conditions.map((condition) => withTimeFound(condition, found?.conditions)),
       ...object.fields,
       ...recordedMoney(object.kind, found),

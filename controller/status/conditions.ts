@@ -23,7 +23,13 @@ export function allConditions(object: ObjectStatus, carried: Carried, proxies: n
   const refusal = refusalOf(carried.credit)
   const judged = refusal === undefined ? object : refused(object, refusal)
   const conditions = [...judged.conditions, programmed(judged, carried, proxies)]
-  return [...conditions, ready(judged, conditions)]
+  return [...conditions, ready(judged, conditions), ...stalled(conditions)]
+}
+
+/** Tells those who wait for Ready that waiting is in vain. */
+function stalled(conditions: readonly Judgement[]): Judgement[] {
+  const refused = conditions.filter(({ type, status }) => type === 'Accepted' && status === 'False')
+  return refused.map((condition) => ({ ...condition, type: 'Stalled', status: 'True' }))
 }
 
 /** Why the ledger did not take a credit. */

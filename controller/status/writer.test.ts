@@ -43,7 +43,7 @@ beforeEach(() => {
   const record = (event: Announcement) => events.push(event)
   writer = new StatusWriter({
     client,
-    wanted: () => wanted,
+    wanted: (id) => (id === MARKER ? status() : wanted),
     found: (id) => (id === MARKER ? { uid: 'm', status: undefined } : found),
     events: { record },
     log,
@@ -170,6 +170,14 @@ describe('a condition that may pass', () => {
     writer.changed([ID])
     await vi.waitFor(() => expect(calls).toHaveLength(1))
     expect(calls[0]?.body).toMatchObject({ status: wanted })
+  })
+
+  it('is written at once when an older generation is said to be ready', async () => {
+    found = { uid: 'u1', status: { ...status(), observedGeneration: 1 } }
+    wanted = { ...pending(), observedGeneration: 2 }
+    writer.changed([ID, MARKER])
+    await vi.waitFor(() => expect(calls).toHaveLength(2))
+    expect(calls[0]?.body).toMatchObject({ metadata: { name: 'alice' }, status: wanted })
   })
 
   it('is written when it stays', async () => {
