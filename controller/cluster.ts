@@ -4,6 +4,7 @@ import type { AdminPage } from '../admin/server.ts'
 import type { Environment } from '../contract/env.ts'
 import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
+import { Alarm } from './alarm.ts'
 import { compile } from './compile/index.ts'
 import { KeyMinter, type KeyWanted } from './keys/minter.ts'
 import { EventRecorder } from './kube/events.ts'
@@ -67,7 +68,9 @@ class Controller implements ClusterController {
   readonly #source: ClusterSource
   readonly #elector: Elector
   readonly #events: EventRecorder
+  readonly #alarm = new Alarm(Date.now, () => this.#judge(false))
   #election: Promise<void> | undefined
+  #snapshot: Snapshot | undefined
   #latest: { snapshot: Snapshot; compiled: Compiled } | undefined
   #term: Term | undefined
   #stopped = false
@@ -142,6 +145,7 @@ class Controller implements ClusterController {
     const term = this.#term
     this.#term = undefined
     await this.#source.stop()
+    this.#alarm.stop()
     await Promise.all([term?.leader.stop(), term?.writer.stop(), term?.minter.stop()])
     await this.#elector.release()
     await this.#events.stop()
@@ -149,8 +153,16 @@ class Controller implements ClusterController {
   }
 
   #take(snapshot: Snapshot, anew: boolean): void {
-    const compiled = compile(snapshot)
+    this.#snapshot = snapshot
+    this.#judge(anew)
+  }
+
+  #judge(anew: boolean): void {
+    const snapshot = this.#snapshot
+    if (snapshot === undefined) return
+    const compiled = compile(snapshot, Date.now())
     this.#latest = { snapshot, compiled }
+    this.#alarm.set(compiled.until)
     if (this.#term !== undefined) this.#submit(this.#term, anew)
   }
 

@@ -89,6 +89,8 @@ export interface Compiled {
   credits: CreditPlan[]
   /** One for each resource of the snapshot. */
   statuses: ObjectStatus[]
+  /** From this moment on, in milliseconds since the epoch, the same snapshot gives something else; Infinity: never. */
+  until: number
 }
 
 /** A credit that the ledger is to take, once by its id. */
@@ -100,7 +102,7 @@ export interface CreditPlan {
   amount: Nanos
 }
 
-/** What compile says of one resource: nothing that depends on the time or on who serves it. */
+/** What compile says of one resource: nothing that depends on who serves it. */
 export interface ObjectStatus {
   kind: KindName
   metadata: Metadata

@@ -23,6 +23,8 @@ export const REASONS = {
   NotSupported: 'The spec asks for something that this version does not enforce, so it is not in force.',
   Conflicted: 'An older resource already has the model, the key or the credit’s name.',
   Disabled: 'The spec is valid and switches the resource off.',
+  Expired: 'The time in spec.expiresAt has come: the key is refused, and what it had in flight was broken off.',
+  Expiring: 'In force, but the key expires within a day; the message says when.',
   ShortKey: 'In force, but the key has fewer than 20 characters.',
   ResolvedRefs: 'Everything that the spec names exists.',
   RefNotFound: 'Something that the spec names does not exist; the message says what.',

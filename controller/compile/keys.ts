@@ -3,8 +3,8 @@ import { keyHash, objectId } from '../../contract/ids.ts'
 import { type KeyRecord, RECORD_VERSION } from '../../contract/table/records.ts'
 import type { GeneratedKey, ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
 import type { Accounts } from './accounts.ts'
-import { instant } from './amounts.ts'
 import { byAge, type Finding, type Findings, judge, nameOf, noFindings } from './conditions.ts'
+import { expiryOf, isWithin, type Span } from './expiry.ts'
 import { secretEntry } from './secrets.ts'
 
 /** A key as it is looked up, and its record. */
@@ -18,6 +18,8 @@ interface Credential {
 interface Reading {
   secret: SecretData | undefined
   generated: GeneratedKey | undefined
+  /** When all this was and will be so. */
+  span: Span
   credentials: Credential[]
   findings: Findings
   /** The status when nobody else has claimed the key, and the fault of its account that it tells. */
@@ -33,37 +35,40 @@ const SHORT_KEY = 20
 export function compileKeys(
   snapshot: Snapshot,
   accounts: Accounts,
-): { keys: Map<string, KeyRecord>; statuses: ObjectStatus[] } {
+  now: number,
+): { keys: Map<string, KeyRecord>; statuses: ObjectStatus[]; until: number } {
+  let until = Number.POSITIVE_INFINITY
   const keys = new Map<string, KeyRecord>()
   const statuses: ObjectStatus[] = []
   for (const resource of [...snapshot.apiKeys].sort(byAge)) {
-    const reading = read(resource, snapshot)
+    const reading = read(resource, snapshot, now)
+    until = Math.min(until, reading.span.until)
     const claimed = claimedBy(reading.credentials, keys, resource.metadata.namespace)
     const inForce =
       claimed === undefined && reading.credentials.length > 0 && reading.findings.refusals.length === 0
     if (inForce) for (const { hash, record } of reading.credentials) keys.set(hash, record)
     statuses.push(statusOf(resource, reading, claimed, accounts, inForce))
   }
-  return { keys, statuses }
+  return { keys, statuses, until }
 }
 
-function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot): Reading {
+function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot, now: number): Reading {
   const { metadata, spec } = resource
   const generated = snapshot.generated?.get(nameOf(resource))
   const secretName = spec.secretRef?.name ?? generated?.secretName
   const secret =
     secretName === undefined ? undefined : snapshot.secrets.get(`${metadata.namespace}/${secretName}`)
   const known = readings.get(resource)
-  if (known !== undefined && known.secret === secret && known.generated?.state === generated?.state)
-    return known
+  const same = known?.secret === secret && known?.generated?.state === generated?.state
+  if (known !== undefined && same && isWithin(now, known.span)) return known
 
   const findings = noFindings()
   refuseLimits(spec, findings)
-  const expiresAt = expiryOf(spec, findings)
+  const { at: expiresAt, span } = expiryOf(spec, now, findings)
   const credentials = credentialsOf(resource, generated, snapshot.secrets, findings).map(
     ({ hash, preview }) => ({ hash, preview, record: recordOf(resource, preview, expiresAt) }),
   )
-  const reading = { secret, generated, credentials, findings }
+  const reading = { secret, generated, span, credentials, findings }
   readings.set(resource, reading)
   return reading
 }
@@ -128,14 +133,6 @@ function refuseLimits(spec: ApiKeySpec, findings: Findings): void {
   if (spec.limits === undefined) return
   const message = 'limits are not enforced yet, so the key is not served; remove spec.limits'
   findings.refusals.push({ reason: 'NotSupported', message })
-}
-
-function expiryOf(spec: ApiKeySpec, findings: Findings): number | undefined {
-  if (spec.expiresAt === undefined) return undefined
-  const expiresAt = instant(spec.expiresAt)
-  if (expiresAt === undefined)
-    findings.refusals.push({ reason: 'Invalid', message: 'spec.expiresAt is not a time that exists' })
-  return expiresAt
 }
 
 /** Two resources with one key would be two answers to who pays: the older one keeps it. */

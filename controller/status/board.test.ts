@@ -72,6 +72,7 @@ function compiled(...statuses: ObjectStatus[]): Compiled {
     accounts: new Map(),
     credits: [],
     statuses,
+    until: Number.POSITIVE_INFINITY,
   }
 }
 

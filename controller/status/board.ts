@@ -251,6 +251,8 @@ export class StatusBoard {
       if (type !== 'Accepted' && type !== 'ResolvedRefs') continue
       const old = before.find((condition) => condition.type === type)
       const fields = { kind: object.kind, namespace, name, condition: type, reason }
+      if (reason === 'Expiring' && old?.message !== message)
+        this.#options.log.warn(fields, `${object.kind}/${name}: ${message}`)
       if (status === 'False' && (old?.status !== 'False' || old.message !== message))
         this.#options.log.warn(fields, `${object.kind}/${name} is not ${type}: ${message}`)
       else if (status === 'True' && old?.status === 'False')

@@ -217,6 +217,21 @@ describe('an event', () => {
     expect(events).toHaveLength(2)
   })
 
+  it('warns of a key that expires soon, at each step', async () => {
+    for (const message of ['within a day', 'within a day', 'within an hour']) {
+      found = { uid: 'u1', status: wanted }
+      wanted = { ...status(condition('Accepted', { reason: 'Expiring', message })), turn: calls.length }
+      writer.changed([ID])
+      await vi.waitFor(() => expect(calls.at(-1)?.body).toMatchObject({ status: wanted }))
+    }
+    writer.changed([ID])
+    await vi.waitFor(() => expect(events).toHaveLength(2))
+    expect(events.map(({ type, reason, note }) => `${type} ${reason} ${note}`)).toEqual([
+      'Warning Expiring within a day',
+      'Warning Expiring within an hour',
+    ])
+  })
+
   it('says Programmed of what is ready alone', async () => {
     const missing = {
       status: 'False' as const,
