@@ -97,6 +97,8 @@ export interface Compiled {
 export interface CreditPlan {
   /** "namespace/name" of the Credit. */
   id: string
+  /** The API server's: another one for a Credit that was made anew, and was taken before. */
+  uid?: string
   /** objectId of the Account. */
   account: string
   amount: Nanos
@@ -159,8 +161,8 @@ export type FoundStatus = { conditions?: Condition[] | undefined } & Record<stri
 export interface Recorded {
   /** By "namespace/name"; undefined when nothing was written of its funds. */
   account(name: string): Pick<Funds, 'credited' | 'spent'> | undefined
-  /** When the ledger took a Credit ("namespace/name"), in milliseconds since the epoch. */
-  credit(name: string): number | undefined
+  /** What the ledger said of a Credit ("namespace/name") that it has. */
+  credit(name: string): CreditResult | undefined
 }
 
 /**

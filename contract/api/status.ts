@@ -23,12 +23,14 @@ export const REASONS = {
   NotSupported: 'The spec asks for something that this version does not enforce, so it is not in force.',
   Conflicted: 'An older resource already has the model, the key or the credit’s name.',
   Disabled: 'The spec is valid and switches the resource off.',
-  Expired: 'The time in spec.expiresAt has come: the key is refused, and what it had in flight was broken off.',
+  Expired:
+    'The time in spec.expiresAt has come: the key is refused, and what it had in flight was broken off.',
   Expiring: 'In force, but the key expires within a day; the message says when.',
   ShortKey: 'In force, but the key has fewer than 20 characters.',
   ResolvedRefs: 'Everything that the spec names exists.',
   RefNotFound: 'Something that the spec names does not exist; the message says what.',
   RefNotInForce: 'Something that the spec names exists and is not in force; its own conditions say why.',
+  PartiallyReady: 'The route serves, without the channels that the message names.',
   Priced: 'The route has a price or is free.',
   Unpriced:
     'Not free, and without a price for all that it answers: accounts that are enforced cannot use the route.',
@@ -39,7 +41,7 @@ export const REASONS = {
   LedgerLost:
     'The ledger has lost the balance of the account, which stays closed until Redis is restored from a copy.',
   Ready:
-    'All other conditions are true. Ready has the reason of Accepted where that is a note, such as Disabled.',
+    'All other conditions are true. Ready has the reason of another condition where that is a note, such as Disabled.',
 } as const
 export type Reason = keyof typeof REASONS
 

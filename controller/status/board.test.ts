@@ -25,6 +25,8 @@ beforeEach(() => {
 
 afterEach(() => store.close())
 
+const FUNDS = new Map([[TEAM, { balance: 0, held: 0, credited: 0, spent: 0 }]])
+
 interface Given {
   kind?: ObjectStatus['kind']
   name?: string
@@ -268,7 +270,7 @@ describe('Ready', () => {
     const note = { ...accepted, reason: 'Disabled' as const, message: 'switched off' }
     const wish = compiled({ ...disabled, conditions: [note, ...others] })
     board.judged(wish)
-    publish(wish, 100)
+    publish(wish, 100, { funds: FUNDS })
     expect(await condition('Ready', 'team')).toBe('False NoProxies')
     await beat('one', 100)
     expect(await condition('Ready', 'team')).toBe('True Disabled')
@@ -297,6 +299,7 @@ describe('credits', () => {
     board.judged(credit)
     publish(credit, 100, { credit: { outcome: 'already' } })
     expect(await condition('Programmed', 'start')).toBe('True AlreadyApplied')
+    expect(await condition('Ready', 'start')).toBe('True AlreadyApplied')
   })
 
   it('are told to be refused by a closed account, until it opens', async () => {
@@ -472,8 +475,87 @@ describe('an account whose balance the ledger has lost', () => {
     expect(await condition('Ready', 'team')).toBe('False LedgerLost')
     const { conditions: _, ...funds } = found
     expect((await entry('team')).status).toMatchObject(funds)
-    publish(wish, 100)
+    publish(wish, 100, { funds: FUNDS })
     expect(await condition('Ready', 'team')).toBe('True Ready')
+  })
+
+  it('stays as it was found until a new leader has asked the ledger', async () => {
+    const lost = { type: 'Programmed', status: 'False' as const, reason: 'LedgerLost', message: 'lost' }
+    const condition = { ...lost, lastTransitionTime: '2026-01-01T00:00:00.000Z' }
+    const found = { conditions: [condition], balance: '6.5' }
+    const log = { info() {}, warn() {}, error() {} }
+    board = new StatusBoard({ store, log, now: () => now, found: () => found })
+    const wish = compiled(object({ kind: 'Account', name: 'team' }))
+    board.judged(wish)
+    await beat('one', 100)
+    publish(wish, 100)
+    await board.refresh()
+    expect(board.status('Account/default/team')).toBeUndefined()
+    board.money({ results: new Map(), funds: new Map(), lost: new Set([TEAM]) })
+    const reasons = () =>
+      board.status('Account/default/team')?.conditions.map(({ type, reason }) => `${type} ${reason}`)
+    expect(reasons()).toContain('Ready LedgerLost')
+    board.money({ results: new Map(), funds: FUNDS, lost: new Set() })
+    expect(reasons()).toContain('Ready Ready')
+  })
+
+  it('is told at once where it is refused, whatever the ledger says', () => {
+    const found = {
+      conditions: [
+        {
+          type: 'Programmed',
+          status: 'True' as const,
+          reason: 'Programmed',
+          message: '',
+          lastTransitionTime: '2026-01-01T00:00:00.000Z',
+        },
+      ],
+    }
+    const log = { info() {}, warn() {}, error() {} }
+    board = new StatusBoard({ store, log, now: () => now, found: () => found })
+    board.judged(compiled(object({ kind: 'Account', name: 'team', accepted: false })))
+    expect(board.status('Account/default/team')?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Ready', status: 'False', reason: 'NotSupported' }),
+    )
+  })
+})
+
+describe('a new account', () => {
+  it('waits for the ledger', async () => {
+    const wish = compiled(object({ kind: 'Account', name: 'team' }))
+    board.judged(wish)
+    await beat('one', 100)
+    publish(wish, 100)
+    expect(await condition('Ready', 'team')).toBe('False Pending')
+    board.money({ results: new Map(), funds: FUNDS, lost: new Set() })
+    expect(await condition('Ready', 'team')).toBe('True Ready')
+  })
+})
+
+describe('a route that lacks some of its channels', () => {
+  const route = (endpoints: string[], given: Given = {}) => {
+    const found = object({ kind: 'ModelRoute', name: 'm', resolved: false, inForce: true, ...given })
+    return { ...found, fields: { endpoints } }
+  }
+
+  it.each([
+    ['serves by the others', route(['/v1/responses']), 'False PartiallyReady'],
+    ['has none that serves', route([]), 'False RefNotFound'],
+    ['has no price either', route(['/v1/responses'], { priced: false }), 'False RefNotFound'],
+  ])('%s', async (_, status, expected) => {
+    const wish = compiled(status)
+    board.judged(wish)
+    publish(wish, 100)
+    await beat('one', 100)
+    expect(await condition('Ready', 'm')).toBe(expected)
+    const ready = (await entry('m')).status.conditions.find(({ type }) => type === 'Ready')
+    expect(ready?.message).toContain('no Secret')
+    expect(await condition('Programmed', 'm')).toBe('True Programmed')
+  })
+
+  it('is pending until the proxies serve it', async () => {
+    board.judged(compiled(route(['/v1/responses'])))
+    expect(await condition('Ready', 'm')).not.toContain('PartiallyReady')
   })
 })
 

@@ -148,7 +148,8 @@ export class StatusBoard {
       const otherwise =
         kind === 'Credit'
           ? before.results.get(credit) !== credits.results.get(credit)
-          : before.lost.has(account) !== credits.lost.has(account)
+          : before.lost.has(account) !== credits.lost.has(account) ||
+            before.funds.has(account) !== credits.funds.has(account)
       if (moved || otherwise) changed.push(id)
     }
     this.#judge(changed)
@@ -173,10 +174,19 @@ export class StatusBoard {
     })
   }
 
-  /** The status that a resource should have, by statusId; undefined when it is gone. */
+  /**
+   * The status that a resource should have, by statusId; undefined when it is gone, or when what was found of it stands
+   * until the ledger has been asked: a new leader knows nothing of balances yet.
+   */
   status(id: string): Status | undefined {
     const entry = this.#entries.get(id)
-    return entry && this.#status(id, entry)
+    return entry === undefined || this.#standsAsFound(id, entry.object) ? undefined : this.#status(id, entry)
+  }
+
+  #standsAsFound(id: string, object: ObjectStatus): boolean {
+    if (object.kind !== 'Account' || !object.inForce || this.#balanceOf(object) !== 'unknown') return false
+    const found = this.#options.found?.(id)?.conditions ?? []
+    return found.some(({ type }) => type === 'Programmed')
   }
 
   #status(id: string, { object, conditions, money }: Entry): Status {
@@ -224,9 +234,13 @@ export class StatusBoard {
     const carried = { publication, served }
     if (object.kind === 'Credit')
       return { ...carried, credit: this.#credits.results.get(`${namespace}/${name}`)?.outcome }
-    if (object.kind === 'Account')
-      return { ...carried, lost: this.#credits.lost.has(objectId(namespace, name)) }
-    return carried
+    return object.kind === 'Account' ? { ...carried, balance: this.#balanceOf(object) } : carried
+  }
+
+  #balanceOf({ metadata: { namespace, name } }: ObjectStatus): 'unknown' | 'known' | 'lost' {
+    const account = objectId(namespace, name)
+    if (this.#credits.lost.has(account)) return 'lost'
+    return this.#credits.funds.has(account) ? 'known' : 'unknown'
   }
 
   /** What the ledger says of it now; empty where it has not answered or nobody has asked. */

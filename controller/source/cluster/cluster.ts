@@ -118,8 +118,10 @@ export class ClusterSource {
         return { credited: parseDollars(credited), spent: parseDollars(spent) }
       },
       credit: (name) => {
-        const appliedAt = this.found(`Credit/${name}`)?.status?.appliedAt
-        return typeof appliedAt === 'string' ? Date.parse(appliedAt) : undefined
+        const { appliedAt, conditions = [] } = this.found(`Credit/${name}`)?.status ?? {}
+        if (typeof appliedAt !== 'string') return undefined
+        const before = conditions.some(({ reason }) => reason === 'AlreadyApplied')
+        return { outcome: before ? 'already' : 'applied', appliedAt: Date.parse(appliedAt) }
       },
     }
   }
