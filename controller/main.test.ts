@@ -128,6 +128,24 @@ describe('the controller', () => {
       })
   })
 
+  it('takes an entry of a key away at its end, and leaves the other', async () => {
+    const notAfter = '2040-01-01T00:00:00Z'
+    let now = Date.parse(notAfter) - 1
+    const next = `---
+apiVersion: v1
+kind: Secret
+metadata: { name: next }
+stringData: { key: "\${CLIENT_KEY}-next" }
+`
+    const refs = `secretRefs: [{ name: client, notAfter: "${notAfter}" }, { name: next }]`
+    await writeFile(join(dir, 'all.yaml'), RESOURCES.replace('secretRef: { name: client }', refs) + next)
+    await start(() => now)
+    expect(await store.config.key(keyHash(KEY))).toMatchObject({ expiresAt: Date.parse(notAfter) })
+    now++
+    await vi.waitFor(async () => expect(await store.config.key(keyHash(KEY))).toBeUndefined(), 5_000)
+    expect(await store.config.key(keyHash(`${KEY}-next`))).toMatchObject({ name: 'alice' })
+  })
+
   it('refuses a folder that does not exist', async () => {
     dir = join(dir, 'missing')
     await expect(start()).rejects.toThrow('SLUICE_CONFIG_DIR')

@@ -24,7 +24,7 @@ export const REASONS = {
   Conflicted: 'An older resource already has the model, the key or the credit’s name.',
   Disabled: 'The spec is valid and switches the resource off.',
   Expired:
-    'The time in spec.expiresAt has come: the key is refused, and what it had in flight was broken off.',
+    'The time in spec.expiresAt has come, or the last one of spec.secretRefs: the key is refused, and what it had in flight was broken off.',
   Expiring: 'In force, but the key expires within a day; the message says when.',
   ShortKey: 'In force, but the key has fewer than 20 characters.',
   ResolvedRefs: 'Everything that the spec names exists.',

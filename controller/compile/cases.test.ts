@@ -164,6 +164,83 @@ describe('a key that expires', () => {
   })
 })
 
+describe('a key in several Secrets', () => {
+  const END = Date.UTC(2027, 0, 1)
+  const HOUR = 3_600_000
+  const metadata = { namespace: 'default', name: 'alice', generation: 1, createdAt: 0 }
+  const old = { name: 'old', key: 'key', notAfter: '2027-01-01T00:00:00Z' }
+  const fresh = { name: 'fresh', key: 'key' }
+  const secrets = new Map(
+    ['old', 'fresh'].map((name) => [
+      `default/${name}`,
+      new SecretData([['key', `sk-0123456789-abcdef-${name}`]]),
+    ]),
+  )
+  const given = (spec: Snapshot['apiKeys'][number]['spec']) => ({
+    ...emptySnapshot(),
+    apiKeys: [{ kind: 'ApiKey', metadata, spec }],
+    secrets,
+  })
+  const ends = (compiled: Compiled) =>
+    [...compiled.keys.values()].map(({ preview, expiresAt }) => `${preview} ${expiresAt}`)
+
+  it('is served under each, the old one as long as it lasts', () => {
+    const rotating = given({ secretRefs: [old, fresh] })
+    const before = compile(rotating, END - 1)
+    expect(ends(before)).toEqual([`...-old ${END}`, '...resh undefined'])
+    expect(statusOf(before, 'ApiKey/alice').fields).toEqual({
+      preview: '...-old, ...resh',
+      secretName: 'old',
+    })
+    // That one of several ends is what was wanted, and no reason to warn.
+    expect(condition(before, 'ApiKey/alice', 'Accepted')).toBe('True Accepted')
+    expect(before.until).toBe(END)
+    const after = compile(rotating, END)
+    expect(ends(after)).toEqual(['...resh undefined'])
+    expect(statusOf(after, 'ApiKey/alice').fields).toMatchObject({ preview: '...resh' })
+    expect(condition(after, 'ApiKey/alice', 'Accepted')).toBe('True Accepted')
+  })
+
+  it('asks nothing more of a Secret whose time is over', () => {
+    const gone = { ...given({ secretRefs: [old, fresh] }), secrets: new Map([...secrets].slice(1)) }
+    expect(condition(compile(gone, END - 1), 'ApiKey/alice', 'ResolvedRefs')).toBe('False RefNotFound')
+    expect(condition(compile(gone, END), 'ApiKey/alice', 'ResolvedRefs')).toBe('True ResolvedRefs')
+  })
+
+  it('takes over what changes in any of them', () => {
+    const rotating = given({ secretRefs: [old, fresh] })
+    compile(rotating, NOW)
+    const renewed = new Map(secrets).set(
+      'default/fresh',
+      new SecretData([['key', 'sk-0123456789-abcdef-anew']]),
+    )
+    expect(ends(compile({ ...rotating, secrets: renewed }, NOW))).toEqual([
+      `...-old ${END}`,
+      '...anew undefined',
+    ])
+  })
+
+  it('ends with the last of them, or at expiresAt', () => {
+    const last = compile(given({ secretRefs: [old] }), END - HOUR)
+    expect(condition(last, 'ApiKey/alice', 'Accepted')).toBe('True Expiring')
+    const over = compile(given({ secretRefs: [old] }), END)
+    expect(condition(over, 'ApiKey/alice', 'Accepted')).toBe('False Expired')
+    expect(message(over, 'ApiKey/alice', 'Accepted')).toContain('spec.secretRefs')
+    const expiresAt = '2026-12-01T00:00:00Z'
+    const sooner = compile(given({ secretRefs: [old, fresh], expiresAt }), NOW)
+    expect(ends(sooner)).toEqual([`...-old ${Date.parse(expiresAt)}`, `...resh ${Date.parse(expiresAt)}`])
+  })
+
+  it('is one key where two of them say the same, as long as either lasts', () => {
+    const twice = new Map(secrets).set('default/fresh', secrets.get('default/old') ?? new SecretData([]))
+    for (const secretRefs of [
+      [old, fresh],
+      [fresh, old],
+    ])
+      expect(ends(compile({ ...given({ secretRefs }), secrets: twice }, NOW))).toEqual(['...-old undefined'])
+  })
+})
+
 describe('accounts and credits', () => {
   it('carry overdraft, enforcement and the switch', () => {
     const { accounts } = compileCase('accounts')

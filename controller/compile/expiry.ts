@@ -17,33 +17,49 @@ export interface Span {
 }
 
 export interface Expiry {
-  /** When the key ends; undefined: never. */
-  at: number | undefined
+  /** When spec.expiresAt is; Infinity: never. */
+  expiresAt: number
+  /** The same of each of spec.secretRefs. */
+  notAfter: number[]
   span: Span
 }
 
-/** Judges spec.expiresAt at `now`. */
+/** Judges at `now` when a key ends: at spec.expiresAt, or with the last of spec.secretRefs. */
 export function expiryOf(spec: ApiKeySpec, now: number, findings: Findings): Expiry {
-  const at = spec.expiresAt === undefined ? undefined : instant(spec.expiresAt)
-  if (at === undefined) {
-    if (spec.expiresAt !== undefined)
-      findings.refusals.push({ reason: 'Invalid', message: 'spec.expiresAt is not a time that exists' })
-    return { at, span: spanAround(now, []) }
+  const read = (field: string, text: string | undefined) => {
+    const at = text === undefined ? Number.POSITIVE_INFINITY : instant(text)
+    if (at === undefined)
+      findings.refusals.push({ reason: 'Invalid', message: `${field} is not a time that exists` })
+    return at ?? Number.POSITIVE_INFINITY
   }
-  const moment = new Date(at).toISOString()
-  const near = WARNINGS.find(({ ms }) => at - now <= ms)
-  if (at <= now)
-    findings.refusals.push({
-      reason: 'Expired',
-      message: `the key expired at ${moment} and is refused; set spec.expiresAt to a later time, or remove it`,
-    })
-  else if (near !== undefined && spec.disabled !== true)
+  const expiresAt = read('spec.expiresAt', spec.expiresAt)
+  const notAfter = (spec.secretRefs ?? []).map((ref, i) =>
+    read(`spec.secretRefs[${i}].notAfter`, ref.notAfter),
+  )
+  const last = notAfter.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...notAfter)
+  const end = Math.min(expiresAt, last)
+  const cure =
+    expiresAt <= last
+      ? 'set spec.expiresAt to a later time, or remove it'
+      : 'add an entry to spec.secretRefs, or set a later notAfter'
+  judge(end, cure, now, spec.disabled === true, findings)
+  const warnings = WARNINGS.map(({ ms }) => end - ms)
+  return { expiresAt, notAfter, span: spanAround(now, [end, ...warnings, ...notAfter]) }
+}
+
+function judge(end: number, cure: string, now: number, disabled: boolean, findings: Findings): void {
+  const near = WARNINGS.find(({ ms }) => end - now <= ms)
+  if (near === undefined) return
+  const moment = new Date(end).toISOString()
+  if (end <= now) {
+    const message = `the key expired at ${moment} and is refused; ${cure}`
+    findings.refusals.push({ reason: 'Expired', message })
+  } else if (!disabled)
     findings.notes.push({ reason: 'Expiring', message: `the key expires at ${moment}, within ${near.words}` })
-  return { at, span: spanAround(now, [at, ...WARNINGS.map(({ ms }) => at - ms)]) }
 }
 
 /** The span around `now` that these moments bound. */
-export function spanAround(now: number, moments: readonly number[]): Span {
+function spanAround(now: number, moments: readonly number[]): Span {
   return {
     since: Math.max(Number.NEGATIVE_INFINITY, ...moments.filter((moment) => moment <= now)),
     until: Math.min(Number.POSITIVE_INFINITY, ...moments.filter((moment) => moment > now)),
