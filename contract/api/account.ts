@@ -52,6 +52,7 @@ export const account = defineKind({
   shortNames: ['acct'],
   description: 'Who pays: a balance that Credits raise and requests lower.',
   spec,
+  specOptional: true,
   status,
   rules,
   columns: [

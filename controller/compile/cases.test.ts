@@ -498,6 +498,7 @@ describe('routes', () => {
     const compiled = compileCase('route-settings')
     expect(route(compiled, 'full')).toMatchObject({
       model: 'full-*',
+      listed: ['full-a', 'full-b'],
       affinity: { mode: 'Session', ttlMs: 600_000 },
       retry: { attempts: 2, on: ['transient', 'rate_limit'], perTryTimeoutMs: 20_000 },
       conversion: { unsupported: 'Reject' },
