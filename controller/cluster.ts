@@ -23,7 +23,11 @@ export interface ClusterControllerOptions {
   kube: KubeClient
   env: Pick<
     Environment,
-    'SLUICE_WATCH_NAMESPACES' | 'SLUICE_LEASE_NAME' | 'SLUICE_LEASE_DURATION' | 'SLUICE_ALLOW_EMPTY_TABLE'
+    | 'SLUICE_WATCH_NAMESPACES'
+    | 'SLUICE_SECRET_LABEL_SELECTOR'
+    | 'SLUICE_LEASE_NAME'
+    | 'SLUICE_LEASE_DURATION'
+    | 'SLUICE_ALLOW_EMPTY_TABLE'
   >
   /** Namespace of the Lease. */
   namespace: string
@@ -82,6 +86,7 @@ class Controller implements ClusterController {
     this.#source = new ClusterSource({
       client: kube,
       namespaces: env.SLUICE_WATCH_NAMESPACES,
+      secretLabels: env.SLUICE_SECRET_LABEL_SELECTOR,
       log,
       onSnapshot: (snapshot, anew) => this.#take(snapshot, anew),
       onSeen: (id) => this.#term?.writer.seen(id),
@@ -196,6 +201,7 @@ class Controller implements ClusterController {
     })
     const minter = new KeyMinter({
       client: kube,
+      labels: env.SLUICE_SECRET_LABEL_SELECTOR,
       events: this.#events,
       log,
       metrics: this.metrics.queue('keys'),

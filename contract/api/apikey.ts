@@ -35,7 +35,7 @@ const spec = z.strictObject({
   }),
   limits: limits()
     .optional()
-    .meta({ description: 'Limits of this key. Not enforced yet: a key with limits is not accepted.' }),
+    .meta({ description: 'Not in force yet: a key with limits is not accepted. Limits of this key.' }),
   secretRef: secretEntry('key').optional().meta({ description: 'Secret entry that holds the key itself.' }),
   secretRefs: z
     .array(

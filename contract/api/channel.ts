@@ -231,7 +231,7 @@ export const channel = defineKind({
   kind: 'Channel',
   plural: 'channels',
   singular: 'channel',
-  shortNames: ['ch'],
+  shortNames: ['slch'],
   description: 'One upstream: where it is, which API it speaks, how to authenticate, how long to wait.',
   spec,
   status,

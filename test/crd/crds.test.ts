@@ -147,8 +147,12 @@ describe('kubectl get', () => {
 
   it.each([
     ['acct', ['NAME', 'BALANCE', 'SPENT', 'READY', 'REASON', 'AGE'], ['acme', '24.5', '0.5']],
-    ['ch', ['NAME', 'TYPE', 'READY', 'REASON', 'AGE'], ['east', 'chat_completion']],
-    ['cr', ['NAME', 'ACCOUNT', 'AMOUNT', 'APPLIED', 'READY', 'REASON', 'AGE'], ['welcome', 'acme', '25.00']],
+    ['slch', ['NAME', 'TYPE', 'READY', 'REASON', 'AGE'], ['east', 'chat_completion']],
+    [
+      'slcr',
+      ['NAME', 'ACCOUNT', 'AMOUNT', 'APPLIED', 'READY', 'REASON', 'AGE'],
+      ['welcome', 'acme', '25.00'],
+    ],
   ])('knows %s', async (shortName, header, start) => {
     const [first, row] = await table(shortName)
     expect(first).toEqual(header)
@@ -169,9 +173,9 @@ describe('kubectl get', () => {
 
   it.each([
     ['ak', 'spec.accountRef.name=acme', ['alice']],
-    ['cr', 'spec.accountRef.name=other', []],
+    ['slcr', 'spec.accountRef.name=other', []],
     ['acct', 'spec.parent.name=acme', []],
-    ['ch', 'spec.type=chat_completion', ['east']],
+    ['slch', 'spec.type=chat_completion', ['east']],
     ['mr', 'spec.model=vendor/small', ['small']],
   ])('selects %s by %s', async (shortName, selector, expected) => {
     const names = await kubectl(
