@@ -4,7 +4,8 @@ import { z } from 'zod'
 /**
  * Condition types. Accepted: the spec is valid and in force. ResolvedRefs: everything it names exists. Priced: a route
  * has a price or is free. Programmed: every live proxy serves this generation. Ready: the summary. Stalled is the one
- * negative type and is absent unless it holds: the resource is not accepted, and waiting does not change that.
+ * negative type and is absent unless it holds: the resource is not accepted, and waiting does not change that. Healthy, of
+ * a channel, says whether its upstream answers; Ready does not depend on it.
  */
 export const CONDITION_TYPES = [
   'Accepted',
@@ -13,6 +14,7 @@ export const CONDITION_TYPES = [
   'Programmed',
   'Ready',
   'Stalled',
+  'Healthy',
 ] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
@@ -40,6 +42,9 @@ export const REASONS = {
   NoProxies: 'No proxy is alive.',
   LedgerLost:
     'The ledger has lost the balance of the account, which stays closed until Redis is restored from a copy.',
+  Healthy: 'No live proxy sees the channel fail.',
+  Failing: 'The last attempt failed at some proxies; the message says since when, and why.',
+  Ejected: 'Some proxies let the channel rest after failures in a row; the message says how many.',
   Ready:
     'All other conditions are true. Ready has the reason of another condition where that is a note, such as Disabled.',
 } as const
@@ -49,7 +54,7 @@ export const condition = z.strictObject({
   type: z
     .string()
     .max(64)
-    .meta({ description: 'Accepted, ResolvedRefs, Priced, Programmed, Ready or Stalled.' }),
+    .meta({ description: 'Accepted, ResolvedRefs, Priced, Programmed, Ready, Stalled or Healthy.' }),
   status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether the condition holds.' }),
   observedGeneration: z.int().min(0).optional().meta({ description: 'The generation that was judged.' }),
   lastTransitionTime: z.iso.datetime({ offset: true }).meta({ description: 'When the status last changed.' }),

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { KINDS } from '../../contract/api/index.ts'
 import { objectId } from '../../contract/ids.ts'
 import { TABLE_VERSION } from '../../contract/table/records.ts'
-import type { Store } from '../../store/contract.ts'
+import type { Heartbeat, Store } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
 import type { AppliedCredits, Compiled, CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
 import { StatusBoard } from './board.ts'
@@ -517,6 +517,64 @@ describe('an account whose balance the ledger has lost', () => {
     expect(board.status('Account/default/team')?.conditions).toContainEqual(
       expect.objectContaining({ type: 'Ready', status: 'False', reason: 'NotSupported' }),
     )
+  })
+})
+
+describe('the health of a channel', () => {
+  const trouble = { channel: 'default/up', lastFailure: 'transient', since: 0, ejected: true } as const
+  const heart = (proxy: string, troubles: Heartbeat['troubles'] = []) =>
+    store.config.beat({ proxy, epoch: 1, generation: 100, troubles })
+  const health = async () => (await entry('up')).status.health
+
+  beforeEach(async () => {
+    const wish = compiled(object({ kind: 'Channel', name: 'up' }))
+    board.judged(wish)
+    publish(wish, 100)
+    await heart('one')
+    await heart('two')
+    await board.refresh()
+  })
+
+  it('is a condition of its own, with what all live proxies see, and Ready does not depend on it', async () => {
+    expect(await condition('Healthy', 'up')).toBe('True Healthy')
+    expect(await health()).toBeUndefined()
+    now += 10_000
+    await heart('one', [trouble])
+    await heart('two', [{ ...trouble, since: 5_000, ejected: false }])
+    expect(await condition('Healthy', 'up')).toBe('False Ejected')
+    expect(await health()).toEqual({
+      lastFailure: 'transient',
+      since: '1970-01-01T00:00:00.000Z',
+      ejectedBy: 1,
+      proxies: 2,
+    })
+    expect(await condition('Ready', 'up')).toBe('True Ready')
+    const { status } = await entry('up')
+    expect(KINDS.Channel.status.parse(status)).toEqual(status)
+    now += 10_000
+    await heart('one', [{ ...trouble, ejected: false }])
+    expect(await condition('Healthy', 'up')).toBe('False Failing')
+    now += 10_000
+    await heart('one')
+    await heart('two')
+    expect(await condition('Healthy', 'up')).toBe('True Healthy')
+    expect(await health()).toBeUndefined()
+  })
+
+  it('changes at most every ten seconds', async () => {
+    now += 9_999
+    await heart('one', [trouble])
+    expect(await condition('Healthy', 'up')).toBe('True Healthy')
+    now += 1
+    expect(await condition('Healthy', 'up')).toBe('False Ejected')
+    now += 1
+    await heart('one')
+    expect(await condition('Healthy', 'up')).toBe('False Ejected')
+  })
+
+  it('is none where the channel is not in force', async () => {
+    board.judged(compiled(object({ kind: 'Channel', name: 'up', resolved: false })))
+    expect(await condition('Healthy', 'up')).toBe('undefined undefined')
   })
 })
 

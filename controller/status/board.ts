@@ -7,6 +7,10 @@ import { formatDollars } from '../../contract/money.ts'
 import type { Heartbeat, Store } from '../../store/contract.ts'
 import type { AppliedCredits, Compiled, FoundStatus, ObjectStatus, Published } from '../snapshot.ts'
 import { allConditions, type Carried, withTimes } from './conditions.ts'
+import { type Illness, illnesses } from './health.ts'
+
+/** Between two looks at what the proxies say of channels: an upstream that fails now and then is no stream of writes. */
+const HEALTH_MS = 10_000
 
 /** A proxy counts as alive this long after its last heartbeat. */
 export const LIVE_MS = 5_000
@@ -59,6 +63,9 @@ export class StatusBoard {
   readonly #judgementOf = new WeakMap<Compiled, number>()
   #credits: AppliedCredits = { results: new Map(), funds: new Map(), lost: new Set() }
   #live: readonly Heartbeat[] = []
+  /** By "namespace/name" of the Channel. */
+  #ill = new Map<string, Illness>()
+  #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: BoardOptions) {
     this.#options = options
@@ -159,7 +166,7 @@ export class StatusBoard {
   async refresh(): Promise<void> {
     const before = this.#live.length
     this.#live = await this.#options.store.config.heartbeats(LIVE_MS)
-    const changed = this.#serve()
+    const changed = [...this.#serve(), ...this.#health()]
     const all = (before === 0) !== (this.#live.length === 0)
     this.#judge(all ? [...this.#entries.keys()] : changed)
   }
@@ -191,13 +198,31 @@ export class StatusBoard {
 
   #status(id: string, { object, conditions, money }: Entry): Status {
     const found = this.#options.found?.(id)
+    const illness = this.#illness(object)
     return {
       observedGeneration: object.metadata.generation,
       conditions: conditions.map((condition) => withTimeFound(condition, found?.conditions)),
       ...object.fields,
+      ...(illness !== undefined && { health: { ...illness } }),
       ...recordedMoney(object.kind, found),
       ...money,
     }
+  }
+
+  /** Takes what the live proxies say of channels, and returns the ids of those of which it has changed. */
+  #health(): string[] {
+    const now = this.#options.now()
+    if (now - this.#lookedAt < HEALTH_MS) return []
+    this.#lookedAt = now
+    const before = this.#ill
+    this.#ill = illnesses(this.#live)
+    return [...new Set([...before.keys(), ...this.#ill.keys()])]
+      .filter((name) => !isDeepStrictEqual(before.get(name), this.#ill.get(name)))
+      .map((name) => `Channel/${name}`)
+  }
+
+  #illness({ kind, inForce, metadata: { namespace, name } }: ObjectStatus): Illness | undefined {
+    return kind === 'Channel' && inForce ? this.#ill.get(`${namespace}/${name}`) : undefined
   }
 
   /** Notes which of the waiting are served by everybody, and returns their ids. */
@@ -231,7 +256,7 @@ export class StatusBoard {
 
   #carried({ object, publication, served }: Entry): Carried {
     const { namespace, name } = object.metadata
-    const carried = { publication, served }
+    const carried = { publication, served, illness: this.#illness(object) }
     if (object.kind === 'Credit')
       return { ...carried, credit: this.#credits.results.get(`${namespace}/${name}`)?.outcome }
     return object.kind === 'Account' ? { ...carried, balance: this.#balanceOf(object) } : carried

@@ -1,6 +1,7 @@
 /** Programmed and Ready, and the times of conditions. */
 import type { Condition } from '../../contract/api/index.ts'
 import type { CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
+import { healthy, type Illness } from './health.ts'
 
 /** What people can do: nobody restores a balance but with the store that it stood in. */
 const LOST =
@@ -19,6 +20,8 @@ export interface Carried {
   credit?: CreditResult['outcome'] | undefined
   /** What is known of the balance of an Account; lost: the ledger refuses its requests. */
   balance?: 'unknown' | 'known' | 'lost'
+  /** How the upstream of a Channel fails; undefined: it does not. */
+  illness?: Illness | undefined
 }
 
 /** All conditions of a resource, in the order of CONDITION_TYPES. `proxies` is how many are alive. */
@@ -26,7 +29,9 @@ export function allConditions(object: ObjectStatus, carried: Carried, proxies: n
   const refusal = refusalOf(carried.credit)
   const judged = refusal === undefined ? object : refused(object, refusal)
   const conditions = [...judged.conditions, programmed(judged, carried, proxies)]
-  return [...conditions, ready(judged, conditions), ...stalled(conditions)]
+  const others =
+    object.kind === 'Channel' && object.inForce ? [healthy(object.metadata.generation, carried.illness)] : []
+  return [...conditions, ready(judged, conditions), ...stalled(conditions), ...others]
 }
 
 /** Tells those who wait for Ready that waiting is in vain. */

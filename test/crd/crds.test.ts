@@ -147,7 +147,7 @@ describe('kubectl get', () => {
 
   it.each([
     ['acct', ['NAME', 'BALANCE', 'SPENT', 'READY', 'REASON', 'AGE'], ['acme', '24.5', '0.5']],
-    ['slch', ['NAME', 'TYPE', 'READY', 'REASON', 'AGE'], ['east', 'chat_completion']],
+    ['slch', ['NAME', 'TYPE', 'HEALTHY', 'READY', 'REASON', 'AGE'], ['east', 'chat_completion']],
     [
       'slcr',
       ['NAME', 'ACCOUNT', 'AMOUNT', 'APPLIED', 'READY', 'REASON', 'AGE'],

@@ -14,6 +14,8 @@ const CONDITIONS: Record<ConditionType, string> = {
   Priced: 'Routes only: the route has a price or is free.',
   Programmed: 'Every live proxy serves this generation.',
   Ready: 'The summary: all others are true. `kubectl wait --for=condition=Ready` waits for it.',
+  Healthy:
+    'Channels only: no live proxy sees it fail. Ready does not depend on it: an upstream that is away fails no `helm --wait`.',
   Stalled:
     'Only there while Accepted is false: the resource does not become ready by waiting, so `helm --wait` and Flux give up at once.',
 }
