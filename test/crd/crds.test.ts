@@ -186,6 +186,12 @@ describe('kubectl get', () => {
 })
 
 describe('a stored resource', () => {
+  it('fills in the spec of an Account that has none', async () => {
+    const bare = { apiVersion: `${GROUP}/${VERSION}`, kind: 'Account', metadata: { name: 'bare' } }
+    await mustKubectl(cluster.kubectl, '-n', namespace, 'apply', '-f', '-', { input: JSON.stringify(bare) })
+    expect((await api.read('Account', 'bare')).spec).toEqual({ enforcement: 'Enforced' })
+  })
+
   it('gets its defaults', async () => {
     expect((await api.read('Account', 'acme')).spec).toEqual({ enforcement: 'Enforced' })
     expect((await api.read('ModelRoute', 'small')).spec).toEqual({
