@@ -16,13 +16,14 @@ spec:
   model: m
   free: true
   channels: [{ name: c }]
-  retry:
-    ${on}: [transient]
 ---
 apiVersion: sluice.dev/v1alpha1
 kind: Channel
 metadata: { name: c }
-spec: { type: chat_completion, baseURL: "http://127.0.0.1:1/v1" }
+spec:
+  type: chat_completion
+  baseURL: "http://127.0.0.1:1/v1"
+  headers: { ${on}: "1" }
 `
 const run = async (options: Record<string, string | boolean>) => {
   const out: string[] = []
@@ -39,12 +40,12 @@ const MESSAGE = 'write "on" in quotes: to kubectl a bare on is the word true'
 it('warns of a bare on, which kubectl reads otherwise', async () => {
   writeFileSync(file, route('on'))
   expect(await run({})).toEqual({
-    ...{ code: 0, out: [`warning: ${file}:9:5: ${MESSAGE}`], told: ['1 file, 0 problems, 1 warning'] },
+    ...{ code: 0, out: [`warning: ${file}:15:14: ${MESSAGE}`], told: ['1 file, 0 problems, 1 warning'] },
   })
   expect((await run({ strict: true })).code).toBe(1)
   const { out } = await run({ output: 'json' })
   expect(JSON.parse(out.join(''))).toEqual({
-    ...{ files: 1, problems: [], warnings: [], doubts: [{ file, line: 9, column: 5, message: MESSAGE }] },
+    ...{ files: 1, problems: [], warnings: [], doubts: [{ file, line: 15, column: 14, message: MESSAGE }] },
   })
 })
 

@@ -91,7 +91,7 @@ async function sourceOf(path: string): Promise<SourceFile> {
 /** What would not be in force. What is no valid document has been told as a problem. */
 function warningsOf(snapshot: Snapshot): Warning[] {
   const told = new Set(snapshot.invalid.map(idOf))
-  return compile(snapshot)
+  return compile(snapshot, Date.now())
     .statuses.filter((status) => !told.has(idOf(status)))
     .flatMap(({ kind, metadata: { namespace, name }, conditions }) =>
       conditions

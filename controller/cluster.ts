@@ -4,6 +4,7 @@ import type { AdminPage } from '../admin/server.ts'
 import type { Environment } from '../contract/env.ts'
 import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
+import { Alarm } from './alarm.ts'
 import { compile } from './compile/index.ts'
 import { KeyMinter, type KeyWanted } from './keys/minter.ts'
 import { EventRecorder } from './kube/events.ts'
@@ -22,7 +23,11 @@ export interface ClusterControllerOptions {
   kube: KubeClient
   env: Pick<
     Environment,
-    'SLUICE_WATCH_NAMESPACES' | 'SLUICE_LEASE_NAME' | 'SLUICE_LEASE_DURATION' | 'SLUICE_ALLOW_EMPTY_TABLE'
+    | 'SLUICE_WATCH_NAMESPACES'
+    | 'SLUICE_SECRET_LABEL_SELECTOR'
+    | 'SLUICE_LEASE_NAME'
+    | 'SLUICE_LEASE_DURATION'
+    | 'SLUICE_ALLOW_EMPTY_TABLE'
   >
   /** Namespace of the Lease. */
   namespace: string
@@ -67,7 +72,9 @@ class Controller implements ClusterController {
   readonly #source: ClusterSource
   readonly #elector: Elector
   readonly #events: EventRecorder
+  readonly #alarm = new Alarm(Date.now, () => this.#judge(false))
   #election: Promise<void> | undefined
+  #snapshot: Snapshot | undefined
   #latest: { snapshot: Snapshot; compiled: Compiled } | undefined
   #term: Term | undefined
   #stopped = false
@@ -79,6 +86,7 @@ class Controller implements ClusterController {
     this.#source = new ClusterSource({
       client: kube,
       namespaces: env.SLUICE_WATCH_NAMESPACES,
+      secretLabels: env.SLUICE_SECRET_LABEL_SELECTOR,
       log,
       onSnapshot: (snapshot, anew) => this.#take(snapshot, anew),
       onSeen: (id) => this.#term?.writer.seen(id),
@@ -142,6 +150,7 @@ class Controller implements ClusterController {
     const term = this.#term
     this.#term = undefined
     await this.#source.stop()
+    this.#alarm.stop()
     await Promise.all([term?.leader.stop(), term?.writer.stop(), term?.minter.stop()])
     await this.#elector.release()
     await this.#events.stop()
@@ -149,8 +158,16 @@ class Controller implements ClusterController {
   }
 
   #take(snapshot: Snapshot, anew: boolean): void {
-    const compiled = compile(snapshot)
+    this.#snapshot = snapshot
+    this.#judge(anew)
+  }
+
+  #judge(anew: boolean): void {
+    const snapshot = this.#snapshot
+    if (snapshot === undefined) return
+    const compiled = compile(snapshot, Date.now())
     this.#latest = { snapshot, compiled }
+    this.#alarm.set(compiled.until)
     if (this.#term !== undefined) this.#submit(this.#term, anew)
   }
 
@@ -184,6 +201,7 @@ class Controller implements ClusterController {
     })
     const minter = new KeyMinter({
       client: kube,
+      labels: env.SLUICE_SECRET_LABEL_SELECTOR,
       events: this.#events,
       log,
       metrics: this.metrics.queue('keys'),

@@ -57,10 +57,11 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-async function start(): Promise<Controller> {
+async function start(now = Date.now): Promise<Controller> {
   const log = pino({ level: 'silent' })
   const env = { CLIENT_KEY: KEY }
-  controller = await startController({ store, dir, namespace: 'default', env, log, allowEmptyTable: false })
+  const given = { store, dir, namespace: 'default', env, log, allowEmptyTable: false, now }
+  controller = await startController(given)
   await controller.ready
   return controller
 }
@@ -106,6 +107,43 @@ describe('the controller', () => {
     await start()
     await writeFile(join(dir, 'all.yaml'), RESOURCES.replace(/---\n[^-]*kind: ApiKey[^-]*/, ''))
     await vi.waitFor(async () => expect(await store.config.key(keyHash(KEY))).toBeUndefined())
+  })
+
+  it('revokes a key at the moment that it expires, without an edit', async () => {
+    const expiresAt = '2040-01-01T00:00:00Z'
+    let now = Date.parse(expiresAt) - 1
+    await writeFile(
+      join(dir, 'all.yaml'),
+      RESOURCES.replace('accountRef:', `expiresAt: "${expiresAt}", accountRef:`),
+    )
+    const { statuses } = await start(() => now)
+    expect(await store.config.key(keyHash(KEY))).toMatchObject({ name: 'alice' })
+    now++
+    await vi.waitFor(async () => expect(await store.config.key(keyHash(KEY))).toBeUndefined(), 5_000)
+    const alice = (await statuses()).find(({ kind }) => kind === 'ApiKey')
+    for (const type of ['Accepted', 'Ready'])
+      expect(alice?.status.conditions.find((condition) => condition.type === type)).toMatchObject({
+        status: 'False',
+        reason: 'Expired',
+      })
+  })
+
+  it('takes an entry of a key away at its end, and leaves the other', async () => {
+    const notAfter = '2040-01-01T00:00:00Z'
+    let now = Date.parse(notAfter) - 1
+    const next = `---
+apiVersion: v1
+kind: Secret
+metadata: { name: next }
+stringData: { key: "\${CLIENT_KEY}-next" }
+`
+    const refs = `secretRefs: [{ name: client, notAfter: "${notAfter}" }, { name: next }]`
+    await writeFile(join(dir, 'all.yaml'), RESOURCES.replace('secretRef: { name: client }', refs) + next)
+    await start(() => now)
+    expect(await store.config.key(keyHash(KEY))).toMatchObject({ expiresAt: Date.parse(notAfter) })
+    now++
+    await vi.waitFor(async () => expect(await store.config.key(keyHash(KEY))).toBeUndefined(), 5_000)
+    expect(await store.config.key(keyHash(`${KEY}-next`))).toMatchObject({ name: 'alice' })
   })
 
   it('refuses a folder that does not exist', async () => {

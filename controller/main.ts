@@ -2,6 +2,7 @@
 import type { AdminPage } from '../admin/server.ts'
 import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
+import { Alarm } from './alarm.ts'
 import { compile } from './compile/index.ts'
 import { Leader } from './lead.ts'
 import { controllerPages } from './pages.ts'
@@ -60,14 +61,20 @@ export async function startController(options: ControllerOptions): Promise<Contr
       log.error({}, 'another controller has taken over; this one publishes nothing more')
     },
   })
+  const judge = () => {
+    compiled = compile(snapshot, now())
+    leader.submit(compiled)
+    alarm.set(compiled.until)
+  }
+  const alarm = new Alarm(now, judge)
   try {
     await source.start((read, faults) => {
       snapshot = read
       problems = faults
-      compiled = compile(snapshot)
-      leader.submit(compiled)
+      judge()
     })
   } catch (error) {
+    alarm.stop()
     await leader.stop()
     throw error
   }
@@ -88,6 +95,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     }),
     async stop() {
       await source.stop()
+      alarm.stop()
       await leader.stop()
     },
   }

@@ -89,18 +89,22 @@ export interface Compiled {
   credits: CreditPlan[]
   /** One for each resource of the snapshot. */
   statuses: ObjectStatus[]
+  /** From this moment on, in milliseconds since the epoch, the same snapshot gives something else; Infinity: never. */
+  until: number
 }
 
 /** A credit that the ledger is to take, once by its id. */
 export interface CreditPlan {
   /** "namespace/name" of the Credit. */
   id: string
+  /** The API server's: another one for a Credit that was made anew, and was taken before. */
+  uid?: string
   /** objectId of the Account. */
   account: string
   amount: Nanos
 }
 
-/** What compile says of one resource: nothing that depends on the time or on who serves it. */
+/** What compile says of one resource: nothing that depends on who serves it. */
 export interface ObjectStatus {
   kind: KindName
   metadata: Metadata
@@ -157,8 +161,8 @@ export type FoundStatus = { conditions?: Condition[] | undefined } & Record<stri
 export interface Recorded {
   /** By "namespace/name"; undefined when nothing was written of its funds. */
   account(name: string): Pick<Funds, 'credited' | 'spent'> | undefined
-  /** When the ledger took a Credit ("namespace/name"), in milliseconds since the epoch. */
-  credit(name: string): number | undefined
+  /** What the ledger said of a Credit ("namespace/name") that it has. */
+  credit(name: string): CreditResult | undefined
 }
 
 /**

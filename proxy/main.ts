@@ -42,6 +42,7 @@ import { Dispatchers } from './upstream/dispatchers.ts'
 import { ChannelHealth } from './upstream/health.ts'
 import { readOutbound } from './upstream/outbound.ts'
 import { RetryBudget } from './upstream/retry-budget.ts'
+import { Troubles } from './upstream/troubles.ts'
 
 const DAY_MS = 86_400_000
 
@@ -94,10 +95,11 @@ export async function startProxy({
   const now = () => performance.now()
   const overload = new Overload(loadLimitsOf(env))
   const health = new ChannelHealth(now)
+  const troubles = new Troubles(() => health.snapshot(), Date.now)
   const dispatchers = new Dispatchers(readOutbound(env))
   const follower: TableFollower = new TableFollower(
     store.config,
-    { proxy: instance, keyMaxAgeMs: env.SLUICE_KEY_MAX_AGE },
+    { proxy: instance, keyMaxAgeMs: env.SLUICE_KEY_MAX_AGE, troubles: () => troubles.read() },
     {
       swapped(table, before) {
         const channels = new Map(table.channels())

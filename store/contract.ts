@@ -5,6 +5,7 @@
  * Every method may reject with StoreUnavailable; none hangs. Records handed out are the caller's to read, never
  * to change.
  */
+import type { FailureClass } from '../contract/failures.ts'
 import type { AccountRecord, KeyRecord, PublishedTable, TableRecord } from '../contract/table/records.ts'
 import type { Ledger } from './ledger/contract.ts'
 import type { KeyRing } from './sealing.ts'
@@ -160,6 +161,20 @@ export interface Heartbeat {
   epoch: number
   /** The generation that it serves: all publications up to it are in force there. */
   generation: number
+  /** Channels whose last attempt there failed, at most MAX_TROUBLES; absent when all are well. */
+  troubles?: readonly ChannelTrouble[]
+}
+
+export const MAX_TROUBLES = 64
+
+export interface ChannelTrouble {
+  /** namespace/name */
+  channel: string
+  lastFailure: FailureClass
+  /** Milliseconds since the epoch. */
+  since: number
+  /** It rests at this proxy. */
+  ejected: boolean
 }
 
 /** Which channel a session used last. May be lost at any time without harm. */

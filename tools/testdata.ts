@@ -12,6 +12,9 @@ import { problemText } from '../controller/source/folder/problem.ts'
 
 const FOLDER = join(import.meta.dirname, '../controller/compile/testdata')
 
+/** The moment at which the cases are compiled. */
+export const GOLDEN_NOW = Date.UTC(2026, 0, 1)
+
 export interface GoldenCase {
   name: string
   input: string
@@ -37,7 +40,7 @@ export function goldenCases(): GoldenCase[] {
 export function renderCase({ name, input }: GoldenCase): string {
   const catalogue = new Catalogue({ namespace: 'default', env: {} })
   const { snapshot, problems } = catalogue.update([{ path: `${name}.in.yaml`, text: input }], 0)
-  const compiled = compile(snapshot)
+  const compiled = compile(snapshot, GOLDEN_NOW)
   const golden = {
     ...(problems.length > 0 && { problems: problems.map(problemText) }),
     table: redactTable(compiled.table),

@@ -8,8 +8,8 @@ const spec = z.strictObject({
     .optional()
     .meta({
       description:
-        'Makes this a sub-account: its own funds are an allowance, spending lowers both. Two levels. Not enforced ' +
-        'yet: an account with a parent is not accepted.',
+        'Not in force yet: an account with a parent is not accepted. Makes this a sub-account: its own funds are an ' +
+        'allowance, spending lowers both. Two levels.',
     }),
   disabled: z.boolean().optional().meta({ description: 'Keys of a disabled account are answered 403.' }),
   overdraft: price().optional().meta({ description: 'Dollars that the balance may fall below zero.' }),
@@ -18,16 +18,18 @@ const spec = z.strictObject({
   }),
   limits: limits().optional().meta({
     description:
-      'Limits of all keys of this account together. Not enforced yet: an account with limits is not accepted.',
+      'Not in force yet: an account with limits is not accepted. Limits of all keys of this account together.',
   }),
   budget: z
     .strictObject({
-      amount: price().meta({ description: 'Dollars that each period begins with.' }),
-      period: z.enum(['Day', 'Week', 'Month']).meta({ description: 'Calendar period, UTC.' }),
+      amount: price().meta({ description: 'Not in force yet. Dollars that each period begins with.' }),
+      period: z
+        .enum(['Day', 'Week', 'Month'])
+        .meta({ description: 'Not in force yet. Calendar period, UTC.' }),
     })
     .optional()
     .meta({
-      description: 'An allowance that renews. Not enforced yet: an account with a budget is not accepted.',
+      description: 'Not in force yet: an account with a budget is not accepted. An allowance that renews.',
     }),
 })
 export type AccountSpec = z.output<typeof spec>
@@ -52,6 +54,7 @@ export const account = defineKind({
   shortNames: ['acct'],
   description: 'Who pays: a balance that Credits raise and requests lower.',
   spec,
+  specOptional: true,
   status,
   rules,
   columns: [

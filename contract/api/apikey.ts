@@ -35,8 +35,24 @@ const spec = z.strictObject({
   }),
   limits: limits()
     .optional()
-    .meta({ description: 'Limits of this key. Not enforced yet: a key with limits is not accepted.' }),
+    .meta({ description: 'Not in force yet: a key with limits is not accepted. Limits of this key.' }),
   secretRef: secretEntry('key').optional().meta({ description: 'Secret entry that holds the key itself.' }),
+  secretRefs: z
+    .array(
+      secretEntry('key').extend({
+        notAfter: instant().max(64).optional().meta({
+          description:
+            'When this key ends, as in RFC 3339. From then on it is refused, and what it had in flight is broken off.',
+        }),
+      }),
+    )
+    .min(1)
+    .max(8)
+    .optional()
+    .meta({
+      description:
+        'Secret entries that each hold a key; several while a key is being replaced, the old one with notAfter.',
+    }),
   hashes: z
     .array(
       z
@@ -54,12 +70,14 @@ const spec = z.strictObject({
 export type ApiKeySpec = z.output<typeof spec>
 
 const status = statusOf({
-  preview: z
+  preview: z.string().max(160).optional().meta({
+    description: 'The end of each key in force, or the start of its digest, to recognise it by.',
+  }),
+  secretName: z
     .string()
-    .max(64)
+    .max(253)
     .optional()
-    .meta({ description: 'The end of the key, or the start of its digest, to recognise it by.' }),
-  secretName: z.string().max(253).optional().meta({ description: 'Secret that holds the key.' }),
+    .meta({ description: 'Secret that holds the key; of several the first one.' }),
 })
 export type ApiKeyStatus = z.output<typeof status>
 
@@ -73,9 +91,9 @@ export const apiKey = defineKind({
   status,
   rules: [
     {
-      cel: '!(has(self.secretRef) && has(self.hashes))',
-      message: 'spec names both secretRef and hashes; keep one of them',
-      test: (s) => !(s.secretRef !== undefined && s.hashes !== undefined),
+      cel: '[has(self.secretRef), has(self.secretRefs), has(self.hashes)].filter(given, given).size() <= 1',
+      message: 'spec names more than one of secretRef, secretRefs and hashes; keep one of them',
+      test: (s) => [s.secretRef, s.secretRefs, s.hashes].filter((given) => given !== undefined).length <= 1,
     },
     {
       cel: '!has(self.allowedIPs) || self.allowedIPs.all(a, isIP(a) || isCIDR(a))',

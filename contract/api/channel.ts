@@ -194,10 +194,18 @@ const status = statusOf({
   health: z
     .strictObject({
       lastFailure: z.string().max(64).optional().meta({ description: 'Class of the last failure.' }),
+      since: z.iso
+        .datetime({ offset: true })
+        .optional()
+        .meta({ description: 'Since when attempts have failed.' }),
       ejectedBy: z.int().min(0).optional().meta({ description: 'Number of proxies that let it rest.' }),
+      proxies: z.int().min(0).optional().meta({ description: 'Number of proxies that are alive.' }),
     })
     .optional()
-    .meta({ description: 'What the proxies saw of it.' }),
+    .meta({
+      description:
+        'What the proxies see of it while it fails, looked at every 10 s; absent while it does not.',
+    }),
 })
 export type ChannelStatus = z.output<typeof status>
 
@@ -231,13 +239,19 @@ export const channel = defineKind({
   kind: 'Channel',
   plural: 'channels',
   singular: 'channel',
-  shortNames: ['ch'],
+  shortNames: ['slch'],
   description: 'One upstream: where it is, which API it speaks, how to authenticate, how long to wait.',
   spec,
   status,
   rules,
   columns: [
     { name: 'Type', jsonPath: '.spec.type', type: 'string', description: 'The API that it speaks.' },
+    {
+      name: 'Healthy',
+      jsonPath: '.status.conditions[?(@.type=="Healthy")].status',
+      type: 'string',
+      description: 'False while proxies see it fail.',
+    },
     { name: 'URL', jsonPath: '.spec.baseURL', type: 'string', description: 'Where it is.', priority: 1 },
     ...READY_COLUMNS,
   ],

@@ -34,7 +34,7 @@ export const credit = defineKind({
   kind: 'Credit',
   plural: 'credits',
   singular: 'credit',
-  shortNames: ['cr'],
+  shortNames: ['slcr'],
   description:
     'Money given to an Account, once. Its name is its id: deleting or re-creating it moves no money.',
   spec,

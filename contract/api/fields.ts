@@ -111,7 +111,7 @@ export function mapWithinBounds<Spec>(
   }
 }
 
-/** Rate and concurrency limits of a key or an account. */
+/** Rate and concurrency limits of a key or an account: not in force yet. */
 export const limits = () =>
   z.strictObject({
     requestsPerMinute: z
@@ -119,17 +119,17 @@ export const limits = () =>
       .min(1)
       .max(1_000_000_000)
       .optional()
-      .meta({ description: 'Requests in any minute.' }),
+      .meta({ description: 'Not in force yet. Requests in any minute.' }),
     tokensPerMinute: z
       .int()
       .min(1)
       .max(1_000_000_000)
       .optional()
-      .meta({ description: 'Tokens in any minute.' }),
+      .meta({ description: 'Not in force yet. Tokens in any minute.' }),
     concurrentRequests: z
       .int()
       .min(1)
       .max(1_000_000)
       .optional()
-      .meta({ description: 'Requests in flight at once.' }),
+      .meta({ description: 'Not in force yet. Requests in flight at once.' }),
   })

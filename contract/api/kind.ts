@@ -35,6 +35,8 @@ export interface Kind<SpecSchema extends z.ZodType = z.ZodType, StatusSchema ext
   shortNames: string[]
   description: string
   spec: SpecSchema
+  /** True: a resource may be without a spec, and then has an empty one. */
+  specOptional?: true
   status: StatusSchema
   rules: Rule<z.output<SpecSchema>>[]
   columns: Column[]

@@ -35,6 +35,21 @@ const spec = z.strictObject({
         'Model name as clients send it. A trailing `*` matches any rest, and the rest names the upstream model. ' +
         'An exact name beats a wildcard, a longer wildcard a shorter one.',
     }),
+  listed: z
+    .array(
+      z
+        .string()
+        .min(1)
+        .max(256)
+        .regex(/^[^*\s]+$/, 'must be the name of a model, without spaces and *'),
+    )
+    .max(256)
+    .optional()
+    .meta({
+      description:
+        'Models that a wildcard is known to have, as clients send them: the model list shows them. The wildcard serves ' +
+        'others all the same.',
+    }),
   channels: z
     .array(
       z.strictObject({
@@ -87,15 +102,17 @@ const spec = z.strictObject({
         .max(5)
         .default(3)
         .meta({ description: 'Attempts in all, the first one included.' }),
-      on: z
+      classes: z
         .array(z.enum(RETRYABLE_CLASSES))
         .max(16)
         .optional()
-        .meta({
-          description:
-            'Failure classes after which another attempt is made; default all of them. Write "on" in quotes: to kubectl ' +
-            'a bare on is the word true.',
-        }),
+        .meta({ description: 'Failure classes after which another attempt is made; default all of them.' }),
+      // Known so that it is refused with a word on its new name, where the API server would drop it in silence.
+      on: z
+        .array(z.string().max(64))
+        .max(16)
+        .optional()
+        .meta({ description: 'Refused: write classes instead.' }),
       perTryTimeout: duration().optional().meta({ description: 'Until the answer of one attempt begins.' }),
     })
     .optional()
@@ -200,6 +217,25 @@ const PRICE_FIELDS = [
 ] as const
 
 const rules: Rule<ModelRouteSpec>[] = [
+  {
+    cel: '!has(self.retry) || !has(self.retry.on)',
+    message: 'spec.retry.on is called spec.retry.classes; rename it',
+    test: (s) => s.retry?.on === undefined,
+  },
+  {
+    cel: "!has(self.listed) || self.model.endsWith('*')",
+    message: 'spec.listed goes with a model that ends in *, and only with it; remove it',
+    test: (s) => s.listed === undefined || s.model.endsWith('*'),
+  },
+  {
+    cel: "!has(self.listed) || !self.model.endsWith('*') || self.listed.all(m, m.size() >= self.model.size() && m.startsWith(self.model.substring(0, self.model.size() - 1)))",
+    message:
+      'spec.listed names a model that spec.model does not match; each must go on after what stands before the *',
+    // CEL counts code points.
+    test: ({ listed = [], model }) =>
+      !model.endsWith('*') ||
+      listed.every((name) => [...name].length >= [...model].length && name.startsWith(model.slice(0, -1))),
+  },
   {
     cel: '!has(self.price) || has(self.price.input) == has(self.price.output)',
     message: 'spec.price names only one of input and output; name both ("0" is a price)',

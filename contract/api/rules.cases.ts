@@ -59,9 +59,19 @@ const priceRules = [
 
 export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
   ApiKey: {
-    'spec names both secretRef and hashes': {
-      passes: created({}, { secretRef: { name: 's' } }, { hashes: ['a'.repeat(64)] }),
-      fails: created({ secretRef: { name: 's' }, hashes: ['a'.repeat(64)] }),
+    'spec names more than one of secretRef': {
+      passes: created(
+        {},
+        { secretRef: { name: 's' } },
+        { secretRefs: [{ name: 's' }] },
+        { hashes: ['a'.repeat(64)] },
+      ),
+      fails: created(
+        { secretRef: { name: 's' }, hashes: ['a'.repeat(64)] },
+        { secretRef: { name: 's' }, secretRefs: [{ name: 's' }] },
+        { secretRefs: [{ name: 's' }], hashes: ['a'.repeat(64)] },
+        { secretRef: { name: 's' }, secretRefs: [{ name: 's' }], hashes: ['a'.repeat(64)] },
+      ),
     },
     'spec.allowedIPs takes': {
       passes: created(
@@ -186,6 +196,30 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
     },
   },
   ModelRoute: {
+    'spec.retry.on is called': {
+      passes: created(route({}), route({ retry: {} }), route({ retry: { classes: ['transient'] } })),
+      fails: created(
+        route({ retry: { on: [] } }),
+        route({ retry: { on: ['transient'], classes: ['transient'] } }),
+      ),
+    },
+    'spec.listed goes with': {
+      passes: created(route({}), route({ model: '*', listed: ['a'] }), route({ model: 'a-*', listed: [] })),
+      fails: created(route({ listed: [] }), route({ listed: ['m'] })),
+    },
+    'spec.listed names a model': {
+      passes: created(
+        route({ model: 'a-*', listed: ['a-b', 'a-b-c'] }),
+        route({ model: '*', listed: ['a'] }),
+        route({ model: '\u{1f600}*', listed: ['\u{1f600}b'] }),
+      ),
+      fails: created(
+        route({ model: 'a-*', listed: ['a-'] }),
+        route({ model: 'a-*', listed: ['a-b', 'b'] }),
+        route({ model: 'a-*', listed: ['A-b'] }),
+        route({ model: '\u{1f600}*', listed: ['\u{1f600}'] }),
+      ),
+    },
     'spec.price names only one of input and output': {
       passes: created(
         route({}),

@@ -44,6 +44,22 @@ export const listed = (text: string) =>
 
 export const list = () => z.string().default('').transform(listed)
 
+/** A name and a value of a Kubernetes label, which may not be empty here. */
+const LABEL =
+  /^([a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?=[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$/
+
+/** Labels that an object must have, each with one value. */
+export const labels = () =>
+  list()
+    .refine(
+      (texts) => texts.every((text) => LABEL.test(text)),
+      'must be labels as name=value, separated by commas',
+    )
+    .transform(
+      (texts): Readonly<Record<string, string>> =>
+        Object.fromEntries(texts.map((text) => text.split('=', 2))),
+    )
+
 /** Addresses and CIDR ranges. */
 export const ranges = () =>
   list().refine((texts) => {

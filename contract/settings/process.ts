@@ -1,6 +1,6 @@
 /** What a program is, where it listens and what it reads. */
 import { z } from 'zod'
-import { flag, list, port, ranges, redisUrl, time } from './fields.ts'
+import { flag, labels, list, port, ranges, redisUrl, time } from './fields.ts'
 
 export const processSettings = {
   SLUICE_PORT: port(8080).describe('Port of the API. 0 takes a free one.'),
@@ -33,6 +33,10 @@ export const processSettings = {
     ),
   SLUICE_WATCH_NAMESPACES: list().describe(
     'Namespaces that the controller watches, separated by commas; default all.',
+  ),
+  SLUICE_SECRET_LABEL_SELECTOR: labels().describe(
+    'Labels, as name=value and separated by commas, of the Secrets that the controller reads; default all Secrets. Those ' +
+      'that it makes get them.',
   ),
   SLUICE_LEASE_NAME: z
     .string()

@@ -104,6 +104,8 @@ export const routeRecord = z.object({
   model: z.string(),
   /** Seconds since the epoch, for the model list. */
   created: z.int(),
+  /** Models of a wildcard that the model list shows. */
+  listed: z.array(z.string()).optional(),
   targets: z.array(targetRecord),
   affinity: z.object({ mode: z.enum(['None', 'Session']), ttlMs: milliseconds }),
   retry: z.object({

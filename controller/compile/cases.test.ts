@@ -8,10 +8,12 @@ import { emptySnapshot, SecretData } from '../snapshot.ts'
 import { Catalogue } from '../source/folder/catalogue.ts'
 import { compile } from './index.ts'
 
-function compileCase(name: string): Compiled {
+const NOW = Date.UTC(2026, 0, 1)
+
+function compileCase(name: string, now = NOW): Compiled {
   const text = readFileSync(join(import.meta.dirname, 'testdata', `${name}.in.yaml`), 'utf8')
   const catalogue = new Catalogue({ namespace: 'default', env: {} })
-  return compile(catalogue.update([{ path: name, text }], 0).snapshot)
+  return compile(catalogue.update([{ path: name, text }], 0).snapshot, now)
 }
 
 function statusOf(compiled: Compiled, object: string) {
@@ -110,10 +112,132 @@ describe('keys', () => {
       snapshot.apiKeys.push({ kind: 'ApiKey', metadata, spec: { secretRef: { name: 's', key: 'key' } } })
       snapshot.secrets.set(`${namespace}/s`, new SecretData([['key', 'one-and-the-same-key-value']]))
     }
-    const compiled = compile(snapshot)
+    const compiled = compile(snapshot, NOW)
     expect(publishedNames(compiled)).toEqual(['of-one'])
     expect(condition(compiled, 'ApiKey/of-two', 'Accepted')).toBe('False Conflicted')
     expect(message(compiled, 'ApiKey/of-two', 'Accepted')).not.toContain('of-one')
+  })
+})
+
+describe('a key that expires', () => {
+  const END = Date.UTC(2027, 0, 1)
+  const HOUR = 3_600_000
+  const hash = 'ab'.repeat(32)
+  const metadata = { namespace: 'default', name: 'alice', generation: 1, createdAt: 0 }
+  const spec = { hashes: [hash], expiresAt: '2027-01-01T00:00:00Z' }
+  // One and the same object throughout, as the sources hand it on.
+  const snapshot = { ...emptySnapshot(), apiKeys: [{ kind: 'ApiKey', metadata, spec }] }
+
+  it.each([
+    ['long before', END - 24 * HOUR - 1, 'True Accepted', 'the spec is valid', END - 24 * HOUR],
+    [
+      'a day before',
+      END - 24 * HOUR,
+      'True Expiring',
+      'at 2027-01-01T00:00:00.000Z, within a day',
+      END - HOUR,
+    ],
+    ['just before the last hour', END - HOUR - 1, 'True Expiring', 'within a day', END - HOUR],
+    ['an hour before', END - HOUR, 'True Expiring', 'within an hour', END],
+    ['a moment before', END - 1, 'True Expiring', 'within an hour', END],
+    ['at the end', END, 'False Expired', 'expired at 2027-01-01T00:00:00.000Z', Number.POSITIVE_INFINITY],
+    ['before it, the clock having been set back', END - 1, 'True Expiring', 'within an hour', END],
+  ])('%s', (_, now, accepted, words, until) => {
+    const compiled = compile(snapshot, now)
+    expect(condition(compiled, 'ApiKey/alice', 'Accepted')).toBe(accepted)
+    expect(message(compiled, 'ApiKey/alice', 'Accepted')).toContain(words)
+    expect(compiled.until).toBe(until)
+    expect(statusOf(compiled, 'ApiKey/alice').inForce).toBe(now < END)
+    expect(compiled.keys.get(hash)?.expiresAt).toBe(now < END ? END : undefined)
+  })
+
+  it('leaves its place to a younger one with the same key', () => {
+    const heir = {
+      kind: 'ApiKey',
+      metadata: { ...metadata, name: 'heir', createdAt: 1 },
+      spec: { hashes: [hash] },
+    }
+    const both = { ...snapshot, apiKeys: [...snapshot.apiKeys, heir] }
+    expect(condition(compile(both, END - 1), 'ApiKey/heir', 'Accepted')).toBe('False Conflicted')
+    expect(condition(compile(both, END), 'ApiKey/heir', 'Accepted')).toBe('True Accepted')
+    expect(compile(both, END).keys.get(hash)).toMatchObject({ name: 'heir' })
+  })
+})
+
+describe('a key in several Secrets', () => {
+  const END = Date.UTC(2027, 0, 1)
+  const HOUR = 3_600_000
+  const metadata = { namespace: 'default', name: 'alice', generation: 1, createdAt: 0 }
+  const old = { name: 'old', key: 'key', notAfter: '2027-01-01T00:00:00Z' }
+  const fresh = { name: 'fresh', key: 'key' }
+  const secrets = new Map(
+    ['old', 'fresh'].map((name) => [
+      `default/${name}`,
+      new SecretData([['key', `sk-0123456789-abcdef-${name}`]]),
+    ]),
+  )
+  const given = (spec: Snapshot['apiKeys'][number]['spec']) => ({
+    ...emptySnapshot(),
+    apiKeys: [{ kind: 'ApiKey', metadata, spec }],
+    secrets,
+  })
+  const ends = (compiled: Compiled) =>
+    [...compiled.keys.values()].map(({ preview, expiresAt }) => `${preview} ${expiresAt}`)
+
+  it('is served under each, the old one as long as it lasts', () => {
+    const rotating = given({ secretRefs: [old, fresh] })
+    const before = compile(rotating, END - 1)
+    expect(ends(before)).toEqual([`...-old ${END}`, '...resh undefined'])
+    expect(statusOf(before, 'ApiKey/alice').fields).toEqual({
+      preview: '...-old, ...resh',
+      secretName: 'old',
+    })
+    // That one of several ends is what was wanted, and no reason to warn.
+    expect(condition(before, 'ApiKey/alice', 'Accepted')).toBe('True Accepted')
+    expect(before.until).toBe(END)
+    const after = compile(rotating, END)
+    expect(ends(after)).toEqual(['...resh undefined'])
+    expect(statusOf(after, 'ApiKey/alice').fields).toMatchObject({ preview: '...resh' })
+    expect(condition(after, 'ApiKey/alice', 'Accepted')).toBe('True Accepted')
+  })
+
+  it('asks nothing more of a Secret whose time is over', () => {
+    const gone = { ...given({ secretRefs: [old, fresh] }), secrets: new Map([...secrets].slice(1)) }
+    expect(condition(compile(gone, END - 1), 'ApiKey/alice', 'ResolvedRefs')).toBe('False RefNotFound')
+    expect(condition(compile(gone, END), 'ApiKey/alice', 'ResolvedRefs')).toBe('True ResolvedRefs')
+  })
+
+  it('takes over what changes in any of them', () => {
+    const rotating = given({ secretRefs: [old, fresh] })
+    compile(rotating, NOW)
+    const renewed = new Map(secrets).set(
+      'default/fresh',
+      new SecretData([['key', 'sk-0123456789-abcdef-anew']]),
+    )
+    expect(ends(compile({ ...rotating, secrets: renewed }, NOW))).toEqual([
+      `...-old ${END}`,
+      '...anew undefined',
+    ])
+  })
+
+  it('ends with the last of them, or at expiresAt', () => {
+    const last = compile(given({ secretRefs: [old] }), END - HOUR)
+    expect(condition(last, 'ApiKey/alice', 'Accepted')).toBe('True Expiring')
+    const over = compile(given({ secretRefs: [old] }), END)
+    expect(condition(over, 'ApiKey/alice', 'Accepted')).toBe('False Expired')
+    expect(message(over, 'ApiKey/alice', 'Accepted')).toContain('spec.secretRefs')
+    const expiresAt = '2026-12-01T00:00:00Z'
+    const sooner = compile(given({ secretRefs: [old, fresh], expiresAt }), NOW)
+    expect(ends(sooner)).toEqual([`...-old ${Date.parse(expiresAt)}`, `...resh ${Date.parse(expiresAt)}`])
+  })
+
+  it('is one key where two of them say the same, as long as either lasts', () => {
+    const twice = new Map(secrets).set('default/fresh', secrets.get('default/old') ?? new SecretData([]))
+    for (const secretRefs of [
+      [old, fresh],
+      [fresh, old],
+    ])
+      expect(ends(compile({ ...given({ secretRefs }), secrets: twice }, NOW))).toEqual(['...-old undefined'])
   })
 })
 
@@ -374,6 +498,7 @@ describe('routes', () => {
     const compiled = compileCase('route-settings')
     expect(route(compiled, 'full')).toMatchObject({
       model: 'full-*',
+      listed: ['full-a', 'full-b'],
       affinity: { mode: 'Session', ttlMs: 600_000 },
       retry: { attempts: 2, on: ['transient', 'rate_limit'], perTryTimeoutMs: 20_000 },
       conversion: { unsupported: 'Reject' },
@@ -437,14 +562,17 @@ describe('a key that is made for an ApiKey', () => {
   const KEY = 'sk-made-0123456789-abcdefgh'
   function compileWith(state: GeneratedKey['state'] | undefined, data = new SecretData([['key', KEY]])) {
     const metadata = { namespace: 'default', name: 'alice', generation: 1, createdAt: 0 }
-    return compile({
-      ...emptySnapshot(),
-      apiKeys: [{ kind: 'ApiKey', metadata, spec: {} }],
-      secrets: new Map([['default/alice-key', data]]),
-      ...(state !== undefined && {
-        generated: new Map([['default/alice', { secretName: 'alice-key', state }]]),
-      }),
-    })
+    return compile(
+      {
+        ...emptySnapshot(),
+        apiKeys: [{ kind: 'ApiKey', metadata, spec: {} }],
+        secrets: new Map([['default/alice-key', data]]),
+        ...(state !== undefined && {
+          generated: new Map([['default/alice', { secretName: 'alice-key', state }]]),
+        }),
+      },
+      NOW,
+    )
   }
 
   it('is in force once its Secret is there', () => {
@@ -497,17 +625,17 @@ describe('what is remembered of a resource', () => {
     }
     const secret = (key: string) => new Map([['default/client', new SecretData([['key', key]])]])
     const first = { ...emptySnapshot(), apiKeys: [alice], secrets: secret('sk-first-0123456789') }
-    const preview = (snapshot: Snapshot) => [...compile(snapshot).keys.values()].map((r) => r.preview)
+    const preview = (snapshot: Snapshot) => [...compile(snapshot, NOW).keys.values()].map((r) => r.preview)
     expect(preview(first)).toEqual(['...'])
     expect(preview({ ...first, secrets: secret('sk-other-0123456789-wxyz') })).toEqual(['...wxyz'])
     expect(preview({ ...first, secrets: new Map() })).toEqual([])
-    const refs = (snapshot: Snapshot) => condition(compile(snapshot), 'ApiKey/alice', 'ResolvedRefs')
+    const refs = (snapshot: Snapshot) => condition(compile(snapshot, NOW), 'ApiKey/alice', 'ResolvedRefs')
     expect(refs(first)).toBe('False RefNotFound')
     expect(refs({ ...first, accounts: [account] })).toBe('True ResolvedRefs')
     const rival = { ...alice, metadata: { ...metadata, name: 'older', createdAt: 1 } }
     const both = { ...first, accounts: [account], apiKeys: [alice, rival] }
-    expect(condition(compile(both), 'ApiKey/alice', 'Accepted')).toBe('False Conflicted')
-    expect(condition(compile({ ...both, apiKeys: [alice] }), 'ApiKey/alice', 'Accepted')).toBe(
+    expect(condition(compile(both, NOW), 'ApiKey/alice', 'Accepted')).toBe('False Conflicted')
+    expect(condition(compile({ ...both, apiKeys: [alice] }, NOW), 'ApiKey/alice', 'Accepted')).toBe(
       'True ShortKey',
     )
   })
@@ -516,7 +644,7 @@ describe('what is remembered of a resource', () => {
     const snapshot = emptySnapshot()
     const metadata = { namespace: 'default', name: 'alice', generation: 1, createdAt: 5 }
     snapshot.apiKeys.push({ kind: 'ApiKey', metadata, spec: { hashes: ['ab'.repeat(32)] } })
-    const records = () => [...compile({ ...snapshot, apiKeys: [...snapshot.apiKeys] }).keys.values()]
+    const records = () => [...compile({ ...snapshot, apiKeys: [...snapshot.apiKeys] }, NOW).keys.values()]
     expect(records()[0]).toBe(records()[0])
   })
 })

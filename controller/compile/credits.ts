@@ -43,6 +43,7 @@ function compileCredit(resource: Resource<CreditSpec>, fault: Finding | undefine
   const inForce = amount !== undefined && fault === undefined
   const plan = {
     id: nameOf(resource),
+    ...(metadata.uid !== undefined && { uid: metadata.uid }),
     account: objectId(metadata.namespace, spec.accountRef.name),
   }
   return {

@@ -1,6 +1,6 @@
 /**
  * Resources to what is published and what people are told. Pure and total: bad input yields a condition on the
- * resource at fault, and everything else still ships.
+ * resource at fault, and everything else still ships. `now` (milliseconds since the epoch) is the moment that is judged.
  */
 import type { KindName } from '../../contract/api/index.ts'
 import { TABLE_VERSION, type TableRecord } from '../../contract/table/records.ts'
@@ -12,10 +12,10 @@ import { compileCredits } from './credits.ts'
 import { compileKeys } from './keys.ts'
 import { compileRoutes, type Routes } from './routes.ts'
 
-export function compile(snapshot: Snapshot): Compiled {
+export function compile(snapshot: Snapshot, now: number): Compiled {
   const accounts = compileAccounts(snapshot)
   const { credits, statuses: creditStatuses } = compileCredits(snapshot, accounts)
-  const { keys, statuses: keyStatuses } = compileKeys(snapshot, accounts)
+  const { keys, statuses: keyStatuses, until } = compileKeys(snapshot, accounts, now)
   const channels = compileChannels(snapshot)
   const routes = compileRoutes(snapshot, channels)
   const statuses = [
@@ -36,6 +36,7 @@ export function compile(snapshot: Snapshot): Compiled {
     accounts: accounts.records,
     credits,
     statuses: statuses.sort((a, b) => KIND_ORDER[a.kind] - KIND_ORDER[b.kind] || byName(a, b)),
+    until,
   }
 }
 

@@ -70,6 +70,7 @@ function compileRoute(
     name: metadata.name,
     model: spec.model,
     created: Math.floor(metadata.createdAt / 1000),
+    ...(spec.listed !== undefined && { listed: spec.listed }),
     targets,
     affinity: {
       mode: spec.affinity?.mode ?? 'None',
@@ -77,7 +78,7 @@ function compileRoute(
     },
     retry: {
       attempts: spec.retry?.attempts ?? 3,
-      on: [...(spec.retry?.on ?? RETRYABLE_CLASSES)],
+      on: [...(spec.retry?.classes ?? RETRYABLE_CLASSES)],
       ...(spec.retry?.perTryTimeout !== undefined && {
         perTryTimeoutMs: parseDuration(spec.retry.perTryTimeout),
       }),

@@ -101,11 +101,13 @@ const snapshots: fc.Arbitrary<Snapshot> = fc.record({
 const idOf = ({ kind, metadata: { namespace, name } }: Pick<ObjectStatus, 'kind' | 'metadata'>) =>
   `${kind} ${namespace}/${name}`
 
+const NOW = Date.UTC(2026, 0, 1)
+
 describe('compile', () => {
   it('never throws, keeps the record schemas and says something of every resource', () => {
     fc.assert(
       fc.property(snapshots, (snapshot) => {
-        const compiled = compile(snapshot)
+        const compiled = compile(snapshot, NOW)
         expect(tableRecord.parse(compiled.table)).toEqual(compiled.table)
         const all = [
           ...snapshot.apiKeys,
@@ -124,7 +126,7 @@ describe('compile', () => {
   it('names in a route only channels that are in the table', () => {
     fc.assert(
       fc.property(snapshots, (snapshot) => {
-        for (const { routes, channels } of Object.values(compile(snapshot).table.namespaces))
+        for (const { routes, channels } of Object.values(compile(snapshot, NOW).table.namespaces))
           for (const { targets } of routes)
             for (const { channel } of targets) expect(Object.hasOwn(channels, channel)).toBe(true)
       }),
@@ -142,7 +144,7 @@ describe('compile', () => {
           channels: snapshot.channels.toReversed(),
           modelRoutes: snapshot.modelRoutes.toReversed(),
         }
-        const [a, b] = [compile(snapshot), compile(reversed)]
+        const [a, b] = [compile(snapshot, NOW), compile(reversed, NOW)]
         expect(b.table).toEqual(a.table)
         expect(b.keys).toEqual(a.keys)
         expect(b.accounts).toEqual(a.accounts)
@@ -155,20 +157,23 @@ describe('compile', () => {
     let removed = 0
     fc.assert(
       fc.property(snapshots, (snapshot) => {
-        const compiled = compile(snapshot)
+        const compiled = compile(snapshot, NOW)
         const bad = compiled.statuses.filter(({ inForce }) => !inForce)
         const gone = new Set(bad.map(idOf))
         removed += gone.size
         const keep = <T extends { kind: string; metadata: ObjectStatus['metadata'] }>(items: T[]) =>
           items.filter(({ kind, metadata: { namespace, name } }) => !gone.has(`${kind} ${namespace}/${name}`))
-        const without = compile({
-          ...snapshot,
-          apiKeys: keep(snapshot.apiKeys),
-          accounts: keep(snapshot.accounts),
-          credits: keep(snapshot.credits),
-          channels: keep(snapshot.channels),
-          modelRoutes: keep(snapshot.modelRoutes),
-        })
+        const without = compile(
+          {
+            ...snapshot,
+            apiKeys: keep(snapshot.apiKeys),
+            accounts: keep(snapshot.accounts),
+            credits: keep(snapshot.credits),
+            channels: keep(snapshot.channels),
+            modelRoutes: keep(snapshot.modelRoutes),
+          },
+          NOW,
+        )
         expect(without.table).toEqual(compiled.table)
         expect(without.keys).toEqual(compiled.keys)
         expect(without.accounts).toEqual(compiled.accounts)
@@ -186,7 +191,7 @@ describe('compile', () => {
     }
     fc.assert(
       fc.property(snapshots, (snapshot) => {
-        const [good, bad] = [compile(snapshot), compile({ ...snapshot, invalid: [invalid] })]
+        const [good, bad] = [compile(snapshot, NOW), compile({ ...snapshot, invalid: [invalid] }, NOW)]
         expect({ ...bad, statuses: [] }).toEqual({ ...good, statuses: [] })
         expect(bad.statuses.length).toBe(good.statuses.length + 1)
       }),
@@ -194,7 +199,7 @@ describe('compile', () => {
   })
 
   it('makes nothing of nothing', () => {
-    const compiled = compile(emptySnapshot())
+    const compiled = compile(emptySnapshot(), NOW)
     expect(compiled.table.namespaces).toEqual({})
     expect(compiled.statuses).toEqual([])
   })

@@ -34,7 +34,8 @@ beforeEach(() => {
     events.push(`${event.type} ${event.reason}`)
     said.push(event.note)
   }
-  minter = new KeyMinter({ client, events: { record }, log: { info: note, warn: note, error: note } })
+  const log = { info: note, warn: note, error: note }
+  minter = new KeyMinter({ client, labels: { team: 'llm' }, events: { record }, log })
 })
 
 afterEach(() => minter.stop())
@@ -51,7 +52,7 @@ describe('the Secret of an ApiKey', () => {
     expect(calls[0]?.body).toMatchObject({
       metadata: {
         name: 'alice-key',
-        labels: { 'app.kubernetes.io/managed-by': 'sluice', 'sluice.dev/secret': 'true' },
+        labels: { 'app.kubernetes.io/managed-by': 'sluice', 'sluice.dev/secret': 'true', team: 'llm' },
         ownerReferences: [
           {
             apiVersion: 'sluice.dev/v1alpha1',

@@ -25,6 +25,8 @@ export interface KeyWanted {
 
 export interface MinterOptions {
   client: KubeClient
+  /** Labels of the Secrets beside those that they always have: the controller may read no others. */
+  labels: Readonly<Record<string, string>>
   events: Pick<EventRecorder, 'record'>
   log: Log
   metrics?: QueueMetrics
@@ -69,11 +71,18 @@ export class KeyMinter {
       await this.#options.client.request({
         method: 'POST',
         path: `/api/v1/namespaces/${namespace}/secrets`,
-        body: secretOf(wanted, mintKey()),
+        body: secretOf(wanted, mintKey(), this.#options.labels),
       })
     } catch (error) {
-      // Made by another controller, or somebody else's: the watch tells which.
-      if (error instanceof KubeError && error.status === 409) return
+      // Made by another controller, or somebody else's: the watch tells which, if it tells of Secrets without our labels.
+      if (error instanceof KubeError && error.status === 409) {
+        if (Object.keys(this.#options.labels).length > 0)
+          this.#options.log.warn(
+            { namespace, name, secret: secretName },
+            `ApiKey/${name}: the Secret ${secretName} exists; if the key stays pending, it lacks the labels of SLUICE_SECRET_LABEL_SELECTOR`,
+          )
+        return
+      }
       throw error
     }
     this.#madeAt.set(id, performance.now())
@@ -91,14 +100,18 @@ export class KeyMinter {
   }
 }
 
-function secretOf({ namespace, name, uid, secretName }: KeyWanted, key: string): object {
+function secretOf(
+  { namespace, name, uid, secretName }: KeyWanted,
+  key: string,
+  labels: Readonly<Record<string, string>>,
+): object {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: {
       namespace,
       name: secretName,
-      labels: { 'app.kubernetes.io/managed-by': 'sluice', [`${GROUP}/secret`]: 'true' },
+      labels: { 'app.kubernetes.io/managed-by': 'sluice', [`${GROUP}/secret`]: 'true', ...labels },
       ownerReferences: [
         { apiVersion: API_VERSION, kind: 'ApiKey', name, uid, controller: true, blockOwnerDeletion: true },
       ],

@@ -55,7 +55,7 @@ function applier(recorded?: Partial<Record<string, { credited: number; spent: nu
     },
     credit(name) {
       const found = recorded?.[name]
-      return typeof found === 'number' ? found : undefined
+      return typeof found === 'number' ? { outcome: 'applied', appliedAt: found } : undefined
     },
   }
   const facade: Ledger = {
@@ -169,6 +169,20 @@ describe('a process that starts again', () => {
       outcome: 'already',
       appliedAt: NOW,
     })
+  })
+
+  it.each([
+    ['under another uid', [{ id: 'default/one', account: TEAM, amount: 7, uid: 'new' }]],
+    ['after it was gone', []],
+  ])('says of a credit that is made anew that the ledger has it: %s', async (_, next) => {
+    const credits = applier()
+    const first = { id: 'default/one', account: TEAM, amount: 7, uid: 'old' }
+    const outcome = async (wanted: Compiled['credits']) =>
+      (await credits.apply({ ...money(), credits: wanted })).applied.results.get('default/one')?.outcome
+    expect(await outcome([first])).toBe('applied')
+    await outcome(next)
+    expect(await outcome([{ ...first, uid: 'new' }])).toBe('already')
+    expect((await credits.verify(money())).funds.get(TEAM)?.balance).toBe(7)
   })
 
   it('counts credits that were removed, and a credit that was taken and not recorded', async () => {

@@ -98,16 +98,21 @@ export class CreditApplier {
     return { results, funds, lost }
   }
 
-  /** Notes what the resources themselves say of the past, once. */
+  /**
+   * Notes what the resources themselves say of the past, once. What the ledger said of a Credit goes with it: for one that
+   * is made anew it is asked again, and says that it has it.
+   */
   #know({ accounts, credits }: Money): void {
+    const named = new Set(credits.map(({ id }) => id))
+    for (const id of this.#results.keys()) if (!named.has(id)) this.#results.delete(id)
     const { recorded } = this.#options
     for (const [id, record] of accounts)
       if (!this.#accounts.has(id)) this.#accounts.set(id, firstSight(record, recorded))
     for (const plan of credits) {
       if (this.#results.has(plan.id)) continue
-      const appliedAt = recorded?.credit(plan.id)
-      if (appliedAt === undefined) continue
-      this.#results.set(plan.id, { plan, result: { outcome: 'applied', appliedAt } })
+      const result = recorded?.credit(plan.id)
+      if (result === undefined) continue
+      this.#results.set(plan.id, { plan, result })
       const account = this.#accounts.get(plan.account)
       if (account !== undefined) account.used = true
     }
@@ -149,7 +154,8 @@ export class CreditApplier {
   /** What the ledger said of this very credit. */
   #latest(plan: CreditPlan): CreditResult | undefined {
     const known = this.#results.get(plan.id)
-    const same = known?.plan.account === plan.account && known.plan.amount === plan.amount
+    const same =
+      known?.plan.account === plan.account && known.plan.amount === plan.amount && known.plan.uid === plan.uid
     return same ? known.result : undefined
   }
 

@@ -64,6 +64,7 @@ function compiled({ routes = [route], keys = [], accounts = [account], credits =
     accounts: new Map(accounts.map((record) => [record.id, record])),
     credits: credits.map((credit) => ({ ...credit, account: TEAM })),
     statuses: [],
+    until: Number.POSITIVE_INFINITY,
   }
 }
 

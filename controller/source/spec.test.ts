@@ -74,3 +74,8 @@ describe('null', () => {
     ])
   })
 })
+
+it.each([undefined, null, {}])('of an Account may be missing: %s', (spec) => {
+  expect(readSpec(KINDS.Account, spec, undefined)).toEqual({ spec: { enforcement: 'Enforced' }, faults: [] })
+  expect(readSpec(KINDS.ModelRoute, spec, undefined).faults.length).toBeGreaterThan(0)
+})

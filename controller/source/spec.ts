@@ -12,7 +12,8 @@ export function readSpec<Schema extends z.ZodType>(
   value: unknown,
   old: z.output<Schema> | undefined,
 ): SpecReading<z.output<Schema>> {
-  const given = withoutNulls(kind.spec, value)
+  const written = value ?? (kind.specOptional === true ? {} : value)
+  const given = withoutNulls(kind.spec, written)
   const parsed = kind.spec.safeParse(given)
   const faults = parsed.success ? [] : explain(kind.spec, given, ['spec'], parsed.error)
   // Rules are asked all the same, as the API server does: whoever mends a spec hears of everything at once.

@@ -27,6 +27,7 @@ export function announcements(found: FoundStatus | undefined, written: Status): 
 
 function tellsFault({ type, status, reason }: Condition): boolean {
   if (type === 'Ready') return reason === 'LedgerLost'
+  if (type === 'Accepted' && reason === 'Expiring') return true
   return (type === 'Accepted' || type === 'ResolvedRefs') && status === 'False'
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { KINDS } from '../../contract/api/index.ts'
 import { objectId } from '../../contract/ids.ts'
 import { TABLE_VERSION } from '../../contract/table/records.ts'
-import type { Store } from '../../store/contract.ts'
+import type { Heartbeat, Store } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
 import type { AppliedCredits, Compiled, CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
 import { StatusBoard } from './board.ts'
@@ -24,6 +24,8 @@ beforeEach(() => {
 })
 
 afterEach(() => store.close())
+
+const FUNDS = new Map([[TEAM, { balance: 0, held: 0, credited: 0, spent: 0 }]])
 
 interface Given {
   kind?: ObjectStatus['kind']
@@ -72,6 +74,7 @@ function compiled(...statuses: ObjectStatus[]): Compiled {
     accounts: new Map(),
     credits: [],
     statuses,
+    until: Number.POSITIVE_INFINITY,
   }
 }
 
@@ -108,6 +111,38 @@ async function entry(name: string) {
   if (found === undefined) throw new Error(`${name} is not listed`)
   return found
 }
+
+describe('the generation', () => {
+  it('stands at the top of the status, in step with all of its conditions', async () => {
+    for (const generation of [1, 2]) {
+      board.judged(compiled(object({ generation, accepted: generation === 1 })))
+      const { status } = await entry('alice')
+      expect(status.observedGeneration).toBe(generation)
+      expect(status.conditions.map((c) => c.observedGeneration)).toEqual(
+        status.conditions.map(() => generation),
+      )
+    }
+  })
+})
+
+describe('Stalled', () => {
+  it('is true while the spec is refused, with the words of the refusal, and else absent', async () => {
+    board.judged(compiled(object({ accepted: false })))
+    const refused = (await entry('alice')).status.conditions.find(({ type }) => type === 'Stalled')
+    expect(refused).toMatchObject({ status: 'True', reason: 'NotSupported', message: 'remove spec.limits' })
+    // A Secret may still come.
+    board.judged(compiled(object({ generation: 2, resolved: false })))
+    expect(await condition('Stalled')).toBe('undefined undefined')
+    expect(await condition('Ready')).toBe('False RefNotFound')
+  })
+
+  it('is true for a credit that the ledger refuses', async () => {
+    const wish = compiled(object({ kind: 'Credit', name: 'start' }))
+    board.judged(wish)
+    publish(wish, 100, { credit: { outcome: 'conflict' } })
+    expect(await condition('Stalled', 'start')).toBe('True Conflicted')
+  })
+})
 
 describe('Programmed', () => {
   it('is pending, then unknown without proxies, then true when all of them serve it', async () => {
@@ -235,7 +270,7 @@ describe('Ready', () => {
     const note = { ...accepted, reason: 'Disabled' as const, message: 'switched off' }
     const wish = compiled({ ...disabled, conditions: [note, ...others] })
     board.judged(wish)
-    publish(wish, 100)
+    publish(wish, 100, { funds: FUNDS })
     expect(await condition('Ready', 'team')).toBe('False NoProxies')
     await beat('one', 100)
     expect(await condition('Ready', 'team')).toBe('True Disabled')
@@ -264,6 +299,7 @@ describe('credits', () => {
     board.judged(credit)
     publish(credit, 100, { credit: { outcome: 'already' } })
     expect(await condition('Programmed', 'start')).toBe('True AlreadyApplied')
+    expect(await condition('Ready', 'start')).toBe('True AlreadyApplied')
   })
 
   it('are told to be refused by a closed account, until it opens', async () => {
@@ -439,8 +475,145 @@ describe('an account whose balance the ledger has lost', () => {
     expect(await condition('Ready', 'team')).toBe('False LedgerLost')
     const { conditions: _, ...funds } = found
     expect((await entry('team')).status).toMatchObject(funds)
-    publish(wish, 100)
+    publish(wish, 100, { funds: FUNDS })
     expect(await condition('Ready', 'team')).toBe('True Ready')
+  })
+
+  it('stays as it was found until a new leader has asked the ledger', async () => {
+    const lost = { type: 'Programmed', status: 'False' as const, reason: 'LedgerLost', message: 'lost' }
+    const condition = { ...lost, lastTransitionTime: '2026-01-01T00:00:00.000Z' }
+    const found = { conditions: [condition], balance: '6.5' }
+    const log = { info() {}, warn() {}, error() {} }
+    board = new StatusBoard({ store, log, now: () => now, found: () => found })
+    const wish = compiled(object({ kind: 'Account', name: 'team' }))
+    board.judged(wish)
+    await beat('one', 100)
+    publish(wish, 100)
+    await board.refresh()
+    expect(board.status('Account/default/team')).toBeUndefined()
+    board.money({ results: new Map(), funds: new Map(), lost: new Set([TEAM]) })
+    const reasons = () =>
+      board.status('Account/default/team')?.conditions.map(({ type, reason }) => `${type} ${reason}`)
+    expect(reasons()).toContain('Ready LedgerLost')
+    board.money({ results: new Map(), funds: FUNDS, lost: new Set() })
+    expect(reasons()).toContain('Ready Ready')
+  })
+
+  it('is told at once where it is refused, whatever the ledger says', () => {
+    const found = {
+      conditions: [
+        {
+          type: 'Programmed',
+          status: 'True' as const,
+          reason: 'Programmed',
+          message: '',
+          lastTransitionTime: '2026-01-01T00:00:00.000Z',
+        },
+      ],
+    }
+    const log = { info() {}, warn() {}, error() {} }
+    board = new StatusBoard({ store, log, now: () => now, found: () => found })
+    board.judged(compiled(object({ kind: 'Account', name: 'team', accepted: false })))
+    expect(board.status('Account/default/team')?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Ready', status: 'False', reason: 'NotSupported' }),
+    )
+  })
+})
+
+describe('the health of a channel', () => {
+  const trouble = { channel: 'default/up', lastFailure: 'transient', since: 0, ejected: true } as const
+  const heart = (proxy: string, troubles: Heartbeat['troubles'] = []) =>
+    store.config.beat({ proxy, epoch: 1, generation: 100, troubles })
+  const health = async () => (await entry('up')).status.health
+
+  beforeEach(async () => {
+    const wish = compiled(object({ kind: 'Channel', name: 'up' }))
+    board.judged(wish)
+    publish(wish, 100)
+    await heart('one')
+    await heart('two')
+    await board.refresh()
+  })
+
+  it('is a condition of its own, with what all live proxies see, and Ready does not depend on it', async () => {
+    expect(await condition('Healthy', 'up')).toBe('True Healthy')
+    expect(await health()).toBeUndefined()
+    now += 10_000
+    await heart('one', [trouble])
+    await heart('two', [{ ...trouble, since: 5_000, ejected: false }])
+    expect(await condition('Healthy', 'up')).toBe('False Ejected')
+    expect(await health()).toEqual({
+      lastFailure: 'transient',
+      since: '1970-01-01T00:00:00.000Z',
+      ejectedBy: 1,
+      proxies: 2,
+    })
+    expect(await condition('Ready', 'up')).toBe('True Ready')
+    const { status } = await entry('up')
+    expect(KINDS.Channel.status.parse(status)).toEqual(status)
+    now += 10_000
+    await heart('one', [{ ...trouble, ejected: false }])
+    expect(await condition('Healthy', 'up')).toBe('False Failing')
+    now += 10_000
+    await heart('one')
+    await heart('two')
+    expect(await condition('Healthy', 'up')).toBe('True Healthy')
+    expect(await health()).toBeUndefined()
+  })
+
+  it('changes at most every ten seconds', async () => {
+    now += 9_999
+    await heart('one', [trouble])
+    expect(await condition('Healthy', 'up')).toBe('True Healthy')
+    now += 1
+    expect(await condition('Healthy', 'up')).toBe('False Ejected')
+    now += 1
+    await heart('one')
+    expect(await condition('Healthy', 'up')).toBe('False Ejected')
+  })
+
+  it('is none where the channel is not in force', async () => {
+    board.judged(compiled(object({ kind: 'Channel', name: 'up', resolved: false })))
+    expect(await condition('Healthy', 'up')).toBe('undefined undefined')
+  })
+})
+
+describe('a new account', () => {
+  it('waits for the ledger', async () => {
+    const wish = compiled(object({ kind: 'Account', name: 'team' }))
+    board.judged(wish)
+    await beat('one', 100)
+    publish(wish, 100)
+    expect(await condition('Ready', 'team')).toBe('False Pending')
+    board.money({ results: new Map(), funds: FUNDS, lost: new Set() })
+    expect(await condition('Ready', 'team')).toBe('True Ready')
+  })
+})
+
+describe('a route that lacks some of its channels', () => {
+  const route = (endpoints: string[], given: Given = {}) => {
+    const found = object({ kind: 'ModelRoute', name: 'm', resolved: false, inForce: true, ...given })
+    return { ...found, fields: { endpoints } }
+  }
+
+  it.each([
+    ['serves by the others', route(['/v1/responses']), 'False PartiallyReady'],
+    ['has none that serves', route([]), 'False RefNotFound'],
+    ['has no price either', route(['/v1/responses'], { priced: false }), 'False RefNotFound'],
+  ])('%s', async (_, status, expected) => {
+    const wish = compiled(status)
+    board.judged(wish)
+    publish(wish, 100)
+    await beat('one', 100)
+    expect(await condition('Ready', 'm')).toBe(expected)
+    const ready = (await entry('m')).status.conditions.find(({ type }) => type === 'Ready')
+    expect(ready?.message).toContain('no Secret')
+    expect(await condition('Programmed', 'm')).toBe('True Programmed')
+  })
+
+  it('is pending until the proxies serve it', async () => {
+    board.judged(compiled(route(['/v1/responses'])))
+    expect(await condition('Ready', 'm')).not.toContain('PartiallyReady')
   })
 })
 

@@ -7,11 +7,15 @@ import { formatDollars } from '../../contract/money.ts'
 import type { Heartbeat, Store } from '../../store/contract.ts'
 import type { AppliedCredits, Compiled, FoundStatus, ObjectStatus, Published } from '../snapshot.ts'
 import { allConditions, type Carried, withTimes } from './conditions.ts'
+import { type Illness, illnesses } from './health.ts'
+
+/** Between two looks at what the proxies say of channels: an upstream that fails now and then is no stream of writes. */
+const HEALTH_MS = 10_000
 
 /** A proxy counts as alive this long after its last heartbeat. */
 export const LIVE_MS = 5_000
 
-export type Status = { conditions: Condition[] } & Record<string, unknown>
+export type Status = { observedGeneration?: number; conditions: Condition[] } & Record<string, unknown>
 
 export interface ListedStatus {
   kind: KindName
@@ -59,6 +63,9 @@ export class StatusBoard {
   readonly #judgementOf = new WeakMap<Compiled, number>()
   #credits: AppliedCredits = { results: new Map(), funds: new Map(), lost: new Set() }
   #live: readonly Heartbeat[] = []
+  /** By "namespace/name" of the Channel. */
+  #ill = new Map<string, Illness>()
+  #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: BoardOptions) {
     this.#options = options
@@ -148,7 +155,8 @@ export class StatusBoard {
       const otherwise =
         kind === 'Credit'
           ? before.results.get(credit) !== credits.results.get(credit)
-          : before.lost.has(account) !== credits.lost.has(account)
+          : before.lost.has(account) !== credits.lost.has(account) ||
+            before.funds.has(account) !== credits.funds.has(account)
       if (moved || otherwise) changed.push(id)
     }
     this.#judge(changed)
@@ -158,7 +166,7 @@ export class StatusBoard {
   async refresh(): Promise<void> {
     const before = this.#live.length
     this.#live = await this.#options.store.config.heartbeats(LIVE_MS)
-    const changed = this.#serve()
+    const changed = [...this.#serve(), ...this.#health()]
     const all = (before === 0) !== (this.#live.length === 0)
     this.#judge(all ? [...this.#entries.keys()] : changed)
   }
@@ -173,20 +181,48 @@ export class StatusBoard {
     })
   }
 
-  /** The status that a resource should have, by statusId; undefined when it is gone. */
+  /**
+   * The status that a resource should have, by statusId; undefined when it is gone, or when what was found of it stands
+   * until the ledger has been asked: a new leader knows nothing of balances yet.
+   */
   status(id: string): Status | undefined {
     const entry = this.#entries.get(id)
-    return entry && this.#status(id, entry)
+    return entry === undefined || this.#standsAsFound(id, entry.object) ? undefined : this.#status(id, entry)
+  }
+
+  #standsAsFound(id: string, object: ObjectStatus): boolean {
+    if (object.kind !== 'Account' || !object.inForce || this.#balanceOf(object) !== 'unknown') return false
+    const found = this.#options.found?.(id)?.conditions ?? []
+    return found.some(({ type }) => type === 'Programmed')
   }
 
   #status(id: string, { object, conditions, money }: Entry): Status {
     const found = this.#options.found?.(id)
+    const illness = this.#illness(object)
     return {
+      observedGeneration: object.metadata.generation,
       conditions: conditions.map((condition) => withTimeFound(condition, found?.conditions)),
       ...object.fields,
+      ...(illness !== undefined && { health: { ...illness } }),
       ...recordedMoney(object.kind, found),
       ...money,
     }
+  }
+
+  /** Takes what the live proxies say of channels, and returns the ids of those of which it has changed. */
+  #health(): string[] {
+    const now = this.#options.now()
+    if (now - this.#lookedAt < HEALTH_MS) return []
+    this.#lookedAt = now
+    const before = this.#ill
+    this.#ill = illnesses(this.#live)
+    return [...new Set([...before.keys(), ...this.#ill.keys()])]
+      .filter((name) => !isDeepStrictEqual(before.get(name), this.#ill.get(name)))
+      .map((name) => `Channel/${name}`)
+  }
+
+  #illness({ kind, inForce, metadata: { namespace, name } }: ObjectStatus): Illness | undefined {
+    return kind === 'Channel' && inForce ? this.#ill.get(`${namespace}/${name}`) : undefined
   }
 
   /** Notes which of the waiting are served by everybody, and returns their ids. */
@@ -220,12 +256,16 @@ export class StatusBoard {
 
   #carried({ object, publication, served }: Entry): Carried {
     const { namespace, name } = object.metadata
-    const carried = { publication, served }
+    const carried = { publication, served, illness: this.#illness(object) }
     if (object.kind === 'Credit')
       return { ...carried, credit: this.#credits.results.get(`${namespace}/${name}`)?.outcome }
-    if (object.kind === 'Account')
-      return { ...carried, lost: this.#credits.lost.has(objectId(namespace, name)) }
-    return carried
+    return object.kind === 'Account' ? { ...carried, balance: this.#balanceOf(object) } : carried
+  }
+
+  #balanceOf({ metadata: { namespace, name } }: ObjectStatus): 'unknown' | 'known' | 'lost' {
+    const account = objectId(namespace, name)
+    if (this.#credits.lost.has(account)) return 'lost'
+    return this.#credits.funds.has(account) ? 'known' : 'unknown'
   }
 
   /** What the ledger says of it now; empty where it has not answered or nobody has asked. */
@@ -250,6 +290,8 @@ export class StatusBoard {
       if (type !== 'Accepted' && type !== 'ResolvedRefs') continue
       const old = before.find((condition) => condition.type === type)
       const fields = { kind: object.kind, namespace, name, condition: type, reason }
+      if (reason === 'Expiring' && old?.message !== message)
+        this.#options.log.warn(fields, `${object.kind}/${name}: ${message}`)
       if (status === 'False' && (old?.status !== 'False' || old.message !== message))
         this.#options.log.warn(fields, `${object.kind}/${name} is not ${type}: ${message}`)
       else if (status === 'True' && old?.status === 'False')

@@ -1,10 +1,14 @@
 /** Programmed and Ready, and the times of conditions. */
 import type { Condition } from '../../contract/api/index.ts'
 import type { CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
+import { healthy, type Illness } from './health.ts'
 
 /** What people can do: nobody restores a balance but with the store that it stood in. */
 const LOST =
   'has lost the balance of this account, which stays closed until Redis is restored from a copy; to go on without it, create an Account of another name with a new Credit, and name it in the ApiKeys'
+
+/** The bound of the status schema. */
+const MAX_MESSAGE = 4096
 
 /** What the publisher reports of one resource. */
 export interface Carried {
@@ -14,8 +18,10 @@ export interface Carried {
   served: boolean
   /** What the ledger said of a Credit. */
   credit?: CreditResult['outcome'] | undefined
-  /** True: the ledger has lost the balance of this Account, and refuses its requests. */
-  lost?: boolean
+  /** What is known of the balance of an Account; lost: the ledger refuses its requests. */
+  balance?: 'unknown' | 'known' | 'lost'
+  /** How the upstream of a Channel fails; undefined: it does not. */
+  illness?: Illness | undefined
 }
 
 /** All conditions of a resource, in the order of CONDITION_TYPES. `proxies` is how many are alive. */
@@ -23,7 +29,15 @@ export function allConditions(object: ObjectStatus, carried: Carried, proxies: n
   const refusal = refusalOf(carried.credit)
   const judged = refusal === undefined ? object : refused(object, refusal)
   const conditions = [...judged.conditions, programmed(judged, carried, proxies)]
-  return [...conditions, ready(judged, conditions)]
+  const others =
+    object.kind === 'Channel' && object.inForce ? [healthy(object.metadata.generation, carried.illness)] : []
+  return [...conditions, ready(judged, conditions), ...stalled(conditions), ...others]
+}
+
+/** Tells those who wait for Ready that waiting is in vain. */
+function stalled(conditions: readonly Judgement[]): Judgement[] {
+  const refused = conditions.filter(({ type, status }) => type === 'Accepted' && status === 'False')
+  return refused.map((condition) => ({ ...condition, type: 'Stalled', status: 'True' }))
 }
 
 /** Why the ledger did not take a credit. */
@@ -60,8 +74,10 @@ function programmed(object: ObjectStatus, carried: Carried, proxies: number): Ju
       message: 'not published, because it is not in force',
     }
   if (object.kind === 'Credit') return creditProgrammed(condition, carried)
-  if (carried.lost === true)
+  if (carried.balance === 'lost')
     return { ...condition, status: 'False', reason: 'LedgerLost', message: `the ledger ${LOST}` }
+  if (carried.balance === 'unknown')
+    return { ...condition, status: 'False', reason: 'Pending', message: 'waiting for the ledger' }
   if (carried.publication === undefined)
     return { ...condition, status: 'False', reason: 'Pending', message: 'waiting to be published' }
   if (proxies === 0)
@@ -113,13 +129,29 @@ function creditProgrammed(
   }
 }
 
-/** The summary: the first thing that is wrong, else what Accepted has to note, such as Disabled. */
+/** A route that is served, by those of its channels that can be used, and whose only fault is that others cannot. */
+function servesPartly({ kind, fields }: ObjectStatus, conditions: readonly Judgement[]): boolean {
+  const failed = conditions.filter(({ status }) => status !== 'True')
+  const missing = failed.length === 1 && failed[0]?.type === 'ResolvedRefs'
+  return kind === 'ModelRoute' && missing && (fields.endpoints?.length ?? 0) > 0
+}
+
+/** The summary: the first thing that is wrong, else what there is to note, such as Disabled. */
 function ready(object: ObjectStatus, conditions: readonly Judgement[]): Judgement {
   const condition = { type: 'Ready', observedGeneration: object.metadata.generation } as const
   const failed = conditions.find(({ status }) => status !== 'True')
+  if (failed !== undefined && servesPartly(object, conditions))
+    return {
+      ...condition,
+      status: 'False',
+      reason: 'PartiallyReady',
+      message: `serves without the channels that are missing: ${failed.message}`.slice(0, MAX_MESSAGE),
+    }
   if (failed !== undefined)
     return { ...condition, status: 'False', reason: failed.reason, message: failed.message }
-  const note = conditions.find(({ type, reason }) => type === 'Accepted' && reason !== 'Accepted')
+  const note = conditions.find(
+    ({ type, reason }) => (type === 'Accepted' && reason !== 'Accepted') || reason === 'AlreadyApplied',
+  )
   return note === undefined
     ? { ...condition, status: 'True', reason: 'Ready', message: 'all other conditions are true' }
     : { ...condition, status: 'True', reason: note.reason, message: note.message }

@@ -43,7 +43,7 @@ beforeEach(() => {
   const record = (event: Announcement) => events.push(event)
   writer = new StatusWriter({
     client,
-    wanted: () => wanted,
+    wanted: (id) => (id === MARKER ? status() : wanted),
     found: (id) => (id === MARKER ? { uid: 'm', status: undefined } : found),
     events: { record },
     log,
@@ -172,6 +172,14 @@ describe('a condition that may pass', () => {
     expect(calls[0]?.body).toMatchObject({ status: wanted })
   })
 
+  it('is written at once when an older generation is said to be ready', async () => {
+    found = { uid: 'u1', status: { ...status(), observedGeneration: 1 } }
+    wanted = { ...pending(), observedGeneration: 2 }
+    writer.changed([ID, MARKER])
+    await vi.waitFor(() => expect(calls).toHaveLength(2))
+    expect(calls[0]?.body).toMatchObject({ metadata: { name: 'alice' }, status: wanted })
+  })
+
   it('is written when it stays', async () => {
     wanted = pending()
     const began = performance.now()
@@ -207,6 +215,21 @@ describe('an event', () => {
     writer.changed([ID])
     await vi.waitFor(() => expect(calls).toHaveLength(2))
     expect(events).toHaveLength(2)
+  })
+
+  it('warns of a key that expires soon, at each step', async () => {
+    for (const message of ['within a day', 'within a day', 'within an hour']) {
+      found = { uid: 'u1', status: wanted }
+      wanted = { ...status(condition('Accepted', { reason: 'Expiring', message })), turn: calls.length }
+      writer.changed([ID])
+      await vi.waitFor(() => expect(calls.at(-1)?.body).toMatchObject({ status: wanted }))
+    }
+    writer.changed([ID])
+    await vi.waitFor(() => expect(events).toHaveLength(2))
+    expect(events.map(({ type, reason, note }) => `${type} ${reason} ${note}`)).toEqual([
+      'Warning Expiring within a day',
+      'Warning Expiring within an hour',
+    ])
   })
 
   it('says Programmed of what is ready alone', async () => {

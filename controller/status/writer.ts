@@ -22,7 +22,8 @@ const WRITES_PER_SECOND = 200
 
 /**
  * How long a condition of this reason may pass by itself before it is written: what is applied in one go arrives one
- * by one, and proxies need a moment to take a publication over or to be heard of after the store was away.
+ * by one, and proxies need a moment to take a publication over or to be heard of after the store was away. There is no
+ * grace where an old generation is said to be ready: nobody may take that for the new one.
  */
 const GRACE_MS: Readonly<Record<string, number>> = {
   Pending: 1_000,
@@ -100,7 +101,9 @@ export class StatusWriter {
       this.#passing.delete(id)
       return undefined
     }
-    const grace = Math.max(...status.conditions.map(({ reason }) => GRACE_MS[reason] ?? 0))
+    const grace = saysReady(found.status, status.observedGeneration)
+      ? 0
+      : Math.max(...status.conditions.map(({ reason }) => GRACE_MS[reason] ?? 0))
     if (grace === 0) {
       this.#passing.delete(id)
       return { status, found, inMs: 0 }
@@ -127,6 +130,12 @@ export class StatusWriter {
     for (const event of announcements(found.status, status))
       this.#options.events.record({ regarding, ...event })
   }
+}
+
+/** True when the API server calls another generation than this one ready. */
+function saysReady(found: FoundStatus | undefined, generation: number | undefined): boolean {
+  const ready = found?.conditions?.find(({ type }) => type === 'Ready')
+  return ready?.status === 'True' && found?.observedGeneration !== generation
 }
 
 /** True when the API server has the fields and conditions of `status`, and none of ours besides. */

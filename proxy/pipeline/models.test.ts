@@ -90,6 +90,28 @@ describe('wildcards', () => {
     expect(ids(table)).toEqual(['azure/gpt-4'])
   })
 
+  test('show what they list, as far as they serve it and the key may use it', () => {
+    const listing = tableOf([
+      testRoute('azure/*', {
+        listed: ['azure/gpt-4', 'azure/o3', 'azure/eu/o3', 'azure/o3'],
+        contextLength: 8_000,
+      }),
+      testRoute('azure/gpt-4', { created: 7 }),
+      testRoute('azure/eu/*'),
+      testRoute('other/*', { listed: ['other/x'], free: false }),
+    ])
+    // One is served by an exact route, one by a longer wildcard, which does not list it.
+    expect(ids(listing, payer)).toEqual(['azure/gpt-4', 'azure/o3'])
+    expect(ids(listing, unlimited)).toEqual(['azure/gpt-4', 'azure/o3', 'other/x'])
+    const key = testKey({ models: ['azure/o*'] })
+    expect(ids(listing, { ...anybody, key })).toEqual(['azure/o3'])
+    expect(listModels(listing, payer, undefined).data[0]).toMatchObject({ id: 'azure/gpt-4', created: 7 })
+    expect(listModels(listing, payer, { afterId: 'azure/gpt-4' }).data).toEqual([
+      expect.objectContaining({ id: 'azure/o3', display_name: 'azure/o3', max_input_tokens: 8_000 }),
+    ])
+    expect(findModel(listing, payer, 'azure/o3').id).toBe('azure/o3')
+  })
+
   test('serve a model by the name that was asked for', () => {
     expect(findModel(table, anybody, 'azure/o3')).toMatchObject({
       id: 'azure/o3',

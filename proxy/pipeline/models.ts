@@ -55,7 +55,7 @@ export function pageQuery(query: URLSearchParams): PageQuery | undefined {
 }
 
 export function listModels(table: RoutingTable, caller: Caller, page: PageQuery | undefined): ModelPage {
-  const all = [...usableRoutes(table, caller)].map((route) => modelObject(route, route.model))
+  const all = [...usableModels(table, caller)]
   const { data, hasMore } = page === undefined ? { data: all, hasMore: false } : slice(all, page)
   return {
     object: 'list',
@@ -77,9 +77,10 @@ export function findModel(table: RoutingTable, caller: Caller, model: string): M
   return modelObject(match.route, model)
 }
 
-function* usableRoutes(table: RoutingTable, caller: Caller): Iterable<RouteRecord> {
-  for (const route of table.models(caller.key.namespace)) {
-    if (modelAllowed(caller.key.models, route.model) && isServed(table, caller, route.model)) yield route
+function* usableModels(table: RoutingTable, caller: Caller): Iterable<ModelObject> {
+  for (const { model, route } of table.models(caller.key.namespace)) {
+    if (modelAllowed(caller.key.models, model) && isServed(table, caller, model))
+      yield modelObject(route, model)
   }
 }
 

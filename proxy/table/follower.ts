@@ -6,6 +6,7 @@
 import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
 import {
   type Change,
+  type ChannelTrouble,
   type ConfigStore,
   type Gap,
   type Position,
@@ -28,6 +29,8 @@ export interface FollowerOptions {
   keyMaxAgeMs: number
   /** Milliseconds, monotonic; default performance.now. */
   now?: () => number
+  /** Channels that fail here now, asked at every heartbeat. */
+  troubles?: () => readonly ChannelTrouble[]
 }
 
 export interface FollowerEvents {
@@ -51,6 +54,7 @@ export class TableFollower {
   readonly #proxy: string
   readonly #events: FollowerEvents
   readonly #now: () => number
+  readonly #troubles: () => readonly ChannelTrouble[]
   readonly #knowledge: Knowledge
   readonly #records: Records
   readonly #heartbeat = new Heartbeat(() => this.#beat())
@@ -74,13 +78,14 @@ export class TableFollower {
 
   constructor(
     store: ConfigStore,
-    { proxy, keyMaxAgeMs, now = () => performance.now() }: FollowerOptions,
+    { proxy, keyMaxAgeMs, now = () => performance.now(), troubles = () => [] }: FollowerOptions,
     events: FollowerEvents,
   ) {
     this.#store = store
     this.#proxy = proxy
     this.#events = events
     this.#now = now
+    this.#troubles = troubles
     this.#knowledge = new Knowledge(now)
     this.#records = new Records(store, {
       knowledge: this.#knowledge,
@@ -278,7 +283,11 @@ export class TableFollower {
     if (!this.#caughtUp || this.#stopped) return
     const asked = this.#knowledge.ask()
     try {
-      const position = await this.#store.beat({ proxy: this.#proxy, ...this.#applied })
+      const troubles = this.#troubles()
+      const position = await this.#store.beat({
+        ...{ proxy: this.#proxy, ...this.#applied },
+        ...(troubles.length > 0 && { troubles }),
+      })
       if (this.#stopped) return
       const heard = this.#hear(position, asked)
       if (heard === 'moved') this.readAgain()

@@ -53,9 +53,16 @@ export class RoutingTable {
     return channels !== undefined && Object.hasOwn(channels, name) ? channels[name] : undefined
   }
 
-  /** Routes with an exact model name, in the order of the table. A wildcard is no model that a client could ask for. */
-  *models(namespace: string): Iterable<RouteRecord> {
-    yield* this.#namespaces.get(namespace)?.exact.values() ?? []
+  /**
+   * Models that a client could ask for by name, each with its route, in the order of the table: those of exact routes,
+   * then what wildcards list. A listed name that another route serves is that one's.
+   */
+  *models(namespace: string): Iterable<{ model: string; route: RouteRecord }> {
+    const index = this.#namespaces.get(namespace)
+    for (const [model, route] of index?.exact ?? []) yield { model, route }
+    for (const { route } of index?.wildcards ?? [])
+      for (const model of new Set(route.listed))
+        if (this.match(namespace, model)?.route === route) yield { model, route }
   }
 
   /** "namespace/name" and record of every channel. */

@@ -1,6 +1,7 @@
 /** What the server answers to scripts of store/lua/config and to reads of the stream of changes. */
 import { z } from 'zod'
-import type { Change, Gap } from '../contract.ts'
+import { FAILURE_CLASSES } from '../../contract/failures.ts'
+import { type Change, type Gap, MAX_TROUBLES } from '../contract.ts'
 
 /** Numbers come as text, because Lua and clients would round them. */
 const integer = z.string().transform(Number).pipe(z.int())
@@ -37,14 +38,36 @@ const beat = z
   .transform((text) => text.split(' '))
   .pipe(z.tuple([integer, integer, integer]))
   .transform(([at, epoch, generation]) => ({ at, epoch, generation }))
+const trouble = z.object({
+  channel: z.string(),
+  lastFailure: z.enum(FAILURE_CLASSES),
+  since: z.int(),
+  ejected: z.boolean(),
+})
+const troubles = z
+  .string()
+  .transform((text) => jsonOf(text.slice(text.indexOf(' ') + 1)))
+  .pipe(z.array(trouble).max(MAX_TROUBLES))
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** A heartbeat that cannot be read is passed over: no one proxy may keep the controller from publishing. */
-export const heartbeatsReply = z.tuple([integer, z.array(z.string())]).transform(([now, flat]) => ({
-  now,
-  beats: [...pairs(flat)].flatMap(([proxy, text]) => {
+export const heartbeatsReply = z.tuple([integer, z.array(z.string())]).transform(([now, flat]) => {
+  const all = new Map(pairs(flat))
+  const beats = [...all].flatMap(([proxy, text]) => {
     const { data } = beat.safeParse(text)
-    return data === undefined ? [] : [{ proxy, ...data }]
-  }),
-}))
+    if (data === undefined) return []
+    const told = troubles.safeParse(all.get(`${proxy} troubles`))
+    return [{ proxy, ...data, ...(told.success && { troubles: told.data }) }]
+  })
+  return { now, beats }
+})
 
 /** What a publication touches, as it is announced: by name, or too much to name. */
 export const touched = z.union([

@@ -118,20 +118,19 @@ export function createRedisConfig(
         await follower.stop()
       }
     },
-    async beat({ proxy, epoch, generation }) {
-      const args = [proxy, epoch, generation, BEATS_KEPT_MS]
+    async beat({ proxy, epoch, generation, troubles = [] }) {
+      const told = troubles.length === 0 ? '' : JSON.stringify(troubles)
+      const args = [proxy, epoch, generation, BEATS_KEPT_MS, told]
       // Two scripts, because a user who may only read the rest may not name it to a script that writes.
       const [, stored] = await Promise.all([connection.run('config/beat', [PROXIES], args), position()])
       return stored
     },
     async heartbeats(withinMs) {
       const { now, beats } = heartbeatsReply.parse(await connection.run('config/heartbeats', [PROXIES], []))
-      return beats
-        .filter(({ at }) => at >= now - withinMs)
-        .map(({ proxy, epoch, generation }) => ({ proxy, epoch, generation }))
+      return beats.filter(({ at }) => at >= now - withinMs).map(({ at: _, ...heartbeat }) => heartbeat)
     },
     async retire(proxy) {
-      await connection.command(['HDEL', PROXIES, proxy])
+      await connection.command(['HDEL', PROXIES, proxy, `${proxy} troubles`])
     },
     async close() {
       await Promise.all([...followers].map((follower) => follower.stop()))

@@ -30,6 +30,7 @@ beforeAll(async () => {
     crds: { install: false },
     rbac: { aggregate: false },
     watchNamespaces: [namespace],
+    secrets: { labelSelector: 'app=model-gateway' },
     trustedProxies: ['192.0.2.0/24'],
   })
   pods = await startPods(cluster, namespace)
@@ -54,6 +55,10 @@ describe('a release at work', () => {
         account('team', '5.00') +
         apiKey('app', KEY, { accountRef: { name: 'team' } }),
     )
+    // The release reads labelled Secrets alone.
+    const missing = '--for=jsonpath={.status.conditions[?(@.type=="ResolvedRefs")].reason}=RefNotFound'
+    await kubectl('wait', missing, 'apikey/app', '--timeout=15s')
+    await kubectl('label', 'secret', 'app-key', 'app=model-gateway')
     await kubectl(
       'wait',
       '--for=condition=Ready',
@@ -104,6 +109,19 @@ describe('a release at work', () => {
     )
     for (const { program } of pods.controllers) expect(program.output()).not.toMatch(/forbidden|NOPERM/i)
     for (const { program } of pods.proxies) expect(program.output()).not.toMatch(/NOPERM/)
+  })
+
+  it.each([
+    ['its namespace', ['--namespace'], 'yes'],
+    ['another one', ['--namespace=default'], 'no'],
+    ['all', ['--all-namespaces'], 'no'],
+  ])('lets the controller read Secrets of %s: %s', async (_, [where = ''], answer) => {
+    const account = `--as=system:serviceaccount:${namespace}:sluice-controller`
+    const place = where === '--namespace' ? `--namespace=${namespace}` : where
+    for (const verb of ['get', 'list', 'watch', 'create'])
+      expect((await cluster.kubectl('auth', 'can-i', verb, 'secrets', account, place)).stdout.trim()).toBe(
+        answer,
+      )
   })
 
   it('prints no secret', async () => {

@@ -111,6 +111,7 @@ describe('values', () => {
   it('namespaces: rights there alone', async () => {
     const objects = await render({
       watchNamespaces: ['team-a', 'team-b'],
+      secrets: { labelSelector: 'sluice.dev/secret=true,team=llm' },
       controller: { generateKeys: false },
     })
     expect(objects.filter(({ kind }) => kind === 'ClusterRoleBinding')).toEqual([])
@@ -126,6 +127,7 @@ describe('values', () => {
       })
     expect(envOf(find(objects, 'Deployment', 'sluice-controller'))).toMatchObject({
       SLUICE_WATCH_NAMESPACES: 'team-a,team-b',
+      SLUICE_SECRET_LABEL_SELECTOR: 'sluice.dev/secret=true,team=llm',
     })
   })
 

@@ -147,8 +147,12 @@ describe('kubectl get', () => {
 
   it.each([
     ['acct', ['NAME', 'BALANCE', 'SPENT', 'READY', 'REASON', 'AGE'], ['acme', '24.5', '0.5']],
-    ['ch', ['NAME', 'TYPE', 'READY', 'REASON', 'AGE'], ['east', 'chat_completion']],
-    ['cr', ['NAME', 'ACCOUNT', 'AMOUNT', 'APPLIED', 'READY', 'REASON', 'AGE'], ['welcome', 'acme', '25.00']],
+    ['slch', ['NAME', 'TYPE', 'HEALTHY', 'READY', 'REASON', 'AGE'], ['east', 'chat_completion']],
+    [
+      'slcr',
+      ['NAME', 'ACCOUNT', 'AMOUNT', 'APPLIED', 'READY', 'REASON', 'AGE'],
+      ['welcome', 'acme', '25.00'],
+    ],
   ])('knows %s', async (shortName, header, start) => {
     const [first, row] = await table(shortName)
     expect(first).toEqual(header)
@@ -169,9 +173,9 @@ describe('kubectl get', () => {
 
   it.each([
     ['ak', 'spec.accountRef.name=acme', ['alice']],
-    ['cr', 'spec.accountRef.name=other', []],
+    ['slcr', 'spec.accountRef.name=other', []],
     ['acct', 'spec.parent.name=acme', []],
-    ['ch', 'spec.type=chat_completion', ['east']],
+    ['slch', 'spec.type=chat_completion', ['east']],
     ['mr', 'spec.model=vendor/small', ['small']],
   ])('selects %s by %s', async (shortName, selector, expected) => {
     const names = await kubectl(
@@ -182,6 +186,12 @@ describe('kubectl get', () => {
 })
 
 describe('a stored resource', () => {
+  it('fills in the spec of an Account that has none', async () => {
+    const bare = { apiVersion: `${GROUP}/${VERSION}`, kind: 'Account', metadata: { name: 'bare' } }
+    await mustKubectl(cluster.kubectl, '-n', namespace, 'apply', '-f', '-', { input: JSON.stringify(bare) })
+    expect((await api.read('Account', 'bare')).spec).toEqual({ enforcement: 'Enforced' })
+  })
+
   it('gets its defaults', async () => {
     expect((await api.read('Account', 'acme')).spec).toEqual({ enforcement: 'Enforced' })
     expect((await api.read('ModelRoute', 'small')).spec).toEqual({

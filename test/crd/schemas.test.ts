@@ -140,7 +140,7 @@ const REFUSED: [KindName, unknown, ...fields: string[]][] = [
   ['ModelRoute', route({ channels: [{ name: 'c', weight: -1 }] }), 'spec.channels[0].weight'],
   ['ModelRoute', route({ channels: [{ model: 'm' }] }), 'spec.channels[0].name'],
   ['ModelRoute', route({ retry: { attempts: 6 } }), 'spec.retry.attempts'],
-  ['ModelRoute', route({ retry: { on: ['sometimes'] } }), 'spec.retry.on[0]'],
+  ['ModelRoute', route({ retry: { classes: ['sometimes'] } }), 'spec.retry.classes[0]'],
   ['ModelRoute', route({ affinity: { ttl: '0s' } }), 'spec.affinity.ttl'],
   [
     'ModelRoute',

@@ -51,7 +51,7 @@ beforeAll(async () => {
       route('wilder', 'wild-long-*', [{ name: 'a-plain', model: 'prefix/*:free' }]),
       route('everything', '*', [{ name: 'b-plain', model: 'any-*' }]),
       route('retry', 'retry', aThenB('plain')),
-      route('retry-429', 'retry-429', aThenB('plain'), { retry: { on: ['rate_limit'] } }),
+      route('retry-429', 'retry-429', aThenB('plain'), { retry: { classes: ['rate_limit'] } }),
       route('once', 'once', aThenB('plain'), { retry: { attempts: 1 } }),
       route('lonely', 'lonely', ['a-plain'], { retry: { attempts: 2 } }),
       channel('off', a.baseURL, { disabled: true }),

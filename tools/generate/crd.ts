@@ -60,7 +60,7 @@ function resourceSchema(kind: Kind): ObjectNode {
   return {
     type: 'object',
     description: kind.description,
-    required: ['spec'],
+    ...(kind.specOptional !== true && { required: ['spec'] }),
     properties: {
       apiVersion: { type: 'string', description: `${GROUP}/${VERSION}.` },
       kind: { type: 'string', description: `${kind.kind}.` },
@@ -68,6 +68,7 @@ function resourceSchema(kind: Kind): ObjectNode {
       spec: {
         ...crdSchema(`${kind.kind}.spec`, kind.spec),
         description: 'What is wanted.',
+        ...(kind.specOptional === true && { default: {} }),
         ...(kind.rules.length > 0 && {
           'x-kubernetes-validations': kind.rules.map(({ cel, message }) => ({ rule: cel, message })),
         }),

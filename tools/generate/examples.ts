@@ -56,7 +56,7 @@ spec:
       priority: 1
   retry:
     attempts: 2
-    "on": [transient, rate_limit]
+    classes: [transient, rate_limit]
   price:
     input: "0.25"
     cachedInput: "0.025"

@@ -82,7 +82,7 @@ describe.each(kinds)('CRD of $kind', (kind) => {
             selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })),
             schema: {
               openAPIV3Schema: {
-                required: ['spec'],
+                ...(kind.specOptional !== true && { required: ['spec'] }),
                 properties: {
                   status: {
                     default: {

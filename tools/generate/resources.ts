@@ -14,6 +14,10 @@ const CONDITIONS: Record<ConditionType, string> = {
   Priced: 'Routes only: the route has a price or is free.',
   Programmed: 'Every live proxy serves this generation.',
   Ready: 'The summary: all others are true. `kubectl wait --for=condition=Ready` waits for it.',
+  Healthy:
+    'Channels only: no live proxy sees it fail. Ready does not depend on it: an upstream that is away fails no `helm --wait`.',
+  Stalled:
+    'Only there while Accepted is false: the resource does not become ready by waiting, so `helm --wait` and Flux give up at once.',
 }
 
 export function resourcesPage(): string {
@@ -26,7 +30,7 @@ export function resourcesPage(): string {
       .join('\n'),
     ...Object.entries(KINDS).flatMap(([name, kind]) => section(kind, EXAMPLES[name] ?? '')),
     '## Conditions',
-    'Each condition carries the generation that it judged; a rise of the generation makes it stale.',
+    'The status and each condition carry the generation that they judged; a rise of the generation makes them stale.',
     table(
       ['Type', 'True when'],
       Object.entries(CONDITIONS).map(([type, meaning]) => [code(type), meaning]),

@@ -20,6 +20,7 @@ interface More {
 class FakeServer implements KubeClient {
   readonly collections = new Map<string, Map<string, Stored>>()
   readonly requests: KubeCall[] = []
+  readonly streams: KubeCall[] = []
   readonly watches = new Map<string, Set<(event: object) => void>>()
   /** Collections that do not answer. */
   readonly away = new Set<string>()
@@ -59,7 +60,9 @@ class FakeServer implements KubeClient {
     return found
   }
 
-  async *stream({ path, signal }: KubeCall): AsyncIterable<unknown> {
+  async *stream(call: KubeCall): AsyncIterable<unknown> {
+    const { path, signal } = call
+    this.streams.push(call)
     if (this.away.has(path)) throw new KubeError('no answer', 0)
     const events: object[] = []
     let wake = () => {}
@@ -112,6 +115,7 @@ beforeEach(() => {
   source = new ClusterSource({
     client: server,
     namespaces: [],
+    secretLabels: { 'sluice.dev/secret': 'true', team: 'llm' },
     log: { info: note, warn: note, error: note },
     onSnapshot: (snapshot, anew) => {
       snapshots.push(snapshot)
@@ -129,6 +133,17 @@ const apiKey = (name: string) => ({ kind: 'ApiKey', name, uid: `uid-${name}` })
 const keyRef = (name: string) => ({ spec: { secretRef: { name } } })
 
 describe('the first snapshot', () => {
+  it('asks for the Secrets with the labels that are set, and for all resources', async () => {
+    await source.start()
+    const selectors = server.streams.map(({ path, query }) => `${path} ${query?.labelSelector ?? 'all'}`)
+    expect([...new Set(selectors)].sort()).toEqual(
+      [
+        `${SECRETS} sluice.dev/secret=true,team=llm`,
+        ...['accounts', 'apikeys', 'channels', 'credits', 'modelroutes'].map((kind) => `${path(kind)} all`),
+      ].sort(),
+    )
+  })
+
   it('has every kind and the Secrets that are named, and no others', async () => {
     server.put(SECRETS, 'client', { data: { key: base64('sk-client\n') } })
     server.put(SECRETS, 'private', { data: { password: base64('hunter2') } })

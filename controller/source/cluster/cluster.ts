@@ -15,6 +15,8 @@ export interface ClusterOptions {
   client: KubeClient
   /** Namespaces to watch; none: all. */
   namespaces: readonly string[]
+  /** Labels of the Secrets that are read; none: all. */
+  secretLabels: Readonly<Record<string, string>>
   log: Log
   /**
    * Called with all there is, first when every kind is known, then whenever something changed. `anew`: some of it was
@@ -62,12 +64,16 @@ export class ClusterSource {
       Channel: this.#follow('Channel', KINDS.Channel),
       ModelRoute: this.#follow('ModelRoute', KINDS.ModelRoute),
     }
+    const labelSelector = Object.entries(options.secretLabels)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(',')
     this.#secrets = this.#paths('/api/v1', 'secrets').map((path) => {
       const reflector: Reflector<KeptSecret> = new Reflector({
         client,
         path,
         // Releases of Helm are large and no keys.
         fieldSelector: 'type!=helm.sh/release.v1',
+        labelSelector,
         log,
         keep: (object) => keepSecret(object, this.#named.has(keyOf(object)), reflector.get(keyOf(object))),
         changed: (changes, listed) => {
@@ -118,8 +124,10 @@ export class ClusterSource {
         return { credited: parseDollars(credited), spent: parseDollars(spent) }
       },
       credit: (name) => {
-        const appliedAt = this.found(`Credit/${name}`)?.status?.appliedAt
-        return typeof appliedAt === 'string' ? Date.parse(appliedAt) : undefined
+        const { appliedAt, conditions = [] } = this.found(`Credit/${name}`)?.status ?? {}
+        if (typeof appliedAt !== 'string') return undefined
+        const before = conditions.some(({ reason }) => reason === 'AlreadyApplied')
+        return { outcome: before ? 'already' : 'applied', appliedAt: Date.parse(appliedAt) }
       },
     }
   }

@@ -4,9 +4,9 @@ import type { ApiKeySpec, ChannelSpec, Resource } from '../../../contract/api/in
 const MAX_NAME = 253
 const SUFFIX = '-key'
 
-/** True when the key is neither in a Secret that it names nor given by hashes: the controller makes one. */
-export function generatesKey({ secretRef, hashes }: ApiKeySpec): boolean {
-  return secretRef === undefined && hashes === undefined
+/** True when the key is neither in Secrets that it names nor given by hashes: the controller makes one. */
+export function generatesKey({ secretRef, secretRefs, hashes }: ApiKeySpec): boolean {
+  return secretRef === undefined && secretRefs === undefined && hashes === undefined
 }
 
 /** The name of the Secret that is made for an ApiKey. */
@@ -22,7 +22,8 @@ export function secretsNamedBy(
   const names = new Set<string>()
   for (const { metadata, spec } of apiKeys) {
     if (spec.secretRef !== undefined) names.add(`${metadata.namespace}/${spec.secretRef.name}`)
-    else if (generatesKey(spec)) names.add(`${metadata.namespace}/${generatedSecretName(metadata.name)}`)
+    for (const { name } of spec.secretRefs ?? []) names.add(`${metadata.namespace}/${name}`)
+    if (generatesKey(spec)) names.add(`${metadata.namespace}/${generatedSecretName(metadata.name)}`)
   }
   for (const { metadata, spec } of channels) {
     if (spec.secretRef !== undefined) names.add(`${metadata.namespace}/${spec.secretRef.name}`)

@@ -133,7 +133,7 @@ describe('problems', () => {
       'unknown kind Account of apps/v1',
     ],
     ['a foreign namespace', account('a').replace('name: a', 'name: a, namespace: other'), 'write default'],
-    ['no spec', account('a').replace('spec: {}', ''), 'spec is missing'],
+    ['no spec', account('a').replace('Account', 'Channel').replace('spec: {}', ''), 'spec is missing'],
     ['no name', account('a').replace('name: a', ''), 'metadata.name is missing'],
     [
       'a name that is none',

@@ -244,6 +244,23 @@ export function configCases(current: Current): void {
     expect(left).toEqual([])
   })
 
+  test('heartbeats tell which channels fail there, until they are well again', async () => {
+    const trouble = { channel: 'a/b', lastFailure: 'transient', since: 1_000, ejected: true } as const
+    const beat = { proxy: 'p', epoch: 1, generation: 7 }
+    await config().beat({ ...beat, troubles: [trouble] })
+    await config().beat({ ...beat, proxy: 'other' })
+    const told = async () => (await config().heartbeats(60_000)).find(({ proxy }) => proxy === 'p')
+    expect(await told()).toEqual({ ...beat, troubles: [trouble] })
+    expect(await config().heartbeats(60_000)).toHaveLength(2)
+    await config().beat(beat)
+    expect(await told()).toEqual(beat)
+    await config().beat({ ...beat, troubles: [trouble] })
+    await config().retire('p')
+    expect(await told()).toBeUndefined()
+    await config().beat(beat)
+    expect(await told()).toEqual(beat)
+  })
+
   test('heartbeats: the newest of each proxy, until they are too old', async () => {
     const beat = (proxy: string, generation: number) => config().beat({ proxy, epoch: 1, generation })
     const living = async () =>

@@ -139,6 +139,7 @@ export async function createWorld(): Promise<World> {
         kube,
         env: {
           SLUICE_WATCH_NAMESPACES: [namespace, ...namespaces],
+          SLUICE_SECRET_LABEL_SELECTOR: {},
           SLUICE_LEASE_NAME: 'sluice-controller',
           SLUICE_LEASE_DURATION: leaseMs,
           SLUICE_ALLOW_EMPTY_TABLE: false,

@@ -32,9 +32,7 @@ export const CONTROLLER: Mutant[] = [
     // A disabled key works.
     ['disabled: spec.disabled ?? false', 'disabled: false'],
     // A key never expires.
-    ['expiresAt !== undefined && { expiresAt }', 'false'],
-    // The end of a short key, most of it, is shown.
-    ["short ? '...' : ", ''],
+    ['until !== Number.POSITIVE_INFINITY && { expiresAt: until }', 'false'],
   ),
 
   ...faults(
@@ -148,13 +146,37 @@ export const CONTROLLER: Mutant[] = [
     'for (const rule of parsed.success ? kind.rules : [])',
   ]),
 
-  // A field that was emptied is refused in a folder alone.
-  ...faults('controller/source/spec.ts', 'controller/source/spec.test.ts', [
-    'withoutNulls(kind.spec, value)',
-    'value',
+  // A key stays in force after its end, until something else changes.
+  ...faults('controller/main.ts', 'controller/main.test.ts', ['alarm.set(compiled.until)', '']),
+  ...faults(
+    'controller/compile/credentials.ts',
+    'controller/compile/cases.test.ts',
+    // The end of a short key, most of it, is shown.
+    ["short ? '...' : ", ''],
+  ),
+  // What was judged of a key outlives its time.
+  ...faults('controller/compile/keys.ts', 'controller/compile/cases.test.ts', [
+    'isWithin(now, known.span) && ',
+    '',
+  ]),
+  // Where one Secret of several changes, the old key goes on.
+  ...faults('controller/compile/keys.ts', 'controller/compile/cases.test.ts', [
+    'known.secrets.every((secret, i) => secret === secrets[i])',
+    'known.secrets[0] === secrets[0]',
+  ]),
+  // A new leader calls every account ready before it has asked the ledger.
+  ...faults('controller/status/board.ts', 'controller/status/board.test.ts', [
+    "this.#credits.funds.has(account) ? 'known' : 'unknown'",
+    "'known'",
   ]),
 
-  // A route whose retry kubectl cannot read is said to be fine.
+  // A field that was emptied is refused in a folder alone.
+  ...faults('controller/source/spec.ts', 'controller/source/spec.test.ts', [
+    'withoutNulls(kind.spec, written)',
+    'written',
+  ]),
+
+  // A name that kubectl reads otherwise is said to be fine.
   ...faults('controller/source/folder/documents.ts', 'cli/validate.test.ts', [
     'if (String(value) === source) return',
     'return',

@@ -1,0 +1,125 @@
+/** The keys that an ApiKey stands for, from Secrets or as hashes. What it says never quotes them. */
+import type { ApiKeySpec, Resource } from '../../contract/api/index.ts'
+import { keyHash } from '../../contract/ids.ts'
+import type { GeneratedKey, SecretData } from '../snapshot.ts'
+import type { Findings } from './conditions.ts'
+import type { Expiry } from './expiry.ts'
+import { secretEntry } from './secrets.ts'
+
+/** A key as it is looked up. */
+export interface Credential {
+  hash: string
+  preview: string
+  /** When it ends, in milliseconds since the epoch; Infinity: never. */
+  until: number
+}
+
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/
+/** Below this a key can be guessed, and four of its characters are too many to show. */
+const SHORT_KEY = 20
+
+/** An entry of a Secret that holds a key. */
+interface Place {
+  /** The reference's place in the spec. */
+  field: string
+  name: string
+  key: string
+  until: number
+}
+
+/** The keys that are in force at `now`, each once. */
+export function credentialsOf(
+  { metadata, spec }: Resource<ApiKeySpec>,
+  generated: GeneratedKey | undefined,
+  secrets: ReadonlyMap<string, SecretData>,
+  { expiresAt, notAfter }: Expiry,
+  now: number,
+  findings: Findings,
+): Credential[] {
+  if (spec.hashes !== undefined)
+    return spec.hashes.map((hash) => ({ hash, preview: `sha256:${hash.slice(0, 8)}`, until: expiresAt }))
+  const credentials = new Map<string, Credential>()
+  for (const place of placesOf(spec, generated, notAfter, findings)) {
+    const until = Math.min(place.until, expiresAt)
+    if (until <= now) continue
+    const credential = credentialAt({ ...place, until }, metadata.namespace, secrets, findings)
+    if (credential === undefined) continue
+    const same = credentials.get(credential.hash)
+    if (same === undefined || same.until < until) credentials.set(credential.hash, credential)
+  }
+  return [...credentials.values()]
+}
+
+/** Names of the Secrets that an ApiKey is read from. */
+export function secretNamesOf(spec: ApiKeySpec, generated: GeneratedKey | undefined): string[] {
+  if (spec.secretRefs !== undefined) return spec.secretRefs.map(({ name }) => name)
+  const name = spec.secretRef?.name ?? generated?.secretName
+  return name === undefined ? [] : [name]
+}
+
+function placesOf(
+  spec: ApiKeySpec,
+  generated: GeneratedKey | undefined,
+  notAfter: readonly number[],
+  findings: Findings,
+): Place[] {
+  const until = Number.POSITIVE_INFINITY
+  if (spec.secretRefs !== undefined)
+    return spec.secretRefs.map(({ name, key }, i) => ({
+      ...{ field: `spec.secretRefs[${i}]`, name, key },
+      until: notAfter[i] ?? until,
+    }))
+  if (spec.secretRef !== undefined) return [{ field: 'spec.secretRef', ...spec.secretRef, until }]
+  const ref = generatedRef(generated, findings)
+  return ref === undefined ? [] : [{ field: 'the generated key', ...ref, until }]
+}
+
+function credentialAt(
+  { field, name, key, until }: Place,
+  namespace: string,
+  secrets: ReadonlyMap<string, SecretData>,
+  findings: Findings,
+): Credential | undefined {
+  const entry = secretEntry(secrets, namespace, field, { name, key })
+  if ('missing' in entry) {
+    findings.missing.push(entry.missing)
+    return undefined
+  }
+  if (!VISIBLE_ASCII.test(entry.value)) {
+    const message = `${field}: the entry ${key} of the Secret ${name} is no key; a key has visible ASCII characters only and no spaces`
+    findings.missing.push({ reason: 'Invalid', message })
+    return undefined
+  }
+  const short = entry.value.length < SHORT_KEY
+  if (short && findings.notes.every(({ reason }) => reason !== 'ShortKey')) {
+    const message = `the key has fewer than ${SHORT_KEY} characters and can be guessed; use a longer one`
+    findings.notes.push({ reason: 'ShortKey', message })
+  }
+  return { hash: keyHash(entry.value), preview: short ? '...' : `...${entry.value.slice(-4)}`, until }
+}
+
+/** Where the key stands that is made for a resource which names none. */
+function generatedRef(
+  generated: GeneratedKey | undefined,
+  findings: Findings,
+): { name: string; key: string } | undefined {
+  switch (generated?.state) {
+    case 'made':
+      return { name: generated.secretName, key: 'key' }
+    case 'absent': {
+      const message = `the key is being made, in the Secret ${generated.secretName}`
+      findings.missing.push({ reason: 'Pending', message })
+      return undefined
+    }
+    case 'foreign': {
+      const message = `no key is made: the Secret ${generated.secretName} exists and does not belong to this ApiKey; delete or rename it, or name it in spec.secretRef to use the key in it`
+      findings.missing.push({ reason: 'Conflicted', message })
+      return undefined
+    }
+    case undefined: {
+      const message = 'the key is not known; put it in a Secret and name that in spec.secretRef'
+      findings.missing.push({ reason: 'RefNotFound', message })
+      return undefined
+    }
+  }
+}

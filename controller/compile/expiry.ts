@@ -1,0 +1,69 @@
+/** When a key ends, and what is told of it beforehand. */
+import type { ApiKeySpec } from '../../contract/api/index.ts'
+import { instant } from './amounts.ts'
+import type { Findings } from './conditions.ts'
+
+const HOUR_MS = 3_600_000
+/** People are warned this long before the end; the shortest first, as it is the one that is told. */
+const WARNINGS = [
+  { ms: HOUR_MS, words: 'an hour' },
+  { ms: 24 * HOUR_MS, words: 'a day' },
+]
+
+/** A span of time in which nothing that is said of a key changes by time alone: from `since` to before `until`. */
+export interface Span {
+  since: number
+  until: number
+}
+
+export interface Expiry {
+  /** When spec.expiresAt is; Infinity: never. */
+  expiresAt: number
+  /** The same of each of spec.secretRefs. */
+  notAfter: number[]
+  span: Span
+}
+
+/** Judges at `now` when a key ends: at spec.expiresAt, or with the last of spec.secretRefs. */
+export function expiryOf(spec: ApiKeySpec, now: number, findings: Findings): Expiry {
+  const read = (field: string, text: string | undefined) => {
+    const at = text === undefined ? Number.POSITIVE_INFINITY : instant(text)
+    if (at === undefined)
+      findings.refusals.push({ reason: 'Invalid', message: `${field} is not a time that exists` })
+    return at ?? Number.POSITIVE_INFINITY
+  }
+  const expiresAt = read('spec.expiresAt', spec.expiresAt)
+  const notAfter = (spec.secretRefs ?? []).map((ref, i) =>
+    read(`spec.secretRefs[${i}].notAfter`, ref.notAfter),
+  )
+  const last = notAfter.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...notAfter)
+  const end = Math.min(expiresAt, last)
+  const cure =
+    expiresAt <= last
+      ? 'set spec.expiresAt to a later time, or remove it'
+      : 'add an entry to spec.secretRefs, or set a later notAfter'
+  judge(end, cure, now, spec.disabled === true, findings)
+  const warnings = WARNINGS.map(({ ms }) => end - ms)
+  return { expiresAt, notAfter, span: spanAround(now, [end, ...warnings, ...notAfter]) }
+}
+
+function judge(end: number, cure: string, now: number, disabled: boolean, findings: Findings): void {
+  const near = WARNINGS.find(({ ms }) => end - now <= ms)
+  if (near === undefined) return
+  const moment = new Date(end).toISOString()
+  if (end <= now) {
+    const message = `the key expired at ${moment} and is refused; ${cure}`
+    findings.refusals.push({ reason: 'Expired', message })
+  } else if (!disabled)
+    findings.notes.push({ reason: 'Expiring', message: `the key expires at ${moment}, within ${near.words}` })
+}
+
+/** The span around `now` that these moments bound. */
+function spanAround(now: number, moments: readonly number[]): Span {
+  return {
+    since: Math.max(Number.NEGATIVE_INFINITY, ...moments.filter((moment) => moment <= now)),
+    until: Math.min(Number.POSITIVE_INFINITY, ...moments.filter((moment) => moment > now)),
+  }
+}
+
+export const isWithin = (now: number, { since, until }: Span): boolean => now >= since && now < until

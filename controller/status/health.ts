@@ -1,0 +1,43 @@
+/** What the live proxies together say of the upstreams of channels. */
+import type { FailureClass } from '../../contract/failures.ts'
+import type { Heartbeat } from '../../store/contract.ts'
+import type { Judgement } from '../snapshot.ts'
+
+export interface Illness {
+  lastFailure: FailureClass
+  /** RFC 3339. */
+  since: string
+  ejectedBy: number
+  /** Proxies that are alive. */
+  proxies: number
+}
+
+/** By "namespace/name" of the Channel; those that are well are not in it. */
+export function illnesses(live: readonly Heartbeat[]): Map<string, Illness> {
+  const found = new Map<string, Illness>()
+  for (const { troubles = [] } of live)
+    for (const { channel, lastFailure, since, ejected } of troubles) {
+      const moment = new Date(since).toISOString()
+      const before = found.get(channel)
+      found.set(channel, {
+        lastFailure: before?.lastFailure ?? lastFailure,
+        since: before !== undefined && before.since < moment ? before.since : moment,
+        ejectedBy: (before?.ejectedBy ?? 0) + Number(ejected),
+        proxies: live.length,
+      })
+    }
+  return found
+}
+
+export function healthy(observedGeneration: number, illness: Illness | undefined): Judgement {
+  const condition = { type: 'Healthy', observedGeneration } as const
+  if (illness === undefined)
+    return { ...condition, status: 'True', reason: 'Healthy', message: 'no live proxy sees it fail' }
+  const { lastFailure, since, ejectedBy, proxies } = illness
+  return {
+    ...condition,
+    status: 'False',
+    reason: ejectedBy > 0 ? 'Ejected' : 'Failing',
+    message: `attempts have failed since ${since}, as ${lastFailure}; ejected on ${ejectedBy} of ${proxies} proxies`,
+  }
+}

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { MAX_TROUBLES } from '../../store/contract.ts'
+import type { ChannelState } from './health.ts'
+import { Troubles } from './troubles.ts'
+
+const state = (channel: string, failures: number, resting = false): ChannelState => ({
+  ...{ channel, inFlight: 0, consecutiveFailures: failures, resting },
+  lastFailure: failures > 0 || resting ? 'transient' : undefined,
+})
+
+it('names what fails, since when, until it works again', () => {
+  let now = 1_000
+  let states = [state('a/well', 0), state('a/ill', 1)]
+  const troubles = new Troubles(
+    () => states,
+    () => now,
+  )
+  const ill = { channel: 'a/ill', lastFailure: 'transient', since: 1_000, ejected: false }
+  expect(troubles.read()).toEqual([ill])
+  now = 5_000
+  states = [state('a/ill', 5, true)]
+  expect(troubles.read()).toEqual([{ ...ill, ejected: true }])
+  states = [state('a/ill', 0)]
+  expect(troubles.read()).toEqual([])
+  states = [state('a/ill', 1)]
+  expect(troubles.read()).toEqual([{ ...ill, since: 5_000 }])
+})
+
+it('names a bounded number, those that rest before others', () => {
+  const many = Array.from({ length: MAX_TROUBLES + 5 }, (_, i) => state(`a/${i}`, 1, i >= MAX_TROUBLES))
+  const read = new Troubles(
+    () => many,
+    () => 0,
+  ).read()
+  expect(read).toHaveLength(MAX_TROUBLES)
+  expect(read.filter(({ ejected }) => ejected)).toHaveLength(5)
+})
