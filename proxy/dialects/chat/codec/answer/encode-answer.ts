@@ -62,7 +62,9 @@ function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: 
         refusal = (refusal ?? '') + part.text
         break
       case 'tool-call':
-        calls.push(part)
+        // Half of the arguments would be run by clients that look at the calls and not at the reason of the end.
+        if (part.cut) lose('tools')
+        else calls.push(part)
         break
       case 'image': {
         const picture = markdownPicture(part.source)

@@ -221,10 +221,10 @@ export class ChatStreamEncoder implements StreamEncoder {
     this.#out += this.#head + call.before + JSON.stringify(text) + call.after + this.#tail
   }
 
-  /** Clients parse the arguments of a call without any, too. */
-  #endCall({ id, carrier }: Part<'tool-call-end'>): void {
+  /** Clients parse the arguments of a call without any, too; those of one that was cut must not become an object. */
+  #endCall({ id, carrier, cut }: Part<'tool-call-end'>): void {
     const call = this.#calls.get(id)
-    if (call === undefined) return
+    if (call === undefined || cut) return
     if (call.empty && call.kind === 'function') this.#callDelta({ type: 'tool-call-delta', id, text: '{}' })
     const extra = carrier?.kind === 'extra_content' ? tryParse(carrier.value) : undefined
     if (extra !== undefined && !this.#legacy) {
