@@ -38,6 +38,9 @@ export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
   return new ResponseWriter(client, answer, ext).finished(writeFinish(finish), items.output, answer, ext)
 }
 
+/** Of an item that is not whole. */
+const CUT = { status: 'incomplete' }
+
 class ItemWriter {
   readonly output: Fields[] = []
   readonly #client: ClientView
@@ -74,7 +77,8 @@ class ItemWriter {
     } else if (part.type === 'tool-call') {
       if (part.carrier !== undefined) lose(this.#client, 'reasoning')
       const fields = itemFields(callType(part), index, own, this.#client)
-      this.#push({ ...fields, ...callFields(part, inputOf(part.kind, part.input, own)) }, own)
+      const input = part.cut ? part.input : inputOf(part.kind, part.input, own)
+      this.#push({ ...fields, ...callFields(part, input), ...(part.cut && CUT) }, own)
     } else {
       const item = wholeItem(part, index, this.#client)
       if (item !== undefined) this.#push(item, item)

@@ -72,8 +72,11 @@ class ResponsesEncoder implements StreamEncoder {
       case 'refusal-end':
         this.#end(part.id, undefined, part.ext)
         break
-      case 'reasoning-end':
       case 'tool-call-end':
+        if (part.cut) this.#parts.get(part.id)?.cut()
+        this.#end(part.id, part.carrier, part.ext)
+        break
+      case 'reasoning-end':
         this.#end(part.id, part.carrier, part.ext)
         break
       case 'start':

@@ -38,7 +38,7 @@ export function shapeOf(ext: Ext | undefined): ItemShape {
 
 /** `index`: the item's place in the output. `own`: its fields as they were. */
 export function itemFields(type: string, index: number, own: Fields | undefined, client: ClientView): Fields {
-  const id = typeof own?.id === 'string' ? own.id : itemId(prefixOf(type), client.id, index)
+  const id = typeof own?.id === 'string' && own.id !== '' ? own.id : itemId(prefixOf(type), client.id, index)
   if (own !== undefined) return { ...own, id, type }
   return WITH_STATUS.includes(type) ? { id, type, status: 'completed' } : { id, type }
 }
