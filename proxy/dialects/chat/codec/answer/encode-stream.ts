@@ -241,15 +241,15 @@ export class ChatStreamEncoder implements StreamEncoder {
   #whole({ part }: Part<'whole'>): void {
     this.#writeDetails()
     if (part.type !== 'image') this.#lose(part.type)
-    else if (this.#own) this.#ownImage(part)
+    else if (this.#own) this.#image(part)
     else this.#picture(part)
   }
 
   /** Clients that know nothing of images show the text. */
-  #picture({ source }: ImagePart): void {
-    const picture = markdownPicture(source)
+  #picture(part: ImagePart): void {
+    const picture = markdownPicture(part.source, this.#client.request)
     if (picture === undefined) {
-      this.#lose('image')
+      this.#image(part)
       return
     }
     const text = this.#textLength === 0 ? picture : PARAGRAPH + picture
@@ -258,9 +258,12 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   /** As some chat upstreams write them. */
-  #ownImage(part: ImagePart): void {
+  #image(part: ImagePart): void {
     const image = writeImage(part)
-    if (image === undefined) return
+    if (image === undefined) {
+      this.#lose('image')
+      return
+    }
     const index = this.#images++
     this.#delta(JSON.stringify({ images: [index === 0 ? image : { index, ...image }] }))
   }

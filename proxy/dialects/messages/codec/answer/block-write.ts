@@ -110,7 +110,7 @@ type Whole = Exclude<AssistantPart, { type: 'text' | 'refusal' | 'reasoning' | '
 /** Items of this API's own tools pass whole, pictures are text; nothing else that comes whole has a block. */
 export function writeWhole(part: Whole, client: ClientView): Block[] {
   if (part.type === 'hosted' && part.dialect === 'messages') return [part.item]
-  const picture = part.type === 'image' ? markdownPicture(part.source) : undefined
+  const picture = part.type === 'image' ? markdownPicture(part.source, client.request) : undefined
   if (picture !== undefined) return [{ type: 'text', text: picture }]
   addLoss(client, part.type)
   return []

@@ -31,7 +31,7 @@ export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
     explanation === undefined ? parts : [...parts, { type: 'refusal', text: explanation }]
   const items = new ItemWriter(client)
   for (const part of told) {
-    const link = linkText(part)
+    const link = linkText(part, client)
     items.add(link === undefined ? part : { type: 'text', text: link })
   }
   if (isCut(finish)) items.cut()

@@ -166,7 +166,7 @@ class ResponsesEncoder implements StreamEncoder {
   }
 
   #whole({ id, part }: PartOf<'whole'>): void {
-    const link = linkText(part)
+    const link = linkText(part, this.#client)
     if (link !== undefined) {
       this.#openContent(id, true, undefined)
       this.#parts.get(id)?.delta(link, 0, undefined)

@@ -165,8 +165,10 @@ function writeMaking({ revisedPrompt, size, quality, background, format }: Makin
 }
 
 /** A picture that is elsewhere has no item: its link is text. Undefined for any other part. */
-export function linkText(part: AssistantPart): string | undefined {
-  return part.type === 'image' && part.source.kind === 'url' ? markdownPicture(part.source) : undefined
+export function linkText(part: AssistantPart, { request }: ClientView): string | undefined {
+  return part.type === 'image' && part.source.kind === 'url'
+    ? markdownPicture(part.source, request)
+    : undefined
 }
 
 /** What people are told of a content filter, when the model itself refused in no words. */
