@@ -60,7 +60,7 @@ export const CHAT: Mutant[] = [
     'proxy/dialects/chat/codec/answer/call-body.ts',
     'proxy/dialects/chat/codec/answer/answer.test.ts',
     ["if (call.type === 'function') return asFunction", "if (call.type === 'function') return asCustom"],
-    ['says(asFunction) || !says(asCustom)', '!says(asCustom)'],
+    ["asCustom.name !== '' || asCustom.input !== ''", 'true'],
   ),
   // Nothing becomes an object in a call that was cut.
   ...faults(

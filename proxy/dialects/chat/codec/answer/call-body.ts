@@ -18,7 +18,7 @@ export function readCallBody(call: Fields): CallBody {
   }
   if (call.type === 'function') return asFunction
   if (call.type === 'custom') return asCustom
-  return says(asFunction) || !says(asCustom) ? asFunction : asCustom
+  return asCustom.name !== '' || asCustom.input !== '' ? asCustom : asFunction
 }
 
 function bodyOf(kind: CallBody['kind'], value: unknown): CallBody | undefined {
@@ -26,8 +26,4 @@ function bodyOf(kind: CallBody['kind'], value: unknown): CallBody | undefined {
   const { name } = value
   const input = kind === 'custom' ? value.input : value.arguments
   return { kind, name: typeof name === 'string' ? name : '', input: inputText(input) }
-}
-
-function says({ name, input }: CallBody): boolean {
-  return name !== '' || input !== ''
 }
