@@ -204,6 +204,9 @@ export interface StreamDecoder {
   readonly forgetsText?: boolean
 }
 
+/** What an upstream's stream can be held to. */
+export type StreamFeatures = Pick<Features, 'finishReason'>
+
 /** Writes the events of one client stream. */
 export interface StreamEncoder {
   part(part: StreamPart): void
@@ -242,7 +245,12 @@ export interface UpstreamCodec {
    * client's, in its dialect: an error names a field only if the client sent it (errors/read.ts).
    */
   decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure
-  decodeStream(emit: (part: StreamPart) => void, request: ParsedRequest): StreamDecoder
+  /** `features`: of the upstream; absent where it has all of them. */
+  decodeStream(
+    emit: (part: StreamPart) => void,
+    request: ParsedRequest,
+    features?: StreamFeatures,
+  ): StreamDecoder
 }
 
 /** Both directions between a dialect and the neutral form. Nothing given to a codec is changed by it. */

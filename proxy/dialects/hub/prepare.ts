@@ -4,6 +4,7 @@ import type { Features } from '../../../contract/profiles.ts'
 import { GatewayError } from '../../errors.ts'
 import { addExtLosses, type Losses, lossName } from '../ir/losses.ts'
 import type { ModelRequest, Turn } from '../ir/types.ts'
+import type { TakesText } from './call-guard.ts'
 import { carryBesideCalls, restoreToCalls } from './call-state.ts'
 import { repairHistory } from './repair.ts'
 import { cutAtStop } from './stop.ts'
@@ -14,6 +15,7 @@ export interface Prepared {
   request: ModelRequest
   /** What the answer goes through on its way back, in this order. */
   filters: PartFilter[]
+  takesText: TakesText
 }
 
 export interface PrepareTarget {
@@ -29,24 +31,27 @@ const MAX_STOPS = 64
 /** Throws GatewayError unsupported_parameter for what the upstream cannot have and nobody may drop. */
 export function prepare(original: ModelRequest, target: PrepareTarget, losses: Losses): Prepared {
   const carried = target.withoutCarriers ? dropCarriers(original, losses) : original
-  if (original.source === target.dialect) return { request: carried, filters: [] }
+  if (original.source === target.dialect) return { request: carried, filters: [], takesText: no }
   const { dialect, features } = target
   addExtLosses(carried, dialect, losses)
   // It takes one prompt: neither a history nor tools reach it.
-  if (dialect === 'images') return { request: carried, filters: [] }
+  if (dialect === 'images') return { request: carried, filters: [], takesText: no }
   const whole = dialect === 'chat' ? restoreToCalls(carried) : carried
-  const { request, restore } = adaptTools(repairHistory(whole, losses), { dialect, features }, losses)
+  const adapted = adaptTools(repairHistory(whole, losses), { dialect, features }, losses)
+  const { request, restore, takesText } = adapted
   const filters: PartFilter[] = restore === undefined ? [] : [restore]
   if (dialect === 'chat') filters.push(carryBesideCalls)
   const { stop = [], ...withoutStop } = request
-  if (dialect !== 'responses' || stop.length === 0) return { request, filters }
+  if (dialect !== 'responses' || stop.length === 0) return { request, filters, takesText }
   if (stop.length > MAX_STOPS) {
     const param = lossName(request.source, 'stop')
     const message = `${param} must have at most ${MAX_STOPS} entries for this model.`
     throw new GatewayError('unsupported_parameter', message, { param })
   }
-  return { request: withoutStop, filters: [(emit) => cutAtStop(stop, emit), ...filters] }
+  return { request: withoutStop, filters: [(emit) => cutAtStop(stop, emit), ...filters], takesText }
 }
+
+const no = () => false
 
 function dropCarriers(request: ModelRequest, losses: Losses): ModelRequest {
   losses.add(lossName(request.source, 'reasoning'))

@@ -6,6 +6,7 @@ import type {
   ParsedRequest,
   StreamDecoder,
   StreamEncoder,
+  StreamFeatures,
   StreamObserver,
   UpstreamCodec,
 } from '../dialect.ts'
@@ -13,6 +14,7 @@ import { addText, withPictures } from '../ir/delivered.ts'
 import type { StreamPart } from '../ir/types.ts'
 import { readEvents } from '../sse/reader.ts'
 import { EventSplitter } from '../sse/splitter.ts'
+import { CallGuard, type TakesText } from './call-guard.ts'
 import { Repeats } from './repeats.ts'
 
 /** Stands between decoder and encoder: gets parts, hands on other ones. */
@@ -22,7 +24,10 @@ export interface HubStreamOptions {
   upstream: UpstreamCodec
   encoder: StreamEncoder
   filters: readonly PartFilter[]
+  /** Absent: no function's arguments are text. */
+  takesText?: TakesText
   request: ParsedRequest
+  features?: StreamFeatures | undefined
   maxEventBytes: number
   /** Tier to bill when the upstream names none. */
   tier: string | undefined
@@ -34,28 +39,35 @@ export class HubStream implements StreamObserver {
   readonly delivered: Delivered = { deltas: 0, bytes: 0 }
   readonly #splitter: EventSplitter
   readonly #decoder: StreamDecoder
+  readonly #guard: CallGuard
   readonly #encoder: StreamEncoder
   readonly #event: (event: string, data: string) => void
 
-  constructor({ upstream, encoder, filters, request, maxEventBytes, tier }: HubStreamOptions) {
-    this.tier = tier
+  constructor(options: HubStreamOptions) {
+    const { upstream, encoder, filters, request, features, maxEventBytes } = options
+    this.tier = options.tier
     this.#splitter = new EventSplitter(maxEventBytes)
     this.#encoder = encoder
     const emit = chain(filters, (part) => {
       this.#count(part)
       encoder.part(part)
     })
+    const guard = new CallGuard(options.takesText ?? (() => false), emit)
+    this.#guard = guard
     let given: StreamPart[] = []
-    const decoder = upstream.decodeStream((part) => {
+    const hand = (part: StreamPart) => {
       given.push(part)
-      emit(part)
-    }, request)
+      guard.part(part)
+      // Whether or not the client may have the answer, this is what the upstream made.
+      if (part.type === 'finish' && guard.failure !== undefined) this.#settle(part)
+    }
+    const decoder = upstream.decodeStream(hand, request, features)
     this.#decoder = decoder
     const repeats = new Repeats()
     this.#event = (event, data) => {
-      if (decoder.failure !== undefined || decoder.done) return
+      if (this.failure !== undefined || decoder.done) return
       const delta = repeats.match(event, data)
-      if (delta !== undefined) return emit(delta)
+      if (delta !== undefined) return guard.part(delta)
       given = []
       decoder.event(event, data)
       if (decoder.forgetsText === true) repeats.learn(event, data, given)
@@ -64,7 +76,7 @@ export class HubStream implements StreamObserver {
   }
 
   get failure(): UpstreamFailure | undefined {
-    return this.#decoder.failure ?? this.#encoder.failure
+    return this.#decoder.failure ?? this.#guard.failure ?? this.#encoder.failure
   }
 
   get finished(): boolean {
@@ -110,9 +122,13 @@ export class HubStream implements StreamObserver {
     } else if (part.type === 'whole') {
       if (part.part.type === 'image') this.delivered.images = (this.delivered.images ?? 0) + 1
     } else if (part.type === 'finish') {
-      this.usage = part.usage && withPictures(part.usage, this.delivered.images ?? 0)
-      this.tier = part.tier ?? this.tier
+      this.#settle(part)
     }
+  }
+
+  #settle({ usage, tier }: Extract<StreamPart, { type: 'finish' }>): void {
+    this.usage = usage && withPictures(usage, this.delivered.images ?? 0)
+    this.tier = tier ?? this.tier
   }
 }
 

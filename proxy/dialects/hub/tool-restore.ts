@@ -29,6 +29,8 @@ export function restoreCalls(names: ToolNames, emit: Emit): Emit {
         const text = wrapped.get(part.id)
         if (text === undefined) break
         wrapped.delete(part.id)
+        // Half an object is not half of the text in it.
+        if (part.cut) break
         const input = unwrapInput(text)
         if (input !== '') emit({ type: 'tool-call-delta', id: part.id, text: input })
       }

@@ -17,6 +17,7 @@ import type {
   ToolResult,
   Turn,
 } from '../ir/types.ts'
+import type { TakesText } from './call-guard.ts'
 import type { PartFilter } from './stream.ts'
 import { adaptChoice, ChoosableTools } from './tool-choice.ts'
 import { keyOf, legalCallId, type ToolName, ToolNames } from './tool-names.ts'
@@ -32,6 +33,7 @@ export interface AdaptedTools {
   request: ModelRequest
   /** Maps the calls of the answer back; absent when there is nothing to map. */
   restore?: PartFilter
+  takesText: TakesText
 }
 
 const INPUT_SCHEMA = {
@@ -60,9 +62,11 @@ export function adaptTools(request: ModelRequest, target: ToolTarget, losses: Lo
     if (toolChoice !== undefined) adapted.toolChoice = says.choice(toolChoice, request.tools)
     if (parallelToolCalls !== undefined) adapted.parallelToolCalls = parallelToolCalls
   }
-  return says.changed
-    ? { request: adapted, restore: (emit) => restoreCalls(names, emit) }
-    : { request: adapted }
+  return {
+    request: adapted,
+    takesText: (name) => names.tool(name)?.kind === 'custom',
+    ...(says.changed && { restore: (emit) => restoreCalls(names, emit) }),
+  }
 }
 
 /** The tools that the upstream can have at all; of several alike the last. */

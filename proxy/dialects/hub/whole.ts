@@ -1,12 +1,13 @@
 /** Whole answers on their way through the hub. */
 import type { Delivered } from '../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../errors.ts'
-import type { ClientCodec, ClientView, ParsedRequest, UpstreamCodec } from '../dialect.ts'
+import type { ClientCodec, ClientView, ParsedRequest, StreamFeatures, UpstreamCodec } from '../dialect.ts'
 import { addText, withPictures } from '../ir/delivered.ts'
 import { fold } from '../ir/fold.ts'
 import type { ModelAnswer, StreamPart } from '../ir/types.ts'
 import { unfold } from '../ir/unfold.ts'
 import { parseWithInputs } from '../json/exact.ts'
+import { guardCalls, type TakesText } from './call-guard.ts'
 import { chain, HubStream, type PartFilter } from './stream.ts'
 
 /** A stream begins with a field name, a comment or a byte order mark; JSON with a bracket. */
@@ -14,13 +15,21 @@ export function looksLikeStream(body: Buffer): boolean {
   return /^[\s\uFEFF]*(?:event|data|id|retry)?:/.test(body.toString('utf8', 0, 256))
 }
 
+/** How the answers of one upstream are read; absent fields as HubStreamOptions has them. */
+export interface Reading {
+  features?: StreamFeatures | undefined
+  takesText?: TakesText
+}
+
 /** The answer in a body with status 200, whether it is JSON or a stream that nobody asked for. */
 export function decodeWhole(
   upstream: UpstreamCodec,
   body: Buffer,
   request: ParsedRequest,
+  reading: Reading = {},
 ): ModelAnswer | UpstreamFailure {
-  const answer = decode(upstream, body, request)
+  const decoded = decode(upstream, body, request, reading)
+  const answer = 'parts' in decoded ? guardCalls(decoded, reading.takesText ?? (() => false)) : decoded
   if (!('parts' in answer) || answer.usage === undefined) return answer
   return { ...answer, usage: withPictures(answer.usage, picturesOf(answer)) }
 }
@@ -29,12 +38,14 @@ function decode(
   upstream: UpstreamCodec,
   body: Buffer,
   request: ParsedRequest,
+  reading: Reading,
 ): ModelAnswer | UpstreamFailure {
   if (!looksLikeStream(body)) return upstream.decodeAnswer(parseWithInputs(body.toString('utf8')), request)
   const parts: StreamPart[] = []
   const encoder = { part: (part: StreamPart) => void parts.push(part), take: () => '', error: () => '' }
   const maxEventBytes = body.length
-  const stream = new HubStream({ upstream, encoder, filters: [], request, maxEventBytes, tier: undefined })
+  const about = { upstream, encoder, filters: [], request, maxEventBytes, tier: undefined }
+  const stream = new HubStream({ ...about, ...reading })
   stream.push(body)
   stream.flush()
   return stream.failure ?? fold(parts) ?? { class: 'transient', status: 200, detail: 'cut_stream' }

@@ -88,6 +88,7 @@ export class Folder {
         if (p.carrier !== undefined && (part.type === 'reasoning' || part.type === 'tool-call')) {
           part.carrier = p.carrier
         }
+        if (p.type === 'tool-call-end' && p.cut && part.type === 'tool-call') part.cut = true
         addExt(part, p.ext)
         return
       case 'text-end':

@@ -110,6 +110,6 @@ describe('pictures of answers', () => {
     [{ kind: 'url', url: 'https://e.x/a(b) c?d=[1]' }, '![image](https://e.x/a%28b%29%20c?d=%5B1%5D)'],
     [{ kind: 'id', id: 'f', vendor: 'openai' }, undefined],
   ])('%j in a text', (source, text) => {
-    expect(markdownPicture(source)).toBe(text)
+    expect(markdownPicture(source, {})).toBe(text)
   })
 })

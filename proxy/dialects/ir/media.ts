@@ -1,5 +1,5 @@
 /** Media in `data:` URLs, and what their bytes say that they are. */
-import type { Media } from './types.ts'
+import type { Media, ModelRequest } from './types.ts'
 
 /** Enough base64 for the longest beginning that is looked for (12 bytes). */
 const SNIFFED_CHARS = 16
@@ -65,9 +65,12 @@ export function pictureType(base64: string, format: string | undefined): string 
   return sniffMediaType(base64) ?? named ?? 'image/png'
 }
 
-/** A picture in a text; undefined for a file that only one vendor has. */
-export function markdownPicture(source: Media): string | undefined {
-  if (source.kind === 'id') return undefined
+/**
+ * A picture in the text of an answer; undefined for a file that only one vendor has, and where the client asked for
+ * JSON, which a picture in it would spoil.
+ */
+export function markdownPicture(source: Media, { format }: Pick<ModelRequest, 'format'>): string | undefined {
+  if (source.kind === 'id' || format !== undefined) return undefined
   const url = source.kind === 'url' ? source.url.replace(/[\s()<>[\]\\]/g, encoded) : dataUrl(source)
   return `![image](${url})`
 }

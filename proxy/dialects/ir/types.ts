@@ -147,6 +147,8 @@ export interface ToolCallPart extends Extended {
   /** JSON text of a function's arguments as the model wrote it (never parsed and written again), free text of a custom tool. */
   input: string
   carrier?: Carrier
+  /** The answer ended in the middle of it: no client may run it. */
+  cut?: true
 }
 
 /** An item of a tool that the vendor runs itself (searches, code, files): whole, as its dialect writes it. */
@@ -386,7 +388,7 @@ export type StreamPart =
       ext?: Ext
     }
   | { type: 'tool-call-delta'; id: string; text: string }
-  | { type: 'tool-call-end'; id: string; carrier?: Carrier; ext?: Ext }
+  | { type: 'tool-call-end'; id: string; carrier?: Carrier; cut?: true; ext?: Ext }
   /** A part that comes whole: images, hosted items. */
   | { type: 'whole'; id: string; part: ImagePart | FilePart | AudioPart | HostedPart }
   /** A picture before it is done. `index` counts from 0; the part itself comes whole. */

@@ -51,10 +51,10 @@ function unfoldReasoning(part: ReasoningPart, id: string, emit: Emit): void {
 }
 
 function unfoldCall(part: ToolCallPart, id: string, emit: Emit): void {
-  const { type: _type, input, carrier, ...call } = part
+  const { type: _type, input, carrier, cut, ...call } = part
   emit({ type: 'tool-call-start', id, ...call })
   if (input !== '') emit({ type: 'tool-call-delta', id, text: input })
-  emit({ type: 'tool-call-end', id, ...(carrier && { carrier }) })
+  emit({ type: 'tool-call-end', id, ...(carrier && { carrier }), ...(cut && { cut }) })
 }
 
 function ext(part: AssistantPart): Pick<AssistantPart, 'ext'> {

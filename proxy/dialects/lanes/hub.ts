@@ -30,7 +30,8 @@ export function hubLane(client: ClientCodec, about: Omit<ClientView, 'losses'>, 
   const { upstream, model, features, defaultMaxOutputTokens } = target
   const compacts = about.request.compact === true
   const asked = compacts ? summarise(about.request, upstream.name) : about.request
-  const { request, filters } = prepare(asked, { ...target, dialect: upstream.name }, losses)
+  const prepared = prepare(asked, { ...target, dialect: upstream.name }, losses)
+  const { request, filters, takesText } = prepared
   const encoded = upstream.codec.encodeRequest(request, { model, features, defaultMaxOutputTokens, losses })
   if (target.unsupported === 'Reject') refuse(losses)
   const view: ClientView = { ...about, losses }
@@ -43,7 +44,7 @@ export function hubLane(client: ClientCodec, about: Omit<ClientView, 'losses'>, 
     headers: encoded.headers ?? {},
     losses,
     readAnswer(body, asStream) {
-      const decoded = decodeWhole(upstream.codec, body, view.parsed)
+      const decoded = decodeWhole(upstream.codec, body, view.parsed, { features, takesText })
       if (!('parts' in decoded)) return decoded
       const answer = tidyAnswer(filtered(decoded, filters))
       const given = compacts ? compacted(answer, view) : answer
@@ -67,7 +68,9 @@ export function hubLane(client: ClientCodec, about: Omit<ClientView, 'losses'>, 
         upstream: upstream.codec,
         encoder: compacts ? new CompactingEncoder(encoder, view) : encoder,
         filters: [...filters, tidy],
+        takesText,
         request: parsed,
+        features,
         maxEventBytes,
         tier,
       })

@@ -22,6 +22,8 @@ const STOP_REASONS = [
   'model_context_window_exceeded',
   'compaction',
 ]
+/** They end an answer wherever it stands. */
+const CUTTING = ['max_tokens', 'model_context_window_exceeded', 'refusal']
 /** The delta types that a block takes; any other block comes whole in its start. */
 const DELTAS: Record<string, string[]> = {
   text: ['text_delta', 'citations_delta'],
@@ -196,14 +198,22 @@ class StrictMessages {
     this.#open = undefined
   }
 
+  /** A call may stay without its stop where the answer ended in the middle of it: it is none then. */
+  #leave(message: Message, open: Json, reason: string): void {
+    const isCut = open.type === 'tool_use' && CUTTING.includes(reason)
+    assert(isCut, 'message_delta while a block is open')
+    message.content.pop()
+    this.#open = undefined
+  }
+
   #end(message: Message, { delta, usage, ...beside }: Json): void {
-    assert.equal(this.#open, undefined, 'message_delta while a block is open')
     assert(isRecord(delta) && isRecord(usage), 'delta and usage of message_delta')
     const { stop_reason } = delta
     assert(
       typeof stop_reason === 'string' && STOP_REASONS.includes(stop_reason),
       `stop_reason ${stop_reason}`,
     )
+    if (this.#open !== undefined) this.#leave(message, this.#open, stop_reason)
     assert('stop_sequence' in delta, 'stop_sequence is absent')
     assert.equal(
       stop_reason === 'stop_sequence',

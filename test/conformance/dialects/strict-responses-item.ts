@@ -77,6 +77,16 @@ export class StrictItem {
     }
   }
 
+  /** A call may stay without its end where the response ended in the middle of it; the output says so. */
+  cut(output: unknown): void {
+    if (this.final !== undefined || !isCall(this.#type) || this.#inputDone || !Array.isArray(output)) return
+    const last: unknown = output.at(-1)
+    if (!isRecord(last) || last.id !== this.id) return
+    assert.equal(last.status, 'incomplete', 'status of a call that was cut')
+    this.#inputDone = true
+    this.#finish(last)
+  }
+
   #partEvent(name: string, event: Json): void {
     switch (name) {
       case 'response.content_part.added':

@@ -148,6 +148,7 @@ class StrictResponses {
   #finish(name: string, response: unknown): void {
     assert(isRecord(response), `${name} without response`)
     this.#check(response)
+    if (name === 'response.incomplete') this.#items.at(-1)?.cut(response.output)
     const done = this.#items.flatMap((item) => (item.final === undefined ? [] : [item.final]))
     assert.deepEqual(response.output, done, 'the output is not the items that were done')
     assert.equal(response.status, TERMINALS[name], 'the status at the end')

@@ -201,6 +201,17 @@ export const CUT_OFF: Fault[] = [
     },
   },
   {
+    // A server in between ends every chat stream so, also one that broke off.
+    name: 'done-without-terminal',
+    stream: 'error',
+    bytes: 'either',
+    async play({ res, voice }) {
+      const { begin, body } = voice.frames({ calls: [{ id: 'c', name: 'look', arguments: '{"at":"a"}' }] })
+      const done = voice.type === 'chat_completion' ? ['data: [DONE]\n\n'] : []
+      await stream(res, [...begin, ...body, ...done])
+    },
+  },
+  {
     name: 'only-begun',
     json: 'error',
     stream: 'error',

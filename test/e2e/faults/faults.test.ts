@@ -85,10 +85,10 @@ function complaint(answer: Answer, pair: Pair, verdict: Verdict, raw = ''): stri
   return undefined
 }
 
-/** What is no JSON object stays what it was: as text, or where only an object may stand in one that says so. */
+/** What is no JSON object stays what it was where bytes pass. */
 function rawComplaint(view: View | undefined, raw: string, { text }: Answer): string | undefined {
   const input = view?.calls[0]?.input
-  const forms = [raw, tryParse(raw), { _raw: raw }].map((form) => JSON.stringify(form))
+  const forms = [raw, tryParse(raw)].map((form) => JSON.stringify(form))
   if (input !== undefined && forms.includes(JSON.stringify(input))) return undefined
   return `calls with ${JSON.stringify(input)}: ${text.slice(0, 2_000)}`
 }

@@ -14,11 +14,11 @@ const EMPTY_CONTENTS: unknown[] = [null, [], [[[]]], [null, 1, 'x'], [{ type: 7 
 /** A JSON text of arrays, so deep that a recursive reader fails on it. */
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
-const spoiltCall = (name: string, call: SaidCall, verdict: Verdict): Fault => ({
+const spoiltCall = (name: string, call: SaidCall, verdict: Verdict, bytes: Verdict = 'either'): Fault => ({
   name: `tool-call-${name}`,
   json: verdict,
   stream: verdict,
-  ...(verdict === 'error' && { bytes: 'either' }),
+  ...(verdict === 'error' && { bytes }),
   raw: call.arguments ?? '',
   play: (stage) => say(stage, { calls: [{ ...CALLS[0], ...call }] }),
 })
@@ -94,9 +94,9 @@ export const SLOPPY: Fault[] = [
       await stream(res, [...begin, ...body.map(twice), ...end.map(twice)])
     },
   },
-  spoiltCall('no-json', { arguments: '{"at": rome' }, 'raw'),
-  spoiltCall('cut-json', { arguments: '{"at":"ro' }, 'raw'),
-  spoiltCall('array-json', { arguments: '[1,2]' }, 'raw'),
+  spoiltCall('no-json', { arguments: '{"at": rome' }, 'error', 'raw'),
+  spoiltCall('cut-json', { arguments: '{"at":"ro' }, 'error', 'raw'),
+  spoiltCall('array-json', { arguments: '[1,2]' }, 'error', 'raw'),
   spoiltCall('empty-json', { arguments: '' }, 'answer'),
   spoiltCall('without-name', { name: undefined }, 'error'),
   spoiltCall('null-name', { name: null }, 'error'),

@@ -12,6 +12,6 @@ export const codec: Codec = {
   encodeRequest,
   decodeAnswer,
   encodeAnswer,
-  decodeStream: (emit, request) => new ChatStreamDecoder(emit, request),
+  decodeStream: (emit, request, features) => new ChatStreamDecoder(emit, request, features),
   encodeStream: (client) => new ChatStreamEncoder(client),
 }

@@ -1,6 +1,6 @@
 /** What the tests of the codec share. */
 import { type Features, featuresOf, type Profile } from '../../../../contract/profiles.ts'
-import type { ClientView, ParsedRequest } from '../../dialect.ts'
+import type { ClientView, ParsedRequest, StreamFeatures } from '../../dialect.ts'
 import { Losses } from '../../ir/losses.ts'
 import type { ApiName, Carrier, Envelopes, ModelRequest, StreamPart } from '../../ir/types.ts'
 import { chat } from '../index.ts'
@@ -58,11 +58,12 @@ export function clientOf(fields: object = {}): ClientView & { losses: Losses } {
 }
 
 /** The parts of a stream of data lines, and its decoder after the upstream's end. */
-export function decodeEvents(data: (string | object)[]) {
+export function decodeEvents(data: (string | object)[], features?: StreamFeatures) {
   const parts: StreamPart[] = []
   const decoder = chat.codec.decodeStream(
     (part) => parts.push(part),
     parse({ model: 'M', messages: [{ role: 'user', content: 'Hi' }] }),
+    features,
   )
   for (const item of data) decoder.event('', typeof item === 'string' ? item : JSON.stringify(item))
   decoder.end()

@@ -22,7 +22,13 @@ export const CHAT: Mutant[] = [
     'proxy/dialects/chat/codec/answer/decode-stream.ts',
     'proxy/dialects/chat/codec/answer/decode-stream-end.test.ts',
     // A stream without its end is a whole answer.
-    ['(this.#ended || this.#reason !== undefined)', 'this.#started'],
+    ['(this.#ended || this.#isProven)', 'this.#started'],
+    // [DONE] alone ends an answer.
+    ['if (this.#isProven || (!this.#needsReason && this.#spoke))', 'if (true)'],
+    // Usage in the middle of an answer ends it.
+    ['      this.#counted = false\n', ''],
+    // Usage before any content ends an answer.
+    ['isRecord(chunk.usage) && this.#spoke', 'isRecord(chunk.usage)'],
   ),
   ...faults(
     'proxy/dialects/chat/codec/answer/decode-stream.ts',
@@ -49,6 +55,24 @@ export const CHAT: Mutant[] = [
     'proxy/dialects/chat/codec/answer/answer.test.ts',
     ['if (callsOf(message).some(isNameless)) return', 'if (false) return'],
   ),
+  // An empty custom tool is called in place of the function beside it.
+  ...faults(
+    'proxy/dialects/chat/codec/answer/call-body.ts',
+    'proxy/dialects/chat/codec/answer/answer.test.ts',
+    ["if (call.type === 'function') return asFunction", "if (call.type === 'function') return asCustom"],
+    ["asCustom.name !== '' || asCustom.input !== ''", 'true'],
+  ),
+  // Nothing becomes an object in a call that was cut.
+  ...faults(
+    'proxy/dialects/chat/codec/answer/encode-stream.ts',
+    'test/conformance/dialects/broken-calls.test.ts',
+    ['call === undefined || cut', 'call === undefined'],
+  ),
+  // A picture stands before the JSON that a client parses.
+  ...faults('proxy/dialects/ir/media.ts', 'test/conformance/dialects/pictures-beside-json.test.ts', [
+    ' || format !== undefined',
+    '',
+  ]),
   // An answer that an upstream broke off is taken for a whole one.
   ...faults(
     'proxy/dialects/chat/codec/answer/finish.ts',

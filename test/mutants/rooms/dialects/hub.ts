@@ -68,6 +68,23 @@ export const HUB: Mutant[] = [
     // Half a character at the end of a text is lost in silence.
     ['if (halves.delete(part.id)) emit(rest)', ''],
   ),
+  ...faults(
+    'proxy/dialects/hub/call-guard.ts',
+    'test/conformance/dialects/broken-calls.test.ts',
+    // Half of an object is handed out as a call.
+    ["isRecord(tryParse(input)) ? 'whole' : 'broken'", "'whole'"],
+    // The limit excuses any call, not only the last.
+    ['isCut && id === this.#last', 'isCut'],
+    // A call that ends before its arguments is run without any.
+    ["if (kind === 'custom' || isBlank(input)) return 'open'", "if (isBlank(input)) return 'whole'"],
+    // The end of a broken call is only checked at the end of all.
+    ['if (this.#waiting.length > 0) this.#release', "if (part.type === 'finish') this.#release"],
+  ),
+  // An upstream that gives no reasons is never believed.
+  ...faults('proxy/dialects/lanes/hub.ts', 'test/e2e/dialects/unfinished.test.ts', [
+    '        features,\n',
+    '',
+  ]),
   // What was sealed for one account opens for another.
   ...faults('proxy/dialects/hub/envelope.ts', 'proxy/dialects/hub/envelope.test.ts', [
     'createEnvelopes(ring: KeyRing, owner: string)',

@@ -8,6 +8,18 @@ export const MESSAGES: Mutant[] = [
     'proxy/dialects/messages/byte-lane/stream.test.ts',
     ["event === 'error' || type", 'type'],
   ),
+  // Clients run a call whose block has stopped, though the answer ended in the middle of it.
+  ...faults(
+    'proxy/dialects/messages/codec/answer/block-write-stream.ts',
+    'test/conformance/dialects/broken-calls.test.ts',
+    ['if (part.cut) this.#abandon()', 'if (false) this.#abandon()'],
+  ),
+  // A call that was cut before its arguments is run without any.
+  ...faults(
+    'proxy/dialects/messages/codec/answer/block-read.ts',
+    'test/conformance/dialects/broken-calls.test.ts',
+    ["input: isEmptyObject(input) ? '' : inputText(input)", 'input: inputText(input)'],
+  ),
   // A tool's input comes twice.
   ...faults(
     'proxy/dialects/messages/byte-lane/answer.ts',
@@ -32,7 +44,7 @@ export const MESSAGES: Mutant[] = [
     'proxy/dialects/messages/codec/answer/block-read-stream.test.ts',
     // A call without arguments has none that a client could parse.
     [
-      "if (open.empty) this.#emit({ type: 'tool-call-delta'",
+      "if (open.empty && open.input !== '') this.#emit({ type: 'tool-call-delta'",
       "if (open.input === '') this.#emit({ type: 'tool-call-delta'",
     ],
     // A signature that stands in the start of a block is lost.

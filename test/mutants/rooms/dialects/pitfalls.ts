@@ -54,7 +54,7 @@ export const PITFALLS: Mutant[] = [
     "this.#client) }, 'tool_use')",
   ]),
   ...faults('proxy/dialects/messages/codec/answer/block-read-stream.ts', STREAMS, [
-    "if (open.empty) this.#emit({ type: 'tool-call-delta', id, text: open.input })",
+    "if (open.empty && open.input !== '') this.#emit({ type: 'tool-call-delta', id, text: open.input })",
     '',
   ]),
   // 7.7 The last block is left open, and an agent is told that the answer is over though tools are called.

@@ -22,6 +22,24 @@ export const RESPONSES: Mutant[] = [
     'count(inputDetails.cache_write_tokens) ?? 0, input)',
   ]),
 
+  ...faults(
+    'proxy/dialects/responses/codec/answer/items.ts',
+    'proxy/dialects/responses/codec/answer/items.test.ts',
+    // Two calls with one id are one.
+    [
+      'this.#get(exactKey, type, index, id) ?? this.#get(placeKey, type, index, id)',
+      'this.#get(idKey, type, index, id)',
+    ],
+    // A call that only the final output has is taken for another one.
+    ['told === undefined || final === undefined || told === final', 'true'],
+  ),
+  // Clients run a call whose item is done, though the answer ended in the middle of it.
+  ...faults(
+    'proxy/dialects/responses/codec/answer/item-draft.ts',
+    'test/conformance/dialects/broken-calls.test.ts',
+    ["if (this.cut) return { ...item, status: 'incomplete' }", ''],
+  ),
+
   // The whole text comes once more after its deltas.
   ...faults(
     'proxy/dialects/responses/codec/answer/item-reader-message.ts',

@@ -118,6 +118,28 @@ describe('an upstream’s answer', () => {
       [{ type: 'tool-call', callId: 'call_chatcmpl-up_0', name: 'f', kind: 'function', input: '{"a":1}' }],
     ],
     [
+      'an empty custom beside the function that is called',
+      { tool_calls: [{ ...CALL, custom: { name: '', input: '' } }] },
+      [{ type: 'tool-call', callId: 'call_1', name: 'f', kind: 'function', input: '{"a":1}' }],
+    ],
+    [
+      'an empty function beside the custom tool that is called',
+      {
+        tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'c', input: 'x' }, function: { name: '' } }],
+      },
+      [{ type: 'tool-call', callId: 'c', name: 'c', kind: 'custom', input: 'x' }],
+    ],
+    [
+      'no type, and an empty custom beside the function',
+      { tool_calls: [{ ...CALL, type: undefined, custom: { name: '', input: '' } }] },
+      [{ type: 'tool-call', callId: 'call_1', name: 'f', kind: 'function', input: '{"a":1}' }],
+    ],
+    [
+      'no type, and an empty function beside the custom tool',
+      { tool_calls: [{ id: 'c', function: { arguments: '' }, custom: { name: 'c', input: 'x' } }] },
+      [{ type: 'tool-call', callId: 'c', name: 'c', kind: 'custom', input: 'x' }],
+    ],
+    [
       'things of wrong types',
       { content: null, refusal: {}, annotations: 5, images: [1], reasoning_details: 'x' },
       [],

@@ -2,7 +2,7 @@
 import type { UpstreamFailure } from '../../../../errors.ts'
 import type { ParsedRequest } from '../../../dialect.ts'
 import { readFailure } from '../../../errors/read.ts'
-import { contentList, inputText, readable } from '../../../errors/unreadable.ts'
+import { contentList, readable } from '../../../errors/unreadable.ts'
 import type { AssistantPart, ModelAnswer, TextPart, ToolCallPart } from '../../../ir/types.ts'
 import { type Fields, isRecord } from '../../../json/value.ts'
 import { readUsage } from '../../usage.ts'
@@ -12,6 +12,7 @@ import { detailText, PARAGRAPH } from '../reasoning.ts'
 import { extraCarrier } from '../request/decode-messages.ts'
 import { readAnnotations } from './annotations.ts'
 import { detailsCarrier, readImages, readPieces } from './answer-parts.ts'
+import { readCallBody } from './call-body.ts'
 import { isFailure, readFinish } from './finish.ts'
 
 const ANSWER = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'service_tier'])
@@ -51,9 +52,8 @@ function callsOf({ tool_calls: calls }: Fields): Fields[] {
 
 /** True for a call that nobody can run; an entry that says nothing at all is none. */
 function isNameless(call: Fields): boolean {
-  const inner = isRecord(call.custom) ? call.custom : isRecord(call.function) ? call.function : {}
-  const says = text(call.id) !== undefined || inputText(inner.arguments ?? inner.input) !== ''
-  return says && text(inner.name) === undefined
+  const { name, input } = readCallBody(call)
+  return name === '' && (text(call.id) !== undefined || input !== '')
 }
 
 function firstChoice(choices: unknown[]): Fields | undefined {
@@ -111,16 +111,13 @@ function readThoughts(message: Fields, parts: AssistantPart[]): void {
 }
 
 function readCall(call: Fields, madeUpId: string): ToolCallPart | undefined {
-  const kind = isRecord(call.custom) ? 'custom' : 'function'
-  const inner = call[kind]
-  if (!isRecord(inner) || typeof inner.name !== 'string' || inner.name === '') return undefined
+  const body = readCallBody(call)
+  if (body.name === '') return undefined
   const extra = isRecord(call.extra_content) ? extraCarrier(call.extra_content) : undefined
   return {
     type: 'tool-call',
     callId: text(call.id) ?? madeUpId.replace(/[^\w-]/g, '_'),
-    name: inner.name,
-    kind,
-    input: inputText(kind === 'function' ? inner.arguments : inner.input),
+    ...body,
     ...(extra && { carrier: extra }),
   }
 }

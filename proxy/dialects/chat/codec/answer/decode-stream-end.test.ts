@@ -12,10 +12,47 @@ describe('how a stream ends', () => {
     expect(decoder).toMatchObject({ finished: true, done: false })
   })
 
-  test('[DONE] without a finish, but not without an answer', () => {
-    expect(decodeEvents([HELLO, chunk({ content: 'x' }), DONE]).parts.at(-1)).toMatchObject({
-      type: 'finish',
+  const counted = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } }
+  const call = chunk({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '{}' } }] })
+
+  test.each<[string, (object | string)[]]>([
+    ['[DONE] behind a text', [HELLO, chunk({ content: 'x' }), DONE]],
+    ['[DONE] behind a call', [HELLO, call, DONE]],
+    ['[DONE] behind nothing', [HELLO, DONE]],
+    ['usage without choices before any content', [HELLO, counted, DONE]],
+    ['usage that is none', [HELLO, chunk({ content: 'x' }), { ...counted, usage: null }, DONE]],
+    ['usage beside a choice', [HELLO, chunk({ content: 'x' }, null, { usage: counted.usage }), DONE]],
+    ['usage before more content', [HELLO, chunk({ content: 'x' }), counted, chunk({ content: 'y' }), DONE]],
+  ])('%s proves no end', (_, events) => {
+    const { parts, decoder } = decodeEvents(events)
+    expect(types(parts)).not.toContain('finish')
+    expect(decoder).toMatchObject({
+      finished: false,
+      failure: { class: 'transient', detail: 'no_finish_reason' },
     })
+  })
+
+  test.each<[string, (object | string)[], string]>([
+    ['usage without choices behind a text', [chunk({ content: 'x' }), counted], 'stop'],
+    ['usage without a list of choices', [chunk({ content: 'x' }), { usage: counted.usage }], 'stop'],
+    ['usage without choices behind a call', [call, counted], 'tool-calls'],
+  ])('%s proves the end, with [DONE] or without', (_, events, reason) => {
+    for (const end of [[DONE], []]) {
+      const { parts, decoder } = decodeEvents([HELLO, ...events, ...end])
+      expect(parts.at(-1)).toMatchObject({ type: 'finish', finish: { reason }, usage: { output: 2 } })
+      expect(decoder).toMatchObject({ finished: true, failure: undefined })
+    }
+  })
+
+  test('an upstream that gives no reasons is believed when it says [DONE] behind content', () => {
+    const without = { finishReason: false }
+    const said = decodeEvents([HELLO, chunk({ content: 'x' }), DONE], without)
+    expect(said.parts.at(-1)).toMatchObject({ type: 'finish', finish: { reason: 'stop' } })
+    expect(decodeEvents([HELLO, DONE], without).decoder.failure).toMatchObject({ detail: 'no_finish_reason' })
+    expect(decodeEvents([HELLO, chunk({ content: 'x' })], without).decoder.finished).toBe(false)
+  })
+
+  test('[DONE] alone is no answer', () => {
     expect(decodeEvents([DONE])).toMatchObject({ parts: [], decoder: { finished: false, done: true } })
   })
 

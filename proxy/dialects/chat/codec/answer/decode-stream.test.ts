@@ -94,6 +94,14 @@ describe('a stream of an upstream', () => {
       ['a f {"x":1}'],
     ],
     [
+      'beside an empty custom',
+      [
+        calls({ ...fn(0, 'a', 'f', ''), custom: { name: '', input: '' } }),
+        calls({ index: 0, function: { arguments: '{"x":1}' }, custom: { input: '' } }),
+      ],
+      ['a f {"x":1}'],
+    ],
+    [
       'interleaved',
       [
         calls(fn(0, 'a', 'f', '')),

@@ -1,7 +1,7 @@
 /** Reads the chunks of an upstream's stream. */
 import type { Usage } from '../../../../../contract/usage.ts'
 import type { UpstreamFailure } from '../../../../errors.ts'
-import type { ParsedRequest, StreamDecoder } from '../../../dialect.ts'
+import type { ParsedRequest, StreamDecoder, StreamFeatures } from '../../../dialect.ts'
 import { readFailure } from '../../../errors/read.ts'
 import { contentList, unreadable } from '../../../errors/unreadable.ts'
 import type { StreamPart } from '../../../ir/types.ts'
@@ -27,10 +27,14 @@ export class ChatStreamDecoder implements StreamDecoder {
   readonly #emit: Emit
   readonly #request: ParsedRequest
   readonly #calls: StreamCalls
+  /** `[DONE]` proves nothing: some servers write it behind an answer that broke off. */
+  readonly #needsReason: boolean
   #started = false
   #id = ''
   #ended = false
   #reason: unknown
+  /** Usage came without choices, behind content: the upstream counted a whole answer. */
+  #counted = false
   #usage: Usage | undefined
   #tier: string | undefined
   /** Of text, refusal and reasoning one is open at a time. */
@@ -41,10 +45,11 @@ export class ChatStreamDecoder implements StreamDecoder {
   /** Reasoning came as plain text, so that details only repeat it. */
   #hasPlainReasoning = false
 
-  constructor(emit: Emit, request: ParsedRequest) {
+  constructor(emit: Emit, request: ParsedRequest, features?: StreamFeatures) {
     this.#emit = emit
     this.#request = request
     this.#calls = new StreamCalls(emit)
+    this.#needsReason = features?.finishReason !== false
   }
 
   /** Entries of `reasoning_details` grow with their text. */
@@ -53,7 +58,16 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   get finished(): boolean {
-    return this.failure === undefined && (this.#ended || this.#reason !== undefined)
+    return this.failure === undefined && (this.#ended || this.#isProven)
+  }
+
+  get #isProven(): boolean {
+    return this.#reason !== undefined || this.#counted
+  }
+
+  /** The model said something. */
+  get #spoke(): boolean {
+    return this.#count > 0 || this.#calls.any
   }
 
   event(event: string, data: string): void {
@@ -81,7 +95,7 @@ export class ChatStreamDecoder implements StreamDecoder {
       if (word === '[DONE]') {
         this.done = true
         // An upstream that said nothing at all has not answered.
-        if (this.#started) this.#finish()
+        if (this.#started) this.#endAtDone()
         return
       }
     }
@@ -99,7 +113,10 @@ export class ChatStreamDecoder implements StreamDecoder {
   #chunk(chunk: Fields): void {
     if (chunk.usage) this.#usage = readUsage(chunk.usage) ?? this.#usage
     if (typeof chunk.service_tier === 'string') this.#tier = chunk.service_tier
-    if (!Array.isArray(chunk.choices)) return
+    if (!Array.isArray(chunk.choices) || chunk.choices.length === 0) {
+      if (isRecord(chunk.usage) && this.#spoke) this.#counted = true
+      return
+    }
     for (const choice of chunk.choices) {
       if (!isRecord(choice) || (choice.index !== 0 && choice.index !== undefined && choice.index !== null))
         continue
@@ -108,6 +125,7 @@ export class ChatStreamDecoder implements StreamDecoder {
         return
       }
       if (!this.#started) this.#start(chunk)
+      this.#counted = false
       if (isRecord(choice.delta)) this.#delta(choice.delta, choice.logprobs)
       const reason = choice.finish_reason
       if (typeof reason === 'string' && reason !== '') this.#reason = reason
@@ -210,6 +228,11 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.#details = []
     if (carrier === undefined) this.#emit({ type: `${kind}-end`, id: this.#part })
     else this.#emit({ type: 'reasoning-end', id: this.#part, carrier })
+  }
+
+  #endAtDone(): void {
+    if (this.#isProven || (!this.#needsReason && this.#spoke)) this.#finish()
+    else this.failure = { class: 'transient', detail: 'no_finish_reason' }
   }
 
   #finish(): void {

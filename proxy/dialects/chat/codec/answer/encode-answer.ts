@@ -8,6 +8,7 @@ import { writeUsage } from '../../usage.ts'
 import { shapeOf } from '../ext.ts'
 import { detailsOf, PARAGRAPH } from '../reasoning.ts'
 import { writeAnnotation } from './annotations.ts'
+import { writeImage } from './answer-parts.ts'
 import { writeFinish } from './finish.ts'
 
 export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
@@ -46,6 +47,8 @@ function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: 
   let refusal: string | null = null
   const annotations: Fields[] = []
   const calls: ToolCallPart[] = []
+  /** Of a client that asked for JSON, beside which they have no place in the text. */
+  const images: Fields[] = []
   for (const part of parts) {
     switch (part.type) {
       case 'text': {
@@ -62,12 +65,16 @@ function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: 
         refusal = (refusal ?? '') + part.text
         break
       case 'tool-call':
-        calls.push(part)
+        // Half of the arguments would be run by clients that look at the calls and not at the reason of the end.
+        if (part.cut) lose('tools')
+        else calls.push(part)
         break
       case 'image': {
-        const picture = markdownPicture(part.source)
-        if (picture === undefined) lose('image')
-        else content = content === null ? picture : `${content}${PARAGRAPH}${picture}`
+        const picture = markdownPicture(part.source, client.request)
+        const image = picture === undefined ? writeImage(part) : undefined
+        if (picture !== undefined) content = content === null ? picture : `${content}${PARAGRAPH}${picture}`
+        else if (image !== undefined) images.push(image)
+        else lose('image')
         break
       }
       case 'reasoning':
@@ -85,6 +92,7 @@ function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: 
     refusal,
     ...encodeThoughts(parts, client),
     ...(annotations.length > 0 && { annotations }),
+    ...(images.length > 0 && { images }),
     ...encodeCalls(calls, legacy),
   }
 }

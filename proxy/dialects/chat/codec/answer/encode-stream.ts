@@ -221,10 +221,10 @@ export class ChatStreamEncoder implements StreamEncoder {
     this.#out += this.#head + call.before + JSON.stringify(text) + call.after + this.#tail
   }
 
-  /** Clients parse the arguments of a call without any, too. */
-  #endCall({ id, carrier }: Part<'tool-call-end'>): void {
+  /** Clients parse the arguments of a call without any, too; those of one that was cut must not become an object. */
+  #endCall({ id, carrier, cut }: Part<'tool-call-end'>): void {
     const call = this.#calls.get(id)
-    if (call === undefined) return
+    if (call === undefined || cut) return
     if (call.empty && call.kind === 'function') this.#callDelta({ type: 'tool-call-delta', id, text: '{}' })
     const extra = carrier?.kind === 'extra_content' ? tryParse(carrier.value) : undefined
     if (extra !== undefined && !this.#legacy) {
@@ -241,15 +241,15 @@ export class ChatStreamEncoder implements StreamEncoder {
   #whole({ part }: Part<'whole'>): void {
     this.#writeDetails()
     if (part.type !== 'image') this.#lose(part.type)
-    else if (this.#own) this.#ownImage(part)
+    else if (this.#own) this.#image(part)
     else this.#picture(part)
   }
 
   /** Clients that know nothing of images show the text. */
-  #picture({ source }: ImagePart): void {
-    const picture = markdownPicture(source)
+  #picture(part: ImagePart): void {
+    const picture = markdownPicture(part.source, this.#client.request)
     if (picture === undefined) {
-      this.#lose('image')
+      this.#image(part)
       return
     }
     const text = this.#textLength === 0 ? picture : PARAGRAPH + picture
@@ -258,9 +258,12 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   /** As some chat upstreams write them. */
-  #ownImage(part: ImagePart): void {
+  #image(part: ImagePart): void {
     const image = writeImage(part)
-    if (image === undefined) return
+    if (image === undefined) {
+      this.#lose('image')
+      return
+    }
     const index = this.#images++
     this.#delta(JSON.stringify({ images: [index === 0 ? image : { index, ...image }] }))
   }

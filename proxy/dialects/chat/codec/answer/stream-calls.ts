@@ -1,8 +1,8 @@
 /** Puts the tool calls of a stream together, as orderly as the upstream may be. */
-import { inputText } from '../../../errors/unreadable.ts'
 import type { StreamPart } from '../../../ir/types.ts'
 import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
 import { extraCarrier } from '../request/decode-messages.ts'
+import { readCallBody } from './call-body.ts'
 
 type Emit = (part: StreamPart) => void
 
@@ -28,18 +28,15 @@ export class StreamCalls {
 
   /** True when the model called something. */
   get any(): boolean {
-    return this.#calls.some((call) => call.state !== 'waiting')
+    return this.#calls.some((call) => call.state !== 'waiting' || call.name !== '')
   }
 
   /** An entry of `tool_calls`. A call starts when its id and its name are known; what comes before waits. */
   delta(entry: Fields): void {
-    const custom = isRecord(entry.custom) ? entry.custom : undefined
-    const body = custom ?? (isRecord(entry.function) ? entry.function : {})
+    const { kind, name, input: text } = readCallBody(entry)
     const id = typeof entry.id === 'string' ? entry.id : ''
-    const name = typeof body.name === 'string' ? body.name : ''
-    const text = inputText(custom === undefined ? body.arguments : body.input)
     const call = this.#find(entry.index, id, name, text)
-    if (custom !== undefined && call.state === 'waiting') call.kind = 'custom'
+    if (kind === 'custom' && call.state === 'waiting') call.kind = 'custom'
     if (isRecord(entry.extra_content)) call.extra = entry.extra_content
     if (call.state === 'waiting') {
       if (call.id === '') call.id = id

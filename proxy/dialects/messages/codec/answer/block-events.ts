@@ -59,6 +59,11 @@ export class BlockEvents {
     this.#isOpen = false
     this.event('content_block_stop', { index: this.#index })
   }
+
+  /** Leaves the open block unfinished; no other one may follow. */
+  abandon(): void {
+    this.#isOpen = false
+  }
 }
 
 export function eventText(type: string, fields: object): string {

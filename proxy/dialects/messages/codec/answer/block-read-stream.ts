@@ -184,7 +184,7 @@ export class OpenBlocks {
         ...(bare && { ext: markEmpty() }),
       })
     } else if (open.kind === 'tool-call') {
-      if (open.empty) this.#emit({ type: 'tool-call-delta', id, text: open.input })
+      if (open.empty && open.input !== '') this.#emit({ type: 'tool-call-delta', id, text: open.input })
       this.#emit({ type: 'tool-call-end', id })
     } else {
       this.#endItem(open)

@@ -1,6 +1,7 @@
 /** Content blocks of a whole message as parts. */
 import { contentText, inputText } from '../../../errors/unreadable.ts'
 import type { AssistantPart, HostedPart, ReasoningPart, TextPart, ToolCallPart } from '../../../ir/types.ts'
+import { isRecord } from '../../../json/value.ts'
 import { readCitation } from './block-citations.ts'
 import { extOf } from './block-ext.ts'
 
@@ -74,10 +75,14 @@ function readCall(block: Block, name: string, index: number): ToolCallPart {
     callId: typeof id === 'string' && id !== '' ? id : `toolu_${index}`,
     name,
     kind: 'function',
-    // Some upstreams write the input as the text that OpenAI's dialects have.
-    input: inputText(input ?? {}),
+    input: isEmptyObject(input) ? '' : inputText(input),
     ...(ext && { ext }),
   }
+}
+
+/** An empty input is also how a block starts, and how one looks that was cut before its first delta. */
+function isEmptyObject(input: unknown): boolean {
+  return isRecord(input) && Object.keys(input).length === 0
 }
 
 function readHosted(block: Block): HostedPart | undefined {

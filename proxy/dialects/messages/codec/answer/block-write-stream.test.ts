@@ -126,12 +126,18 @@ describe('blocks', () => {
     expect(message).toMatchObject({ content: [{ type: 'text', text: 'No.' }], stop_reason: 'refusal' })
   })
 
-  test.each([
-    ['{"a":', ['tools']],
-    ['[1]', ['tools']],
-    ['', []],
-  ])('arguments %j of a call', (input, expected) => {
-    expect(tell([START, ...call('a', input)]).losses).toEqual(expected)
+  test.each(['function', 'custom'] as const)('a %s call that was cut never stops', (kind) => {
+    const { text, losses } = tell([
+      START,
+      { type: 'tool-call-start', id: 'a', callId: 'c', name: 'f', kind },
+      { type: 'tool-call-delta', id: 'a', text: '{"a":' },
+      { type: 'tool-call-end', id: 'a', cut: true },
+      { type: 'finish', finish: { reason: 'length' } },
+    ])
+    expect(text).toContain('event: content_block_start')
+    expect(text).not.toContain('event: content_block_stop')
+    expect(text).toContain('"stop_reason":"max_tokens"')
+    expect(losses).toEqual(['tools'])
   })
 
   test('a picture is a text that comes at once', () => {

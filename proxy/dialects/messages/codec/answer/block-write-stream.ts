@@ -12,7 +12,6 @@ import {
   addLoss,
   callFields,
   citationOf,
-  parseInput,
   redactedBlock,
   signatureOf,
   textFields,
@@ -35,7 +34,7 @@ export class BlockWriter {
   #kind: DeltaKind = 'text'
   /** Of the current reasoning, the last one written. */
   #paragraph: number | undefined
-  /** Input of the current call so far. */
+  /** Input of the current call of a custom tool so far. */
   #input = ''
   /** The current call is of a custom tool, whose input is free text. */
   #isFree = false
@@ -56,8 +55,8 @@ export class BlockWriter {
         this.#thought(part.text, part.paragraph)
         return false
       case 'tool-call-delta':
-        this.#input += part.text
-        if (!this.#isFree) this.#text(part.text)
+        if (this.#isFree) this.#input += part.text
+        else this.#text(part.text)
         return false
       case 'text-start':
         this.#prepare({ type: 'text', text: '', ...textFields(part) }, 'text')
@@ -92,8 +91,8 @@ export class BlockWriter {
         return true
       case 'tool-call-end':
         if (part.carrier !== undefined) addLoss(this.#client, 'reasoning')
-        if (!this.#isFree && parseInput(this.#input) === undefined) addLoss(this.#client, 'tools')
-        this.end()
+        if (part.cut) this.#abandon()
+        else this.end()
         return true
       case 'text-end':
       case 'refusal-end':
@@ -112,6 +111,14 @@ export class BlockWriter {
     this.#isFree = false
     this.#input = ''
     this.events.close()
+  }
+
+  /** The answer ended in the middle of the current call: clients run a call whose block has stopped. */
+  #abandon(): void {
+    addLoss(this.#client, 'tools')
+    this.#isFree = false
+    this.#input = ''
+    this.events.abandon()
   }
 
   #prepare(start: Block, kind: DeltaKind): void {

@@ -27,7 +27,7 @@ export function writePart(part: AssistantPart, index: number, client: ClientView
     case 'reasoning':
       return writeReasoning(part, client)
     case 'tool-call':
-      return [writeCall(part, index, client)]
+      return writeCall(part, index, client)
     default:
       return writeWhole(part, client)
   }
@@ -78,11 +78,13 @@ export function signatureOf(carrier: Carrier | undefined, client: ClientView): s
   return carrier.kind === 'signature' ? carrier.value : ''
 }
 
-function writeCall(part: ToolCallPart, index: number, client: ClientView): Block {
+/** A block has only room for a whole input, so that a call that was cut has none. */
+function writeCall(part: ToolCallPart, index: number, client: ClientView): Block[] {
   if (part.carrier !== undefined) addLoss(client, 'reasoning')
-  const input = part.kind === 'custom' ? { input: part.input } : parseInput(part.input)
-  if (input === undefined) addLoss(client, 'tools')
-  return { ...callFields(part, index, client), input: input ?? { _raw: part.input } }
+  const input = part.cut ? undefined : inputOf(part)
+  if (input !== undefined) return [{ ...callFields(part, index, client), input }]
+  addLoss(client, 'tools')
+  return []
 }
 
 /** All of a tool_use block but its input. */
@@ -95,8 +97,9 @@ export function callFields(
   return { type: 'tool_use', id, name: call.name, ...restored(call.ext) }
 }
 
-/** Undefined for text that is no JSON object. */
-export function parseInput(text: string): Record<string, unknown> | undefined {
+/** Undefined for a function's arguments that are no JSON object. */
+function inputOf({ kind, input: text }: ToolCallPart): Record<string, unknown> | undefined {
+  if (kind === 'custom') return { input: text }
   if (text.trim() === '') return {}
   const input = parseArguments(text)
   return isRecord(input) ? input : undefined
@@ -107,7 +110,7 @@ type Whole = Exclude<AssistantPart, { type: 'text' | 'refusal' | 'reasoning' | '
 /** Items of this API's own tools pass whole, pictures are text; nothing else that comes whole has a block. */
 export function writeWhole(part: Whole, client: ClientView): Block[] {
   if (part.type === 'hosted' && part.dialect === 'messages') return [part.item]
-  const picture = part.type === 'image' ? markdownPicture(part.source) : undefined
+  const picture = part.type === 'image' ? markdownPicture(part.source, client.request) : undefined
   if (picture !== undefined) return [{ type: 'text', text: picture }]
   addLoss(client, part.type)
   return []

@@ -58,9 +58,9 @@ describe('blocks', () => {
   })
 
   test.each<[unknown, string]>([
-    [undefined, '{}'],
-    [null, '{}'],
-    [{}, '{}'],
+    [undefined, ''],
+    [null, ''],
+    [{}, ''],
     [{ b: 1, a: [2] }, '{"b":1,"a":[2]}'],
     ['{"a":1}', '{"a":1}'],
   ])('the input %j of a call is %s', (input, expected) => {

@@ -99,13 +99,25 @@ describe('parts', () => {
     [
       'arguments that are no JSON',
       { type: 'tool-call', callId: 'c', name: 'f', kind: 'function', input: '{"a":' },
-      [{ type: 'tool_use', id: 'c', name: 'f', input: { _raw: '{"a":' } }],
+      [],
       ['tools'],
     ],
     [
       'arguments that are no object',
       { type: 'tool-call', callId: 'c', name: 'f', kind: 'function', input: '[1]' },
-      [{ type: 'tool_use', id: 'c', name: 'f', input: { _raw: '[1]' } }],
+      [],
+      ['tools'],
+    ],
+    [
+      'a call that was cut',
+      { type: 'tool-call', callId: 'c', name: 'f', kind: 'function', input: '', cut: true },
+      [],
+      ['tools'],
+    ],
+    [
+      'free text that was cut',
+      { type: 'tool-call', callId: 'c', name: 'f', kind: 'custom', input: 'a', cut: true },
+      [],
       ['tools'],
     ],
     [

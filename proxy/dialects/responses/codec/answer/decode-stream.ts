@@ -1,6 +1,6 @@
 /**
- * Reads the events of a response. Items are known by their id, else by their output_index, else by their kind, and what
- * deltas left out is taken from the `.done` events and from the terminal one.
+ * Reads the events of a response. Items are known by their output_index (items.ts), and what deltas left out is taken
+ * from the `.done` events and from the terminal one.
  */
 import type { UpstreamFailure } from '../../../../errors.ts'
 import type { ParsedRequest, StreamDecoder } from '../../../dialect.ts'
@@ -17,6 +17,7 @@ import { isMessagePart, listOf, textOf } from './item-read.ts'
 import { CallReader, HostedReader, type ItemReader } from './item-reader.ts'
 import { MessageReader } from './item-reader-message.ts'
 import { ReasoningReader } from './item-reader-reasoning.ts'
+import { Items } from './items.ts'
 
 type Emit = (part: StreamPart) => void
 
@@ -30,11 +31,7 @@ class ResponsesDecoder implements StreamDecoder {
   readonly #emit: Emit
   readonly #request: ParsedRequest
   readonly #queue: ItemQueue
-  readonly #items: ItemReader[] = []
-  readonly #byId = new Map<unknown, ItemReader>()
-  readonly #byIndex = new Map<unknown, ItemReader>()
-  /** The item of the last event. */
-  #current: ItemReader | undefined
+  readonly #items = new Items()
   #started = false
 
   constructor(emit: Emit, request: ParsedRequest) {
@@ -90,7 +87,8 @@ class ResponsesDecoder implements StreamDecoder {
         this.#message(event).annotation(event.content_index, event.annotation)
         break
       case 'response.output_item.added':
-        if (isRecord(event.item)) this.#added(event.item, event.output_index)
+        if (isRecord(event.item) && this.#items.announced(event.item, event.output_index) === undefined)
+          this.#open(event.item, event.output_index)
         break
       case 'response.output_item.done':
         if (isRecord(event.item)) this.#itemDone(event.item, event.output_index)
@@ -159,26 +157,17 @@ class ResponsesDecoder implements StreamDecoder {
     else this.#emit({ type: 'start', ...readHead(response), ext: startExt(response) })
   }
 
-  #added(item: Fields, index: unknown): ItemReader {
-    const known = typeof item.id === 'string' ? this.#byId.get(item.id) : undefined
-    return known ?? this.#open(item, index)
-  }
-
   #open(item: Fields, index: unknown): ItemReader {
     this.#start(undefined)
-    const reader = readerOf(item, String(this.#items.length), this.#queue)
-    this.#items.push(reader)
-    if (typeof reader.id === 'string') this.#byId.set(reader.id, reader)
-    if (typeof index === 'number') this.#byIndex.set(index, reader)
-    this.#current = reader
+    const reader = readerOf(item, String(this.#items.all.length), this.#queue)
+    this.#items.add(reader, index)
     return reader
   }
 
   #itemDone(item: Fields, index: unknown): void {
-    const type = textOf(item.type)
-    const known = this.#find(item.id, index, type)
-    const reader = known?.done === false ? known : this.#added(item, index)
-    this.#finish(reader, item)
+    const known = this.#items.find(item.id, index, textOf(item.type))
+    if (known?.done !== true) this.#finish(known ?? this.#open(item, index), item)
+    else if (this.#items.announced(item, index) === undefined) this.#finish(this.#open(item, index), item)
   }
 
   #finish(reader: ItemReader, item: Fields): void {
@@ -196,22 +185,9 @@ class ResponsesDecoder implements StreamDecoder {
     }
   }
 
-  /** The item of this type that an event is about, if it was announced. */
-  #find(id: unknown, index: unknown, type: string): ItemReader | undefined {
-    const current = this.#current
-    if (current !== undefined && current.id === id && current.type === type) return current
-    const byId = typeof id === 'string' ? this.#byId.get(id) : undefined
-    if (byId?.type === type) return byId
-    const byIndex = this.#byIndex.get(index)
-    if (byIndex?.type === type) return byIndex
-    if (typeof id === 'string' && typeof index === 'number') return undefined
-    return this.#items.findLast((item) => item.type === type && !item.done)
-  }
-
   #item(event: Fields, type: string): ItemReader {
-    const item = this.#find(event.item_id, event.output_index, type)
-    this.#current = item ?? this.#open({ id: event.item_id, type }, event.output_index)
-    return this.#current
+    const { item_id: id, output_index: index } = event
+    return this.#items.find(id, index, type) ?? this.#open({ id, type }, index)
   }
 
   #message(event: Fields): MessageReader {
@@ -223,7 +199,7 @@ class ResponsesDecoder implements StreamDecoder {
 
   /** Some upstreams tell that a thought is done only at the end of all; the text behind it must not wait for that. */
   #endThoughtBefore(message: ItemReader): void {
-    for (const item of this.#items.slice(0, this.#items.indexOf(message))) {
+    for (const item of this.#items.before(message)) {
       if (item instanceof ReasoningReader && item.hasBegun) item.finish(item.skeleton)
     }
   }
@@ -236,12 +212,12 @@ class ResponsesDecoder implements StreamDecoder {
 
   /** A call that was not announced is taken whole from its output_item.done. */
   #call(event: Fields, type: string): CallReader | undefined {
-    const item = this.#find(event.item_id, event.output_index, type)
+    const item = this.#items.find(event.item_id, event.output_index, type)
     return item instanceof CallReader ? item : undefined
   }
 
   #partialImage(event: Fields): void {
-    const item = this.#find(event.item_id, event.output_index, 'image_generation_call')
+    const item = this.#items.find(event.item_id, event.output_index, 'image_generation_call')
     if (item instanceof HostedReader) item.partial(event)
   }
 
@@ -260,7 +236,7 @@ class ResponsesDecoder implements StreamDecoder {
       type: 'finish',
       finish: readFinish(
         ended,
-        this.#items.some((item) => item instanceof CallReader),
+        this.#items.all.some((item) => item instanceof CallReader),
       ),
       ...(usage !== undefined && { usage }),
       ...(typeof response.service_tier === 'string' && { tier: response.service_tier }),
@@ -270,14 +246,12 @@ class ResponsesDecoder implements StreamDecoder {
 
   /** Completes what was left open, and adds the items that no event had told of. */
   #finishItems(output: Fields[]): void {
-    const sameCount = output.length === this.#items.length
+    const matched = this.#items.match(output)
     output.forEach((item, i) => {
-      const byPlace = sameCount ? this.#items[i] : undefined
-      const known = this.#byId.get(item.id) ?? (byPlace?.type === item.type ? byPlace : undefined)
-      const reader = known ?? (typeof item.type === 'string' ? this.#open(item, undefined) : undefined)
+      const reader = matched[i] ?? (typeof item.type === 'string' ? this.#open(item, undefined) : undefined)
       if (reader !== undefined) this.#finish(reader, item)
     })
-    for (const item of this.#items) this.#finish(item, item.skeleton)
+    for (const item of this.#items.all) this.#finish(item, item.skeleton)
   }
 
   #fail(body: Fields): void {

@@ -31,12 +31,15 @@ export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
     explanation === undefined ? parts : [...parts, { type: 'refusal', text: explanation }]
   const items = new ItemWriter(client)
   for (const part of told) {
-    const link = linkText(part)
+    const link = linkText(part, client)
     items.add(link === undefined ? part : { type: 'text', text: link })
   }
   if (isCut(finish)) items.cut()
   return new ResponseWriter(client, answer, ext).finished(writeFinish(finish), items.output, answer, ext)
 }
+
+/** Of an item that is not whole. */
+const CUT = { status: 'incomplete' }
 
 class ItemWriter {
   readonly output: Fields[] = []
@@ -74,7 +77,8 @@ class ItemWriter {
     } else if (part.type === 'tool-call') {
       if (part.carrier !== undefined) lose(this.#client, 'reasoning')
       const fields = itemFields(callType(part), index, own, this.#client)
-      this.#push({ ...fields, ...callFields(part, inputOf(part.kind, part.input, own)) }, own)
+      const input = part.cut ? part.input : inputOf(part.kind, part.input, own)
+      this.#push({ ...fields, ...callFields(part, input), ...(part.cut && CUT) }, own)
     } else {
       const item = wholeItem(part, index, this.#client)
       if (item !== undefined) this.#push(item, item)

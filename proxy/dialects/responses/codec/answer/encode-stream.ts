@@ -72,8 +72,11 @@ class ResponsesEncoder implements StreamEncoder {
       case 'refusal-end':
         this.#end(part.id, undefined, part.ext)
         break
-      case 'reasoning-end':
       case 'tool-call-end':
+        if (part.cut) this.#parts.get(part.id)?.cut()
+        this.#end(part.id, part.carrier, part.ext)
+        break
+      case 'reasoning-end':
         this.#end(part.id, part.carrier, part.ext)
         break
       case 'start':
@@ -163,7 +166,7 @@ class ResponsesEncoder implements StreamEncoder {
   }
 
   #whole({ id, part }: PartOf<'whole'>): void {
-    const link = linkText(part)
+    const link = linkText(part, this.#client)
     if (link !== undefined) {
       this.#openContent(id, true, undefined)
       this.#parts.get(id)?.delta(link, 0, undefined)

@@ -17,6 +17,8 @@ export class Draft {
   /** Content parts that were begun. */
   contents = 0
   done = false
+  /** The answer ended in the middle of it, so that nothing may call it done. */
+  cut = false
   readonly #client: ClientView
 
   constructor(type: string, index: number, own: Fields | undefined, body: Fields, client: ClientView) {
@@ -44,6 +46,8 @@ export class Draft {
   finish(writer: EventWriter, cut: boolean): Fields {
     this.done = true
     const item = { ...this.#fields(), ...this.body }
+    // Clients run a call as soon as its item is done.
+    if (this.cut) return { ...item, status: 'incomplete' }
     const isSettled = this.own !== undefined && this.own.status !== 'in_progress'
     if ('status' in item && !isSettled) item.status = cut ? 'incomplete' : 'completed'
     writer.event('response.output_item.done', { output_index: this.index, item })

@@ -28,6 +28,8 @@ export interface PartWriter {
   readonly draft: Draft
   delta(text: string, paragraph: number, logprobs: unknown[] | undefined): void
   annotation(annotation: Annotation): void
+  /** The answer ended in the middle of it. Said before its end. */
+  cut(): void
   end(end: PartEnd): void
 }
 
@@ -55,6 +57,10 @@ abstract class BaseWriter implements PartWriter {
   }
 
   annotation(_annotation: Annotation): void {}
+
+  cut(): void {
+    this.draft.cut = true
+  }
 
   /** The item's own fields at its end are in the ext of its last part. */
   end({ carrier, ext }: PartEnd): void {
@@ -213,6 +219,10 @@ export class CallWriter extends BaseWriter {
   protected close(carrier: Carrier | undefined, _ext: Ext | undefined): void {
     if (carrier !== undefined) lose(this.client, 'reasoning')
     const { kind, name } = this.#call
+    if (this.draft.cut) {
+      Object.assign(this.draft.body, callFields(this.#call, this.#input))
+      return
+    }
     const input = inputOf(kind, this.#input, this.draft.own)
     if (input !== this.#input) this.writer.delta(this.#head, input)
     const whole = kind === 'custom' ? { input } : { name, arguments: input }

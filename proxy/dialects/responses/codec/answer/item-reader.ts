@@ -7,6 +7,8 @@ import { callExt, callInput, readCallHead, readMaking, readWhole, textOf } from 
 export abstract class ItemReader {
   /** Of the item as it was announced; undefined when it never was. */
   readonly id: unknown
+  /** Of the output, where events tell it. */
+  index: number | undefined
   readonly type: string
   readonly skeleton: Fields
   done = false

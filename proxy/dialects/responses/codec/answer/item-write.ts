@@ -38,7 +38,7 @@ export function shapeOf(ext: Ext | undefined): ItemShape {
 
 /** `index`: the item's place in the output. `own`: its fields as they were. */
 export function itemFields(type: string, index: number, own: Fields | undefined, client: ClientView): Fields {
-  const id = typeof own?.id === 'string' ? own.id : itemId(prefixOf(type), client.id, index)
+  const id = typeof own?.id === 'string' && own.id !== '' ? own.id : itemId(prefixOf(type), client.id, index)
   if (own !== undefined) return { ...own, id, type }
   return WITH_STATUS.includes(type) ? { id, type, status: 'completed' } : { id, type }
 }
@@ -165,8 +165,10 @@ function writeMaking({ revisedPrompt, size, quality, background, format }: Makin
 }
 
 /** A picture that is elsewhere has no item: its link is text. Undefined for any other part. */
-export function linkText(part: AssistantPart): string | undefined {
-  return part.type === 'image' && part.source.kind === 'url' ? markdownPicture(part.source) : undefined
+export function linkText(part: AssistantPart, { request }: ClientView): string | undefined {
+  return part.type === 'image' && part.source.kind === 'url'
+    ? markdownPicture(part.source, request)
+    : undefined
 }
 
 /** What people are told of a content filter, when the model itself refused in no words. */
