@@ -211,7 +211,7 @@ export class CallWriter extends BaseWriter {
   }
 
   protected close(carrier: Carrier | undefined, _ext: Ext | undefined): void {
-    if (carrier !== undefined) lose(this.client, 'reasoning')
+    if (carrier !== undefined) lose(this.client, 'reasoning.state')
     const { kind, name } = this.#call
     const input = inputOf(kind, this.#input, this.draft.own)
     if (input !== this.#input) this.writer.delta(this.#head, input)
@@ -236,7 +236,7 @@ export class SearchWriter extends BaseWriter {
   }
 
   protected close(carrier: Carrier | undefined): void {
-    if (carrier !== undefined) lose(this.client, 'reasoning')
+    if (carrier !== undefined) lose(this.client, 'reasoning.state')
     Object.assign(this.draft.body, callFields(this.#call, this.#input))
   }
 }
