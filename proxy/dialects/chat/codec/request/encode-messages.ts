@@ -154,7 +154,7 @@ function encodeReasoning(
   const isWhole = !carried || thoughts.some((part) => part.carrier !== undefined)
   if (writing.native && isRecord(reasoning) && isWhole) {
     Object.assign(message, reasoning)
-    if (sealed) for (const part of thoughts) if (part.carrier) lose(writing, 'reasoning.state', part)
+    if (sealed) lose(writing, 'reasoning.state', thoughts[0])
     return
   }
   const details: Fields[] = []
