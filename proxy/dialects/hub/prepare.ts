@@ -44,7 +44,7 @@ export function prepare(original: ModelRequest, target: PrepareTarget, losses: L
   const { stop = [], ...withoutStop } = request
   if (dialect !== 'responses' || stop.length === 0) return { request, filters, takesText }
   if (stop.length > MAX_STOPS) {
-    const param = lossName(request.source, 'stop')
+    const param = lossName(request.source, 'stop', request)
     const message = `${param} must have at most ${MAX_STOPS} entries for this model.`
     throw new GatewayError('unsupported_parameter', message, { param })
   }
@@ -54,12 +54,13 @@ export function prepare(original: ModelRequest, target: PrepareTarget, losses: L
 const no = () => false
 
 function dropCarriers(request: ModelRequest, losses: Losses): ModelRequest {
-  losses.add(lossName(request.source, 'reasoning'))
   const turns = request.turns.map((turn): Turn => {
     if (turn.role !== 'assistant') return turn
     const parts = turn.parts.map((part) => {
       if (part.type !== 'reasoning' && part.type !== 'tool-call') return part
-      const { carrier: _carrier, ...rest } = part
+      const { carrier, ...rest } = part
+      const field = part.type === 'reasoning' ? 'reasoning.state' : 'callState'
+      if (carrier !== undefined) losses.add(lossName(request.source, field, part))
       return rest
     })
     return { ...turn, parts }

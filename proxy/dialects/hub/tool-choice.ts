@@ -22,7 +22,7 @@ export function adaptChoice(
   target: ToolTarget,
   losses: Losses,
 ): Selection {
-  const loss = lossName(request.source, 'toolChoice')
+  const loss = lossName(request.source, 'toolChoice', request)
   const selection = allowedOnly(request.toolChoice, tools, target, () => losses.add(loss))
   const { toolChoice } = selection
   if (toolChoice === undefined) return selection

@@ -18,6 +18,20 @@ describe('tools that the upstream has', () => {
     expect(adapted.losses).toEqual([])
   })
 
+  it('are called by their names in the history, although a client wrote a name as its namespace, too', () => {
+    const call = (name: string) => callPart(name, { namespace: name })
+    const tools: Tool[] = [weather, { type: 'function', name: 'mine', namespace: 'mine' }]
+    const { request } = adapt(
+      { tools, turns: [...called(call('get_weather')), ...called(call('mine'))] },
+      'chat',
+    )
+    const names = request.turns.flatMap((turn) =>
+      turn.role === 'assistant' ? turn.parts.map((part) => part.type === 'tool-call' && part.name) : [],
+    )
+    expect(names).toEqual(['get_weather', 'mine__mine'])
+    expect(request.tools.map((tool) => tool.type === 'function' && tool.name)).toEqual(names)
+  })
+
   it('are declared once, in the last form', () => {
     const again: Tool = { type: 'function', name: 'get_weather', description: 'new' }
     expect(adapt({ tools: [weather, again] }, 'messages').request.tools).toEqual([again])

@@ -44,7 +44,8 @@ const INPUT_SCHEMA = {
 }
 
 /** Throws GatewayError unsupported_parameter when the client forces a tool that the upstream cannot have. */
-export function adaptTools(request: ModelRequest, target: ToolTarget, losses: Losses): AdaptedTools {
+export function adaptTools(original: ModelRequest, target: ToolTarget, losses: Losses): AdaptedTools {
+  const request = { ...original, turns: withoutEchoes(original) }
   const names = new ToolNames(target.dialect, [
     ...request.tools.filter(isCallable).map(nameOf),
     ...callsOf(request.turns),
@@ -69,13 +70,35 @@ export function adaptTools(request: ModelRequest, target: ToolTarget, losses: Lo
   }
 }
 
+/**
+ * The turns, with calls of declared tools by the names that these were declared by: some clients write the name of a
+ * tool that is in no namespace as its namespace, too.
+ */
+function withoutEchoes({ turns, tools }: ModelRequest): Turn[] {
+  const declared = new Set(tools.filter(isCallable).map((tool) => keyOf(nameOf(tool))))
+  const isEcho = (part: AssistantPart) => {
+    if (part.type !== 'tool-call' || part.namespace !== part.name) return false
+    const { kind, name } = part
+    return !declared.has(keyOf(part)) && declared.has(keyOf({ kind, name }))
+  }
+  return turns.map((turn): Turn => {
+    if (turn.role !== 'assistant' || !turn.parts.some(isEcho)) return turn
+    const parts = turn.parts.map((part): AssistantPart => {
+      if (part.type !== 'tool-call' || !isEcho(part)) return part
+      const { namespace: _echo, ...call } = part
+      return call
+    })
+    return { ...turn, parts }
+  })
+}
+
 /** The tools that the upstream can have at all; of several alike the last. */
 function offered({ source, tools }: ModelRequest, target: ToolTarget, losses: Losses): Tool[] {
   const last = new Map(tools.filter(isCallable).map((tool) => [keyOf(nameOf(tool)), tool]))
   return tools.filter((tool) => {
     if (isCallable(tool)) return last.get(keyOf(nameOf(tool))) === tool
     const has = tool.type === 'hosted' ? tool.dialect === target.dialect : target.features.webSearch
-    if (!has) losses.add(lossName(source, 'tools'))
+    if (!has) losses.add(lossName(source, 'tools', tool))
     return has
   })
 }
@@ -184,7 +207,7 @@ class Sayings {
   }
 
   #wrapped({ grammar, description, type: _type, ...tool }: CustomTool): FunctionTool {
-    if (grammar !== undefined) this.#losses.add(lossName(this.#source, 'tools.format'))
+    if (grammar !== undefined) this.#losses.add(lossName(this.#source, 'tools.format', tool))
     const rule = grammar && `The input must match this ${grammar.syntax} grammar:\n${grammar.definition}`
     const text = [description, rule].filter((piece) => piece !== undefined && piece !== '').join('\n\n')
     return {

@@ -2,7 +2,10 @@
  * What a conversion drops. A loss is named by the family of the client's field: dotted, without indexes, such as
  * `messages.content.image_url.detail`.
  */
-import type { ApiName, Ext, ModelRequest } from './types.ts'
+import type { TypedField } from './typed-field.ts'
+import type { ApiName, Ext, Extended, ModelRequest } from './types.ts'
+
+export type { TypedField }
 
 /** Room in the header that tells them. */
 const MAX_BYTES = 1024
@@ -40,55 +43,6 @@ export class Losses {
   }
 }
 
-/** Typed fields of a request that an encoder may have to drop. */
-export type TypedField =
-  | 'maxOutputTokens'
-  | 'temperature'
-  | 'topP'
-  | 'topK'
-  | 'stop'
-  | 'seed'
-  | 'frequencyPenalty'
-  | 'presencePenalty'
-  | 'choices'
-  | 'logprobs'
-  | 'format'
-  | 'format.name'
-  | 'format.description'
-  | 'format.strict'
-  | 'format.schema'
-  | 'verbosity'
-  | 'effort'
-  | 'budgetTokens'
-  | 'thinking'
-  | 'summary'
-  | 'user'
-  | 'metadata'
-  | 'cacheKey'
-  | 'cacheMark'
-  | 'tier'
-  | 'store'
-  | 'parallelToolCalls'
-  | 'toolChoice'
-  | 'tools'
-  | 'tools.strict'
-  | 'tools.description'
-  | 'tools.format'
-  | 'turns'
-  | 'system'
-  | 'prefill'
-  | 'reasoning'
-  | 'image'
-  | 'image.detail'
-  | 'file'
-  | 'file.name'
-  | 'audio'
-  | 'refusal'
-  | 'annotations'
-  | 'hosted'
-  | 'results'
-  | 'results.isError'
-
 /** The client's own name for each of them. A field that a dialect does not have cannot be lost from it. */
 const NAMES: Record<ApiName, Partial<Record<TypedField, string>>> = {
   chat: {
@@ -118,12 +72,15 @@ const NAMES: Record<ApiName, Partial<Record<TypedField, string>>> = {
     toolChoice: 'tool_choice',
     tools: 'tools',
     'tools.strict': 'tools.function.strict',
+    'tools.parameters': 'tools.function.parameters',
     'tools.description': 'tools.function.description',
     'tools.format': 'tools.custom.format',
     turns: 'messages',
     system: 'messages',
     prefill: 'messages',
-    reasoning: 'messages.reasoning_details',
+    reasoning: 'messages.reasoning_content',
+    'reasoning.state': 'messages.reasoning_details',
+    callState: 'messages.tool_calls.extra_content',
     image: 'messages.content.image_url',
     'image.detail': 'messages.content.image_url.detail',
     file: 'messages.content.file',
@@ -156,19 +113,22 @@ const NAMES: Record<ApiName, Partial<Record<TypedField, string>>> = {
     toolChoice: 'tool_choice',
     tools: 'tools',
     'tools.strict': 'tools.strict',
+    'tools.parameters': 'tools.parameters',
     'tools.description': 'tools.description',
     'tools.format': 'tools.format',
     turns: 'input',
     system: 'input',
     prefill: 'input',
-    reasoning: 'input.encrypted_content',
+    reasoning: 'input.summary',
+    'reasoning.state': 'input.encrypted_content',
     image: 'input.content.image_url',
     'image.detail': 'input.content.detail',
-    file: 'input.content.input_file',
+    file: 'input.content.file_data',
     'file.name': 'input.content.filename',
     audio: 'input.content.input_audio',
     refusal: 'input.content.refusal',
     annotations: 'input.content.annotations',
+    'text.logprobs': 'input.content.logprobs',
     hosted: 'input',
     results: 'input.output',
   },
@@ -191,11 +151,13 @@ const NAMES: Record<ApiName, Partial<Record<TypedField, string>>> = {
     toolChoice: 'tool_choice',
     tools: 'tools',
     'tools.strict': 'tools.strict',
+    'tools.parameters': 'tools.input_schema',
     'tools.description': 'tools.description',
     turns: 'messages',
     system: 'messages',
     prefill: 'messages',
-    reasoning: 'messages.content.signature',
+    reasoning: 'messages.content.thinking',
+    'reasoning.state': 'messages.content.signature',
     image: 'messages.content.source',
     file: 'messages.content.source',
     'file.name': 'messages.content.title',
@@ -207,8 +169,19 @@ const NAMES: Record<ApiName, Partial<Record<TypedField, string>>> = {
   images: { turns: 'prompt', user: 'user' },
 }
 
-/** How the client calls a typed field. */
-export function lossName(source: ApiName, field: TypedField): string {
+/**
+ * How the client calls a typed field: by the name that one of its owners knows it by, the part before the request, or
+ * by the usual one.
+ */
+export function lossName(
+  source: ApiName,
+  field: TypedField,
+  ...owners: (Pick<Extended, 'names'> | undefined)[]
+): string {
+  for (const owner of owners) {
+    const name = owner?.names?.[field]
+    if (name !== undefined) return name
+  }
   return NAMES[source][field] ?? field
 }
 

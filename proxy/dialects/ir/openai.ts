@@ -18,6 +18,11 @@ export function fileName(mediaType: string): string {
 /** Lifetimes of messages' marks become the next longer ones of OpenAI. */
 const LIFETIMES = { '5m': '30m', '30m': '30m', '1h': '12h', '12h': '12h' } as const
 
+/** The lifetime that OpenAI has for it. */
+export function lifetimeOf(ttl: NonNullable<CacheMark['ttl']>): CacheMark['ttl'] {
+  return LIFETIMES[ttl]
+}
+
 /** A cache mark as the field of a content part. */
 export function cacheBreakpoint({ ttl }: CacheMark): Record<string, unknown> {
   return { prompt_cache_breakpoint: { mode: 'explicit', ...(ttl !== undefined && { ttl: LIFETIMES[ttl] }) } }

@@ -9,6 +9,7 @@
 import type { ApiName, DialectName } from '../../../contract/endpoints.ts'
 import type { Effort } from '../../../contract/profiles.ts'
 import type { Usage } from '../../../contract/usage.ts'
+import type { TypedField } from './typed-field.ts'
 
 export type { ApiName, DialectName, Effort }
 
@@ -26,7 +27,11 @@ export interface Ext {
 /** Anything that may carry what a single dialect knows. */
 export interface Extended {
   ext?: Ext
+  /** What the client calls a typed field of this thing where it wrote it under another name than most (losses.ts). */
+  names?: Names
 }
+
+export type Names = Partial<Record<TypedField, string>>
 
 // --- Opaque state of a vendor -----------------------------------------------------------------------------------------
 
@@ -240,6 +245,7 @@ export interface CustomTool extends Extended {
   namespace?: string
   description?: string
   grammar?: { syntax: string; definition: string }
+  cache?: CacheMark
 }
 
 /** The one hosted tool that all vendors have. */
@@ -250,7 +256,7 @@ export interface WebSearchTool extends Extended {
 }
 
 /** Any other tool that the vendor runs, whole. */
-export interface HostedTool {
+export interface HostedTool extends Extended {
   type: 'hosted'
   dialect: DialectName
   /** Its `type` there. */

@@ -59,7 +59,7 @@ it('an envelope that is not for this upstream does not reach it, and its loss is
   const lane = lanes('Hello', 'slc1.encrypted.AAAA').open(target)
   expect(lane.body.toString()).not.toContain('slc1.')
   expect(lane.body.toString()).toContain('Well.')
-  expect(lane.losses.names).toEqual(['messages.content.signature'])
+  expect(lane.losses.names).toEqual(['messages.content.thinking', 'messages.content.signature'])
 })
 
 it.each([

@@ -18,6 +18,7 @@ import {
 import { STREAMS } from './fixtures.ts'
 import { bytesPass, comparable, passed, relay, toldUsage } from './laws.ts'
 import { silent } from './leaves.ts'
+import { misnamed } from './losses.ts'
 import { readStrictly } from './strict.ts'
 import { type View, viewFor, viewOf } from './views.ts'
 
@@ -115,6 +116,7 @@ describe('requests', () => {
         decodeRequest(target, converted)
         const unsaid = silent(body, converted, losses).filter((leaf) => !/^stop(_sequences)?: /.test(leaf))
         expect(unsaid).toEqual([])
+        expect(misnamed(body, losses)).toEqual([])
       }),
     )
   })

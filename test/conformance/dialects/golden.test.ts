@@ -34,7 +34,7 @@ describe('request', () => {
     const { body, losses } = convert('chat', chatRequest(), 'responses')
     // A signature of messages is nothing to a responses upstream; the gateway itself cuts at END.
     expect(spelled(body)).toEqual(spelled({ ...responsesRequest({ reasoning: [] }), model: 'up' }))
-    expect(losses).toEqual(['messages.reasoning_details'])
+    expect(losses).toEqual(['messages.reasoning_content', 'messages.reasoning_details'])
   })
 
   it('chat to messages', () => {
@@ -62,6 +62,7 @@ describe('request', () => {
     expect(losses).toEqual([
       'input.content.detail',
       'input.encrypted_content',
+      'input.summary',
       'text.format.name',
       'text.format.strict',
     ])
@@ -85,7 +86,11 @@ describe('request', () => {
     expect(spelled(withSystemFirst(body))).toEqual(
       spelled({ ...rest, model: 'up', text: { format }, input: input.map((item) => withDetail(item)) }),
     )
-    expect(losses).toEqual(['messages.content.is_error', 'messages.content.signature'])
+    expect(losses).toEqual([
+      'messages.content.is_error',
+      'messages.content.signature',
+      'messages.content.thinking',
+    ])
   })
 })
 

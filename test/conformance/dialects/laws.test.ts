@@ -31,6 +31,7 @@ import {
 } from './laws.ts'
 import { silent } from './leaves.ts'
 import { sumStream } from './loose.ts'
+import { misnamed } from './losses.ts'
 import { allowedLosses, exactFields, REFUSALS } from './rows.ts'
 import { viewOf } from './views.ts'
 
@@ -125,6 +126,7 @@ describe.each(NAMES)('no silent loss towards %s', (upstream) => {
     decodeRequest(upstream, body)
     const unsaid = silent(content, body, losses).filter((leaf) => !isDoneByGateway(leaf, upstream))
     expect(unsaid).toEqual([])
+    expect(misnamed(content, losses)).toEqual([])
     // What a row calls exact is lost in no request.
     const exact = exactFields(dialect, upstream)
     expect(losses.filter((loss) => exact.has(loss))).toEqual([])
@@ -146,13 +148,13 @@ const OWN_FIELDS = [
   'input.content.sparkle',
   'input.mood',
   'messages.content.context',
-  'messages.content.search_result',
   'messages.content.sparkle',
   'messages.mood',
   'modalities',
   'moderation',
   'prediction',
   'reasoning.context',
+  'reasoning.depth',
   'reasoning.mode',
   'stream_options',
   'tools.defer_loading',

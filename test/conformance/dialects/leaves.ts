@@ -16,7 +16,6 @@ const SPELLING = new Set([
   'mode',
   'format',
   'media_type',
-  'phase',
   'stream',
   'id',
   'model',
@@ -56,9 +55,17 @@ export function silent(body: unknown, output: unknown, losses: readonly string[]
 const isPrivate = (family: string, value: string | number) =>
   family.startsWith('client_metadata') || String(value).startsWith('x-anthropic-billing-header:')
 
+const DEFAULTS = [
+  'n: 1',
+  'truncation: disabled',
+  'tool_choice: auto',
+  'tool_choice: any',
+  'reasoning_effort: default',
+]
+
 /** What is the default of all dialects, and words that each dialect has its own of; the rows look at the latter. */
 const isWord = (family: string, value: string | number) =>
-  ['n: 1', 'truncation: disabled', 'tool_choice: auto'].includes(`${family}: ${value}`) ||
+  DEFAULTS.includes(`${family}: ${value}`) ||
   /^(?:service_tier|thinking\.display|.*(?:cache_control|prompt_cache_breakpoint)\.ttl)$/.test(family)
 
 /** All strings of a value, one after another; JSON inside of strings is there a second time, read. */
@@ -93,9 +100,6 @@ function isSaid(value: string, text: string): boolean {
 
 /** Losses that stand for a whole part of which they name one field. */
 const STANDS_FOR: Record<string, string[]> = {
-  'messages.reasoning_details': ['messages.reasoning_content'],
-  'input.encrypted_content': ['input.summary.text', 'input.content.text'],
-  'messages.content.signature': ['messages.content.thinking', 'messages.content.data'],
   // Tools that a choice forbids are not sent at all.
   tool_choice: ['tools'],
 }

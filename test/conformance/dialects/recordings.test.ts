@@ -29,6 +29,7 @@ import {
 } from './laws.ts'
 import { silent } from './leaves.ts'
 import { sumStream } from './loose.ts'
+import { misnamed } from './losses.ts'
 import { readStrictly } from './strict.ts'
 import { type View, viewOf } from './views.ts'
 
@@ -172,6 +173,7 @@ describe.runIf(REQUESTS.length > 0)('requests', () => {
         const converted = orRefusal(() => convert(dialect, request, upstream))
         if (converted === undefined) return
         expect(silent(request, converted.body, converted.losses)).toEqual([])
+        expect(misnamed(request, converted.losses)).toEqual([])
         for (const feature of asked(request)) {
           recordCell({
             client: dialect,

@@ -92,6 +92,45 @@ export const chatContentRows = (): Row[] => [
     to: both(refused('messages')),
   },
   {
+    field: 'messages.content.cache_control',
+    body: {
+      messages: [
+        { role: 'system', content: [{ type: 'text', text: 's', cache_control: { type: 'ephemeral' } }] },
+        ...user({ type: 'text', text: 'a', cache_control: { type: 'ephemeral', ttl: '5m' } }),
+      ],
+    },
+    to: {
+      // It is written as a mark of OpenAI, which lives longer.
+      responses: lossy('messages.content.cache_control.ttl', {
+        input: [
+          { content: [{ type: 'input_text', prompt_cache_breakpoint: { mode: 'explicit' } }] },
+          { content: [{ prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } }] },
+        ],
+      }),
+      messages: exact({
+        system: [{ type: 'text', text: 's', cache_control: { type: 'ephemeral' } }],
+        messages: [{ content: [{ type: 'text', cache_control: { type: 'ephemeral', ttl: '5m' } }] }],
+      }),
+    },
+  },
+  {
+    field: 'messages.content.cache_control',
+    note: 'of a kind that is not known',
+    body: { messages: user({ type: 'text', text: 'a', cache_control: { type: 'eternal' } }) },
+    to: both(lossy('messages.content.cache_control')),
+  },
+  {
+    field: 'messages.content.refusal',
+    body: {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
+        { role: 'user', content: 'b' },
+      ],
+    },
+    to: { messages: lossy('messages.content.refusal') },
+  },
+  {
     field: 'messages.refusal',
     body: {
       messages: [

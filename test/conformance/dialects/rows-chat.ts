@@ -26,6 +26,21 @@ export const chatRows = (): Row[] => [
   },
   {
     field: 'max_completion_tokens',
+    note: 'less than responses takes',
+    body: { max_completion_tokens: 10 },
+    to: {
+      responses: lossy('max_completion_tokens', { max_output_tokens: 16 }),
+      messages: exact({ max_tokens: 10 }),
+    },
+  },
+  {
+    field: 'max_tokens',
+    note: 'less than responses takes',
+    body: { max_tokens: 10 },
+    to: { responses: lossy('max_tokens', { max_output_tokens: 16 }), messages: exact({ max_tokens: 10 }) },
+  },
+  {
+    field: 'max_completion_tokens',
     note: 'absent',
     body: {},
     to: { responses: exact(), messages: exact({ max_tokens: 8192 }) },
@@ -129,6 +144,102 @@ export const chatRows = (): Row[] => [
     },
   },
   {
+    field: 'reasoning_effort',
+    note: 'left to the model',
+    body: { reasoning_effort: 'default' },
+    to: both(exact()),
+  },
+  {
+    field: 'reasoning.effort',
+    body: { reasoning: { effort: 'high' } },
+    to: {
+      responses: exact({ reasoning: { effort: 'high', summary: 'auto' } }),
+      messages: exact({
+        output_config: { effort: 'high' },
+        thinking: { type: 'adaptive', display: 'summarized' },
+      }),
+    },
+  },
+  {
+    field: 'reasoning.effort',
+    note: 'beside another one',
+    body: { reasoning_effort: 'low', reasoning: { effort: 'high' } },
+    to: {
+      responses: lossy('reasoning.effort', { reasoning: { effort: 'low' } }),
+      messages: lossy('reasoning.effort', { output_config: { effort: 'low' } }),
+    },
+  },
+  {
+    field: 'reasoning.max_tokens',
+    body: { reasoning: { max_tokens: 3000 } },
+    to: {
+      responses: lossy('reasoning.max_tokens', { reasoning: { effort: 'medium', summary: 'auto' } }),
+      messages: lossy('reasoning.max_tokens', { output_config: { effort: 'medium' } }),
+    },
+  },
+  {
+    field: 'reasoning.exclude',
+    body: { reasoning: { effort: 'low', exclude: true } },
+    to: {
+      responses: exact({ reasoning: { effort: 'low' } }),
+      messages: exact({ thinking: { type: 'adaptive', display: 'omitted' } }),
+    },
+  },
+  {
+    field: 'reasoning.enabled',
+    body: { reasoning: { enabled: false } },
+    to: {
+      responses: exact({ reasoning: { effort: 'none' } }),
+      messages: exact({ thinking: { type: 'disabled' } }),
+    },
+  },
+  {
+    field: 'reasoning.enabled',
+    note: 'and no more',
+    body: { reasoning: { enabled: true } },
+    to: {
+      responses: exact({ reasoning: { effort: 'medium' } }),
+      messages: exact({ output_config: { effort: 'medium' } }),
+    },
+  },
+  {
+    field: 'reasoning',
+    note: 'of another form, and of words that we do not know',
+    body: { reasoning: { effort: 'extreme', max_tokens: 'all', mood: 1 } },
+    to: both(lossy(['reasoning.effort', 'reasoning.max_tokens', 'reasoning.mood'])),
+  },
+  {
+    field: 'response_format.json_schema.schema',
+    note: 'open objects',
+    body: {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { schema: { type: 'object', properties: { a: { type: 'string' } } } },
+      },
+    },
+    // What fits a closed object fits an open one, too.
+    to: {
+      messages: exact({
+        output_config: {
+          format: {
+            schema: { properties: { a: { type: 'string' } }, additionalProperties: false },
+          },
+        },
+      }),
+    },
+  },
+  {
+    field: 'response_format.json_schema.schema',
+    note: 'a rule that is not held',
+    body: {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { schema: { ...SCHEMA, properties: { a: { type: 'string', minLength: 3 } } } },
+      },
+    },
+    to: { messages: lossy('response_format.json_schema.schema') },
+  },
+  {
     field: 'response_format',
     body: {
       response_format: { type: 'json_schema', json_schema: { name: 'out', strict: true, schema: SCHEMA } },
@@ -167,13 +278,13 @@ export const chatRows = (): Row[] => [
         ],
       }),
       // The life of a cached prefix is another one there.
-      messages: lossy('messages.content.prompt_cache_breakpoint', {
+      messages: lossy('messages.content.prompt_cache_breakpoint.ttl', {
         messages: [{ content: [{ type: 'text', cache_control: { type: 'ephemeral', ttl: '1h' } }] }],
       }),
     },
   },
   {
-    field: 'messages.reasoning_details',
+    field: 'messages.reasoning_content',
     note: 'unsigned thoughts',
     body: {
       messages: [
@@ -182,7 +293,7 @@ export const chatRows = (): Row[] => [
         { role: 'user', content: 'c' },
       ],
     },
-    to: both(lossy('messages.reasoning_details')),
+    to: both(lossy('messages.reasoning_content')),
   },
   {
     field: 'response_format',
@@ -211,6 +322,44 @@ export const chatRows = (): Row[] => [
     to: {
       responses: exact({ tools: [{ type: 'function', name: 'f', parameters: OBJECT, strict: false }] }),
       messages: exact({ tools: [{ name: 'f', input_schema: OBJECT }] }),
+    },
+  },
+  {
+    field: 'tools.function.name',
+    note: 'no type',
+    body: { tools: [{ function: { name: 'f', parameters: OBJECT } }], tool_choice: 'any' },
+    to: {
+      responses: exact({ tools: [{ type: 'function', name: 'f' }], tool_choice: 'required' }),
+      messages: exact({ tools: [{ name: 'f', input_schema: OBJECT }], tool_choice: { type: 'any' } }),
+    },
+  },
+  {
+    field: 'tools',
+    note: 'a tool that its vendor runs',
+    body: { tools: [{ type: 'openrouter:web_search', parameters: { max_results: 3 } }, fn()] },
+    to: both(lossy('tools', { tools: [{ name: 'f' }] })),
+  },
+  {
+    field: 'tool_choice',
+    note: 'forces a tool that its vendor runs',
+    body: { tools: [{ type: 'openrouter:web_search' }], tool_choice: { type: 'openrouter:web_search' } },
+    to: both(refused('tool_choice')),
+  },
+  {
+    field: 'tools.cache_control',
+    body: { tools: [{ ...fn(), cache_control: { type: 'ephemeral', ttl: '1h' } }] },
+    to: {
+      responses: lossy('tools.cache_control', { tools: [{ name: 'f' }] }),
+      messages: exact({ tools: [{ name: 'f', cache_control: { type: 'ephemeral', ttl: '1h' } }] }),
+    },
+  },
+  {
+    field: 'tools.cache_control',
+    note: 'of a custom tool',
+    body: { tools: [{ type: 'custom', custom: { name: 'c' }, cache_control: { type: 'ephemeral' } }] },
+    to: {
+      responses: lossy('tools.cache_control', { tools: [{ name: 'c' }] }),
+      messages: exact({ tools: [{ name: 'c', cache_control: { type: 'ephemeral' } }] }),
     },
   },
   {

@@ -29,10 +29,10 @@ export const messagesContentRows = (): Row[] => [
     },
   },
   {
-    field: 'messages.content.cache_control',
-    note: 'on a tool, where nobody else has a place for it',
+    field: 'tools.cache_control',
+    note: 'nobody else has a place for it',
     body: { tools: [fn({ cache_control: { type: 'ephemeral' } })] },
-    to: both(lossy('messages.content.cache_control', { tools: holding({ type: 'function' }) })),
+    to: both(lossy('tools.cache_control', { tools: holding({ type: 'function' }) })),
   },
   {
     field: 'tools.input_examples',

@@ -16,6 +16,50 @@ export const messagesRows = (): Row[] => [
     to: { chat: exact({ max_completion_tokens: 2000 }), responses: exact({ max_output_tokens: 2000 }) },
   },
   {
+    field: 'max_tokens',
+    note: 'less than responses takes',
+    body: { max_tokens: 10 },
+    to: {
+      chat: exact({ max_completion_tokens: 10 }),
+      responses: lossy('max_tokens', { max_output_tokens: 16 }),
+    },
+  },
+  {
+    field: 'metadata.user_id',
+    note: 'too long for others',
+    body: { metadata: { user_id: 'u'.repeat(129) } },
+    to: both(lossy('metadata.user_id')),
+  },
+  {
+    field: 'thinking.display',
+    note: 'to be kept to itself',
+    body: { thinking: { type: 'adaptive', display: 'omitted' } },
+    to: { chat: lossy('thinking.display'), responses: exact() },
+  },
+  {
+    field: 'system.cache_control',
+    body: { system: [{ type: 'text', text: 'S', cache_control: { type: 'ephemeral', ttl: '5m' } }] },
+    to: both(lossy('system.cache_control.ttl')),
+  },
+  {
+    field: 'messages.content.data',
+    note: 'a redacted thought',
+    body: {
+      messages: [
+        { role: 'user', content: 'a' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'redacted_thinking', data: 'c2ln' },
+            { type: 'text', text: 'b' },
+          ],
+        },
+        { role: 'user', content: 'c' },
+      ],
+    },
+    to: both(lossy('messages.content.data')),
+  },
+  {
     field: 'system',
     note: 'blocks, one of which is the client’s own',
     body: {
@@ -84,7 +128,9 @@ export const messagesRows = (): Row[] => [
     },
     to: {
       chat: lossy('messages.content.signature', { messages: [{}, { reasoning_content: 'T' }, {}] }),
-      responses: lossy('messages.content.signature', { input: [{}, { role: 'assistant' }, {}] }),
+      responses: lossy(['messages.content.signature', 'messages.content.thinking'], {
+        input: [{}, { role: 'assistant' }, {}],
+      }),
     },
   },
   {

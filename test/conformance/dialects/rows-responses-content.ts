@@ -182,7 +182,23 @@ export const responsesContentRows = (): Row[] => [
     },
     to: {
       chat: lossy('input.encrypted_content', { messages: [{}, { reasoning_content: 'T' }, {}] }),
-      messages: lossy('input.encrypted_content'),
+      messages: lossy(['input.encrypted_content', 'input.summary']),
+    },
+  },
+  {
+    field: 'input.content',
+    note: 'raw thoughts',
+    body: {
+      input: [
+        { role: 'user', content: 'a' },
+        { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'T' }] },
+        { role: 'assistant', content: 'b' },
+        { role: 'user', content: 'c' },
+      ],
+    },
+    to: {
+      chat: exact({ messages: [{}, { reasoning_content: 'T' }, {}] }),
+      messages: lossy('input.content'),
     },
   },
   {

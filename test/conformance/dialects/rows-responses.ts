@@ -45,6 +45,38 @@ export const responsesRows = (): Row[] => [
     to: { chat: exact({ logprobs: true, top_logprobs: 2 }), messages: refused('top_logprobs') },
   },
   {
+    field: 'include',
+    note: 'asks for token probabilities',
+    body: { include: ['message.output_text.logprobs'] },
+    to: { chat: exact({ logprobs: true }), messages: refused('include') },
+  },
+  {
+    field: 'input.phase',
+    body: {
+      input: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: 'b', phase: 'final_answer' },
+        { role: 'user', content: 'c' },
+      ],
+    },
+    to: both(lossy('input.phase')),
+  },
+  {
+    field: 'input.content.logprobs',
+    body: {
+      input: [
+        { role: 'user', content: 'a' },
+        {
+          type: 'message',
+          role: 'assistant',
+          content: [{ type: 'output_text', text: 'b', logprobs: [{ token: 'b', logprob: -0.1 }] }],
+        },
+        { role: 'user', content: 'c' },
+      ],
+    },
+    to: both(lossy('input.content.logprobs')),
+  },
+  {
     field: 'safety_identifier',
     body: { safety_identifier: 'u1' },
     to: { chat: exact({ safety_identifier: 'u1' }), messages: exact({ metadata: { user_id: 'u1' } }) },
@@ -166,7 +198,7 @@ export const responsesRows = (): Row[] => [
         ],
       }),
       // The life of a cached prefix is another one there.
-      messages: lossy('input.content.prompt_cache_breakpoint', {
+      messages: lossy('input.content.prompt_cache_breakpoint.ttl', {
         messages: [{ content: [{ type: 'text', cache_control: { type: 'ephemeral', ttl: '1h' } }] }],
       }),
     },

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../../../proxy/errors.ts'
 import { convert, leastRequest, NAMES } from './codecs.ts'
+import { misnamed } from './losses.ts'
 import { ROWS } from './rows.ts'
 import type { Row, Verdict } from './verdicts.ts'
 
@@ -37,6 +38,7 @@ describe.each(NAMES)('%s', (source) => {
     const converted = convert(source, body, target)
     expect(converted.body).toMatchObject(verdict.body)
     expect(converted.losses).toEqual(verdict.kind === 'lossy' ? verdict.losses : [])
+    expect(misnamed(body, converted.losses)).toEqual([])
   })
 })
 

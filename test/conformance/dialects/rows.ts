@@ -44,8 +44,8 @@ export const REFUSALS: Record<DialectName, Record<string, Partial<Record<Dialect
   },
   responses: {
     'responses-only': { messages: 'top_logprobs' },
-    pdf: { chat: 'input.content.input_file' },
-    'file-id': { chat: 'input.content.image_url', messages: 'input.content.input_file' },
+    pdf: { chat: 'input.content.file_url' },
+    'file-id': { chat: 'input.content.file_id', messages: 'input.content.file_id' },
     stateful: { chat: 'previous_response_id', messages: 'previous_response_id' },
     compaction: { chat: 'input[0]', messages: 'input[0]' },
   },

@@ -14,14 +14,17 @@ export interface Inner {
   known: Known
 }
 
-/** The ext of `value`, spread into its neutral form; nothing when everything about it is typed. */
+/**
+ * The ext of `value`, spread into its neutral form; nothing when everything about it is typed. `lost` are known fields
+ * with a value that is not.
+ */
 export function extOf(
   at: string,
   value: Fields,
   known: Known,
-  { kept = {}, inner, ...shape }: { kept?: Fields; inner?: Inner } & Fields = {},
+  { kept = {}, lost = {}, inner, ...shape }: { kept?: Fields; lost?: Fields; inner?: Inner } & Fields = {},
 ): { ext?: Ext } {
-  const fields: [string, unknown][] = []
+  const fields = Object.entries(lost)
   const silent: [string, unknown][] = []
   sort(value, known, '', fields, silent)
   if (inner !== undefined && isRecord(inner.value)) {

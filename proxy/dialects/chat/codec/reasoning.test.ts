@@ -4,7 +4,8 @@ import { chat } from '../index.ts'
 import { decodeReasoning } from './reasoning.ts'
 import { clientOf, decode, envelopes } from './testing.ts'
 
-const read = (message: Record<string, unknown>) => decodeReasoning(message, 'messages[0]', envelopes)
+const named = (message: Record<string, unknown>) => decodeReasoning(message, 'messages[0]', envelopes)
+const read = (message: Record<string, unknown>) => named(message).map(({ names: _names, ...part }) => part)
 const part = (texts: string[], more: Partial<ReasoningPart> = {}): ReasoningPart => ({
   type: 'reasoning',
   texts,
@@ -122,6 +123,23 @@ describe('what a client sends back', () => {
     ],
   ])('%s', (_, message, expected) => {
     expect(read(message)).toEqual(expected)
+  })
+
+  test.each<[string, Record<string, unknown>, object | undefined]>([
+    ['as most write it', { reasoning_content: 'T', reasoning_details: [] }, undefined],
+    ['in the other plain text', { reasoning: 'T' }, { reasoning: 'messages.reasoning' }],
+    [
+      'in details alone',
+      { reasoning_details: [{ type: 'reasoning.text', text: 'T', signature: 'S' }] },
+      { reasoning: 'messages.reasoning_details' },
+    ],
+    [
+      'in litellm’s blocks',
+      { thinking_blocks: [{ type: 'thinking', thinking: 'T', signature: 'S' }] },
+      { reasoning: 'messages.thinking_blocks', 'reasoning.state': 'messages.thinking_blocks' },
+    ],
+  ])('its loss would be told by its own field: %s', (_, message, names) => {
+    expect(named(message).map((thought) => thought.names)).toEqual([names])
   })
 
   test('it stands before what was said', () => {

@@ -2,7 +2,7 @@
  * Reasoning as chat writes it: `reasoning_content` (or `reasoning`) as plain text, and `reasoning_details` or
  * `thinking_blocks` with what only a vendor can read.
  */
-import type { Carrier, Envelopes, ReasoningPart } from '../../ir/types.ts'
+import type { Carrier, Envelopes, Names, ReasoningPart } from '../../ir/types.ts'
 import { listAt, optional, recordAt, stringAt } from '../../json/checks.ts'
 import { type Fields, isRecord, tryParse } from '../../json/value.ts'
 
@@ -25,11 +25,17 @@ export function decodeReasoning(message: Fields, path: string, envelopes: Envelo
   const text = content || plain || undefined
   const details = records(message.reasoning_details, `${path}.reasoning_details`)
   const blocks = records(message.thinking_blocks, `${path}.thinking_blocks`)
+  const listed = details.length > 0 ? 'reasoning_details' : 'thinking_blocks'
   const entries =
     details.length > 0
       ? details.map((entry) => readDetail(entry, envelopes))
       : blocks.map((block) => readBlock(block, envelopes))
-  return toParts(entries, text)
+  const names: Names = {
+    ...(details.length === 0 && blocks.length > 0 && { 'reasoning.state': 'messages.thinking_blocks' }),
+    ...(!content && { reasoning: plain ? 'messages.reasoning' : `messages.${listed}` }),
+  }
+  const parts = toParts(entries, text)
+  return Object.keys(names).length === 0 ? parts : parts.map((part) => ({ ...part, names }))
 }
 
 /** A field of reasoning without the entries that the gateway sealed: their upstreams are of another dialect. */

@@ -19,6 +19,18 @@ export const CHAT: Mutant[] = [
   ),
 
   ...faults(
+    'proxy/dialects/chat/codec/request/tools.ts',
+    'test/conformance/dialects/rows.test.ts',
+    // Mistral's clients are refused.
+    ['isAbsent && isRecord(tool.function)', 'false'],
+    ["if (choice === ANY) return { type: 'required' }", ''],
+  ),
+  // Groq's clients are refused.
+  ...faults('proxy/dialects/chat/codec/request/thinking.ts', 'test/conformance/dialects/rows.test.ts', [
+    'given === NO_WISH ? undefined : ',
+    '',
+  ]),
+  ...faults(
     'proxy/dialects/chat/codec/answer/decode-stream.ts',
     'proxy/dialects/chat/codec/answer/decode-stream-end.test.ts',
     // A stream without its end is a whole answer.

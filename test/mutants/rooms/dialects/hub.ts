@@ -146,6 +146,39 @@ export const HUB: Mutant[] = [
     'if (decoder.forgetsText === true)',
     'if (decoder.forgetsText !== undefined)',
   ]),
+  // A call of the history names a tool that is not declared.
+  ...faults('proxy/dialects/hub/tools.ts', 'proxy/dialects/hub/tools.test.ts', [
+    '!declared.has(keyOf(part)) && declared.has(keyOf({ kind, name }))',
+    'false',
+  ]),
+  // A loss is told under a name that the client never sent.
+  ...faults('proxy/dialects/ir/losses.ts', 'test/conformance/dialects/rows.test.ts', [
+    'if (name !== undefined) return name',
+    '',
+  ]),
+  // What is raised, dropped or cut in silence.
+  ...faults(
+    'proxy/dialects/responses/codec/request/encode-request.ts',
+    'test/conformance/dialects/losses.test.ts',
+    ['request.maxOutputTokens < MIN_OUTPUT_TOKENS', 'request.maxOutputTokens < 1'],
+  ),
+  ...faults(
+    'proxy/dialects/responses/codec/request/read-items.ts',
+    'test/conformance/dialects/losses.test.ts',
+    [
+      "{ handled: ['content'], silent: IDENTITY }",
+      "{ handled: ['content'], silent: [...IDENTITY, 'phase'] }",
+    ],
+  ),
+  ...faults('proxy/dialects/chat/codec/request/cache.ts', 'test/conformance/dialects/losses.test.ts', [
+    'return isMark ? { [CONTROL]: control } : { lost: { [CONTROL]: control } }',
+    'return { [CONTROL]: control }',
+  ]),
+  // A cached prompt is paid in full.
+  ...faults('proxy/dialects/chat/codec/request/cache.ts', 'test/conformance/dialects/rows.test.ts', [
+    "if (type !== 'ephemeral' ||",
+    "if (type === 'ephemeral' ||",
+  ]),
   // A whole answer keeps the names that only the upstream knows.
   ...faults('proxy/dialects/lanes/hub.ts', 'test/conformance/dialects/returns.test.ts', [
     'filtered(decoded, filters)',

@@ -197,8 +197,8 @@ export const PITFALLS: Mutant[] = [
     '...(false && {',
   ]),
   ...faults('proxy/dialects/messages/codec/request/encode-request.ts', REQUESTS, [
-    "if (limitMarks(body)) writer.lose('cacheMark')\n  const headers: Record<string, string> = { 'anthropic-version': API_VERSION }",
-    "if (limitMarks(body)) writer.lose('cacheMark')\n  const headers: Record<string, string> = {}",
+    "limitMarks(body, writer)\n  const headers: Record<string, string> = { 'anthropic-version': API_VERSION }",
+    'limitMarks(body, writer)\n  const headers: Record<string, string> = {}',
   ]),
   // 7.22 An agent does not learn that its prompt is too long, and safeguards are dropped in silence.
   ...faults('proxy/dialects/messages/error.ts', TRANSPORT, [

@@ -10,20 +10,20 @@ import type {
   RefusalPart,
   TextPart,
 } from '../../../ir/types.ts'
-import { listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../../json/checks.ts'
+import { listAt, nameAt, optional, recordAt, stringAt } from '../../../json/checks.ts'
 import { refusal } from '../../../json/fields.ts'
 import type { Fields } from '../../../json/value.ts'
 import { extOf } from '../ext.ts'
+import { CACHE_FIELDS, cacheSpelling, decodeCache } from './cache.ts'
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart
 
 const AT = 'messages.content'
-const CACHED = 'prompt_cache_breakpoint'
-const TEXT = new Set(['type', 'text', CACHED])
+const TEXT = new Set(['type', 'text', ...CACHE_FIELDS])
 const REFUSAL = new Set(['type', 'refusal'])
-const IMAGE = new Set(['type', 'image_url', CACHED])
+const IMAGE = new Set(['type', 'image_url', ...CACHE_FIELDS])
 const IMAGE_URL = new Set(['url', 'detail'])
-const FILE = new Set(['type', 'file', CACHED])
+const FILE = new Set(['type', 'file', ...CACHE_FIELDS])
 const FILE_FIELDS = new Set(['file_data', 'file_id', 'filename'])
 const AUDIO = new Set(['type', 'input_audio'])
 const AUDIO_FIELDS = new Set(['data', 'format'])
@@ -53,11 +53,16 @@ function decodePart(value: unknown, path: string): ContentPart {
       return {
         type,
         text: stringAt(part.text, `${path}.text`),
-        ...cacheOf(part, path),
-        ...extOf(AT, part, TEXT),
+        ...decodeCache(part, path, AT),
+        ...extOf(AT, part, TEXT, cacheSpelling(part)),
       }
     case 'refusal':
-      return { type, text: stringAt(part.refusal, `${path}.refusal`), ...extOf(AT, part, REFUSAL) }
+      return {
+        type,
+        text: stringAt(part.refusal, `${path}.refusal`),
+        names: { refusal: `${AT}.refusal` },
+        ...extOf(AT, part, REFUSAL),
+      }
     case 'image_url':
       return decodeImage(part, path)
     case 'file':
@@ -87,8 +92,9 @@ function decodeImage(part: Fields, path: string): ImagePart {
     type: 'image',
     source,
     ...(detail !== undefined && { detail }),
-    ...cacheOf(part, path),
+    ...decodeCache(part, path, AT),
     ...extOf(AT, part, IMAGE, {
+      ...cacheSpelling(part),
       inner: { name: 'image_url', value: image, known: IMAGE_URL },
       url: otherSpelling(url, source),
     }),
@@ -106,8 +112,9 @@ function decodeFile(part: Fields, path: string): FilePart {
     type: 'file',
     source,
     ...(name !== undefined && { name }),
-    ...cacheOf(part, path),
+    ...decodeCache(part, path, AT),
     ...extOf(AT, part, FILE, {
+      ...cacheSpelling(part),
       inner: { name: 'file', value: file, known: FILE_FIELDS },
       url: data === undefined ? undefined : otherSpelling(data, source),
       kept: data !== undefined && id !== undefined ? { 'file.file_id': id } : {},
@@ -124,13 +131,4 @@ function fileData(data: string): Media {
 function otherSpelling(url: string, source: Media): string | undefined {
   if (source.kind === 'url' || source.kind === 'id') return undefined
   return dataUrl(source) === url ? undefined : url
-}
-
-function cacheOf(part: Fields, path: string): { cache?: CacheMark } {
-  const at = `${path}.${CACHED}`
-  const mark = optional(part[CACHED], at, recordAt)
-  if (mark === undefined) return {}
-  optional(mark.mode, `${at}.mode`, stringAt)
-  const ttl = optional(mark.ttl, `${at}.ttl`, oneOf(['30m', '12h']))
-  return { cache: ttl === undefined ? {} : { ttl } }
 }

@@ -1,8 +1,7 @@
 /** Reads a client's request into the neutral form. */
-import { EFFORTS } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { ParsedRequest } from '../../../dialect.ts'
-import type { Envelopes, ModelRequest, OutputFormat } from '../../../ir/types.ts'
+import type { Envelopes, ModelRequest, Names, OutputFormat } from '../../../ir/types.ts'
 import {
   booleanAt,
   integerAt,
@@ -15,11 +14,12 @@ import {
   stringAt,
 } from '../../../json/checks.ts'
 import { isOutputLimit, OUTPUT_RULE, refusal } from '../../../json/fields.ts'
-import { type Fields, tryParse } from '../../../json/value.ts'
+import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
 import { extOf } from '../ext.ts'
 import { present } from '../present.ts'
 import { decodeMessages } from './decode-messages.ts'
-import { decodeToolChoice, decodeTools } from './tools.ts'
+import { decodeThinking, NO_WISH } from './thinking.ts'
+import { ANY, decodeToolChoice, decodeTools } from './tools.ts'
 
 const KNOWN = new Set([
   'model',
@@ -53,8 +53,6 @@ const KNOWN = new Set([
   'function_call',
   'web_search_options',
 ])
-/** Those that ask for nothing but text ask for nothing. */
-const KNOWN_OF_TEXT = new Set([...KNOWN, 'modalities'])
 const MAX_TOP_LOGPROBS = 20
 
 export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): ModelRequest {
@@ -64,7 +62,7 @@ export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): Mod
   optional(body.logit_bias, 'logit_bias', recordAt)
   const user = optional(body.user, 'user', stringAt)
   const tools = decodeTools(body)
-  const effort = optional(body.reasoning_effort, 'reasoning_effort', oneOf(EFFORTS))
+  const thinking = decodeThinking(body)
   const onlyFunctions = tools.length > 0 && Array.isArray(body.functions) && !body.tools
   const parallel = optional(body.parallel_tool_calls, 'parallel_tool_calls', booleanAt)
   const includeUsage = optional(body.stream_options, 'stream_options', recordAt)?.include_usage === true
@@ -90,7 +88,7 @@ export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): Mod
       logprobs: decodeLogprobs(body),
       format: decodeFormat(body.response_format),
       verbosity: optional(body.verbosity, 'verbosity', stringAt),
-      reasoning: effort && { effort },
+      reasoning: thinking.reasoning,
       user: optional(body.safety_identifier, 'safety_identifier', stringAt) ?? user,
       metadata: decodeMetadata(body.metadata),
       cacheKey: optional(body.prompt_cache_key, 'prompt_cache_key', stringAt),
@@ -98,7 +96,10 @@ export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): Mod
       store: optional(body.store, 'store', booleanAt),
       wantsStreamUsage: includeUsage || undefined,
     }),
-    ...extOf('', body, isTextOnly(body.modalities) ? KNOWN_OF_TEXT : KNOWN, {
+    ...namesOf(body, thinking.names),
+    ...extOf('', body, knownOf(body), {
+      lost: thinking.lost ?? {},
+      reasoning: isRecord(body.reasoning) ? body.reasoning : undefined,
       kept: spellings(body, onlyFunctions),
       limit: isGiven(body.max_completion_tokens) ? 'max_completion_tokens' : givenName(body, 'max_tokens'),
       user: isGiven(body.safety_identifier) ? 'safety_identifier' : givenName(body, 'user'),
@@ -114,6 +115,27 @@ function refuseAudio(body: Fields): void {
   if (!modalities.includes('audio')) return
   const message = 'modalities must not name audio: this model answers in text only.'
   throw new GatewayError('unsupported_parameter', message, { param: 'modalities' })
+}
+
+function knownOf(body: Fields): ReadonlySet<string> {
+  return new Set([
+    ...KNOWN,
+    // Those that ask for nothing but text ask for nothing.
+    ...(isTextOnly(body.modalities) ? ['modalities'] : []),
+    ...(isRecord(body.reasoning) ? ['reasoning'] : []),
+  ])
+}
+
+/** Fields that go by another name than usual in this body. */
+function namesOf(body: Fields, ofThinking: Names | undefined): { names?: Names } {
+  const names: Names = {
+    ...ofThinking,
+    ...(!isGiven(body.max_completion_tokens) &&
+      isGiven(body.max_tokens) && { maxOutputTokens: 'max_tokens' }),
+    ...(!isGiven(body.safety_identifier) && isGiven(body.user) && { user: 'user' }),
+    ...(!isGiven(body.tool_choice) && isGiven(body.function_call) && { toolChoice: 'function_call' }),
+  }
+  return Object.keys(names).length > 0 ? { names } : {}
 }
 
 function isTextOnly(modalities: unknown): boolean {
@@ -138,6 +160,8 @@ function spellings(body: Fields, onlyFunctions: boolean): Fields {
       isGiven(body.parallel_tool_calls) && { parallel_tool_calls: body.parallel_tool_calls }),
     ...(isGiven(body.tool_choice) && isGiven(body.function_call) && { function_call: body.function_call }),
     ...(isGiven(body.stop) && { stop: body.stop }),
+    ...(body.reasoning_effort === NO_WISH && { reasoning_effort: NO_WISH }),
+    ...(body.tool_choice === ANY && { tool_choice: ANY }),
   }
 }
 

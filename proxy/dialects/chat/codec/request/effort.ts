@@ -12,6 +12,7 @@ export function effortFor(reasoning: Reasoning, writing: Writing): Effort | unde
       ? 'none'
       : (effort ?? (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens)))
   if (features.reasoning === 'None') {
+    if (thinking === 'adaptive') lose(writing, 'thinking')
     if (wanted === undefined || wanted === 'none') return undefined
     if (budgetTokens !== undefined) lose(writing, 'budgetTokens')
     if (effort !== undefined) lose(writing, 'effort')

@@ -3,12 +3,12 @@ import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../dialect.ts'
 import { lossName, type TypedField } from '../../../ir/losses.ts'
 import { dataUrl } from '../../../ir/media.ts'
-import { cacheBreakpoint, fileName } from '../../../ir/openai.ts'
+import { fileName } from '../../../ir/openai.ts'
 import type {
   ApiName,
   AudioPart,
-  CacheMark,
   Ext,
+  Extended,
   FilePart,
   ImagePart,
   RefusalPart,
@@ -16,30 +16,39 @@ import type {
 } from '../../../ir/types.ts'
 import type { Fields } from '../../../json/value.ts'
 import { restore, restoreInner, shapeOf } from '../ext.ts'
+import { cacheMark } from './cache.ts'
 
 /** For whom a request is written. */
 export interface Writing extends EncodeTarget {
   source: ApiName
+  /** The request, as far as it names its fields. */
+  request: Pick<Extended, 'names'>
   /** The request came in this dialect: it is written as it came, whatever the features. */
   native: boolean
 }
 
 type Part = TextPart | ImagePart | FilePart | AudioPart | RefusalPart
 
-export function lose(writing: Writing, field: TypedField): void {
-  writing.losses.add(lossName(writing.source, field))
+/** `owner`: what the field belongs to, when that is not the request itself. */
+export function lose(writing: Writing, field: TypedField, owner?: Extended): void {
+  writing.losses.add(lossName(writing.source, field, owner, writing.request))
 }
 
 /** What chat cannot say, named as the client calls it. */
-export function unsupported(writing: Writing, field: TypedField, problem: string): GatewayError {
-  const param = lossName(writing.source, field)
+export function unsupported(
+  writing: Writing,
+  field: TypedField,
+  problem: string,
+  owner?: Extended,
+): GatewayError {
+  const param = lossName(writing.source, field, owner, writing.request)
   return new GatewayError('unsupported_parameter', `${param} ${problem}.`, { param })
 }
 
 export function encodePart(part: Part, writing: Writing): Fields {
   switch (part.type) {
     case 'text':
-      return restore({ type: 'text', text: part.text, ...cacheMark(part.cache, writing) }, part.ext)
+      return restore({ type: 'text', text: part.text, ...cacheMark(part, writing) }, part.ext)
     case 'refusal':
       return restore({ type: 'refusal', refusal: part.text }, part.ext)
     case 'image':
@@ -64,20 +73,20 @@ export function contentOf(parts: Fields[], ext: Ext | undefined): string | Field
 function encodeImage(part: ImagePart, writing: Writing): Fields {
   const { source, detail, ext } = part
   if (source.kind === 'id')
-    throw unsupported(writing, 'image', 'names a file that the upstream does not have')
+    throw unsupported(writing, 'image', 'names a file that the upstream does not have', part)
   const url = shapeOf(ext).url ?? (source.kind === 'url' ? source.url : dataUrl(source))
   const image_url = restoreInner({ url, ...(detail !== undefined && { detail }) }, ext, 'image_url')
-  return restore({ type: 'image_url', image_url, ...cacheMark(part.cache, writing) }, ext, 'image_url')
+  return restore({ type: 'image_url', image_url, ...cacheMark(part, writing) }, ext, 'image_url')
 }
 
 function encodeFile(part: FilePart, writing: Writing): Fields {
   const { source, name, ext } = part
   const file: Fields = {}
   if (source.kind === 'id') {
-    if (source.vendor !== 'openai') throw unsupported(writing, 'file', 'names a file of another vendor')
+    if (source.vendor !== 'openai') throw unsupported(writing, 'file', 'names a file of another vendor', part)
     file.file_id = source.id
   } else if (source.kind === 'url') {
-    throw unsupported(writing, 'file', 'must be inline for this model, not a URL')
+    throw unsupported(writing, 'file', 'must be inline for this model, not a URL', part)
   } else {
     file.file_data = shapeOf(ext).url ?? dataUrl(source)
     // OpenAI refuses file data without a name.
@@ -85,15 +94,5 @@ function encodeFile(part: FilePart, writing: Writing): Fields {
   }
   if (name !== undefined) file.filename = name
   const whole = restoreInner(file, ext, 'file')
-  return restore({ type: 'file', file: whole, ...cacheMark(part.cache, writing) }, ext, 'file')
-}
-
-/** The mark in OpenAI's lifetimes; nothing, and a loss, where the upstream takes none. */
-export function cacheMark(cache: CacheMark | undefined, writing: Writing): Fields {
-  if (cache === undefined) return {}
-  if (!writing.native && !writing.features.cacheMarks) {
-    lose(writing, 'cacheMark')
-    return {}
-  }
-  return cacheBreakpoint(cache)
+  return restore({ type: 'file', file: whole, ...cacheMark(part, writing) }, ext, 'file')
 }

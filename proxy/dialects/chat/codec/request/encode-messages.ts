@@ -4,6 +4,7 @@ import type {
   ModelRequest,
   ReasoningPart,
   SystemTurn,
+  TextPart,
   ToolCallPart,
   ToolResult,
   Turn,
@@ -12,7 +13,8 @@ import type {
 import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
 import { restore, restoreInner, shapeOf } from '../ext.ts'
 import { entriesOf, PARAGRAPH } from '../reasoning.ts'
-import { cacheMark, contentOf, encodePart, lose, type Writing } from './encode-content.ts'
+import { cacheMark } from './cache.ts'
+import { contentOf, encodePart, lose, type Writing } from './encode-content.ts'
 
 const SEE_BELOW = '[see the user message that follows]'
 
@@ -71,7 +73,7 @@ function encodeSystem(turn: SystemTurn, writing: Writing): Fields {
   const parts: Fields[] = []
   for (const part of turn.parts) {
     if (part.type === 'text') parts.push(encodePart(part, writing))
-    else lose(writing, 'hosted')
+    else lose(writing, 'hosted', part)
   }
   const developer = writing.native ? turn.developer : writing.features.developerRole
   const joined =
@@ -88,7 +90,7 @@ function joinTexts(parts: Fields[]): Fields {
 function encodeUser(turn: UserTurn, first: Fields[], writing: Writing): Fields | undefined {
   const parts = [...first]
   for (const part of turn.parts) {
-    if (part.type === 'hosted') lose(writing, 'hosted')
+    if (part.type === 'hosted') lose(writing, 'hosted', part)
     else parts.push(encodePart(part, writing))
   }
   if (parts.length === 0 && !writing.native) return undefined
@@ -115,18 +117,18 @@ function encodeAssistant(
         else calls.push(encodeCall(part, writing))
         break
       case 'hosted':
-        lose(writing, 'hosted')
+        lose(writing, 'hosted', part)
         break
       case 'refusal':
         if (shapeOf(part.ext).field) message.refusal = part.text
         else content.push(encodePart(part, writing))
         break
       case 'text':
-        if (!writing.native && part.annotations?.length) lose(writing, 'annotations')
+        loseMarks(part, writing)
         content.push(encodePart(part, writing))
         break
       default:
-        if (!writing.native) lose(writing, part.type)
+        if (!writing.native) lose(writing, part.type, part)
         ;(writing.native ? content : later).push(encodePart(part, writing))
     }
   }
@@ -134,7 +136,7 @@ function encodeAssistant(
   const { role: _role, reasoning_content: _text, reasoning_details: _details, ...said } = message
   if (content.length === 0 && Object.keys(said).length === 0 && !writing.native) {
     // Thoughts without a word after them are no message.
-    if (Object.keys(message).length > 1) lose(writing, 'reasoning')
+    if (Object.keys(message).length > 1) for (const part of thoughts) loseThought(part, writing)
     return undefined
   }
   return withContent(message, content, calls.length > 0 && writing.features.nullContent ? null : '', turn)
@@ -152,20 +154,32 @@ function encodeReasoning(
   const isWhole = !carried || thoughts.some((part) => part.carrier !== undefined)
   if (writing.native && isRecord(reasoning) && isWhole) {
     Object.assign(message, reasoning)
-    if (sealed) lose(writing, 'reasoning')
+    if (sealed) lose(writing, 'reasoning.state', thoughts[0])
     return
   }
   const details: Fields[] = []
   for (const part of thoughts) {
     const entries = part.carrier && keep ? entriesOf(part.carrier) : []
     details.push(...entries)
-    const lost = part.carrier !== undefined && entries.length === 0
-    if (lost || part.lostCarrier || (!keep && part.texts.length > 0)) lose(writing, 'reasoning')
+    if (part.lostCarrier || (part.carrier && entries.length === 0)) lose(writing, 'reasoning.state', part)
+    if (!keep && part.texts.length > 0) lose(writing, 'reasoning', part)
   }
   if (!keep) return
   const text = thoughts.flatMap((part) => part.texts).join(PARAGRAPH)
   if (text !== '') message.reasoning_content = text
   if (details.length > 0) message.reasoning_details = details
+}
+
+function loseThought({ texts, carrier, ...part }: ReasoningPart, writing: Writing): void {
+  if (texts.length > 0) lose(writing, 'reasoning', part)
+  if (carrier !== undefined) lose(writing, 'reasoning.state', part)
+}
+
+/** What only an answer has. */
+function loseMarks(part: TextPart, writing: Writing): void {
+  if (writing.native) return
+  if (part.annotations?.length) lose(writing, 'annotations', part)
+  if (part.logprobs?.length) lose(writing, 'text.logprobs', part)
 }
 
 function encodeCall(part: ToolCallPart, writing: Writing): Fields {
@@ -174,7 +188,7 @@ function encodeCall(part: ToolCallPart, writing: Writing): Fields {
   const call: Fields = { id: callId, type: kind, [kind]: restoreInner(body, ext, kind) }
   const extra = carrier?.kind === 'extra_content' ? tryParse(carrier.value) : undefined
   if (extra !== undefined) call.extra_content = extra
-  else if (carrier !== undefined) lose(writing, 'reasoning')
+  else if (carrier !== undefined) lose(writing, 'callState', part)
   return restore(call, ext, kind)
 }
 
@@ -186,11 +200,11 @@ function encodeResult(result: ToolResult, later: Fields[], writing: Writing): Fi
   const parts: Fields[] = []
   for (const part of result.parts) {
     if (part.type === 'hosted') {
-      lose(writing, 'hosted')
+      lose(writing, 'hosted', part)
     } else if (part.type === 'text' || writing.native) {
       parts.push(encodePart(part, writing))
     } else {
-      lose(writing, 'results')
+      lose(writing, 'results', result)
       parts.push({ type: 'text', text: SEE_BELOW })
       const label = `Belongs to the result of the tool call ${result.callId}:`
       later.push({ type: 'text', text: label }, encodePart(part, writing))
@@ -200,7 +214,7 @@ function encodeResult(result: ToolResult, later: Fields[], writing: Writing): Fi
     lose(writing, 'results.isError')
     markError(parts)
   }
-  const mark = cacheMark(result.cache, writing)
+  const mark = cacheMark(result, writing)
   const last = parts.pop()
   if (last !== undefined) parts.push({ ...last, ...mark })
   const { legacy } = shapeOf(result.ext)

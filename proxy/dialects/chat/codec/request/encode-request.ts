@@ -17,7 +17,7 @@ const MAX_STOPS = 4
 
 export function encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest {
   const native = request.source === 'chat'
-  const writing: Writing = { ...target, source: request.source, native }
+  const writing: Writing = { ...target, source: request.source, request, native }
   if (request.choices !== undefined) {
     const message = 'n must be 1: this model gives one answer at a time.'
     throw new GatewayError('unsupported_parameter', message, { param: 'n' })
@@ -37,26 +37,30 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
   if (request.reasoning !== undefined) {
     const { effort, summary } = request.reasoning
     const level = native ? effort : effortFor(request.reasoning, writing)
-    if (level !== undefined) body.reasoning_effort = level
+    if (level !== undefined && !isRecord(shapeOf(request.ext).reasoning)) body.reasoning_effort = level
     // Chat upstreams show what they think, or not: there is nothing to ask for.
-    if (summary === 'concise' || summary === 'detailed') lose(writing, 'summary')
+    const hides = summary === 'none' && level !== 'none' && target.features.reasoning !== 'None'
+    if (!native && (hides || summary === 'concise' || summary === 'detailed')) lose(writing, 'summary')
   }
   if (!native && !target.features.prefill && request.turns.at(-1)?.role === 'assistant')
     lose(writing, 'prefill')
   if (!native) return { body }
-  return { body: restore(withoutKept(body, request), request.ext) }
+  const { reasoning } = shapeOf(request.ext)
+  const whole = restore(withoutKept(body, request), request.ext, 'reasoning')
+  return { body: isRecord(reasoning) ? { ...whole, reasoning } : whole }
 }
 
 /** Fields that were written in another spelling of the same meaning give way to it. */
 function withoutKept(body: Fields, { ext }: ModelRequest): Fields {
   const { kept } = shapeOf(ext)
   if (!isRecord(kept)) return body
-  const { stop, response_format, top_logprobs, ...rest } = body
+  const { stop, response_format, top_logprobs, tool_choice, ...rest } = body
   return {
     ...rest,
     ...('stop' in kept ? {} : present({ stop })),
     ...('response_format' in kept ? {} : present({ response_format })),
     ...('top_logprobs' in kept ? {} : present({ top_logprobs })),
+    ...('tool_choice' in kept ? {} : present({ tool_choice })),
   }
 }
 
@@ -68,6 +72,8 @@ function encodeLimits(request: ModelRequest, writing: Writing): Fields {
   }
   const limit =
     shapeOf(request.ext).limit ?? (features.maxCompletionTokens ? 'max_completion_tokens' : 'max_tokens')
+  // Messages takes 0, which asks for no answer.
+  if (maxOutputTokens === 0 && !native) lose(writing, 'maxOutputTokens')
   const { kept } = shapeOf(request.ext)
   const options = isRecord(kept) && isRecord(kept.stream_options) ? kept.stream_options : {}
   return {
@@ -76,7 +82,6 @@ function encodeLimits(request: ModelRequest, writing: Writing): Fields {
       (features.streamUsage || wantsStreamUsage) && {
         stream_options: { ...options, include_usage: true },
       }),
-    // Messages takes 0, which asks for no answer.
     ...(maxOutputTokens !== undefined && { [String(limit)]: Math.max(maxOutputTokens, 1) }),
     ...(stop !== undefined && { stop }),
   }
@@ -114,7 +119,7 @@ function encodeFormat(format: OutputFormat | undefined, messages: Fields[], writ
   if (format.type === 'json') return { response_format: { type: 'json_object' } }
   const { name = 'response', description, schema, strict } = format
   if (!writing.native && !writing.features.structuredOutput) {
-    lose(writing, 'format.schema')
+    lose(writing, 'format')
     instruct(messages, `Answer with one JSON object that fits this JSON Schema: ${JSON.stringify(schema)}`)
     return { response_format: { type: 'json_object' } }
   }
@@ -140,6 +145,7 @@ function encodeLabels(request: ModelRequest, writing: Writing): Fields {
   // OpenAI has a newer name for the user that others do not know.
   const userField = shapeOf(ext).user ?? (features.maxCompletionTokens ? 'safety_identifier' : 'user')
   const user = request.user === undefined || native ? request.user : shortUser(request.user)
+  if (user !== request.user) lose(writing, 'user')
   let { tier } = request
   if (source === 'messages' && tier === 'fast' && !features.speed) {
     lose(writing, 'tier')

@@ -287,7 +287,9 @@ describe('what is malformed is refused by its path', () => {
     ['reasoning_effort', { reasoning_effort: 'very' }],
     ['metadata', { metadata: { a: 1 } }],
     ['store', { store: 'yes' }],
-    ['tools[0].type', { tools: [{ type: 'web_search' }] }],
+    ['tools[0].type', { tools: [{ type: 5 }] }],
+    ['tools[0].type', { tools: [{ name: 'f' }] }],
+    ['tools[0].function', { tools: [{ type: 'function', name: 'f' }] }],
     [
       'tools[1].function.name',
       {
@@ -310,7 +312,8 @@ describe('what is malformed is refused by its path', () => {
       },
     ],
     ['functions[0].name', { functions: [{}] }],
-    ['tool_choice', { tool_choice: 'any' }],
+    ['tool_choice', { tool_choice: 'every' }],
+    ['tool_choice.type', { tool_choice: {} }],
     ['tool_choice.function.name', { tool_choice: { type: 'function', function: {} } }],
     [
       'tool_choice.allowed_tools.tools[0].type',

@@ -4,6 +4,7 @@ import type {
   CustomTool,
   FunctionTool,
   ModelRequest,
+  Names,
   Tool,
   ToolChoice,
   WebSearchTool,
@@ -13,13 +14,22 @@ import { refusal } from '../../../json/fields.ts'
 import { type Fields, isRecord } from '../../../json/value.ts'
 import { extOf, restore, restoreInner, shapeOf } from '../ext.ts'
 import { present } from '../present.ts'
+import { CACHE_FIELDS, cacheSpelling, decodeCache } from './cache.ts'
 import { lose, unsupported, type Writing } from './encode-content.ts'
 
-const TOOL = new Set(['type', 'function', 'custom'])
+const TOOL = new Set(['type', 'function', 'custom', ...CACHE_FIELDS])
 const FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])
 const CUSTOM = new Set(['name', 'description', 'format'])
 const SEARCH = new Set(['user_location'])
 const LOCATION = ['city', 'country', 'region', 'timezone'] as const
+/** How the fields of `functions` are called. */
+const FUNCTIONS: Names = {
+  tools: 'functions',
+  'tools.strict': 'functions.strict',
+  'tools.parameters': 'functions.parameters',
+}
+/** How Mistral's clients say `required`. */
+export const ANY = 'any'
 const NO_PARAMETERS = { type: 'object', properties: {} }
 
 // --- From clients -----------------------------------------------------------------------------------------------------
@@ -31,7 +41,8 @@ export function decodeTools(body: Fields): Tool[] {
   const legacy = (optional(body.functions, 'functions', listAt) ?? []).map((value, i): Tool => {
     const path = `functions[${i}]`
     const fields = recordAt(value, path)
-    return { ...functionFields(fields, path), ...extOf('functions', fields, FUNCTION, { legacy: true }) }
+    const ext = extOf('functions', fields, FUNCTION, { legacy: true })
+    return { ...functionFields(fields, path), names: FUNCTIONS, ...ext }
   })
   const search = optional(body.web_search_options, 'web_search_options', recordAt)
   return [...tools, ...legacy, ...(search === undefined ? [] : [decodeSearch(search)])]
@@ -39,17 +50,27 @@ export function decodeTools(body: Fields): Tool[] {
 
 function decodeTool(value: unknown, path: string): Tool {
   const tool = recordAt(value, path)
-  const type = oneOf(['function', 'custom'])(tool.type, `${path}.type`)
+  const type = typeOf(tool, path)
+  // A tool that its vendor runs.
+  if (type !== 'function' && type !== 'custom') return { type: 'hosted', dialect: 'chat', name: type, tool }
   const inner = recordAt(tool[type], `${path}.${type}`)
   const known = type === 'function' ? FUNCTION : CUSTOM
   const plainText = type === 'custom' && isRecord(inner.format) && inner.format.type === 'text'
   const ext = extOf('tools', tool, TOOL, {
     inner: { name: type, value: inner, known },
     kept: plainText ? { 'custom.format': inner.format } : {},
+    untyped: tool.type === undefined || undefined,
+    ...cacheSpelling(tool),
   })
   const fields =
     type === 'function' ? functionFields(inner, `${path}.function`) : customFields(inner, `${path}.custom`)
-  return { ...fields, ...ext }
+  return { ...fields, ...decodeCache(tool, path, 'tools'), ...ext }
+}
+
+/** Some clients, such as Mistral's, leave out the type of a function. */
+function typeOf(tool: Fields, path: string): string {
+  const isAbsent = tool.type === undefined || tool.type === null
+  return isAbsent && isRecord(tool.function) ? 'function' : nameAt(tool.type, `${path}.type`)
 }
 
 function functionFields(fields: Fields, path: string): FunctionTool {
@@ -95,6 +116,7 @@ function decodeSearch(options: Fields): WebSearchTool {
   )
   return {
     type: 'web-search',
+    names: { tools: 'web_search_options' },
     ...(location !== undefined && { userLocation }),
     ...extOf('web_search_options', options, SEARCH, { location }),
   }
@@ -104,11 +126,14 @@ export function decodeToolChoice(body: Fields): ToolChoice | undefined {
   const choice = body.tool_choice ?? undefined
   if (choice === undefined) return decodeFunctionCall(body.function_call)
   if (typeof choice === 'string') {
+    if (choice === ANY) return { type: 'required' }
     return { type: oneOf(['none', 'auto', 'required'])(choice, 'tool_choice') }
   }
   const record = isRecord(choice) ? choice : undefined
   if (record === undefined) throw refusal('tool_choice', 'must be a string or an object')
-  const type = oneOf(['function', 'custom', 'allowed_tools'])(record.type, 'tool_choice.type')
+  const type = nameAt(record.type, 'tool_choice.type')
+  if (type !== 'function' && type !== 'custom' && type !== 'allowed_tools')
+    return { type: 'hosted', dialect: 'chat', name: type, choice: record }
   if (type !== 'allowed_tools') {
     const inner = recordAt(record[type], `tool_choice.${type}`)
     return { type: 'tool', kind: type, name: nameAt(inner.name, `tool_choice.${type}.name`) }
@@ -143,14 +168,23 @@ export function encodeTools(request: ModelRequest, writing: Writing): Fields {
       functions.push(restore(functionBody(tool, writing), tool.ext))
     } else if (tool.type === 'function') {
       const body = restoreInner(functionBody(tool, writing), tool.ext, 'function')
-      tools.push(restore({ type: 'function', function: body }, tool.ext, 'function'))
+      const { untyped, cache_control } = shapeOf(tool.ext)
+      const whole = {
+        ...(untyped ? {} : { type: 'function' }),
+        function: body,
+        ...present({ cache_control }),
+      }
+      tools.push(restore(whole, tool.ext, 'function'))
     } else if (tool.type === 'custom') {
       const body = restoreInner(customBody(tool), tool.ext, 'custom')
-      tools.push(restore({ type: 'custom', custom: body }, tool.ext, 'custom'))
+      const { cache_control } = shapeOf(tool.ext)
+      tools.push(restore({ type: 'custom', custom: body, ...present({ cache_control }) }, tool.ext, 'custom'))
     } else if (tool.type === 'web-search' && (writing.native || writing.features.webSearch)) {
       out.web_search_options = searchOptions(tool, writing)
+    } else if (tool.type === 'hosted' && tool.dialect === 'chat') {
+      tools.push(tool.tool)
     } else {
-      lose(writing, 'tools')
+      lose(writing, 'tools', tool)
     }
   }
   if (tools.length > 0) out.tools = tools
@@ -174,14 +208,14 @@ export function encodeTools(request: ModelRequest, writing: Writing): Fields {
 
 function functionBody(tool: FunctionTool, writing: Writing): Fields {
   const { name, description, parameters, strict } = tool
-  if (tool.cache !== undefined) lose(writing, 'cacheMark')
   const body: Fields = present({ name, description, parameters })
   if (writing.native) return { ...body, ...(strict !== undefined && { strict }) }
   body.parameters ??= NO_PARAMETERS
+  if (tool.cache !== undefined) lose(writing, 'cacheMark', tool)
   // False is the default here.
   if (strict) {
     if (writing.features.structuredOutput) body.strict = true
-    else lose(writing, 'tools.strict')
+    else lose(writing, 'tools.strict', tool)
   }
   return body
 }
@@ -192,7 +226,7 @@ function customBody({ name, description, grammar }: CustomTool): Fields {
 
 function searchOptions(tool: WebSearchTool, writing: Writing): Fields {
   const { userLocation, allowedDomains, ext } = tool
-  if (allowedDomains !== undefined) lose(writing, 'tools')
+  if (allowedDomains !== undefined) lose(writing, 'tools', tool)
   const location =
     shapeOf(ext).location ?? (userLocation && { type: 'approximate', approximate: userLocation })
   return restore(location === undefined ? {} : { user_location: location }, ext)
@@ -211,6 +245,7 @@ function encodeChoice(choice: ToolChoice, writing: Writing): unknown {
       if (writing.features.webSearch) return undefined
       throw unsupported(writing, 'toolChoice', 'asks for a tool that this model does not offer')
     case 'hosted':
+      if (choice.dialect === 'chat') return choice.choice
       throw unsupported(writing, 'toolChoice', 'asks for a tool that this model does not offer')
     default:
       return choice.type

@@ -15,7 +15,7 @@ describe('cache marks', () => {
   test('get the nearest lifetime', () => {
     expect(controls([marked(), marked('30m'), marked('12h')])).toEqual({
       marks: [{ type: 'ephemeral' }, { type: 'ephemeral', ttl: '5m' }, { type: 'ephemeral', ttl: '1h' }],
-      losses: ['messages.content.prompt_cache_breakpoint'],
+      losses: ['messages.content.prompt_cache_breakpoint.ttl'],
     })
   })
 

@@ -1,15 +1,22 @@
 /** Cache marks: `cache_control` of blocks and tools. */
-import type { TypedField } from '../../../ir/losses.ts'
-import type { CacheMark } from '../../../ir/types.ts'
+import type { CacheMark, Extended, Names } from '../../../ir/types.ts'
 import { optional, recordAt, stringAt } from '../../../json/checks.ts'
 import { isRecord } from '../../../json/value.ts'
 import type { Json, Keeper } from './keeper.ts'
+import type { Writer } from './writer.ts'
 
 /** The API takes no more in one request. */
 const MAX_MARKS = 4
+/** Where most marks stand. */
+const USUAL_PLACE = 'messages.content'
 
 /** The mark of a block or tool; a kind or a lifetime that is not known is kept as it is. */
-export function readCache(owner: Json, path: string, keeper: Keeper): { cache?: CacheMark } {
+export function readCache(
+  owner: Json,
+  path: string,
+  keeper: Keeper,
+  at: string = USUAL_PLACE,
+): { cache?: CacheMark; names?: Names } {
   const control = optional(owner.cache_control, `${path}.cache_control`, recordAt)
   if (control === undefined) return {}
   stringAt(control.type, `${path}.cache_control.type`)
@@ -19,25 +26,31 @@ export function readCache(owner: Json, path: string, keeper: Keeper): { cache?: 
     return {}
   }
   keeper.takeInside('cache_control', control, ['type', 'ttl'])
-  return { cache: ttl === undefined ? {} : { ttl } }
+  const names = at === USUAL_PLACE ? {} : { names: { cacheMark: `${at}.cache_control` } }
+  return { cache: ttl === undefined ? {} : { ttl }, ...names }
 }
 
 /** The mark as this API writes it; it has two lifetimes, so that those of others become the nearest one. */
-export function writeCache({ ttl }: CacheMark, lose: (field: TypedField) => void): Json {
-  if (ttl === '30m' || ttl === '12h') lose('cacheMark')
+export function writeCache({ ttl }: CacheMark, owner: Extended, writer: Writer): Json {
+  const name = writer.name('cacheMark', owner)
+  if (ttl === '30m' || ttl === '12h') writer.tell(`${name}.ttl`)
   const own = ttl === '30m' ? '5m' : ttl === '12h' ? '1h' : ttl
-  return { type: 'ephemeral', ...(own !== undefined && { ttl: own }) }
+  const mark = { type: 'ephemeral', ...(own !== undefined && { ttl: own }) }
+  writer.marks.set(mark, name)
+  return mark
 }
 
 /**
  * Takes the earliest marks away until no more are left than the API takes: the last ones cover the longest prefix.
- * `body` is a request that was just made; its own objects are changed. True when it had too many.
+ * `body` is a request that was just made; its own objects are changed.
  */
-export function limitMarks({ tools, system, messages }: Json): boolean {
+export function limitMarks({ tools, system, messages }: Json, writer: Writer): void {
   const marked: Json[] = []
   for (const part of [tools, system, messages]) collect(part, marked)
-  for (const block of marked.slice(0, -MAX_MARKS)) delete block.cache_control
-  return marked.length > MAX_MARKS
+  for (const block of marked.slice(0, -MAX_MARKS)) {
+    writer.tell(writer.marks.get(block.cache_control) ?? writer.name('cacheMark'))
+    delete block.cache_control
+  }
 }
 
 function collect(value: unknown, marked: Json[]): void {

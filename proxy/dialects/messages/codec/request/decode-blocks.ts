@@ -2,6 +2,7 @@
 import type {
   AssistantPart,
   Envelopes,
+  Extended,
   FilePart,
   HostedPart,
   ImagePart,
@@ -24,7 +25,7 @@ const AT_RESULT = 'messages.content.content'
 export function decodeText(block: Json, path: string, at: string): TextPart {
   const keeper = new Keeper().take(block, ['type', 'text', 'cache_control'])
   const text = stringAt(block.text, `${path}.text`)
-  return { type: 'text', text, ...readCache(block, path, keeper), ...keeper.ext(at) }
+  return { type: 'text', text, ...readCache(block, path, keeper, at), ...keeper.ext(at) }
 }
 
 /** A block of a user message, or of a system one. */
@@ -39,7 +40,7 @@ export function decodeUserBlock(block: Json, path: string, at = AT): UserPart {
     case 'search_result':
       return decodeSearchResult(block, path, at)
     default:
-      return hosted(block)
+      return hosted(block, at)
   }
 }
 
@@ -99,7 +100,7 @@ function decodeResultContent(content: unknown, path: string, keeper: Keeper): Re
     }
     stringAt(block.type, `${path}[${i}].type`)
     const part = decodeUserBlock(block, `${path}[${i}]`, AT_RESULT)
-    return part.type === 'audio' ? hosted(block) : part
+    return part.type === 'audio' ? hosted(block, AT_RESULT) : part
   })
 }
 
@@ -137,7 +138,14 @@ function decodeThinking(block: Json, path: string, envelopes: Envelopes): Reason
 function decodeRedacted(block: Json, path: string, envelopes: Envelopes): ReasoningPart {
   const keeper = new Keeper().take(block, ['type', 'data'])
   const data = stringAt(block.data, `${path}.data`)
-  return { type: 'reasoning', texts: [], ...openCarrier(data, 'redacted', envelopes), ...keeper.ext(AT) }
+  const names = { 'reasoning.state': `${AT}.data` }
+  return {
+    type: 'reasoning',
+    texts: [],
+    names,
+    ...openCarrier(data, 'redacted', envelopes),
+    ...keeper.ext(AT),
+  }
 }
 
 function openCarrier(
@@ -153,17 +161,23 @@ function openCarrier(
 function decodeImage(block: Json, path: string, at: string): ImagePart | HostedPart {
   const keeper = new Keeper().take(block, ['type', 'source', 'cache_control'])
   const source = readSource(recordAt(block.source, `${path}.source`), `${path}.source`, keeper)
-  if (source === undefined) return hosted(block)
-  return { type: 'image', source, ...readCache(block, path, keeper), ...keeper.ext(at) }
+  if (source === undefined) return hosted(block, at)
+  return {
+    type: 'image',
+    source,
+    ...placed('image', readCache(block, path, keeper, at), at),
+    ...keeper.ext(at),
+  }
 }
 
 function decodeDocument(block: Json, path: string, at: string): FilePart | HostedPart {
   const keeper = new Keeper().take(block, ['type', 'source', 'title', 'cache_control'])
   const source = readSource(recordAt(block.source, `${path}.source`), `${path}.source`, keeper)
-  if (source === undefined) return hosted(block)
+  if (source === undefined) return hosted(block, at)
   const name = optional(block.title, `${path}.title`, stringAt)
   const named = name === undefined ? {} : { name }
-  return { type: 'file', source, ...named, ...readCache(block, path, keeper), ...keeper.ext(at) }
+  const marked = placed('file', readCache(block, path, keeper, at), at)
+  return { type: 'file', source, ...named, ...marked, ...keeper.ext(at) }
 }
 
 /** Undefined for a kind of source that is not known. */
@@ -204,9 +218,9 @@ function decodeSearchResult(block: Json, path: string, at: string): TextPart | H
   const title = optional(block.title, `${path}.title`, stringAt) ?? ''
   const source = optional(block.source, `${path}.source`, stringAt) ?? ''
   const text = plainText(block.content)
-  if (text === undefined) return hosted(block)
+  if (text === undefined) return hosted(block, at)
   const part = flattened([title, source, text].filter((line) => line !== '').join('\n'), block, at)
-  return { ...part, ...readCache(block, path, new Keeper()) }
+  return { ...part, ...readCache(block, path, new Keeper(), at) }
 }
 
 /** Text of a string or of a list of text blocks; undefined for anything else. */
@@ -219,12 +233,21 @@ function plainText(content: unknown): string | undefined {
   return texts.every((text) => typeof text === 'string') ? texts.join('\n\n') : undefined
 }
 
-/** What a block says, as text; its own dialect gets the block itself, any other one is told of it by its type. */
-function flattened(text: string, block: Json, at: string): TextPart {
-  const name = String(block.type)
-  return { type: 'text', text, ext: { dialect: 'messages', at, fields: { [name]: block }, shape: { block } } }
+/** With the place where a picture or a file stands, if it is not the usual one. */
+function placed<T extends Extended>(kind: 'image' | 'file', marked: T, at: string): T {
+  if (at === AT) return marked
+  const name = kind === 'file' ? { 'file.name': `${at}.title` } : {}
+  return { ...marked, names: { ...marked.names, ...name, [kind]: `${at}.source` } }
 }
 
-function hosted(block: Json): HostedPart {
-  return { type: 'hosted', dialect: 'messages', name: String(block.type), item: block }
+/** What a block says, as text; its own dialect gets the block itself, any other one is told of it. */
+function flattened(text: string, block: Json, at: string): TextPart {
+  const dot = at.lastIndexOf('.')
+  const fields = { [at.slice(dot + 1)]: block }
+  return { type: 'text', text, ext: { dialect: 'messages', at: at.slice(0, dot), fields, shape: { block } } }
+}
+
+function hosted(block: Json, at = AT): HostedPart {
+  const names = at === AT ? {} : { names: { hosted: at } }
+  return { type: 'hosted', dialect: 'messages', name: String(block.type), item: block, ...names }
 }

@@ -29,6 +29,8 @@ const TYPED = [
   'service_tier',
   'speed',
 ]
+/** How `output_config.format` was called before. */
+const OLD_FORMAT = { format: 'output_format', 'format.schema': 'output_format.schema' }
 const OWN_EFFORTS = EFFORTS.filter((effort) => effort !== 'none' && effort !== 'minimal')
 const THINKING_FIELDS = ['type', 'budget_tokens', 'display']
 
@@ -69,6 +71,7 @@ export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): Mode
     ...(reasoning !== undefined && { reasoning }),
     ...(user !== undefined && { user }),
     ...(tier !== undefined && { tier }),
+    ...(top.shape.oldFormat === true && { names: OLD_FORMAT }),
     ...top.ext(''),
   }
 }

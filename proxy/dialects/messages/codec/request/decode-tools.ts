@@ -35,7 +35,7 @@ function decodeFunction(tool: Json, name: string, path: string): FunctionTool {
     ...(description !== undefined && { description }),
     parameters: recordAt(tool.input_schema, `${path}.input_schema`),
     ...(strict !== undefined && { strict }),
-    ...readCache(tool, path, keeper),
+    ...readCache(tool, path, keeper, 'tools'),
     ...keeper.ext('tools'),
   }
 }

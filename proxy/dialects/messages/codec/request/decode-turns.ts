@@ -86,7 +86,8 @@ function userTurns(blocks: { block: Json; path: string }[], keeper: Keeper): Tur
 function decodeSystemBlock(block: Json, path: string, at: string): SystemTurn['parts'][number] {
   const type = optional(block.type, `${path}.type`, stringAt) ?? 'text'
   if (type === 'text') return decodeText(block, path, at)
-  return { type: 'hosted', dialect: 'messages', name: type, item: block }
+  const names = at === 'system' ? { names: { hosted: at } } : {}
+  return { type: 'hosted', dialect: 'messages', name: type, item: block, ...names }
 }
 
 function isBillingNote(block: unknown): boolean {

@@ -4,6 +4,7 @@ import { sniffMediaType } from '../../../ir/media.ts'
 import type {
   AssistantPart,
   CacheMark,
+  Extended,
   FilePart,
   HostedPart,
   ImagePart,
@@ -39,7 +40,7 @@ export function encodeUserPart(part: UserPart, writer: Writer): Json | undefined
     case 'file':
       return encodeFile(part, writer)
     case 'audio':
-      throw writer.refuse('audio', 'is audio, which this model cannot hear')
+      throw writer.refuse('audio', 'is audio, which this model cannot hear', part)
     case 'hosted':
       return encodeHosted(part, writer)
   }
@@ -49,11 +50,11 @@ export function encodeUserPart(part: UserPart, writer: Writer): Json | undefined
 export function encodeAssistantPart(part: AssistantPart, writer: Writer): Json | undefined {
   switch (part.type) {
     case 'text':
-      if (part.annotations?.length) writer.lose('annotations')
-      if (part.logprobs?.length) writer.lose('logprobs')
+      if (part.annotations?.length) writer.lose('annotations', part)
+      if (part.logprobs?.length) writer.lose('text.logprobs', part)
       return encodeText(part, writer)
     case 'refusal':
-      writer.lose('refusal')
+      writer.lose('refusal', part)
       return encodeText({ type: 'text', text: part.text }, writer)
     case 'reasoning':
       return encodeReasoning(part, writer)
@@ -62,7 +63,7 @@ export function encodeAssistantPart(part: AssistantPart, writer: Writer): Json |
     case 'image':
     case 'file':
       if (writer.own) return encodeUserPart(part, writer)
-      writer.lose(part.type)
+      writer.lose(part.type, part)
       return undefined
     default:
       return encodeUserPart(part, writer)
@@ -96,13 +97,13 @@ export function encodeResult(result: ToolResult, writer: Writer): Json {
 
 export function encodeHosted(part: HostedPart, writer: Writer): Json | undefined {
   if (part.dialect === 'messages') return part.item
-  writer.lose('hosted')
+  writer.lose('hosted', part)
   return undefined
 }
 
 function encodeCall(part: ToolCallPart, writer: Writer): Json {
   const { callId: id, name, input, kind, carrier, ext } = part
-  if (carrier !== undefined) writer.lose('reasoning')
+  if (carrier !== undefined) writer.lose('callState', part)
   const value = kind === 'custom' ? { input } : input.trim() === '' ? {} : parseArguments(input)
   if (!isRecord(value)) {
     const param = INPUT_NAMES[writer.source]
@@ -120,28 +121,29 @@ function encodeReasoning(part: ReasoningPart, writer: Writer): Json | undefined 
     return restore({ type: 'thinking', thinking, signature: carrier.value }, ext)
   }
   if (shapeOf(ext)?.unsigned === true) return restore({ type: 'thinking', thinking }, ext)
-  if (carrier !== undefined || part.lostCarrier || thinking !== '') writer.lose('reasoning')
+  if (thinking !== '') writer.lose('reasoning', part)
+  if (carrier !== undefined || part.lostCarrier) writer.lose('reasoning.state', part)
   return undefined
 }
 
 function encodeImage(part: ImagePart, writer: Writer): Json {
-  if (part.detail !== undefined && part.detail !== 'auto') writer.lose('image.detail')
+  if (part.detail !== undefined && part.detail !== 'auto') writer.lose('image.detail', part)
   const block = { type: 'image', source: imageSource(part, writer), ...cacheOf(part, writer) }
   return restore(block, part.ext)
 }
 
-function imageSource({ source }: ImagePart, writer: Writer): Json {
+function imageSource(part: ImagePart, writer: Writer): Json {
+  const { source } = part
   if (source.kind === 'url') return { type: 'url', url: source.url }
   if (source.kind === 'id' && source.vendor === 'anthropic') return { type: 'file', file_id: source.id }
-  if (source.kind === 'id') throw writer.refuse('image', 'names a file that another vendor keeps')
-  if (source.kind === 'text') throw writer.refuse('image', `must be one of ${IMAGE_TYPES.join(', ')}`)
+  if (source.kind === 'id') throw writer.refuse('image', 'names a file that another vendor keeps', part)
+  const problem = `must be one of ${IMAGE_TYPES.join(', ')}`
+  if (source.kind === 'text') throw writer.refuse('image', problem, part)
   const { base64, mediaType } = source
   if (writer.own) return { type: 'base64', media_type: mediaType, data: base64 }
   const named = mediaType === 'image/jpg' ? 'image/jpeg' : mediaType
   const media_type = sniffMediaType(base64) ?? named
-  if (!IMAGE_TYPES.includes(media_type)) {
-    throw writer.refuse('image', `must be one of ${IMAGE_TYPES.join(', ')}`)
-  }
+  if (!IMAGE_TYPES.includes(media_type)) throw writer.refuse('image', problem, part)
   return { type: 'base64', media_type, data: base64 }
 }
 
@@ -152,13 +154,14 @@ function encodeFile(part: FilePart, writer: Writer): Json {
   return restore({ type: 'document', source, ...title, ...cacheOf(part, writer) }, part.ext)
 }
 
-function documentSource({ source }: FilePart, writer: Writer): Json {
+function documentSource(part: FilePart, writer: Writer): Json {
+  const { source } = part
   switch (source.kind) {
     case 'url':
       return { type: 'url', url: source.url }
     case 'id':
       if (source.vendor === 'anthropic') return { type: 'file', file_id: source.id }
-      throw writer.refuse('file', 'names a file that another vendor keeps')
+      throw writer.refuse('file', 'names a file that another vendor keeps', part)
     case 'text':
       return { type: 'text', media_type: writer.own ? source.mediaType : 'text/plain', data: source.text }
     case 'data': {
@@ -167,19 +170,20 @@ function documentSource({ source }: FilePart, writer: Writer): Json {
       if (mediaType === PDF || sniffMediaType(base64) === PDF) {
         return { type: 'base64', media_type: PDF, data: base64 }
       }
-      if (!mediaType.startsWith('text/')) throw writer.refuse('file', `must be ${PDF} or text`)
-      if (mediaType !== 'text/plain') writer.lose('file')
+      if (!mediaType.startsWith('text/')) throw writer.refuse('file', `must be ${PDF} or text`, part)
+      if (mediaType !== 'text/plain') writer.lose('file', part)
       return { type: 'text', media_type: 'text/plain', data: Buffer.from(base64, 'base64').toString('utf8') }
     }
   }
 }
 
-function cacheOf({ cache }: { cache?: CacheMark }, writer: Writer): Json {
+function cacheOf(owner: Extended & { cache?: CacheMark }, writer: Writer): Json {
+  const { cache } = owner
   if (cache === undefined) return {}
   if (writer.own) return { cache_control: { type: 'ephemeral', ...cache } }
   if (!writer.features.cacheMarks) {
-    writer.lose('cacheMark')
+    writer.lose('cacheMark', owner)
     return {}
   }
-  return { cache_control: writeCache(cache, writer.lose) }
+  return { cache_control: writeCache(cache, owner, writer) }
 }

@@ -37,7 +37,7 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
     ...(request.stream && { stream: true }),
   }
   if (writer.own) return ownRequest(body, request)
-  if (limitMarks(body)) writer.lose('cacheMark')
+  limitMarks(body, writer)
   const headers: Record<string, string> = { 'anthropic-version': API_VERSION }
   if ('speed' in body) headers['anthropic-beta'] = FAST_BETA
   return { body, headers }

@@ -190,6 +190,6 @@ describe('thinking', () => {
       },
       {},
     ])
-    expect(losses).toEqual(['messages.reasoning_details'])
+    expect(losses).toEqual(['messages.reasoning_content', 'messages.reasoning_details'])
   })
 })

@@ -1,5 +1,5 @@
 /** How deep a model shall think, in the way that it understands. */
-import { nearestEffort } from '../../../ir/effort.ts'
+import { effortOfBudget, nearestEffort } from '../../../ir/effort.ts'
 import type { Effort, ModelRequest, Reasoning } from '../../../ir/types.ts'
 import { isRecord } from '../../../json/value.ts'
 import { type Json, restore } from './keeper.ts'
@@ -36,17 +36,19 @@ export function encodeDepth(
   const maxTokens = maxOutputTokens ?? fallback
   if (reasoning === undefined) return { maxTokens }
   if (writer.own) return { ...ownDepth(reasoning), maxTokens }
-  const { effort, summary } = reasoning
+  const { effort, budgetTokens, summary } = reasoning
   if (summary === 'concise' || summary === 'detailed') writer.lose('summary')
   const { features } = writer
   if (features.reasoning === 'None') {
     if (effort !== undefined && effort !== 'none') writer.lose('effort')
+    writer.loseIf('budgetTokens', budgetTokens)
     return { maxTokens }
   }
   if (effort === 'none') return { ...withoutThinking(writer), maxTokens }
-  const level = effort === undefined ? undefined : nearest(effort, writer)
-  if (features.reasoning === 'Budget') return budgetDepth(level, request, messages, maxTokens, writer)
-  const asked = level === undefined ? {} : { effort: level }
+  // Only those that think adaptively can be told to keep it to themselves.
+  if (summary === 'none' && features.reasoning !== 'Adaptive') writer.lose('summary')
+  if (features.reasoning === 'Budget') return budgetDepth(request, messages, maxTokens, writer)
+  const asked = levelOf(reasoning, writer)
   if (features.reasoning === 'Effort') return { ...asked, maxTokens }
   const display = summary === 'none' ? 'omitted' : 'summarized'
   return { ...asked, thinking: { type: 'adaptive', display }, maxTokens }
@@ -72,6 +74,14 @@ function withoutThinking(writer: Writer): Omit<Depth, 'maxTokens'> {
   return {}
 }
 
+/** A number of tokens becomes a level. */
+function levelOf({ effort, budgetTokens }: Reasoning, writer: Writer): { effort?: Effort } {
+  if (effort === undefined && budgetTokens === undefined) return {}
+  if (effort === undefined) writer.lose('budgetTokens')
+  const level = nearest(effort ?? effortOfBudget(budgetTokens ?? 0), writer)
+  return level === undefined ? {} : { effort: level }
+}
+
 /** The level itself or the nearest that the model has; undefined when it has none. */
 function nearest(effort: Effort, { features, lose }: Writer): Effort | undefined {
   const level = nearestEffort(
@@ -82,28 +92,27 @@ function nearest(effort: Effort, { features, lose }: Writer): Effort | undefined
   return level
 }
 
-function budgetDepth(
-  level: Effort | undefined,
-  request: ModelRequest,
-  messages: Json[],
-  maxTokens: number,
-  writer: Writer,
-): Depth {
-  const budget = level && BUDGETS[level]
-  if (budget === undefined) return { maxTokens }
+function budgetDepth(request: ModelRequest, messages: Json[], maxTokens: number, writer: Writer): Depth {
+  const { effort, budgetTokens } = request.reasoning ?? {}
+  const level = effort === undefined ? undefined : nearest(effort, writer)
+  const asked = level === undefined ? budgetTokens : BUDGETS[level]
+  if (asked === undefined) return { maxTokens }
+  const lose = () => writer.lose(level === undefined ? 'budgetTokens' : 'effort')
+  const budget = Math.max(asked, SMALLEST_BUDGET)
+  if (budget !== asked) lose()
   if (callsWithoutThinking(messages)) {
-    writer.lose('effort')
+    lose()
     return { maxTokens }
   }
   if (request.maxOutputTokens === undefined) {
     return { thinking: { type: 'enabled', budget_tokens: budget }, maxTokens: maxTokens + budget }
   }
   if (maxTokens <= SMALLEST_BUDGET) {
-    writer.lose('effort')
+    lose()
     return { maxTokens }
   }
   if (budget < maxTokens) return { thinking: { type: 'enabled', budget_tokens: budget }, maxTokens }
-  writer.lose('effort')
+  lose()
   const half = Math.max(SMALLEST_BUDGET, Math.floor(maxTokens / 2))
   return { thinking: { type: 'enabled', budget_tokens: half }, maxTokens }
 }

@@ -27,11 +27,11 @@ function encodeTool(tool: Tool, writer: Writer): Json | undefined {
       return encodeWebSearch(tool)
     case 'hosted':
       if (tool.dialect === 'messages') return tool.tool
-      writer.lose('tools')
+      writer.lose('tools', tool)
       return undefined
     case 'custom':
       // Custom tools come here wrapped as functions.
-      writer.lose('tools')
+      writer.lose('tools', tool)
       return undefined
   }
 }
@@ -48,11 +48,12 @@ function encodeFunction(tool: FunctionTool, writer: Writer): Json {
     if (cache !== undefined) written.cache_control = { type: 'ephemeral', ...cache }
     return restore(written, ext)
   }
+  if (parameters?.type !== undefined && parameters.type !== 'object') writer.lose('tools.parameters', tool)
   if (strict === true && writer.features.structuredOutput) written.strict = true
-  else if (strict === true) writer.lose('tools.strict')
+  else if (strict === true) writer.lose('tools.strict', tool)
   if (cache !== undefined && writer.features.cacheMarks)
-    written.cache_control = writeCache(cache, writer.lose)
-  else if (cache !== undefined) writer.lose('cacheMark')
+    written.cache_control = writeCache(cache, tool, writer)
+  else if (cache !== undefined) writer.lose('cacheMark', tool)
   return written
 }
 

@@ -27,7 +27,7 @@ const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', '
 
 export interface AdaptedSchema {
   schema: Json
-  /** True when a constraint is no longer enforced, or objects were closed. */
+  /** True when a constraint is no longer enforced, or an object may not have members that the client means it to have. */
   changed: boolean
 }
 
@@ -40,8 +40,8 @@ function adapt(schema: Json, state: { changed: boolean }): Json {
   const out: Json = {}
   const moved: string[] = []
   for (const [key, value] of Object.entries(schema)) {
-    if (key === '$schema') state.changed = true
-    else if (key === 'oneOf' && Array.isArray(value) && schema.anyOf === undefined) {
+    if (key === '$schema') continue
+    if (key === 'oneOf' && Array.isArray(value) && schema.anyOf === undefined) {
       out.anyOf = value.map((item: unknown) => adaptAny(item, state))
       state.changed = true
     } else if (isTaken(key, value)) out[key] = adaptValue(key, value, state)
@@ -49,7 +49,8 @@ function adapt(schema: Json, state: { changed: boolean }): Json {
   }
   if (isObjectSchema(schema) && schema.additionalProperties !== false) {
     out.additionalProperties = false
-    state.changed = true
+    // What fits a closed object fits an open one, too.
+    if (schema.additionalProperties !== undefined || !isRecord(schema.properties)) state.changed = true
   }
   if (moved.length > 0) {
     const own = typeof schema.description === 'string' ? `${schema.description}\n\n` : ''

@@ -120,7 +120,7 @@ const LEGAL: Legal[] = [
       content: [{ type: 'text', text: 'X' }],
       citations: { enabled: true },
     }),
-    ['messages.content.search_result'],
+    ['messages.content'],
   ],
   ['an upload', user({ type: 'container_upload', file_id: 'f' }), []],
   [
@@ -185,7 +185,7 @@ const LEGAL: Legal[] = [
       ],
       tools: [TOOL],
     },
-    ['messages.content.cache_control', 'messages.content.caller', 'messages.content.content.tool_reference'],
+    ['messages.content.cache_control', 'messages.content.caller', 'messages.content.content'],
   ],
   [
     'results without content',
@@ -203,7 +203,7 @@ const LEGAL: Legal[] = [
       { type: 'compaction', content: 'summary', encrypted_content: 'E' },
       { type: 'image', source: PNG },
     ),
-    ['messages.content.compaction'],
+    ['messages.content'],
   ],
 ]
 

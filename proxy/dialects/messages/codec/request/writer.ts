@@ -3,7 +3,7 @@ import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../dialect.ts'
 import { lossName, type TypedField } from '../../../ir/losses.ts'
-import type { ModelRequest } from '../../../ir/types.ts'
+import type { Extended, ModelRequest } from '../../../ir/types.ts'
 
 /** What the parts of the request encoder share. */
 export interface Writer {
@@ -14,26 +14,36 @@ export interface Writer {
    */
   own: boolean
   features: Features
-  /** Notes that a typed field is dropped or weakened. */
-  lose(field: TypedField): void
+  /** Each cache mark that was written, and what the client calls it. */
+  marks: Map<unknown, string>
+  /** Notes that a typed field of `owner`, or of the request, is dropped or weakened. */
+  lose(field: TypedField, owner?: Extended): void
   /** Notes it when there is something to lose. */
   loseIf(field: TypedField, value: unknown): void
+  /** How the client calls it. */
+  name(field: TypedField, owner?: Extended): string
+  tell(name: string): void
   /** The error for a field that nobody may drop. `problem` follows its name. */
-  refuse(field: TypedField, problem: string): GatewayError
+  refuse(field: TypedField, problem: string, owner?: Extended): GatewayError
 }
 
-export function writerFor({ source }: ModelRequest, { features, losses }: EncodeTarget): Writer {
-  const lose = (field: TypedField) => losses.add(lossName(source, field))
+export function writerFor(request: ModelRequest, { features, losses }: EncodeTarget): Writer {
+  const { source } = request
+  const name = (field: TypedField, owner?: Extended) => lossName(source, field, owner, request)
+  const lose = (field: TypedField, owner?: Extended) => losses.add(name(field, owner))
   return {
     source,
     own: source === 'messages',
     features,
+    marks: new Map(),
     lose,
+    name,
+    tell: (loss) => losses.add(loss),
     loseIf: (field, value) => {
       if (value !== undefined) lose(field)
     },
-    refuse: (field, problem) => {
-      const param = lossName(source, field)
+    refuse: (field, problem, owner) => {
+      const param = name(field, owner)
       return new GatewayError('unsupported_parameter', `${param} ${problem}.`, { param })
     },
   }

@@ -75,7 +75,7 @@ class ItemWriter {
       const fields = itemFields('reasoning', index, own, this.#client)
       this.#push({ ...(own === undefined && { summary: [] }), ...fields, ...texts, ...carrier }, own)
     } else if (part.type === 'tool-call') {
-      if (part.carrier !== undefined) lose(this.#client, 'reasoning')
+      if (part.carrier !== undefined) lose(this.#client, 'reasoning.state')
       const fields = itemFields(callType(part), index, own, this.#client)
       const input = part.cut ? part.input : inputOf(part.kind, part.input, own)
       this.#push({ ...fields, ...callFields(part, input), ...(part.cut && CUT) }, own)

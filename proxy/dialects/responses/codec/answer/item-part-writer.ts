@@ -217,7 +217,7 @@ export class CallWriter extends BaseWriter {
   }
 
   protected close(carrier: Carrier | undefined, _ext: Ext | undefined): void {
-    if (carrier !== undefined) lose(this.client, 'reasoning')
+    if (carrier !== undefined) lose(this.client, 'reasoning.state')
     const { kind, name } = this.#call
     if (this.draft.cut) {
       Object.assign(this.draft.body, callFields(this.#call, this.#input))
@@ -246,7 +246,7 @@ export class SearchWriter extends BaseWriter {
   }
 
   protected close(carrier: Carrier | undefined): void {
-    if (carrier !== undefined) lose(this.client, 'reasoning')
+    if (carrier !== undefined) lose(this.client, 'reasoning.state')
     Object.assign(this.draft.body, callFields(this.#call, this.#input))
   }
 }

@@ -1,7 +1,7 @@
 /** Content parts of messages and of tool results, both ways. */
 
 import { dataUrl, parseDataUrl, sniffMediaType } from '../../../ir/media.ts'
-import { cacheBreakpoint, fileName } from '../../../ir/openai.ts'
+import { cacheBreakpoint, fileName, lifetimeOf } from '../../../ir/openai.ts'
 import type {
   Annotation,
   AudioPart,
@@ -11,6 +11,7 @@ import type {
   HostedPart,
   ImagePart,
   Media,
+  Names,
   RefusalPart,
   TextPart,
 } from '../../../ir/types.ts'
@@ -35,6 +36,9 @@ export interface Place {
 
 // --- Reading ----------------------------------------------------------------------------------------------------------
 
+/** Where most parts stand. */
+const AT = 'input.content'
+
 /** A string or a list of parts. Parts that `accepts` refuses are kept whole. '' has no part. */
 export function readContent<T extends ContentPart>(
   content: unknown,
@@ -49,11 +53,25 @@ export function readContent<T extends ContentPart>(
     const item = isRecord(value) ? value : {}
     const part = readPart(type, item, path, place.at)
     if (part === undefined || !accepts(part)) {
-      return { type: 'hosted', dialect: 'responses', name: type, item }
+      return { type: 'hosted', dialect: 'responses', name: type, item, names: { hosted: place.at } }
     }
     const ext = spell(place.at, item, writePart(part, place.speaker, SAME) ?? {})
-    return ext === undefined ? part : { ...part, ext }
+    const names = namesOf(part, item, place.at)
+    return { ...part, ...(names && { names }), ...(ext && { ext }) }
   })
+}
+
+/** What a part calls its fields where it does not stand in a message, or says the same in another field. */
+function namesOf({ type }: ContentPart, item: Fields, at: string): Names | undefined {
+  const field = ['image_url', 'file_data', 'file_url', 'file_id'].find((key) => item[key]) ?? type
+  const isUsual = field === 'image_url' || field === 'file_data'
+  const media = type === 'image' || type === 'file'
+  const names: Names = {
+    ...(media && (at !== AT || !isUsual) && { [type]: `${at}.${field}` }),
+    ...(at !== AT && type === 'image' && { 'image.detail': `${at}.detail` }),
+    ...(at !== AT && 'prompt_cache_breakpoint' in item && { cacheMark: `${at}.prompt_cache_breakpoint` }),
+  }
+  return Object.keys(names).length > 0 ? names : undefined
 }
 
 /** Undefined for a type that the neutral form does not know. */
@@ -157,16 +175,17 @@ function writePart(part: ContentPart, speaker: Speaker, target: Target): Fields 
     case 'file':
       return { type: 'input_file', ...writeFile(part, target), ...writeCache(part, target) }
     case 'audio':
-      if (!target.same) throw unsupported(target.source, 'audio', 'is not taken by this model')
+      if (!target.same) throw unsupported(target, 'audio', 'is not taken by this model', part)
       return { type: 'input_audio', input_audio: { data: part.base64, format: part.format } }
     case 'hosted':
       if (part.dialect === 'responses') return part.item
-      target.lose('hosted')
+      target.lose('hosted', part)
       return undefined
   }
 }
 
-function writeImage({ source, detail }: ImagePart, target: Target): Fields {
+function writeImage(part: ImagePart, target: Target): Fields {
+  const { source, detail } = part
   const rest = detail === undefined && target.same ? {} : { detail: detail ?? 'auto' }
   switch (source.kind) {
     case 'data':
@@ -175,12 +194,13 @@ function writeImage({ source, detail }: ImagePart, target: Target): Fields {
     case 'url':
       return { image_url: source.url, ...rest }
     case 'id':
-      if (source.vendor !== 'openai') throw foreignFile(target, 'image')
+      if (source.vendor !== 'openai') throw foreignFile(target, 'image', part)
       return { file_id: source.id, ...rest }
   }
 }
 
-function writeFile({ source, name }: FilePart, target: Target): Fields {
+function writeFile(part: FilePart, target: Target): Fields {
+  const { source, name } = part
   const named = name === undefined ? {} : { filename: name }
   switch (source.kind) {
     case 'data':
@@ -192,20 +212,23 @@ function writeFile({ source, name }: FilePart, target: Target): Fields {
     case 'url':
       return { ...named, file_url: source.url }
     case 'id':
-      if (source.vendor !== 'openai') throw foreignFile(target, 'file')
+      if (source.vendor !== 'openai') throw foreignFile(target, 'file', part)
       return { ...named, file_id: source.id }
   }
 }
 
-function foreignFile(target: Target, field: 'image' | 'file') {
-  return unsupported(target.source, field, 'names a file that this model’s vendor does not keep')
+function foreignFile(target: Target, field: 'image' | 'file', part: Extended) {
+  return unsupported(target, field, 'names a file that this model’s vendor does not keep', part)
 }
 
-function writeCache({ cache }: Extended & { cache?: CacheMark }, target: Target): Fields {
+function writeCache(owner: Extended & { cache?: CacheMark }, target: Target): Fields {
+  const { cache } = owner
   if (cache === undefined) return {}
   if (!target.same && target.features?.cacheMarks !== true) {
-    target.lose('cacheMark')
+    target.lose('cacheMark', owner)
     return {}
   }
+  if (cache.ttl !== undefined && lifetimeOf(cache.ttl) !== cache.ttl)
+    target.tell(`${target.name('cacheMark', owner)}.ttl`)
   return cacheBreakpoint(cache)
 }

@@ -21,7 +21,9 @@ function decode(fields: object): ModelRequest {
 
 /** Without what is kept for the same dialect. */
 function bare(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value, (key, inner: unknown) => (key === 'ext' ? undefined : inner)))
+  return JSON.parse(
+    JSON.stringify(value, (key, inner: unknown) => (key === 'ext' || key === 'names' ? undefined : inner)),
+  )
 }
 
 const turns = (input: unknown, fields: object = {}) => bare(decode({ input, ...fields }).turns)
@@ -318,11 +320,16 @@ describe('what another dialect tells as lost', () => {
       {
         tools: [
           { type: 'function', name: 'f', defer_loading: true },
-          { type: 'namespace', name: 'n', description: 'N', tools: [{ type: 'function', name: 'g' }] },
+          {
+            type: 'namespace',
+            name: 'n',
+            description: 'N',
+            tools: [{ type: 'function', name: 'g', output_schema: {} }],
+          },
           { type: 'web_search', search_context_size: 'low' },
         ],
       },
-      ['tools.defer_loading', 'tools.description', 'tools.search_context_size'],
+      ['tools.defer_loading', 'tools.description', 'tools.tools.output_schema', 'tools.search_context_size'],
     ],
     [
       'items',
@@ -348,7 +355,7 @@ describe('what another dialect tells as lost', () => {
           },
         ],
       },
-      ['input.content.glow', 'input.mood', 'input.async'],
+      ['input.content.glow', 'input.mood', 'input.phase', 'input.async'],
     ],
   ])('%s', (_name, fields, expected) => {
     expect(lossesOf(fields).toSorted()).toEqual(expected.toSorted())

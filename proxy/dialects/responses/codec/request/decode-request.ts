@@ -1,6 +1,7 @@
 /** A responses request in the neutral form. */
+import type { z } from 'zod'
 import type { ParsedRequest } from '../../../dialect.ts'
-import type { Envelopes, ModelRequest, Tool, Turn } from '../../../ir/types.ts'
+import type { Envelopes, ModelRequest, Names, Reasoning, Tool, Turn } from '../../../ir/types.ts'
 import { isOutputLimit, OUTPUT_RULE, readOptional, refusal } from '../../../json/fields.ts'
 import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
 import { writeBody } from './encode-request.ts'
@@ -78,6 +79,7 @@ function decode({ head, body }: ParsedRequest, envelopes: Envelopes, compacts: b
     ...(typeof tier === 'string' && tier !== '' && { tier }),
     ...present('store', scalars.store),
     ...(compact && { compact }),
+    ...namesOf(scalars, reasoning),
   }
   // Items and tools keep their own spelling; the rest is compared here.
   const rest = {
@@ -119,6 +121,20 @@ function isUnpadded(options: unknown): boolean {
   )
 }
 
+/** Fields that go by another name than usual in this body. */
+function namesOf(
+  scalars: z.infer<typeof schema.scalars>,
+  reasoning: Reasoning | undefined,
+): { names?: Names } {
+  const { safety_identifier: id, user, include, top_logprobs: top } = scalars
+  const names: Names = {
+    ...(!id && user && { user: 'user' }),
+    ...(include && !top && { logprobs: 'include' }),
+    ...reasoning?.names,
+  }
+  return Object.keys(names).length > 0 ? { names } : {}
+}
+
 function inputKeys({ input }: Fields): string[] {
   return typeof input === 'string' || (Array.isArray(input) && input.length > 0) ? ['input'] : []
 }
@@ -147,7 +163,8 @@ function missing(more: Tool[], tools: Tool[]): Tool[] {
 }
 
 function fullName(tool: Tool): string {
-  if (tool.type !== 'function' && tool.type !== 'custom') return tool.type
+  if (tool.type === 'web-search') return tool.type
+  if (tool.type === 'hosted') return JSON.stringify(tool.tool)
   return JSON.stringify([tool.namespace, tool.name, tool.type === 'function' && tool.search])
 }
 

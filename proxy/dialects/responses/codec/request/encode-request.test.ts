@@ -142,7 +142,14 @@ describe('tools', () => {
 
 describe('scalars', () => {
   test.each<[string, Partial<ModelRequest>, Options, object, string[]]>([
-    ['the least output', { maxOutputTokens: 1 }, {}, { max_output_tokens: 16 }, []],
+    ['the least output', { maxOutputTokens: 16 }, {}, { max_output_tokens: 16 }, []],
+    [
+      'less than the least output',
+      { maxOutputTokens: 15 },
+      {},
+      { max_output_tokens: 16 },
+      ['max_completion_tokens'],
+    ],
     [
       'a long user',
       { user: 'u'.repeat(129) },
@@ -150,7 +157,7 @@ describe('scalars', () => {
       {
         safety_identifier: createHash('sha256').update('u'.repeat(129)).digest('hex'),
       },
-      [],
+      ['safety_identifier'],
     ],
     ['a user that just fits', { user: 'u'.repeat(128) }, {}, { safety_identifier: 'u'.repeat(128) }, []],
     ['store', { store: true }, {}, { store: true }, []],

@@ -29,6 +29,9 @@ export function encodeRequest(request: ModelRequest, encodeTarget: EncodeTarget)
 export function writeBody(request: ModelRequest, target: Target): Fields {
   if (target.same) return { ...restoredInput(request, target), ...plainFields(request, target) }
   refuseAndLose(request, target)
+  if (request.maxOutputTokens !== undefined && request.maxOutputTokens < MIN_OUTPUT_TOKENS)
+    target.lose('maxOutputTokens')
+  if (request.user !== undefined && shortUser(request.user) !== request.user) target.lose('user')
   const { items, instructions } = writeInput(request.turns, target)
   const instruction = formatInstruction(request, target)
   const wholeInstructions = [instructions, instruction].filter((text) => text !== undefined).join('\n\n')
@@ -108,7 +111,7 @@ const LOST: TypedField[] = ['topK', 'seed', 'frequencyPenalty', 'presencePenalty
 
 function refuseAndLose(request: ModelRequest, target: Target): void {
   if (request.choices !== undefined && request.choices > 1) {
-    throw unsupported(request.source, 'choices', 'must be 1 with this model')
+    throw unsupported(target, 'choices', 'must be 1 with this model')
   }
   const given = new Set(Object.keys(request))
   for (const field of LOST) if (given.has(field)) target.lose(field)

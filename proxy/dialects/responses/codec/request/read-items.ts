@@ -115,7 +115,7 @@ class ItemReader {
     const list = Array.isArray(item.content)
     const place = { path: `${path}.content`, at: `${AT}.content` }
     const written = { type: 'message', role }
-    const spelled = spell(AT, item, written, { handled: ['content'], silent: [...IDENTITY, 'phase'] })
+    const spelled = spell(AT, item, written, { handled: ['content'], silent: IDENTITY })
     const ext = withShape(spelled, AT, { list })
     switch (role) {
       case 'user':
@@ -179,7 +179,7 @@ class ItemReader {
   /** The tools of the item, which the model may call from here on. */
   #join(item: Fields, path: string): Tool[] {
     const tools = readTools(item.tools, `${path}.tools`)
-    for (const tool of tools) if (tool.type !== 'hosted') this.tools.push(joined(tool))
+    for (const tool of tools) this.tools.push(joined(tool))
     return tools
   }
 }
@@ -244,6 +244,7 @@ function readReasoningItem(item: Fields, path: string, envelopes: Envelopes): Re
   const raw = summaries.length === 0 && thoughts.length > 0
   const part: ReasoningPart = { type: 'reasoning', texts: raw ? thoughts : summaries }
   if (part.texts.length > 0) part.raw = raw
+  if (raw) part.names = { reasoning: `${AT}.content` }
   const opened = encrypted ? envelopes.open(encrypted) : undefined
   if (opened === 'foreign' && encrypted) {
     part.carrier = { dialect: 'responses', kind: 'encrypted', value: encrypted, ...(id && { id }) }
@@ -251,7 +252,7 @@ function readReasoningItem(item: Fields, path: string, envelopes: Envelopes): Re
   else if (opened !== undefined) part.carrier = opened
 
   const handled = encrypted ? ['encrypted_content'] : []
-  const ext = spell(AT, item, writeReasoningItem(part), { handled, silent: [...IDENTITY, 'content'] })
+  const ext = spell(AT, item, writeReasoningItem(part), { handled, silent: IDENTITY })
   if (part.carrier === undefined) return ext === undefined ? part : { ...part, ext }
   return { ...part, ext: withShape(ext, AT, { encrypted: true }) }
 }

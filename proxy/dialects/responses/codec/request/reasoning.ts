@@ -14,7 +14,12 @@ export function readReasoning(value: unknown): Reasoning | undefined {
   }
   const { effort, summary, generate_summary: oldSummary } = schema.check(schema.reasoning, value, 'reasoning')
   const shown = summary ?? oldSummary
-  const reasoning: Reasoning = { ...(effort && { effort }), ...(shown && { summary: shown }) }
+  const isOld = !summary && Boolean(oldSummary)
+  const reasoning: Reasoning = {
+    ...(effort && { effort }),
+    ...(shown && { summary: shown }),
+    ...(isOld && { names: { summary: 'reasoning.generate_summary' } }),
+  }
   const ext = spell('reasoning', value, plain(reasoning), { silent: ['generate_summary'] })
   return ext === undefined ? reasoning : { ...reasoning, ext }
 }
@@ -68,6 +73,6 @@ function nearest(
 function summaryFor(reasoning: Reasoning, target: Target): string | undefined {
   const { summary, effort, thinking, budgetTokens } = reasoning
   if (summary !== undefined) return summary === 'none' ? undefined : summary
-  if (target.source === 'chat') return effort === undefined ? undefined : 'auto'
+  if (target.source === 'chat' && effort !== undefined) return 'auto'
   return thinking === 'adaptive' || budgetTokens !== undefined ? 'auto' : undefined
 }

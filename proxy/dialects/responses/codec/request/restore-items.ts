@@ -97,7 +97,7 @@ function restoreThought(part: ReasoningPart, target: Target): Fields[] {
   const wasEncrypted = shapeOf(part.ext, 'encrypted') !== undefined
   const isDropped = wasEncrypted && part.carrier?.kind !== 'encrypted'
   if (isDropped || part.lostCarrier === true) {
-    target.lose('reasoning')
+    target.lose('reasoning.state', part)
     return []
   }
   return [respell(writeReasoningItem(part), part.ext)]

@@ -3,28 +3,44 @@ import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../dialect.ts'
 import { lossName, type TypedField } from '../../../ir/losses.ts'
-import type { ApiName, ModelRequest } from '../../../ir/types.ts'
+import type { ApiName, Extended, ModelRequest } from '../../../ir/types.ts'
 
 export interface Target {
   /** The client spoke this dialect too: everything is written as it was, whatever the upstream can do. */
   same: boolean
   source: ApiName
   features?: Features
-  /** Notes that the client's field is dropped. */
-  lose(field: TypedField): void
+  /** How the client calls a field of `owner`, or of the request. */
+  name(field: TypedField, owner?: Extended): string
+  /** Notes that the client's field is dropped, or changed. */
+  lose(field: TypedField, owner?: Extended): void
+  tell(name: string): void
 }
 
 /** For writing what was just read, to see how it differs. */
-export const SAME: Target = { same: true, source: 'responses', lose: () => {} }
+export const SAME: Target = {
+  same: true,
+  source: 'responses',
+  name: (field, owner) => lossName('responses', field, owner),
+  lose: () => {},
+  tell: () => {},
+}
 
 export function targetOf(request: ModelRequest, { features, losses }: EncodeTarget): Target {
   const { source } = request
   const same = source === 'responses'
-  return { same, source, features, lose: (field) => losses.add(lossName(source, field)) }
+  const name = (field: TypedField, owner?: Extended) => lossName(source, field, owner, request)
+  const tell = (loss: string) => losses.add(loss)
+  return { same, source, features, name, lose: (field, owner) => tell(name(field, owner)), tell }
 }
 
 /** The refusal of what responses cannot say, under the client's name for it. */
-export function unsupported(source: ApiName, field: TypedField, problem: string): GatewayError {
-  const param = lossName(source, field)
+export function unsupported(
+  target: Target,
+  field: TypedField,
+  problem: string,
+  owner?: Extended,
+): GatewayError {
+  const param = target.name(field, owner)
   return new GatewayError('unsupported_parameter', `${param} ${problem}.`, { param })
 }

@@ -3,6 +3,7 @@ import type {
   CustomTool,
   FunctionTool,
   HostedTool,
+  Names,
   Tool,
   ToolChoice,
   WebSearchTool,
@@ -37,15 +38,27 @@ function readTool(value: unknown, path: string): Tool[] {
       return readNamespace(tool, path)
     case 'tool_search':
       if (tool.execution === 'client') return [readSearch(tool, path)]
-      return [hosted(type, tool)]
+      return [hosted(type, tool, path)]
     default:
       if (type.startsWith('web_search')) return [readWebSearch(tool, path)]
-      return [hosted(type, tool)]
+      return [hosted(type, tool, path)]
   }
 }
 
-function hosted(name: string, tool: Fields): HostedTool {
-  return { type: 'hosted', dialect: 'responses', name, tool }
+function hosted(name: string, tool: Fields, path: string): HostedTool {
+  return { type: 'hosted', dialect: 'responses', name, tool, ...namesAt(familyOf(path)) }
+}
+
+/** A path as losses are named. */
+function familyOf(path: string): string {
+  return path.replaceAll(/\[\d+\]/g, '')
+}
+
+/** What a tool calls its fields when it stands in a namespace or an item. */
+function namesAt(at: string): { names?: Names } {
+  if (at === AT) return {}
+  const own = ['strict', 'parameters', 'format'].map((field) => [`tools.${field}`, `${at}.${field}`])
+  return { names: { tools: at, ...Object.fromEntries(own) } }
 }
 
 function readFunction(value: Fields, path: string, namespace?: string): FunctionTool {
@@ -57,8 +70,9 @@ function readFunction(value: Fields, path: string, namespace?: string): Function
     ...(description && { description }),
     ...(parameters && { parameters }),
     ...(typeof strict === 'boolean' && { strict }),
+    ...namesAt(familyOf(path)),
   }
-  const ext = spell(AT, value, writeFunction(tool, SAME))
+  const ext = spell(familyOf(path), value, writeFunction(tool, SAME))
   return ext === undefined ? tool : { ...tool, ext }
 }
 
@@ -69,13 +83,14 @@ function readCustom(value: Fields, path: string, namespace?: string): CustomTool
     name,
     ...(namespace !== undefined && { namespace }),
     ...(description && { description }),
+    ...namesAt(familyOf(path)),
   }
   if (format?.type === 'grammar') {
     const { syntax, definition } = schema.check(schema.grammar, format, `${path}.format`)
     tool.grammar = { syntax, definition }
   }
   const silent = format?.type === 'text' ? ['format'] : []
-  const ext = spell(AT, value, writeCustom(tool), { silent })
+  const ext = spell(familyOf(path), value, writeCustom(tool), { silent })
   return ext === undefined ? tool : { ...tool, ext }
 }
 
@@ -84,7 +99,7 @@ function readNamespace(value: Fields, path: string): Tool[] {
   const { name, tools } = schema.check(schema.namespaceTool, value, path)
   const isPlain = tools.every((tool) => tool.type === 'function' || tool.type === 'custom')
   if (!isPlain || tools.length === 0) {
-    return [hosted('namespace', value)]
+    return [hosted('namespace', value, path)]
   }
   const { tools: originals, type: _type, name: _name, ...fields } = value
   const list: unknown[] = Array.isArray(originals) ? originals : []
@@ -93,8 +108,10 @@ function readNamespace(value: Fields, path: string): Tool[] {
     const tool =
       original.type === 'custom' ? readCustom(original, at, name) : readFunction(original, at, name)
     if (i > 0) return tool
-    const ext = withShape(tool.ext, AT, { namespace: fields })
-    return { ...tool, ext: { ...ext, fields: { ...ext.fields, ...fields } } }
+    // The first tool speaks for the namespace, too.
+    const own = Object.entries(tool.ext?.fields ?? {}).map(([key, field]) => [`tools.${key}`, field])
+    const ext = withShape(tool.ext, familyOf(path), { namespace: fields })
+    return { ...tool, ext: { ...ext, fields: { ...Object.fromEntries(own), ...fields } } }
   })
 }
 
@@ -107,13 +124,13 @@ function readSearch(value: Fields, path: string): FunctionTool {
     ...(parameters && { parameters }),
     search: true,
   }
-  const ext = spell(AT, value, writeSearch(tool))
+  const ext = spell(familyOf(path), value, writeSearch(tool))
   return ext === undefined ? tool : { ...tool, ext }
 }
 
 function readWebSearch(value: Fields, path: string): WebSearchTool {
   const { filters, user_location: location } = schema.check(schema.webSearchTool, value, path)
-  const tool: WebSearchTool = { type: 'web-search' }
+  const tool: WebSearchTool = { type: 'web-search', ...namesAt(familyOf(path)) }
   if (filters?.allowed_domains) tool.allowedDomains = filters.allowed_domains
   if (location) {
     const { city, country, region, timezone } = location
@@ -125,13 +142,16 @@ function readWebSearch(value: Fields, path: string): WebSearchTool {
     }
   }
   const more = Object.keys(filters ?? {}).some((key) => key !== 'allowed_domains')
-  const ext = spell(AT, value, writeWebSearch(tool), { told: more ? ['filters'] : [], silent: ['filters'] })
+  const ext = spell(familyOf(path), value, writeWebSearch(tool), {
+    told: more ? ['filters'] : [],
+    silent: ['filters'],
+  })
   return ext === undefined ? tool : { ...tool, ext }
 }
 
 /** Marks a tool that stands in an item of the input, not in the list. */
-export function joined(tool: FunctionTool | CustomTool | WebSearchTool): Tool {
-  return { ...tool, ext: withShape(tool.ext, AT, { joined: true }) }
+export function joined(tool: Tool): Tool {
+  return { ...tool, ext: withShape(tool.ext, tool.ext?.at ?? AT, { joined: true }) }
 }
 
 /** Undefined without a choice; `more` when it names tools that the neutral form cannot. */
@@ -163,7 +183,7 @@ export function writeTools(tools: readonly Tool[], target: Target): Fields[] {
   const list: Fields[] = []
   let group: { name: string; tools: Fields[] } | undefined
   for (const tool of tools) {
-    if (target.same && tool.type !== 'hosted' && shapeOf(tool.ext, 'joined') === true) continue
+    if (target.same && shapeOf(tool.ext, 'joined') === true) continue
     const written = writeTool(tool, target)
     if (written === undefined) continue
     const namespace = tool.type === 'function' || tool.type === 'custom' ? tool.namespace : undefined
@@ -172,7 +192,7 @@ export function writeTools(tools: readonly Tool[], target: Target): Fields[] {
       list.push(written)
       continue
     }
-    const fields = tool.type === 'hosted' ? undefined : shapeOf(tool.ext, 'namespace')
+    const fields = shapeOf(tool.ext, 'namespace')
     if (group?.name !== namespace || fields !== undefined) {
       group = { name: namespace, tools: [] }
       list.push({ type: 'namespace', ...(isRecord(fields) ? fields : { description: '' }), ...group })
@@ -187,12 +207,13 @@ function writeTool(tool: Tool, target: Target): Fields | undefined {
     case 'function':
       return respell(tool.search ? writeSearch(tool) : writeFunction(tool, target), tool.ext)
     case 'custom':
+      if (tool.cache !== undefined) target.lose('cacheMark', tool)
       return respell(writeCustom(tool), tool.ext)
     case 'web-search':
       return respell(writeWebSearch(tool), tool.ext)
     case 'hosted':
       if (tool.dialect === 'responses') return tool.tool
-      target.lose('tools')
+      target.lose('tools', tool)
       return undefined
   }
 }
@@ -207,11 +228,11 @@ function writeFunction(tool: FunctionTool, target: Target): Fields {
       ...(strict !== undefined && { strict }),
     }
   }
-  if (tool.cache !== undefined) target.lose('cacheMark')
+  if (tool.cache !== undefined) target.lose('cacheMark', tool)
   // Without a word of strict, responses would hold to the schema; the other dialects do not.
   const parameters = tool.parameters ?? { type: 'object', properties: {} }
   const isOpen = strict === true && target.features?.structuredOutput === false
-  if (isOpen) target.lose('tools.strict')
+  if (isOpen) target.lose('tools.strict', tool)
   return { ...base, parameters, strict: strict === true && !isOpen }
 }
 

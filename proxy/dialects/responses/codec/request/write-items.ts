@@ -65,8 +65,8 @@ function isInstruction({ placement, parts }: SystemTurn, target: Target): boolea
 
 function textsOf({ parts }: SystemTurn, target: Target): string[] {
   return parts.flatMap((part) => {
-    if (part.type === 'hosted') target.lose('hosted')
-    else if (part.cache !== undefined) target.lose('cacheMark')
+    if (part.type === 'hosted') target.lose('hosted', part)
+    else if (part.cache !== undefined) target.lose('cacheMark', part)
     return part.type === 'text' ? [part.text] : []
   })
 }
@@ -106,7 +106,7 @@ function writeSaid(part: AssistantPart, target: Target): Fields[] {
     case 'refusal':
       return message('assistant', [{ type: 'refusal', refusal: part.text }])
     case 'tool-call':
-      if (part.carrier !== undefined) target.lose('reasoning')
+      if (part.carrier !== undefined) target.lose('callState', part)
       return [
         writeCall({ ...part, input: part.input === '' && part.kind === 'function' ? '{}' : part.input }),
       ]
@@ -115,9 +115,9 @@ function writeSaid(part: AssistantPart, target: Target): Fields[] {
   }
 }
 
-function loseMarks({ annotations = [], cache }: TextPart, target: Target): void {
-  if (annotations.length > 0) target.lose('annotations')
-  if (cache !== undefined) target.lose('cacheMark')
+function loseMarks(part: TextPart, target: Target): void {
+  if (part.annotations?.length) target.lose('annotations', part)
+  if (part.cache !== undefined) target.lose('cacheMark', part)
 }
 
 /** Thoughts go back to the vendor that encrypted them, and only together with what they led to. */
@@ -125,17 +125,18 @@ function writeThought(part: ReasoningPart, hasResult: boolean, target: Target): 
   const thinks = target.features?.reasoning !== 'None'
   if (part.carrier?.kind === 'encrypted' && hasResult && thinks) return [writeReasoningItem(part)]
   const said = part.texts.some((text) => text !== '')
-  if (said || part.carrier !== undefined || part.lostCarrier === true) target.lose('reasoning')
+  if (said) target.lose('reasoning', part)
+  if (part.carrier !== undefined || part.lostCarrier === true) target.lose('reasoning.state', part)
   return []
 }
 
 function outputItem(result: ToolResult, target: Target): Fields {
-  const { callId, kind, cache } = result
+  const { callId, kind, cache, names } = result
   const parts = markError(result, target)
   const last = parts.at(-1)
   const marked = cache === undefined || last === undefined || last.type === 'hosted'
-  const withMark = marked ? parts : [...parts.slice(0, -1), { ...last, cache }]
-  if (marked && cache !== undefined) target.lose('cacheMark')
+  const withMark = marked ? parts : [...parts.slice(0, -1), { ...last, cache, ...(names && { names }) }]
+  if (marked && cache !== undefined) target.lose('cacheMark', result)
   const list = writeParts(withMark, 'client', target)
   return { ...writeResult({ callId, ...(kind && { kind }), parts: [] }), output: plainOutput(list) }
 }

@@ -1,0 +1,70 @@
+/**
+ * Marks of what to cache. OpenAI writes them as `prompt_cache_breakpoint`; clients of other models write the
+ * `cache_control` of the messages API into parts and tools of chat.
+ */
+import { lossName } from '../../../ir/losses.ts'
+import { cacheBreakpoint, lifetimeOf } from '../../../ir/openai.ts'
+import type { CacheMark, Extended, Names } from '../../../ir/types.ts'
+import { oneOf, optional, recordAt, stringAt } from '../../../json/checks.ts'
+import { type Fields, isRecord } from '../../../json/value.ts'
+import { shapeOf } from '../ext.ts'
+import type { Writing } from './encode-content.ts'
+
+const BREAKPOINT = 'prompt_cache_breakpoint'
+const CONTROL = 'cache_control'
+
+export const CACHE_FIELDS = [BREAKPOINT, CONTROL]
+
+interface Marked {
+  cache?: CacheMark
+  names?: Names
+}
+
+/** The mark of a part or tool that stands at `at`. */
+export function decodeCache(owner: Fields, path: string, at: string): Marked {
+  const place = `${path}.${BREAKPOINT}`
+  const mark = optional(owner[BREAKPOINT], place, recordAt)
+  if (mark === undefined) return controlOf(owner, at)
+  optional(mark.mode, `${place}.mode`, stringAt)
+  const ttl = optional(mark.ttl, `${place}.ttl`, oneOf(['30m', '12h']))
+  return { cache: ttl === undefined ? {} : { ttl } }
+}
+
+function controlOf({ [CONTROL]: control }: Fields, at: string): Marked {
+  const cache = controlled(control)
+  return cache === undefined ? {} : { cache, names: { cacheMark: `${at}.${CONTROL}` } }
+}
+
+/** Undefined for what is not one of the messages API's marks. */
+function controlled(control: unknown): CacheMark | undefined {
+  if (!isRecord(control)) return undefined
+  const { type, ttl, ...more } = control
+  if (type !== 'ephemeral' || Object.keys(more).length > 0) return undefined
+  if (ttl === undefined || ttl === null) return {}
+  return ttl === '5m' || ttl === '1h' ? { ttl } : undefined
+}
+
+/** For extOf: the field as it stands there. One that is no mark, or stands beside another, is told as lost. */
+export function cacheSpelling(owner: Fields): Fields {
+  const control = owner[CONTROL]
+  if (control === undefined || control === null) return {}
+  const isMark = !isRecord(owner[BREAKPOINT]) && controlled(control) !== undefined
+  return isMark ? { [CONTROL]: control } : { lost: { [CONTROL]: control } }
+}
+
+/** The mark in OpenAI's lifetimes; nothing, and a loss, where the upstream takes none. */
+export function cacheMark(owner: Extended & { cache?: CacheMark }, writing: Writing): Fields {
+  const { cache, ext } = owner
+  if (cache === undefined) return {}
+  if (writing.native) {
+    const control = shapeOf(ext)[CONTROL]
+    return control === undefined ? cacheBreakpoint(cache) : { [CONTROL]: control }
+  }
+  const name = lossName(writing.source, 'cacheMark', owner)
+  if (!writing.features.cacheMarks) {
+    writing.losses.add(name)
+    return {}
+  }
+  if (cache.ttl !== undefined && lifetimeOf(cache.ttl) !== cache.ttl) writing.losses.add(`${name}.ttl`)
+  return cacheBreakpoint(cache)
+}

@@ -1,0 +1,59 @@
+/**
+ * How deep a client wants the model to think: `reasoning_effort`, or the `reasoning` object that clients of OpenRouter
+ * send (https://openrouter.ai/docs/use-cases/reasoning-tokens).
+ */
+import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
+import type { Names, Reasoning } from '../../../ir/types.ts'
+import { oneOf, optional } from '../../../json/checks.ts'
+import { isPositiveInteger } from '../../../json/fields.ts'
+import { type Fields, isRecord } from '../../../json/value.ts'
+import { present } from '../present.ts'
+
+export interface Thinking {
+  reasoning?: Reasoning
+  names?: Names
+  /** Fields below `reasoning` that say nothing here, by their dotted names. */
+  lost?: Fields
+}
+
+/** What the API itself calls the absence of a wish. */
+export const NO_WISH = 'default'
+/** With what OpenRouter thinks when it is told no more than to think. */
+const ENABLED: Effort = 'medium'
+
+export function decodeThinking({ reasoning_effort: given, reasoning }: Fields): Thinking {
+  const own = given === NO_WISH ? undefined : optional(given, 'reasoning_effort', oneOf(EFFORTS))
+  if (!isRecord(reasoning)) return own === undefined ? {} : { reasoning: { effort: own } }
+  const { effort, max_tokens: budget, exclude, enabled, ...lost } = reasoning
+  const names: Names = {}
+  const read: Reasoning = {}
+  if (own !== undefined) read.effort = own
+
+  const level = EFFORTS.find((known) => known === effort)
+  if (level !== undefined && own === undefined) {
+    read.effort = level
+    names.effort = 'reasoning.effort'
+  } else if (level === undefined || level !== own) lost.effort = effort
+
+  if (read.effort === undefined && isPositiveInteger(budget)) {
+    read.budgetTokens = budget
+    names.budgetTokens = 'reasoning.max_tokens'
+  } else lost.max_tokens = budget
+
+  const says = read.effort !== undefined || read.budgetTokens !== undefined
+  if (typeof enabled === 'boolean' && !says) {
+    read.effort = enabled ? ENABLED : 'none'
+    names.effort = 'reasoning.enabled'
+  } else if (enabled !== true || read.effort === 'none') lost.enabled = enabled
+
+  if (exclude === true) {
+    read.summary = 'none'
+    names.summary = 'reasoning.exclude'
+  } else if (exclude !== false) lost.exclude = exclude
+  return { ...(Object.keys(read).length > 0 && { reasoning: read }), names, lost: dotted(lost) }
+}
+
+function dotted(fields: Fields): Fields {
+  const told = Object.entries(present(fields)).filter(([, value]) => value !== null)
+  return Object.fromEntries(told.map(([key, value]) => [`reasoning.${key}`, value]))
+}
