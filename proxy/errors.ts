@@ -15,8 +15,8 @@ interface CatalogueEntry {
   openaiType: string
   anthropicType: string
   domain: FaultDomain
-  /** SDKs retry 408, 409, 429 and 5xx by themselves; false tells them that it would not help. */
-  retry?: boolean
+  /** A repetition never helps. Of an error that only sometimes is, see `final` of the error itself. */
+  retry?: false
 }
 
 /** Both families' word for a request that is wrong in itself. */
@@ -190,7 +190,6 @@ export const CATALOGUE = {
     openaiType: 'server_error',
     anthropicType: 'api_error',
     domain: 'upstream',
-    retry: false,
     meaning: 'No upstream serves the model, or all that do have failed.',
   },
   store_unavailable: {
@@ -212,7 +211,6 @@ export const CATALOGUE = {
     openaiType: 'timeout',
     anthropicType: 'timeout_error',
     domain: 'upstream',
-    retry: false,
     meaning: 'What the relay called did not answer in time.',
   },
 } as const satisfies Record<string, CatalogueEntry>
@@ -224,7 +222,9 @@ export interface GatewayErrorOptions {
   param?: string
   /** Overrides the catalogue's status: an upstream's 413 or 422 keeps its own. */
   status?: number
-  retryAfterSeconds?: number
+  retryAfterSeconds?: number | undefined
+  /** SDKs repeat 408, 409, 429 and 5xx by themselves; true tells them that it would not help. */
+  final?: boolean
   tokens?: TokenNumbers
   /** `error.details` of the messages API, on whose words its SDKs act. Other dialects leave it out. */
   details?: Record<string, unknown>
@@ -248,6 +248,7 @@ export class GatewayError extends Error {
   readonly status: number
   readonly param: string | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly final: boolean
   readonly tokens: TokenNumbers | undefined
   readonly details: Record<string, unknown> | undefined
 
@@ -257,6 +258,7 @@ export class GatewayError extends Error {
     this.status = options.status ?? CATALOGUE[code].status
     this.param = options.param
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.final = options.final ?? this.entry.retry === false
     this.tokens = options.tokens
     this.details = options.details
   }

@@ -89,7 +89,7 @@ async function whole(job: DeliverJob, committed: Committed, to: ClientSide): Pro
 }
 
 async function streamed(job: DeliverJob, committed: Committed, client: ClientStream): Promise<Delivery> {
-  const { target } = committed
+  const { target, place } = committed
   const { watch } = job
   if (committed.kind === 'answer') {
     const { answer } = committed
@@ -100,7 +100,7 @@ async function streamed(job: DeliverJob, committed: Committed, client: ClientStr
   }
   const result = await relayStream(committed.stream, client, job)
   if (result.failure !== undefined) {
-    job.gateway.health.failed(target.key, target.model, result.failure, target.channel.ejection)
+    job.gateway.health.failed(place, result.failure, target.channel.ejection)
     job.attempts.push({
       channel: target.key,
       class: result.failure.class,
@@ -108,7 +108,7 @@ async function streamed(job: DeliverJob, committed: Committed, client: ClientStr
       ms: 0,
     })
   }
-  if (result.outcome === 'finished') job.gateway.health.succeeded(target.key, target.model)
+  if (result.outcome === 'finished') job.gateway.health.succeeded(place)
   const { outcome, error, usage, tier, delivered } = result
   return { outcome, error, charged: { target, usage, tier, delivered } }
 }

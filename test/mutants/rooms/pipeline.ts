@@ -105,6 +105,16 @@ export const PIPELINE: Mutant[] = [
     // What a conversion has spoilt is the caller's mistake.
     ['if (!targets.some(native)) return false', 'return false'],
   ),
+  ...faults(
+    'proxy/pipeline/attempt.ts',
+    'test/e2e/second-tries.test.ts',
+    // A refused credential is sent three times.
+    ["credential: 'channel',", ''],
+    // SDKs give up though a channel is only busy.
+    ['final: passing.length === 0 && ', 'final: true || '],
+    // SDKs repeat what every channel refuses for good.
+    ['final: passing.length === 0 && ', 'final: false && '],
+  ),
   // What cannot be said to an upstream is told as that upstream's fault.
   ...faults('proxy/pipeline/attempt.ts', 'test/e2e/dialects/rules.test.ts', [
     'progress.refusal ??= error',
@@ -116,7 +126,7 @@ export const PIPELINE: Mutant[] = [
     // A route waits as long as its slowest channel.
     ['route.retry.perTryTimeoutMs ?? channel', 'channel'],
     // A channel that answers stays on its way to a rest.
-    ["if ('answer' in result) gateway.health.succeeded(target.key, target.model)", ''],
+    ["if ('answer' in result) gateway.health.succeeded(place)", ''],
   ),
   ...faults(
     'proxy/pipeline/one-attempt.ts',
