@@ -105,6 +105,8 @@ export const routeRecord = z.object({
   /** Seconds since the epoch, for the model list. */
   created: z.int(),
   targets: z.array(targetRecord),
+  /** All channels that it names have the type images, those that are not in force too: they answer text by pictures. */
+  picturesOnly: z.boolean().optional(),
   affinity: z.object({ mode: z.enum(['None', 'Session']), ttlMs: milliseconds }),
   retry: z.object({
     attempts: z.int(),

@@ -56,6 +56,27 @@ export const PIPELINE: Mutant[] = [
     ['!route.retry.on.includes(outcome.class) && ', 'false && '],
   ),
 
+  ...faults(
+    'contract/endpoints.ts',
+    'test/e2e/text-or-picture.test.ts',
+    // What a text channel cannot answer is painted.
+    ["if (type === 'images' && way === 'hub' && !picturesOnly) return undefined", ''],
+  ),
+  // While its text channel is switched off the requests of a route are painted.
+  ...faults('controller/compile/channels.ts', 'controller/compile/cases.test.ts', [
+    'for (const resource of snapshot.channels) types.set',
+    'for (const resource of snapshot.channels) if (records.has(nameOf(resource))) types.set',
+  ]),
+  ...faults(
+    'proxy/dialects/images/codec/request/lose.ts',
+    'test/e2e/text-or-picture.test.ts',
+    // A picture is paid for by a client that asked for a call of its tool.
+    [
+      "throw refused(name('tools'), 'may hold",
+      "if (turns.length < 0) throw refused(name('tools'), 'may hold",
+    ],
+  ),
+
   // A channel that was taken out by weight 0 gets traffic.
   ...faults('proxy/pipeline/route.ts', 'proxy/pipeline/route.test.ts', [
     "if (target.weight === 0) return 'its weight is 0'",
