@@ -105,6 +105,7 @@ function compileChannel(
       total: parseDuration(spec.timeouts?.total ?? '600s'),
     },
     ...(spec.maxConcurrentRequests !== undefined && { maxConcurrentRequests: spec.maxConcurrentRequests }),
+    ...(spec.errorMessages !== undefined && { errorMessages: spec.errorMessages }),
     ...(tls !== undefined && { tls }),
     ejection: {
       consecutiveFailures: spec.ejection?.consecutiveFailures ?? 5,

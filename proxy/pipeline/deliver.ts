@@ -4,6 +4,7 @@ import type { Answer, ClientApi } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { attempt } from './attempt.ts'
 import type { ClientSide, ClientStream } from './call.ts'
+import { callerError } from './caller-error.ts'
 import type { AnswerWatch } from './conversation/watch.ts'
 import type { StreamMeter } from './meter.ts'
 import { AbandonedAttempt, type AttemptJob, type Committed } from './one-attempt.ts'
@@ -98,7 +99,10 @@ async function streamed(job: DeliverJob, committed: Committed, client: ClientStr
     client.end(answer.body)
     return finished(target, answer)
   }
-  const result = await relayStream(committed.stream, client, job)
+  const result = await relayStream(committed.stream, client, {
+    ...job,
+    callerError: (failure) => callerError(failure, target, job.request.head.model),
+  })
   if (result.failure !== undefined) {
     job.gateway.health.failed(place, result.failure, target.channel.ejection)
     job.attempts.push({

@@ -10,6 +10,7 @@ import { send, type UpstreamResponse } from '../upstream/exchange.ts'
 import { AttemptFailed } from '../upstream/failure.ts'
 import type { Place } from '../upstream/health.ts'
 import { upstreamRequest } from '../upstream/request.ts'
+import { callerError } from './caller-error.ts'
 import { ClientGone } from './client.ts'
 import type { Gateway } from './gateway.ts'
 import { refusedWay } from './refused-way.ts'
@@ -114,7 +115,8 @@ export async function tryOnce(
     throw new GatewayError('request_timeout', 'The request was not sent in time.')
   }
   record(failure.class, { detail: failure.detail, ...quote })
-  return failure
+  const forCaller = callerError(failure, target, job.request.head.model)
+  return forCaller === undefined ? failure : { ...failure, forCaller }
 }
 
 /** Endpoints that are not there answer so. */

@@ -191,14 +191,18 @@ describe('errors of the upstream', () => {
   it.each([
     [400, OpenAI.BadRequestError],
     [422, OpenAI.UnprocessableEntityError],
-  ])('%i stays what it is, with the name of the field alone', async (status, kind) => {
+  ])('%i stays what it is, with the name of the field and the upstream’s own words', async (status, kind) => {
     upstream.answer(
-      refusing(status, { message: 'Hidden words', param: 'temperature', code: 'invalid_value' }),
+      refusing(status, {
+        message: 'temperature must be <= 2 at 10.0.0.1',
+        param: 'temperature',
+        code: 'invalid_value',
+      }),
     )
     const { error } = await failure(KEY, { temperature: 9 })
     expect(error).toBeInstanceOf(kind)
     expect(error).toMatchObject({ status, code: 'invalid_request', param: 'temperature' })
-    expect(error.message).not.toContain('Hidden')
+    expect(error.message).toBe(`${status} temperature must be <= 2 at ***`)
   })
 
   it('a prompt that is too long: the numbers are told', async () => {
