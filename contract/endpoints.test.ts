@@ -13,7 +13,7 @@ const TYPES = [
 
 function ways(endpoint: EndpointName, features: Partial<Features>) {
   return TYPES.map((type) =>
-    wayTo(ENDPOINTS[endpoint], type, { ...featuresOf(type, undefined), ...features }),
+    wayTo(ENDPOINTS[endpoint], type, { ...featuresOf(type, undefined), ...features }, true),
   )
 }
 
@@ -41,9 +41,16 @@ describe('how an endpoint reaches chat_completion, responses, messages, embeddin
   })
 })
 
+test('an images channel answers no text on a route that has other channels', () => {
+  const features = featuresOf('images', undefined)
+  const PICTURES = ['images', 'image_edits']
+  expect(endpointsOf('images', features, false)).toEqual(PICTURES)
+  expect(endpointsOf('images', features, true)).toEqual(['chat', 'responses', 'messages', ...PICTURES])
+})
+
 test('the endpoints that a channel can serve', () => {
-  expect(endpointsOf('embeddings', featuresOf('embeddings', undefined))).toEqual(['embeddings'])
-  expect(endpointsOf('messages', featuresOf('messages', undefined))).toEqual([
+  expect(endpointsOf('embeddings', featuresOf('embeddings', undefined), true)).toEqual(['embeddings'])
+  expect(endpointsOf('messages', featuresOf('messages', undefined), true)).toEqual([
     'chat',
     'responses',
     'compact',

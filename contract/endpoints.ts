@@ -83,15 +83,25 @@ export const ENDPOINTS = {
 
 export type EndpointName = keyof typeof ENDPOINTS
 
-/** How the endpoint is served by a channel of this type and features; undefined when it is not. */
-export function wayTo(endpoint: EndpointFacts, type: ChannelType, features: Features): Way | undefined {
+/**
+ * How the endpoint is served by a channel of this type and features; undefined when it is not. `picturesOnly`: whether
+ * its route has images channels alone. On others they answer no text: what a text channel could not serve would come
+ * back as a picture of the prompt.
+ */
+export function wayTo(
+  endpoint: EndpointFacts,
+  type: ChannelType,
+  features: Features,
+  picturesOnly: boolean,
+): Way | undefined {
   const way = endpoint.ways[type]
+  if (type === 'images' && way === 'hub' && !picturesOnly) return undefined
   if (typeof way !== 'object') return way
   return features[way.feature] === true ? 'native' : way.else
 }
 
-/** Names of the endpoints that a channel of this type and features can serve. */
-export function endpointsOf(type: ChannelType, features: Features): EndpointName[] {
+/** Names of the endpoints that a channel of this type and features can serve, on a route as wayTo() says. */
+export function endpointsOf(type: ChannelType, features: Features, picturesOnly: boolean): EndpointName[] {
   const names = Object.keys(ENDPOINTS) as EndpointName[]
-  return names.filter((name) => wayTo(ENDPOINTS[name], type, features) !== undefined)
+  return names.filter((name) => wayTo(ENDPOINTS[name], type, features, picturesOnly) !== undefined)
 }

@@ -15,8 +15,8 @@ interface CatalogueEntry {
   openaiType: string
   anthropicType: string
   domain: FaultDomain
-  /** SDKs retry 408, 409, 429 and 5xx by themselves; false tells them that it would not help. */
-  retry?: boolean
+  /** A repetition never helps. Of an error that only sometimes is, see `final` of the error itself. */
+  retry?: false
 }
 
 /** Both families' word for a request that is wrong in itself. */
@@ -190,7 +190,6 @@ export const CATALOGUE = {
     openaiType: 'server_error',
     anthropicType: 'api_error',
     domain: 'upstream',
-    retry: false,
     meaning: 'No upstream serves the model, or all that do have failed.',
   },
   store_unavailable: {
@@ -212,7 +211,6 @@ export const CATALOGUE = {
     openaiType: 'timeout',
     anthropicType: 'timeout_error',
     domain: 'upstream',
-    retry: false,
     meaning: 'What the relay called did not answer in time.',
   },
 } as const satisfies Record<string, CatalogueEntry>
@@ -221,13 +219,15 @@ export type ErrorCode = keyof typeof CATALOGUE
 
 export interface GatewayErrorOptions {
   /** Dotted path of the field at fault, such as `messages[2].content`. */
-  param?: string
+  param?: string | undefined
   /** Overrides the catalogue's status: an upstream's 413 or 422 keeps its own. */
   status?: number
-  retryAfterSeconds?: number
-  tokens?: TokenNumbers
+  retryAfterSeconds?: number | undefined
+  /** SDKs repeat 408, 409, 429 and 5xx by themselves; true tells them that it would not help. */
+  final?: boolean
+  tokens?: TokenNumbers | undefined
   /** `error.details` of the messages API, on whose words its SDKs act. Other dialects leave it out. */
-  details?: Record<string, unknown>
+  details?: Record<string, unknown> | undefined
   cause?: unknown
 }
 
@@ -241,13 +241,14 @@ export interface TokenNumbers {
   output?: number
 }
 
-/** A refusal or failure that a client is told about. The message is all ours and safe to show. */
+/** A refusal or failure that a client is told about. The message is ours, or sanitised, and safe to show. */
 export class GatewayError extends Error {
   override name = 'GatewayError'
   readonly code: ErrorCode
   readonly status: number
   readonly param: string | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly final: boolean
   readonly tokens: TokenNumbers | undefined
   readonly details: Record<string, unknown> | undefined
 
@@ -257,6 +258,7 @@ export class GatewayError extends Error {
     this.status = options.status ?? CATALOGUE[code].status
     this.param = options.param
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.final = options.final ?? this.entry.retry === false
     this.tokens = options.tokens
     this.details = options.details
   }
@@ -267,8 +269,27 @@ export class GatewayError extends Error {
     return new GatewayError('internal_error', 'Something went wrong in the gateway.', { cause: error })
   }
 
+  /** The same error in other words. */
+  saying(message: string): GatewayError {
+    return new GatewayError(this.code, message, this)
+  }
+
   get entry(): CatalogueEntry {
     return CATALOGUE[this.code]
+  }
+}
+
+/** A text that must not be shown as it is; it is no part of anything that is written as JSON. */
+export class Unshown {
+  readonly #text: string
+  constructor(text: string) {
+    this.#text = text
+  }
+  read(): string {
+    return this.#text
+  }
+  toJSON(): undefined {
+    return undefined
   }
 }
 
@@ -284,6 +305,8 @@ export interface UpstreamFailure {
   retryAfterSeconds?: number
   /** Set for caller_fault: what the client is told, built from templates. */
   forCaller?: GatewayError
+  /** The upstream's own message, which says more than `forCaller`: shown in its place, sanitised, where the channel allows. */
+  words?: Unshown
   /**
    * The upstream refuses what an earlier answer gave for it alone: a signature, encrypted reasoning, an item's id. The
    * request may succeed without it.

@@ -17,6 +17,9 @@ import { READY_COLUMNS, statusOf } from './status.ts'
 export const CHANNEL_TYPES = ['chat_completion', 'responses', 'messages', 'embeddings', 'images'] as const
 export type ChannelType = (typeof CHANNEL_TYPES)[number]
 
+/** What clients read of an upstream's refusals. */
+export const ERROR_MESSAGES = ['Sanitized', 'Generic'] as const
+
 /** Headers that the gateway or the transport writes itself. */
 const OWN_HEADERS = [
   'host',
@@ -144,6 +147,14 @@ const spec = z.strictObject({
   maxConcurrentRequests: z.int().min(1).max(1_000_000).optional().meta({
     description: 'Requests in flight to this channel from one proxy; a full channel is passed over.',
   }),
+  errorMessages: z
+    .enum(ERROR_MESSAGES)
+    .optional()
+    .meta({
+      description:
+        'What clients read where the upstream calls a request their fault (400, 413, 422). Sanitized: its own message, ' +
+        'with credentials, addresses and ids masked. Generic: a sentence of the gateway. Default Sanitized.',
+    }),
   tls: z
     .strictObject({
       caRef: secretEntry('ca.crt')

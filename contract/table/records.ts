@@ -3,7 +3,7 @@
  * A reader that meets a foreign version or a record that does not parse keeps its last good one.
  */
 import { z } from 'zod'
-import { CHANNEL_TYPES } from '../api/channel.ts'
+import { CHANNEL_TYPES, ERROR_MESSAGES } from '../api/channel.ts'
 import { FAILURE_CLASSES } from '../failures.ts'
 import { EFFORTS, type Features, PROFILES, REASONING_HISTORIES, REASONINGS } from '../profiles.ts'
 
@@ -59,6 +59,8 @@ export const channelRecord = z.object({
     total: milliseconds,
   }),
   maxConcurrentRequests: z.int().optional(),
+  /** Generic: no word of the upstream is shown to clients. */
+  errorMessages: z.enum(ERROR_MESSAGES).optional(),
   tls: z
     .object({
       ca: z.string().optional(),
@@ -107,6 +109,8 @@ export const routeRecord = z.object({
   /** Models of a wildcard that the model list shows. */
   listed: z.array(z.string()).optional(),
   targets: z.array(targetRecord),
+  /** All channels that it names have the type images, those that are not in force too: they answer text by pictures. */
+  picturesOnly: z.boolean().optional(),
   affinity: z.object({ mode: z.enum(['None', 'Session']), ttlMs: milliseconds }),
   retry: z.object({
     attempts: z.int(),

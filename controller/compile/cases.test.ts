@@ -536,11 +536,15 @@ describe('endpoints', () => {
   })
 
   it.each([
-    ['both', ['chat', 'responses', 'messages', 'embeddings', 'images', 'image_edits']],
+    ['both', ['embeddings', 'images', 'image_edits']],
     ['profile-takes-away', TEXT],
     ['profile-gives', ALL],
     ['channel-knows-better', TEXT],
     ['twice', [...TEXT, 'embeddings']],
+    ['pictures-alone', PICTURES],
+    ['pictures-beside-off', ['images', 'image_edits']],
+    ['pictures-beside-refused', ['images', 'image_edits']],
+    ['chat-of-no-weight', ['images', 'image_edits']],
   ])('of a route are those of its channels, under the profile that it names: %s', (name, expected) => {
     expect(endpoints(`ModelRoute/${name}`)).toEqual(expected)
     expect(condition(compileCase('endpoints'), `ModelRoute/${name}`, 'Accepted')).toBe('True Accepted')

@@ -1,3 +1,4 @@
+import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ChannelSpec, Resource } from '../../contract/api/index.ts'
 import { parseDuration } from '../../contract/duration.ts'
 import { endpointsOf } from '../../contract/endpoints.ts'
@@ -20,6 +21,8 @@ interface Served {
 export interface Channels {
   /** "namespace/name" to each channel that is in the table. */
   records: Map<string, Served>
+  /** "namespace/name" to the type of each channel that exists, in force or not; undefined when its spec does not parse. */
+  types: Map<string, ChannelType | undefined>
   /** "namespace/name" of channels that are switched off. */
   disabled: Set<string>
   statuses: ObjectStatus[]
@@ -44,17 +47,19 @@ export function compileChannels(snapshot: Snapshot): Channels {
     }
     statuses.push(status)
   }
-  const known = new Set(
-    [...snapshot.channels, ...snapshot.invalid.filter(({ kind }) => kind === 'Channel')].map(nameOf),
-  )
+  const types: Channels['types'] = new Map()
+  for (const resource of snapshot.invalid)
+    if (resource.kind === 'Channel') types.set(nameOf(resource), undefined)
+  for (const resource of snapshot.channels) types.set(nameOf(resource), resource.spec.type)
   return {
     records,
+    types,
     disabled,
     statuses,
     fault(namespace, name) {
       const full = `${namespace}/${name}`
       if (records.has(full) || disabled.has(full)) return undefined
-      return known.has(full)
+      return types.has(full)
         ? { reason: 'RefNotInForce', message: `the Channel ${name} is not in force` }
         : { reason: 'RefNotFound', message: `the Channel ${name} does not exist` }
     },
@@ -76,7 +81,7 @@ function compileChannel(
   const inForce = findings.refusals.length === 0 && findings.missing.length === 0
   const served = inForce && spec.disabled !== true
   const features = featuresOf(spec.type, spec.profile, spec.features)
-  const endpoints = served ? endpointsOf(spec.type, features) : []
+  const endpoints = served ? endpointsOf(spec.type, features, true) : []
   if (spec.disabled === true)
     findings.notes.push({ reason: 'Disabled', message: 'the channel is switched off by spec.disabled' })
   const status = judge('Channel', metadata, findings, inForce, { endpoints })
@@ -101,6 +106,7 @@ function compileChannel(
       total: parseDuration(spec.timeouts?.total ?? '600s'),
     },
     ...(spec.maxConcurrentRequests !== undefined && { maxConcurrentRequests: spec.maxConcurrentRequests }),
+    ...(spec.errorMessages !== undefined && { errorMessages: spec.errorMessages }),
     ...(tls !== undefined && { tls }),
     ejection: {
       consecutiveFailures: spec.ejection?.consecutiveFailures ?? 5,

@@ -72,6 +72,7 @@ function compileRoute(
     created: Math.floor(metadata.createdAt / 1000),
     ...(spec.listed !== undefined && { listed: spec.listed }),
     targets,
+    ...(targets.length > 0 && isPicturesOnly(metadata.namespace, spec, channels) && { picturesOnly: true }),
     affinity: {
       mode: spec.affinity?.mode ?? 'None',
       ttlMs: parseDuration(spec.affinity?.ttl ?? '1h'),
@@ -112,14 +113,25 @@ function routeStatus(
 }
 
 /** In the order of the contract, as a Channel lists them. */
-function reachedBy(namespace: string, { targets }: RouteRecord, channels: Channels): EndpointName[] {
+function reachedBy(
+  namespace: string,
+  { targets, picturesOnly = false }: RouteRecord,
+  channels: Channels,
+): EndpointName[] {
   const reached = new Set(
-    targets.flatMap(({ channel, features }) => {
+    targets.flatMap(({ channel, features, weight }) => {
       const found = channels.records.get(`${namespace}/${channel}`)?.record
-      return found === undefined ? [] : endpointsOf(found.type, features ?? found.features)
+      if (found === undefined || weight === 0) return []
+      return endpointsOf(found.type, features ?? found.features, picturesOnly)
     }),
   )
   return (Object.keys(ENDPOINTS) as EndpointName[]).filter((name) => reached.has(name))
+}
+
+/** Channels that are switched off or refused count, so that no request changes its meaning while one is away. */
+function isPicturesOnly(namespace: string, spec: ModelRouteSpec, { types }: Channels): boolean {
+  const known = spec.channels.map(({ name }) => `${namespace}/${name}`).filter((name) => types.has(name))
+  return known.every((name) => types.get(name) === 'images')
 }
 
 /** Whether every answer is a picture: channels of the type images give chat clients pictures, too. */

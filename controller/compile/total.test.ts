@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { KINDS } from '../../contract/api/index.ts'
-import { tableRecord } from '../../contract/table/records.ts'
+import { type TableRecord, tableRecord } from '../../contract/table/records.ts'
 import { emptySnapshot, type ObjectStatus, SecretData, type Snapshot } from '../snapshot.ts'
 import { compile } from './index.ts'
 
@@ -153,6 +153,14 @@ describe('compile', () => {
     )
   })
 
+  /** Without what says that a route names channels of one type: those that are not in force count there. */
+  const plain = ({ namespaces }: TableRecord) =>
+    Object.entries(namespaces).map(([name, { routes, channels }]) => ({
+      name,
+      channels,
+      routes: routes.map(({ picturesOnly: _picturesOnly, ...route }) => route),
+    }))
+
   it('lets a resource that is not in force change nothing of what the others become', () => {
     let removed = 0
     fc.assert(
@@ -174,7 +182,7 @@ describe('compile', () => {
           },
           NOW,
         )
-        expect(without.table).toEqual(compiled.table)
+        expect(plain(without.table)).toEqual(plain(compiled.table))
         expect(without.keys).toEqual(compiled.keys)
         expect(without.accounts).toEqual(compiled.accounts)
         expect(without.credits).toEqual(compiled.credits)

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import type { FailureClass } from '../../contract/failures.ts'
 import type { Lane } from '../dialects/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../errors.ts'
 import { retryDelay } from '../upstream/backoff.ts'
@@ -11,6 +12,18 @@ import { choose } from '../upstream/choose.ts'
 import { type AttemptJob, type Committed, tryOnce } from './one-attempt.ts'
 import { type Changes, refusedWay } from './refused-way.ts'
 import type { PlannedTarget } from './route.ts'
+
+/**
+ * After these the same credential, or the same model there, would be refused again: the rest of the attempts go to
+ * other channels.
+ */
+const REFUSES_AGAIN: Partial<Record<FailureClass, 'channel' | 'model'>> = {
+  credential: 'channel',
+  quota: 'channel',
+  region_blocked: 'channel',
+  model_gone: 'model',
+  model_access: 'model',
+}
 
 /** How the attempts of one request stand. */
 interface Progress {
@@ -20,6 +33,8 @@ interface Progress {
   /** Why the request could not be said in the dialect of a target. */
   refusal?: GatewayError
   last?: UpstreamFailure
+  /** Failures after which the same channel may serve the request later. */
+  passing: UpstreamFailure[]
   /** What later lanes do differently. */
   changes: Changes
   /** Asked once more, in another way, before any other. */
@@ -29,7 +44,12 @@ interface Progress {
 /** Throws GatewayError when no channel could serve, ClientGone when nobody waits any more. */
 export async function attempt(job: AttemptJob): Promise<Committed> {
   const { gateway, route, cancel } = job
-  const progress: Progress = { tried: new Map(), excluded: new Set(), changes: { withoutCarriers: false } }
+  const progress: Progress = {
+    tried: new Map(),
+    excluded: new Set(),
+    passing: [],
+    changes: { withoutCarriers: false },
+  }
   const { tried } = progress
   const startedAt = performance.now()
   gateway.retryBudget.countRequest()
@@ -50,8 +70,9 @@ export async function attempt(job: AttemptJob): Promise<Committed> {
     }
     tried.set(target, before + 1)
     count++
-    if (!gateway.health.acquire(target.key, target.model, target.channel.maxConcurrentRequests)) continue
-    const outcome = await tryOnce(job, target, lane)
+    const place = gateway.health.acquire(target.key, target.model, target.channel.maxConcurrentRequests)
+    if (place === undefined) continue
+    const outcome = await tryOnce(job, target, lane, place)
     if ('kind' in outcome) return outcome
     progress.last = outcome
     if (job.upload?.touched) break
@@ -60,11 +81,27 @@ export async function attempt(job: AttemptJob): Promise<Committed> {
       count--
       continue
     }
-    // The same model would say the same again.
-    if (outcome.blameless) progress.excluded.add(target)
+    rule(job, progress, target, outcome)
     if (!route.retry.on.includes(outcome.class) && !mayBeOurFault(job, progress, lane, outcome)) break
   }
-  throw clientError(progress)
+  throw clientError(job, progress)
+}
+
+/** Takes out the targets that would fail in the same way again. */
+function rule(
+  { targets }: AttemptJob,
+  { excluded, passing }: Progress,
+  target: PlannedTarget,
+  failure: UpstreamFailure,
+): void {
+  const again = REFUSES_AGAIN[failure.class]
+  if (again === undefined) passing.push(failure)
+  else
+    for (const other of targets)
+      if (other.key === target.key && (again === 'channel' || other.model === target.model))
+        excluded.add(other)
+  // The same model would say the same again.
+  if (failure.blameless) excluded.add(target)
 }
 
 /** The next target that the request can be said to, and the way there. */
@@ -150,15 +187,25 @@ function mayBeOurFault(
 }
 
 /** What the client is told when attempts are over. */
-function clientError({ last, refusal, changes }: Progress): GatewayError {
+function clientError(
+  { targets }: AttemptJob,
+  { last, refusal, changes, passing, excluded }: Progress,
+): GatewayError {
   // The upstream does not know the conversation, and nobody can tell it.
   if (changes.withoutState === true && refusal !== undefined) return refusal
   if (last?.forCaller !== undefined) return last.forCaller
-  if (last === undefined && refusal !== undefined) return refusal
-  const busy = last === undefined || last.class === 'rate_limit'
-  return new GatewayError(
-    'upstream_error',
-    busy ? 'The upstream is busy.' : 'The upstream could not serve the request.',
-    { retryAfterSeconds: last === undefined ? 1 : last.retryAfterSeconds },
-  )
+  if (last === undefined) return refusal ?? busy(1)
+  const waits = passing.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? [])
+  const retryAfter = waits.length === 0 ? undefined : Math.min(...waits)
+  if (passing.length > 0 && passing.every((failure) => failure.class === 'rate_limit'))
+    return busy(retryAfter)
+  return new GatewayError('upstream_error', 'The upstream could not serve the request.', {
+    retryAfterSeconds: retryAfter,
+    // Each channel that could have served has refused, and will refuse again.
+    final: passing.length === 0 && targets.every((one) => excluded.has(one) || one.target.weight === 0),
+  })
+}
+
+function busy(retryAfterSeconds: number | undefined): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream is busy.', { retryAfterSeconds })
 }

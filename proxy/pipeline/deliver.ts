@@ -4,6 +4,7 @@ import type { Answer, ClientApi } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { attempt } from './attempt.ts'
 import type { ClientSide, ClientStream } from './call.ts'
+import { callerError } from './caller-error.ts'
 import type { AnswerWatch } from './conversation/watch.ts'
 import type { StreamMeter } from './meter.ts'
 import { AbandonedAttempt, type AttemptJob, type Committed } from './one-attempt.ts'
@@ -89,7 +90,7 @@ async function whole(job: DeliverJob, committed: Committed, to: ClientSide): Pro
 }
 
 async function streamed(job: DeliverJob, committed: Committed, client: ClientStream): Promise<Delivery> {
-  const { target } = committed
+  const { target, place } = committed
   const { watch } = job
   if (committed.kind === 'answer') {
     const { answer } = committed
@@ -98,9 +99,12 @@ async function streamed(job: DeliverJob, committed: Committed, client: ClientStr
     client.end(answer.body)
     return finished(target, answer)
   }
-  const result = await relayStream(committed.stream, client, job)
+  const result = await relayStream(committed.stream, client, {
+    ...job,
+    callerError: (failure) => callerError(failure, target, job.request.head.model),
+  })
   if (result.failure !== undefined) {
-    job.gateway.health.failed(target.key, target.model, result.failure, target.channel.ejection)
+    job.gateway.health.failed(place, result.failure, target.channel.ejection)
     job.attempts.push({
       channel: target.key,
       class: result.failure.class,
@@ -108,7 +112,7 @@ async function streamed(job: DeliverJob, committed: Committed, client: ClientStr
       ms: 0,
     })
   }
-  if (result.outcome === 'finished') job.gateway.health.succeeded(target.key, target.model)
+  if (result.outcome === 'finished') job.gateway.health.succeeded(place)
   const { outcome, error, usage, tier, delivered } = result
   return { outcome, error, charged: { target, usage, tier, delivered } }
 }

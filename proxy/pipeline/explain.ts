@@ -203,8 +203,8 @@ function candidatesOf(
     const channel = follower.table.channel(namespace, target.channel)
     if (channel === undefined) continue
     const facts = factsOf(target, channel, targetModel(target, upstreamModel))
-    const reason = notEligible(target, channel, endpoint)
-    const way = eligibleWay(target, channel, endpoint)
+    const reason = notEligible(route, target, channel, endpoint)
+    const way = eligibleWay(route, target, channel, endpoint)
     const lane = way === 'native' && !route.rewriteModel ? 'byte' : 'hub'
     if (reason !== undefined) {
       others.push({ ...facts, share: 0, state: 'not_eligible', reason })

@@ -8,7 +8,9 @@ import { GatewayError, type UpstreamFailure } from '../errors.ts'
 import type { AttemptRecord } from '../telemetry/request-log.ts'
 import { send, type UpstreamResponse } from '../upstream/exchange.ts'
 import { AttemptFailed } from '../upstream/failure.ts'
+import type { Place } from '../upstream/health.ts'
 import { upstreamRequest } from '../upstream/request.ts'
+import { callerError } from './caller-error.ts'
 import { ClientGone } from './client.ts'
 import type { Gateway } from './gateway.ts'
 import { refusedWay } from './refused-way.ts'
@@ -40,7 +42,7 @@ export interface AttemptJob {
 }
 
 /** An answer that is good so far; whoever gets it must call `release` when it is over. */
-export type Committed = { target: PlannedTarget; lane: Lane; release: () => void } & (
+export type Committed = { target: PlannedTarget; lane: Lane; place: Place; release: () => void } & (
   | { kind: 'answer'; answer: Answer }
   | { kind: 'stream'; stream: UpstreamStream }
 )
@@ -56,16 +58,17 @@ export class AbandonedAttempt extends ClientGone {
   }
 }
 
-/** Of an acquired channel: released here when it fails, by the caller of attempt() when it succeeds. */
+/** `place` is released here when the attempt fails, by the caller of attempt() when it succeeds. */
 export async function tryOnce(
   job: AttemptJob,
   target: PlannedTarget,
   lane: Lane,
+  place: Place,
 ): Promise<Committed | UpstreamFailure> {
   const { gateway, cancel } = job
   const startedAt = performance.now()
   const progress = { status: undefined as number | undefined }
-  const release = () => gateway.health.release(target.key)
+  const release = () => gateway.health.release(place)
   const record = (outcome: string, extra: Partial<AttemptRecord> = {}) => {
     const ms = Math.round(performance.now() - startedAt)
     const { status } = progress
@@ -83,9 +86,9 @@ export async function tryOnce(
         : await readRefusal(job, target, response)
     if ('answer' in result || 'stream' in result) {
       // A stream has succeeded when it is over: many break after a good beginning.
-      if ('answer' in result) gateway.health.succeeded(target.key, target.model)
+      if ('answer' in result) gateway.health.succeeded(place)
       record('ok')
-      return { ...result, target, lane, release }
+      return { ...result, target, lane, place, release }
     }
     failure = result.failure
     quote = result.quote ?? {}
@@ -96,21 +99,24 @@ export async function tryOnce(
     }
     failure = error.failure
   }
+  const cancelled = cancel.aborted
+  const waited = job.upload?.waitsForClient === true && SLOW.includes(failure.detail)
+  if (!cancelled && !waited && blames(job, target, lane, failure))
+    gateway.health.failed(place, failure, target.channel.ejection)
   release()
-  if (cancel.aborted) {
+  if (cancelled) {
     record('cancelled')
     throw cancel.reason instanceof ClientGone
       ? new AbandonedAttempt(target, progress.status === 200)
       : cancel.reason
   }
-  if (job.upload?.waitsForClient && SLOW.includes(failure.detail)) {
+  if (waited) {
     record('cancelled')
     throw new GatewayError('request_timeout', 'The request was not sent in time.')
   }
-  if (blames(job, target, lane, failure))
-    gateway.health.failed(target.key, target.model, failure, target.channel.ejection)
   record(failure.class, { detail: failure.detail, ...quote })
-  return failure
+  const forCaller = callerError(failure, target, job.request.head.model)
+  return forCaller === undefined ? failure : { ...failure, forCaller }
 }
 
 /** Endpoints that are not there answer so. */

@@ -26,6 +26,7 @@ async function told(failure: UpstreamFailure): Promise<GatewayError | undefined>
     requestId: 'req_1',
     cancel: signal,
     meterFor: () => undefined,
+    callerError: ({ forCaller }) => forCaller,
     watch: { push: () => undefined, due: false, keep: async () => undefined },
   })
   expect(result).toMatchObject({ outcome: 'upstream_failed', failure, error: errors[0] })
@@ -77,6 +78,7 @@ test.each(['as an event', 'behind the last event'])(
       requestId: 'req_1',
       cancel: new AbortController().signal,
       meterFor: () => undefined,
+      callerError: ({ forCaller }) => forCaller,
       watch,
     })
     await new Promise(setImmediate)

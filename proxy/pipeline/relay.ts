@@ -33,6 +33,8 @@ export interface RelayJob {
   cancel: AbortSignal
   /** Gets what ends the stream when the funds are used up. */
   meterFor: (exhausted: () => void) => StreamMeter | undefined
+  /** What the client is told of a failure that is its own fault. */
+  callerError(failure: UpstreamFailure): GatewayError | undefined
   /** Sees all that the client gets, and keeps the answer before the client hears of its end. */
   watch: Pick<AnswerWatch, 'push' | 'due' | 'keep'>
 }
@@ -47,7 +49,7 @@ const OUTCOMES: Partial<Record<ErrorCode, StreamResult['outcome']>> = {
 export function relayStream(
   upstream: UpstreamStream,
   client: ClientStream,
-  { requestId, cancel, meterFor, watch }: RelayJob,
+  { requestId, cancel, meterFor, callerError, watch }: RelayJob,
 ): Promise<StreamResult> {
   return new Promise((resolve) => {
     const { observer } = upstream
@@ -114,7 +116,7 @@ export function relayStream(
         // What was cancelled broke because we broke it.
         if (over || cancel.aborted) return
         const error =
-          failure.forCaller ?? new GatewayError('upstream_error', 'The upstream broke off its answer.')
+          callerError(failure) ?? new GatewayError('upstream_error', 'The upstream broke off its answer.')
         finish({ outcome: 'upstream_failed', failure, error })
         endWith(error)
       },

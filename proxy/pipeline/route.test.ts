@@ -32,6 +32,7 @@ function plan(model: string, route: Partial<RouteRecord>, account?: Partial<Call
     b: testChannel('b'),
     m: testChannel('m', 'messages'),
     e: testChannel('e', 'embeddings'),
+    i: testChannel('i', 'images'),
   }
   const table = new RoutingTable({
     epoch: 1,
@@ -94,6 +95,15 @@ describe('planRoute', () => {
     expect(models(plan('gpt', { targets: [target('e'), target('a', { weight: 0 })] })('gpt'))).toBe(
       'no_eligible_channel',
     )
+  })
+
+  test('leaves text to the other channels of a route with an images channel, if there are any', () => {
+    const targets = [target('i'), target('a', { priority: 1 })]
+    expect(models(plan('gpt', { targets })('gpt'))).toEqual([['ns/a', 'gpt']])
+    expect(models(plan('gpt', { targets: [target('i')] })('gpt'))).toBe('no_eligible_channel')
+    expect(models(plan('gpt', { targets: [target('i')], picturesOnly: true })('gpt'))).toEqual([
+      ['ns/i', 'gpt'],
+    ])
   })
 
   test('serves a route without a price to those only who need not pay', () => {

@@ -46,7 +46,7 @@ export function planRoute(
   for (const target of route.targets) {
     const channel = table.channel(namespace, target.channel)
     if (channel === undefined) continue
-    const way = eligibleWay(target, channel, endpoint)
+    const way = eligibleWay(route, target, channel, endpoint)
     if (way === 'estimate') estimated = true
     if (way === undefined || way === 'estimate') continue
     const api = API_OF_TYPE[channel.type]
@@ -66,23 +66,28 @@ export function planRoute(
 
 /** How a target serves an endpoint; undefined when it does not. */
 export function eligibleWay(
+  { picturesOnly = false }: RouteRecord,
   target: TargetRecord,
   channel: ChannelRecord,
   endpoint: Endpoint,
 ): Way | undefined {
-  return target.weight === 0 ? undefined : wayTo(endpoint, channel.type, featuresAt(target, channel))
+  if (target.weight === 0) return undefined
+  return wayTo(endpoint, channel.type, featuresAt(target, channel), picturesOnly)
 }
 
 /** Why a target cannot serve an endpoint, in our words; undefined when it can. */
 export function notEligible(
+  route: RouteRecord,
   target: TargetRecord,
   channel: ChannelRecord,
   endpoint: Endpoint,
 ): string | undefined {
   if (target.weight === 0) return 'its weight is 0'
-  if (eligibleWay(target, channel, endpoint) !== undefined) return undefined
+  if (eligibleWay(route, target, channel, endpoint) !== undefined) return undefined
   const way = endpoint.ways[channel.type]
   if (typeof way === 'object') return `the channel does not have the feature ${way.feature}`
+  if (way !== undefined)
+    return 'the route has channels of other types, so this one answers no text by pictures'
   return `the endpoint does not reach ${channel.type} channels`
 }
 

@@ -112,6 +112,9 @@ function ignoreNotFound(error: unknown): undefined {
   throw error
 }
 
+/** The credential of the channel may not do this, now or later. */
+const REFUSED = [401, 402, 403]
+
 /** Asks the upstream that keeps the response. Throws GatewayError not_found, invalid_request and upstream_error. */
 async function askUpstream(asked: Asked, method: 'GET' | 'DELETE'): Promise<Buffer> {
   const { gateway, caller, binding, question, page, cancel, record } = asked
@@ -129,6 +132,7 @@ async function askUpstream(asked: Asked, method: 'GET' | 'DELETE'): Promise<Buff
     body: null,
   }
   const since = performance.now()
+  let refused = false
   const note = (status: number | undefined, outcome: string) =>
     record.attempts.push({
       channel: binding.channel,
@@ -148,11 +152,12 @@ async function askUpstream(asked: Asked, method: 'GET' | 'DELETE'): Promise<Buff
     note(response.status, response.status === 200 ? 'ok' : 'unknown')
     if (response.status === 200) return body
     if (response.status === 404) throw notFound()
+    refused = REFUSED.includes(response.status)
     if (response.status === 400 && query !== '') throw badQuery(page)
   } catch (error) {
     if (error instanceof GatewayError) throw error
     if (cancel.aborted) throw cancel.reason
     note(undefined, 'transient')
   }
-  throw new GatewayError('upstream_error', 'The upstream could not serve the request.')
+  throw new GatewayError('upstream_error', 'The upstream could not serve the request.', { final: refused })
 }

@@ -182,7 +182,7 @@ async function findRoute(
   if (!('none' in plan)) return plan
   record.outcome = plan.none
   if (caller.account !== undefined) await gateway.holds.admit(caller.account, time)
-  throw new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'model' })
+  throw new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'model', final: true })
 }
 
 /** Answers at once with an empty answer that a later request goes on from. */

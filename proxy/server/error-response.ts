@@ -78,6 +78,6 @@ function retryHeaders(error: GatewayError): Record<string, string> {
   const headers: Record<string, string> = {}
   if (error.retryAfterSeconds !== undefined)
     headers['retry-after'] = String(Math.ceil(error.retryAfterSeconds))
-  if (error.entry.retry === false) headers['x-should-retry'] = 'false'
+  if (error.final) headers['x-should-retry'] = 'false'
   return headers
 }

@@ -1,4 +1,4 @@
-/** Passive ejection of one thing that can fail: it rests after failures in a row, then one request probes it. */
+/** Passive ejection of one thing that can fail: it rests after failures in a row, then one request at a time probes it. */
 import type { ChannelRecord } from '../../contract/table/records.ts'
 
 export type EjectionPolicy = ChannelRecord['ejection']
@@ -9,7 +9,9 @@ export class Ejection {
   /** Length of the last rest; 0 when not ejected. */
   #restMs = 0
   #until = 0
-  #probing = false
+  /** The request that probes it; 0 when none does. */
+  #probe = 0
+  #lastProbe = 0
 
   /** Failures since the last success. */
   get failures(): number {
@@ -22,28 +24,37 @@ export class Ejection {
   }
 
   /**
-   * A request is about to use it. The first one after a rest is the probe: until its result is known the others
-   * see another rest of the same length, which also bounds the wait for a probe that never reports.
+   * A request is about to use it. The first one after a rest is the probe and gets a number: until its result is known
+   * the others see another rest of the same length, which also bounds the wait for a probe that never reports.
    */
-  use(now: number): void {
-    if (this.#restMs === 0 || this.#until > now) return
-    this.#probing = true
+  use(now: number): number | undefined {
+    if (this.#restMs === 0 || this.#until > now) return undefined
     this.#until = now + this.#restMs
+    this.#probe = ++this.#lastProbe
+    return this.#probe
+  }
+
+  /** A probe ended without proving anything: the next request is the probe, at once. */
+  unproven(probe: number): void {
+    if (this.#probe !== probe) return
+    this.#probe = 0
+    this.#until = 0
   }
 
   succeeded(): void {
     this.#failures = 0
     this.#restMs = 0
     this.#until = 0
-    this.#probing = false
+    this.#probe = 0
   }
 
-  failed(now: number, policy: EjectionPolicy): void {
+  /** `probe`: the number that the failed request got. */
+  failed(now: number, policy: EjectionPolicy, probe: number | undefined): void {
     this.#failures++
     if (policy.consecutiveFailures === 0 || this.#failures < policy.consecutiveFailures) return
-    // Requests that were in flight when the rest began add nothing to it.
-    if (this.#until > now && !this.#probing) return
-    this.#probing = false
+    // Requests that were in flight when the rest began add nothing to it, nor do they end a probe.
+    if (this.#until > now && this.#probe !== probe) return
+    this.#probe = 0
     this.#restMs = Math.min(this.#restMs === 0 ? policy.intervalMs : this.#restMs * 2, policy.maxIntervalMs)
     this.#until = now + this.#restMs
   }

@@ -30,6 +30,15 @@ interface Channel {
   lastFailure: FailureClass | undefined
 }
 
+/** A place that one request holds at a channel, with what it probes there. */
+export interface Place {
+  /** namespace/name */
+  readonly channel: string
+  readonly model: string
+  /** Numbers of its probes; see Ejection. */
+  readonly probes: ReadonlyMap<Ejection, number>
+}
+
 export interface ChannelState {
   /** namespace/name */
   channel: string
@@ -51,17 +60,22 @@ export class ChannelHealth {
     this.#now = now
   }
 
-  /** Takes a place for a request; false when `max` are taken. Every true must be followed by one release(). */
-  acquire(channel: string, model: string, max: number | undefined): boolean {
-    if (this.isFull(channel, max)) return false
+  /** Takes a place for a request; undefined when `max` are taken. Every place must be released once. */
+  acquire(channel: string, model: string, max: number | undefined): Place | undefined {
+    if (this.isFull(channel, max)) return undefined
     const entry = this.#entry(channel)
     entry.inFlight++
-    entry.ejection.use(this.#now())
-    this.#pairs.get(pairOf(channel, model))?.use(this.#now())
-    return true
+    const probes = new Map<Ejection, number>()
+    for (const ejection of [entry.ejection, this.#pairs.get(pairOf(channel, model))]) {
+      const probe = ejection?.use(this.#now())
+      if (ejection !== undefined && probe !== undefined) probes.set(ejection, probe)
+    }
+    return { channel, model, probes }
   }
 
-  release(channel: string): void {
+  /** What the request probed and said nothing about is left to the next one. */
+  release({ channel, probes }: Place): void {
+    for (const [ejection, probe] of probes) ejection.unproven(probe)
     const entry = this.#channels.get(channel)
     if (entry !== undefined && entry.inFlight > 0) entry.inFlight--
   }
@@ -78,13 +92,14 @@ export class ChannelHealth {
     return entry === undefined ? pair : Math.max(pair, restOf(entry, now))
   }
 
-  succeeded(channel: string, model: string): void {
+  succeeded({ channel, model }: Place): void {
     this.#channels.get(channel)?.ejection.succeeded()
     this.#pairs.delete(pairOf(channel, model))
   }
 
   /** Not for attempts that the gateway itself gave up. */
-  failed(channel: string, model: string, failure: UpstreamFailure, policy: EjectionPolicy): void {
+  failed(place: Place, failure: UpstreamFailure, policy: EjectionPolicy): void {
+    const { channel, model, probes } = place
     if (failure.class === 'caller_fault') return
     const now = this.#now()
     const entry = this.#entry(channel)
@@ -94,8 +109,9 @@ export class ChannelHealth {
       entry.limitedUntil = Math.max(entry.limitedUntil, now + restMs)
     }
     const blames = BLAMES[failure.class]
-    if (blames === 'channel') entry.ejection.failed(now, policy)
-    if (blames === 'model') this.#pair(channel, model).failed(now, policy)
+    if (blames === 'nobody') return
+    const ejection = blames === 'channel' ? entry.ejection : this.#pair(channel, model)
+    ejection.failed(now, policy, probes.get(ejection))
   }
 
   /** Forgets all other channels, except those with requests in flight. */

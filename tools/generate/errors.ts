@@ -28,6 +28,9 @@ export function errorsPage(): string {
         sdksRetry(entry) ? 'yes' : 'no',
       ]),
     ),
+    'SDKs repeat a request by themselves after 408, 409, 429 and 5xx, and wait as long as `Retry-After` says. An answer that ' +
+      'no repetition can change says `x-should-retry: false`: of 502, where no upstream serves the model, or where each ' +
+      'one refuses the credential of its channel, its quota or the model.',
     'The domain says whose fault it is, and labels the error metric:',
     Object.entries(DOMAINS)
       .map(([domain, meaning]) => `- ${code(domain)}: ${meaning}.`)
@@ -35,7 +38,6 @@ export function errorsPage(): string {
   ])
 }
 
-/** SDKs retry 408, 409, 429 and 5xx by themselves unless an answer says `x-should-retry: false`. */
-function sdksRetry(entry: { status: number; retry?: boolean }): boolean {
+function sdksRetry(entry: { status: number; retry?: false }): boolean {
   return entry.retry !== false && ([408, 409, 429].includes(entry.status) || entry.status >= 500)
 }

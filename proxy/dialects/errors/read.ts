@@ -1,12 +1,12 @@
-/** Reads the errors of upstreams of every dialect. Nothing that an upstream wrote reaches a client. */
+/** Reads the errors of upstreams of every dialect: their class, and what the caller is told of its own fault. */
 import type { FailureClass } from '../../../contract/failures.ts'
-import { type ErrorCode, GatewayError, type UpstreamFailure } from '../../errors.ts'
+import { type ErrorCode, GatewayError, Unshown, type UpstreamFailure } from '../../errors.ts'
 import type { ParsedRequest } from '../dialect.ts'
 import { tryParse } from '../json/value.ts'
 import { carrierRefusal } from './carriers.ts'
 import { contextLength } from './context-length.ts'
 import { paramOf } from './param.ts'
-import { knownRefusal, outputLimit } from './refusals.ts'
+import { knownRefusal, outputLimit, unknownEffort } from './refusals.ts'
 import { retryAfterSeconds, retryAfterText } from './retry-after.ts'
 import { threadRefusal } from './threads.ts'
 import { type UpstreamError, upstreamError } from './upstream-error.ts'
@@ -19,7 +19,7 @@ const MAX_ERROR_BYTES = 1024 * 1024
 const NO_CREDIT = /credit balance is too low/i
 const ORGANIZATION_OFF = /organization has been disabled/i
 
-type Verdict = Pick<UpstreamFailure, 'class' | 'forCaller' | 'carrierRefused' | 'stateRefused'>
+type Verdict = Pick<UpstreamFailure, 'class' | 'forCaller' | 'words' | 'carrierRefused' | 'stateRefused'>
 
 /** An error status with its body, which may be anything. `request` is the client's, in its dialect. */
 export function readError(
@@ -73,6 +73,7 @@ function classify(status: number | undefined, error: UpstreamError, request: Par
       class: 'caller_fault',
       carrierRefused: true,
       forCaller: new GatewayError('invalid_request', carrier, { param: paramOf(error, request.body) }),
+      ...wordsOf(status, error),
     }
   }
   const failureClass = classOf(status, error)
@@ -80,8 +81,15 @@ function classify(status: number | undefined, error: UpstreamError, request: Par
   return {
     class: failureClass,
     ...(state && { stateRefused: true }),
-    ...(failureClass === 'caller_fault' && { forCaller: callerFault(status, error, request) }),
+    ...(failureClass === 'caller_fault' && callerFault(status, error, request)),
   }
+}
+
+/** Statuses by which an upstream calls a request wrong in itself. */
+const REFUSALS = [400, 413, 422]
+
+function wordsOf(status: number, { message }: UpstreamError): Pick<UpstreamFailure, 'words'> {
+  return message !== undefined && REFUSALS.includes(status) ? { words: new Unshown(message) } : {}
 }
 
 /** `Response with id 'resp_1' not found.`, `Invalid 'response_id'`, in the words of self-hosted upstreams. */
@@ -129,46 +137,61 @@ function classOfRefusal(status: number, error: UpstreamError): FailureClass {
   return status === 413 && says(error, 'rate') ? 'rate_limit' : 'caller_fault'
 }
 
-/** What the caller is told of its own fault: sentences of ours, with numbers and field names that are the caller's. */
-function callerFault(status: number, error: UpstreamError, request: ParsedRequest): GatewayError {
+/**
+ * What the caller is told of its own fault: sentences of ours, with numbers and field names that are the caller's. The
+ * upstream's words go with those that say less; the others are in the words on which agents and SDKs act.
+ */
+function callerFault(
+  status: number,
+  error: UpstreamError,
+  request: ParsedRequest,
+): Pick<UpstreamFailure, 'forCaller' | 'words'> {
   const tooLong = contextLength(error)
   if (tooLong !== undefined) {
-    return new GatewayError('context_length_exceeded', tooLong.message, { status, tokens: tooLong.tokens })
+    const { message, tokens } = tooLong
+    const forCaller = new GatewayError('context_length_exceeded', message, { status, tokens })
+    return { forCaller, ...(tokens === undefined && wordsOf(status, error)) }
   }
   if (says(error, 'filter')) {
     const message = 'The request was stopped by the content filter of the upstream.'
-    return new GatewayError('content_filter', message, { status })
-  }
-  if (says(error, 'previousResponse')) {
-    const message = 'The upstream does not know the previous response.'
-    return new GatewayError('previous_response_not_found', message, { param: paramOf(error, request.body) })
+    return { forCaller: new GatewayError('content_filter', message, { status }), ...wordsOf(status, error) }
   }
   const param = paramOf(error, request.body)
+  if (says(error, 'previousResponse')) {
+    const message = 'The upstream does not know the previous response.'
+    return { forCaller: new GatewayError('previous_response_not_found', message, { param }) }
+  }
   const thread = threadRefusal(error, param, status)
-  if (thread !== undefined) return thread
-  const { code, message } = refusal(status, error, param)
-  return new GatewayError(code, message, { status, param })
+  if (thread !== undefined) return { forCaller: thread }
+  const invalid = (message: string) => new GatewayError('invalid_request', message, { status, param })
+  const alike = outputLimit(error.text, param ?? 'max_tokens') ?? unknownEffort(error.text)
+  if (alike !== undefined) return { forCaller: invalid(alike) }
+  const known = knownRefusal(error.text, param)
+  const forCaller = known === undefined ? refusal(status, error, param) : invalid(known)
+  return { forCaller, ...wordsOf(status, error) }
 }
 
-function refusal(
-  status: number,
-  error: UpstreamError,
-  param: string | undefined,
-): { code: ErrorCode; message: string } {
-  const known = outputLimit(error.text, param ?? 'max_tokens') ?? knownRefusal(error.text, param)
-  if (known !== undefined) return { code: 'invalid_request', message: known }
+function refusal(status: number, error: UpstreamError, param: string | undefined): GatewayError {
+  const told = (code: ErrorCode, message: string) => new GatewayError(code, message, { status, param })
   if (status === 413 || says(error, 'tooLarge')) {
-    return { code: 'request_too_large', message: 'The upstream refused the request as too large.' }
+    return told('request_too_large', 'The upstream refused the request as too large.')
   }
-  if (param === undefined) {
-    return { code: 'invalid_request', message: 'The upstream refused the request as invalid.' }
-  }
-  if (
-    says(error, 'unsupported') ||
-    /\b(?:not supported|does not support|unsupported|deprecated)\b/i.test(error.text)
-  ) {
+  if (param === undefined) return told('invalid_request', 'The upstream refused the request as invalid.')
+  if (says(error, 'unsupported') || isUnsupported(error.text, param)) {
     const what = error.words.includes('unsupported_value') ? `The value of ${param}` : param
-    return { code: 'unsupported_parameter', message: `${what} is not supported for this model.` }
+    return told('unsupported_parameter', `${what} is not supported for this model.`)
   }
-  return { code: 'invalid_request', message: `The upstream refused the request as invalid: see ${param}.` }
+  return told('invalid_request', `The upstream refused the request as invalid: see ${param}.`)
+}
+
+const BEFORE = /\b(?:not support|unsupported)\W?\w{0,12}[^.]{0,40}$/i
+const BEHIND = /^[\w.[\]]{0,64}\W{0,3}(?:is|are) (?:not supported|unsupported|deprecated)\b/i
+
+/** Whether it is the field that is not supported, and not what it holds: a type of file, a language. */
+function isUnsupported(text: string, param: string): boolean {
+  const at = text.indexOf(param)
+  if (at === -1) return false
+  return (
+    BEFORE.test(text.slice(Math.max(0, at - 80), at)) || BEHIND.test(text.slice(at + param.length, at + 80))
+  )
 }

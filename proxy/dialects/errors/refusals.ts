@@ -63,14 +63,15 @@ export function knownRefusal(text: string, param: string | undefined): string | 
   if (param !== undefined && /extra inputs are not permitted/i.test(text)) {
     return `${param}: Extra inputs are not permitted.`
   }
-  return unknownEffort(text)
+  return undefined
 }
 
 /** Anthropic; OpenAI; Anthropic for a model without levels. */
 const EFFORT =
   /effort level '(\w{3,7})'|effort' does not support '(\w{3,7})'|does not support the .?effort.? parameter/i
 
-function unknownEffort(text: string): string | undefined {
+/** The sentence for a depth of thinking that the model does not have. */
+export function unknownEffort(text: string): string | undefined {
   const found = EFFORT.exec(text)
   if (found === null) return undefined
   const level = EFFORTS.find((effort) => effort === (found[1] ?? found[2]))

@@ -1,5 +1,5 @@
-/** What an upstream said, whatever its body looks like. Nothing of it is shown; sentences and classes are made from it. */
-import { isRecord } from '../json/value.ts'
+/** What an upstream said, whatever its body looks like: sentences and classes are made from it. */
+import { isRecord, tryParse } from '../json/value.ts'
 
 export interface UpstreamError {
   /** The object that says what happened. */
@@ -8,6 +8,8 @@ export interface UpstreamError {
   words: string[]
   /** The beginning of its message: the sentences looked for stand there. */
   text: string
+  /** Its message alone, as the upstream wrote it: not to be shown as it is. */
+  message?: string
 }
 
 const MAX_TEXT = 2000
@@ -19,7 +21,13 @@ export function upstreamError(body: unknown): UpstreamError {
   const words = [details.error_code, fields.code, fields.type, fields.status].filter(
     (word) => typeof word === 'string',
   )
-  return { fields, words: words.map((word) => word.toLowerCase()), text: textOf(fields) }
+  const message = messageOf(fields)
+  return {
+    fields,
+    words: words.map((word) => word.toLowerCase()),
+    text: textOf(fields),
+    ...(message !== undefined && { message }),
+  }
 }
 
 /** `error` itself, also of a failed response in an event, or the whole body of upstreams that do not wrap it. */
@@ -37,4 +45,35 @@ function textOf({ message, detail, metadata }: Record<string, unknown>): string 
     .filter((text) => typeof text === 'string')
     .map((text) => text.slice(0, MAX_TEXT))
     .join('\n')
+}
+
+/** Some upstreams put the body of the one behind them into their message: then its message is the one. */
+const MAX_NESTED = 3
+
+function messageOf(fields: Record<string, unknown>, depth = 0): string | undefined {
+  const { message, detail, metadata } = fields
+  const raw = isRecord(metadata) && typeof metadata.raw === 'string' ? metadata.raw : undefined
+  const behind = raw === undefined ? undefined : nested(raw, depth)
+  if (behind !== undefined) return behind
+  const text = typeof message === 'string' && message !== '' ? message : detailOf(detail)
+  if (text === undefined || /<(?:!doctype|html|body|head)\b/i.test(text)) return undefined
+  return /^\s*[[{]/.test(text) ? nested(text, depth) : text
+}
+
+function nested(text: string, depth: number): string | undefined {
+  const value = depth < MAX_NESTED ? tryParse(text) : undefined
+  const found = errorObject(Array.isArray(value) ? value[0] : value)
+  return messageOf(found, depth + 1)
+}
+
+/** Of FastAPI servers: a text, or a list of what is wrong at which place. */
+function detailOf(detail: unknown): string | undefined {
+  if (typeof detail === 'string') return detail
+  const first = Array.isArray(detail) ? detail[0] : undefined
+  if (!isRecord(first) || typeof first.msg !== 'string') return undefined
+  const steps: unknown[] = Array.isArray(first.loc) ? first.loc : []
+  const place = steps.filter(
+    (step) => (typeof step === 'string' && step !== 'body') || typeof step === 'number',
+  )
+  return place.length === 0 ? first.msg : `${place.join('.')}: ${first.msg}`
 }

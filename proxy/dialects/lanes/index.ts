@@ -87,7 +87,9 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
   return {
     kindFor,
     open(target): Lane {
-      if (isForeign) throw new GatewayError('upstream_error', 'The upstream cannot read this request.')
+      if (isForeign) {
+        throw new GatewayError('upstream_error', 'The upstream cannot read this request.', { final: true })
+      }
       const { api, model, features, withoutCarriers } = target
       const upstream = api && dialects[api]
       const emulated = target.emulate === true || (parsed.compacts === true && !features.compaction)

@@ -4,7 +4,7 @@ import type { Voice } from '../../fixtures/faults/voice.ts'
 import { written } from '../../harness/sse.ts'
 
 /** Stands in every text of an upstream that no client may see. */
-export const CANARY = 'canary-of-the-upstream'
+export const CANARY = 'canary-of-the-upstream.example'
 
 /** An answer in the making. */
 export interface Stage {

@@ -56,6 +56,27 @@ export const PIPELINE: Mutant[] = [
     ['!route.retry.on.includes(outcome.class) && ', 'false && '],
   ),
 
+  ...faults(
+    'contract/endpoints.ts',
+    'test/e2e/text-or-picture.test.ts',
+    // What a text channel cannot answer is painted.
+    ["if (type === 'images' && way === 'hub' && !picturesOnly) return undefined", ''],
+  ),
+  // While its text channel is switched off the requests of a route are painted.
+  ...faults('controller/compile/channels.ts', 'controller/compile/cases.test.ts', [
+    'for (const resource of snapshot.channels) types.set',
+    'for (const resource of snapshot.channels) if (records.has(nameOf(resource))) types.set',
+  ]),
+  ...faults(
+    'proxy/dialects/images/codec/request/lose.ts',
+    'test/e2e/text-or-picture.test.ts',
+    // A picture is paid for by a client that asked for a call of its tool.
+    [
+      "throw refused(name('tools'), 'may hold",
+      "if (turns.length < 0) throw refused(name('tools'), 'may hold",
+    ],
+  ),
+
   // A channel that was taken out by weight 0 gets traffic.
   ...faults('proxy/pipeline/route.ts', 'proxy/pipeline/route.test.ts', [
     "if (target.weight === 0) return 'its weight is 0'",
@@ -110,6 +131,16 @@ export const PIPELINE: Mutant[] = [
     // What a conversion has spoilt is the caller's mistake.
     ['if (!targets.some(native)) return false', 'return false'],
   ),
+  ...faults(
+    'proxy/pipeline/attempt.ts',
+    'test/e2e/second-tries.test.ts',
+    // A refused credential is sent three times.
+    ["credential: 'channel',", ''],
+    // SDKs give up though a channel is only busy.
+    ['final: passing.length === 0 && ', 'final: true || '],
+    // SDKs repeat what every channel refuses for good.
+    ['final: passing.length === 0 && ', 'final: false && '],
+  ),
   // What cannot be said to an upstream is told as that upstream's fault.
   ...faults('proxy/pipeline/attempt.ts', 'test/e2e/dialects/rules.test.ts', [
     'progress.refusal ??= error',
@@ -121,7 +152,7 @@ export const PIPELINE: Mutant[] = [
     // A route waits as long as its slowest channel.
     ['route.retry.perTryTimeoutMs ?? channel', 'channel'],
     // A channel that answers stays on its way to a rest.
-    ["if ('answer' in result) gateway.health.succeeded(target.key, target.model)", ''],
+    ["if ('answer' in result) gateway.health.succeeded(place)", ''],
   ),
   ...faults(
     'proxy/pipeline/one-attempt.ts',

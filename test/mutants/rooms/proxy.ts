@@ -95,9 +95,9 @@ export const PROXY: Mutant[] = [
     ["for (const command of this.#waiting.values()) this.#events.dead(command, 'stopped')", ''],
   ),
 
-  // SDKs repeat a request that every channel has failed.
+  // SDKs repeat a request that no channel serves.
   ...faults('proxy/server/error-response.ts', 'test/e2e/refusals.test.ts', [
-    'if (error.entry.retry === false)',
+    'if (error.final)',
     'if (false)',
   ]),
 
@@ -125,6 +125,12 @@ export const PROXY: Mutant[] = [
     'this.#failures < policy.consecutiveFailures',
     'this.#failures <= policy.consecutiveFailures',
   ]),
+  ...faults(
+    'proxy/upstream/health.ts',
+    'proxy/upstream/health.test.ts',
+    // A probe that proves nothing keeps a healthy channel out.
+    ['for (const [ejection, probe] of probes) ejection.unproven(probe)', ''],
+  ),
 
   // A model is gone while all its channels rest.
   ...faults('proxy/upstream/choose.ts', 'proxy/upstream/choose.test.ts', [

@@ -56,6 +56,30 @@ export const ERRORS: Mutant[] = [
     // An account without money is taken for a caller's mistake, and no other channel is asked.
     ["if (says(error, 'quota') || NO_CREDIT.test(error.text)) return 'quota'", ''],
   ),
+  ...faults(
+    'proxy/dialects/errors/sanitise.ts',
+    'proxy/dialects/errors/sanitise.test.ts',
+    // The credential of a channel stands in an error.
+    ['withoutSecrets(searched, known.secrets)', 'searched'],
+    // Half a key at the end of what is read is not recognised.
+    ['head.slice(0, Math.max(0, head.search(/\\s\\S*$/)))', 'head'],
+    // An id that a word introduces is shown.
+    ['text.replace(IDS, maskedId)', 'text'],
+  ),
+  ...faults(
+    'proxy/dialects/errors/suspects.ts',
+    'proxy/dialects/errors/sanitise.test.ts',
+    // The host of an upstream is shown.
+    ['if (SUFFIXES.has(last.toLowerCase())) return true', ''],
+    // A key without a known beginning is shown.
+    ['return parts.some(isRandom)', 'return false'],
+  ),
+  ...faults(
+    'proxy/pipeline/caller-error.ts',
+    'test/e2e/upstream-words.test.ts',
+    // A channel whose upstream is not to be quoted is quoted.
+    [" || channel.errorMessages === 'Generic'", ''],
+  ),
   // A conversation whose items an upstream has forgotten cannot be gone on with.
   ...faults('proxy/dialects/errors/read.ts', 'proxy/dialects/errors/carriers.test.ts', [
     'status === 400 || status === 404 ? carrierRefusal',

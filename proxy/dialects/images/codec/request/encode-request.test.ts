@@ -82,7 +82,6 @@ describe('a conversation that asks for a picture', () => {
           source: data(PNG, 'application/pdf'),
         }),
       ],
-      tools: [{ type: 'function', name: 'f' }],
       toolChoice: { type: 'auto' },
       temperature: 0,
       maxOutputTokens: 5,
@@ -98,7 +97,6 @@ describe('a conversation that asks for a picture', () => {
       'service_tier',
       'reasoning_effort',
       'store',
-      'tools',
     ])
   })
 
@@ -123,6 +121,11 @@ describe('a conversation that asks for a picture', () => {
 
   test.each<[string, Partial<ModelRequest>]>([
     ['n', { source: 'chat', choices: 2 }],
+    ['tools', { tools: [{ type: 'function', name: 'f' }] }],
+    ['tools', { source: 'messages', tools: [picture({}), { type: 'web-search' }] }],
+    ['response_format', { source: 'chat', format: { type: 'json' } }],
+    ['text.format', { format: { type: 'schema', schema: {} } }],
+    ['output_config.format', { source: 'messages', format: { type: 'schema', schema: {} } }],
     ['tool_choice', { toolChoice: { type: 'required' } }],
     ['tool_choice', { toolChoice: { type: 'tool', kind: 'function', name: 'f' } }],
     ['tool_choice', { toolChoice: { type: 'hosted', dialect: 'responses', name: 'mcp', choice: {} } }],

@@ -13,7 +13,6 @@ const SETTINGS = [
   'frequencyPenalty',
   'presencePenalty',
   'logprobs',
-  'format',
   'verbosity',
   'metadata',
   'cacheKey',
@@ -29,6 +28,12 @@ export function loseSettings(request: ModelRequest, last: UserTurn, losses: Loss
   if (toolChoice !== undefined && !isMet(toolChoice)) {
     throw refused(name('toolChoice'), 'asks for a tool that this model does not offer')
   }
+  // A picture is neither a call nor JSON: a caller that waits for one would pay for what it cannot use.
+  if (tools.some((tool) => tool.type !== 'hosted' || tool.name !== 'image_generation')) {
+    throw refused(name('tools'), 'may hold image_generation alone with this model')
+  }
+  if (request.format !== undefined)
+    throw refused(name('format'), 'is not supported: this model answers by pictures')
   for (const turn of turns) if (turn !== last) lose(turn.role === 'system' ? 'system' : 'turns')
   for (const part of last.parts) {
     if (part.type === 'file' || part.type === 'audio' || part.type === 'hosted') lose(part.type)
@@ -41,7 +46,6 @@ export function loseSettings(request: ModelRequest, last: UserTurn, losses: Loss
   if (reasoning?.thinking === 'adaptive') lose('thinking')
   if (reasoning?.summary !== undefined) lose('summary')
   if (request.store === true) lose('store')
-  if (tools.some((tool) => tool.type !== 'hosted' || tool.name !== 'image_generation')) lose('tools')
 }
 
 /** The one tool that this model is. */

@@ -1,0 +1,99 @@
+/** Words that may be an address, a credential or an id: ASCII without spaces, quotes and brackets. */
+
+const PIECES = /[:=/&?#+~]/
+
+/** Where something is: a URL, a host, an IP address, an e-mail address, a path of files. */
+export function locates(word: string): boolean {
+  if (/[@\\]|%[0-9a-f]{2}/i.test(word)) return true
+  if (/(?:^|[^\w-])(?:localhost\b|[a-z][a-z0-9-]{0,62}:\d{2,5}$|ip-\d{1,3}(?:-\d{1,3}){3})/i.test(word))
+    return true
+  // IPv6
+  if (word.includes('::') || /(?:[0-9a-f]{1,4}:){3}/i.test(word)) return true
+  // /home/someone/file; the paths of APIs are no secret.
+  if (/(?:^|[=:])\/[^/]+\/./.test(word) && !/^\/(?:api\/)?v\d/.test(word)) return true
+  return word.split(PIECES).some((piece) => /^\d{1,3}(?:\.\d{1,3}){3}$/.test(piece) || isHost(piece))
+}
+
+/** Fields of requests, where the path of one begins. */
+const FIELDS = new Set(
+  (
+    'audio body container content contents context_management file format function functions generation_config ' +
+    'generationconfig image image_url include input instructions item items json_schema logit_bias mcp_servers ' +
+    'message messages metadata modalities output_config parameters params prediction prompt properties reasoning ' +
+    'response_format schema source stop stream_options system text thinking tool tool_choice tools ' +
+    'web_search_options'
+  ).split(' '),
+)
+/** Ends of names of hosts, which might also end the path of a field. */
+const SUFFIXES = new Set(
+  (
+    'ai app arpa au biz br ca ch cloud cluster cn co com corp de dev edu es eu example fr gg gov home host in info ' +
+    'internal intern intra invalid io it jp kr lan local localhost me mil net nl online org private ru se sg sh site ' +
+    'svc tech test tv uk us xyz'
+  ).split(' '),
+)
+/** Ends of names of files that are no ends of names of hosts. */
+const FILES = /^(?:png|jpe?g|gif|webp|pdf|json|jsonl|txt|csv|wav|mp3|mp4|docx?|xlsx?|pptx?|xml|html?|ya?ml)$/i
+
+/** Two labels or more, the last of letters alone, that are neither the path of a field nor the name of a file. */
+function isHost(piece: string): boolean {
+  const labels = piece.split('.').filter((label) => label !== '')
+  const last = labels.at(-1) ?? ''
+  if (labels.length < 2 || !labels.every((label) => /^[\w-]+$/.test(label))) return false
+  if (!/^(?:[a-z]{2,63}|xn--[a-z0-9-]+)$/i.test(last) || FILES.test(last)) return false
+  if (SUFFIXES.has(last.toLowerCase())) return true
+  if (FIELDS.has(labels[0]?.toLowerCase() ?? '')) return false
+  // "supported.Please", "litellm.BadRequestError": two words, not two labels.
+  return !(labels.length === 2 && /^[A-Z][a-z]+(?:[A-Z][a-z]+){0,8}$/.test(last))
+}
+
+/** What begins so is a credential or an id, whatever follows. */
+const PREFIXES =
+  /^(?:sk|pk|rk|ak|org|proj|acct|req|cus|tok|gsk|xai|hf|ghp|gho|ghs|ghu|glpat|nvapi|pplx|fw|r8|sess|wrkspc|ocid1|arn|github_pat|xox[a-z])[-_.:](?!ids?$|names?$)/i
+const OTHERS = /^(?:AIza|AKIA|ASIA|ya29\.|eyJ|SG\.)[\w.-]{6}/
+/** These are words, too: what follows them has to look like an id. */
+const NOUNS =
+  /^(?:user|usr|account|project|request|token|key|workspace|team|tenant|trace|organi[sz]ation|deployment)[-_].*[\dA-Z]/
+
+/** Who or what something is: a key, a token, the id of an account. */
+export function identifies(word: string): boolean {
+  // "sk-ab***yz", "sk-ab...yz": a part of one is a part too many.
+  if (/\*{2}|•|x{5}|[^.]\.{2,3}[^.]/i.test(word)) return true
+  if (
+    /(?:^|\W)(?:organizations|projects|accounts|subscriptions|resourceGroups|folders|tenants)\/./i.test(word)
+  )
+    return true
+  return [word, ...word.split(PIECES)].some(isId)
+}
+
+function isId(word: string): boolean {
+  if (PREFIXES.test(word) || OTHERS.test(word) || NOUNS.test(word)) return true
+  if (word.includes('+') && word.length >= 16) return true
+  const isMixed = isMixture(word)
+  if (isMixed && word.length >= 32 && !/^[a-z_]+\.\d+\./i.test(word)) return true
+  const parts = word.split(/[^A-Za-z0-9]+/)
+  if (
+    isMixed &&
+    word.length >= 16 &&
+    !/[_.]/.test(word) &&
+    parts.some((part) => part.length >= 8 && isMixture(part))
+  )
+    return true
+  return parts.some(isRandom)
+}
+
+function isMixture(part: string): boolean {
+  return /\d/.test(part) && /[a-z]/i.test(part)
+}
+
+/** No word of a language, no field, no number that a request has. */
+function isRandom(part: string): boolean {
+  if (part.length >= 24) return true
+  const digits = part.replace(/\D+/g, '').length
+  const letters = part.length - digits
+  if (letters === 0) return digits >= 11
+  if (digits > 0 && part.length >= 8 && /^[0-9a-f]+$/i.test(part)) return true
+  if (part.length >= 8 && digits > 0 && /[a-z]/.test(part) && /[A-Z]/.test(part)) return true
+  if (part.length >= 10 && digits >= 2 && letters >= 2) return true
+  return part.length >= 14 && part.split(/[a-z][A-Z]/).length > 4
+}
