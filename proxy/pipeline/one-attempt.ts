@@ -5,12 +5,13 @@ import { readError } from '../dialects/errors/read.ts'
 import type { Lanes } from '../dialects/lanes/index.ts'
 import type { Lane } from '../dialects/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../errors.ts'
-import type { AttemptRecord } from '../telemetry/request-log.ts'
+import { type AttemptRecord, detailOf } from '../telemetry/request-log.ts'
 import { send, type UpstreamResponse } from '../upstream/exchange.ts'
 import { AttemptFailed } from '../upstream/failure.ts'
 import { upstreamRequest } from '../upstream/request.ts'
 import { ClientGone } from './client.ts'
 import type { Gateway } from './gateway.ts'
+import { type Mask, maskOf } from './mask.ts'
 import { refusedWay } from './refused-way.ts'
 import type { PlannedTarget } from './route.ts'
 import { secretsOf } from './secrets.ts'
@@ -79,7 +80,7 @@ export async function tryOnce(
     progress.status = response.status
     const result =
       response.status === 200
-        ? await readSuccess(job, lane, response)
+        ? await readSuccess(job, target, lane, response)
         : await readRefusal(job, target, response)
     if ('answer' in result || 'stream' in result) {
       // A stream has succeeded when it is over: many break after a good beginning.
@@ -109,7 +110,7 @@ export async function tryOnce(
   }
   if (blames(job, target, lane, failure))
     gateway.health.failed(target.key, target.model, failure, target.channel.ejection)
-  record(failure.class, { detail: failure.detail, ...quote })
+  record(failure.class, { ...detailOf(failure), ...quote })
   return failure
 }
 
@@ -152,26 +153,28 @@ type Read =
 
 async function readSuccess(
   { gateway, request }: AttemptJob,
+  { channel }: PlannedTarget,
   lane: Lane,
   response: UpstreamResponse,
 ): Promise<Read> {
   const { maxAnswerBytes, maxEventBytes } = gateway.limits
-  if (!request.head.stream) return answerOf(lane, await response.readAll(maxAnswerBytes), false)
-  const stream = new UpstreamStream(response, lane.observe(maxEventBytes), maxAnswerBytes)
+  const mask = maskOf(channel)
+  if (!request.head.stream) return answerOf(lane, await response.readAll(maxAnswerBytes), false, mask)
+  const stream = new UpstreamStream(response, lane.observe(maxEventBytes), maxAnswerBytes, mask)
   const opening = await stream.opening()
   switch (opening.kind) {
     case 'stream':
       return { kind: 'stream', stream }
     case 'whole':
-      return answerOf(lane, opening.body, true)
+      return answerOf(lane, opening.body, true, mask)
     case 'failed':
       return { failure: opening.failure }
   }
 }
 
-function answerOf(lane: Lane, body: Buffer, asStream: boolean): Read {
+function answerOf(lane: Lane, body: Buffer, asStream: boolean, mask: Mask): Read {
   const read = lane.readAnswer(body, asStream)
-  return 'body' in read ? { kind: 'answer', answer: read } : { failure: read }
+  return 'body' in read ? { kind: 'answer', answer: { ...read, body: mask(read.body) } } : { failure: read }
 }
 
 /** Reads an error answer. A body that cannot be read leaves what the status says. */

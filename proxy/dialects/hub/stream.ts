@@ -11,6 +11,7 @@ import type {
 } from '../dialect.ts'
 import { addText, withPictures } from '../ir/delivered.ts'
 import type { StreamPart } from '../ir/types.ts'
+import { QuietEvents, TOO_QUIET } from '../sse/quiet.ts'
 import { readEvents } from '../sse/reader.ts'
 import { EventSplitter } from '../sse/splitter.ts'
 import { Repeats } from './repeats.ts'
@@ -29,6 +30,7 @@ export interface HubStreamOptions {
 }
 
 export class HubStream implements StreamObserver {
+  begun = false
   usage: Usage | undefined
   tier: string | undefined
   readonly delivered: Delivered = { deltas: 0, bytes: 0 }
@@ -36,6 +38,7 @@ export class HubStream implements StreamObserver {
   readonly #decoder: StreamDecoder
   readonly #encoder: StreamEncoder
   readonly #event: (event: string, data: string) => void
+  #failure: UpstreamFailure | undefined
 
   constructor({ upstream, encoder, filters, request, maxEventBytes, tier }: HubStreamOptions) {
     this.tier = tier
@@ -47,15 +50,21 @@ export class HubStream implements StreamObserver {
     })
     let given: StreamPart[] = []
     const decoder = upstream.decodeStream((part) => {
+      this.begun = true
       given.push(part)
       emit(part)
     }, request)
     this.#decoder = decoder
     const repeats = new Repeats()
+    const quiet = new QuietEvents()
     this.#event = (event, data) => {
-      if (decoder.failure !== undefined || decoder.done) return
+      if (this.failure !== undefined || decoder.done) return
       const delta = repeats.match(event, data)
       if (delta !== undefined) return emit(delta)
+      if (isNoise(event, data) && !quiet.admit()) {
+        this.#failure = TOO_QUIET
+        return
+      }
       given = []
       decoder.event(event, data)
       if (decoder.forgetsText === true) repeats.learn(event, data, given)
@@ -64,7 +73,7 @@ export class HubStream implements StreamObserver {
   }
 
   get failure(): UpstreamFailure | undefined {
-    return this.#decoder.failure ?? this.#encoder.failure
+    return this.#failure ?? this.#decoder.failure ?? this.#encoder.failure
   }
 
   get finished(): boolean {
@@ -114,6 +123,11 @@ export class HubStream implements StreamObserver {
       this.tier = part.tier ?? this.tier
     }
   }
+}
+
+/** True for an event that says nothing, so that many of them are no answer. */
+function isNoise(event: string, data: string): boolean {
+  return event === 'ping' || !/^\s*\{/.test(data)
 }
 
 /** The filters in their order, and `last` behind them. */

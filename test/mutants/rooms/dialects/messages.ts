@@ -3,11 +3,10 @@ import { faults, type Mutant } from '../../fault.ts'
 
 export const MESSAGES: Mutant[] = [
   // An error event that names its kind in its line alone reaches the client.
-  ...faults(
-    'proxy/dialects/messages/byte-lane/stream.ts',
-    'proxy/dialects/messages/byte-lane/stream.test.ts',
-    ["event === 'error' || type", 'type'],
-  ),
+  ...faults('proxy/dialects/sse/follower.ts', 'proxy/dialects/messages/byte-lane/stream.test.ts', [
+    "event !== 'error' && isRecord(value)",
+    'isRecord(value)',
+  ]),
   // A tool's input comes twice.
   ...faults(
     'proxy/dialects/messages/byte-lane/answer.ts',
