@@ -45,6 +45,7 @@ export class ResponsesStreamObserver extends EventFollower implements StreamObse
 
   protected read(event: Fields): Verdict | undefined {
     const { type, delta } = event
+    if (isSignOfLife(event)) return 'quiet'
     if (typeof type !== 'string' || !type.startsWith('response.')) return undefined
     const response = isRecord(event.response) ? event.response : undefined
     if (response !== undefined) this.#count(response)
@@ -82,6 +83,12 @@ export class ResponsesStreamObserver extends EventFollower implements StreamObse
     }
     return sequence
   }
+}
+
+/** OpenAI sends these in long silences; anything more would be text of the upstream's. */
+function isSignOfLife({ type, sequence_number: sequence, ...rest }: Fields): boolean {
+  const isBare = (sequence === undefined || typeof sequence === 'number') && Object.keys(rest).length === 0
+  return isBare && (type === 'keepalive' || type === 'ping')
 }
 
 /** Upstreams have put the text of an error where the reason stands. */
