@@ -61,12 +61,12 @@ export class HubStream implements StreamObserver {
       if (this.failure !== undefined || decoder.done) return
       const delta = repeats.match(event, data)
       if (delta !== undefined) return emit(delta)
-      if (isNoise(event, data) && !quiet.admit()) {
+      given = []
+      decoder.event(event, data)
+      if (given.length === 0 && isNoise(event, data) && !quiet.admit()) {
         this.#failure = TOO_QUIET
         return
       }
-      given = []
-      decoder.event(event, data)
       if (decoder.forgetsText === true) repeats.learn(event, data, given)
       else repeats.forget()
     }
@@ -125,9 +125,12 @@ export class HubStream implements StreamObserver {
   }
 }
 
-/** True for an event that says nothing, so that many of them are no answer. */
+/** Names of the dialects' own events. */
+const OWN_NAME = /^(?:$|message|error|content_block|response\.|image_)/
+
+/** True for an event that no dialect knows, so that many of them are no answer. */
 function isNoise(event: string, data: string): boolean {
-  return event === 'ping' || !/^\s*\{/.test(data)
+  return !OWN_NAME.test(event) || !/^\s*\{/.test(data)
 }
 
 /** The filters in their order, and `last` behind them. */
