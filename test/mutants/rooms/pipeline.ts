@@ -146,7 +146,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/upstream-stream.ts',
     'proxy/pipeline/upstream-stream.test.ts',
     // A page for people is read as a stream.
-    ["if (!STREAM_BEGIN.test(chunk.toString('latin1', at, at + BEGIN_BYTES)))", 'if (first === 0x7b)'],
+    ["if (!STREAM_BEGIN.test(chunk.toString('latin1', at, at + BEGIN_BYTES)))", 'if (chunk[at] === 0x7b)'],
     // An answer that was complete is a failure when its connection breaks.
     ['this.#whole === undefined && this.observer.finished', 'this.#whole === undefined && false'],
   ),
