@@ -106,6 +106,8 @@ export interface Answer {
 
 /** Follows the bytes of one upstream stream and makes those that the client gets. */
 export interface StreamObserver {
+  /** True once the upstream said something of its answer; pings and comments say nothing. Until then it has not begun. */
+  readonly begun: boolean
   /** Takes a chunk and returns what may go to the client now: whole events only. Throws EventTooLarge past a limit. */
   push(chunk: Buffer): Buffer | undefined
   /** Set as soon as the stream carried an error event; that event and what follows it are not returned by push. */
@@ -136,9 +138,15 @@ export interface ByteLane {
   readAnswer(body: Buffer, request: ParsedRequest, asStream: boolean): Answer | UpstreamFailure
   /**
    * Observer for a stream: bytes pass as they are. An error of the observer never touches them. `askedUsage` (chat)
-   * says that the gateway asked for the usage event, which then is withheld from a client who did not.
+   * says that the gateway asked for the usage event, which then is withheld from a client who did not. `finishReason`
+   * (chat, default true) is the feature of the channel.
    */
-  observe(request: ParsedRequest, maxEventBytes: number, askedUsage: boolean): StreamObserver
+  observe(
+    request: ParsedRequest,
+    maxEventBytes: number,
+    askedUsage: boolean,
+    finishReason?: boolean,
+  ): StreamObserver
 }
 
 /** Where a request is going, for encoding it. */

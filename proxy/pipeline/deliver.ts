@@ -2,6 +2,7 @@
 import type { Delivered } from '../../contract/sizes.ts'
 import type { Answer, ClientApi } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
+import { detailOf } from '../telemetry/request-log.ts'
 import { attempt } from './attempt.ts'
 import type { ClientSide, ClientStream } from './call.ts'
 import { callerError } from './caller-error.ts'
@@ -108,7 +109,7 @@ async function streamed(job: DeliverJob, committed: Committed, client: ClientStr
     job.attempts.push({
       channel: target.key,
       class: result.failure.class,
-      detail: result.failure.detail,
+      ...detailOf(result.failure),
       ms: 0,
     })
   }

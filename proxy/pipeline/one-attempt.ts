@@ -5,7 +5,7 @@ import { readError } from '../dialects/errors/read.ts'
 import type { Lanes } from '../dialects/lanes/index.ts'
 import type { Lane } from '../dialects/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../errors.ts'
-import type { AttemptRecord } from '../telemetry/request-log.ts'
+import { type AttemptRecord, detailOf } from '../telemetry/request-log.ts'
 import { send, type UpstreamResponse } from '../upstream/exchange.ts'
 import { AttemptFailed } from '../upstream/failure.ts'
 import type { Place } from '../upstream/health.ts'
@@ -13,6 +13,7 @@ import { upstreamRequest } from '../upstream/request.ts'
 import { callerError } from './caller-error.ts'
 import { ClientGone } from './client.ts'
 import type { Gateway } from './gateway.ts'
+import { type Mask, maskOf } from './mask.ts'
 import { refusedWay } from './refused-way.ts'
 import type { PlannedTarget } from './route.ts'
 import { secretsOf } from './secrets.ts'
@@ -82,7 +83,7 @@ export async function tryOnce(
     progress.status = response.status
     const result =
       response.status === 200
-        ? await readSuccess(job, lane, response)
+        ? await readSuccess(job, target, lane, response)
         : await readRefusal(job, target, response)
     if ('answer' in result || 'stream' in result) {
       // A stream has succeeded when it is over: many break after a good beginning.
@@ -114,7 +115,7 @@ export async function tryOnce(
     record('cancelled')
     throw new GatewayError('request_timeout', 'The request was not sent in time.')
   }
-  record(failure.class, { detail: failure.detail, ...quote })
+  record(failure.class, { ...detailOf(failure), ...quote })
   const forCaller = callerError(failure, target, job.request.head.model)
   return forCaller === undefined ? failure : { ...failure, forCaller }
 }
@@ -158,26 +159,28 @@ type Read =
 
 async function readSuccess(
   { gateway, request }: AttemptJob,
+  { channel }: PlannedTarget,
   lane: Lane,
   response: UpstreamResponse,
 ): Promise<Read> {
   const { maxAnswerBytes, maxEventBytes } = gateway.limits
-  if (!request.head.stream) return answerOf(lane, await response.readAll(maxAnswerBytes), false)
-  const stream = new UpstreamStream(response, lane.observe(maxEventBytes), maxAnswerBytes)
+  const mask = maskOf(channel)
+  if (!request.head.stream) return answerOf(lane, await response.readAll(maxAnswerBytes), false, mask)
+  const stream = new UpstreamStream(response, lane.observe(maxEventBytes), maxAnswerBytes, mask)
   const opening = await stream.opening()
   switch (opening.kind) {
     case 'stream':
       return { kind: 'stream', stream }
     case 'whole':
-      return answerOf(lane, opening.body, true)
+      return answerOf(lane, opening.body, true, mask)
     case 'failed':
       return { failure: opening.failure }
   }
 }
 
-function answerOf(lane: Lane, body: Buffer, asStream: boolean): Read {
+function answerOf(lane: Lane, body: Buffer, asStream: boolean, mask: Mask): Read {
   const read = lane.readAnswer(body, asStream)
-  return 'body' in read ? { kind: 'answer', answer: read } : { failure: read }
+  return 'body' in read ? { kind: 'answer', answer: { ...read, body: mask(read.body) } } : { failure: read }
 }
 
 /** Reads an error answer. A body that cannot be read leaves what the status says. */

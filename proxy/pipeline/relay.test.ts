@@ -11,13 +11,13 @@ async function told(failure: UpstreamFailure): Promise<GatewayError | undefined>
     usage: undefined,
     tier: undefined,
     delivered: { deltas: 0, bytes: 0 },
+  }
+  const upstream = {
+    observer,
     errorEvent(error: GatewayError) {
       errors.push(error)
       return Buffer.from('error')
     },
-  }
-  const upstream = {
-    observer,
     deliverTo: (to: { broke(failure: UpstreamFailure): void }) => to.broke(failure),
   } as unknown as UpstreamStream
   const client = { onDrain: () => undefined, end: () => undefined } as unknown as ClientStream

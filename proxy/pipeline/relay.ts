@@ -62,7 +62,7 @@ export function relayStream(
       cancel.removeEventListener('abort', onCancel)
       resolve({ ...result, usage: observer.usage, tier: observer.tier, delivered: observer.delivered })
     }
-    const endWith = (error: GatewayError) => client.end(observer.errorEvent(error, requestId))
+    const endWith = (error: GatewayError) => client.end(upstream.errorEvent(error, requestId))
 
     const onCancel = () => {
       upstream.abort()

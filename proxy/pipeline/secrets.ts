@@ -14,7 +14,7 @@ export function secretsOf({
 }
 
 /** As it is, inside a JSON string, and inside a URL. */
-function spellings(secret: string): string[] {
+export function spellings(secret: string): string[] {
   const url = encodeURIComponent(secret.toWellFormed())
   return [secret, JSON.stringify(secret).slice(1, -1), url, url.replaceAll('%20', '+')]
 }

@@ -24,11 +24,17 @@ function open(maxEventBytes = 1_000) {
     pause: vi.fn(),
     resume: vi.fn(),
     abort: vi.fn(),
+    heard: vi.fn(),
     readAll: () => Promise.reject(new Error('a stream is not read as a whole')),
   }
   const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true}')
   const request = chat.parseRequest(body, { maxDepth: 10, maxKeys: 100 }, {})
-  const stream = new UpstreamStream(response, chat.byteLane.observe(request, maxEventBytes, true), 1_000)
+  const stream = new UpstreamStream(
+    response,
+    chat.byteLane.observe(request, maxEventBytes, true),
+    1_000,
+    (bytes) => Buffer.from(bytes.toString().replaceAll('SECRET', '***')),
+  )
   let opening: string | undefined
   void stream.opening().then((result) => {
     opening = result.kind === 'failed' ? result.failure.detail : result.kind
@@ -124,8 +130,52 @@ describe('the opening', () => {
     const upstream = open()
     upstream.send('Error: no data here\n\nx: data: 1\n\n')
     upstream.end()
-    expect(await upstream.opened()).toBe('cut_stream')
-    expect(take(upstream)).toEqual(['broke cut_stream'])
+    expect(await upstream.opened()).toBe('bad_event')
+    expect(take(upstream)).toEqual(['broke bad_event'])
+  })
+
+  const EMPTY = 'data: {"choices":[],"prompt_filter_results":[]}\n\n'
+  test.each([': PROCESSING\n\n', '\n', 'data:\n\n', EMPTY])(
+    '%j puts off no time-out and rules out no other attempt',
+    async (quiet) => {
+      const upstream = open()
+      for (let i = 0; i < 3; i++) {
+        upstream.send(quiet)
+        await tick()
+      }
+      expect(upstream.response.heard).not.toHaveBeenCalled()
+      expect(upstream.response.pause).not.toHaveBeenCalled()
+      upstream.fail()
+      expect(await upstream.opened()).toBe('cut_stream')
+    },
+  )
+
+  test('what has the form of an event is held until the answer begins, and then everything is heard', async () => {
+    const upstream = open()
+    upstream.send(EMPTY)
+    await tick()
+    expect(await upstream.opened()).toBeUndefined()
+    upstream.send(DELTA)
+    await tick()
+    expect(await upstream.opened()).toBe('stream')
+    expect(upstream.response.heard).toHaveBeenCalledOnce()
+    expect(take(upstream)).toEqual([EMPTY, DELTA])
+    upstream.send(': ping\n\n')
+    expect(upstream.response.heard).toHaveBeenCalledTimes(2)
+  })
+
+  test('much that says nothing is no answer', async () => {
+    const upstream = open(10_000)
+    upstream.send(`data: {"choices":[],"x":"${'x'.repeat(1_000)}"}\n\n`)
+    expect(await upstream.opened()).toBe('answer_too_large')
+  })
+
+  test('white space around JSON is not heard', async () => {
+    const upstream = open()
+    upstream.send(' \n')
+    upstream.send('{"a":1}')
+    upstream.send('\n\n')
+    expect(upstream.response.heard).toHaveBeenCalledOnce()
   })
 })
 
@@ -164,6 +214,20 @@ test('chunks of one tick are read and handed on together', async () => {
   upstream.send(DELTA)
   await tick()
   expect(told).toEqual([DELTA + DELTA, DELTA])
+})
+
+test('what must not be seen is masked, at the end too', async () => {
+  const upstream = open()
+  const told = take(upstream)
+  const secret = DELTA.replace('Hi', 'SECRET')
+  upstream.send(secret)
+  await tick()
+  upstream.send(STOP.replace('{}', '{"content":"SECRET"}').trimEnd())
+  upstream.end()
+  expect(told).toEqual([
+    secret.replace('SECRET', '***'),
+    `finished ${STOP.replace('{}', '{"content":"***"}')}${DONE}`,
+  ])
 })
 
 describe('the end', () => {

@@ -1,12 +1,12 @@
 /**
- * The upstream's side of a stream. Nothing is handed on before the first event is known to be no error; what an
- * upstream calls its answer is not trusted: a JSON body instead of a stream, or a page for people, is recognised by its
- * first line.
+ * The upstream's side of a stream. Nothing is handed on before an event has begun the answer; what an upstream calls its
+ * answer is not trusted: a JSON body instead of a stream, or a page for people, is recognised by its first line.
  */
 import type { StreamObserver } from '../dialects/dialect.ts'
 import { EventTooLarge } from '../dialects/sse/splitter.ts'
-import type { UpstreamFailure } from '../errors.ts'
-import type { AnswerSink, UpstreamResponse } from '../upstream/exchange.ts'
+import type { GatewayError, UpstreamFailure } from '../errors.ts'
+import { type AnswerSink, firstByte, type UpstreamResponse } from '../upstream/exchange.ts'
+import type { Mask } from './mask.ts'
 
 /** What the first bytes of an answer turned out to be. */
 export type Opening =
@@ -38,27 +38,32 @@ export class UpstreamStream implements AnswerSink {
   readonly observer: StreamObserver
   readonly #response: UpstreamResponse
   readonly #maxWholeBytes: number
+  readonly #mask: Mask
   readonly #opening = Promise.withResolvers<Opening>()
   /** Released by the observer, not yet taken. */
   #held: Buffer[] = []
+  #heldBytes = 0
   /** Chunks of this tick, not yet read. */
   #tick: Buffer[] = []
   /** An answer that is no stream. */
   #whole: { chunks: Buffer[]; size: number } | undefined
-  #begun = false
+  /** The first byte that is not blank has come. */
+  #known = false
   #closing: NodeJS.Timeout | undefined
   #taker: StreamTaker | undefined
   /** How it ended, if it did before somebody took it. */
   #end: Ending | undefined
 
-  constructor(response: UpstreamResponse, observer: StreamObserver, maxWholeBytes: number) {
+  /** `mask` takes out what the client must not see. */
+  constructor(response: UpstreamResponse, observer: StreamObserver, maxWholeBytes: number, mask: Mask) {
     this.#response = response
     this.observer = observer
+    this.#mask = mask
     this.#maxWholeBytes = maxWholeBytes
     response.attach(this)
   }
 
-  /** Resolves when the first event is there, or when there will be none. */
+  /** Resolves when the answer has begun, or when there will be none. */
   opening(): Promise<Opening> {
     return this.#opening.promise
   }
@@ -74,6 +79,11 @@ export class UpstreamStream implements AnswerSink {
     else if (flowing) this.#response.resume()
   }
 
+  /** The event that ends this stream with an error; it may repeat what the upstream wrote before. */
+  errorEvent(error: GatewayError, requestId: string): Buffer {
+    return this.#mask(this.observer.errorEvent(error, requestId))
+  }
+
   resume(): void {
     this.#response.resume()
   }
@@ -84,11 +94,12 @@ export class UpstreamStream implements AnswerSink {
 
   data(chunk: Buffer): void {
     if (this.#end !== undefined) return
-    if (!this.#begun && this.#begin(chunk)) return
+    if (!this.#known && !this.#know(chunk)) return
     if (this.#whole !== undefined) {
       this.#collect(this.#whole, chunk)
       return
     }
+    if (this.observer.begun) this.#response.heard()
     // Many events come in one packet, each in a chunk of its own: together they cost one conversion and one write.
     if (this.#tick.push(chunk) === 1) process.nextTick(() => this.#readTick())
   }
@@ -97,6 +108,7 @@ export class UpstreamStream implements AnswerSink {
     const [first, ...more] = this.#tick
     if (first === undefined || this.#end !== undefined) return
     this.#tick = []
+    const { begun } = this.observer
     let bytes: Buffer | undefined
     try {
       bytes = this.observer.push(more.length === 0 ? first : Buffer.concat([first, ...more]))
@@ -105,7 +117,9 @@ export class UpstreamStream implements AnswerSink {
       this.#response.abort()
       return
     }
-    if (bytes !== undefined) this.#pass(bytes)
+    if (!begun && this.observer.begun) this.#response.heard()
+    if (bytes !== undefined) this.#pass(this.#mask(bytes))
+    if (this.#end !== undefined) return
     if (this.observer.failure !== undefined) {
       this.#finish({ failure: this.observer.failure })
       this.#response.abort()
@@ -127,7 +141,7 @@ export class UpstreamStream implements AnswerSink {
     try {
       const last = this.observer.flush()
       if (this.observer.failure !== undefined) return { failure: this.observer.failure }
-      if (this.observer.finished) return { last }
+      if (this.observer.finished) return { last: last && this.#mask(last) }
       return { failure: { class: 'transient', detail: 'cut_stream' } }
     } catch (error) {
       return { failure: observerFailure(error) }
@@ -149,23 +163,27 @@ export class UpstreamStream implements AnswerSink {
     this.#response.abort()
   }
 
-  /** True when the chunk is blank so far: what it is cannot be told yet. */
-  #begin(chunk: Buffer): boolean {
-    const first = chunk.find((byte) => byte !== 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d)
-    if (first === undefined) return true
-    this.#begun = true
-    const at = chunk.indexOf(first)
+  /** False while the answer is blank: what it is cannot be told yet. */
+  #know(chunk: Buffer): boolean {
+    const at = firstByte(chunk)
+    if (at < 0) return false
+    this.#known = true
     if (!STREAM_BEGIN.test(chunk.toString('latin1', at, at + BEGIN_BYTES)))
       this.#whole = { chunks: [], size: 0 }
-    return false
+    return true
   }
 
   #collect(whole: { chunks: Buffer[]; size: number }, chunk: Buffer): void {
+    if (firstByte(chunk) >= 0) this.#response.heard()
     whole.size += chunk.length
     if (whole.size <= this.#maxWholeBytes) {
       whole.chunks.push(chunk)
       return
     }
+    this.#tooLarge()
+  }
+
+  #tooLarge(): void {
     this.#finish({ failure: { class: 'transient', detail: 'answer_too_large' } })
     this.#response.abort()
   }
@@ -175,8 +193,14 @@ export class UpstreamStream implements AnswerSink {
       if (!this.#taker.take(bytes)) this.#response.pause()
       return
     }
-    // Comments alone (some upstreams send them while they queue) are no event: they commit to nothing and are dropped.
-    if (this.#held.length === 0 && !DATA_LINE.test(bytes.toString('latin1'))) return
+    if (!this.observer.begun) {
+      // Comments alone (some upstreams send them while they queue) are no event and are dropped.
+      if (!DATA_LINE.test(bytes.toString('latin1'))) return
+      this.#held.push(bytes)
+      this.#heldBytes += bytes.length
+      if (this.#heldBytes > this.#maxWholeBytes) this.#tooLarge()
+      return
+    }
     this.#held.push(bytes)
     this.#response.pause()
     this.#opening.resolve({ kind: 'stream' })

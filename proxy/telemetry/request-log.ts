@@ -47,10 +47,23 @@ export interface AttemptRecord {
   class: string
   /** What went wrong, in our words. */
   detail?: string
+  /** What an operator can do about it. */
+  hint?: string
   headers?: Record<string, string>
   /** Body of an error answer. */
   body?: string
   ms: number
+}
+
+const HINTS: Partial<Record<string, string>> = {
+  no_finish_reason:
+    'an upstream that never sends a finish_reason needs features.finishReason: false on its Channel',
+}
+
+/** The detail of a failure, and what can be done about it. */
+export function detailOf({ detail }: { detail: string }): Pick<AttemptRecord, 'detail' | 'hint'> {
+  const hint = HINTS[detail]
+  return hint === undefined ? { detail } : { detail, hint }
 }
 
 export interface RequestRecord {

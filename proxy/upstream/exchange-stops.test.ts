@@ -39,6 +39,26 @@ describe('time-outs', () => {
     await vi.waitFor(() => expect(server.sockets.size).toBe(0))
   })
 
+  test('bytes that say nothing put off neither the beginning of an answer nor its end', async () => {
+    const server = await httpServer((_req, res) => {
+      res.write(' ')
+      const timer = setInterval(() => res.write(' \r\n\t'), 20)
+      res.on('close', () => clearInterval(timer))
+    })
+    expect(await faultIn((await call(server, { firstByte: 150 })).readAll(1_000))).toBe('first_byte_timeout')
+    const sink = { data: vi.fn(), end: vi.fn(), fail: vi.fn() }
+    const response = await call(server, { firstByte: 150 })
+    response.attach(sink)
+    await vi.waitFor(() => expect(sink.fail.mock.calls).toMatchObject([[{ detail: 'first_byte_timeout' }]]))
+
+    const ends = await httpServer((_req, res) => {
+      res.write('{}')
+      const timer = setInterval(() => res.write(' '), 20)
+      res.on('close', () => clearInterval(timer))
+    })
+    expect(await faultIn((await call(ends, { idle: 150 })).readAll(1_000_000))).toBe('idle_timeout')
+  })
+
   test('a pause before the first byte does not put it off', async () => {
     const response = await call(await headersOnly(), { firstByte: 60 })
     const recorder = new Recorder()
@@ -74,7 +94,7 @@ describe('time-outs', () => {
   test('a pause of ours is no silence; after it the idle time counts again', async () => {
     const server = await oneChunk()
     const response = await call(server, { idle: 60 })
-    const recorder = new Recorder()
+    const recorder = new Recorder(response)
     response.attach(recorder)
     await vi.waitFor(() => expect(recorder.text).toBe('hello'))
     response.pause()

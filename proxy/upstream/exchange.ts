@@ -10,7 +10,7 @@ import { decoderFor } from './decode.ts'
 import { AttemptFailed, faultOf, type TransportFault, transportFailure } from './failure.ts'
 import type { UpstreamRequest } from './request.ts'
 
-/** Milliseconds: until the first byte of the body, between two chunks, and for the whole exchange. */
+/** Milliseconds: until the answer begins, between two chunks of it, and for the whole exchange. */
 export type ExchangeTimeouts = Omit<ChannelRecord['timeoutsMs'], 'connect'>
 
 /** Upper-case names never occur; a header sent twice is a list. */
@@ -32,6 +32,11 @@ export interface UpstreamResponse {
   readonly isEventStream: boolean
   /** Delivers what has come and what comes, some of it before this returns. Once only. */
   attach(sink: AnswerSink): void
+  /**
+   * What has come says something: the answer has begun, or goes on. Until the first call `firstByte` runs, whatever comes;
+   * each later one begins the idle time anew.
+   */
+  heard(): void
   /** Stops delivery, and reading from the upstream; the idle time-out rests meanwhile, the total one does not. */
   pause(): void
   resume(): void
@@ -76,7 +81,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   readonly #reject: (error: AttemptFailed) => void
   readonly #onAbort = () => this.#stop('aborted')
   readonly #totalTimer: NodeJS.Timeout
-  /** Runs until the first byte, then between chunks. */
+  /** Runs until the answer begins, then between chunks. */
   #silenceTimer: NodeJS.Timeout | undefined
 
   #controller: Dispatcher.DispatchController | undefined
@@ -138,7 +143,6 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#outcome !== undefined) return
-    this.#hearSomething()
     if (this.#decoder === undefined) this.#receive(chunk)
     else if (!this.#decoder.write(chunk)) this.#holdUpstream()
   }
@@ -174,6 +178,16 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     if (!this.#paused) this.#readOn()
   }
 
+  heard(): void {
+    if (this.#outcome !== undefined) return
+    if (this.#heard) {
+      this.#silenceTimer?.refresh()
+      return
+    }
+    this.#heard = true
+    if (!this.#paused) this.#watchIdle()
+  }
+
   abort(): void {
     this.#stop('aborted')
   }
@@ -186,6 +200,8 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
       let size = 0
       this.attach({
         data: (chunk) => {
+          // White space before or behind JSON is no answer.
+          if (firstByte(chunk) >= 0) this.heard()
           size += chunk.length
           if (size > maxBytes) tooLarge()
           else chunks.push(chunk)
@@ -267,14 +283,6 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     this.#signal.removeEventListener('abort', this.#onAbort)
   }
 
-  #hearSomething(): void {
-    if (this.#heard) this.#silenceTimer?.refresh()
-    else {
-      this.#heard = true
-      this.#watchIdle()
-    }
-  }
-
   #watchIdle(): void {
     clearTimeout(this.#silenceTimer)
     this.#silenceTimer = timer(this.#idleMs, () => this.#stop('idle_timeout'))
@@ -294,6 +302,11 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     if (this.#heard && this.#silenceTimer === undefined) this.#watchIdle()
     this.#controller?.resume()
   }
+}
+
+/** Index of the first byte that is no white space, as it may stand around JSON; -1 when there is none. */
+export function firstByte(bytes: Buffer): number {
+  return bytes.findIndex((byte) => byte !== 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d)
 }
 
 function timer(ms: number, run: () => void): NodeJS.Timeout {

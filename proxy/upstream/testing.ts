@@ -88,6 +88,7 @@ export function nextTurn(): Promise<void> {
 
 /** Remembers what a sink hears. */
 export class Recorder implements AnswerSink {
+  readonly #response: UpstreamResponse | undefined
   readonly chunks: Buffer[] = []
   readonly last: ('end' | UpstreamFailure)[] = []
 
@@ -95,7 +96,13 @@ export class Recorder implements AnswerSink {
     return Buffer.concat(this.chunks).toString()
   }
 
+  /** With a response every chunk says something of the answer. */
+  constructor(response?: UpstreamResponse) {
+    this.#response = response
+  }
+
   data(chunk: Buffer): void {
+    this.#response?.heard()
     this.chunks.push(chunk)
   }
 
@@ -141,7 +148,7 @@ export async function faultIn(promise: Promise<unknown>): Promise<string> {
 
 /** Attaches a recorder and waits until it has heard its last. */
 export async function record(response: UpstreamResponse): Promise<Recorder> {
-  const recorder = new Recorder()
+  const recorder = new Recorder(response)
   response.attach(recorder)
   await vi.waitFor(() => expect(recorder.last).toHaveLength(1), { timeout: 10_000 })
   return recorder

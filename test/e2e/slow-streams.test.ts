@@ -152,6 +152,8 @@ describe('keep-alives', () => {
   })
 })
 
+const END = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n${DONE}`
+
 /** Writes events of 64 KiB as fast as they are taken. */
 function pour(totalBytes: number) {
   const event = `data: {"choices":[{"index":0,"delta":{"content":"${'y'.repeat(65_536)}"},"finish_reason":null}]}\n\n`
@@ -163,7 +165,7 @@ function pour(totalBytes: number) {
       state.sent += event.length
       state.movedAt = performance.now()
     }
-    res.end(DONE)
+    res.end(END)
   }
   return { state, script }
 }
@@ -191,7 +193,7 @@ describe('back-pressure', () => {
       received += chunk.length
       last = chunk.toString('latin1', Math.max(0, chunk.length - DONE.length))
     }
-    expect(received).toBe(state.sent + DONE.length)
+    expect(received).toBe(state.sent + END.length)
     expect(last).toBe(DONE)
   })
 

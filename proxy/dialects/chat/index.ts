@@ -16,8 +16,8 @@ export const chat: Dialect = {
     splice,
     upstreamHeaders: () => ({}),
     readAnswer,
-    observe: (request, maxEventBytes, askedUsage) =>
-      new ChatStreamObserver(request, maxEventBytes, askedUsage),
+    observe: (request, maxEventBytes, askedUsage, finishReason = true) =>
+      new ChatStreamObserver(request, maxEventBytes, { askedUsage, finishReason }),
   },
   codec,
   errorBody: openaiErrorBody,

@@ -97,3 +97,8 @@ const STATUSES: readonly (readonly [status: number, words: readonly string[]])[]
 export const STATUS_OF_WORD: ReadonlyMap<string, number> = new Map(
   STATUSES.flatMap(([status, words]) => words.map((word) => [word, status] as const)),
 )
+
+/** One word, such as upstreams give for a reason; never a sentence, a number or a key. */
+export function isWord(value: unknown): boolean {
+  return typeof value === 'string' && /^[A-Za-z][A-Za-z_-]{0,39}$/.test(value)
+}

@@ -12,6 +12,7 @@ import type {
 } from '../dialect.ts'
 import { addText, withPictures } from '../ir/delivered.ts'
 import type { StreamPart } from '../ir/types.ts'
+import { QuietEvents, TOO_QUIET } from '../sse/quiet.ts'
 import { readEvents } from '../sse/reader.ts'
 import { EventSplitter } from '../sse/splitter.ts'
 import { CallGuard, type TakesText } from './call-guard.ts'
@@ -34,6 +35,7 @@ export interface HubStreamOptions {
 }
 
 export class HubStream implements StreamObserver {
+  begun = false
   usage: Usage | undefined
   tier: string | undefined
   readonly delivered: Delivered = { deltas: 0, bytes: 0 }
@@ -42,6 +44,7 @@ export class HubStream implements StreamObserver {
   readonly #guard: CallGuard
   readonly #encoder: StreamEncoder
   readonly #event: (event: string, data: string) => void
+  #failure: UpstreamFailure | undefined
 
   constructor(options: HubStreamOptions) {
     const { upstream, encoder, filters, request, features, maxEventBytes } = options
@@ -56,6 +59,7 @@ export class HubStream implements StreamObserver {
     this.#guard = guard
     let given: StreamPart[] = []
     const hand = (part: StreamPart) => {
+      this.begun = true
       given.push(part)
       guard.part(part)
       // Whether or not the client may have the answer, this is what the upstream made.
@@ -64,19 +68,24 @@ export class HubStream implements StreamObserver {
     const decoder = upstream.decodeStream(hand, request, features)
     this.#decoder = decoder
     const repeats = new Repeats()
+    const quiet = new QuietEvents()
     this.#event = (event, data) => {
       if (this.failure !== undefined || decoder.done) return
       const delta = repeats.match(event, data)
       if (delta !== undefined) return guard.part(delta)
       given = []
       decoder.event(event, data)
+      if (given.length === 0 && isNoise(event, data) && !quiet.admit()) {
+        this.#failure = TOO_QUIET
+        return
+      }
       if (decoder.forgetsText === true) repeats.learn(event, data, given)
       else repeats.forget()
     }
   }
 
   get failure(): UpstreamFailure | undefined {
-    return this.#decoder.failure ?? this.#guard.failure ?? this.#encoder.failure
+    return this.#failure ?? this.#decoder.failure ?? this.#guard.failure ?? this.#encoder.failure
   }
 
   get finished(): boolean {
@@ -130,6 +139,14 @@ export class HubStream implements StreamObserver {
     this.usage = usage && withPictures(usage, this.delivered.images ?? 0)
     this.tier = tier ?? this.tier
   }
+}
+
+/** Names of the dialects' own events. */
+const OWN_NAME = /^(?:$|message|error|content_block|response\.|image_)/
+
+/** True for an event that no dialect knows, so that many of them are no answer. */
+function isNoise(event: string, data: string): boolean {
+  return !OWN_NAME.test(event) || !/^\s*\{/.test(data)
 }
 
 /** The filters in their order, and `last` behind them. */

@@ -10,6 +10,8 @@ export interface ByteTarget {
   path: string
   model: string
   askStreamUsage: boolean
+  /** The feature of the channel; absent: true. */
+  finishReason?: boolean
   /** Reads a stream that nobody asked for; absent: such an answer is a failure. */
   codec?: Codec
 }
@@ -18,7 +20,7 @@ export interface ByteTarget {
 export function byteLane(
   { byteLane: bytes }: Pick<ClientApi, 'byteLane'>,
   request: ParsedRequest,
-  { path, model, askStreamUsage, codec }: ByteTarget,
+  { path, model, askStreamUsage, finishReason, codec }: ByteTarget,
   view: () => ClientView,
 ): Lane {
   return {
@@ -41,7 +43,7 @@ export function byteLane(
       const read: Answer = { body: whole, delivered: deliveredOf(answer) }
       return { ...read, ...(usage && { usage }), ...(tier && { tier }) }
     },
-    observe: (maxEventBytes) => bytes.observe(request, maxEventBytes, askStreamUsage),
+    observe: (maxEventBytes) => bytes.observe(request, maxEventBytes, askStreamUsage, finishReason),
   }
 }
 

@@ -96,7 +96,8 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
       if (upstream === undefined || (kindFor(target) === 'byte' && !emulated)) {
         const askStreamUsage = parsed.head.stream && features.streamUsage
         const own = upstream === client ? { codec: upstream.codec } : {}
-        const to = { path: about.upstreamPath, model, askStreamUsage, ...own }
+        const { finishReason } = features
+        const to = { path: about.upstreamPath, model, askStreamUsage, finishReason, ...own }
         return byteLane(client, parsed, to, () => ({ ...view(), losses: new Losses() }))
       }
       if (codec === undefined) throw new TypeError(`${client.name} is never converted`)

@@ -110,10 +110,22 @@ export const SLOPPY: Fault[] = [
     async play({ res, voice }) {
       const { begin, body, end } = voice.frames()
       const { unknownFrame: news } = voice
-      const rubbish = `event: noise\ndata: 1\n\nevent: noise\ndata: null\n\nid: 3\nretry: 100\n\n`
-      await stream(res, [...begin, news, ...body.slice(0, 2), rubbish, ...body.slice(2), news, ...end])
+      const quiet = `event: ping\ndata: 1\n\ndata:\n\nid: 3\nretry: 100\n\n`
+      await stream(res, [quiet, ...begin, news, ...body.slice(0, 2), quiet, ...body.slice(2), news, ...end])
     },
   },
+  // What is read may be passed over; what passes as bytes must be events of the dialect.
+  ...['event: noise\ndata: 1\n\n', 'event: noise\ndata: null\n\n'].map(
+    (noise, i): Fault => ({
+      name: `foreign-events-${i}`,
+      stream: 'answer',
+      bytes: 'error',
+      async play({ res, voice }) {
+        const { begin, body, end } = voice.frames()
+        await stream(res, [...begin, ...body.slice(0, 2), noise, ...body.slice(2), ...end])
+      },
+    }),
+  ),
   {
     name: 'more-after-the-end',
     json: 'answer',

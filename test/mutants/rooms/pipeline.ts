@@ -28,9 +28,13 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/upstream-stream.ts',
     'proxy/pipeline/upstream-stream.test.ts',
     // A comment of a queueing upstream rules out another attempt.
-    ["this.#held.length === 0 && !DATA_LINE.test(bytes.toString('latin1'))", 'false'],
+    ["!DATA_LINE.test(bytes.toString('latin1'))", 'false'],
+    // Empty events of a queueing upstream rule out another attempt.
+    ['if (!this.observer.begun) {', 'if (false) {'],
+    // An upstream that pings is waited for until the total time is over.
+    ['if (this.observer.begun) this.#response.heard()', 'this.#response.heard()'],
     // A cut stream looks finished.
-    ['if (this.observer.finished) return { last }', 'if (this.#begun) return { last }'],
+    ['if (this.observer.finished) return', 'if (this.#known) return'],
     // A client that reads slowly fills the memory.
     ['if (!this.#taker.take(bytes)) this.#response.pause()', 'this.#taker.take(bytes)'],
   ),
@@ -178,7 +182,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/upstream-stream.ts',
     'proxy/pipeline/upstream-stream.test.ts',
     // A page for people is read as a stream.
-    ["if (!STREAM_BEGIN.test(chunk.toString('latin1', at, at + BEGIN_BYTES)))", 'if (first === 0x7b)'],
+    ["if (!STREAM_BEGIN.test(chunk.toString('latin1', at, at + BEGIN_BYTES)))", 'if (chunk[at] === 0x7b)'],
     // An answer that was complete is a failure when its connection breaks.
     ['this.#whole === undefined && this.observer.finished', 'this.#whole === undefined && false'],
   ),

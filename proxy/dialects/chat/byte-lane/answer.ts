@@ -27,6 +27,9 @@ export function readAnswer(
   const choices = value.choices.filter(isRecord)
   const broken = brokenChoice(choices)
   if (broken !== undefined) return { ...readFailure(broken, request, 'error_in_answer'), status: 200 }
+  if (!choices.some(({ message }) => isRecord(message))) {
+    return { class: 'unknown', status: 200, detail: 'no_answer' }
+  }
   const bytes = asStream ? toStream(value, choices, request.head.wantsStreamUsage) : body
   if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
   const usage = readUsage(value.usage)

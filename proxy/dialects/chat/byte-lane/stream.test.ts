@@ -30,7 +30,7 @@ function follow(stream: string, fields: Record<string, unknown> = {}) {
 
 describe('bytes', () => {
   test('pass as they came', () => {
-    const stream = `: hi\n\nevent: x\ndata:{"choices": []}\n\n${HELLO}data: no json\n\ndata: {"half\n\n${STOP}data:  [DONE] \n\n`
+    const stream = `: hi\n\nid: 1\nevent: x\ndata:{"choices": []}\n\n\n\n${HELLO}: two\n: lines\n\n${STOP}data:  [DONE] \n\n`
     const { observer, pushed, flushed } = follow(stream)
     expect(pushed).toBe(stream)
     expect(flushed).toBeUndefined()
@@ -161,15 +161,53 @@ describe('the end', () => {
   })
 
   test.each([
-    ['[DONE] without its empty line', 'data: [DONE]', 'data: [DONE]\n\n'],
-    ['[DONE] with half of it', 'data: [DONE]\n', 'data: [DONE]\n\n'],
-    ['[DONE] with a CR', 'data: [DONE]\r', 'data: [DONE]\r\n\n'],
-    ['a finish', STOP.slice(0, -2), STOP + DONE],
-    ['a withheld usage', USAGE_EVENT.slice(0, -1), undefined],
-  ])('%s', (_, rest, expected) => {
-    const { observer, flushed } = follow(HELLO + rest)
+    ['[DONE] without its empty line', STOP, 'data: [DONE]', 'data: [DONE]\n\n'],
+    ['[DONE] with half of it', STOP, 'data: [DONE]\n', 'data: [DONE]\n\n'],
+    ['[DONE] with a CR', STOP, 'data: [DONE]\r', 'data: [DONE]\r\n\n'],
+    ['a finish', HELLO, STOP.slice(0, -2), STOP + DONE],
+    ['a withheld usage', HELLO, USAGE_EVENT.slice(0, -1), DONE],
+  ])('%s', (_, before, rest, expected) => {
+    const { observer, flushed } = follow(before + rest)
     expect(flushed).toBe(expected)
-    expect(observer.finished).toBe(expected !== undefined)
+    expect(observer.finished).toBe(true)
+  })
+
+  const CALL = event(delta({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '' } }] }))
+  const ROLE = event(delta({ role: 'assistant', content: '' }))
+  test.each<[string, string, object?]>([
+    ['after text', HELLO],
+    ['after half a call', CALL],
+    ['after the role alone', ROLE],
+    ['of one choice of two', HELLO + STOP, { n: 2 }],
+    ['after usage that came before more text', ROLE + HELLO + USAGE_EVENT + HELLO],
+    ['after usage alone', ROLE + USAGE_EVENT],
+  ])('[DONE] without a reason proves nothing: %s', (_, before, fields = {}) => {
+    const { observer, pushed, flushed } = follow(before + DONE, { ...fields })
+    expect(pushed).toBe(before.replace(USAGE_EVENT, ''))
+    expect(flushed).toBeUndefined()
+    expect(observer).toMatchObject({
+      finished: false,
+      done: false,
+      failure: { class: 'transient', detail: 'no_finish_reason' },
+    })
+  })
+
+  test('usage alone after content proves the end', () => {
+    for (const content of [HELLO, CALL]) {
+      expect(follow(content + USAGE_EVENT + DONE).observer).toMatchObject({ finished: true, done: true })
+      expect(follow(content + USAGE_EVENT).flushed).toBe(DONE)
+    }
+  })
+
+  test('where an upstream never sends a reason, [DONE] after content ends its answer', () => {
+    const run = (stream: string) => {
+      const observer = chat.byteLane.observe(request(), 100_000, true, false)
+      return { passed: observer.push(Buffer.from(stream))?.toString(), flushed: observer.flush(), observer }
+    }
+    expect(run(HELLO + DONE)).toMatchObject({ passed: HELLO + DONE, observer: { finished: true } })
+    expect(run(CALL + DONE).observer.finished).toBe(true)
+    expect(run(ROLE + DONE).observer.failure?.detail).toBe('no_finish_reason')
+    expect(run(HELLO)).toMatchObject({ flushed: undefined, observer: { finished: false } })
   })
 
   test('every choice must finish', () => {
@@ -212,12 +250,32 @@ describe('failure', () => {
     ['a named event', 'event: error\ndata: {"message":"x","code":"rate_limit_exceeded"}\n\n', 'rate_limit'],
     ['a name after the data', 'data: oops\nevent: error\n\n', 'unknown'],
     ['quota', event({ error: { code: 'insufficient_quota', type: 'insufficient_quota' } }), 'quota'],
+    [
+      'a choice that names no word as its reason',
+      event(delta({}, 'Error: key sk-1 is no good.')),
+      'unknown',
+      'bad_event',
+    ],
+    ['a text', 'data: no json\n\n', 'transient', 'bad_event'],
+    ['half an object', 'data: {"id":"c","choices":[{"index":0,"del\n\n', 'transient', 'bad_event'],
+    ['no object', 'data: null\n\n', 'transient', 'bad_event'],
+    ['a page', 'Internal Server Error\n\n', 'transient', 'bad_event'],
+    ['a detail', event({ detail: 'x' }), 'unknown', 'bad_event'],
+    ['a message', event({ message: 'x', code: 500 }), 'transient', 'bad_event'],
+    ['an object error', event({ object: 'error', message: 'x' }), 'unknown', 'bad_event'],
+    ['errors', event({ errors: [{ message: 'x' }] }), 'unknown', 'bad_event'],
+    ['choices inside', event({ detail: { choices: [] } }), 'unknown', 'bad_event'],
+    ['choices that are none', event({ choices: 'x' }), 'unknown', 'bad_event'],
+    ['null', event({ choices: null, usage: null }), 'unknown', 'bad_event'],
     ['a key', event({ error: { code: 'invalid_api_key', type: 'invalid_request_error' } }), 'credential'],
     ['CR LF', event({ error: { type: 'overloaded_error' } }, '\r\n'), 'transient'],
-  ])('%s', (_, failing, failureClass) => {
+  ])('%s', (_, failing, failureClass, detail = 'error_event') => {
+    const first = follow(failing + HELLO)
+    expect([first.pushed, first.observer.begun]).toEqual(['', false])
+    expect(first.observer.failure).toMatchObject({ class: failureClass, detail })
     const { observer, pushed, flushed } = follow(HELLO + failing + HELLO + STOP + DONE)
     expect(pushed).toBe(HELLO)
-    expect(observer.failure).toMatchObject({ class: failureClass, detail: 'error_event' })
+    expect(observer.failure).toMatchObject({ class: failureClass, detail })
     expect(observer.push(Buffer.from(HELLO))).toBeUndefined()
     expect(flushed).toBeUndefined()
     expect(observer.finished).toBe(false)
@@ -291,15 +349,11 @@ describe('delivered', () => {
 
   test('an event of nothing but nested deltas is read once', () => {
     const depth = 10_000
-    const nested = `data: ${'{"delta":'.repeat(depth)}{"content":"ab"}${'}'.repeat(depth)}\n\n`
+    const deep = `${'{"delta":'.repeat(depth)}{"content":"ab"}${'}'.repeat(depth)}`
+    const nested = `data: {"choices":[{"delta":${deep}}]}\n\n`
     const observer = chat.byteLane.observe(request(), 1_000_000, true)
     observer.push(Buffer.from(HELLO + nested))
     expect(observer.delivered).toEqual({ deltas: 1 + 1, bytes: 5 + 2 })
-  })
-
-  test('deltas one after another in an event all count', () => {
-    const stream = 'data: {"delta":{"content":"a"},"delta":"b","delta":null,"delta":{"content":"cd"}}\n\n'
-    expect(follow(HELLO + stream).observer.delivered).toEqual({ deltas: 1 + 2, bytes: 5 + 3 })
   })
 
   test('a withheld event adds nothing', () => {

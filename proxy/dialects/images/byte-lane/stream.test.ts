@@ -81,6 +81,15 @@ describe('a stream of pictures', () => {
     })
   })
 
+  test.each(['data: {}\n\n', 'data: null\n\n', 'data: [DONE]\n\n', 'data: {"detail":"no"}\n\n'])(
+    'what is no event of pictures never passes: %j',
+    (text) => {
+      const { observer, out } = follow(partial + text + completed)
+      expect(out).toBe(partial)
+      expect(observer).toMatchObject({ finished: false, failure: {} })
+    },
+  )
+
   test('what the client is told of an error', () => {
     const { observer } = follow(partial)
     const error = new GatewayError('upstream_error', 'It broke.')
@@ -96,9 +105,8 @@ describe('a stream of pictures', () => {
 
   test('noise does no harm', () => {
     const noise = fc.constantFrom(
-      'data: {}\n\n',
-      'data: [DONE]\n\n',
-      'data: null\n\n',
+      'data: {"type":"image_generation.news"}\n\n',
+      'data:\n\n',
       '\n',
       'event: x\n',
       ': c\n\n',

@@ -97,6 +97,13 @@ describe('errors', () => {
     expect(observe(event('error', { error })).observer.failure).toMatchObject({ class: 'transient' })
   })
 
+  test('a reason that is a text never passes', () => {
+    const end = event('message_delta', { delta: { stop_reason: 'Error: key sk-1234 is no good' } })
+    const { observer, passed } = observe(START + end + STOP)
+    expect(passed).toBe(START)
+    expect(observer.failure).toMatchObject({ detail: 'bad_event' })
+  })
+
   test('ours is an event of its own', () => {
     const { observer } = observe(START)
     const text = observer.errorEvent(new GatewayError('upstream_error', 'Cut.'), 'req_1').toString()

@@ -108,6 +108,48 @@ describe('a whole stream', () => {
   })
 })
 
+describe('signs of life', () => {
+  test.each(['keepalive', 'ping'])('%s passes, and begins nothing', (type) => {
+    const { follower, out } = run(event(type, 7, {}))
+    expect(out).toBe(event(type, 7, {}))
+    expect(follower).toMatchObject({ begun: false, failure: undefined })
+  })
+
+  test('with a text they do not pass', () => {
+    const first = event('response.created', 0, { response: RESPONSE })
+    const { follower, out } = run(first + event('keepalive', 7, { detail: 'secret' }))
+    expect(out).toBe(first)
+    expect(follower.failure).toBeUndefined()
+  })
+})
+
+describe('why a response is incomplete', () => {
+  const incomplete = (incomplete_details: unknown) =>
+    run(
+      event('response.incomplete', 0, {
+        response: { ...DONE_RESPONSE, status: 'incomplete', incomplete_details },
+      }),
+    )
+
+  test.each([{ reason: 'max_output_tokens' }, { reason: 'content_filter' }, { reason: null }, null])(
+    '%j passes',
+    (details) => {
+      expect(incomplete(details).follower).toMatchObject({ finished: true, failure: undefined })
+    },
+  )
+
+  test.each([
+    { reason: 'Error: key sk-1234 of upstream.example is no good' },
+    { reason: 'sk-0123456789abcdef' },
+    { reason: { message: 'secret' } },
+    { reason: 'content_filter', message: 'secret text' },
+  ])('%j is a text of the upstream, and never passes', (details) => {
+    const { follower, out } = incomplete(details)
+    expect(out).toBe('')
+    expect(follower).toMatchObject({ finished: false, failure: { detail: 'bad_event' } })
+  })
+})
+
 describe('a stream that does not finish', () => {
   const cut = stream().slice(0, stream().indexOf('event: response.completed'))
 
@@ -117,8 +159,12 @@ describe('a stream that does not finish', () => {
     expect(follower).toMatchObject({ finished: false, done: false, failure: undefined, usage: undefined })
   })
 
-  test('[DONE] alone does not finish it', () => {
-    expect(run(`${cut}data: [DONE]\n\n`).follower.finished).toBe(false)
+  test('[DONE] alone does not finish it: the error comes in its place', () => {
+    const { follower, out } = run(`${cut}data: [DONE]\n\n`)
+    expect(out).toBe(cut)
+    expect(follower).toMatchObject({ finished: false, failure: { detail: 'cut_stream' } })
+    const error = follower.errorEvent(new GatewayError('upstream_error', 'No upstream.')).toString()
+    expect(error).toMatch(/^event: response\.failed\ndata: \{"type":"response.failed","sequence_number":5,/)
   })
 
   const failed = (error: unknown) => ({ response: { ...RESPONSE, status: 'failed', error, usage: USAGE } })

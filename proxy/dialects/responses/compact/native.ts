@@ -37,6 +37,10 @@ export class CompactionObserver implements StreamObserver {
     this.#inner = inner
   }
 
+  get begun() {
+    return this.#inner.begun
+  }
+
   get failure() {
     return this.#failure ?? this.#inner.failure
   }

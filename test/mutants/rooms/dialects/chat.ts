@@ -11,11 +11,15 @@ export const CHAT: Mutant[] = [
     'proxy/dialects/chat/byte-lane/stream.ts',
     'proxy/dialects/chat/byte-lane/stream.test.ts',
     // A client gets an event without choices that it did not ask for.
-    ['this.#askedUsage && !this.#request.head.wantsStreamUsage', 'false'],
+    ['this.#options.askedUsage && !this.request.head.wantsStreamUsage', 'false'],
     // A cut stream ends in [DONE].
-    ['if (this.finished && !this.done)', 'if (!this.done)'],
-    // An upstream's error event reaches the client as it is.
-    ["event === 'error' || error", "event === 'error'"],
+    ['if (!this.finished || this.done) return last', 'if (this.done) return last'],
+    // A stream that was cut behind a server that always says [DONE] looks finished.
+    ['!this.finished && (this.#options.finishReason || !this.#hasContent)', 'false'],
+    // Usage in the middle of an answer ends it.
+    ['this.#hasContent && this.#deltasAtUsage === this.delivered.deltas', 'this.#deltasAtUsage >= 0'],
+    // An upstream's page in JSON reaches the client.
+    ['!Array.isArray(chunk.choices) && !isRecord(chunk.usage)', 'false'],
   ),
 
   ...faults(
@@ -30,6 +34,29 @@ export const CHAT: Mutant[] = [
     'given === NO_WISH ? undefined : ',
     '',
   ]),
+  ...faults(
+    'proxy/dialects/sse/follower.ts',
+    'proxy/dialects/sse/follower.test.ts',
+    // An upstream's error text passes in an event that has the form of the dialect.
+    ["isRecord(value) && !value.error && value.type !== 'error'", 'isRecord(value)'],
+    // A page in the middle of a stream passes.
+    ['NO_FIELD.test(lines) ? this.fail(BAD_EVENT) :', ''],
+    // Empty events cost as much as an upstream likes.
+    ['return this.#quiet.admit() ? verdict : this.fail(TOO_QUIET)', 'return verdict'],
+  ),
+  // What only looks like the event before passes without being read.
+  ...faults(
+    'proxy/dialects/sse/shape.ts',
+    'proxy/dialects/sse/shape.test.ts',
+    ['return stop === end ? bytes : -1', 'return stop >= 0 ? bytes : -1'],
+    ['if (code < FIRST_PRINTABLE) return -1', ''],
+  ),
+  ...faults('proxy/pipeline/mask.ts', 'proxy/pipeline/mask.test.ts', [
+    // An upstream that quotes its key shows it to clients.
+    'secrets.reduce(without, bytes)',
+    'bytes',
+  ]),
+
   ...faults(
     'proxy/dialects/chat/codec/answer/decode-stream.ts',
     'proxy/dialects/chat/codec/answer/decode-stream-end.test.ts',

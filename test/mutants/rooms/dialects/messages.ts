@@ -3,11 +3,10 @@ import { faults, type Mutant } from '../../fault.ts'
 
 export const MESSAGES: Mutant[] = [
   // An error event that names its kind in its line alone reaches the client.
-  ...faults(
-    'proxy/dialects/messages/byte-lane/stream.ts',
-    'proxy/dialects/messages/byte-lane/stream.test.ts',
-    ["event === 'error' || type", 'type'],
-  ),
+  ...faults('proxy/dialects/sse/follower.ts', 'proxy/dialects/messages/byte-lane/stream.test.ts', [
+    "event !== 'error' && isRecord(value)",
+    'isRecord(value)',
+  ]),
   // Clients run a call whose block has stopped, though the answer ended in the middle of it.
   ...faults(
     'proxy/dialects/messages/codec/answer/block-write-stream.ts',

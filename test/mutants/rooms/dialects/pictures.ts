@@ -83,7 +83,7 @@ export const PICTURES: Mutant[] = [
     `${IMAGES}/byte-lane/stream.test.ts`,
     // Half a picture is whole, the first of several is the last, and only one of them is charged.
     ['return this.#completed > 0 && !this.#isPending', 'return this.#completed > 0 || this.#isPending'],
-    ['return this.#completed >= (this.#request.head.images ?? 1)', 'return this.#completed > 0'],
+    ['this.#completed < (this.request.head.images ?? 1)', 'this.#completed === 0'],
     ['{ ...this.usage, images: this.#completed }', '{ ...this.usage, images: 1 }'],
   ),
   ...faults(

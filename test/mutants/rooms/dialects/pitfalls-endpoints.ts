@@ -23,9 +23,9 @@ export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
     '',
   ]),
   // 7.11 Lines end in LF alone, and an end without an empty line hides the last picture.
-  ...faults('proxy/dialects/images/byte-lane/stream.ts', PICTURES, [
-    'if (last === undefined || !isRecord(tryParse(last.data))) return undefined',
-    'if (last !== undefined) return undefined',
+  ...faults('proxy/dialects/sse/follower.ts', PICTURES, [
+    'if (!isWholeEvent(rest)) return undefined',
+    'if (rest.length > 0) return undefined',
   ]),
   // 7.11 What is no event becomes a message.
   ...faults('proxy/socket/events.ts', SOCKETS, [
@@ -36,10 +36,6 @@ export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
   ...faults('proxy/dialects/images/byte-lane/answer.ts', PICTURES, [
     'events === undefined ? body : Buffer.from(toStream(value, pictures, events))',
     'body',
-  ]),
-  ...faults('proxy/dialects/images/byte-lane/stream.ts', PICTURES, [
-    "if (type === 'error' || value.error) {",
-    'if (false) {',
   ]),
   ...faults('proxy/dialects/embeddings/answer.ts', PICTURES, ['isRecord(value) && value.error)', 'false)']),
   // 7.13 A ping breaks clients of pictures, and on a socket it is a message.

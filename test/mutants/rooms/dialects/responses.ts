@@ -8,7 +8,7 @@ export const RESPONSES: Mutant[] = [
     // The error that ends a stream has the number of the event before it.
     ['this.#lastSequence() + 1', 'this.#lastSequence()'],
     // A response that failed is passed on as a success.
-    [" || response?.status === 'failed'", ''],
+    ["response?.status === 'failed' || ", ''],
   ),
   // Events of an item without an id name none.
   ...faults(

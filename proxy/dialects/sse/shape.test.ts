@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { EventShape } from './shape.ts'
+
+const latin1 = (text: string) => Buffer.from(text).toString('latin1')
+const chat = (content: string, more: object = {}) =>
+  latin1(`data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content } }], ...more })}\n\n`)
+const response = (delta: string, sequence: number, obfuscation: string) => {
+  const type = 'response.output_text.delta'
+  const data = JSON.stringify({
+    type,
+    sequence_number: sequence,
+    item_id: 'i',
+    delta,
+    logprobs: [],
+    obfuscation,
+  })
+  return latin1(`event: ${type}\ndata: ${data}\n\n`)
+}
+
+function learned(event: string, bytes: number): EventShape {
+  const shape = new EventShape()
+  shape.learn(event, 0, event.length, bytes)
+  return shape
+}
+const sizeIn = (shape: EventShape, event: string) => shape.textBytes(event, 0, event.length)
+
+describe('an event like the one learned', () => {
+  test('is known wherever it stands, with the bytes of its own text', () => {
+    const stream = chat('one') + chat('drei €') + chat('x')
+    const start = chat('one').length
+    const end = start + chat('drei €').length
+    expect(learned(chat('one'), 3).textBytes(stream, start, end)).toBe(Buffer.byteLength('drei €'))
+  })
+
+  test('may have another number and other padding', () => {
+    const shape = learned(response('Hi', 9, 'abc'), 2)
+    expect(sizeIn(shape, response('there', 10, ''))).toBe(5)
+  })
+
+  test('may have escapes, which count as what they stand for', () => {
+    expect(sizeIn(learned(chat('one'), 3), chat('a\n"\\b'))).toBe(5)
+    const escaped = chat('x').replace('"x"', '"\\u65e5\\u672c"')
+    expect(sizeIn(learned(chat('one'), 3), escaped)).toBe(6)
+  })
+})
+
+describe('not known is', () => {
+  const shape = learned(chat('one'), 3)
+  test.each([
+    ['an event without text', chat('')],
+    ['one with more fields', chat('two', { error: 'x' })],
+    ['one with another value', chat('two').replace('"index":0', '"index":1')],
+    ['one that is cut', chat('two').replace('}}]}', '')],
+    ['one with more lines', chat('two').replace('two', 'two\ndata: ')],
+    ['a bad escape', chat('two').replace('two', '\\x')],
+    ['a bad code', chat('two').replace('two', '\\u12g4')],
+    ['a raw tab', chat('two').replace('two', '\t')],
+    ['a text that does not end', chat('two').replace('two"', 'two')],
+    ['something shorter', 'data: {}\n\n'],
+  ])('%s', (_, event) => {
+    expect(sizeIn(shape, event)).toBe(-1)
+  })
+
+  test.each(['007', '', '-1', '1e5', '1.5', 'x'])('a number that is %j', (number) => {
+    const event = response('Hi', 77, 'a').replace('77', number)
+    expect(sizeIn(learned(response('Hi', 9, 'a'), 2), event)).toBe(-1)
+  })
+
+  test.each([
+    ['nothing was learned', new EventShape()],
+    ['two texts were in the event', learned(chat('one', { text: 'two' }), 3)],
+    ['another text was counted', learned(chat('one'), 2)],
+    ['the event had an escape', learned(chat('a\nb'), 3)],
+  ])('anything where %s', (_, other) => {
+    expect(sizeIn(other, chat('one'))).toBe(-1)
+  })
+})
+
+test('whatever is known is JSON, and differs from what was learned in its texts alone', () => {
+  const piece = fc.constantFrom('"', '\\', '\n', ',', ':', '{', '}', 'a', 'content', '1', ' ', '\\u00e9', '€')
+  const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''))
+  fc.assert(
+    fc.property(text, fc.nat(300), fc.nat(300), (noise, from, to) => {
+      const model = response('Hi', 12, 'pad')
+      const event = model.slice(0, from) + noise + model.slice(Math.max(from, to))
+      if (sizeIn(learned(model, 2), event) <= 0) return
+      const data = Buffer.from(event.slice(event.indexOf('data: ') + 6), 'latin1').toString()
+      const { delta, sequence_number, obfuscation, ...rest } = JSON.parse(data)
+      expect([typeof delta, typeof sequence_number, typeof obfuscation]).toEqual([
+        'string',
+        'number',
+        'string',
+      ])
+      expect(rest).toEqual({ type: 'response.output_text.delta', item_id: 'i', logprobs: [] })
+    }),
+  )
+})

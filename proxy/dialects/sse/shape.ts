@@ -1,0 +1,125 @@
+/**
+ * Most events of a stream differ from the one before in one text, a counter and some padding alone. Such an event is
+ * as valid as the one that was parsed, and says nothing else, so that it need not be parsed. Positions are those of the
+ * stream's bytes as Latin-1.
+ */
+
+/** Keys whose text the model wrote, in any dialect. */
+const TEXTS = new Set([
+  'content',
+  'reasoning_content',
+  'reasoning',
+  'refusal',
+  'arguments',
+  'input',
+  'delta',
+  'text',
+  'thinking',
+  'partial_json',
+])
+/** In an event without a backslash every match is a key with its value. */
+const MEMBER = /"(\w{1,32})": ?(?:"([^"]*)"|(\d{1,15}))/g
+const COUNTER = 'sequence_number'
+const PADDING = 'obfuscation'
+
+type Hole = 'text' | 'padding' | 'counter'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const SMALL_U = 0x75
+const ZERO = 0x30
+const NINE = 0x39
+const FIRST_PRINTABLE = 0x20
+const ESCAPES = new Set([...'"\\/bfnrt'].map((char) => char.charCodeAt(0)))
+
+export class EventShape {
+  /** What stands before each hole, and behind the last one. */
+  #literals: string[] = []
+  #holes: Hole[] = []
+
+  /** Bytes of the text in the event from `start` to `end`; -1 when it is not like the one learned, or has no text. */
+  textBytes(latin1: string, start: number, end: number): number {
+    let at = start
+    let bytes = -1
+    for (let i = 0; i < this.#holes.length; i++) {
+      at = this.#after(latin1, at, i)
+      if (at < 0) return -1
+      if (this.#holes[i] === 'counter') {
+        at = counterEnd(latin1, at)
+      } else {
+        const close = textEnd(latin1, at, end)
+        if (close >= 0 && this.#holes[i] === 'text') bytes = sizeOf(latin1, at, close)
+        at = close
+      }
+      if (at < 0) return -1
+    }
+    const stop = bytes > 0 ? this.#after(latin1, at, this.#holes.length) : -1
+    return stop === end ? bytes : -1
+  }
+
+  /** Learns an event that was parsed and in which the model wrote one text of so many bytes, and nothing else. */
+  learn(latin1: string, start: number, end: number, bytes: number): void {
+    const event = latin1.slice(start, end)
+    if (event.includes('\\')) return
+    const literals: string[] = []
+    const holes: Hole[] = []
+    let from = 0
+    let texts = 0
+    for (const { index, 0: member, 1: key = '', 2: text, 3: number } of event.matchAll(MEMBER)) {
+      const hole = holeOf(key, text, number)
+      if (hole === undefined) continue
+      const value = text ?? number ?? ''
+      const to = index + member.length - (text === undefined ? 0 : 1)
+      if (hole === 'text' && (++texts > 1 || value.length !== bytes)) return
+      literals.push(event.slice(from, to - value.length))
+      holes.push(hole)
+      from = to
+    }
+    if (texts === 0) return
+    this.#literals = [...literals, event.slice(from)]
+    this.#holes = holes
+  }
+
+  /** Index after literal `i` when it stands at `at`; else -1. Comparing slices is faster than startsWith. */
+  #after(latin1: string, at: number, i: number): number {
+    const literal = this.#literals[i] ?? ''
+    const stop = at + literal.length
+    return latin1.slice(at, stop) === literal ? stop : -1
+  }
+}
+
+function holeOf(key: string, text: string | undefined, number: string | undefined): Hole | undefined {
+  if (number !== undefined) return key === COUNTER ? 'counter' : undefined
+  if (key === PADDING) return 'padding'
+  return TEXTS.has(key) && text !== '' ? 'text' : undefined
+}
+
+/** Index of the quote that ends the JSON text at `from`; -1 when it is none, or goes on beyond `end`. */
+function textEnd(latin1: string, from: number, end: number): number {
+  for (let i = from; i < end; i++) {
+    const code = latin1.charCodeAt(i)
+    if (code === QUOTE) return i
+    if (code < FIRST_PRINTABLE) return -1
+    if (code !== BACKSLASH) continue
+    const escaped = latin1.charCodeAt(++i)
+    if (ESCAPES.has(escaped)) continue
+    if (escaped !== SMALL_U || !/^[\da-f]{4}$/i.test(latin1.slice(i + 1, i + 5))) return -1
+    i += 4
+  }
+  return -1
+}
+
+/** UTF-8 bytes that the JSON text stands for, roughly: \n stands for one, \u65e5 for about three. */
+function sizeOf(latin1: string, from: number, to: number): number {
+  let escaped = 0
+  for (let i = latin1.indexOf('\\', from); i >= 0 && i < to; i = latin1.indexOf('\\', i + 2))
+    escaped += latin1.charCodeAt(i + 1) === SMALL_U ? 3 : 1
+  return to - from - escaped
+}
+
+/** Index after the number at `from`; -1 when there is none that JSON knows. */
+function counterEnd(latin1: string, from: number): number {
+  let at = from
+  while (latin1.charCodeAt(at) >= ZERO && latin1.charCodeAt(at) <= NINE) at++
+  return at === from || (at > from + 1 && latin1.charCodeAt(from) === ZERO) ? -1 : at
+}
