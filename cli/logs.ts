@@ -1,7 +1,7 @@
 /** `sluice logs`: recent requests, newest first. */
 import { z } from 'zod'
 import { totalInput } from '../contract/usage.ts'
-import { keyAnswer, logsAnswer } from './admin/answers.ts'
+import { logsAnswer } from './admin/answers.ts'
 import { findPorts } from './admin/discover.ts'
 import type { AdminPort } from './admin/port.ts'
 import { ofRole, type Survey, survey, tried } from './admin/survey.ts'
@@ -24,7 +24,7 @@ const ID_LENGTH = 16
 export const logs: Command = {
   name: 'logs',
   summary: 'recent requests, newest first',
-  usage: '[--request-id ID] [--key KEY] [--status STATUS] [options]',
+  usage: '[--request-id ID] [--key NAME] [--status STATUS] [options]',
   about: `Shows what the proxies still have in their log; all conditions must hold. With -o json each line is one
 request as it was logged. Costs are dollars, tokens input/output, times UTC.
 Exit code 1 when no request matches, or a program is not reachable.`,
@@ -34,7 +34,7 @@ Exit code 1 when no request matches, or a program is not reachable.`,
       value: 'ID',
       help: 'the request with this x-request-id, or beginning of it',
     },
-    key: { type: 'string', value: 'KEY', help: 'requests of a key: the name of an ApiKey, or its preview' },
+    key: { type: 'string', value: 'NAME', help: 'requests of an ApiKey: its name, or namespace/name' },
     namespace: { type: 'string', short: 'n', value: 'NAME', help: 'requests of keys of this namespace' },
     status: { type: 'string', value: 'STATUS', help: 'what the client was told, such as 502 or 5xx' },
     limit: { type: 'string', value: 'N', help: `at most so many; default ${DEFAULT_LINES}` },
@@ -75,9 +75,7 @@ async function run(args: Arguments, terminal: Terminal): Promise<number> {
     const found = await survey(ports)
     const proxies = ofRole(found, 'proxy')
     if (proxies.length === 0) throw new CommandFailure(nobody(found))
-    const key = filter.key === undefined ? {} : await keyFilter(found, filter.key, filter.namespace)
-    const query = { ...filter, ...key, limit: String(limit) }
-    const { lines, failures } = await collect(proxies, query)
+    const { lines, failures } = await collect(proxies, { ...filter, limit: String(limit) })
     const newest = [...lines].sort(([, a], [, b]) => (a.time < b.time ? 1 : -1)).slice(0, limit)
     if (asJson) for (const [line] of newest) terminal.print(line)
     else if (newest.length > 0) terminal.print(tableOf(newest.map(([, parsed]) => parsed)))
@@ -112,21 +110,6 @@ const nobody = ({ unreached }: Survey) =>
   unreached.length === 0
     ? 'none of the admin ports belongs to a proxy'
     : unreached.map(({ name, reason }) => `${name} ${reason}`).join('; ')
-
-/** The log knows keys by their previews: a name is looked up where a controller answers. */
-async function keyFilter(
-  found: Survey,
-  key: string,
-  namespace = 'default',
-): Promise<{ key: string; namespace?: string }> {
-  for (const controller of ofRole(found, 'controller')) {
-    const answer = await tried(controller, '/keys', keyAnswer, { namespace, name: key })
-    if ('value' in answer && answer.value.preview !== undefined)
-      return { key: answer.value.preview, namespace }
-    if ('failure' in answer && answer.failure.status === 404) break
-  }
-  return { key }
-}
 
 /** The lines of all proxies, each once: those that share a store have the same ones. */
 async function collect(

@@ -23,7 +23,7 @@ const question = z.object({
 const filter = z.object({
   /** Of a request id, or its beginning. */
   requestId: z.string().optional(),
-  /** The end of a key, as the log shows it. */
+  /** An ApiKey: its name, or namespace/name. */
   key: z.string().optional(),
   namespace: z.string().optional(),
   status: z
@@ -98,7 +98,7 @@ function parsedLine(line: string): z.output<typeof loggedLine> | undefined {
 function matches(line: z.output<typeof loggedLine>, { requestId, key, namespace, status }: Filter): boolean {
   return (
     (requestId === undefined || line.requestId.startsWith(requestId)) &&
-    (key === undefined || line.key === key) &&
+    (key === undefined || line.key === key || line.key?.split('/')[1] === key) &&
     (namespace === undefined || line.namespace === namespace) &&
     (status === undefined || String(line.status).startsWith(status.replace('xx', '')))
   )

@@ -330,7 +330,7 @@ describe('sluice logs', () => {
     )
   })
 
-  it('by request id or its beginning, by status, by name and by preview of the key', async () => {
+  it('by request id or its beginning, by status, by the name of the key', async () => {
     for (const id of [served, served.slice(0, 16)])
       expect(
         lines(await ask('logs', '--request-id', id, '-o', 'json')).map(({ requestId }) => requestId),
@@ -338,8 +338,10 @@ describe('sluice logs', () => {
     const failed = lines(await ask('logs', '--status', '5xx', '-o', 'json'))
     expect(new Set(failed.map(({ status }) => status))).toEqual(new Set([502]))
     const poor = lines(await ask('logs', '--key', 'poor', '-o', 'json'))
-    expect(new Set(poor.map(({ status, key }) => `${status} ${key}`))).toEqual(new Set(['402 ...0002']))
-    expect(lines(await ask('logs', '--key', '...0002', '-o', 'json'))).toEqual(poor)
+    expect(new Set(poor.map(({ status, key }) => `${status} ${key}`))).toEqual(new Set(['402 default/poor']))
+    expect(lines(await ask('logs', '--key', 'default/poor', '-o', 'json'))).toEqual(poor)
+    const preview = await ask('logs', '--key', '...0002')
+    expect([preview.code, preview.out]).toEqual([1, ''])
   })
 
   it('as a table, and nothing at all', async () => {
@@ -349,7 +351,7 @@ describe('sluice logs', () => {
     expect(head).toMatch(/^TIME +ID +KEY +MODEL +ROUTE +STATUS +CODE +TRIES +TOKENS +COST +MS$/)
     expect(row).toMatch(
       new RegExp(
-        `^\\S+ \\S+ +${served.slice(0, 16)} +\\.\\.\\.wxyz +paid +paid +200 +- +1 +\\d+/\\d+ +0\\.0\\d+ +\\d+$`,
+        `^\\S+ \\S+ +${served.slice(0, 16)} +default/alice +paid +paid +200 +- +1 +\\d+/\\d+ +0\\.0\\d+ +\\d+$`,
       ),
     )
     expect(await ask('logs', '--request-id', 'req_none')).toEqual({
