@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { Arguments } from './arguments.ts'
-import { validate } from './validate.ts'
+import { type ValidateOptions, validate } from './validate.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'validate-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -24,15 +23,20 @@ kind: Channel
 metadata: { name: c }
 spec: { type: chat_completion, baseURL: "http://127.0.0.1:1/v1" }
 `
-const run = async (options: Record<string, string | boolean>) => {
+const run = async (options: Partial<ValidateOptions>) => {
   const out: string[] = []
   const told: string[] = []
   const terminal = {
     env: {},
+    width: undefined,
     print: (text: string) => out.push(text),
     tell: (text: string) => told.push(text),
   }
-  return { code: await validate.run(new Arguments({ file, ...options }), terminal), out, told }
+  return {
+    code: await validate({ file: [file], namespace: 'default', output: 'table', ...options }, terminal),
+    out,
+    told,
+  }
 }
 const MESSAGE = 'write "on" in quotes: to kubectl a bare on is the word true'
 

@@ -7,8 +7,7 @@ import { Catalogue, type Reading } from '../controller/source/folder/catalogue.t
 import { errorCode, listFolder } from '../controller/source/folder/files.ts'
 import { type Problem, problemText } from '../controller/source/folder/problem.ts'
 import type { SourceFile } from '../controller/source/folder/source-file.ts'
-import { type Arguments, UsageError } from './arguments.ts'
-import { type Command, CommandFailure, json, OUTPUT_OPTION, type Terminal, wantsJson } from './command.ts'
+import { CommandFailure, json, type OutputOptions, type Terminal, type Tool } from './command.ts'
 import { plain } from './table.ts'
 
 /** How standard input is called in messages. */
@@ -24,45 +23,20 @@ interface Warning {
   message: string
 }
 
-export const validate: Command = {
-  name: 'validate',
-  summary: 'check resource files; needs no server',
-  usage: '-f FILE|FOLDER|- [options]',
-  about: `Prints file:line:column and what to change, in the words that sluice dev and the API server use. What is valid and
-would not be in force, such as a reference to something that is not in the files, is a warning, and so is what kubectl
-reads otherwise. An update is judged as a creation: what may not change, such as a Credit, is the API server's to tell.
-Exit code 1 when something is wrong; with --strict also for a warning.`,
-  options: {
-    file: {
-      type: 'string',
-      short: 'f',
-      multiple: true,
-      value: 'PATH',
-      help: 'file, folder, or - for standard input; may be repeated',
-    },
-    namespace: {
-      type: 'string',
-      short: 'n',
-      value: 'NAME',
-      help: 'namespace of what names none; default default',
-    },
-    strict: { type: 'boolean', help: 'warnings fail too' },
-    ...OUTPUT_OPTION,
-  },
-  run,
+export interface ValidateOptions extends OutputOptions {
+  file: string[]
+  namespace: string
+  strict?: true
 }
 
-async function run(args: Arguments, terminal: Terminal): Promise<number> {
-  const asJson = wantsJson(args)
-  const paths = args.texts('file')
-  if (paths.length === 0) throw new UsageError('--file is missing: a file, a folder, or - for standard input')
-  const files = (await Promise.all(paths.map(readPath))).flat()
+export const validate: Tool<ValidateOptions> = async ({ file, namespace, output, strict }, terminal) => {
+  const files = (await Promise.all(file.map(readPath))).flat()
   const unique = [...new Map(files.map((file) => [file.path, file])).values()]
-  const { problems, doubts, snapshot } = check(unique, args.text('namespace') ?? 'default', terminal.env)
+  const { problems, doubts, snapshot } = check(unique, namespace, terminal.env)
   const warnings = warningsOf(snapshot)
-  if (asJson) terminal.print(json({ files: unique.length, problems, warnings, doubts }))
+  if (output === 'json') terminal.print(json({ files: unique.length, problems, warnings, doubts }))
   else show(unique.length, { problems, doubts, warnings }, terminal)
-  return problems.length > 0 || (args.flag('strict') && warnings.length + doubts.length > 0) ? 1 : 0
+  return problems.length > 0 || (strict === true && warnings.length + doubts.length > 0) ? 1 : 0
 }
 
 /** Documents of any namespace, each judged in its own. */

@@ -197,7 +197,7 @@ describe.concurrent('what it says when it cannot start', () => {
     [['--help'], 0, /Usage: sluice <command>/],
     [[], 0, /Usage: sluice <command>/],
     [['--version'], 0, /^\d+\.\d+\.\d+$/m],
-    [['devv'], 2, /no command 'devv'/],
+    [['devv'], 2, /unknown command 'devv'/],
   ])('sluice %j ends with %i', async (args, code, says) => {
     const program = start({}, args)
     expect(await program.exited).toBe(code)
