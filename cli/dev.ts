@@ -13,6 +13,8 @@ import { openProgram, type Program, refuseStart, stopOnSignals } from './process
 
 const QUICKSTART = fileURLToPath(new URL('../examples/quickstart', import.meta.url))
 const UPSTREAM_PORT = 8082
+/** Where `sluice dev` listens: keys are published ones and the relay may reach this machine, so that no other may ask. */
+const LOOPBACK = ['127.0.0.1', '::1']
 
 /** Runs until SIGINT (ends at once) or SIGTERM (drains). Sets the exit code; never throws for a bad setting. */
 export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
@@ -74,6 +76,7 @@ async function start(
     instance,
     log,
     writeRequestLog: (line) => out.writeLine(line),
+    ...(env.SLUICE_HOST === undefined && { hosts: LOOPBACK }),
     admin: devPages(controller, () => running.proxy),
   })
   console.log(

@@ -1,7 +1,7 @@
 /** The program as a newcomer starts it: what it prints, what it says when it cannot start, and `make run`. */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -111,6 +111,40 @@ describe('the quickstart', () => {
     for (const url of [base, admin, `http://127.0.0.1:${upstreamPort}`])
       await expect(call(url)).rejects.toThrow(/ECONNREFUSED/)
     expect(groupRuns(program)).toBe(false)
+  })
+})
+
+describe('where it listens', () => {
+  const others = Object.values(networkInterfaces())
+    .flatMap((entries) => entries ?? [])
+    .filter(({ internal, scopeid }) => !internal && !scopeid)
+    .map(({ address }) => (address.includes(':') ? `[${address}]` : address))
+  const six = Object.values(networkInterfaces()).some((entries) =>
+    entries?.some(({ address }) => address === '::1'),
+  )
+  const portsOf = async (program: Program) => {
+    const [, base = ''] = await program.printed(/Base URL +(http:\/\/localhost:\d+)\/v1/)
+    const [, admin = ''] = await program.printed(/Admin +(http:\/\/localhost:\d+)/)
+    return [base, admin].map((url) => new URL(url).port)
+  }
+  const answers = (host: string, port: string) =>
+    call(`http://${host}:${port}/healthz`).then(
+      () => true,
+      () => false,
+    )
+
+  it('is loopback alone, with both ports on both of its addresses', async () => {
+    for (const port of await portsOf(start({ SLUICE_HOST: '' }))) {
+      expect(await answers('127.0.0.1', port)).toBe(true)
+      expect(await answers('[::1]', port)).toBe(six)
+      for (const host of others) expect([host, await answers(host, port)]).toEqual([host, false])
+    }
+  })
+
+  it('is what --host says', async () => {
+    for (const port of await portsOf(start({ SLUICE_HOST: '' }, ['dev', '--host', '0.0.0.0'])))
+      for (const host of ['127.0.0.1', ...others.filter((other) => !other.startsWith('['))])
+        expect([host, await answers(host, port)]).toEqual([host, true])
   })
 })
 
