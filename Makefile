@@ -27,11 +27,15 @@ $(STAMP): package-lock.json
 	@$(NPM_CI)
 	@touch $(RUN_STAMP) $@
 
+# Types and source maps of every Kubernetes API are nearly half of what the programs would take up on disk.
+KUBE := node_modules/@kubernetes/client-node
+
 # A small part of everything. Where the tools of tests are installed they stay, so that no `make run` takes them away.
 install-run: $(RUN_STAMP)
 
 $(RUN_STAMP): package-lock.json
 	@$(NPM_CI) $(if $(wildcard $(STAMP)),,--omit=dev)
+	@$(if $(wildcard $(STAMP)),,find $(KUBE)/dist -name '*.map' -delete -o -name '*.d.ts' -delete)
 	@touch $(wildcard $(STAMP)) $@
 
 run: export SLUICE_PORT := $(or $(PORT),$(SLUICE_PORT))

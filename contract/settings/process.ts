@@ -7,7 +7,10 @@ export const processSettings = {
   SLUICE_ADMIN_PORT: port(8081).describe(
     'Port of metrics, health and what the command line reads. 0 takes a free one.',
   ),
-  SLUICE_HOST: z.string().optional().describe('Address to listen on; default all interfaces, and for `sluice dev` 127.0.0.1 and ::1.'),
+  SLUICE_HOST: z
+    .string()
+    .optional()
+    .describe('Address to listen on; default all interfaces, and for `sluice dev` 127.0.0.1 and ::1.'),
   SLUICE_CONFIG_DIR: z
     .string()
     .optional()
