@@ -21,7 +21,7 @@ async function run(...argv: string[]) {
 }
 
 const PROGRAMS = ['dev', 'controller', 'proxy']
-const TOOLS = ['status', 'explain', 'logs', 'validate']
+const TOOLS = ['status', 'explain', 'logs', 'validate', 'key']
 
 describe('help', () => {
   it.each([[], ['--help'], ['-h'], ['help']])('%j lists all commands', async (...argv) => {

@@ -130,8 +130,9 @@ function settingsOf(folder: string | undefined, { port, adminPort, host }: DevOp
 
 function addTools(line: Command, terminal: Terminal, ended: (code: number) => void): void {
   const runs = <Options>(command: Command, load: () => Promise<Tool<Options>>) =>
-    command.action(async (options: Options) => {
+    command.action(async () => {
       const tool = await load()
+      const options: Options & { args: string[] } = { ...command.opts(), args: command.args }
       ended(await tool(options, terminal).catch((error) => failed(command, error, terminal)))
     })
 
@@ -223,6 +224,18 @@ Credit, is the API server's to tell.`),
         `\n${prose(`Exit code 1 when something is wrong; with --strict also for a warning.`)}`,
       ),
     async () => (await import('./validate.ts')).validate,
+  )
+
+  runs(
+    line
+      .command('key')
+      .summary('the value of an ApiKey in a folder')
+      .description('Prints the value of an ApiKey in a folder of resources.')
+      .argument('<name>', 'name of the ApiKey')
+      .argument('<folder>', 'folder or file of resources')
+      .addOption(valued('-n, --namespace <name>', 'namespace of the ApiKey', text).default('default'))
+      .addHelpText('after', '\nExit code 1 when there is no such key.'),
+    async () => (await import('./key.ts')).key,
   )
 }
 

@@ -26,7 +26,7 @@ const attempt = z.object({
 type Attempt = z.output<typeof attempt>
 
 /** What is shown of a line. */
-const entry = z.object({
+export const entrySchema = z.object({
   time: z.string(),
   requestId: z.string(),
   endpoint: z.string(),
@@ -42,11 +42,11 @@ const entry = z.object({
   settled: z.string().optional(),
   ms: z.object({ total: z.number() }),
 })
-export type Entry = z.output<typeof entry>
+export type Entry = z.output<typeof entrySchema>
 
 /** Throws CommandFailure for a line of another version. */
 export function entryOf(line: string): Entry {
-  const result = entry.safeParse(JSON.parse(line))
+  const result = entrySchema.safeParse(JSON.parse(line))
   if (!result.success) throw new CommandFailure('the log has a line that this version does not know')
   return result.data
 }

@@ -40,12 +40,12 @@ export const validate: Tool<ValidateOptions> = async ({ file, namespace, output,
 }
 
 /** Documents of any namespace, each judged in its own. */
-function check(files: readonly SourceFile[], namespace: string, env: Terminal['env']): Reading {
+export function check(files: readonly SourceFile[], namespace: string, env: Terminal['env']): Reading {
   return new Catalogue({ namespace, anyNamespace: true, env }).update(files, Date.now())
 }
 
 /** Throws CommandFailure for what is not there or cannot be read. */
-async function readPath(path: string): Promise<SourceFile[]> {
+export async function readPath(path: string): Promise<SourceFile[]> {
   if (path === '-') return [{ path: STDIN, text: await readAll(process.stdin) }]
   try {
     if (!(await stat(path)).isDirectory()) return [await sourceOf(path)]

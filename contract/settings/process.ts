@@ -74,6 +74,10 @@ export const processSettings = {
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .describe('Program log level.'),
+  SLUICE_LOG_FORMAT: z
+    .enum(['auto', 'text', 'json'])
+    .default('auto')
+    .describe('Form of the log. `auto`: text on a terminal, JSON elsewhere.'),
   SLUICE_LOG_UPSTREAM_BODIES: z
     .enum(['full', 'redacted'])
     .default('full')

@@ -111,6 +111,7 @@ export class RequestLog {
     const { hold, settled, ...rest } = record
     const line = toLine({
       time: new Date().toISOString(),
+      level: record.status >= 500 ? 'warn' : 'info',
       kind: 'request',
       ...rest,
       ...(hold === undefined ? {} : { hold: formatDollars(hold) }),

@@ -1,6 +1,6 @@
 /** The program as a newcomer starts it: what it prints, what it says when it cannot start, and `make run`. */
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -54,7 +54,7 @@ const start = (env: Record<string, string> = {}, args?: string[]) => {
 
 /** The curl command as it was printed, run by a shell; its output, and after it the status. */
 async function printedCurl(program: Program, env: Record<string, string> = {}) {
-  const [, command = ''] = await program.printed(/^ +(curl [\s\S]+?)\n\n/m)
+  const [, command = ''] = await program.printed(/^ +((?:export|curl) [\s\S]+?)\n\n/m)
   const { stdout } = await shell('bash', ['-c', `${command} --silent --write-out '\n%{http_code}'`], {
     env: { PATH: process.env.PATH, ...env },
   })
@@ -149,12 +149,22 @@ describe('where it listens', () => {
 })
 
 describe('a folder of one’s own', () => {
-  it('prints a request that needs only the key; the key is in no output', async () => {
+  it('prints a request that works as it stands; the key is in no output', async () => {
     const program = start({ SLUICE_CONFIG_DIR: join(scratch, 'own') })
-    expect((await printedCurl(program, { KEY })).status).toBe('200')
-    expect((await printedCurl(program)).status).toBe('401')
+    expect((await printedCurl(program)).status).toBe('200')
+    const [, base = ''] = await program.printed(/Base URL +(http:\/\/localhost:\d+)\/v1/)
+    expect((await call(`${base}/v1/models`)).status).toBe(401)
     await until(() => program.output().includes('"status":401'), 'the request log')
     expect(program.output()).not.toContain(KEY)
+  })
+
+  it('as a copy of the quickstart, in a folder with a space, works as printed', async () => {
+    const copy = join(scratch, 'a copy')
+    cpSync(join(ROOT, 'examples/quickstart'), copy, { recursive: true })
+    const upstreamPort = String(await freePort())
+    const program = start({ UPSTREAM_PORT: upstreamPort }, ['dev', copy])
+    expect((await printedCurl(program)).status).toBe('200')
+    expect((await call(`http://127.0.0.1:${upstreamPort}/`)).status).toBe(401)
   })
 
   it('guards what the admin port shows with the token, when there is one', async () => {
