@@ -437,6 +437,7 @@ describe('sluice validate', () => {
           namespace: 'b',
           name: 'r',
           condition: 'ResolvedRefs',
+          status: 'False',
           reason: 'RefNotFound',
         },
         message: 'spec.channels[0]: the Channel c does not exist',
