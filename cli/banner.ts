@@ -1,8 +1,15 @@
 /** What a newcomer sees: where the gateway is, with which key, and a request that answers at once. */
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Snapshot } from '../controller/snapshot.ts'
 import type { RunningProxy } from '../proxy/main.ts'
 import { type FolderKey, isPublished, usableKeys } from './folder-keys.ts'
+
+/** One folder up in a checkout, two in the installed package. */
+const PROGRAM =
+  ['../bin/sluice', '../../bin/sluice']
+    .map((path) => new URL(path, import.meta.url))
+    .find((url) => existsSync(url)) ?? new URL('../bin/sluice', import.meta.url)
 
 export interface BannerOptions {
   proxy: Pick<RunningProxy, 'port' | 'adminPort'>
@@ -71,7 +78,7 @@ ${shown ? '' : `    export KEY="$(${keyCommand(key, dir)})"\n`}    curl ${base}/
 
 /** Reads the key where it stands, so that it is in no output of the gateway. */
 function keyCommand({ namespace, name }: FolderKey, dir: string): string {
-  const program = fileURLToPath(new URL('../bin/sluice', import.meta.url))
+  const program = fileURLToPath(PROGRAM)
   const of = namespace === 'default' ? '' : ` -n ${namespace}`
   return `${quoted(program)} key${of} ${name} ${quoted(dir)}`
 }

@@ -71,7 +71,7 @@ export function refuseStart(error: unknown, out: Output, ports: Record<string, n
 }
 
 /** Why it did not start; a port that is taken is told with the setting that takes another one. */
-function startProblem(error: unknown, ports: Record<string, number>): string {
+export function startProblem(error: unknown, ports: Record<string, number>): string {
   if (!(error instanceof Error)) return String(error)
   if (!('code' in error && 'port' in error)) return error.message
   const { code, port } = error
