@@ -2,7 +2,9 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-STAMP := node_modules/.package-lock.json
+# Everything is installed; what the programs run on is installed.
+STAMP := node_modules/.sluice-all
+RUN_STAMP := node_modules/.sluice-run
 VENV := .venv/.complete
 REPORTS := .run/reports
 # Of the binaries, those that run; Helm is only tested.
@@ -14,22 +16,35 @@ TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 1500)
 # Installed tools first, among them Node 24; Debian keeps nginx in sbin, which is not on every user's PATH.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin
 
-.PHONY: help install run up down test test-packages test-binaries test-all agents check generate testdata bench-quick bench-propagation
+.PHONY: help install install-run run up down test test-packages test-binaries test-all agents check generate testdata bench-quick bench-propagation
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 20
 
 install: $(STAMP) ## Install what the lock file names, if it has changed
 
+NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+
 $(STAMP): package-lock.json
-	@npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-	@touch $@
+	@$(NPM_CI)
+	@touch $(RUN_STAMP) $@
+
+# Types and source maps of every Kubernetes API are nearly half of what the programs would take up on disk.
+KUBE := node_modules/@kubernetes/client-node
+
+# A small part of everything. Where the tools of tests are installed they stay, so that no `make run` takes them away.
+install-run: $(RUN_STAMP)
+
+$(RUN_STAMP): package-lock.json
+	@$(NPM_CI) $(if $(wildcard $(STAMP)),,--omit=dev)
+	@$(if $(wildcard $(STAMP)),,find $(KUBE)/dist -name '*.map' -delete -o -name '*.d.ts' -delete)
+	@touch $(wildcard $(STAMP)) $@
 
 run: export SLUICE_PORT := $(or $(PORT),$(SLUICE_PORT))
 run: export SLUICE_ADMIN_PORT := $(or $(ADMIN_PORT),$(SLUICE_ADMIN_PORT))
-# A relay to a server on the same machine works in development; an empty value means none.
-run: export SLUICE_RELAY_ALLOW ?= localhost
-run: install ## Gateway on your machine: PORT=8080 ADMIN_PORT=8081 CONFIG=<folder> UPSTREAM_PORT=8082
+# A relay to a server on the same machine works in development, as long as no other machine can ask for it.
+run: export SLUICE_RELAY_ALLOW ?= $(if $(SLUICE_HOST),,localhost)
+run: install-run ## Gateway on your machine, on loopback: PORT=8080 ADMIN_PORT=8081 CONFIG=<folder> UPSTREAM_PORT=8082
 	@config="$(CONFIG)"; \
 	if [ -n "$$config" ]; then \
 	  case "$$config" in /*) ;; *) if [ -e "$$PWD_OF_CALLER/$$config" ]; then config="$$PWD_OF_CALLER/$$config"; fi ;; esac; \

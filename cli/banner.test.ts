@@ -11,11 +11,11 @@ const route = (name: string, model: string, channel = 'up') =>
 const key = (name: string, more = '') =>
   `${HEAD}\nkind: ApiKey\nmetadata: { name: ${name} }\nspec: { ${more}secretRef: { name: ${name} } }\n`
 
-function shown(documents: string[], showKey = false): string {
+function shown(documents: string[], dir = '/dir'): string {
   const catalogue = new Catalogue({ namespace: 'default', env: {} })
   const { snapshot, problems } = catalogue.update([{ path: 'a.yaml', text: documents.join('---\n') }], 0)
   expect(problems).toEqual([])
-  return banner({ proxy: { port: 1, adminPort: 2 }, snapshot, dir: '/dir', showKey, problems: 0 })
+  return banner({ proxy: { port: 1, adminPort: 2 }, snapshot, dir, problems: 0 })
 }
 
 describe('the banner', () => {
@@ -32,13 +32,14 @@ describe('the banner', () => {
     ])
     expect(text).toContain('"model":"exact"')
     expect(text).toContain('the key of ApiKey stored')
-    expect(text).toContain("export KEY='<entry key of Secret stored>'")
+    expect(text).toMatch(/export KEY="\$\(\S+\/bin\/sluice key stored \/dir\)"/)
     expect(text).not.toContain('sk-of-the-banner')
   })
 
   it('prints a key that everybody knows', () => {
-    const text = shown([route('c', 'exact'), CHANNEL, key('stored'), SECRET], true)
-    expect(text).toContain('Bearer sk-of-the-banner')
+    const published = SECRET.replace('sk-of-the-banner', 'sk-quickstart-0123456789abcdef')
+    const text = shown([route('c', 'exact'), CHANNEL, key('stored'), published])
+    expect(text).toContain('Bearer sk-quickstart-0123456789abcdef')
     expect(text).not.toContain('export KEY')
   })
 

@@ -1,18 +1,22 @@
-/** What a command of the command line is. */
-import type { Arguments, CommandFacts, OptionFacts } from './arguments.ts'
+/** What the tools of the command line share: where they read and write, and how they fail. */
 
-/** Where a command reads and writes. */
+/** Where a tool reads and writes. */
 export interface Terminal {
   env: Readonly<Record<string, string | undefined>>
+  /** Columns of the screen; undefined where the answer goes to a file or another program. */
+  width: number | undefined
   /** A line, or several, of the answer. */
   print(text: string): void
   /** A line for whoever watches, beside the answer. */
   tell(text: string): void
 }
 
-export interface Command extends CommandFacts {
-  /** The exit code: 0, or 1 when what was asked is not as it should be. Throws UsageError and CommandFailure. */
-  run(args: Arguments, terminal: Terminal): Promise<number>
+/** Gives the exit code: 0, or 1 when what was asked is not as it should be. Throws UsageError and CommandFailure. */
+export type Tool<Options> = (options: Options, terminal: Terminal) => Promise<number>
+
+/** The call cannot be understood; the message says what to change. Exit code 2. */
+export class UsageError extends Error {
+  override name = 'UsageError'
 }
 
 /** A command cannot do what it was asked; one sentence. Exit code 1. */
@@ -20,28 +24,27 @@ export class CommandFailure extends Error {
   override name = 'CommandFailure'
 }
 
-export const OUTPUTS = ['table', 'json'] as const
-
-/** Options of several commands. */
-export const OUTPUT_OPTION: Record<'output', OptionFacts> = {
-  output: { type: 'string', short: 'o', value: 'json|table', help: 'form of the answer; default table' },
-}
-export const ADMIN_OPTIONS: Record<'admin' | 'sluice-namespace', OptionFacts> = {
-  admin: {
-    type: 'string',
-    value: 'URL,URL',
-    help: 'admin ports to ask; default SLUICE_ADMIN_URLS, else http://127.0.0.1:8081, else the pods',
-  },
-  'sluice-namespace': {
-    type: 'string',
-    value: 'NAME',
-    help: 'namespace of the pods; default sluice, else the one of the kubeconfig',
-  },
+/** Options of the tools that ask admin ports. */
+export interface AdminOptions {
+  admin?: string[]
+  sluiceNamespace?: string
 }
 
-export function wantsJson(args: Arguments): boolean {
-  return args.choice('output', OUTPUTS) === 'json'
+export interface OutputOptions {
+  output: 'table' | 'json'
 }
 
 /** JSON as every command prints it. */
 export const json = (value: unknown) => JSON.stringify(value, null, 2)
+
+/** The terminal of this process. */
+export function processTerminal(): Terminal {
+  // Whoever read has gone, as in `sluice logs | head`: nothing is left to do.
+  process.stdout.on('error', () => process.exit(0))
+  return {
+    env: process.env,
+    width: process.stdout.isTTY ? process.stdout.columns : undefined,
+    print: (text) => void process.stdout.write(`${text}\n`),
+    tell: (text) => void process.stderr.write(`${text}\n`),
+  }
+}

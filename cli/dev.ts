@@ -3,16 +3,19 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { EnvironmentError } from '../contract/env.ts'
 import { type Controller, startController } from '../controller/main.ts'
-import { type ExampleUpstream, startExampleUpstream } from '../examples/upstream/server.ts'
+import { EXAMPLE_KEY, type ExampleUpstream, startExampleUpstream } from '../examples/upstream/server.ts'
 import { type RunningProxy, startProxy } from '../proxy/main.ts'
 import { createEmbeddedStore } from '../store/embedded/index.ts'
 import { readKeyRing } from '../store/sealing.ts'
 import { banner } from './banner.ts'
 import { devPages } from './dev-pages.ts'
 import { openProgram, type Program, refuseStart, stopOnSignals } from './process.ts'
+import { check, readPath } from './validate.ts'
 
 const QUICKSTART = fileURLToPath(new URL('../examples/quickstart', import.meta.url))
 const UPSTREAM_PORT = 8082
+/** Where `sluice dev` listens: keys are published ones and the relay may reach this machine, so that no other may ask. */
+const LOOPBACK = ['127.0.0.1', '::1']
 
 /** Runs until SIGINT (ends at once) or SIGTERM (drains). Sets the exit code; never throws for a bad setting. */
 export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
@@ -52,8 +55,8 @@ async function start(
   running: Running,
 ): Promise<void> {
   const dir = resolve(env.SLUICE_CONFIG_DIR ?? QUICKSTART)
-  const quickstart = dir === QUICKSTART
-  if (quickstart)
+  const example = dir === QUICKSTART || (await callsExample(dir, env.SLUICE_NAMESPACE, processEnv))
+  if (example)
     running.upstream = await startExampleUpstream({ port: upstreamPortOf(processEnv), host: '127.0.0.1' })
 
   const keys = env.SLUICE_SEALING_KEYS_FILE
@@ -62,7 +65,7 @@ async function start(
     store,
     dir,
     namespace: env.SLUICE_NAMESPACE,
-    env: quickstart ? { ...processEnv, UPSTREAM_PORT: String(running.upstream?.port) } : processEnv,
+    env: example ? { ...processEnv, UPSTREAM_PORT: String(running.upstream?.port) } : processEnv,
     log,
     allowEmptyTable: env.SLUICE_ALLOW_EMPTY_TABLE,
   })
@@ -74,6 +77,7 @@ async function start(
     instance,
     log,
     writeRequestLog: (line) => out.writeLine(line),
+    ...(env.SLUICE_HOST === undefined && { hosts: LOOPBACK }),
     admin: devPages(controller, () => running.proxy),
   })
   console.log(
@@ -81,10 +85,22 @@ async function start(
       proxy: running.proxy,
       snapshot: controller.snapshot(),
       dir,
-      showKey: quickstart,
+      host: env.SLUICE_HOST,
       problems: controller.problems().length,
     }),
   )
+}
+
+/** Whether a folder, such as a copy of the quickstart, has a Channel to the example upstream with its public credential. */
+async function callsExample(dir: string, namespace: string, processEnv: NodeJS.ProcessEnv): Promise<boolean> {
+  const port = processEnv.UPSTREAM_PORT || UPSTREAM_PORT
+  // A folder that cannot be read is told by whoever needs it.
+  const files = await readPath(dir).catch(() => [])
+  const { snapshot } = check(files, namespace, processEnv)
+  return snapshot.channels.some(({ metadata, spec: { baseURL, secretRef } }) => {
+    const secret = snapshot.secrets.get(`${metadata.namespace}/${secretRef?.name}`)
+    return baseURL === `http://127.0.0.1:${port}/v1` && secret?.get(secretRef?.key ?? '') === EXAMPLE_KEY
+  })
 }
 
 /** Throws EnvironmentError. In folders other than the quickstart the name means what their owner wants. */

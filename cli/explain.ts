@@ -1,23 +1,18 @@
 /** `sluice explain`: where a request would go, or why it would be refused. */
-import { ENDPOINTS, type EndpointName } from '../contract/endpoints.ts'
+import type { EndpointName } from '../contract/endpoints.ts'
 import type { ExplanationAnswer, KeyAnswer, ListedResource } from './admin/answers.ts'
 import { explanationAnswer, keyAnswer, resourcesAnswer } from './admin/answers.ts'
 import { findPorts } from './admin/discover.ts'
 import { ofRole, type Survey, survey, tried } from './admin/survey.ts'
-import type { Arguments } from './arguments.ts'
 import {
-  ADMIN_OPTIONS,
-  type Command,
+  type AdminOptions,
   CommandFailure,
   json,
-  OUTPUT_OPTION,
+  type OutputOptions,
   type Terminal,
-  wantsJson,
+  type Tool,
 } from './command.ts'
 import { plain, table } from './table.ts'
-
-const ENDPOINT_NAMES = Object.keys(ENDPOINTS) as EndpointName[]
-const MAX_TOKENS = 10_000_000
 
 /** What `-o json` prints. */
 interface Report {
@@ -31,43 +26,18 @@ interface Report {
   notes: string[]
 }
 
-export const explain: Command = {
-  name: 'explain',
-  summary: 'where a request would go, or why it would be refused',
-  usage: '--key NAME --model MODEL [options]',
-  about: `Asks a controller for the key and every proxy what it would do now. No upstream is called and nothing is held.
-Exit code 1 when a proxy would refuse the request, or a program is not reachable.`,
-  options: {
-    key: { type: 'string', value: 'NAME', help: 'name of the ApiKey' },
-    model: { type: 'string', value: 'MODEL', help: 'model as the client sends it' },
-    namespace: {
-      type: 'string',
-      short: 'n',
-      value: 'NAME',
-      help: 'namespace of the ApiKey; default default',
-    },
-    endpoint: { type: 'string', value: 'NAME', help: `${ENDPOINT_NAMES.join(', ')}; default chat` },
-    'input-tokens': { type: 'string', value: 'N', help: 'size of the prompt that is held for; default 1000' },
-    'max-tokens': {
-      type: 'string',
-      value: 'N',
-      help: 'output limit of the request; default the one of the route',
-    },
-    ...OUTPUT_OPTION,
-    ...ADMIN_OPTIONS,
-  },
-  run,
+export interface ExplainOptions extends OutputOptions, AdminOptions {
+  key: string
+  model: string
+  namespace: string
+  endpoint: EndpointName
+  inputTokens?: number
+  maxTokens?: number
 }
 
-async function run(args: Arguments, terminal: Terminal): Promise<number> {
-  const asJson = wantsJson(args)
-  const name = args.required('key', 'the name of an ApiKey')
-  const model = args.required('model', 'a model as clients send it')
-  const namespace = args.text('namespace') ?? 'default'
-  const endpoint = args.choice('endpoint', ENDPOINT_NAMES) ?? 'chat'
-  const inputTokens = args.count('input-tokens', 0, MAX_TOKENS)
-  const maxOutputTokens = args.count('max-tokens', 0, MAX_TOKENS)
-  const { ports, close } = await findPorts(args, terminal)
+export const explain: Tool<ExplainOptions> = async (options, terminal) => {
+  const { key: name, model, namespace, endpoint, inputTokens, maxTokens: maxOutputTokens } = options
+  const { ports, close } = await findPorts(options, terminal)
   try {
     const found = await survey(ports)
     const key = await keyOf(found, namespace, name)
@@ -95,7 +65,7 @@ async function run(args: Arguments, terminal: Terminal): Promise<number> {
       ...{ namespace, key: name, channels },
       ...(route !== undefined && { route }),
     })
-    if (asJson) terminal.print(json(report))
+    if (options.output === 'json') terminal.print(json(report))
     else show(report, terminal)
     const fine =
       report.unreachable.length === 0 && report.proxies.every(({ refusal }) => refusal === undefined)
@@ -174,22 +144,16 @@ export function notesOf(
 function show({ key, model, endpoint, proxies, unreachable, notes }: Report, terminal: Terminal): void {
   const preview = key.preview === null ? '' : ` (${key.preview})`
   terminal.print(plain(`ApiKey ${key.namespace}/${key.name}${preview}, model ${model}, endpoint ${endpoint}`))
-  for (const proxy of proxies) terminal.print(`\n${blockOf(proxy)}`)
+  for (const proxy of proxies) terminal.print(`\n${blockOf(proxy, terminal.width)}`)
   if (notes.length > 0)
     terminal.print(`\nFrom the controller:\n${notes.map((note) => `  ${plain(note)}`).join('\n')}`)
   for (const { admin, reason } of unreachable) terminal.tell(plain(`${admin} ${reason}`))
 }
 
-function blockOf({
-  admin,
-  refusal,
-  route,
-  account,
-  candidates,
-  hold,
-  funds,
-  notes,
-}: Report['proxies'][number]): string {
+function blockOf(
+  { admin, refusal, route, account, candidates, hold, funds, notes }: Report['proxies'][number],
+  width: number | undefined,
+): string {
   const verdict =
     refusal === undefined
       ? 'would be served'
@@ -208,20 +172,20 @@ function blockOf({
       `  hold    $${hold.amount}, assuming ${hold.inputTokens} prompt tokens and at most ${hold.outputTokens} of output`,
     )
   for (const note of notes) lines.push(`  note    ${note}`)
-  if (candidates.length > 0) lines.push(...candidateTable(candidates).split('\n'))
+  if (candidates.length > 0) lines.push(...candidateTable(candidates, width).split('\n'))
   for (const { channel, reason } of candidates)
     if (reason !== undefined) lines.push(`  ${channel}: ${reason}`)
   return lines.map(plain).join('\n')
 }
 
-function candidateTable(candidates: ExplanationAnswer['candidates']): string {
+function candidateTable(candidates: ExplanationAnswer['candidates'], width: number | undefined): string {
   return table(
     ['', '#', 'channel', 'type', 'upstream model', 'priority', 'weight', 'first', 'lane', 'state'],
     candidates.map(({ channel, type, model, priority, weight, share, lane, ...rest }, index) => [
       ...[' ', index + 1, channel, type, model, priority, weight],
       ...[`${share}%`, lane, stateText(rest)],
     ]),
-    ['state'],
+    width,
   )
 }
 

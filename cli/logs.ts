@@ -1,88 +1,49 @@
-/** `sluice logs`: recent requests, newest first. */
-import { z } from 'zod'
-import { totalInput } from '../contract/usage.ts'
-import { keyAnswer, logsAnswer } from './admin/answers.ts'
+/** `sluice logs`: recent requests, the newest first, or as they end. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { logsAnswer } from './admin/answers.ts'
 import { findPorts } from './admin/discover.ts'
 import type { AdminPort } from './admin/port.ts'
 import { ofRole, type Survey, survey, tried } from './admin/survey.ts'
-import { type Arguments, UsageError } from './arguments.ts'
-import {
-  ADMIN_OPTIONS,
-  type Command,
-  CommandFailure,
-  OUTPUT_OPTION,
-  type Terminal,
-  wantsJson,
-} from './command.ts'
-import { type Cell, plain, table } from './table.ts'
+import { type AdminOptions, CommandFailure, type OutputOptions, type Terminal, type Tool } from './command.ts'
+import { type Entry, entryOf, LOG_HEADS, rowOf } from './log-row.ts'
+import { plain, Table } from './table.ts'
 
-const MAX_LINES = 1_000
-const DEFAULT_LINES = 20
-/** Enough of an id to ask for it again. */
-const ID_LENGTH = 16
+const FOLLOW_EVERY_MS = 1_000
+/** New lines of one look; as many as the admin page gives. */
+const FOLLOW_LINES = 1_000
+/** Proxies write their lines at about the same time; clocks may differ by so much. */
+const SKEW_MS = 10_000
 
-export const logs: Command = {
-  name: 'logs',
-  summary: 'recent requests, newest first',
-  usage: '[--request-id ID] [--key KEY] [--status STATUS] [options]',
-  about: `Shows what the proxies still have in their log; all conditions must hold. With -o json each line is one
-request as it was logged. Costs are dollars, tokens input/output, times UTC.
-Exit code 1 when no request matches, or a program is not reachable.`,
-  options: {
-    'request-id': {
-      type: 'string',
-      value: 'ID',
-      help: 'the request with this x-request-id, or beginning of it',
-    },
-    key: { type: 'string', value: 'KEY', help: 'requests of a key: the name of an ApiKey, or its preview' },
-    namespace: { type: 'string', short: 'n', value: 'NAME', help: 'requests of keys of this namespace' },
-    status: { type: 'string', value: 'STATUS', help: 'what the client was told, such as 502 or 5xx' },
-    limit: { type: 'string', value: 'N', help: `at most so many; default ${DEFAULT_LINES}` },
-    ...OUTPUT_OPTION,
-    ...ADMIN_OPTIONS,
-  },
-  run,
+export interface LogsOptions extends OutputOptions, AdminOptions {
+  requestId?: string
+  key?: string
+  namespace?: string
+  status?: string
+  limit: number
+  follow?: true
 }
 
-const count = z.number()
-const usage = z.object({
-  ...{ input: count, cachedInput: count, cacheWrite: count, cacheWriteLong: count },
-  ...{ output: count, reasoning: count, images: count },
-})
+interface Found {
+  /** By the line as it was logged. */
+  lines: Map<string, Entry>
+  troubles: string[]
+}
 
-/** What a row of the table shows. */
-const entry = z.object({
-  time: z.string(),
-  requestId: z.string(),
-  key: z.string().optional(),
-  model: z.string().optional(),
-  route: z.string().optional(),
-  status: z.number(),
-  code: z.string().optional(),
-  attempts: z.array(z.unknown()),
-  usage: usage.optional(),
-  settled: z.string().optional(),
-  ms: z.object({ total: z.number() }),
-})
-type Entry = z.output<typeof entry>
-
-async function run(args: Arguments, terminal: Terminal): Promise<number> {
-  const asJson = wantsJson(args)
-  const limit = args.count('limit', 1, MAX_LINES) ?? DEFAULT_LINES
-  const filter = filterOf(args)
-  const { ports, close } = await findPorts(args, terminal)
+export const logs: Tool<LogsOptions> = async (options, terminal) => {
+  const { ports, close } = await findPorts(options, terminal)
   try {
     const found = await survey(ports)
     const proxies = ofRole(found, 'proxy')
     if (proxies.length === 0) throw new CommandFailure(nobody(found))
-    const key = filter.key === undefined ? {} : await keyFilter(found, filter.key, filter.namespace)
-    const query = { ...filter, ...key, limit: String(limit) }
-    const { lines, failures } = await collect(proxies, query)
+    const unreached = found.unreached.map(({ name, reason }) => `${name} ${reason}`)
+    const { limit, follow } = options
+    const { lines, troubles: failures } = await collect(proxies, queryOf(options, limit))
     const newest = [...lines].sort(([, a], [, b]) => (a.time < b.time ? 1 : -1)).slice(0, limit)
-    if (asJson) for (const [line] of newest) terminal.print(line)
-    else if (newest.length > 0) terminal.print(tableOf(newest.map(([, parsed]) => parsed)))
-    const troubles = [...found.unreached.map(({ name, reason }) => `${name} ${reason}`), ...failures]
+    const print = printer(options, terminal)
+    const troubles = [...unreached, ...failures]
     for (const trouble of troubles) terminal.tell(plain(trouble))
+    print(follow ? newest.toReversed() : newest)
+    if (follow) return await followed(proxies, options, { lines, troubles }, print, terminal)
     if (newest.length === 0 && troubles.length === 0) terminal.tell('no request in the log matches')
     return newest.length > 0 && troubles.length === 0 ? 0 : 1
   } finally {
@@ -90,17 +51,48 @@ async function run(args: Arguments, terminal: Terminal): Promise<number> {
   }
 }
 
-function filterOf(args: Arguments): {
-  requestId?: string
-  key?: string
-  namespace?: string
-  status?: string
-} {
-  const status = args.text('status')
-  if (status !== undefined && !/^[1-5]([0-9]{2}|xx)$/.test(status))
-    throw new UsageError('--status must be a status such as 502, or a class such as 5xx')
-  const [requestId, key, namespace] = [args.text('request-id'), args.text('key'), args.text('namespace')]
+type Print = (lines: readonly (readonly [string, Entry])[]) => void
+
+function printer({ output }: LogsOptions, terminal: Terminal): Print {
+  const table = new Table(LOG_HEADS, terminal.width)
+  return (lines) => {
+    if (lines.length === 0) return
+    if (output === 'json') for (const [line] of lines) terminal.print(line)
+    else terminal.print(table.lines(lines.map(([, entry]) => rowOf(entry))))
+  }
+}
+
+/** Looks again and again; ends with the process. */
+async function followed(
+  proxies: readonly AdminPort[],
+  options: LogsOptions,
+  before: Found,
+  print: Print,
+  terminal: Terminal,
+): Promise<never> {
+  let { lines: known, troubles: told } = before
+  for (;;) {
+    await pause(FOLLOW_EVERY_MS)
+    const newest = [...known.values()].reduce((time, entry) => (entry.time > time ? entry.time : time), '')
+    const since = newest === '' ? '' : new Date(Date.parse(newest) - SKEW_MS).toISOString()
+    const query = { ...queryOf(options, FOLLOW_LINES), ...(since !== '' && { since }) }
+    const { lines, troubles } = await collect(proxies, query)
+    for (const trouble of troubles) if (!told.includes(trouble)) terminal.tell(plain(trouble))
+    told = troubles
+    const fresh = [...lines].filter(([line]) => !known.has(line))
+    print(fresh.sort(([, a], [, b]) => (a.time < b.time ? -1 : 1)))
+    // What a proxy that fails at the moment has said before is still known when it answers again.
+    const kept = [...known].filter(([, { time }]) => time >= since)
+    known = new Map([...kept, ...lines])
+  }
+}
+
+function queryOf(
+  { requestId, key, namespace, status }: LogsOptions,
+  limit: number,
+): Readonly<Record<string, string>> {
   return {
+    limit: String(limit),
     ...(requestId !== undefined && { requestId }),
     ...(key !== undefined && { key }),
     ...(namespace !== undefined && { namespace }),
@@ -113,79 +105,18 @@ const nobody = ({ unreached }: Survey) =>
     ? 'none of the admin ports belongs to a proxy'
     : unreached.map(({ name, reason }) => `${name} ${reason}`).join('; ')
 
-/** The log knows keys by their previews: a name is looked up where a controller answers. */
-async function keyFilter(
-  found: Survey,
-  key: string,
-  namespace = 'default',
-): Promise<{ key: string; namespace?: string }> {
-  for (const controller of ofRole(found, 'controller')) {
-    const answer = await tried(controller, '/keys', keyAnswer, { namespace, name: key })
-    if ('value' in answer && answer.value.preview !== undefined)
-      return { key: answer.value.preview, namespace }
-    if ('failure' in answer && answer.failure.status === 404) break
-  }
-  return { key }
-}
-
 /** The lines of all proxies, each once: those that share a store have the same ones. */
 async function collect(
   proxies: readonly AdminPort[],
   query: Readonly<Record<string, string>>,
-): Promise<{ lines: Map<string, Entry>; failures: string[] }> {
+): Promise<Found> {
   const answers = await Promise.all(
     proxies.map(async (port) => ({ port, answer: await tried(port, '/logs', logsAnswer, query) })),
   )
-  const lines = new Map<string, Entry>()
-  const failures: string[] = []
+  const found: Found = { lines: new Map(), troubles: [] }
   for (const { port, answer } of answers) {
-    if ('failure' in answer) failures.push(`${port.name} ${answer.failure.message}`)
-    else for (const line of answer.value.lines) lines.set(line, parsed(line))
+    if ('failure' in answer) found.troubles.push(`${port.name} ${answer.failure.message}`)
+    else for (const line of answer.value.lines) found.lines.set(line, entryOf(line))
   }
-  return { lines, failures }
-}
-
-function parsed(line: string): Entry {
-  const result = entry.safeParse(JSON.parse(line))
-  if (!result.success) throw new CommandFailure('the log has a line that this version does not know')
-  return result.data
-}
-
-function tableOf(entries: readonly Entry[]): string {
-  const heads = ['time', 'id', 'key', 'model', 'route', 'status', 'code', 'tries', 'tokens', 'cost', 'ms']
-  return table(heads, entries.map(rowOf), ['time', 'id', 'tokens', 'cost'])
-}
-
-function rowOf({
-  time,
-  requestId,
-  key,
-  model,
-  route,
-  status,
-  code,
-  attempts,
-  usage,
-  settled,
-  ms,
-}: Entry): Cell[] {
-  const shortTime = time.replace(/^\d{4}-([^T]*)T([^.]*)\.\d+Z$/, '$1 $2')
-  return [
-    shortTime,
-    requestId.slice(0, ID_LENGTH),
-    key,
-    model,
-    route,
-    status,
-    code,
-    attempts.length,
-    usage === undefined ? undefined : `${totalInput(usage)}/${usage.output}`,
-    shortCost(settled),
-    Math.round(ms.total),
-  ]
-}
-
-/** Six decimals: the JSON form has the others. */
-function shortCost(dollars: string | undefined): string | undefined {
-  return dollars === undefined ? undefined : String(Number(Number(dollars).toFixed(6)))
+  return found
 }

@@ -1,5 +1,6 @@
 /** Standard output for many lines a second: written in the background, so that nobody waits for a log. */
 import pino, { type DestinationStream } from 'pino'
+import { textLine } from './log-text.ts'
 
 /** Lines are kept until there are this many characters or this time has passed: a write costs more than a line. */
 const KEPT_CHARACTERS = 8_192
@@ -16,7 +17,9 @@ export interface Output {
   close(): void
 }
 
-export function openOutput(): Output {
+/** `auto` is text on a terminal and JSON elsewhere. */
+export function openOutput(format: 'auto' | 'text' | 'json'): Output {
+  const asText = format === 'text' || (format === 'auto' && process.stdout.isTTY)
   const out = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNREAD_BYTES })
   // The reader has gone; the gateway goes on.
   out.on('error', () => undefined)
@@ -28,9 +31,9 @@ export function openOutput(): Output {
   const timer = setInterval(flush, KEPT_MS)
   timer.unref()
   return {
-    destination: out,
+    destination: asText ? { write: (line) => void out.write(`${textLine(line)}\n`) } : out,
     writeLine(line) {
-      kept += `${line}\n`
+      kept += `${asText ? textLine(line) : line}\n`
       if (kept.length >= KEPT_CHARACTERS) flush()
     },
     close() {

@@ -22,8 +22,13 @@ export function openProgram(processEnv: NodeJS.ProcessEnv, about: string): Progr
   const read = settingsOf(processEnv)
   if (read === undefined) return undefined
   const { env, unknown, unusable } = read
-  const out = openOutput()
-  const options = { level: env.SLUICE_LOG_LEVEL, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }
+  const out = openOutput(env.SLUICE_LOG_FORMAT)
+  const options = {
+    level: env.SLUICE_LOG_LEVEL,
+    base: undefined,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (level: string) => ({ level }) },
+  }
   const log = pino(options, out.destination)
   for (const name of unknown)
     log.warn({ name }, 'this is not a setting and has no effect; see docs/environment.md')
@@ -66,15 +71,19 @@ export function refuseStart(error: unknown, out: Output, ports: Record<string, n
 }
 
 /** Why it did not start; a port that is taken is told with the setting that takes another one. */
-function startProblem(error: unknown, ports: Record<string, number>): string {
+export function startProblem(error: unknown, ports: Record<string, number>): string {
   if (!(error instanceof Error)) return String(error)
-  if (!('code' in error && error.code === 'EADDRINUSE' && 'port' in error)) return error.message
-  const names = Object.keys(ports).filter((name) => ports[name] === error.port)
+  if (!('code' in error && 'port' in error)) return error.message
+  const { code, port } = error
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') return error.message
+  const names = Object.keys(ports).filter((name) => ports[name] === port)
+  if (code === 'EACCES')
+    return `port ${port} needs rights that this user has not, as ports below 1024 do; choose another one with ${names[0] ?? 'SLUICE_PORT'}`
   if (names.includes('SLUICE_PORT') && names.includes('SLUICE_ADMIN_PORT'))
-    return `SLUICE_PORT and SLUICE_ADMIN_PORT both name port ${error.port}; choose another one for one of them`
+    return `SLUICE_PORT and SLUICE_ADMIN_PORT both name port ${port}; choose another one for one of them`
   const setting = names[0] ?? 'SLUICE_PORT'
   const makeVariable = setting.replace('SLUICE_', '')
-  return `port ${error.port} is taken; choose another one with ${setting} (with make run: ${makeVariable}=${Number(error.port) + 1000})`
+  return `port ${port} is taken; choose another one with ${setting} (with make run: ${makeVariable}=${Number(port) + 1000})`
 }
 
 /** SIGINT stops at once, SIGTERM after a drain of at most `drainMs`; then the process ends. */

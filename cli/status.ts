@@ -2,8 +2,7 @@
 import type { Instance } from './admin/answers.ts'
 import { findPorts } from './admin/discover.ts'
 import { type Survey, survey } from './admin/survey.ts'
-import type { Arguments } from './arguments.ts'
-import { ADMIN_OPTIONS, type Command, json, OUTPUT_OPTION, type Terminal, wantsJson } from './command.ts'
+import { type AdminOptions, json, type OutputOptions, type Tool } from './command.ts'
 import { plain, table } from './table.ts'
 
 interface Position {
@@ -35,24 +34,12 @@ export interface StatusReport {
   unreachable: { admin: string; reason: string }[]
 }
 
-export const status: Command = {
-  name: 'status',
-  summary: 'who runs, who leads, and which generation each proxy serves',
-  usage: '[options]',
-  about: `Asks every admin port. Proxies that no admin port stands for are listed from their heartbeats.
-Exit code 1 when one is not reachable, not ready, without its store, or does not serve the newest generation, and when
-no controller leads.`,
-  options: { ...OUTPUT_OPTION, ...ADMIN_OPTIONS },
-  run,
-}
-
-async function run(args: Arguments, terminal: Terminal): Promise<number> {
-  const asJson = wantsJson(args)
-  const { ports, close } = await findPorts(args, terminal)
+export const status: Tool<OutputOptions & AdminOptions> = async (options, terminal) => {
+  const { ports, close } = await findPorts(options, terminal)
   const report = reportOf(await survey(ports).finally(close))
-  if (asJson) terminal.print(json(report))
+  if (options.output === 'json') terminal.print(json(report))
   else {
-    if (report.instances.length > 0) terminal.print(tableOf(report))
+    if (report.instances.length > 0) terminal.print(tableOf(report, terminal.width))
     for (const line of problemsOf(report)) terminal.tell(line)
   }
   return problemsOf(report).length === 0 ? 0 : 1
@@ -101,13 +88,14 @@ function isBehind(row: Row, newest: Position): boolean {
 const newestFirst = (a: Position, b: Position) => b.epoch - a.epoch || b.generation - a.generation
 const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-function tableOf({ instances }: StatusReport): string {
+function tableOf({ instances }: StatusReport, width: number | undefined): string {
   return table(
     ['role', 'instance', 'leading', 'epoch', 'generation', 'ready', 'behind', 'store', 'from'],
     instances.map(({ role, instance, leading, epoch, generation, ready, behind, store, admin, source }) => [
       ...[role, instance, leading, epoch, generation, ready, behind, store],
       source === 'heartbeat' ? 'heartbeat' : admin,
     ]),
+    width,
   )
 }
 

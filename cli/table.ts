@@ -1,35 +1,77 @@
-/** Tables for terminals: columns aligned by spaces, no colours, at most 120 columns wide. */
+/** Tables for people: columns aligned by spaces, no colours. Nothing is cut; what a screen has no room for is wrapped. */
 
-const MAX_WIDTH = 120
 const GAP = '  '
-/** A cut cell keeps at least this much. */
-const MIN_CELL = 6
+const INDENT = '    '
+const EMPTY = '-'
 
 export type Cell = string | number | boolean | undefined
 
-/** Lines of a table with its heads in upper case; an empty cell is shown as "-". Columns of `whole` are never cut. */
+/** Lines of a table with its heads in upper case; `width`: columns of the screen, undefined for no bound. */
 export function table(
   heads: readonly string[],
   rows: readonly (readonly Cell[])[],
-  whole: readonly string[] = [],
+  width: number | undefined,
 ): string {
-  const cells = [
-    heads.map((head) => head.toUpperCase()),
-    ...rows.map((row) => heads.map((_, i) => text(row[i]))),
-  ]
-  const wanted = heads.map((head, i) => ({
-    width: Math.max(...cells.map((row) => [...(row[i] ?? '')].length)),
-    whole: whole.includes(head),
-  }))
-  const widths = narrowed(wanted)
-  return cells
-    .map((row) =>
-      row
-        .map((cell, i) => pad(cell, widths[i] ?? 0))
-        .join(GAP)
-        .trimEnd(),
+  return new Table(heads, width).lines(rows)
+}
+
+/** A table that grows: later rows keep to the columns of the first ones, as far as they fit. */
+export class Table {
+  readonly #heads: readonly string[]
+  readonly #room: number
+  #widths: number[]
+  #begun = false
+
+  constructor(heads: readonly string[], width: number | undefined) {
+    this.#heads = heads.map((head) => head.toUpperCase())
+    // Below that every word would stand alone.
+    this.#room = Math.max(width ?? Infinity, 40)
+    this.#widths = this.#heads.map(lengthOf)
+  }
+
+  /** An empty cell is shown as "-". */
+  lines(rows: readonly (readonly Cell[])[]): string {
+    const cells = rows.map((row) => this.#heads.map((_, i) => textOf(row[i])))
+    this.#widths = this.#widths.map((width, i) =>
+      Math.max(width, ...cells.map((row) => lengthOf(row[i] ?? ''))),
     )
-    .join('\n')
+    const heads = this.#begun ? [] : [this.#heads]
+    this.#begun = true
+    return [...heads, ...cells].flatMap((row) => this.#wrapped(row)).join('\n')
+  }
+
+  /** Columns go to the next line together with their heads, so that each stands in one place in all rows. */
+  #wrapped(row: readonly string[]): string[] {
+    const lines: { cells: string[]; at: number }[] = [{ cells: [], at: 0 }]
+    row.forEach((cell, i) => {
+      const width = this.#widths[i] ?? 0
+      let line = lines.at(-1)
+      if (line === undefined || (line.at > INDENT.length && line.at + width > this.#room)) {
+        line = { cells: [], at: INDENT.length }
+        lines.push(line)
+      }
+      line.cells.push(cell + ' '.repeat(Math.max(0, width - lengthOf(cell))))
+      line.at += width + GAP.length
+    })
+    const [first = '', ...more] = lines.map(({ cells }) => cells.join(GAP).trimEnd())
+    const said = more.filter((line) => !/^[-\s]*$/.test(line))
+    const [head = '', ...rest] = broken(first, this.#room)
+    const below = [...rest, ...said].flatMap((line) => broken(line, this.#room - INDENT.length))
+    return [head, ...below.map((line) => INDENT + line)]
+  }
+}
+
+/** What is longer than the screen, in parts, broken between words where there are any. */
+function broken(line: string, room: number): string[] {
+  const parts: string[] = []
+  let rest = [...line]
+  while (rest.length > room) {
+    const space = rest.lastIndexOf(' ', room)
+    const at = space > 0 ? space : room
+    parts.push(rest.slice(0, at).join('').trimEnd())
+    rest = [...rest.slice(at).join('').trimStart()]
+  }
+  return [...parts, rest.join('')]
 }
 
 /** Text for a terminal: what clients wrote must not move its cursor. */
@@ -37,27 +79,10 @@ export function plain(value: string): string {
   return value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
 }
 
-function text(cell: Cell): string {
-  if (cell === undefined || cell === '') return '-'
+function textOf(cell: Cell): string {
+  if (cell === undefined || cell === '') return EMPTY
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no'
   return plain(String(cell))
 }
 
-/** Takes from the widest columns what is too much. */
-function narrowed(wanted: readonly { width: number; whole: boolean }[]): number[] {
-  const columns = wanted.map((column) => ({ ...column }))
-  const room = MAX_WIDTH - GAP.length * (columns.length - 1)
-  while (columns.reduce((sum, { width }) => sum + width, 0) > room) {
-    const [widest] = columns.filter((column) => !column.whole).toSorted((a, b) => b.width - a.width)
-    if (widest === undefined || widest.width <= MIN_CELL) break
-    widest.width--
-  }
-  return columns.map(({ width }) => width)
-}
-
-function pad(cell: string, width: number): string {
-  const characters = [...cell]
-  return characters.length <= width
-    ? cell + ' '.repeat(width - characters.length)
-    : `${characters.slice(0, width - 1).join('')}…`
-}
+const lengthOf = (text: string) => [...text].length

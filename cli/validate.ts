@@ -1,77 +1,55 @@
 /** `sluice validate`: what is wrong with resource files, without a server. */
 import { readFile, stat } from 'node:fs/promises'
 import { text as readAll } from 'node:stream/consumers'
+import { ENDPOINTS } from '../contract/endpoints.ts'
 import { compile } from '../controller/compile/index.ts'
 import type { ObjectStatus, Snapshot } from '../controller/snapshot.ts'
 import { Catalogue, type Reading } from '../controller/source/folder/catalogue.ts'
 import { errorCode, listFolder } from '../controller/source/folder/files.ts'
 import { type Problem, problemText } from '../controller/source/folder/problem.ts'
 import type { SourceFile } from '../controller/source/folder/source-file.ts'
-import { type Arguments, UsageError } from './arguments.ts'
-import { type Command, CommandFailure, json, OUTPUT_OPTION, type Terminal, wantsJson } from './command.ts'
+import { CommandFailure, json, type OutputOptions, type Terminal, type Tool } from './command.ts'
 import { plain } from './table.ts'
 
 /** How standard input is called in messages. */
 const STDIN = 'stdin'
 
-/** A condition that would be false, with everything else in force. */
+/** What would not be in force although it is valid, or is most likely a mistake. */
 interface Warning {
   kind: string
   namespace: string
   name: string
   condition: string
+  /** Of the condition. */
+  status: string
   reason: string
   message: string
 }
 
-export const validate: Command = {
-  name: 'validate',
-  summary: 'check resource files; needs no server',
-  usage: '-f FILE|FOLDER|- [options]',
-  about: `Prints file:line:column and what to change, in the words that sluice dev and the API server use. What is valid and
-would not be in force, such as a reference to something that is not in the files, is a warning, and so is what kubectl
-reads otherwise. An update is judged as a creation: what may not change, such as a Credit, is the API server's to tell.
-Exit code 1 when something is wrong; with --strict also for a warning.`,
-  options: {
-    file: {
-      type: 'string',
-      short: 'f',
-      multiple: true,
-      value: 'PATH',
-      help: 'file, folder, or - for standard input; may be repeated',
-    },
-    namespace: {
-      type: 'string',
-      short: 'n',
-      value: 'NAME',
-      help: 'namespace of what names none; default default',
-    },
-    strict: { type: 'boolean', help: 'warnings fail too' },
-    ...OUTPUT_OPTION,
-  },
-  run,
+export interface ValidateOptions extends OutputOptions {
+  file: string[]
+  namespace: string
+  strict?: true
 }
 
-async function run(args: Arguments, terminal: Terminal): Promise<number> {
-  const asJson = wantsJson(args)
-  const paths = args.texts('file')
-  if (paths.length === 0) throw new UsageError('--file is missing: a file, a folder, or - for standard input')
-  const files = (await Promise.all(paths.map(readPath))).flat()
+export const validate: Tool<ValidateOptions> = async ({ file, namespace, output, strict }, terminal) => {
+  const files = (await Promise.all(file.map(readPath))).flat()
   const unique = [...new Map(files.map((file) => [file.path, file])).values()]
-  const { problems, doubts, snapshot } = check(unique, args.text('namespace') ?? 'default', terminal.env)
-  const warnings = warningsOf(snapshot)
-  if (asJson) terminal.print(json({ files: unique.length, problems, warnings, doubts }))
-  else show(unique.length, { problems, doubts, warnings }, terminal)
-  return problems.length > 0 || (args.flag('strict') && warnings.length + doubts.length > 0) ? 1 : 0
+  const { problems, doubts, snapshot } = check(unique, namespace, terminal.env)
+  const warnings = [...warningsOf(snapshot), ...endpointWarnings(snapshot)]
+  const notes = [...mintedKeys(snapshot)].map(noteOfMinted)
+  if (output === 'json') terminal.print(json({ files: unique.length, problems, warnings, doubts, notes }))
+  else show(unique.length, { problems, doubts, warnings, notes }, terminal)
+  return problems.length > 0 || (strict === true && warnings.length + doubts.length > 0) ? 1 : 0
 }
 
 /** Documents of any namespace, each judged in its own. */
-function check(files: readonly SourceFile[], namespace: string, env: Terminal['env']): Reading {
+export function check(files: readonly SourceFile[], namespace: string, env: Terminal['env']): Reading {
   return new Catalogue({ namespace, anyNamespace: true, env }).update(files, Date.now())
 }
 
 /** Throws CommandFailure for what is not there or cannot be read. */
-async function readPath(path: string): Promise<SourceFile[]> {
+export async function readPath(path: string): Promise<SourceFile[]> {
   if (path === '-') return [{ path: STDIN, text: await readAll(process.stdin) }]
   try {
     if (!(await stat(path)).isDirectory()) return [await sourceOf(path)]
@@ -88,16 +66,45 @@ async function sourceOf(path: string): Promise<SourceFile> {
   return { path, text: await readFile(path, 'utf8') }
 }
 
-/** What would not be in force. What is no valid document has been told as a problem. */
+/** Conditions that would be false, and short keys. What is no valid document has been told as a problem. */
 function warningsOf(snapshot: Snapshot): Warning[] {
   const told = new Set(snapshot.invalid.map(idOf))
+  const minted = mintedKeys(snapshot)
   return compile(snapshot, Date.now())
     .statuses.filter((status) => !told.has(idOf(status)))
     .flatMap(({ kind, metadata: { namespace, name }, conditions }) =>
       conditions
-        .filter(({ status }) => status === 'False')
-        .map(({ type, reason, message }) => ({ kind, namespace, name, condition: type, reason, message })),
+        .filter(({ status, reason }) => status === 'False' || reason === 'ShortKey')
+        .map(({ type, status, reason, message }) => ({
+          ...{ kind, namespace, name, condition: type, status, reason, message },
+        })),
     )
+    .filter(({ kind, namespace, name }) => !(kind === 'ApiKey' && minted.has(`${namespace}/${name}`)))
+}
+
+/** Fields that say where the value of a key is. */
+const KEY_SOURCES = ['secretRef', 'secretRefs', 'hashes']
+
+/** Keys that name no value: in a cluster the controller makes one, which is no fault of the file. */
+function mintedKeys({ apiKeys }: Snapshot): Set<string> {
+  const minted = apiKeys.filter(({ spec }) => !KEY_SOURCES.some((field) => Object.hasOwn(spec, field)))
+  return new Set(minted.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))
+}
+
+const ENDPOINT_PATHS = Object.values(ENDPOINTS)
+  .map(({ upstreamPath }) => upstreamPath)
+  .toSorted((a, b) => b.length - a.length)
+
+/** Base URLs that already have what the gateway adds: every request would be answered 404. */
+function endpointWarnings({ channels }: Snapshot): Warning[] {
+  return channels.flatMap(({ metadata: { namespace, name }, spec }) => {
+    const path = (URL.parse(spec.baseURL)?.pathname ?? '').replace(/\/+$/, '')
+    const end = ENDPOINT_PATHS.find((known) => path.endsWith(known))
+    if (end === undefined) return []
+    const message = `spec.baseURL ends in ${end}, which the gateway adds itself; leave it out, as SDKs take it`
+    const about = { condition: 'Accepted', status: 'True', reason: 'EndpointInBaseURL', message } as const
+    return [{ kind: 'Channel', namespace, name, ...about }]
+  })
 }
 
 const idOf = ({ kind, metadata }: Pick<ObjectStatus, 'kind' | 'metadata'>) =>
@@ -109,13 +116,22 @@ function show(
     problems,
     doubts,
     warnings,
-  }: { problems: readonly Problem[]; doubts: readonly Problem[]; warnings: readonly Warning[] },
+    notes,
+  }: {
+    problems: readonly Problem[]
+    doubts: readonly Problem[]
+    warnings: readonly Warning[]
+    notes: readonly string[]
+  },
   terminal: Terminal,
 ): void {
   for (const problem of problems) terminal.print(plain(problemText(problem)))
   for (const doubt of doubts) terminal.print(plain(`warning: ${problemText(doubt)}`))
-  for (const { kind, namespace, name, condition, message } of warnings)
-    terminal.print(plain(`warning: ${kind}/${name} in ${namespace}: ${condition} would be False: ${message}`))
+  for (const { kind, namespace, name, condition, status, message } of warnings) {
+    const would = status === 'False' ? `${condition} would be False: ` : ''
+    terminal.print(plain(`warning: ${kind}/${name} in ${namespace}: ${would}${message}`))
+  }
+  for (const note of notes) terminal.print(plain(`note: ${note}`))
   const counts = [
     number(files, 'file'),
     number(problems.length, 'problem'),
@@ -123,5 +139,8 @@ function show(
   ]
   terminal.tell(counts.join(', '))
 }
+
+const noteOfMinted = (id: string) =>
+  `ApiKey ${id} names no key: in a cluster the controller makes one, in a folder it is not served`
 
 const number = (count: number, thing: string) => `${count} ${thing}${count === 1 ? '' : 's'}`

@@ -1,7 +1,5 @@
 /** A proxy: stateless, follows the table in the store, serves traffic, drains when it is told to stop. */
-import { once } from 'node:events'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { Server } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import { type AdminPage, createAdminServer } from '../admin/server.ts'
@@ -21,6 +19,7 @@ import { createRelay } from './relay/relay.ts'
 import { type AppEvents, breakOff, createApp, refuse } from './server/app.ts'
 import { drain, SETTLE_MS } from './server/drain.ts'
 import { createHttpServer } from './server/http-server.ts'
+import { listen, portOf } from './server/listen.ts'
 import { Overload } from './server/overload.ts'
 import { trackUnused } from './server/unused-connections.ts'
 import { createUpgrades, socketCalls } from './server/upgrade.ts'
@@ -54,6 +53,8 @@ export interface ProxyOptions {
   log: Logger
   /** Takes the request log, a line at a time. */
   writeRequestLog: (line: string) => void
+  /** Addresses to listen on; default SLUICE_HOST, else all interfaces. */
+  hosts?: readonly string[]
   /** More guarded paths for the admin port. */
   admin?: Record<string, AdminPage>
 }
@@ -90,6 +91,7 @@ export async function startProxy({
   instance,
   log,
   writeRequestLog,
+  hosts = env.SLUICE_HOST === undefined ? [] : [env.SLUICE_HOST],
   admin = {},
 }: ProxyOptions): Promise<RunningProxy> {
   const now = () => performance.now()
@@ -226,11 +228,17 @@ export async function startProxy({
   }
 
   await follower.start()
+  let adminListeners: Server[] = []
+  let listeners: Server[]
+  const closeAdmin = () => {
+    for (const server of [adminServer, ...adminListeners]) server.close()
+    adminServer.closeAllConnections()
+  }
   try {
-    await listen(adminServer, env.SLUICE_ADMIN_PORT, env.SLUICE_HOST)
-    await listen(api, env.SLUICE_PORT, env.SLUICE_HOST)
+    adminListeners = await listen(adminServer, env.SLUICE_ADMIN_PORT, hosts)
+    listeners = await listen(api, env.SLUICE_PORT, hosts)
   } catch (error) {
-    adminServer.close()
+    closeAdmin()
     await stopFollowing()
     throw error
   }
@@ -245,6 +253,7 @@ export async function startProxy({
       log.info({ inFlight: overload.inFlight }, 'draining')
       await drain({
         server: api,
+        listeners,
         unused,
         sockets,
         graceMs,
@@ -255,20 +264,8 @@ export async function startProxy({
       await holds.stop(Math.max(SETTLE_MS, graceMs - (now() - stopping)))
       await stopFollowing()
       overload.stop()
-      adminServer.close()
-      adminServer.closeAllConnections()
+      closeAdmin()
       await dispatchers.close()
     },
   }
-}
-
-/** Without a host Node takes all interfaces, IPv6 among them where there is IPv6. */
-async function listen(server: Server, port: number, host: string | undefined): Promise<void> {
-  server.listen({ port, host })
-  await once(server, 'listening')
-}
-
-function portOf(server: Server): number {
-  const address = server.address() as AddressInfo | null
-  return address?.port ?? 0
 }

@@ -36,6 +36,18 @@ test('of a long log only the end is read where that is enough', async () => {
   expect(asked().slice(1)).toEqual([200, 2_000, 10_000])
 })
 
+test('since: what is older is neither shown nor read', async () => {
+  const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
+  const lines = Array.from({ length: 1_000 }, (_, i) =>
+    JSON.stringify({ requestId: `r${i}`, status: 200, time: at(i) }),
+  )
+  const { ask, asked } = await log(lines)
+  expect(await ask({ since: at(998), limit: '100' })).toEqual({ lines: [lines[999], lines[998]] })
+  expect(asked()).toEqual([200])
+  expect(await ask({ since: at(700), limit: '1000' })).toEqual({ lines: lines.slice(700).reverse() })
+  await expect(ask({ since: 'yesterday' })).rejects.toMatchObject({ status: 400 })
+})
+
 test('a short log is read once', async () => {
   const { ask, asked } = await log([line('a', 200), line('b', 404)])
   expect(await ask({ status: '4xx' })).toEqual({ lines: [line('b', 404)] })

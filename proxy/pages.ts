@@ -23,19 +23,22 @@ const question = z.object({
 const filter = z.object({
   /** Of a request id, or its beginning. */
   requestId: z.string().optional(),
-  /** The end of a key, as the log shows it. */
+  /** An ApiKey: its name, or namespace/name. */
   key: z.string().optional(),
   namespace: z.string().optional(),
   status: z
     .string()
     .regex(/^[1-5]([0-9]{2}|xx)$/, 'must be a status such as 502, or a class such as 5xx')
     .optional(),
+  /** Requests that ended at this time or later. */
+  since: z.iso.datetime().optional(),
   limit: z.coerce.number().int().min(1).max(MAX_LINES).default(DEFAULT_LINES),
 })
 type Filter = z.output<typeof filter>
 
 /** What a filter looks at. */
 const loggedLine = z.object({
+  time: z.string().optional(),
   requestId: z.string(),
   key: z.string().optional(),
   namespace: z.string().optional(),
@@ -59,12 +62,19 @@ async function logged(state: Pick<StateStore, 'recentLog'>, wanted: Filter): Pro
     for (let count = Math.max(READ_FIRST, wanted.limit); ; count *= 10) {
       const lines = await state.recentLog(Math.min(count, SEARCHED_LINES))
       const found = matching(lines, wanted)
-      if (found.length === wanted.limit || lines.length < count || count >= SEARCHED_LINES) return found
+      const isAll = lines.length < count || count >= SEARCHED_LINES || reaches(lines.at(-1), wanted.since)
+      if (found.length === wanted.limit || isAll) return found
     }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     throw new AdminError(503, 'the log cannot be read: the store is away')
   }
+}
+
+/** Whether the oldest line that was read is older than what is wanted. */
+function reaches(line: string | undefined, since: string | undefined): boolean {
+  const time = line === undefined ? undefined : parsedLine(line)?.time
+  return since !== undefined && time !== undefined && time < since
 }
 
 /** Throws AdminError, naming the parameter. */
@@ -95,10 +105,14 @@ function parsedLine(line: string): z.output<typeof loggedLine> | undefined {
   }
 }
 
-function matches(line: z.output<typeof loggedLine>, { requestId, key, namespace, status }: Filter): boolean {
+function matches(
+  line: z.output<typeof loggedLine>,
+  { requestId, key, namespace, status, since }: Filter,
+): boolean {
   return (
     (requestId === undefined || line.requestId.startsWith(requestId)) &&
-    (key === undefined || line.key === key) &&
+    (key === undefined || line.key === key || line.key?.split('/')[1] === key) &&
+    (since === undefined || (line.time ?? '') >= since) &&
     (namespace === undefined || line.namespace === namespace) &&
     (status === undefined || String(line.status).startsWith(status.replace('xx', '')))
   )

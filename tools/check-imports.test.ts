@@ -48,6 +48,7 @@ describe('forbidden', () => {
     ['store/embedded/a.ts', 'ioredis', 'only store/redis may import ioredis'],
     ['proxy/a.ts', '@kubernetes/client-node', 'only controller/kube may import @kubernetes/client-node'],
     ['proxy/pipeline/a.ts', 'pino', 'may import pino'],
+    ['proxy/main.ts', 'commander', 'only cli may import commander'],
   ])('%s importing %s', (file, specifier, problem) => {
     const problems = check(file, specifier)
     expect(problems).toHaveLength(1)

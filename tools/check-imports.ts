@@ -123,6 +123,7 @@ const TESTS: Record<string, string[]> = {
 const FENCES: Record<string, string[]> = {
   express: ['proxy/server'],
   undici: ['proxy/upstream', 'controller/kube', 'bench'],
+  commander: ['cli'],
   pino: ['cli', 'controller/main.ts', 'proxy/main.ts'],
   ioredis: ['store/redis'],
   ws: ['proxy/socket', 'bench'],

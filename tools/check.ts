@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 
 const STEPS: { title: string; command: string[]; repair: string }[] = [
   { title: 'format and lint', command: ['biome', 'check'], repair: 'biome check --write' },
+  { title: 'no leftovers', command: ['node', 'tools/leftovers.ts'], repair: 'delete them' },
   { title: 'types', command: ['tsc', '-p', '.'], repair: 'see the messages' },
   { title: 'import rules', command: ['node', 'tools/check-imports.ts'], repair: 'see ARCHITECTURE.md' },
   {

@@ -1,8 +1,7 @@
 /** Which admin ports a command asks: those that are named, one on this machine, or the pods of a cluster. */
 import type { z } from 'zod'
 import { environment } from '../../contract/env.ts'
-import { type Arguments, UsageError } from '../arguments.ts'
-import { CommandFailure, type Terminal } from '../command.ts'
+import { type AdminOptions, CommandFailure, type Terminal, UsageError } from '../command.ts'
 import { type AdminPort, httpPort } from './port.ts'
 
 const LOCAL = 'http://127.0.0.1:8081'
@@ -15,15 +14,14 @@ export interface Ports {
 
 const settings = environment.pick({ SLUICE_ADMIN_URLS: true, SLUICE_ADMIN_TOKEN: true })
 
-/** Throws UsageError for what is no address, CommandFailure when there is nobody to ask. */
-export async function findPorts(args: Arguments, { env }: Terminal): Promise<Ports> {
-  const { SLUICE_ADMIN_URLS, SLUICE_ADMIN_TOKEN: token } = settingsOf(env)
-  const given = args.texts('admin').flatMap((text) => text.split(',').map((url) => url.trim()))
-  const named = given.length > 0 ? given.filter((url) => url !== '') : SLUICE_ADMIN_URLS
-  for (const url of named)
-    if (!/^https?:\/\/./.test(url) || !URL.canParse(url))
-      throw new UsageError(`--admin: '${url}' is not an address such as http://127.0.0.1:8081`)
-  const namespace = args.text('sluice-namespace')
+/** Throws UsageError for settings that cannot be used, CommandFailure when there is nobody to ask. */
+export async function findPorts(options: AdminOptions, { env }: Terminal): Promise<Ports> {
+  const { SLUICE_ADMIN_URLS: fromSettings, SLUICE_ADMIN_TOKEN: token } = settingsOf(env)
+  const { sluiceNamespace: namespace } = options
+  const named = options.admin ?? fromSettings
+  const bad = named.find((url) => !URL.canParse(url) || !url.startsWith('http'))
+  if (bad !== undefined)
+    throw new UsageError(`SLUICE_ADMIN_URLS: '${bad}' is not an address such as http://127.0.0.1:8081`)
   if (named.length > 0) return open(named.map((url) => httpPort(url, token)))
   if (namespace === undefined && (await answers(LOCAL))) return open([httpPort(LOCAL, token)])
   const { podPorts } = await import('./pods.ts')

@@ -7,7 +7,10 @@ export const processSettings = {
   SLUICE_ADMIN_PORT: port(8081).describe(
     'Port of metrics, health and what the command line reads. 0 takes a free one.',
   ),
-  SLUICE_HOST: z.string().optional().describe('Address to listen on; default all interfaces.'),
+  SLUICE_HOST: z
+    .string()
+    .optional()
+    .describe('Address to listen on; default all interfaces, and for `sluice dev` 127.0.0.1 and ::1.'),
   SLUICE_CONFIG_DIR: z
     .string()
     .optional()
@@ -75,6 +78,10 @@ export const processSettings = {
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .describe('Program log level.'),
+  SLUICE_LOG_FORMAT: z
+    .enum(['auto', 'text', 'json'])
+    .default('auto')
+    .describe('Form of the log. `auto`: text on a terminal, JSON elsewhere.'),
   SLUICE_LOG_UPSTREAM_BODIES: z
     .enum(['full', 'redacted'])
     .default('full')

@@ -51,7 +51,7 @@ export function fieldName(path: Path): string {
 export function wantedText(field: string, found: string): string {
   return found === 'number' || found === 'boolean'
     ? `${field} must be text, not a ${found}; put it in quotes`
-    : `${field} must be text`
+    : `${field} must be text, not a ${found}`
 }
 
 /** The JSON type of a value, in words. */
@@ -77,7 +77,7 @@ function sentence(schema: z.ZodType, root: unknown, full: Path, path: Path, issu
   switch (issue.code) {
     case 'invalid_type':
       if (issue.expected === 'string') return wantedText(field, found)
-      return `${field} must be ${TYPE_WORDS[issue.expected] ?? issue.expected}${found === 'string' ? ', without quotes' : ''}`
+      return `${field} must be ${TYPE_WORDS[issue.expected] ?? issue.expected}${cure(issue.expected, found, path)}`
     case 'invalid_value':
       return `${field} must be one of ${issue.values.map(String).join(', ')}`
     case 'too_small':
@@ -95,6 +95,14 @@ function sentence(schema: z.ZodType, root: unknown, full: Path, path: Path, issu
     default:
       return `${field}: ${issue.message}`
   }
+}
+
+/** What to write instead of a value of another type. */
+function cure(expected: string, found: string, path: Path): string {
+  const name = path.findLast((part) => typeof part === 'string') ?? 'field'
+  if (expected === 'array') return `, such as ${name}: ["first", "second"]`
+  if (expected === 'object' || expected === 'record') return `, such as ${name}: { field: value }`
+  return found === 'string' ? ', without quotes' : `, not a ${found}`
 }
 
 const unit = (origin: string) =>

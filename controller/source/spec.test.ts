@@ -18,7 +18,7 @@ describe('a spec with faults of its fields', () => {
     ])
     expect(messages(Channel, { baseURL: 'http://h/v1', headers: { Host: 'x' }, tls: 5 })).toEqual([
       'spec.type is missing: The API that the upstream speaks',
-      'spec.tls must be a mapping of fields',
+      'spec.tls must be a mapping of fields, such as tls: { field: value }',
       expect.stringContaining('spec.headers may not name a header that the gateway writes itself'),
     ])
   })
@@ -78,4 +78,14 @@ describe('null', () => {
 it.each([undefined, null, {}])('of an Account may be missing: %s', (spec) => {
   expect(readSpec(KINDS.Account, spec, undefined)).toEqual({ spec: { enforcement: 'Enforced' }, faults: [] })
   expect(readSpec(KINDS.ModelRoute, spec, undefined).faults.length).toBeGreaterThan(0)
+})
+
+it.each<[object, string]>([
+  [{ models: 'gpt-*' }, 'spec.models must be a list, such as models: ["first", "second"]'],
+  [{ models: [4] }, 'spec.models[0] must be text, not a number; put it in quotes'],
+  [{ models: [['a']] }, 'spec.models[0] must be text, not a list'],
+  [{ disabled: 'yes' }, 'spec.disabled must be true or false, without quotes'],
+  [{ disabled: 1 }, 'spec.disabled must be true or false, not a number'],
+])('%j: says what to write', (more, message) => {
+  expect(messages(ApiKey, { ...more })).toEqual([message])
 })

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { embeddingsOf, picturesOf } from './beyond-text.ts'
 
 /** The credential that examples/quickstart sends; a real provider's belongs in a Secret. */
-const KEY = 'example-upstream-key'
+export const EXAMPLE_KEY = 'example-upstream-key'
 const MODEL = 'example-model'
 const PATHS = ['/v1/chat/completions', '/v1/embeddings', '/v1/images/generations', '/v1/images/edits']
 const PAUSE_BETWEEN_WORDS_MS = 15
@@ -35,7 +35,7 @@ export async function startExampleUpstream(address: {
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (request.headers.authorization !== `Bearer ${KEY}`)
+  if (request.headers.authorization !== `Bearer ${EXAMPLE_KEY}`)
     return refuse(response, 401, 'invalid_api_key', 'Incorrect API key provided.')
   if (request.method !== 'POST' || !PATHS.includes(request.url ?? ''))
     return refuse(response, 404, 'unknown_url', `This example serves POST ${PATHS.join(', ')} only.`)

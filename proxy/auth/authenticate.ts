@@ -31,12 +31,16 @@ const MAX_KEY_LENGTH = 1024
  *
  * Keys are found by their SHA-256 and never compared: how long it takes to find a digest tells how it begins, and so
  * nothing of a key, as nobody can choose a key for the beginning of its digest and learn more of another by it.
+ *
+ * `found` hears of a key that is in force, and of its account, before anything else is checked: a refusal after that is
+ * logged with their names.
  */
 export async function authenticate(
   records: Records,
   rawHeaders: readonly string[],
   address: string | undefined,
   nowMs: number,
+  found: (key: KeyRecord, account?: AccountRecord) => void = () => undefined,
 ): Promise<Caller> {
   const presented = presentedKey(rawHeaders)
   if (!('key' in presented) || presented.key.length > MAX_KEY_LENGTH) throw unauthorized()
@@ -45,6 +49,7 @@ export async function authenticate(
   const hash = keyHash(presented.key)
   const key = await asked(records.key(hash))
   if (key === undefined || !isInForce(key, nowMs)) throw unauthorized()
+  found(key)
 
   const account = key.account === undefined ? undefined : await asked(records.account(key.account))
   if (key.account !== undefined && account === undefined) {
@@ -52,6 +57,7 @@ export async function authenticate(
       retryAfterSeconds: 5,
     })
   }
+  if (account !== undefined) found(key, account)
   if (account?.disabled)
     throw new GatewayError('account_disabled', 'The account of this API key is disabled.')
   if (!mayComeFrom(key, address)) {

@@ -5,11 +5,11 @@ import { readError } from '../dialects/errors/read.ts'
 import type { Lanes } from '../dialects/lanes/index.ts'
 import type { Lane } from '../dialects/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../errors.ts'
-import { type AttemptRecord, detailOf } from '../telemetry/request-log.ts'
+import { type AttemptRecord, detailOf, mask } from '../telemetry/request-log.ts'
 import { send, type UpstreamResponse } from '../upstream/exchange.ts'
 import { AttemptFailed } from '../upstream/failure.ts'
 import type { Place } from '../upstream/health.ts'
-import { upstreamRequest } from '../upstream/request.ts'
+import { pathOf, upstreamRequest } from '../upstream/request.ts'
 import { callerError } from './caller-error.ts'
 import { ClientGone } from './client.ts'
 import type { Gateway } from './gateway.ts'
@@ -73,7 +73,8 @@ export async function tryOnce(
   const record = (outcome: string, extra: Partial<AttemptRecord> = {}) => {
     const ms = Math.round(performance.now() - startedAt)
     const { status } = progress
-    job.attempts.push({ channel: target.key, lane: lane.kind, status, class: outcome, ...extra, ms })
+    const path = mask(pathOf(target.channel, lane.path), [])
+    job.attempts.push({ channel: target.key, lane: lane.kind, path, status, class: outcome, ...extra, ms })
     gateway.metrics.attempt(target.key, outcome)
   }
   let failure: UpstreamFailure

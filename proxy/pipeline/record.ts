@@ -5,11 +5,13 @@ import { clientAddress } from '../auth/client-address.ts'
 import type { GatewayError } from '../errors.ts'
 import type { StoreTime } from '../ledger/store-time.ts'
 import type { RequestFacts } from '../telemetry/metrics.ts'
-import type { RequestRecord } from '../telemetry/request-log.ts'
+import { mask, type RequestRecord } from '../telemetry/request-log.ts'
 import type { Gateway } from './gateway.ts'
 
 /** What nginx logs for a client that left before it was answered; never sent. */
 const CLIENT_CLOSED = 499
+/** Names of fields are short; what is longer is a client's text. */
+const MAX_PARAM = 200
 
 export function newRecord(endpoint: string, requestId: string, req: IncomingMessage): RequestRecord {
   return { requestId, traceparent: traceparentOf(req), endpoint, status: 0, attempts: [], ms: { total: 0 } }
@@ -42,11 +44,12 @@ export async function identify(
     key: (hash: string) => time.spend(() => gateway.follower.key(hash)),
     account: (id: string) => time.spend(() => gateway.follower.account(id)),
   }
-  const caller = await authenticate(records, rawHeaders, address, Date.now())
-  record.key = caller.key.preview
-  record.namespace = caller.key.namespace
-  record.account = caller.account?.name
-  return caller
+  return authenticate(records, rawHeaders, address, Date.now(), (key, account) => {
+    record.key = `${key.namespace}/${key.name}`
+    record.keyPreview = key.preview
+    record.namespace = key.namespace
+    record.account = account?.name
+  })
 }
 
 /**
@@ -62,6 +65,7 @@ export function finish(
 ): void {
   record.status = sent || (told?.status ?? CLIENT_CLOSED)
   record.code = told?.code
+  if (told?.param != null) record.param = mask(told.param, []).slice(0, MAX_PARAM)
   record.ms.total = elapsed(startedAt)
   gateway.log.write(record)
   gateway.metrics.finished({

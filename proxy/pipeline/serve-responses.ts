@@ -7,9 +7,9 @@ import type { ResponseBinding } from '../../store/contract.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import { GatewayError } from '../errors.ts'
 import { StoreTime } from '../ledger/store-time.ts'
-import type { RequestRecord } from '../telemetry/request-log.ts'
+import { mask, type RequestRecord } from '../telemetry/request-log.ts'
 import { send } from '../upstream/exchange.ts'
-import { type UpstreamRequest, upstreamRequest } from '../upstream/request.ts'
+import { pathOf, type UpstreamRequest, upstreamRequest } from '../upstream/request.ts'
 import { ClientGone, requestControl, sendWhole } from './client.ts'
 import { bindingOf, storedExchanges } from './conversation/previous.ts'
 import type { Gateway } from './gateway.ts'
@@ -136,6 +136,7 @@ async function askUpstream(asked: Asked, method: 'GET' | 'DELETE'): Promise<Buff
   const note = (status: number | undefined, outcome: string) =>
     record.attempts.push({
       channel: binding.channel,
+      path: mask(pathOf(channel, path), []),
       status,
       class: outcome,
       ms: Math.round(performance.now() - since),

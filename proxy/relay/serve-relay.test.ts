@@ -264,7 +264,9 @@ describe('where a gateway key is required', () => {
     const answer = await post(relay, relayBody(upstream.origin), { ...HEADERS, 'x-api-key': 'good' })
     expect(answer.status).toBe(200)
     expect(JSON.stringify(upstream.seen[0]?.req.rawHeaders)).not.toContain('good')
-    expect(relay.lines).toMatchObject([{ key: key.preview, namespace: 'default', client: '127.0.0.1' }])
+    expect(relay.lines).toMatchObject([
+      { key: 'default/alice', keyPreview: '...1234', namespace: 'default', client: '127.0.0.1' },
+    ])
   })
 
   test.each([

@@ -1,6 +1,7 @@
 /** The end of a server: no new connections, what is in flight may finish for a while, then it is broken off. */
 import { once } from 'node:events'
 import type { Server } from 'node:http'
+import type { Server as Listener } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sockets } from '../socket/sockets.ts'
 import type { UnusedConnections } from './unused-connections.ts'
@@ -13,6 +14,8 @@ const LOOK_EVERY_MS = 100
 
 export interface DrainOptions {
   server: Server
+  /** What hands it connections of further addresses. */
+  listeners?: readonly Listener[]
   unused: UnusedConnections
   sockets: Pick<Sockets, 'leave' | 'terminate'>
   graceMs: number
@@ -23,9 +26,9 @@ export interface DrainOptions {
 }
 
 export async function drain(options: DrainOptions): Promise<void> {
-  const { server, unused, sockets, graceMs, breakOff, inFlight } = options
-  const closed = once(server, 'close')
-  server.close()
+  const { server, listeners = [], unused, sockets, graceMs, breakOff, inFlight } = options
+  const closed = Promise.all([server, ...listeners].map((one) => once(one, 'close')))
+  for (const one of [server, ...listeners]) one.close()
   sockets.leave()
   server.closeIdleConnections()
   const idle = setInterval(() => {

@@ -341,7 +341,13 @@ describe('a call on a socket', () => {
     api.overload.inFlight = 1_000
     other.send({ type: 'response.create', model: 'm', input: 'x' })
     await other.received(1)
-    const who = { key: '...1234', namespace: 'default', account: 'team', client: '127.0.0.1' }
+    const who = {
+      key: 'default/alice',
+      keyPreview: '...1234',
+      namespace: 'default',
+      account: 'team',
+      client: '127.0.0.1',
+    }
     expect(api.lines).toMatchObject([
       { ...who, code: 'invalid_request' },
       { ...who, code: 'overloaded' },

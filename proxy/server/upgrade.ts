@@ -27,7 +27,7 @@ const LINGER_MS = 2_000
 /** Who opened a socket, by its handshake: for messages that never become a call, and so authenticate nobody. */
 const openers = new WeakMap<IncomingMessage, Opener>()
 
-type Opener = Pick<RequestRecord, 'client' | 'key' | 'namespace' | 'account'>
+type Opener = Pick<RequestRecord, 'client' | 'key' | 'keyPreview' | 'namespace' | 'account'>
 
 export interface UpgradeParts {
   gateway: Gateway
@@ -109,8 +109,8 @@ async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Pr
     const caller = await identify(gateway, req, record, new StoreTime())
     const load = loadProblem(parts)
     if (load !== undefined) throw load
-    const { client, key, namespace, account } = record
-    openers.set(req, { client, key, namespace, account })
+    const { client, key, keyPreview, namespace, account } = record
+    openers.set(req, { client, key, keyPreview, namespace, account })
     // As ws wants it.
     req.headers.upgrade = PROTOCOL
     const revoked = new AbortController()

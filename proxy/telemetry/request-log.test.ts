@@ -89,6 +89,7 @@ describe('a line', () => {
     expect(line.parse(JSON.parse(lines[0] ?? ''))).toEqual({
       ...record,
       kind: 'request',
+      level: 'warn',
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       hold: '1.5',
       settled: '0.000000001',

@@ -42,6 +42,8 @@ export interface AttemptRecord {
   channel: string
   /** `byte`, or `hub` where a conversion took place. */
   lane?: 'byte' | 'hub'
+  /** Path of the URL that was called, without its query. */
+  path?: string
   status?: number
   /** `ok` or the class of the failure. */
   class: string
@@ -70,7 +72,10 @@ export interface RequestRecord {
   requestId: string
   traceparent?: string
   endpoint: string
+  /** The ApiKey: namespace/name. */
   key?: string
+  /** The end of the key. */
+  keyPreview?: string
   account?: string
   namespace?: string
   client?: string
@@ -79,6 +84,8 @@ export interface RequestRecord {
   stream?: boolean
   status: number
   code?: string
+  /** The field of the client's request that the error names. */
+  param?: string
   /** In our words: why there was no route, how a stream ended. */
   outcome?: string
   attempts: AttemptRecord[]
@@ -117,6 +124,7 @@ export class RequestLog {
     const { hold, settled, ...rest } = record
     const line = toLine({
       time: new Date().toISOString(),
+      level: record.status >= 500 ? 'warn' : 'info',
       kind: 'request',
       ...rest,
       ...(hold === undefined ? {} : { hold: formatDollars(hold) }),

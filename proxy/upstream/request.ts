@@ -46,6 +46,11 @@ export function upstreamRequest(
   }
 }
 
+/** Path of the URL of such a request, without its query. */
+export function pathOf(channel: ChannelRecord, path: string): string {
+  return fixedOf(channel).base + path
+}
+
 /** What every request of a channel has in common. */
 interface Fixed {
   origin: string

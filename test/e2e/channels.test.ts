@@ -202,7 +202,8 @@ describe('time-outs and connections that fail', () => {
     const answer = await send(model)
     expect(answer.status).toBe(200)
     expect(b.calls.length).toBe(1)
-    const failed = expect.objectContaining({ channel: `default/${model}`, class: 'transient', detail })
+    const path = '/v1/chat/completions'
+    const failed = expect.objectContaining({ channel: `default/${model}`, path, class: 'transient', detail })
     expect(await attemptsOf(answer)).toEqual([failed, expect.objectContaining({ class: 'ok' })])
     expectError(await send(`${model}-only`), 502, 'upstream_error', null, 'server_error')
   })

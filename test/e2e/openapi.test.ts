@@ -104,8 +104,8 @@ describe.each<{ first: string; below: string; keys: Run['keys'] }>([
       } finally {
         await gateway.stop()
       }
-      expect(gateway.output()).toMatch(/"level":30/)
-      expect(gateway.output()).not.toMatch(/"level":[56]0/)
+      expect(gateway.output()).toMatch(/"level":"info","time"/)
+      expect(gateway.output()).not.toMatch(/"level":"(error|fatal)"/)
       expect(gateway.output()).not.toContain(UPSTREAM_KEY.bearer)
     },
     TIME_LIMIT_MS,

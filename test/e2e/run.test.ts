@@ -1,7 +1,7 @@
 /** The program as a newcomer starts it: what it prints, what it says when it cannot start, and `make run`. */
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -54,7 +54,7 @@ const start = (env: Record<string, string> = {}, args?: string[]) => {
 
 /** The curl command as it was printed, run by a shell; its output, and after it the status. */
 async function printedCurl(program: Program, env: Record<string, string> = {}) {
-  const [, command = ''] = await program.printed(/^ +(curl [\s\S]+?)\n\n/m)
+  const [, command = ''] = await program.printed(/^ +((?:export|curl) [\s\S]+?)\n\n/m)
   const { stdout } = await shell('bash', ['-c', `${command} --silent --write-out '\n%{http_code}'`], {
     env: { PATH: process.env.PATH, ...env },
   })
@@ -112,13 +112,57 @@ describe('the quickstart', () => {
   })
 })
 
+describe('where it listens', () => {
+  const others = Object.values(networkInterfaces())
+    .flatMap((entries) => entries ?? [])
+    .filter(({ internal, scopeid }) => !internal && !scopeid)
+    .map(({ address }) => (address.includes(':') ? `[${address}]` : address))
+  const six = Object.values(networkInterfaces()).some((entries) =>
+    entries?.some(({ address }) => address === '::1'),
+  )
+  const portsOf = async (program: Program) => {
+    const [, base = ''] = await program.printed(/Base URL +(http:\/\/localhost:\d+)\/v1/)
+    const [, admin = ''] = await program.printed(/Admin +(http:\/\/localhost:\d+)/)
+    return [base, admin].map((url) => new URL(url).port)
+  }
+  const answers = (host: string, port: string) =>
+    call(`http://${host}:${port}/healthz`).then(
+      () => true,
+      () => false,
+    )
+
+  it('is loopback alone, with both ports on both of its addresses', async () => {
+    for (const port of await portsOf(start({ SLUICE_HOST: '' }))) {
+      expect(await answers('127.0.0.1', port)).toBe(true)
+      expect(await answers('[::1]', port)).toBe(six)
+      for (const host of others) expect([host, await answers(host, port)]).toEqual([host, false])
+    }
+  })
+
+  it('is what --host says', async () => {
+    for (const port of await portsOf(start({ SLUICE_HOST: '' }, ['dev', '--host', '0.0.0.0'])))
+      for (const host of ['127.0.0.1', ...others.filter((other) => !other.startsWith('['))])
+        expect([host, await answers(host, port)]).toEqual([host, true])
+  })
+})
+
 describe('a folder of one’s own', () => {
-  it('prints a request that needs only the key; the key is in no output', async () => {
+  it('prints a request that works as it stands; the key is in no output', async () => {
     const program = start({ SLUICE_CONFIG_DIR: join(scratch, 'own') })
-    expect((await printedCurl(program, { KEY })).status).toBe('200')
-    expect((await printedCurl(program)).status).toBe('401')
+    expect((await printedCurl(program)).status).toBe('200')
+    const [, base = ''] = await program.printed(/Base URL +(http:\/\/localhost:\d+)\/v1/)
+    expect((await call(`${base}/v1/models`)).status).toBe(401)
     await until(() => program.output().includes('"status":401'), 'the request log')
     expect(program.output()).not.toContain(KEY)
+  })
+
+  it('as a copy of the quickstart, in a folder with a space, works as printed', async () => {
+    const copy = join(scratch, 'a copy')
+    cpSync(join(ROOT, 'examples/quickstart'), copy, { recursive: true })
+    const upstreamPort = String(await freePort())
+    const program = start({ UPSTREAM_PORT: upstreamPort }, ['dev', copy])
+    expect((await printedCurl(program)).status).toBe('200')
+    expect((await call(`http://127.0.0.1:${upstreamPort}/`)).status).toBe(401)
   })
 
   it('guards what the admin port shows with the token, when there is one', async () => {
@@ -195,7 +239,7 @@ describe.concurrent('what it says when it cannot start', () => {
     [['--help'], 0, /Usage: sluice <command>/],
     [[], 0, /Usage: sluice <command>/],
     [['--version'], 0, /^\d+\.\d+\.\d+$/m],
-    [['devv'], 2, /no command 'devv'/],
+    [['devv'], 2, /unknown command 'devv'/],
   ])('sluice %j ends with %i', async (args, code, says) => {
     const program = start({}, args)
     expect(await program.exited).toBe(code)

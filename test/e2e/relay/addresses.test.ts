@@ -178,7 +178,7 @@ test('what is allowed is reached, so that the others would have been', async () 
 
 test('the gateway is not reached through itself, whatever is allowed', async () => {
   const gateway = await relayOfTest({
-    SLUICE_HOST: '',
+    SLUICE_HOST: '::',
     SLUICE_RELAY_ALLOW: 'localhost,127.0.0.0/8,0.0.0.0/0,::/0',
   })
   const canary = await startCanary()

@@ -108,6 +108,12 @@ export const PROXY: Mutant[] = [
   ...faults('proxy/main.ts', 'test/e2e/drain.test.ts', ["if (draining) return 'draining'", '']),
 
   // A channel's own Authorization is sent beside the credential, not instead of it.
+  // A port that is free on one address of loopback alone ends the start.
+  ...faults('proxy/server/listen.ts', 'proxy/server/listen.test.ts', ['port !== 0 || ', 'port === 0 || ']),
+
+  // Refusals of a good key are in the log without its name.
+  ...faults('proxy/auth/authenticate.ts', 'test/e2e/key-names.test.ts', ['  found(key)\n', '']),
+
   ...faults('proxy/upstream/request.ts', 'proxy/upstream/request.test.ts', [
     'headers[name.toLowerCase()] = value',
     'headers[name] = value',

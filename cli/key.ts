@@ -1,0 +1,21 @@
+/** `sluice key`: the value of an ApiKey in a folder, for the shell that asks, such as KEY="$(sluice key NAME FOLDER)". */
+import { CommandFailure, type Tool } from './command.ts'
+import { usableKeys } from './folder-keys.ts'
+import { check, readPath } from './validate.ts'
+
+export interface KeyOptions {
+  namespace: string
+  /** Name of the ApiKey, and the folder. */
+  args: string[]
+}
+
+export const key: Tool<KeyOptions> = async ({ namespace, args: [name = '', folder = ''] }, terminal) => {
+  const { snapshot } = check(await readPath(folder), namespace, terminal.env)
+  const found = usableKeys(snapshot).find((one) => one.name === name && one.namespace === namespace)
+  if (found === undefined)
+    throw new CommandFailure(
+      `${folder} has no ApiKey ${name} in the namespace ${namespace} that is in force and whose Secret has a value`,
+    )
+  terminal.print(found.value)
+  return 0
+}

@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { createServer, type Server as HttpServer } from 'node:http'
+import { createServer as createNetServer, type Server } from 'node:net'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { drain } from './drain.ts'
+import { listen, portOf } from './listen.ts'
+import { trackUnused } from './unused-connections.ts'
+
+const LOOPBACK = ['127.0.0.1', '::1']
+
+/** Where the machine has IPv6. */
+const six = await taker('::1').then(
+  async ({ server }) => {
+    server.close()
+    return true
+  },
+  () => false,
+)
+
+async function taker(host: string, port = 0) {
+  const server = createNetServer()
+  server.listen({ port, host })
+  await once(server, 'listening')
+  return { server, port: portOf(server) }
+}
+
+function httpServer(): HttpServer {
+  const server = createServer((req, res) => res.end(`${req.socket.remoteAddress}`))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return server
+}
+
+function ending(listeners: Server[]) {
+  onTestFinished(() => {
+    for (const listener of listeners) listener.close()
+  })
+  return listeners
+}
+
+const textOf = async (url: string) => (await fetch(url, { headers: { connection: 'close' } })).text()
+
+test.runIf(six)('serves one port on both addresses of loopback, also when any port will do', async () => {
+  const server = httpServer()
+  expect(ending(await listen(server, 0, LOOPBACK))).toHaveLength(1)
+  expect(await textOf(`http://127.0.0.1:${portOf(server)}`)).toBe('127.0.0.1')
+  expect(await textOf(`http://[::1]:${portOf(server)}`)).toBe('::1')
+})
+
+test.runIf(six)('a port that is taken on the second address alone is told', async () => {
+  const { server: other, port } = await taker('::1')
+  onTestFinished(() => void other.close())
+  const server = httpServer()
+  await expect(listen(server, port, LOOPBACK)).rejects.toMatchObject({ code: 'EADDRINUSE', port })
+  expect(server.listening).toBe(false)
+})
+
+test.runIf(six)(
+  'where any port will do, one that is taken on the second address is passed over',
+  async () => {
+    const server = httpServer()
+    const { server: other, port } = await taker('::1')
+    onTestFinished(() => void other.close())
+    const { listen: own } = server
+    const asked = vi.spyOn(server, 'listen').mockImplementationOnce((options) => {
+      // The system's choice is the port that is taken elsewhere.
+      return own.call(server, { ...(options as object), port })
+    })
+    ending(await listen(server, 0, LOOPBACK))
+    expect(asked).toHaveBeenCalledTimes(2)
+    expect(portOf(server)).not.toBe(port)
+    expect(await textOf(`http://[::1]:${portOf(server)}`)).toBe('::1')
+  },
+)
+
+test('an address that the machine has not is left out', async () => {
+  const server = httpServer()
+  // A documentation address (RFC 5737).
+  expect(await listen(server, 0, ['127.0.0.1', '198.51.100.77'])).toEqual([])
+  expect(await textOf(`http://127.0.0.1:${portOf(server)}`)).toBe('127.0.0.1')
+})
+
+test.runIf(six)('a drain waits for connections of every address', async () => {
+  let end: (() => void) | undefined
+  const server = createServer((_req, res) => {
+    end = () => void res.end('done')
+  })
+  const listeners = await listen(server, 0, LOOPBACK)
+  const answer = textOf(`http://[::1]:${portOf(server)}`)
+  await vi.waitUntil(() => end !== undefined)
+  let drained = false
+  const draining = drain({
+    ...{ server, listeners, unused: trackUnused(server), graceMs: 60_000, inFlight: () => 0 },
+    sockets: { leave: () => undefined, terminate: () => undefined },
+    breakOff: () => undefined,
+  }).then(() => {
+    drained = true
+  })
+  // The server's own listener has no connection, and closes at once.
+  await once(server, 'close')
+  await new Promise(setImmediate)
+  expect(drained).toBe(false)
+  end?.()
+  await draining
+  expect(await answer).toBe('done')
+  expect(listeners.map(({ listening }) => listening)).toEqual([false])
+})

@@ -1,0 +1,64 @@
+/** One port on several addresses. A server of Node's listens on one; the other addresses hand their connections to it. */
+import { once } from 'node:events'
+import type { Server as HttpServer } from 'node:http'
+import { createServer, type Server, type Socket } from 'node:net'
+
+/** A port that is free on one address may be taken on another: then another one is tried, so often. */
+const TRIES = 10
+/** The machine has no such address. */
+const ABSENT = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
+
+/**
+ * Listens on the first address, and on the others where the machine has them; without any on all interfaces. Port 0 takes
+ * a port that is free on all of them. Gives the further listeners, which their owner closes. Rejects with the listen
+ * error, whose `port` tells which one was taken.
+ */
+export async function listen(server: HttpServer, port: number, hosts: readonly string[]): Promise<Server[]> {
+  const [first, ...others] = hosts
+  for (let tries = 1; ; tries++) {
+    await bind(server, port, first)
+    const taken = portOf(server)
+    const listeners: Server[] = []
+    try {
+      for (const host of others) listeners.push(...(await alsoListen(server, taken, host)))
+      return listeners
+    } catch (error) {
+      await Promise.all([server, ...listeners].map(closed))
+      if (port !== 0 || tries === TRIES || codeOf(error) !== 'EADDRINUSE') throw error
+    }
+  }
+}
+
+export function portOf(server: Server | HttpServer): number {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+async function alsoListen(server: HttpServer, port: number, host: string): Promise<Server[]> {
+  // As Node's HTTP server opens its own.
+  const listener = createServer({ allowHalfOpen: true, noDelay: true })
+  listener.on('connection', (socket: Socket) => server.emit('connection', socket))
+  if (server.maxConnections !== undefined) listener.maxConnections = server.maxConnections
+  try {
+    await bind(listener, port, host)
+    return [listener]
+  } catch (error) {
+    if (ABSENT.includes(codeOf(error))) return []
+    throw error
+  }
+}
+
+/** Without a host Node takes all interfaces, IPv6 among them where there is IPv6. */
+async function bind(server: Server | HttpServer, port: number, host: string | undefined): Promise<void> {
+  server.listen({ port, host })
+  await once(server, 'listening')
+}
+
+async function closed(server: Server | HttpServer): Promise<void> {
+  server.close()
+  await once(server, 'close')
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}

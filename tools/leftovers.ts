@@ -1,0 +1,46 @@
+/** Refuses what merges, editors and tests leave behind, and kinds of files that the tree does not have. */
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { basename, extname } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** Kinds of files that somebody here reads or makes; a new kind is added with its first file. */
+const KINDS = new Set(
+  '.ts .js .json .yaml .md .py .lua .go .mod .sum .sh .tpl .toml .txt .conf .sse'.split(' '),
+)
+/** Files without an ending. */
+const NAMES = new Set([
+  'Makefile',
+  'Dockerfile',
+  'LICENSE',
+  'sluice',
+  'run',
+  '.gitignore',
+  '.dockerignore',
+  '.helmignore',
+])
+const LEFTOVER = /(~|\.(orig|rej|bak|tmp|swp|swo|log|patch|diff))$|^#.*#$|\.(BASE|LOCAL|REMOTE|BACKUP)\.\d+\./
+
+/** One line for each file that should not be there. */
+export function leftovers(files: readonly string[]): string[] {
+  return files.flatMap((file) => {
+    const name = basename(file)
+    if (LEFTOVER.test(name)) return [`${file}: left behind by a merge, an editor or a run`]
+    return NAMES.has(name) || KINDS.has(extname(name)) ? [] : [`${file}: an unknown kind of file`]
+  })
+}
+
+/** All but what is ignored: what is tracked, and what could be added by mistake. Nothing where this is no checkout. */
+function treeFiles(): string[] {
+  if (!existsSync('.git')) return []
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']
+  return execFileSync('git', args, { encoding: 'utf8' })
+    .split('\0')
+    .filter((file) => file !== '')
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const found = leftovers(treeFiles())
+  for (const line of found) console.error(line)
+  process.exitCode = found.length === 0 ? 0 : 1
+}
