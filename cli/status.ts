@@ -22,6 +22,8 @@ interface Row extends Partial<Position> {
   store?: 'reachable' | 'away'
   /** Of a proxy: it does not serve the newest generation. */
   behind?: boolean
+  /** Of a leader: most of the keys or routes went at once, in its term. */
+  removal?: Instance['removal']
   /** The admin port that told of it. */
   admin: string
   /** Whether it was asked itself, or a controller told of its heartbeat. */
@@ -53,7 +55,7 @@ async function run(args: Arguments, terminal: Terminal): Promise<number> {
   if (asJson) terminal.print(json(report))
   else {
     if (report.instances.length > 0) terminal.print(tableOf(report))
-    for (const line of problemsOf(report)) terminal.tell(line)
+    for (const line of [...problemsOf(report), ...removalsOf(report)]) terminal.tell(line)
   }
   return problemsOf(report).length === 0 ? 0 : 1
 }
@@ -108,6 +110,15 @@ function tableOf({ instances }: StatusReport): string {
       ...[role, instance, leading, epoch, generation, ready, behind, store],
       source === 'heartbeat' ? 'heartbeat' : admin,
     ]),
+  )
+}
+
+/** What people may have meant, and should know of all the same. */
+export function removalsOf({ instances }: StatusReport): string[] {
+  return instances.flatMap(({ removal }) =>
+    removal === undefined
+      ? []
+      : [plain(`${removal.at}: ${removal.message} (namespaces: ${removal.namespaces.join(', ')})`)],
   )
 }
 

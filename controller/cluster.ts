@@ -11,7 +11,7 @@ import { Elector } from './kube/lease.ts'
 import type { KubeClient } from './kube/types.ts'
 import { Leader } from './lead.ts'
 import { controllerPages } from './pages.ts'
-import type { Compiled, Snapshot } from './snapshot.ts'
+import type { Compiled, Removal, Snapshot } from './snapshot.ts'
 import { ClusterSource } from './source/cluster/cluster.ts'
 import { LIVE_MS, type ListedStatus } from './status/board.ts'
 import { StatusWriter } from './status/writer.ts'
@@ -20,10 +20,7 @@ import { ControllerMetrics } from './telemetry/metrics.ts'
 export interface ClusterControllerOptions {
   store: Store
   kube: KubeClient
-  env: Pick<
-    Environment,
-    'SLUICE_WATCH_NAMESPACES' | 'SLUICE_LEASE_NAME' | 'SLUICE_LEASE_DURATION' | 'SLUICE_ALLOW_EMPTY_TABLE'
-  >
+  env: Pick<Environment, 'SLUICE_WATCH_NAMESPACES' | 'SLUICE_LEASE_NAME' | 'SLUICE_LEASE_DURATION'>
   /** Namespace of the Lease. */
   namespace: string
   /** Name of this process among its peers. */
@@ -80,7 +77,7 @@ class Controller implements ClusterController {
       client: kube,
       namespaces: env.SLUICE_WATCH_NAMESPACES,
       log,
-      onSnapshot: (snapshot, anew) => this.#take(snapshot, anew),
+      onSnapshot: (snapshot) => this.#take(snapshot),
       onSeen: (id) => this.#term?.writer.seen(id),
     })
     this.#events = new EventRecorder({ client: kube, instance, log })
@@ -104,6 +101,7 @@ class Controller implements ClusterController {
       instance,
       leading: () => this.leading(),
       position: () => this.#term?.leader.position,
+      removal: () => this.#term?.leader.removal,
       notReady: () => this.notReady(),
       proxies: () => store.config.heartbeats(LIVE_MS),
       compiled: () => this.#latest?.compiled,
@@ -148,30 +146,26 @@ class Controller implements ClusterController {
     await this.#election
   }
 
-  #take(snapshot: Snapshot, anew: boolean): void {
+  #take(snapshot: Snapshot): void {
     const compiled = compile(snapshot)
     this.#latest = { snapshot, compiled }
-    if (this.#term !== undefined) this.#submit(this.#term, anew)
+    if (this.#term !== undefined) this.#submit(this.#term)
   }
 
   #lead(): void {
-    const { store, kube, env, instance, log } = this.#options
+    const { store, kube, instance, log } = this.#options
     if (this.#stopped) return
     log.info({ instance }, 'this controller leads')
     const leader = new Leader({
       store,
       log,
       now: Date.now,
-      allowEmptyTable: env.SLUICE_ALLOW_EMPTY_TABLE,
       recorded: this.#source.recorded(),
       found: (id) => this.#source.found(id)?.status,
       onFenced: () => this.#end.resolve('another controller has taken over'),
       onChange: (ids) => this.#term?.writer.changed(ids),
       onAttempt: (outcome, seconds) => this.metrics.published(outcome, seconds),
-      onHeldBack: (message) => {
-        this.metrics.heldBack()
-        void this.#warnOnLease(message)
-      },
+      onRemoval: (removal) => void this.#warnOnLease(removal),
       onSpoilt: (spoilt) => this.metrics.spoilt(spoilt),
     })
     const writer = new StatusWriter({
@@ -192,15 +186,15 @@ class Controller implements ClusterController {
     this.#submit(this.#term)
   }
 
-  #submit({ leader, minter }: Term, anew?: boolean): void {
+  #submit({ leader, minter }: Term): void {
     if (this.#latest === undefined) return
     const { snapshot, compiled } = this.#latest
-    leader.submit(compiled, anew)
+    leader.submit(compiled)
     minter.want(this.#keysWanted(snapshot))
   }
 
-  /** Removals that are held back concern no one resource; people look at the Lease to see who leads. */
-  async #warnOnLease(note: string): Promise<void> {
+  /** A removal of many concerns no one resource; people look at the Lease to see who leads. */
+  async #warnOnLease({ message, namespaces }: Removal): Promise<void> {
     const { kube, env, namespace, log } = this.#options
     const name = env.SLUICE_LEASE_NAME
     const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`
@@ -209,7 +203,8 @@ class Controller implements ClusterController {
         .object({ metadata: z.object({ uid: z.string() }) })
         .parse(await kube.request({ path })).metadata
       const regarding = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', namespace, name, uid }
-      this.#events.record({ regarding, type: 'Warning', reason: 'RemovalsHeldBack', action: 'Publish', note })
+      const note = `${message}; namespaces: ${namespaces.join(', ')}`
+      this.#events.record({ regarding, type: 'Warning', reason: 'MostRemoved', action: 'Publish', note })
     } catch (error) {
       log.warn({ err: error }, 'an event could not be written')
     }

@@ -10,7 +10,7 @@ import {
 import { CreditApplier } from './publish/credits.ts'
 import { pause } from './publish/pause.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
-import type { AppliedCredits, Compiled, FoundStatus, Recorded } from './snapshot.ts'
+import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal } from './snapshot.ts'
 import { type ListedStatus, type Status, StatusBoard } from './status/board.ts'
 
 /** Between two looks at the heartbeats: while a publication is on its way to the proxies, and else. */
@@ -32,7 +32,6 @@ export interface LeadOptions {
   log: Log
   /** Milliseconds since the epoch. */
   now: () => number
-  allowEmptyTable: boolean
   /** Another controller has taken over: this one writes nothing more. */
   onFenced: () => void
   recorded?: Recorded
@@ -44,7 +43,8 @@ export interface LeadOptions {
    */
   onChange?: (ids: readonly string[]) => void
   onAttempt?: (outcome: AttemptOutcome, seconds: number) => void
-  onHeldBack?: (message: string) => void
+  /** Called when most of the keys or routes have gone at once. */
+  onRemoval?: (removal: Removal) => void
   onSpoilt?: (spoilt: Inspection['spoilt']) => void
 }
 
@@ -60,6 +60,7 @@ export class Leader {
   /** Ends the pause between two looks at the heartbeats. */
   #wake = new AbortController()
   #latest: Compiled | undefined
+  #removal: Removal | undefined
   #published = false
   #settled = false
   /** The epoch for which every credit was handed to the ledger. */
@@ -69,7 +70,7 @@ export class Leader {
   readonly #loops: Promise<void>[]
 
   constructor(options: LeadOptions) {
-    const { store, log, now, allowEmptyTable, recorded, found, onAttempt, onHeldBack, onSpoilt } = options
+    const { store, log, now, recorded, found, onAttempt, onSpoilt } = options
     this.#options = options
     this.ready = this.#ready.promise
     // Who does not wait for it is not ended by it.
@@ -81,10 +82,9 @@ export class Leader {
       credits: this.#credits,
       log,
       now,
-      allowEmptyTable,
       onResult: (result) => this.#onResult(result),
       onAttempt,
-      onHeldBack,
+      onRemoval: (removal) => this.#onRemoval(removal),
       onSpoilt,
     })
     this.#loops = [
@@ -98,16 +98,21 @@ export class Leader {
     ]
   }
 
-  /** Takes what is to be in force from now on. `anew`: see Publisher.submit. */
-  submit(compiled: Compiled, anew?: boolean): void {
+  /** Takes what is to be in force from now on. */
+  submit(compiled: Compiled): void {
     this.#latest = compiled
     this.#board.judged(compiled)
-    this.#publisher.submit(compiled, anew)
+    this.#publisher.submit(compiled)
   }
 
   /** The epoch of this term and the generation that is stored. */
   get position(): Position | undefined {
     return this.#publisher.position
+  }
+
+  /** The last time in this term that most of the keys or routes went at once. */
+  get removal(): Removal | undefined {
+    return this.#removal
   }
 
   /** Proxies that are alive. */
@@ -148,6 +153,12 @@ export class Leader {
     // A new term, or a store that had lost its epoch and perhaps more.
     this.#asserted = epoch
     void this.#onMoney((compiled) => this.#credits.reassert(compiled))
+  }
+
+  #onRemoval(removal: Removal): void {
+    this.#removal = removal
+    this.#options.log.warn({ namespaces: removal.namespaces }, removal.message)
+    this.#options.onRemoval?.(removal)
   }
 
   /** Never rejects. */

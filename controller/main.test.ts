@@ -60,7 +60,7 @@ afterEach(async () => {
 async function start(): Promise<Controller> {
   const log = pino({ level: 'silent' })
   const env = { CLIENT_KEY: KEY }
-  controller = await startController({ store, dir, namespace: 'default', env, log, allowEmptyTable: false })
+  controller = await startController({ store, dir, namespace: 'default', env, log })
   await controller.ready
   return controller
 }

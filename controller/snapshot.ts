@@ -125,9 +125,17 @@ export interface Published {
   compiled: Compiled
   /** Proxies that serve this generation serve all of `compiled`. */
   generation: number
-  /** True: the store kept the table that it has, because the new one has no routes. */
-  tableRefused: boolean
   credits: AppliedCredits
+}
+
+/** Most of the keys or routes went at once. */
+export interface Removal {
+  /** Milliseconds since the epoch. */
+  at: number
+  /** How many of how many, for people. */
+  message: string
+  /** Those that have lost some of them; the first few. */
+  namespaces: readonly string[]
 }
 
 export interface AppliedCredits {

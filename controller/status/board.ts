@@ -117,13 +117,11 @@ export class StatusBoard {
   }
 
   /** Takes what the publisher has done: everything that `compiled` names is in the store. */
-  published({ compiled, generation, tableRefused, credits }: Published): void {
+  published({ compiled, generation, credits }: Published): void {
     const judgement = this.#judgementOf.get(compiled) ?? 0
     const changed: string[] = []
     for (const [id, entry] of this.#waiting) {
-      const inTable = entry.object.kind === 'Channel' || entry.object.kind === 'ModelRoute'
       if (entry.publication !== undefined || entry.judgement > judgement) continue
-      if (inTable && tableRefused) continue
       entry.publication = generation
       changed.push(id)
     }

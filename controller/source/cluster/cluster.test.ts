@@ -98,14 +98,12 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 let server: FakeServer
 let source: ClusterSource
 let snapshots: Snapshot[]
-let anews: boolean[]
 let seen: string[]
 let logged: string[]
 
 beforeEach(() => {
   server = new FakeServer()
   snapshots = []
-  anews = []
   seen = []
   logged = []
   const note = (fields: object, message: string) => logged.push(`${JSON.stringify(fields)} ${message}`)
@@ -113,9 +111,8 @@ beforeEach(() => {
     client: server,
     namespaces: [],
     log: { info: note, warn: note, error: note },
-    onSnapshot: (snapshot, anew) => {
+    onSnapshot: (snapshot) => {
       snapshots.push(snapshot)
-      anews.push(anew)
     },
     onSeen: (id) => seen.push(id),
   })
@@ -265,12 +262,28 @@ describe('what is missing', () => {
     await vi.waitFor(() => expect(health()?.lastEventAgeMs).toBeLessThan(1_000))
   }
 
-  it('after a list may be missing by mistake', async () => {
+  it('from a complete list was deleted', async () => {
     server.put(path('accounts'), 'team', { spec: {} })
     await source.start()
     await listAgain(() => server.remove(path('accounts'), 'team'))
     await vi.waitFor(() => expect(snapshots).toHaveLength(2))
-    expect(anews).toEqual([false, true])
+    expect(last()?.accounts).toEqual([])
+  })
+
+  it('while its kind cannot be listed is not known to be gone, and other kinds change', async () => {
+    server.put(path('accounts'), 'team', { spec: {} })
+    await source.start()
+    const watches = server.watches.get(path('accounts')) ?? new Set()
+    const [watch] = watches
+    server.away.add(path('accounts'))
+    server.collections.delete(path('accounts'))
+    watch?.({ type: 'ERROR', object: { code: 410, message: 'too old' } })
+    await vi.waitFor(() => expect(watches.size).toBe(0))
+    server.put(path('credits'), 'start', { spec: { accountRef: { name: 'team' }, amount: '5' } })
+    await vi.waitFor(() => expect(last()?.credits).toHaveLength(1))
+    expect(last()?.accounts).toHaveLength(1)
+    server.away.clear()
+    await vi.waitFor(() => expect(last()?.accounts).toEqual([]), 5_000)
   })
 
   it('was deleted when the watch says so, also after a list that found nothing new', async () => {
@@ -279,7 +292,7 @@ describe('what is missing', () => {
     await listAgain(() => {})
     server.remove(path('accounts'), 'team')
     await vi.waitFor(() => expect(snapshots).toHaveLength(2))
-    expect(anews).toEqual([false, false])
+    expect(last()?.accounts).toEqual([])
   })
 })
 

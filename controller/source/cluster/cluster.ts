@@ -17,10 +17,9 @@ export interface ClusterOptions {
   namespaces: readonly string[]
   log: Log
   /**
-   * Called with all there is, first when every kind is known, then whenever something changed. `anew`: some of it was
-   * found by listing a kind anew, so that what is missing may be missing by mistake.
+   * Called with all there is, first when every kind is known, then whenever something changed.
    */
-  onSnapshot: (snapshot: Snapshot, anew: boolean) => void
+  onSnapshot: (snapshot: Snapshot) => void
   /** Called when the API server has told of a new version, or of the end, of a resource ("ApiKey/namespace/name"). */
   onSeen?: (id: string) => void
 }
@@ -45,8 +44,6 @@ export class ClusterSource {
   readonly #reader: SecretReader
   readonly #coalescer: Coalescer
   #named = new Set<string>()
-  /** See ClusterOptions.onSnapshot; of what the next snapshot brings. */
-  #anew = false
   #synced = false
   #stopped = false
 
@@ -70,8 +67,8 @@ export class ClusterSource {
         fieldSelector: 'type!=helm.sh/release.v1',
         log,
         keep: (object) => keepSecret(object, this.#named.has(keyOf(object)), reflector.get(keyOf(object))),
-        changed: (changes, listed) => {
-          if (this.#synced && changes.some(({ key }) => this.#named.has(key))) this.#tell(listed)
+        changed: (changes) => {
+          if (this.#synced && changes.some(({ key }) => this.#named.has(key))) this.#coalescer.trigger()
         },
       })
       return reflector
@@ -151,7 +148,7 @@ export class ClusterSource {
         path,
         log,
         keep: (object) => keepObject(name, kind, object, reflector.get(keyOf(object))),
-        changed: (changes, listed) => this.#changed(name, changes, listed),
+        changed: (changes) => this.#changed(name, changes),
       })
       return reflector
     })
@@ -163,16 +160,11 @@ export class ClusterSource {
     return namespaces.map((namespace) => `${base}/namespaces/${namespace}/${plural}`)
   }
 
-  #changed<Spec>(name: KindName, changes: readonly Change<Kept<Spec>>[], listed: boolean): void {
+  #changed<Spec>(name: KindName, changes: readonly Change<Kept<Spec>>[]): void {
     // The first snapshot has all of it.
     if (!this.#synced) return
-    if (changes.some(saysOtherwise)) this.#tell(listed)
+    if (changes.some(saysOtherwise)) this.#coalescer.trigger()
     for (const { key } of changes) this.#options.onSeen?.(`${name}/${key}`)
-  }
-
-  #tell(listed: boolean): void {
-    this.#anew ||= listed
-    this.#coalescer.trigger()
   }
 
   #get<Name extends KindName>(name: Name, key: string): Kept<Specs[Name]> | undefined {
@@ -190,10 +182,8 @@ export class ClusterSource {
     for (const name of before) if (!this.#named.has(name)) this.#forget(name)
     await this.#readMissing()
     if (this.#stopped) return
-    const anew = this.#anew
-    this.#anew = false
     try {
-      this.#options.onSnapshot(this.#snapshot(), anew)
+      this.#options.onSnapshot(this.#snapshot())
     } catch (error) {
       // The next change may fare better; what is in force stays.
       this.#options.log.error({ err: error }, 'what the API server says could not be taken over')

@@ -145,7 +145,6 @@ export async function createWorld(): Promise<World> {
           SLUICE_WATCH_NAMESPACES: [namespace, ...namespaces],
           SLUICE_LEASE_NAME: 'sluice-controller',
           SLUICE_LEASE_DURATION: leaseMs,
-          SLUICE_ALLOW_EMPTY_TABLE: false,
         },
         namespace,
         instance,

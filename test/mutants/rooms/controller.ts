@@ -56,10 +56,12 @@ export const CONTROLLER: Mutant[] = [
   ),
 
   ...faults(
-    'controller/publish/guard.ts',
-    'controller/publish/publisher.test.ts',
-    // An API server that was restored empty revokes every key.
-    ['removed >= MANY && removed * 2 > stored', 'removed < 0 && stored < 0'],
+    'controller/publish/removals.ts',
+    'controller/publish/removals.test.ts',
+    // Most keys go, and people hear nothing of it.
+    ['* 2 > before[what]', '* 2 < 0'],
+    // A deletion that arrives piece by piece is told of by its first piece, or not at all.
+    ['this.#before ??= before', 'this.#before = before'],
   ),
 
   ...faults(
@@ -118,16 +120,10 @@ export const CONTROLLER: Mutant[] = [
     ['old?.object.metadata.uid === object.metadata.uid', 'true'],
   ),
 
-  // After a list that found nothing new, the next deletion of many keys is taken for a mistake.
-  ...faults('controller/source/cluster/cluster.ts', 'controller/source/cluster/cluster.test.ts', [
-    'this.#anew ||= listed',
-    'this.#anew = true',
-  ]),
-
-  // What is missing after a list is deleted at once, whatever the API server has lost.
-  ...faults('controller/kube/reflector.ts', 'controller/source/cluster/cluster.test.ts', [
-    'this.#deliver(true)',
-    'this.#deliver(false)',
+  // A list that is cut off before its end takes away what it had not reached.
+  ...faults('controller/kube/reflector.ts', 'controller/kube/reflector.property.test.ts', [
+    'if (from !== undefined) continue',
+    'if (from !== undefined && from.length < 0) continue',
   ]),
 
   // A status that somebody took away is not written again.
@@ -176,6 +172,12 @@ export const CONTROLLER: Mutant[] = [
   ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
     "{ outcome: 'already', appliedAt: now() }",
     "{ outcome: 'already' }",
+  ]),
+
+  // A folder that is swapped while it is read loses what was not read.
+  ...faults('controller/source/folder/folder.ts', 'controller/source/folder/swapped.test.ts', [
+    '!(await this.#hasOnly(read))',
+    '(await this.#list()) === undefined',
   ]),
 
   // Half an object, cut off by a dying server, is taken for the end of a watch.
