@@ -13,9 +13,20 @@ import { compileKeys } from './keys.ts'
 import { compileRoutes, type Routes } from './routes.ts'
 
 export function compile(snapshot: Snapshot): Compiled {
+  return compileSlice(snapshot).compiled
+}
+
+/** What is made of some resources, and what others must be compiled with them. */
+export interface Slice {
+  compiled: Compiled
+  /** "namespace/name" of an ApiKey to the SHA-256 of the keys that it names, in force or not. */
+  claims: ReadonlyMap<string, readonly string[]>
+}
+
+export function compileSlice(snapshot: Snapshot): Slice {
   const accounts = compileAccounts(snapshot)
   const { credits, statuses: creditStatuses } = compileCredits(snapshot, accounts)
-  const { keys, statuses: keyStatuses } = compileKeys(snapshot, accounts)
+  const { keys, claims, statuses: keyStatuses } = compileKeys(snapshot, accounts)
   const channels = compileChannels(snapshot)
   const routes = compileRoutes(snapshot, channels)
   const statuses = [
@@ -30,13 +41,14 @@ export function compile(snapshot: Snapshot): Compiled {
       return { kind, metadata, inForce: false, conditions, fields: {} }
     }),
   ]
-  return {
+  const compiled = {
     table: tableOf(channels, routes),
     keys,
     accounts: accounts.records,
     credits,
     statuses: statuses.sort((a, b) => KIND_ORDER[a.kind] - KIND_ORDER[b.kind] || byName(a, b)),
   }
+  return { compiled, claims }
 }
 
 const KIND_ORDER: Record<KindName, number> = { ApiKey: 0, Account: 1, Credit: 2, Channel: 3, ModelRoute: 4 }
@@ -53,5 +65,9 @@ function tableOf(channels: Channels, routes: Routes): TableRecord {
   for (const { namespace, record } of routes.records) of(namespace).routes.push(record)
   for (const { routes: list } of namespaces.values())
     list.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  return tableFrom(namespaces)
+}
+
+export function tableFrom(namespaces: ReadonlyMap<string, TableRecord['namespaces'][string]>): TableRecord {
   return { version: TABLE_VERSION, namespaces: Object.fromEntries(namespaces) }
 }

@@ -33,18 +33,24 @@ const SHORT_KEY = 20
 export function compileKeys(
   snapshot: Snapshot,
   accounts: Accounts,
-): { keys: Map<string, KeyRecord>; statuses: ObjectStatus[] } {
+): { keys: Map<string, KeyRecord>; claims: Map<string, string[]>; statuses: ObjectStatus[] } {
   const keys = new Map<string, KeyRecord>()
+  const claims = new Map<string, string[]>()
   const statuses: ObjectStatus[] = []
   for (const resource of [...snapshot.apiKeys].sort(byAge)) {
     const reading = read(resource, snapshot)
+    if (reading.credentials.length > 0)
+      claims.set(
+        nameOf(resource),
+        reading.credentials.map(({ hash }) => hash),
+      )
     const claimed = claimedBy(reading.credentials, keys, resource.metadata.namespace)
     const inForce =
       claimed === undefined && reading.credentials.length > 0 && reading.findings.refusals.length === 0
     if (inForce) for (const { hash, record } of reading.credentials) keys.set(hash, record)
     statuses.push(statusOf(resource, reading, claimed, accounts, inForce))
   }
-  return { keys, statuses }
+  return { keys, claims, statuses }
 }
 
 function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot): Reading {

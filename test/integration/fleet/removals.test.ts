@@ -85,10 +85,12 @@ it('while no controller leads: the next leader removes what is gone, and othersâ
   expect(next.name).not.toBe(leader.name)
   for (const n of [0, MANY - 1]) await serves(`sk-many-${n}`, 'kept', '401 unauthorized')
   await serves('sk-kept', 'fresh', '200 second none fresh')
-  const told = next
-    .output()
-    .split('\n')
-    .filter((line) => line.includes('are gone at once'))
+  const lines = () =>
+    next
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('are gone at once'))
+  const told = await until(() => lines().length > 0 && lines(), 'a line in the log')
   expect(told).toHaveLength(1)
   expect(told[0]).toContain(`${MANY} of ${MANY + 1} keys`)
   expect(told[0]).toContain(`"namespaces":["${fleet.namespace}"]`)
