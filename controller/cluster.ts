@@ -4,14 +4,15 @@ import type { AdminPage } from '../admin/server.ts'
 import type { Environment } from '../contract/env.ts'
 import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
-import { compile } from './compile/index.ts'
+import { Compilation } from './compile/compilation.ts'
+import { compileSlice } from './compile/index.ts'
 import { KeyMinter, type KeyWanted } from './keys/minter.ts'
 import { EventRecorder } from './kube/events.ts'
 import { Elector } from './kube/lease.ts'
 import type { KubeClient } from './kube/types.ts'
 import { Leader } from './lead.ts'
 import { controllerPages } from './pages.ts'
-import type { Compiled, Removal, Snapshot } from './snapshot.ts'
+import type { Changes, Compiled, GeneratedKey, Removal, Touched } from './snapshot.ts'
 import { ClusterSource } from './source/cluster/cluster.ts'
 import { LIVE_MS, type ListedStatus } from './status/board.ts'
 import { StatusWriter } from './status/writer.ts'
@@ -65,7 +66,10 @@ class Controller implements ClusterController {
   readonly #elector: Elector
   readonly #events: EventRecorder
   #election: Promise<void> | undefined
-  #latest: { snapshot: Snapshot; compiled: Compiled } | undefined
+  readonly #compilation = new Compilation(compileSlice)
+  #latest: Compiled | undefined
+  /** Keys that are to be made, by the ApiKey's "namespace/name". */
+  readonly #unmade = new Map<string, GeneratedKey>()
   #term: Term | undefined
   #stopped = false
 
@@ -77,7 +81,7 @@ class Controller implements ClusterController {
       client: kube,
       namespaces: env.SLUICE_WATCH_NAMESPACES,
       log,
-      onSnapshot: (snapshot) => this.#take(snapshot),
+      onChanges: (changes) => this.#take(changes),
       onSeen: (id) => this.#term?.writer.seen(id),
     })
     this.#events = new EventRecorder({ client: kube, instance, log })
@@ -104,7 +108,7 @@ class Controller implements ClusterController {
       removal: () => this.#term?.leader.removal,
       notReady: () => this.notReady(),
       proxies: () => store.config.heartbeats(LIVE_MS),
-      compiled: () => this.#latest?.compiled,
+      compiled: () => this.#latest,
       statuses: async () => this.#term?.leader.statuses() ?? this.#found(),
     })
   }
@@ -146,10 +150,13 @@ class Controller implements ClusterController {
     await this.#election
   }
 
-  #take(snapshot: Snapshot): void {
-    const compiled = compile(snapshot)
-    this.#latest = { snapshot, compiled }
-    if (this.#term !== undefined) this.#submit(this.#term)
+  #take(changes: Changes): void {
+    const { compiled, touched } = this.#compilation.apply(changes)
+    this.#latest = compiled
+    for (const [id, generated] of changes.generated)
+      if (generated?.state === 'absent') this.#unmade.set(id, generated)
+      else this.#unmade.delete(id)
+    if (this.#term !== undefined) this.#submit(this.#term, touched)
   }
 
   #lead(): void {
@@ -186,11 +193,10 @@ class Controller implements ClusterController {
     this.#submit(this.#term)
   }
 
-  #submit({ leader, minter }: Term): void {
+  #submit({ leader, minter }: Term, touched?: Touched): void {
     if (this.#latest === undefined) return
-    const { snapshot, compiled } = this.#latest
-    leader.submit(compiled)
-    minter.want(this.#keysWanted(snapshot))
+    leader.submit(this.#latest, touched)
+    minter.want(this.#keysWanted())
   }
 
   /** A removal of many concerns no one resource; people look at the Lease to see who leads. */
@@ -210,10 +216,10 @@ class Controller implements ClusterController {
     }
   }
 
-  #keysWanted({ generated = new Map() }: Snapshot): KeyWanted[] {
+  #keysWanted(): KeyWanted[] {
     const wanted: KeyWanted[] = []
-    for (const [id, { secretName, state }] of generated) {
-      const found = state === 'absent' ? this.#source.found(`ApiKey/${id}`) : undefined
+    for (const [id, { secretName }] of this.#unmade) {
+      const found = this.#source.found(`ApiKey/${id}`)
       // A Secret made for what is being deleted would keep it from its end.
       if (found === undefined || found.deleting) continue
       const [namespace = '', name = ''] = id.split('/')
@@ -225,7 +231,7 @@ class Controller implements ClusterController {
 
   /** What the leader has written, as a replica that stands by sees it. */
   #found(): ListedStatus[] {
-    return (this.#latest?.compiled.statuses ?? []).map(({ kind, metadata }) => {
+    return (this.#latest?.statuses ?? []).map(({ kind, metadata }) => {
       const { namespace, name, generation } = metadata
       const { conditions = [], ...fields } = this.#source.found(`${kind}/${namespace}/${name}`)?.status ?? {}
       return { kind, namespace, name, generation, status: { conditions, ...fields } }

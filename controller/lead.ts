@@ -10,7 +10,7 @@ import {
 import { CreditApplier } from './publish/credits.ts'
 import { pause } from './publish/pause.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
-import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal } from './snapshot.ts'
+import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal, Touched } from './snapshot.ts'
 import { type ListedStatus, type Status, StatusBoard } from './status/board.ts'
 
 /** Between two looks at the heartbeats: while a publication is on its way to the proxies, and else. */
@@ -98,11 +98,14 @@ export class Leader {
     ]
   }
 
-  /** Takes what is to be in force from now on. */
-  submit(compiled: Compiled): void {
+  /**
+   * Takes what is to be in force from now on. `touched`: what became different since the last call; without it
+   * everything is looked at.
+   */
+  submit(compiled: Compiled, touched?: Touched): void {
     this.#latest = compiled
-    this.#board.judged(compiled)
-    this.#publisher.submit(compiled)
+    this.#board.judged(compiled, touched)
+    this.#publisher.submit(compiled, touched)
   }
 
   /** The epoch of this term and the generation that is stored. */

@@ -49,7 +49,14 @@ const specs: Record<KindName, fc.Arbitrary<unknown>> = {
 const KIND_NAMES = Object.keys(specs) as KindName[]
 
 interface Step {
-  resources: { kind: KindName; namespace: string; name: string; what: 'gone' | 'invalid' | 'there'; spec: unknown; createdAt: number }[]
+  resources: {
+    kind: KindName
+    namespace: string
+    name: string
+    what: 'gone' | 'invalid' | 'there'
+    spec: unknown
+    createdAt: number
+  }[]
   secrets: { namespace: string; name: string; value: string | undefined }[]
   generated: { namespace: string; name: string; state: GeneratedKey['state'] | undefined }[]
 }

@@ -100,8 +100,7 @@ export class Compilation {
   }
 
   #settle(dirty: Dirty): Touched {
-    for (const namespace of dirty.namespaces)
-      for (const id of this.#routing.get(namespace)) dirty.ids.add(id)
+    for (const namespace of dirty.namespaces) for (const id of this.#routing.get(namespace)) dirty.ids.add(id)
     const { compiled } = this.#compileAll(dirty)
     const touched: Touched = {
       table: this.#takeTable(compiled, dirty.namespaces),

@@ -1,9 +1,9 @@
 /** What must be written to bring the store from what it holds to what compile says. */
 import type { TableRecord } from '../../contract/table/records.ts'
-import type { Manifest, Publication } from '../../store/contract.ts'
+import type { Manifest, Publication, RecordChanges } from '../../store/contract.ts'
 import { digest } from '../../store/digest.ts'
-import type { Compiled } from '../snapshot.ts'
-import { difference } from './changes.ts'
+import type { Compiled, Touched } from '../snapshot.ts'
+import { type Difference, difference, differenceOf } from './changes.ts'
 
 /** What the store holds, as far as a plan needs it. */
 export interface Stored {
@@ -14,28 +14,56 @@ export interface Stored {
 
 export interface Plan {
   changes: Pick<Publication, 'table' | 'keys' | 'accounts'>
-  /** What is stored once that is done, but for epoch and generation. */
-  after: Pick<Manifest, 'table' | 'keys' | 'accounts'> & Pick<Stored, 'routes'>
+  /** digest() of the table that is stored once that is done, and its routes. */
+  table: string | undefined
+  routes: Stored['routes']
+  /** digest() of the records that are written. */
+  digests: Record<'keys' | 'accounts', ReadonlyMap<string, string>>
 }
 
-export function plan(compiled: Compiled, { manifest, routes }: Stored): Plan {
-  const table = digest(compiled.table)
+/** `touched`: the rest is as it is stored; undefined when that is not known. */
+export function plan(compiled: Compiled, { manifest, routes }: Stored, touched: Touched | undefined): Plan {
+  const table = touched?.table === false ? manifest.table : digest(compiled.table)
+  const keys = part(manifest.keys, compiled.keys, touched?.keys)
+  const accounts = part(manifest.accounts, compiled.accounts, touched?.accounts)
   const changed = table !== manifest.table
-  const keys = difference(manifest.keys, compiled.keys)
-  const accounts = difference(manifest.accounts, compiled.accounts)
   return {
     changes: {
       ...(changed && { table: compiled.table }),
       keys: keys.changes,
       accounts: accounts.changes,
     },
-    after: {
-      table,
-      routes: changed ? routesOf(compiled.table) : routes,
-      keys: keys.digests,
-      accounts: accounts.digests,
-    },
+    table,
+    routes: changed ? routesOf(compiled.table) : routes,
+    digests: { keys: keys.digests, accounts: accounts.digests },
   }
+}
+
+/** Notes in `stored` what the store holds after this plan. */
+export function done(stored: Stored, made: Plan, epoch: number, generation: number): void {
+  const { manifest } = stored
+  note(manifest.keys, made.changes.keys, made.digests.keys)
+  note(manifest.accounts, made.changes.accounts, made.digests.accounts)
+  if (made.table !== undefined) manifest.table = made.table
+  Object.assign(manifest, { epoch, generation })
+  stored.routes = made.routes
+}
+
+function part<R extends object>(
+  stored: ReadonlyMap<string, string>,
+  wanted: ReadonlyMap<string, R>,
+  touched: ReadonlyMap<string, R | undefined> | undefined,
+): Difference<R> {
+  return touched === undefined ? difference(stored, wanted) : differenceOf(stored, touched)
+}
+
+function note(
+  stored: Map<string, string>,
+  { remove }: RecordChanges<unknown>,
+  digests: ReadonlyMap<string, string>,
+): void {
+  for (const id of remove) stored.delete(id)
+  for (const [id, hash] of digests) stored.set(id, hash)
 }
 
 /** Routes that have a channel to go to, by namespace. */

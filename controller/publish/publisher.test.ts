@@ -9,7 +9,7 @@ import {
 } from '../../contract/table/records.ts'
 import { type Publication, type Store, StoreUnavailable } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
-import type { Compiled, Removal } from '../snapshot.ts'
+import type { Compiled, Removal, Touched } from '../snapshot.ts'
 import { CreditApplier } from './credits.ts'
 import { Publisher, type PublishResult } from './publisher.ts'
 
@@ -87,9 +87,9 @@ function start(options: { now?: () => number } = {}): void {
 }
 
 /** Submits and waits for its result. */
-async function publish(wish: Compiled) {
+async function publish(wish: Compiled, touched?: Touched) {
   const count = results.length
-  publisher.submit(wish)
+  publisher.submit(wish, touched)
   await vi.waitFor(() => expect(results.length).toBe(count + 1), { interval: 2 })
   const result = results.at(-1)
   if (result?.outcome !== 'published') throw new Error(`not published: ${result?.outcome}`)
@@ -178,6 +178,50 @@ describe('a publication', () => {
   it('is above what any proxy has seen', async () => {
     await store.config.beat({ proxy: 'p', epoch: 9, generation: NOW + 500 })
     expect((await publish(compiled())).generation).toBe(NOW + 501)
+  })
+})
+
+describe('a wish that says what was touched', () => {
+  const nothing = (): Touched => ({
+    ...{ table: false, keys: new Map(), accounts: new Map(), credits: new Map(), statuses: new Map() },
+  })
+
+  it('writes that alone, and removes it', async () => {
+    await publish(compiled({ keys: [['hash', key]] }))
+    const touched = { ...nothing(), keys: new Map([['new', key]]) }
+    // What is not touched is not looked at.
+    await publish(compiled({ routes: [] }), touched)
+    expect(await store.config.key('new')).toEqual(key)
+    expect(await store.config.key('hash')).toEqual(key)
+    expect((await store.config.table())?.table).toEqual(compiled().table)
+    await publish(compiled(), { ...nothing(), keys: new Map([['new', undefined]]) })
+    expect(await store.config.key('new')).toBeUndefined()
+    expect(publications.at(-1)?.keys.remove).toEqual(['new'])
+  })
+
+  it('is not lost when a newer one comes before it is begun', async () => {
+    await publish(compiled())
+    const wish = compiled({
+      keys: [
+        ['one', key],
+        ['two', key],
+      ],
+    })
+    publisher.submit(wish, { ...nothing(), keys: new Map([['zero', key]]) })
+    publisher.submit(wish, { ...nothing(), keys: new Map([['one', key]]) })
+    publisher.submit(wish, { ...nothing(), keys: new Map([['two', key]]) })
+    await vi.waitFor(async () => expect(await store.config.key('two')).toEqual(key), { interval: 2 })
+    expect(await store.config.key('one')).toEqual(key)
+  })
+
+  it('is made up for by comparing everything when the store failed', async () => {
+    await publish(compiled())
+    failures = ['before']
+    const wish = compiled({ keys: [['one', key]] })
+    publisher.submit(wish, { ...nothing(), keys: new Map([['one', key]]) })
+    await vi.waitFor(() => expect(logged.join()).toContain('trying again'), { interval: 2 })
+    await publish(wish, nothing())
+    expect(await store.config.key('one')).toEqual(key)
   })
 })
 

@@ -1,11 +1,11 @@
 /** Brings the store to what compile says: the newest wish wins, and only what differs is written. */
 import type { Log } from '../../contract/log.ts'
 import type { Inspection, Position, Store } from '../../store/contract.ts'
-import type { Compiled, Published, Removal } from '../snapshot.ts'
+import type { Compiled, Published, Removal, Touched } from '../snapshot.ts'
 import { isEmpty } from './changes.ts'
 import type { CreditApplier } from './credits.ts'
 import { pause } from './pause.ts'
-import { plan, routesOf, type Stored, sum } from './plan.ts'
+import { done as noteDone, plan, routesOf, type Stored, sum } from './plan.ts'
 import { Removals } from './removals.ts'
 
 const FIRST_BACKOFF_MS = 100
@@ -35,10 +35,17 @@ export interface PublisherOptions {
 export type PublishResult = ({ outcome: 'published' } & Published) | { outcome: 'fenced' }
 export type AttemptOutcome = 'published' | 'unchanged' | 'fenced' | 'failed'
 
+interface Wish {
+  compiled: Compiled
+  /** What may differ from the wish before; undefined: anything. */
+  touched: Touched | undefined
+  begun: boolean
+}
+
 export class Publisher {
   readonly #options: PublisherOptions
   readonly #removals: Removals
-  #wanted: Compiled | undefined
+  #wanted: Wish | undefined
   #latest: Compiled | undefined
   #working: Promise<void> | undefined
   #epoch: number | undefined
@@ -63,9 +70,14 @@ export class Publisher {
     return { epoch: this.#epoch, generation: this.#stored.manifest.generation }
   }
 
-  /** Wishes for `compiled`. An older wish that is not yet begun is forgotten. */
-  submit(compiled: Compiled): void {
-    this.#wanted = compiled
+  /**
+   * Wishes for `compiled`. An older wish that is not yet begun is forgotten. `touched`: what became different since the
+   * last call; without it everything is compared.
+   */
+  submit(compiled: Compiled, touched?: Touched): void {
+    const before = this.#wanted?.begun === false ? this.#wanted : undefined
+    const merged = before === undefined ? touched : merge(before.touched, touched)
+    this.#wanted = { compiled, touched: merged, begun: false }
     this.#latest = compiled
     this.#wake.abort()
     this.#start()
@@ -110,7 +122,7 @@ export class Publisher {
   repair(): void {
     this.#stored = undefined
     if (this.#latest === undefined) return
-    this.#wanted ??= this.#latest
+    this.#wanted ??= { compiled: this.#latest, touched: undefined, begun: false }
     this.#start()
   }
 
@@ -153,25 +165,29 @@ export class Publisher {
   }
 
   /** Waits until it is time to try `tried` again, or there is a newer wish; the next pause is longer. */
-  async #pause(ms: number, tried: Compiled): Promise<number> {
+  async #pause(ms: number, tried: Wish): Promise<number> {
     this.#wake = new AbortController()
     if (this.#wanted === tried) await pause(ms, AbortSignal.any([this.#stop.signal, this.#wake.signal]))
     return Math.min(ms * 2, MAX_BACKOFF_MS)
   }
 
   /** `complete` is false when credits are left to try again; the rest is published all the same. */
-  async #publish(
-    compiled: Compiled,
-  ): Promise<{ result: PublishResult; outcome: AttemptOutcome; complete: boolean }> {
+  async #publish(wish: Wish): Promise<{ result: PublishResult; outcome: AttemptOutcome; complete: boolean }> {
+    const { compiled, touched } = wish
     const { store, credits, log } = this.#options
     this.#epoch ??= await this.#newEpoch()
+    // From now on a later wish leaves it alone: should it fail, everything is compared.
+    wish.begun = true
     // Money first: a key whose account has none yet would be refused.
-    const { applied, complete } = await credits.apply(compiled)
+    const { applied, complete } = await credits.apply(compiled, touched)
     for (;;) {
+      const known = this.#stored !== undefined
       this.#stored ??= await this.#read()
-      const before = this.#stored
-      const { manifest } = before
-      const { changes, after } = plan(compiled, before)
+      const stored = this.#stored
+      const { manifest } = stored
+      const before = countsOf(stored)
+      const made = plan(compiled, stored, known ? touched : undefined)
+      const { changes } = made
       const losing = await this.#namespacesOf(changes.keys.remove)
       const unchanged = changes.table === undefined && isEmpty(changes.keys) && isEmpty(changes.accounts)
       const epoch = this.#epoch
@@ -191,11 +207,10 @@ export class Publisher {
           break
         case 'published':
         case 'unchanged': {
-          const { routes, ...rest } = after
-          this.#stored = { manifest: { epoch, generation, ...rest }, routes }
-          for (const [namespace, count] of before.routes)
-            if ((routes.get(namespace) ?? 0) < count) losing.add(namespace)
-          this.#removals.published(countsOf(before), countsOf(this.#stored), losing)
+          for (const [namespace, count] of stored.routes)
+            if ((made.routes.get(namespace) ?? 0) < count) losing.add(namespace)
+          noteDone(stored, made, epoch, generation)
+          this.#removals.published(before, countsOf(stored), losing)
           return {
             result: { outcome: 'published', compiled, generation, credits: applied },
             outcome: reply,
@@ -252,4 +267,15 @@ export class Publisher {
 
 function countsOf({ manifest, routes }: Stored): { keys: number; routes: number } {
   return { keys: manifest.keys.size, routes: sum(routes) }
+}
+
+function merge(older: Touched | undefined, newer: Touched | undefined): Touched | undefined {
+  if (older === undefined || newer === undefined) return undefined
+  return {
+    table: older.table || newer.table,
+    keys: new Map([...older.keys, ...newer.keys]),
+    accounts: new Map([...older.accounts, ...newer.accounts]),
+    credits: new Map([...older.credits, ...newer.credits]),
+    statuses: new Map([...older.statuses, ...newer.statuses]),
+  }
 }

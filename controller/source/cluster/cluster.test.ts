@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Compilation } from '../../compile/compilation.ts'
+import { compileSlice } from '../../compile/index.ts'
 import { type KubeCall, type KubeClient, KubeError } from '../../kube/types.ts'
 import type { Snapshot } from '../../snapshot.ts'
 import { ClusterSource } from './cluster.ts'
@@ -21,6 +23,8 @@ class FakeServer implements KubeClient {
   readonly collections = new Map<string, Map<string, Stored>>()
   readonly requests: KubeCall[] = []
   readonly watches = new Map<string, Set<(event: object) => void>>()
+  /** Objects that are refused when they are read one by one. */
+  readonly refused = new Set<string>()
   /** Collections that do not answer. */
   readonly away = new Set<string>()
   #version = 1
@@ -56,6 +60,7 @@ class FakeServer implements KubeClient {
     const [, collection = '', name = ''] = /^(.*)\/([^/]+)$/.exec(call.path) ?? []
     const found = this.collections.get(collection.replace('/namespaces/default', ''))?.get(name)
     if (found === undefined) throw new KubeError('not found', 404)
+    if (this.refused.has(name)) throw new KubeError('forbidden', 403)
     return found
   }
 
@@ -98,12 +103,14 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 let server: FakeServer
 let source: ClusterSource
 let snapshots: Snapshot[]
+let compilation: Compilation
 let seen: string[]
 let logged: string[]
 
 beforeEach(() => {
   server = new FakeServer()
   snapshots = []
+  compilation = new Compilation(compileSlice)
   seen = []
   logged = []
   const note = (fields: object, message: string) => logged.push(`${JSON.stringify(fields)} ${message}`)
@@ -111,8 +118,9 @@ beforeEach(() => {
     client: server,
     namespaces: [],
     log: { info: note, warn: note, error: note },
-    onSnapshot: (snapshot) => {
-      snapshots.push(snapshot)
+    onChanges: (changes) => {
+      compilation.apply(changes)
+      snapshots.push(copyOf(compilation.snapshot()))
     },
     onSeen: (id) => seen.push(id),
   })
@@ -121,6 +129,12 @@ beforeEach(() => {
 afterEach(() => source.stop())
 
 const last = () => snapshots.at(-1)
+/** Its maps change with the next changes. */
+const copyOf = (snapshot: Snapshot): Snapshot => ({
+  ...snapshot,
+  secrets: new Map(snapshot.secrets),
+  generated: new Map(snapshot.generated),
+})
 const key = (name: string) => last()?.secrets.get(`default/${name}`)?.get('key')
 const apiKey = (name: string) => ({ kind: 'ApiKey', name, uid: `uid-${name}` })
 const keyRef = (name: string) => ({ spec: { secretRef: { name } } })
@@ -305,6 +319,29 @@ describe('a Secret', () => {
     // It was there in the first snapshot that had the resource: nobody is told that it is missing.
     expect(snapshots).toHaveLength(2)
     expect(server.requests.map((call) => call.path)).toEqual(['/api/v1/namespaces/default/secrets/client'])
+  })
+
+  it('that cannot be read is not known: who names it now stays as it was, and others change', async () => {
+    server.put(SECRETS, 'client', { data: { key: base64('sk-client') } })
+    server.put(SECRETS, 'other', { data: { key: base64('sk-other') } })
+    server.put(path('apikeys'), 'alice', keyRef('client'))
+    await source.start()
+    server.refused.add('other')
+    server.put(path('apikeys'), 'alice', keyRef('other'))
+    server.put(path('apikeys'), 'new', keyRef('other'))
+    await vi.waitFor(() => expect(last()?.apiKeys).toHaveLength(2))
+    const refOf = (name: string) =>
+      last()?.apiKeys.find(({ metadata }) => metadata.name === name)?.spec.secretRef?.name
+    expect(refOf('alice')).toBe('client')
+    expect(key('client')).toBe('sk-client')
+    expect(key('other')).toBeUndefined()
+    server.put(path('accounts'), 'team', { spec: {} })
+    await vi.waitFor(() => expect(last()?.accounts).toHaveLength(1))
+    expect(refOf('alice')).toBe('client')
+    server.refused.clear()
+    await vi.waitFor(() => expect(refOf('alice')).toBe('other'))
+    expect(key('other')).toBe('sk-other')
+    expect(key('client')).toBeUndefined()
   })
 
   it('is followed: rotated, and deleted', async () => {

@@ -87,6 +87,31 @@ export const CONTROLLER: Mutant[] = [
     ['[...stored.keys()].filter((id) => !wanted.has(id))', '[]'],
   ),
 
+  ...faults(
+    'controller/compile/compilation.ts',
+    'controller/compile/compilation.test.ts',
+    // A key works on when its account is closed, or is refused when the account is back.
+    ['for (const payer of this.#payers.get(id)) dirty.ids.add(payer)', ''],
+    // A key that was refused beside an older one of the same value stays refused when that one is gone.
+    ['for (const other of this.#claimants.get(hash)) dirty.ids.add(other)', ''],
+    // A key whose resource is wrong works on.
+    ['dirty.hashes.add(hash)', ''],
+    // Routes do not hear of their channels.
+    ['for (const id of this.#routing.get(namespace)) dirty.ids.add(id)', ''],
+  ),
+
+  // A Secret that could not be read takes the key out of force that named another one before.
+  ...faults('controller/source/cluster/cluster.ts', 'controller/source/cluster/cluster.test.ts', [
+    'this.#told.has(id) && [...named]',
+    'this.#told.size < 0 && [...named]',
+  ]),
+
+  // Credits that came while the store was away are forgotten.
+  ...faults('controller/publish/publisher.ts', 'controller/publish/publisher.test.ts', [
+    'before === undefined ? touched : merge(before.touched, touched)',
+    'touched',
+  ]),
+
   // Ready is said before every proxy serves it.
   ...faults('controller/status/board.ts', 'test/integration/fleet/agreement.test.ts', [
     'const served = Math.min(...this.#live',
@@ -95,14 +120,14 @@ export const CONTROLLER: Mutant[] = [
 
   // A new upstream credential waits for another change.
   ...faults('controller/source/cluster/cluster.ts', 'test/integration/fleet/changes.test.ts', [
-    'changes.some(({ key }) => this.#named.has(key))',
-    'changes.length < 0',
+    'changes.filter(({ key }) => this.#named.has(key))',
+    'changes.filter(({ key }) => key.length < 0)',
   ]),
 
   // Every change writes all records.
   ...faults('controller/publish/changes.ts', 'test/integration/fleet/writes.test.ts', [
-    'if (stored.get(id) !== hash) put.set(id, record)',
-    'put.set(id, record)',
+    'if (stored.get(id) === hash) continue',
+    '',
   ]),
 
   // A new leader writes every status again.
