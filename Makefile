@@ -88,5 +88,5 @@ testdata: install ## Rewrite golden files; read the diff before you keep it
 bench-quick: install ## Cost of the gateway beside a bare passthrough, in about 90 seconds
 	@node bench/quick.ts
 
-bench-propagation: install test-binaries ## From the API server's answer until every proxy serves a change, in about 4 minutes
+bench-propagation: install test-binaries ## From the API server's answer until every proxy serves a change, in about 4 minutes; with SCALE_KEYS=10000 also beside so many keys
 	@node bench/propagation.ts

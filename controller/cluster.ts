@@ -12,6 +12,7 @@ import { Elector } from './kube/lease.ts'
 import type { KubeClient } from './kube/types.ts'
 import { Leader } from './lead.ts'
 import { controllerPages } from './pages.ts'
+import { warm } from './publish/changes.ts'
 import type { Changes, Compiled, GeneratedKey, Removal, Touched } from './snapshot.ts'
 import { ClusterSource } from './source/cluster/cluster.ts'
 import { LIVE_MS, type ListedStatus } from './status/board.ts'
@@ -143,16 +144,19 @@ class Controller implements ClusterController {
     this.#stopped = true
     const term = this.#term
     this.#term = undefined
-    await this.#source.stop()
     await Promise.all([term?.leader.stop(), term?.writer.stop(), term?.minter.stop()])
+    // At once, as another waits for it; what only reads may take its time.
     await this.#elector.release()
-    await this.#events.stop()
+    await Promise.all([this.#source.stop(), this.#events.stop()])
     await this.#election
   }
 
   #take(changes: Changes): void {
     const { compiled, touched } = this.#compilation.apply(changes)
     this.#latest = compiled
+    // Also while another leads: whoever takes over compares all of them.
+    warm(touched.keys.values())
+    warm(touched.accounts.values())
     for (const [id, generated] of changes.generated)
       if (generated?.state === 'absent') this.#unmade.set(id, generated)
       else this.#unmade.delete(id)

@@ -23,6 +23,8 @@ const VERIFY_TABLE_MS = 2_000
 const FUNDS_MS = 10_000
 const REASSERT_MS = 300_000
 const REPAIR_MS = 60_000
+/** A new leader looks at all that is stored once it leads. */
+const FIRST_REPAIR_MS = 2_000
 const REAP_MS = 10_000
 /** Holds expired by one call of the ledger, so that it never blocks for long. */
 const REAP_BATCH = 1_000
@@ -93,7 +95,7 @@ export class Leader {
       this.#every(VERIFY_TABLE_MS, () => this.#publisher.verifyTable()),
       this.#every(FUNDS_MS, () => this.#onMoney((compiled) => this.#credits.verify(compiled))),
       this.#every(REASSERT_MS, () => this.#onMoney((compiled) => this.#credits.reassert(compiled))),
-      this.#every(REPAIR_MS, async () => this.#publisher.repair()),
+      this.#repair(),
       this.#every(REAP_MS, () => reapAll(store)),
     ]
   }
@@ -198,6 +200,12 @@ export class Leader {
       const signal = AbortSignal.any([this.#stop.signal, this.#wake.signal])
       await pause(onTheWay && !away ? WAITING_MS : IDLE_MS, signal)
     }
+  }
+
+  async #repair(): Promise<void> {
+    await pause(FIRST_REPAIR_MS, this.#stop.signal)
+    if (!this.#stop.signal.aborted) this.#publisher.repair()
+    await this.#every(REPAIR_MS, async () => this.#publisher.repair())
   }
 
   /** Does `work` again and again, never twice at once; a failure is logged and the next turn is taken all the same. */

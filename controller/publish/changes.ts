@@ -50,6 +50,11 @@ function digestOf(record: object): string {
   return hash
 }
 
+/** Works out now what comparing these records will need. */
+export function warm(records: Iterable<object | undefined>): void {
+  for (const record of records) if (record !== undefined) digestOf(record)
+}
+
 export function isEmpty({ put, remove }: RecordChanges<unknown>): boolean {
   return put.size === 0 && remove.length === 0
 }

@@ -1,6 +1,6 @@
 /** Brings the store to what compile says: the newest wish wins, and only what differs is written. */
 import type { Log } from '../../contract/log.ts'
-import type { Inspection, Position, Store } from '../../store/contract.ts'
+import { type Inspection, type Position, RecordUnreadable, type Store } from '../../store/contract.ts'
 import type { Compiled, Published, Removal, Touched } from '../snapshot.ts'
 import { isEmpty } from './changes.ts'
 import type { CreditApplier } from './credits.ts'
@@ -57,6 +57,8 @@ export class Publisher {
   /** Ends a pause early, for a newer wish. */
   #wake = new AbortController()
   #toldSpoilt = false
+  /** Nothing was read in this term yet. */
+  #first = true
 
   constructor(options: PublisherOptions) {
     this.#options = options
@@ -228,13 +230,21 @@ export class Publisher {
     return config.newEpoch(Math.max(this.#above, ...seen.map(({ epoch }) => epoch)))
   }
 
+  /** A new leader believes what was noted of the records, so that it leads soon; `repair` looks at them all. */
   async #read(): Promise<Stored> {
     const { config } = this.#options.store
-    const manifest = await config.inspect()
-    this.#tellSpoilt(manifest.spoilt)
+    const manifest = this.#first ? await config.manifest() : await this.#inspect()
+    this.#first = false
+    const table = manifest.table === undefined ? undefined : await config.table().catch(unlessUnreadable)
     // A table that does not open is replaced.
-    const table = manifest.table === undefined ? undefined : await config.table().catch(() => undefined)
-    return { manifest, routes: table === undefined ? new Map() : routesOf(table.table) }
+    if (table === undefined) return { manifest: { ...manifest, table: '' }, routes: new Map() }
+    return { manifest, routes: routesOf(table.table) }
+  }
+
+  async #inspect(): Promise<Inspection> {
+    const manifest = await this.#options.store.config.inspect()
+    this.#tellSpoilt(manifest.spoilt)
+    return manifest
   }
 
   /** Of keys that are about to be removed, the first ones; a record that cannot be read tells nothing. */
@@ -267,6 +277,10 @@ export class Publisher {
 
 function countsOf({ manifest, routes }: Stored): { keys: number; routes: number } {
   return { keys: manifest.keys.size, routes: sum(routes) }
+}
+
+function unlessUnreadable(error: unknown): undefined {
+  if (!(error instanceof RecordUnreadable)) throw error
 }
 
 function merge(older: Touched | undefined, newer: Touched | undefined): Touched | undefined {

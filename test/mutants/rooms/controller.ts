@@ -97,7 +97,7 @@ export const CONTROLLER: Mutant[] = [
     // A key whose resource is wrong works on.
     ['dirty.hashes.add(hash)', ''],
     // Routes do not hear of their channels.
-    ['for (const id of this.#routing.get(namespace)) dirty.ids.add(id)', ''],
+    ['for (const id of this.#routing.get(namespace)) dirty.ids.add(id)', 'void namespace'],
   ),
 
   // A Secret that could not be read takes the key out of force that named another one before.
