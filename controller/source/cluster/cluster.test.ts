@@ -344,6 +344,17 @@ describe('a Secret', () => {
     expect(key('client')).toBeUndefined()
   })
 
+  it('that cannot be read at first is read later', async () => {
+    server.put(SECRETS, 'client', { data: { key: base64('sk-client') } })
+    await source.start()
+    server.refused.add('client')
+    server.put(path('apikeys'), 'alice', keyRef('client'))
+    await vi.waitFor(() => expect(last()?.apiKeys).toHaveLength(1))
+    expect(key('client')).toBeUndefined()
+    server.refused.clear()
+    await vi.waitFor(() => expect(key('client')).toBe('sk-client'), 3_000)
+  })
+
   it('is followed: rotated, and deleted', async () => {
     server.put(SECRETS, 'client', { data: { key: base64('one') } })
     server.put(path('apikeys'), 'alice', keyRef('client'))

@@ -203,7 +203,8 @@ export class ClusterSource {
     this.#changedSecrets = new Set()
     const names = new Map([...ids].map((id) => [id, this.#namesIn(id)]))
     const resources = new Map([...ids].map((id) => [id, this.#found(id)]))
-    const unread = await this.#readMissing(names.values())
+    const known = [...secrets].filter((name) => this.#named.has(name))
+    const unread = await this.#readMissing([...names.values(), new Set(known)])
     if (this.#stopped) return
     for (const [id, named] of names) {
       // What a Secret says that could not be read is not known: what was handed on stays as it was.
@@ -212,7 +213,8 @@ export class ClusterSource {
       else for (const name of this.#named.set(id, named)) secrets.add(name)
       if (held) this.#changedIds.add(id)
     }
-    for (const name of unread) this.#changedSecrets.add(name)
+    for (const name of [...unread, ...secrets]) if (this.#lacks(name)) this.#changedSecrets.add(name)
+    if (this.#changedSecrets.size > 0) this.#coalescer.triggerIn(READ_AGAIN_MS)
     for (const name of secrets)
       for (const id of this.#named.namersOf(name))
         if (!this.#changedIds.has(id)) resources.set(id, resources.get(id) ?? this.#found(id))
@@ -249,6 +251,12 @@ export class ClusterSource {
           const metadata = resource?.metadata ?? invalid?.metadata
           if (metadata !== undefined) yield `${name}/${metadata.namespace}/${metadata.name}`
         }
+  }
+
+  /** It is named, and there, and its contents are not known: they came when nobody named it. */
+  #lacks(name: string): boolean {
+    const kept = this.#named.has(name) ? this.#secret(name) : undefined
+    return kept !== undefined && kept.data === undefined
   }
 
   /** Reads Secrets that came before the resource that names them. Returns those that could not be read, to be tried again. */

@@ -17,10 +17,6 @@ export class NamedSecrets {
     return this.#namers.get(secret) ?? []
   }
 
-  namedBy(id: string): Iterable<string> {
-    return this.#names.get(id) ?? []
-  }
-
   /** Notes what a resource names now, and returns the Secrets that it did not name before, or names no more. */
   set(id: string, names: ReadonlySet<string>): string[] {
     const before = this.#names.get(id) ?? NONE
