@@ -107,6 +107,6 @@ testdata: install ## Rewrite golden files; read the diff before you keep it
 bench-quick: install ## Cost of the gateway beside a bare passthrough, in about 90 seconds
 	@node bench/quick.ts
 
-bench-propagation: install ## From the API server's answer until every proxy serves a change, in about 4 minutes
+bench-propagation: install ## How soon every proxy serves a change, in about 4 minutes; SCALE_KEYS=10000 also beside that many keys
 	@node test/assets/binaries.ts $(CLUSTER)
 	@node bench/propagation.ts

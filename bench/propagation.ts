@@ -4,17 +4,29 @@
  * machine, so idle cores matter.
  *
  *     node bench/propagation.ts [<changes of each kind>]
+ *
+ * With SCALE_KEYS the same is measured twice in one run: with the few keys of the measurement alone, and beside so many
+ * more, of which a hundredth as many accounts pay for all. Then the ratio of the medians is printed, and how long a change
+ * takes whose leader has just been told to end.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Fleet, startFleet } from '../test/harness/fleet.ts'
+import { type Fleet, metric, startFleet } from '../test/harness/fleet.ts'
 import { ask, askAll, digestOf, startTellingUpstream } from '../test/harness/fleet-traffic.ts'
 import { startControlPlane } from '../tools/cluster/control-plane.ts'
 import { applyCrds } from '../tools/cluster/crds.ts'
 
 const CHANGES = Number(process.argv[2] ?? 60)
+const SCALE_KEYS = Number(process.env.SCALE_KEYS ?? 0)
+const ACCOUNTS_PER_KEY = 1 / 100
+const CREATE_AT_ONCE = 32
+const FILL_MS = 600_000
+const QUIET_LOOKS = 6
+const HAND_OVERS = 5
+/** Until a controller that was started knows everything. */
+const PAUSE_AFTER_START_MS = 5_000
 const GIVE_UP_MS = 10_000
 /** Between two requests to a proxy that does not serve the change yet. */
 const POLL_MS = 3
@@ -204,15 +216,17 @@ async function main(): Promise<void> {
       )
       nothing = (await askAll(fleet.bases, 'sk-base', 'no-such-model'))[0] ?? ''
       console.log(`${CHANGES} changes of each kind; milliseconds until every proxy serves it\n`)
-      console.log(`${''.padEnd(30)}median   p99   max`)
-      const all: number[] = []
-      for (const kind of kinds) {
-        const times: number[] = []
-        for (let n = 0; n < CHANGES; n++) times.push(await measure(fleet, kind, n))
-        all.push(...times)
-        print(kind.name, times)
+      const few = await measureAll(fleet, kinds, 0)
+      if (SCALE_KEYS > 0) {
+        await fill(fleet)
+        // As the first round found it.
+        await fleet.kube.patch('ModelRoute', 'm', { channels: [{ name: 'main', model: 'm' }] })
+        await delay(PAUSE_AFTER_START_MS)
+        const many = await measureAll(fleet, kinds, CHANGES)
+        console.log(`\nmedian beside ${SCALE_KEYS} keys: ${(many / few).toFixed(2)} times the one without`)
+        for (let n = 0; n < HAND_OVERS; n++)
+          console.log(`hand-over: ${(await handOver(fleet, n)).toFixed(0)} ms`)
       }
-      print('all', all)
     } finally {
       await fleet.stop()
     }
@@ -221,6 +235,66 @@ async function main(): Promise<void> {
     await Promise.all(upstreams.map((upstream) => upstream.close()))
     rmSync(dir, { recursive: true, force: true })
   }
+}
+
+/** The median of all kinds. `from`: of the first change, as each makes resources of its own. */
+async function measureAll(fleet: Fleet, kinds: readonly Kind[], from: number): Promise<number> {
+  console.log(`${''.padEnd(30)}median   p99   max`)
+  const all: number[] = []
+  for (const kind of kinds) {
+    const times: number[] = []
+    for (let n = from; n < from + CHANGES; n++) times.push(await measure(fleet, kind, n))
+    all.push(...times)
+    print(kind.name, times)
+  }
+  print('all', all)
+  return at(
+    all.toSorted((a, b) => a - b),
+    0.5,
+  )
+}
+
+/** Creates the keys, and waits until their statuses are written, so that nothing but the change is under way. */
+async function fill({ kube, leader }: Fleet): Promise<void> {
+  const accounts = Math.ceil(SCALE_KEYS * ACCOUNTS_PER_KEY)
+  await forEach(accounts, (n) => kube.create('Account', `scale-${n}`, { enforcement: 'Unlimited' }))
+  await forEach(SCALE_KEYS, (n) =>
+    kube.create('ApiKey', `scale-${n}`, {
+      hashes: [digestOf(`sk-scale-${n}`)],
+      accountRef: { name: `scale-${n % accounts}` },
+    }),
+  )
+  const current = await leader()
+  const deadline = performance.now() + FILL_MS
+  for (let quiet = 0; quiet < QUIET_LOOKS; ) {
+    await delay(500)
+    const depth = await metric(current, 'workqueue_depth{name="status"}')
+    const known = await metric(current, 'sluice_resources{kind="ApiKey"}')
+    quiet = depth === 0 && (known ?? 0) >= SCALE_KEYS ? quiet + 1 : 0
+    if (performance.now() > deadline) throw new Error('the statuses are not written')
+  }
+}
+
+/** Milliseconds from SIGTERM to the leader until a key that is created then is served everywhere. */
+async function handOver(fleet: Fleet, n: number): Promise<number> {
+  const leader = await fleet.leader()
+  const began = performance.now()
+  leader.kill('SIGTERM')
+  await fleet.kube.create('ApiKey', `handed-${n}`, { hashes: [digestOf(`sk-handed-${n}`)] })
+  await settled(fleet, `sk-handed-${n}`, 'moved', (await askAll(fleet.bases, 'sk-base', 'moved'))[0] ?? '')
+  const ms = performance.now() - began
+  await leader.exited
+  await leader.restart()
+  await delay(PAUSE_AFTER_START_MS)
+  return ms
+}
+
+async function forEach(count: number, work: (n: number) => Promise<void>): Promise<void> {
+  let next = 0
+  const worker = async () => {
+    while (next < count) await work(next++)
+  }
+  await Promise.all(Array.from({ length: CREATE_AT_ONCE }, worker))
 }
 
 function print(name: string, times: number[]): void {

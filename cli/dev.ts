@@ -67,7 +67,6 @@ async function start(
     namespace: env.SLUICE_NAMESPACE,
     env: example ? { ...processEnv, UPSTREAM_PORT: String(running.upstream?.port) } : processEnv,
     log,
-    allowEmptyTable: env.SLUICE_ALLOW_EMPTY_TABLE,
   })
   await running.controller.ready
   const { controller } = running

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Instance } from './admin/answers.ts'
 import type { Survey } from './admin/survey.ts'
-import { problemsOf, reportOf } from './status.ts'
+import { problemsOf, removalsOf, reportOf } from './status.ts'
 
 const controller = (instance: string, more: Partial<Instance> = {}): Instance => ({
   ...{ role: 'controller', instance, epoch: 3, generation: 50, ready: true, leading: false },
@@ -107,4 +107,15 @@ describe('what status complains of', () => {
       expect.stringMatching(/^p does not reach the store/),
     ])
   })
+})
+
+it('tells of a removal of most, which is no problem', () => {
+  const removal = {
+    at: '2026-01-01T00:00:00.000Z',
+    message: '30 of 31 keys are gone',
+    namespaces: ['a', 'b'],
+  }
+  const report = reportOf(survey([controller('a', { leading: true, removal }), proxy('one', 3, 50)]))
+  expect(removalsOf(report)).toEqual(['2026-01-01T00:00:00.000Z: 30 of 31 keys are gone (namespaces: a, b)'])
+  expect(problemsOf(report)).toEqual([])
 })

@@ -21,6 +21,8 @@ interface Row extends Partial<Position> {
   store?: 'reachable' | 'away'
   /** Of a proxy: it does not serve the newest generation. */
   behind?: boolean
+  /** Of a leader: most of the keys or routes went at once, in its term. */
+  removal?: Instance['removal']
   /** The admin port that told of it. */
   admin: string
   /** Whether it was asked itself, or a controller told of its heartbeat. */
@@ -40,7 +42,7 @@ export const status: Tool<OutputOptions & AdminOptions> = async (options, termin
   if (options.output === 'json') terminal.print(json(report))
   else {
     if (report.instances.length > 0) terminal.print(tableOf(report, terminal.width))
-    for (const line of problemsOf(report)) terminal.tell(line)
+    for (const line of [...problemsOf(report), ...removalsOf(report)]) terminal.tell(line)
   }
   return problemsOf(report).length === 0 ? 0 : 1
 }
@@ -96,6 +98,15 @@ function tableOf({ instances }: StatusReport, width: number | undefined): string
       source === 'heartbeat' ? 'heartbeat' : admin,
     ]),
     width,
+  )
+}
+
+/** What people may have meant, and should know of all the same. */
+export function removalsOf({ instances }: StatusReport): string[] {
+  return instances.flatMap(({ removal }) =>
+    removal === undefined
+      ? []
+      : [plain(`${removal.at}: ${removal.message} (namespaces: ${removal.namespaces.join(', ')})`)],
   )
 }
 

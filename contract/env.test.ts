@@ -11,7 +11,6 @@ describe('environment', () => {
       SLUICE_PORT: 8080,
       SLUICE_ADMIN_PORT: 8081,
       SLUICE_TRUSTED_PROXIES: [],
-      SLUICE_ALLOW_EMPTY_TABLE: false,
       SLUICE_MAX_BODY_BYTES: 64 * 1024 * 1024,
       SLUICE_HEADERS_TIMEOUT: 10_000,
       SLUICE_DRAIN_TIMEOUT: 620_000,
@@ -41,14 +40,14 @@ describe('environment', () => {
     const { env } = readEnvironment({
       SLUICE_PORT: '0',
       SLUICE_TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::1 ,',
-      SLUICE_ALLOW_EMPTY_TABLE: 'true',
+      SLUICE_LOG_LEVEL: 'debug',
       SLUICE_STREAM_KEEPALIVE: '1m30s',
       SLUICE_ADMIN_TOKEN: TOKEN,
     })
     expect(env).toMatchObject({
       SLUICE_PORT: 0,
       SLUICE_TRUSTED_PROXIES: ['10.0.0.0/8', '2001:db8::1'],
-      SLUICE_ALLOW_EMPTY_TABLE: true,
+      SLUICE_LOG_LEVEL: 'debug',
       SLUICE_STREAM_KEEPALIVE: 90_000,
       SLUICE_ADMIN_TOKEN: TOKEN,
     })
@@ -78,7 +77,7 @@ describe('environment', () => {
     ['SLUICE_ADMIN_PORT', 'http'],
     ['SLUICE_ADMIN_TOKEN', 'too-short'],
     ['SLUICE_TRUSTED_PROXIES', '10.0.0.0/33'],
-    ['SLUICE_ALLOW_EMPTY_TABLE', 'yes'],
+    ['SLUICE_RELAY_REQUIRE_API_KEY', 'yes'],
     ['SLUICE_MAX_BODY_BYTES', '1'],
     ['SLUICE_MAX_JSON_DEPTH', '0'],
     ['SLUICE_HEADERS_TIMEOUT', '10'],

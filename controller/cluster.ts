@@ -5,14 +5,23 @@ import type { Environment } from '../contract/env.ts'
 import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
 import { Alarm } from './alarm.ts'
-import { compile } from './compile/index.ts'
+import { Compilation } from './compile/compilation.ts'
+import { compileSlice } from './compile/index.ts'
 import { KeyMinter, type KeyWanted } from './keys/minter.ts'
 import { EventRecorder } from './kube/events.ts'
 import { Elector } from './kube/lease.ts'
 import type { KubeClient } from './kube/types.ts'
 import { Leader } from './lead.ts'
 import { controllerPages } from './pages.ts'
-import type { Compiled, Snapshot } from './snapshot.ts'
+import { warm } from './publish/changes.ts'
+import {
+  type Changes,
+  type Compiled,
+  type GeneratedKey,
+  noChanges,
+  type Removal,
+  type Touched,
+} from './snapshot.ts'
 import { ClusterSource } from './source/cluster/cluster.ts'
 import { LIVE_MS, type ListedStatus } from './status/board.ts'
 import { StatusWriter } from './status/writer.ts'
@@ -23,11 +32,7 @@ export interface ClusterControllerOptions {
   kube: KubeClient
   env: Pick<
     Environment,
-    | 'SLUICE_WATCH_NAMESPACES'
-    | 'SLUICE_SECRET_LABEL_SELECTOR'
-    | 'SLUICE_LEASE_NAME'
-    | 'SLUICE_LEASE_DURATION'
-    | 'SLUICE_ALLOW_EMPTY_TABLE'
+    'SLUICE_WATCH_NAMESPACES' | 'SLUICE_SECRET_LABEL_SELECTOR' | 'SLUICE_LEASE_NAME' | 'SLUICE_LEASE_DURATION'
   >
   /** Namespace of the Lease. */
   namespace: string
@@ -72,10 +77,12 @@ class Controller implements ClusterController {
   readonly #source: ClusterSource
   readonly #elector: Elector
   readonly #events: EventRecorder
-  readonly #alarm = new Alarm(Date.now, () => this.#judge(false))
+  readonly #alarm = new Alarm(Date.now, () => this.#take(noChanges()))
   #election: Promise<void> | undefined
-  #snapshot: Snapshot | undefined
-  #latest: { snapshot: Snapshot; compiled: Compiled } | undefined
+  readonly #compilation = new Compilation(compileSlice)
+  #latest: Compiled | undefined
+  /** Keys that are to be made, by the ApiKey's "namespace/name". */
+  readonly #unmade = new Map<string, GeneratedKey>()
   #term: Term | undefined
   #stopped = false
 
@@ -88,7 +95,7 @@ class Controller implements ClusterController {
       namespaces: env.SLUICE_WATCH_NAMESPACES,
       secretLabels: env.SLUICE_SECRET_LABEL_SELECTOR,
       log,
-      onSnapshot: (snapshot, anew) => this.#take(snapshot, anew),
+      onChanges: (changes) => this.#take(changes),
       onSeen: (id) => this.#term?.writer.seen(id),
     })
     this.#events = new EventRecorder({ client: kube, instance, log })
@@ -112,9 +119,10 @@ class Controller implements ClusterController {
       instance,
       leading: () => this.leading(),
       position: () => this.#term?.leader.position,
+      removal: () => this.#term?.leader.removal,
       notReady: () => this.notReady(),
       proxies: () => store.config.heartbeats(LIVE_MS),
-      compiled: () => this.#latest?.compiled,
+      compiled: () => this.#latest,
       statuses: async () => this.#term?.leader.statuses() ?? this.#found(),
     })
   }
@@ -149,26 +157,25 @@ class Controller implements ClusterController {
     this.#stopped = true
     const term = this.#term
     this.#term = undefined
-    await this.#source.stop()
     this.#alarm.stop()
     await Promise.all([term?.leader.stop(), term?.writer.stop(), term?.minter.stop()])
+    // At once, as another waits for it; what only reads may take its time.
     await this.#elector.release()
-    await this.#events.stop()
+    await Promise.all([this.#source.stop(), this.#events.stop()])
     await this.#election
   }
 
-  #take(snapshot: Snapshot, anew: boolean): void {
-    this.#snapshot = snapshot
-    this.#judge(anew)
-  }
-
-  #judge(anew: boolean): void {
-    const snapshot = this.#snapshot
-    if (snapshot === undefined) return
-    const compiled = compile(snapshot, Date.now())
-    this.#latest = { snapshot, compiled }
+  #take(changes: Changes): void {
+    const { compiled, touched } = this.#compilation.apply(changes, Date.now())
+    this.#latest = compiled
     this.#alarm.set(compiled.until)
-    if (this.#term !== undefined) this.#submit(this.#term, anew)
+    // Also while another leads: whoever takes over compares all of them.
+    warm(touched.keys.values())
+    warm(touched.accounts.values())
+    for (const [id, generated] of changes.generated)
+      if (generated?.state === 'absent') this.#unmade.set(id, generated)
+      else this.#unmade.delete(id)
+    if (this.#term !== undefined) this.#submit(this.#term, touched)
   }
 
   #lead(): void {
@@ -179,16 +186,12 @@ class Controller implements ClusterController {
       store,
       log,
       now: Date.now,
-      allowEmptyTable: env.SLUICE_ALLOW_EMPTY_TABLE,
       recorded: this.#source.recorded(),
       found: (id) => this.#source.found(id)?.status,
       onFenced: () => this.#end.resolve('another controller has taken over'),
       onChange: (ids) => this.#term?.writer.changed(ids),
       onAttempt: (outcome, seconds) => this.metrics.published(outcome, seconds),
-      onHeldBack: (message) => {
-        this.metrics.heldBack()
-        void this.#warnOnLease(message)
-      },
+      onRemoval: (removal) => void this.#warnOnLease(removal),
       onSpoilt: (spoilt) => this.metrics.spoilt(spoilt),
     })
     const writer = new StatusWriter({
@@ -210,15 +213,14 @@ class Controller implements ClusterController {
     this.#submit(this.#term)
   }
 
-  #submit({ leader, minter }: Term, anew?: boolean): void {
+  #submit({ leader, minter }: Term, touched?: Touched): void {
     if (this.#latest === undefined) return
-    const { snapshot, compiled } = this.#latest
-    leader.submit(compiled, anew)
-    minter.want(this.#keysWanted(snapshot))
+    leader.submit(this.#latest, touched)
+    minter.want(this.#keysWanted())
   }
 
-  /** Removals that are held back concern no one resource; people look at the Lease to see who leads. */
-  async #warnOnLease(note: string): Promise<void> {
+  /** A removal of many concerns no one resource; people look at the Lease to see who leads. */
+  async #warnOnLease({ message, namespaces }: Removal): Promise<void> {
     const { kube, env, namespace, log } = this.#options
     const name = env.SLUICE_LEASE_NAME
     const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`
@@ -227,16 +229,17 @@ class Controller implements ClusterController {
         .object({ metadata: z.object({ uid: z.string() }) })
         .parse(await kube.request({ path })).metadata
       const regarding = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', namespace, name, uid }
-      this.#events.record({ regarding, type: 'Warning', reason: 'RemovalsHeldBack', action: 'Publish', note })
+      const note = `${message}; namespaces: ${namespaces.join(', ')}`
+      this.#events.record({ regarding, type: 'Warning', reason: 'MostRemoved', action: 'Publish', note })
     } catch (error) {
       log.warn({ err: error }, 'an event could not be written')
     }
   }
 
-  #keysWanted({ generated = new Map() }: Snapshot): KeyWanted[] {
+  #keysWanted(): KeyWanted[] {
     const wanted: KeyWanted[] = []
-    for (const [id, { secretName, state }] of generated) {
-      const found = state === 'absent' ? this.#source.found(`ApiKey/${id}`) : undefined
+    for (const [id, { secretName }] of this.#unmade) {
+      const found = this.#source.found(`ApiKey/${id}`)
       // A Secret made for what is being deleted would keep it from its end.
       if (found === undefined || found.deleting) continue
       const [namespace = '', name = ''] = id.split('/')
@@ -248,7 +251,7 @@ class Controller implements ClusterController {
 
   /** What the leader has written, as a replica that stands by sees it. */
   #found(): ListedStatus[] {
-    return (this.#latest?.compiled.statuses ?? []).map(({ kind, metadata }) => {
+    return (this.#latest?.statuses ?? []).map(({ kind, metadata }) => {
       const { namespace, name, generation } = metadata
       const { conditions = [], ...fields } = this.#source.found(`${kind}/${namespace}/${name}`)?.status ?? {}
       return { kind, namespace, name, generation, status: { conditions, ...fields } }

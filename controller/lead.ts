@@ -10,7 +10,7 @@ import {
 import { CreditApplier } from './publish/credits.ts'
 import { pause } from './publish/pause.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
-import type { AppliedCredits, Compiled, FoundStatus, Recorded } from './snapshot.ts'
+import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal, Touched } from './snapshot.ts'
 import { type ListedStatus, type Status, StatusBoard } from './status/board.ts'
 
 /** Between two looks at the heartbeats: while a publication is on its way to the proxies, and else. */
@@ -23,6 +23,8 @@ const VERIFY_TABLE_MS = 2_000
 const FUNDS_MS = 10_000
 const REASSERT_MS = 300_000
 const REPAIR_MS = 60_000
+/** A new leader looks at all that is stored once it leads. */
+const FIRST_REPAIR_MS = 2_000
 const REAP_MS = 10_000
 /** Holds expired by one call of the ledger, so that it never blocks for long. */
 const REAP_BATCH = 1_000
@@ -32,7 +34,6 @@ export interface LeadOptions {
   log: Log
   /** Milliseconds since the epoch. */
   now: () => number
-  allowEmptyTable: boolean
   /** Another controller has taken over: this one writes nothing more. */
   onFenced: () => void
   recorded?: Recorded
@@ -44,7 +45,8 @@ export interface LeadOptions {
    */
   onChange?: (ids: readonly string[]) => void
   onAttempt?: (outcome: AttemptOutcome, seconds: number) => void
-  onHeldBack?: (message: string) => void
+  /** Called when most of the keys or routes have gone at once. */
+  onRemoval?: (removal: Removal) => void
   onSpoilt?: (spoilt: Inspection['spoilt']) => void
 }
 
@@ -60,6 +62,7 @@ export class Leader {
   /** Ends the pause between two looks at the heartbeats. */
   #wake = new AbortController()
   #latest: Compiled | undefined
+  #removal: Removal | undefined
   #published = false
   #settled = false
   /** The epoch for which every credit was handed to the ledger. */
@@ -69,7 +72,7 @@ export class Leader {
   readonly #loops: Promise<void>[]
 
   constructor(options: LeadOptions) {
-    const { store, log, now, allowEmptyTable, recorded, found, onAttempt, onHeldBack, onSpoilt } = options
+    const { store, log, now, recorded, found, onAttempt, onSpoilt } = options
     this.#options = options
     this.ready = this.#ready.promise
     // Who does not wait for it is not ended by it.
@@ -81,10 +84,9 @@ export class Leader {
       credits: this.#credits,
       log,
       now,
-      allowEmptyTable,
       onResult: (result) => this.#onResult(result),
       onAttempt,
-      onHeldBack,
+      onRemoval: (removal) => this.#onRemoval(removal),
       onSpoilt,
     })
     this.#loops = [
@@ -93,21 +95,29 @@ export class Leader {
       this.#every(VERIFY_TABLE_MS, () => this.#publisher.verifyTable()),
       this.#every(FUNDS_MS, () => this.#onMoney((compiled) => this.#credits.verify(compiled))),
       this.#every(REASSERT_MS, () => this.#onMoney((compiled) => this.#credits.reassert(compiled))),
-      this.#every(REPAIR_MS, async () => this.#publisher.repair()),
+      this.#repair(),
       this.#every(REAP_MS, () => reapAll(store)),
     ]
   }
 
-  /** Takes what is to be in force from now on. `anew`: see Publisher.submit. */
-  submit(compiled: Compiled, anew?: boolean): void {
+  /**
+   * Takes what is to be in force from now on. `touched`: what became different since the last call; without it
+   * everything is looked at.
+   */
+  submit(compiled: Compiled, touched?: Touched): void {
     this.#latest = compiled
-    this.#board.judged(compiled)
-    this.#publisher.submit(compiled, anew)
+    this.#board.judged(compiled, touched)
+    this.#publisher.submit(compiled, touched)
   }
 
   /** The epoch of this term and the generation that is stored. */
   get position(): Position | undefined {
     return this.#publisher.position
+  }
+
+  /** The last time in this term that most of the keys or routes went at once. */
+  get removal(): Removal | undefined {
+    return this.#removal
   }
 
   /** Proxies that are alive. */
@@ -150,6 +160,12 @@ export class Leader {
     void this.#onMoney((compiled) => this.#credits.reassert(compiled))
   }
 
+  #onRemoval(removal: Removal): void {
+    this.#removal = removal
+    this.#options.log.warn({ namespaces: removal.namespaces }, removal.message)
+    this.#options.onRemoval?.(removal)
+  }
+
   /** Never rejects. */
   #onMoney(work: (compiled: Compiled) => Promise<AppliedCredits>): Promise<void> {
     this.#money = this.#money.then(async () => {
@@ -184,6 +200,12 @@ export class Leader {
       const signal = AbortSignal.any([this.#stop.signal, this.#wake.signal])
       await pause(onTheWay && !away ? WAITING_MS : IDLE_MS, signal)
     }
+  }
+
+  async #repair(): Promise<void> {
+    await pause(FIRST_REPAIR_MS, this.#stop.signal)
+    if (!this.#stop.signal.aborted) this.#publisher.repair()
+    await this.#every(REPAIR_MS, async () => this.#publisher.repair())
   }
 
   /** Does `work` again and again, never twice at once; a failure is logged and the next turn is taken all the same. */

@@ -60,8 +60,7 @@ afterEach(async () => {
 async function start(now = Date.now): Promise<Controller> {
   const log = pino({ level: 'silent' })
   const env = { CLIENT_KEY: KEY }
-  const given = { store, dir, namespace: 'default', env, log, allowEmptyTable: false, now }
-  controller = await startController(given)
+  controller = await startController({ store, dir, namespace: 'default', env, log, now })
   await controller.ready
   return controller
 }

@@ -20,8 +20,6 @@ export interface ControllerOptions {
   /** What `${NAME}` in resources is replaced from. */
   env: Readonly<Record<string, string | undefined>>
   log: Log
-  /** Lets a table without routes replace one with routes. */
-  allowEmptyTable: boolean
   /** Name of this process; default "dev". */
   instance?: string
   /** Milliseconds since the epoch; default Date.now. */
@@ -44,7 +42,7 @@ export interface Controller {
 
 /** Starts the controller on a folder, where it always leads. Rejects with FolderMissing. */
 export async function startController(options: ControllerOptions): Promise<Controller> {
-  const { store, dir, namespace, env, log, allowEmptyTable, instance = 'dev', now = Date.now } = options
+  const { store, dir, namespace, env, log, instance = 'dev', now = Date.now } = options
   let snapshot = emptySnapshot()
   let problems: Problem[] = []
   let compiled: Compiled | undefined
@@ -55,7 +53,6 @@ export async function startController(options: ControllerOptions): Promise<Contr
     store,
     log,
     now,
-    allowEmptyTable,
     onFenced() {
       fenced = true
       log.error({}, 'another controller has taken over; this one publishes nothing more')
@@ -88,6 +85,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
       instance,
       leading: () => !fenced,
       position: () => leader.position,
+      removal: () => leader.removal,
       notReady: () => (fenced ? 'another controller has taken over' : undefined),
       proxies: () => store.config.heartbeats(LIVE_MS),
       compiled: () => compiled,

@@ -1,7 +1,7 @@
 /** What a controller shows on the admin port to those who may read it. */
 import { AdminError, type AdminPage } from '../admin/server.ts'
 import type { Heartbeat, Position } from '../store/contract.ts'
-import type { Compiled } from './snapshot.ts'
+import type { Compiled, Removal } from './snapshot.ts'
 import type { ListedStatus } from './status/board.ts'
 
 export interface ControllerView {
@@ -9,6 +9,8 @@ export interface ControllerView {
   leading(): boolean
   /** Of a leader; undefined while it is not known. */
   position(): Position | undefined
+  /** The last time in its term that most of the keys or routes went at once. */
+  removal(): Removal | undefined
   /** Undefined when it does its work, else the reason why not. */
   notReady(): string | undefined
   /** Proxies that are alive; rejects with StoreUnavailable. */
@@ -26,6 +28,8 @@ export interface ControllerInstance {
   generation?: number
   ready: boolean
   reason?: string
+  /** Most of the keys or routes went at once, in this term. */
+  removal?: { at: string; message: string; namespaces: readonly string[] }
   /** Absent while the store is away. */
   proxies?: readonly Heartbeat[]
 }
@@ -49,6 +53,7 @@ export function controllerPages(view: ControllerView): Record<string, AdminPage>
 
 export async function controllerInstance(view: ControllerView): Promise<ControllerInstance> {
   const reason = view.notReady()
+  const removal = view.removal()
   const proxies = await view.proxies().catch(() => undefined)
   return {
     role: 'controller',
@@ -57,6 +62,7 @@ export async function controllerInstance(view: ControllerView): Promise<Controll
     ...view.position(),
     ready: reason === undefined,
     ...(reason !== undefined && { reason }),
+    ...(removal !== undefined && { removal: { ...removal, at: new Date(removal.at).toISOString() } }),
     ...(proxies !== undefined && { proxies }),
   }
 }

@@ -79,6 +79,43 @@ export function emptySnapshot(): Snapshot {
   }
 }
 
+/** What became different since the changes before; at first, everything. */
+export interface Changes {
+  /**
+   * "Kind/namespace/name" to what stands there now, undefined when it is gone: resources that changed, and those that
+   * name a Secret which did.
+   */
+  resources: ReadonlyMap<string, AnyResource | InvalidResource | undefined>
+  /** See Snapshot; undefined: nobody names it any more, or it is gone. */
+  secrets: ReadonlyMap<string, SecretData | undefined>
+  generated: ReadonlyMap<string, GeneratedKey | undefined>
+}
+
+export function noChanges(): Changes {
+  return { resources: new Map(), secrets: new Map(), generated: new Map() }
+}
+
+export type AnyResource =
+  | ({ kind: 'ApiKey' } & Resource<ApiKeySpec>)
+  | ({ kind: 'Account' } & Resource<AccountSpec>)
+  | ({ kind: 'Credit' } & Resource<CreditSpec>)
+  | ({ kind: 'Channel' } & Resource<ChannelSpec>)
+  | ({ kind: 'ModelRoute' } & Resource<ModelRouteSpec>)
+
+export function isInvalid(found: AnyResource | InvalidResource): found is InvalidResource {
+  return 'message' in found
+}
+
+/** What became different in a Compiled: ids to what stands there now, undefined for what is gone. */
+export interface Touched {
+  table: boolean
+  keys: Map<string, KeyRecord | undefined>
+  accounts: Map<string, AccountRecord | undefined>
+  credits: Map<string, CreditPlan | undefined>
+  /** By "Kind/namespace/name". */
+  statuses: Map<string, ObjectStatus | undefined>
+}
+
 /** Everything that compile makes of a Snapshot: what is published, what goes to the ledger, and what people are told. */
 export interface Compiled {
   table: TableRecord
@@ -129,9 +166,17 @@ export interface Published {
   compiled: Compiled
   /** Proxies that serve this generation serve all of `compiled`. */
   generation: number
-  /** True: the store kept the table that it has, because the new one has no routes. */
-  tableRefused: boolean
   credits: AppliedCredits
+}
+
+/** Most of the keys or routes went at once. */
+export interface Removal {
+  /** Milliseconds since the epoch. */
+  at: number
+  /** How many of how many, for people. */
+  message: string
+  /** Those that have lost some of them; the first few. */
+  namespaces: readonly string[]
 }
 
 export interface AppliedCredits {

@@ -103,8 +103,6 @@ export interface Publication {
   generation: number
   /** Absent: the table stays as it is. */
   table?: TableRecord
-  /** Allows a table without routes to replace one with routes. */
-  allowEmptyTable?: boolean
   keys: RecordChanges<KeyRecord>
   accounts: RecordChanges<AccountRecord>
 }
@@ -116,10 +114,10 @@ export interface RecordChanges<R> {
 }
 
 /**
- * published; `fenced`: a newer epoch exists, the caller is no longer the leader; `empty`: the table has no routes
- * and the stored one has; `stale`: the generation is not above the stored one.
+ * published; `fenced`: a newer epoch exists, the caller is no longer the leader; `stale`: the generation is not above
+ * the stored one.
  */
-export type PublishReply = 'published' | 'fenced' | 'empty' | 'stale'
+export type PublishReply = 'published' | 'fenced' | 'stale'
 
 export interface Manifest {
   epoch: number

@@ -16,6 +16,8 @@ const instance = z.object({
   store: z.enum(['reachable', 'away']).optional(),
   /** Of a controller: whether it holds the Lease. */
   leading: z.boolean().optional(),
+  /** Of a leader: most of the keys or routes went at once, in its term. */
+  removal: z.object({ at: z.string(), message: z.string(), namespaces: z.array(z.string()) }).optional(),
   /** Of a controller: the heartbeats of the proxies that live; absent when the store does not answer. */
   proxies: z.array(z.object({ proxy: z.string(), ...position })).optional(),
 })

@@ -1,6 +1,6 @@
 /** What a program is, where it listens and what it reads. */
 import { z } from 'zod'
-import { flag, labels, list, port, ranges, redisUrl, time } from './fields.ts'
+import { labels, list, port, ranges, redisUrl, time } from './fields.ts'
 
 export const processSettings = {
   SLUICE_PORT: port(8080).describe('Port of the API. 0 takes a free one.'),
@@ -70,7 +70,6 @@ export const processSettings = {
   SLUICE_TRUSTED_PROXIES: ranges().describe(
     'Addresses or CIDR ranges of the ingress, whose X-Forwarded-For is believed.',
   ),
-  SLUICE_ALLOW_EMPTY_TABLE: flag(false).describe('Lets a table without routes replace one with routes.'),
   SLUICE_DRAIN_TIMEOUT: time('620s').describe(
     'How long requests in flight may take to finish after SIGTERM.',
   ),

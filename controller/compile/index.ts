@@ -13,9 +13,22 @@ import { compileKeys } from './keys.ts'
 import { compileRoutes, type Routes } from './routes.ts'
 
 export function compile(snapshot: Snapshot, now: number): Compiled {
+  return compileSlice(snapshot, now).compiled
+}
+
+/** What is made of some resources, and when and with which others they must be compiled again. */
+export interface Slice {
+  compiled: Compiled
+  /** "namespace/name" of an ApiKey to the SHA-256 of the keys that it names, in force or not. */
+  claims: ReadonlyMap<string, readonly string[]>
+  /** "namespace/name" of an ApiKey to the moment from which on it must be judged again. */
+  untils: ReadonlyMap<string, number>
+}
+
+export function compileSlice(snapshot: Snapshot, now: number): Slice {
   const accounts = compileAccounts(snapshot)
   const { credits, statuses: creditStatuses } = compileCredits(snapshot, accounts)
-  const { keys, statuses: keyStatuses, until } = compileKeys(snapshot, accounts, now)
+  const { keys, claims, untils, statuses: keyStatuses } = compileKeys(snapshot, accounts, now)
   const channels = compileChannels(snapshot)
   const routes = compileRoutes(snapshot, channels)
   const statuses = [
@@ -30,14 +43,22 @@ export function compile(snapshot: Snapshot, now: number): Compiled {
       return { kind, metadata, inForce: false, conditions, fields: {} }
     }),
   ]
-  return {
+  const compiled = {
     table: tableOf(channels, routes),
     keys,
     accounts: accounts.records,
     credits,
     statuses: statuses.sort((a, b) => KIND_ORDER[a.kind] - KIND_ORDER[b.kind] || byName(a, b)),
-    until,
+    until: earliest(untils),
   }
+  return { compiled, claims, untils }
+}
+
+/** Infinity when there is none. */
+export function earliest(untils: ReadonlyMap<string, number>): number {
+  let until = Number.POSITIVE_INFINITY
+  for (const moment of untils.values()) until = Math.min(until, moment)
+  return until
 }
 
 const KIND_ORDER: Record<KindName, number> = { ApiKey: 0, Account: 1, Credit: 2, Channel: 3, ModelRoute: 4 }
@@ -54,5 +75,9 @@ function tableOf(channels: Channels, routes: Routes): TableRecord {
   for (const { namespace, record } of routes.records) of(namespace).routes.push(record)
   for (const { routes: list } of namespaces.values())
     list.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  return tableFrom(namespaces)
+}
+
+export function tableFrom(namespaces: ReadonlyMap<string, TableRecord['namespaces'][string]>): TableRecord {
   return { version: TABLE_VERSION, namespaces: Object.fromEntries(namespaces) }
 }

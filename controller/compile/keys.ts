@@ -29,20 +29,31 @@ export function compileKeys(
   snapshot: Snapshot,
   accounts: Accounts,
   now: number,
-): { keys: Map<string, KeyRecord>; statuses: ObjectStatus[]; until: number } {
-  let until = Number.POSITIVE_INFINITY
+): {
+  keys: Map<string, KeyRecord>
+  claims: Map<string, string[]>
+  untils: Map<string, number>
+  statuses: ObjectStatus[]
+} {
   const keys = new Map<string, KeyRecord>()
+  const claims = new Map<string, string[]>()
+  const untils = new Map<string, number>()
   const statuses: ObjectStatus[] = []
   for (const resource of [...snapshot.apiKeys].sort(byAge)) {
     const reading = read(resource, snapshot, now)
-    until = Math.min(until, reading.span.until)
+    if (reading.span.until < Number.POSITIVE_INFINITY) untils.set(nameOf(resource), reading.span.until)
+    if (reading.credentials.length > 0)
+      claims.set(
+        nameOf(resource),
+        reading.credentials.map(({ hash }) => hash),
+      )
     const claimed = claimedBy(reading.credentials, keys, resource.metadata.namespace)
     const inForce =
       claimed === undefined && reading.credentials.length > 0 && reading.findings.refusals.length === 0
     if (inForce) for (const { hash, record } of reading.credentials) keys.set(hash, record)
     statuses.push(statusOf(resource, reading, claimed, accounts, inForce))
   }
-  return { keys, statuses, until }
+  return { keys, claims, untils, statuses }
 }
 
 function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot, now: number): Reading {

@@ -40,7 +40,7 @@ const RETRY = 2 / 15
 /** One request may take so long that others fit in after it. */
 const REQUEST = 5 / 15
 /** A leader that leaves is noticed within this time. */
-const MAX_LOOK_MS = 500
+const MAX_LOOK_MS = 200
 
 const leaseSchema = z.looseObject({
   metadata: z.looseObject({ name: z.string(), resourceVersion: z.string() }),

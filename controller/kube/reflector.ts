@@ -22,9 +22,9 @@ export interface ReflectorOptions<T> {
   keep(object: KubeObject): T
   /**
    * The first complete state in one call, unless it is empty; later what arrived at once. The cache has it all.
-   * `listed`: it was found by listing everything, so that what was removed may be missing by mistake.
+   * Something is removed when the server says so, or when a complete list lacks it.
    */
-  changed(changes: Change<T>[], listed: boolean): void
+  changed(changes: Change<T>[]): void
   /** A watch that says nothing for so long is dead: the server sends a bookmark each minute. Default 90 s. */
   staleAfterMs?: number
   /** Between looks whether the server went back to an earlier state, which no watch tells. Default 10 min. */
@@ -190,7 +190,7 @@ export class Reflector<T> {
     const change = event.type === 'DELETED' ? this.#cache.remove(event.object) : this.#cache.put(event.object)
     if (change === undefined) return
     // What one chunk carried is taken before the next turn of the event loop.
-    if (this.#pending.length === 0) setImmediate(() => this.#deliver(false))
+    if (this.#pending.length === 0) setImmediate(() => this.#deliver())
     this.#pending.push(change)
   }
 
@@ -212,16 +212,16 @@ export class Reflector<T> {
   #complete(collected: Collected<T>): void {
     this.#lists++
     this.#pending.push(...this.#cache.replace(collected))
-    this.#deliver(true)
+    this.#deliver()
     this.#resolveSynced()
   }
 
-  #deliver(listed: boolean): void {
+  #deliver(): void {
     const changes = this.#pending
     this.#pending = []
     if (changes.length === 0 || this.#stop.signal.aborted) return
     try {
-      this.#options.changed(changes, listed)
+      this.#options.changed(changes)
     } catch (error) {
       this.#options.log.error({ err: error, path: this.#options.path }, 'changes could not be taken over')
     }

@@ -2,24 +2,41 @@
 import type { RecordChanges } from '../../store/contract.ts'
 import { digest } from '../../store/digest.ts'
 
-/** Records to write and ids to remove, and the digests that are stored once that is done. */
+/** Records to write and ids to remove, and the digests of those that are written. */
 export interface Difference<R> {
   changes: RecordChanges<R>
   digests: Map<string, string>
 }
 
+/** Of everything: what `wanted` lacks is removed. */
 export function difference<R extends object>(
   stored: ReadonlyMap<string, string>,
   wanted: ReadonlyMap<string, R>,
 ): Difference<R> {
+  const { changes, digests } = differenceOf(stored, wanted)
+  const remove = [...stored.keys()].filter((id) => !wanted.has(id))
+  return { changes: { put: changes.put, remove }, digests }
+}
+
+/** Of these ids alone; undefined: to be removed. */
+export function differenceOf<R extends object>(
+  stored: ReadonlyMap<string, string>,
+  touched: ReadonlyMap<string, R | undefined>,
+): Difference<R> {
   const put = new Map<string, R>()
+  const remove: string[] = []
   const digests = new Map<string, string>()
-  for (const [id, record] of wanted) {
+  for (const [id, record] of touched) {
+    if (record === undefined) {
+      if (stored.has(id)) remove.push(id)
+      continue
+    }
     const hash = digestOf(record)
+    if (stored.get(id) === hash) continue
+    put.set(id, record)
     digests.set(id, hash)
-    if (stored.get(id) !== hash) put.set(id, record)
   }
-  return { changes: { put, remove: [...stored.keys()].filter((id) => !wanted.has(id)) }, digests }
+  return { changes: { put, remove }, digests }
 }
 
 /** By record: compile hands out the same object while a record says the same, and most do. */
@@ -31,6 +48,11 @@ function digestOf(record: object): string {
   const hash = digest(record)
   digests.set(record, hash)
   return hash
+}
+
+/** Works out now what comparing these records will need. */
+export function warm(records: Iterable<object | undefined>): void {
+  for (const record of records) if (record !== undefined) digestOf(record)
 }
 
 export function isEmpty({ put, remove }: RecordChanges<unknown>): boolean {

@@ -6,7 +6,15 @@ import type { Log } from '../../contract/log.ts'
 import type { Nanos } from '../../contract/money.ts'
 import type { AccountRecord } from '../../contract/table/records.ts'
 import type { Balance, Ledger } from '../../store/ledger/contract.ts'
-import type { AppliedCredits, Compiled, CreditPlan, CreditResult, Funds, Recorded } from '../snapshot.ts'
+import type {
+  AppliedCredits,
+  Compiled,
+  CreditPlan,
+  CreditResult,
+  Funds,
+  Recorded,
+  Touched,
+} from '../snapshot.ts'
 import { Attempt } from './attempt.ts'
 
 export interface CreditOptions {
@@ -38,6 +46,10 @@ export class CreditApplier {
   readonly #results = new Map<string, { plan: CreditPlan; result: CreditResult }>()
   /** Accounts that got a credit since their balance was read. */
   readonly #raised = new Set<string>()
+  /** What was answered last. */
+  #last: AppliedCredits | undefined
+  /** Nothing was left to try again. */
+  #settled = false
 
   constructor(options: CreditOptions) {
     this.#options = options
@@ -45,9 +57,15 @@ export class CreditApplier {
 
   /**
    * Opens new accounts and applies new credits, as far as the ledger answers; never rejects. `complete` is false when
-   * something is left to try again. What was taken before is believed: `verify` and `reassert` look after it.
+   * something is left to try again. What was taken before is believed: `verify` and `reassert` look after it. Nothing is
+   * asked when nothing of it is `touched`; undefined: all may be.
    */
-  async apply(money: Money): Promise<{ applied: AppliedCredits; complete: boolean }> {
+  async apply(
+    money: Money,
+    touched?: Pick<Touched, 'accounts' | 'credits'>,
+  ): Promise<{ applied: AppliedCredits; complete: boolean }> {
+    const same = touched?.accounts.size === 0 && touched.credits.size === 0
+    if (same && this.#last !== undefined && this.#settled) return { applied: this.#last, complete: true }
     this.#know(money)
     const attempt = new Attempt(this.#options.log)
     const fresh = [...money.accounts.keys()].filter((id) => {
@@ -60,6 +78,7 @@ export class CreditApplier {
     )
     await attempt.runAll(asked, (plan) => this.#ask(plan))
     await attempt.runAll([...this.#raised], (id) => this.#look(id))
+    this.#settled = attempt.complete
     return { applied: this.applied(money), complete: attempt.complete }
   }
 
@@ -95,7 +114,8 @@ export class CreditApplier {
       if (account?.state === 'lost') lost.add(id)
       else if (account?.balance !== undefined) funds.set(id, fundsOf(account, account.balance))
     }
-    return { results, funds, lost }
+    this.#last = { results, funds, lost }
+    return this.#last
   }
 
   /**

@@ -2,99 +2,82 @@
 import type { TableRecord } from '../../contract/table/records.ts'
 import type { Manifest, Publication, RecordChanges } from '../../store/contract.ts'
 import { digest } from '../../store/digest.ts'
-import type { Compiled } from '../snapshot.ts'
-import { type Difference, difference } from './changes.ts'
-import { isMassRemoval, RemovalGuard } from './guard.ts'
+import type { Compiled, Touched } from '../snapshot.ts'
+import { type Difference, difference, differenceOf } from './changes.ts'
 
 /** What the store holds, as far as a plan needs it. */
 export interface Stored {
   manifest: Manifest
-  /** Routes of the stored table that lead somewhere; undefined when it cannot be read. */
-  routes: number | undefined
+  /** How many routes of the stored table lead somewhere, by namespace; empty when it cannot be read. */
+  routes: ReadonlyMap<string, number>
 }
 
 export interface Plan {
   changes: Pick<Publication, 'table' | 'keys' | 'accounts'>
-  /** What is stored once that is done, but for epoch and generation. */
-  after: { table?: string; routes: number | undefined } & Pick<Manifest, 'keys' | 'accounts'>
-  /** True: the stored table stays, because the new one has lost most of its routes. */
-  tableKept: boolean
+  /** digest() of the table that is stored once that is done, and its routes. */
+  table: string | undefined
+  routes: Stored['routes']
+  /** digest() of the records that are written. */
+  digests: Record<'keys' | 'accounts', ReadonlyMap<string, string>>
 }
 
-export class Planner {
-  readonly #keys = new RemovalGuard()
-  readonly #accounts = new RemovalGuard()
-  #tableKept = false
-
-  /** How many records stay that nothing names any more; see RemovalGuard. */
-  get heldBack(): number {
-    return this.#keys.held + this.#accounts.held
-  }
-
-  /**
-   * `anew`: everything was read anew, so that what is missing may be missing by mistake. `keepTable`: the store has
-   * refused the new table.
-   */
-  plan(
-    compiled: Compiled,
-    { manifest, routes }: Stored,
-    { anew, keepTable, allowRemovals }: { anew: boolean; keepTable: boolean; allowRemovals: boolean },
-  ): Plan {
-    const guarded = anew && !allowRemovals
-    const wanted = digest(compiled.table)
-    const tableKept = this.#keepsTable(compiled.table, routes, guarded, allowRemovals)
-    const table = keepTable || tableKept ? manifest.table : wanted
-    const keys = held(difference(manifest.keys, compiled.keys), manifest.keys, this.#keys, guarded)
-    const accounts = held(
-      difference(manifest.accounts, compiled.accounts),
-      manifest.accounts,
-      this.#accounts,
-      guarded,
-    )
-    return {
-      changes: {
-        ...(table !== manifest.table && { table: compiled.table }),
-        keys: keys.changes,
-        accounts: accounts.changes,
-      },
-      after: {
-        ...(table !== undefined && { table }),
-        routes: table === wanted ? routesOf(compiled.table) : routes,
-        keys: keys.digests,
-        accounts: accounts.digests,
-      },
-      tableKept,
-    }
-  }
-
-  /** Once a table is held back, it stays so until enough routes are there again. */
-  #keepsTable(table: TableRecord, stored: number | undefined, anew: boolean, allowed: boolean): boolean {
-    const mass = stored !== undefined && isMassRemoval(stored, stored - routesOf(table))
-    this.#tableKept = mass && !allowed && (anew || this.#tableKept)
-    return this.#tableKept
+/** `touched`: the rest is as it is stored; undefined when that is not known. */
+export function plan(compiled: Compiled, { manifest, routes }: Stored, touched: Touched | undefined): Plan {
+  const table = touched?.table === false ? manifest.table : digest(compiled.table)
+  const keys = part(manifest.keys, compiled.keys, touched?.keys)
+  const accounts = part(manifest.accounts, compiled.accounts, touched?.accounts)
+  const changed = table !== manifest.table
+  return {
+    changes: {
+      ...(changed && { table: compiled.table }),
+      keys: keys.changes,
+      accounts: accounts.changes,
+    },
+    table,
+    routes: changed ? routesOf(compiled.table) : routes,
+    digests: { keys: keys.digests, accounts: accounts.digests },
   }
 }
 
-/** Routes that have a channel to go to. */
-export function routesOf(table: TableRecord): number {
-  return Object.values(table.namespaces)
-    .flatMap(({ routes }) => routes)
-    .filter(({ targets }) => targets.length > 0).length
+/** Notes in `stored` what the store holds after this plan. */
+export function done(stored: Stored, made: Plan, epoch: number, generation: number): void {
+  const { manifest } = stored
+  note(manifest.keys, made.changes.keys, made.digests.keys)
+  note(manifest.accounts, made.changes.accounts, made.digests.accounts)
+  if (made.table !== undefined) manifest.table = made.table
+  Object.assign(manifest, { epoch, generation })
+  stored.routes = made.routes
 }
 
-function held<R>(
-  { changes, digests }: Difference<R>,
+function part<R extends object>(
   stored: ReadonlyMap<string, string>,
-  guard: RemovalGuard,
-  anew: boolean,
-): { changes: RecordChanges<R>; digests: Map<string, string> } {
-  const remove = guard.allow(changes.remove, stored.size, anew)
-  if (remove.length < changes.remove.length) {
-    const going = new Set(remove)
-    for (const id of changes.remove) {
-      const kept = stored.get(id)
-      if (kept !== undefined && !going.has(id)) digests.set(id, kept)
-    }
-  }
-  return { changes: { put: changes.put, remove }, digests }
+  wanted: ReadonlyMap<string, R>,
+  touched: ReadonlyMap<string, R | undefined> | undefined,
+): Difference<R> {
+  return touched === undefined ? difference(stored, wanted) : differenceOf(stored, touched)
+}
+
+function note(
+  stored: Map<string, string>,
+  { remove }: RecordChanges<unknown>,
+  digests: ReadonlyMap<string, string>,
+): void {
+  for (const id of remove) stored.delete(id)
+  for (const [id, hash] of digests) stored.set(id, hash)
+}
+
+/** Routes that have a channel to go to, by namespace. */
+export function routesOf(table: TableRecord): Map<string, number> {
+  return new Map(
+    Object.entries(table.namespaces).map(([namespace, { routes }]) => [
+      namespace,
+      routes.filter(({ targets }) => targets.length > 0).length,
+    ]),
+  )
+}
+
+export function sum(counts: ReadonlyMap<string, number>): number {
+  let total = 0
+  for (const count of counts.values()) total += count
+  return total
 }

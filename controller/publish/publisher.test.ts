@@ -9,7 +9,7 @@ import {
 } from '../../contract/table/records.ts'
 import { type Publication, type Store, StoreUnavailable } from '../../store/contract.ts'
 import { createEmbeddedStore } from '../../store/embedded/index.ts'
-import type { Compiled } from '../snapshot.ts'
+import type { Compiled, Removal, Touched } from '../snapshot.ts'
 import { CreditApplier } from './credits.ts'
 import { Publisher, type PublishResult } from './publisher.ts'
 
@@ -73,22 +73,24 @@ let publications: Publication[]
 let logged: string[]
 let results: PublishResult[]
 let publisher: Publisher
+let removals: Removal[]
 /** Errors that the next calls of publish end with: before or after the store took it. */
 let failures: ('before' | 'after')[]
 
-function start(options: { allowEmptyTable?: boolean; now?: () => number } = {}): void {
+function start(options: { now?: () => number } = {}): void {
   const note = (_: object, message: string) => logged.push(message)
   const log = { info: note, warn: note, error: note }
   const onResult = (result: PublishResult) => results.push(result)
+  const onRemoval = (removal: Removal) => removals.push(removal)
   const now = () => NOW
   const credits = new CreditApplier({ ledger: store.ledger, log, now })
-  publisher = new Publisher({ store, credits, log, now, allowEmptyTable: false, onResult, ...options })
+  publisher = new Publisher({ store, credits, log, now, onResult, onRemoval, ...options })
 }
 
 /** Submits and waits for its result. */
-async function publish(wish: Compiled) {
+async function publish(wish: Compiled, touched?: Touched) {
   const count = results.length
-  publisher.submit(wish)
+  publisher.submit(wish, touched)
   await vi.waitFor(() => expect(results.length).toBe(count + 1), { interval: 2 })
   const result = results.at(-1)
   if (result?.outcome !== 'published') throw new Error(`not published: ${result?.outcome}`)
@@ -100,6 +102,7 @@ beforeEach(() => {
   publications = []
   logged = []
   results = []
+  removals = []
   failures = []
   const config = {
     ...embedded.config,
@@ -176,6 +179,50 @@ describe('a publication', () => {
   it('is above what any proxy has seen', async () => {
     await store.config.beat({ proxy: 'p', epoch: 9, generation: NOW + 500 })
     expect((await publish(compiled())).generation).toBe(NOW + 501)
+  })
+})
+
+describe('a wish that says what was touched', () => {
+  const nothing = (): Touched => ({
+    ...{ table: false, keys: new Map(), accounts: new Map(), credits: new Map(), statuses: new Map() },
+  })
+
+  it('writes that alone, and removes it', async () => {
+    await publish(compiled({ keys: [['hash', key]] }))
+    const touched = { ...nothing(), keys: new Map([['new', key]]) }
+    // What is not touched is not looked at.
+    await publish(compiled({ routes: [] }), touched)
+    expect(await store.config.key('new')).toEqual(key)
+    expect(await store.config.key('hash')).toEqual(key)
+    expect((await store.config.table())?.table).toEqual(compiled().table)
+    await publish(compiled(), { ...nothing(), keys: new Map([['new', undefined]]) })
+    expect(await store.config.key('new')).toBeUndefined()
+    expect(publications.at(-1)?.keys.remove).toEqual(['new'])
+  })
+
+  it('is not lost when a newer one comes before it is begun', async () => {
+    await publish(compiled())
+    const wish = compiled({
+      keys: [
+        ['one', key],
+        ['two', key],
+      ],
+    })
+    publisher.submit(wish, { ...nothing(), keys: new Map([['zero', key]]) })
+    publisher.submit(wish, { ...nothing(), keys: new Map([['one', key]]) })
+    publisher.submit(wish, { ...nothing(), keys: new Map([['two', key]]) })
+    await vi.waitFor(async () => expect(await store.config.key('two')).toEqual(key), { interval: 2 })
+    expect(await store.config.key('one')).toEqual(key)
+  })
+
+  it('is made up for by comparing everything when the store failed', async () => {
+    await publish(compiled())
+    failures = ['before']
+    const wish = compiled({ keys: [['one', key]] })
+    publisher.submit(wish, { ...nothing(), keys: new Map([['one', key]]) })
+    await vi.waitFor(() => expect(logged.join()).toContain('trying again'), { interval: 2 })
+    await publish(wish, nothing())
+    expect(await store.config.key('one')).toEqual(key)
   })
 })
 
@@ -275,26 +322,12 @@ describe('a credit that fails', () => {
 })
 
 describe('an empty table', () => {
-  it('does not replace one with routes, while keys and accounts are published', async () => {
+  it('replaces one with routes, and the next one is in force too', async () => {
     await publish(compiled())
-    const result = await publish(compiled({ routes: [], keys: [['hash', key]] }))
-    expect(result.tableRefused).toBe(true)
-    expect((await store.config.table())?.table).toEqual(compiled().table)
-    expect(await store.config.key('hash')).toEqual(key)
-    await publish(compiled({ routes: [], keys: [] }))
-    expect(logged.filter((message) => message.includes('SLUICE_ALLOW_EMPTY_TABLE'))).toHaveLength(1)
-    expect((await publish(compiled())).tableRefused).toBe(false)
-  })
-
-  it('does when that is allowed', async () => {
-    start({ allowEmptyTable: true })
-    await publish(compiled())
-    expect((await publish(compiled({ routes: [] }))).tableRefused).toBe(false)
+    await publish(compiled({ routes: [] }))
     expect((await store.config.table())?.table).toEqual(compiled({ routes: [] }).table)
-  })
-
-  it('is fine at first', async () => {
-    expect((await publish(compiled({ routes: [] }))).tableRefused).toBe(false)
+    await publish(compiled())
+    expect((await store.config.table())?.table).toEqual(compiled().table)
   })
 })
 
@@ -421,9 +454,12 @@ describe('a newer controller that has published nothing yet', () => {
   })
 })
 
-describe('a mass removal', () => {
-  const many = (from: number, to: number) =>
-    Array.from({ length: to - from }, (_, i): [string, KeyRecord] => [`hash-${from + i}`, key])
+describe('a removal of most', () => {
+  const many = (from: number, to: number, namespace = 'default') =>
+    Array.from({ length: to - from }, (_, i): [string, KeyRecord] => [
+      `hash-${from + i}`,
+      { ...key, namespace },
+    ])
   const routes = (count: number) =>
     Array.from({ length: count }, (_, i) => ({
       ...route,
@@ -432,57 +468,26 @@ describe('a mass removal', () => {
     }))
   const stored = async () => (await store.config.manifest()).keys.size
 
-  it('after a relist is held back, while what was added is published', async () => {
-    await publish(compiled({ keys: many(0, 30) }))
-    publisher.submit(compiled({ keys: [...many(0, 5), ['new', key]] }), true)
-    await vi.waitFor(() => expect(results).toHaveLength(2), { interval: 2 })
-    expect(await stored()).toBe(31)
-    expect(logged.join()).toContain('most of the keys')
-    // What people delete afterwards goes, and what comes back is followed again.
-    await publish(compiled({ keys: [...many(1, 12), ['new', key]] }))
-    expect(await store.config.key('hash-0')).toBeUndefined()
-    expect(await store.config.key('hash-20')).toEqual(key)
-    await publish(compiled({ keys: [...many(1, 11), ['new', key]] }))
-    expect(await store.config.key('hash-11')).toBeUndefined()
+  it('is in force at once, and told with its numbers and namespaces', async () => {
+    await publish(compiled({ keys: [...many(0, 30, 'one'), ...many(30, 35, 'two')] }))
+    await publish(compiled({ keys: many(30, 35, 'two') }))
+    expect(await stored()).toBe(5)
+    await publisher.stop()
+    expect(removals).toMatchObject([
+      { at: NOW, message: expect.stringMatching(/^30 of 35 keys are gone at once/), namespaces: ['one'] },
+    ])
   })
 
-  it('by people passes', async () => {
-    await publish(compiled({ keys: many(0, 30) }))
-    await publish(compiled({ keys: [] }))
-    expect(await stored()).toBe(0)
-  })
-
-  it('at the start of a term is held back, and passes when that is allowed', async () => {
-    await publish(compiled({ keys: many(0, 30) }))
+  it('at the start of a term is in force too', async () => {
+    await publish(compiled({ keys: many(0, 30), routes: routes(20) }))
     await publisher.stop()
     start()
-    await publish(compiled({ keys: many(0, 10) }))
-    expect(await stored()).toBe(30)
-    await publisher.stop()
-    start({ allowEmptyTable: true })
-    await publish(compiled({ keys: many(0, 10) }))
+    await publish(compiled({ keys: many(0, 10), routes: routes(3) }))
     expect(await stored()).toBe(10)
-  })
-
-  it('of few, or of less than half, passes', async () => {
-    await publish(compiled({ keys: many(0, 30) }))
-    publisher.submit(compiled({ keys: many(0, 16) }), true)
-    await vi.waitFor(() => expect(results).toHaveLength(2), { interval: 2 })
-    publisher.submit(compiled({ keys: many(0, 7) }), true)
-    await vi.waitFor(() => expect(results).toHaveLength(3), { interval: 2 })
-    expect(await stored()).toBe(7)
-  })
-
-  it('of routes keeps the table until they are there again', async () => {
-    await publish(compiled({ routes: routes(20) }))
-    publisher.submit(compiled({ routes: routes(3) }), true)
-    await vi.waitFor(() => expect(results).toHaveLength(2), { interval: 2 })
-    expect(results[1]).toMatchObject({ tableRefused: true })
-    expect((await publish(compiled({ routes: routes(4) }))).tableRefused).toBe(true)
-    const count = async () => (await store.config.table())?.table.namespaces.default?.routes.length
-    expect(await count()).toBe(20)
-    expect((await publish(compiled({ routes: routes(15) }))).tableRefused).toBe(false)
-    expect(await count()).toBe(15)
-    expect((await publish(compiled({ routes: routes(1) }))).tableRefused).toBe(false)
+    expect((await store.config.table())?.table.namespaces.default?.routes).toHaveLength(3)
+    await publisher.stop()
+    expect(removals).toMatchObject([
+      { message: expect.stringMatching(/^20 of 30 keys and 17 of 20 routes are/), namespaces: ['default'] },
+    ])
   })
 })

@@ -1,16 +1,19 @@
 /** Brings the store to what compile says: the newest wish wins, and only what differs is written. */
 import type { Log } from '../../contract/log.ts'
-import type { Inspection, Position, Store } from '../../store/contract.ts'
-import type { Compiled, Published } from '../snapshot.ts'
+import { type Inspection, type Position, RecordUnreadable, type Store } from '../../store/contract.ts'
+import type { Compiled, Published, Removal, Touched } from '../snapshot.ts'
 import { isEmpty } from './changes.ts'
 import type { CreditApplier } from './credits.ts'
 import { pause } from './pause.ts'
-import { Planner, routesOf, type Stored } from './plan.ts'
+import { done as noteDone, plan, routesOf, type Stored, sum } from './plan.ts'
+import { Removals } from './removals.ts'
 
 const FIRST_BACKOFF_MS = 100
 const MAX_BACKOFF_MS = 2_000
 /** How old a heartbeat may be whose epoch and generation must be exceeded. */
 const HEARTBEATS_WITHIN_MS = 60_000
+/** Keys of one publication that are asked for their namespaces before they go. */
+const MOST_ASKED = 100
 
 export interface PublisherOptions {
   store: Store
@@ -18,14 +21,12 @@ export interface PublisherOptions {
   log: Log
   /** Milliseconds since the epoch. */
   now: () => number
-  /** Lets a table without routes replace one with routes, and most of the routes or keys go at once. */
-  allowEmptyTable: boolean
   /** Called after each attempt that came to an end, in order. */
   onResult: (result: PublishResult) => void
   /** Called after each attempt, with what became of it. */
   onAttempt?: ((outcome: AttemptOutcome, seconds: number) => void) | undefined
-  /** Called when removals are held back; see RemovalGuard. */
-  onHeldBack?: ((message: string) => void) | undefined
+  /** Called when most of the keys or routes have gone at once. */
+  onRemoval?: ((removal: Removal) => void) | undefined
   /** Called when records are found that are not as they were written, before they are written again. */
   onSpoilt?: ((spoilt: Inspection['spoilt']) => void) | undefined
 }
@@ -36,13 +37,14 @@ export type AttemptOutcome = 'published' | 'unchanged' | 'fenced' | 'failed'
 
 interface Wish {
   compiled: Compiled
-  /** Everything was read anew since the last wish, so that what is missing may be missing by mistake. */
-  anew: boolean
+  /** What may differ from the wish before; undefined: anything. */
+  touched: Touched | undefined
+  begun: boolean
 }
 
 export class Publisher {
   readonly #options: PublisherOptions
-  readonly #planner = new Planner()
+  readonly #removals: Removals
   #wanted: Wish | undefined
   #latest: Compiled | undefined
   #working: Promise<void> | undefined
@@ -51,15 +53,17 @@ export class Publisher {
   #above = 0
   /** What the store holds; undefined when that must be asked again. */
   #stored: Stored | undefined
-  #first = true
   readonly #stop = new AbortController()
   /** Ends a pause early, for a newer wish. */
   #wake = new AbortController()
-  #logged = new Set<string>()
   #toldSpoilt = false
+  /** Nothing was read in this term yet. */
+  #first = true
 
   constructor(options: PublisherOptions) {
     this.#options = options
+    const { now, onRemoval } = options
+    this.#removals = new Removals({ now, onRemoval: (removal) => onRemoval?.(removal) })
   }
 
   /** The epoch of this term and the generation that is stored, once both are known. */
@@ -69,12 +73,13 @@ export class Publisher {
   }
 
   /**
-   * Wishes for `compiled`. An older wish that is not yet begun is forgotten. `anew`: it was read anew as a whole, so
-   * that removals are looked at twice; the first wish of a term always is.
+   * Wishes for `compiled`. An older wish that is not yet begun is forgotten. `touched`: what became different since the
+   * last call; without it everything is compared.
    */
-  submit(compiled: Compiled, anew = false): void {
-    this.#wanted = { compiled, anew: anew || (this.#wanted?.anew ?? this.#first) }
-    this.#first = false
+  submit(compiled: Compiled, touched?: Touched): void {
+    const before = this.#wanted?.begun === false ? this.#wanted : undefined
+    const merged = before === undefined ? touched : merge(before.touched, touched)
+    this.#wanted = { compiled, touched: merged, begun: false }
     this.#latest = compiled
     this.#wake.abort()
     this.#start()
@@ -119,7 +124,7 @@ export class Publisher {
   repair(): void {
     this.#stored = undefined
     if (this.#latest === undefined) return
-    this.#wanted ??= { compiled: this.#latest, anew: false }
+    this.#wanted ??= { compiled: this.#latest, touched: undefined, begun: false }
     this.#start()
   }
 
@@ -127,6 +132,7 @@ export class Publisher {
   async stop(): Promise<void> {
     this.#stop.abort()
     await this.#working
+    this.#removals.stop()
   }
 
   #start(): void {
@@ -169,27 +175,26 @@ export class Publisher {
 
   /** `complete` is false when credits are left to try again; the rest is published all the same. */
   async #publish(wish: Wish): Promise<{ result: PublishResult; outcome: AttemptOutcome; complete: boolean }> {
-    const { compiled, anew } = wish
-    const { store, credits, allowEmptyTable, log } = this.#options
+    const { compiled, touched } = wish
+    const { store, credits, log } = this.#options
     this.#epoch ??= await this.#newEpoch()
+    // From now on a later wish leaves it alone: should it fail, everything is compared.
+    wish.begun = true
     // Money first: a key whose account has none yet would be refused.
-    const { applied, complete } = await credits.apply(compiled)
-    let refused = false
+    const { applied, complete } = await credits.apply(compiled, touched)
     for (;;) {
+      const known = this.#stored !== undefined
       this.#stored ??= await this.#read()
-      const { manifest } = this.#stored
-      const { changes, after, tableKept } = this.#planner.plan(compiled, this.#stored, {
-        anew,
-        keepTable: refused,
-        allowRemovals: allowEmptyTable,
-      })
-      this.#tellHeldBack(tableKept)
+      const stored = this.#stored
+      const { manifest } = stored
+      const before = countsOf(stored)
+      const made = plan(compiled, stored, known ? touched : undefined)
+      const { changes } = made
+      const losing = await this.#namespacesOf(changes.keys.remove)
       const unchanged = changes.table === undefined && isEmpty(changes.keys) && isEmpty(changes.accounts)
       const epoch = this.#epoch
       const generation = unchanged ? manifest.generation : await this.#nextGeneration(manifest.generation)
-      const reply = unchanged
-        ? 'unchanged'
-        : await store.config.publish({ epoch, generation, allowEmptyTable, ...changes })
+      const reply = unchanged ? 'unchanged' : await store.config.publish({ epoch, generation, ...changes })
       switch (reply) {
         case 'fenced':
           if ((await store.config.position()).epoch >= epoch)
@@ -202,18 +207,14 @@ export class Publisher {
         case 'stale':
           this.#stored = undefined
           break
-        case 'empty':
-          refused = true
-          this.#logOnce('the new table has no routes, so the one in force stays')
-          break
         case 'published':
         case 'unchanged': {
-          const { routes, ...rest } = after
-          this.#stored = { manifest: { epoch, generation, ...rest }, routes }
-          const tableRefused = refused || tableKept
-          if (!tableRefused && this.#planner.heldBack === 0) this.#logged.clear()
+          for (const [namespace, count] of stored.routes)
+            if ((made.routes.get(namespace) ?? 0) < count) losing.add(namespace)
+          noteDone(stored, made, epoch, generation)
+          this.#removals.published(before, countsOf(stored), losing)
           return {
-            result: { outcome: 'published', compiled, generation, tableRefused, credits: applied },
+            result: { outcome: 'published', compiled, generation, credits: applied },
             outcome: reply,
             complete,
           }
@@ -229,13 +230,30 @@ export class Publisher {
     return config.newEpoch(Math.max(this.#above, ...seen.map(({ epoch }) => epoch)))
   }
 
+  /** A new leader believes what was noted of the records, so that it leads soon; `repair` looks at them all. */
   async #read(): Promise<Stored> {
     const { config } = this.#options.store
-    const manifest = await config.inspect()
+    const manifest = this.#first ? await config.manifest() : await this.#inspect()
+    this.#first = false
+    const table = manifest.table === undefined ? undefined : await config.table().catch(unlessUnreadable)
+    // A table that does not open is replaced.
+    if (table === undefined) return { manifest: { ...manifest, table: '' }, routes: new Map() }
+    return { manifest, routes: routesOf(table.table) }
+  }
+
+  async #inspect(): Promise<Inspection> {
+    const manifest = await this.#options.store.config.inspect()
     this.#tellSpoilt(manifest.spoilt)
-    // A table that does not open is replaced, not guarded.
-    const table = manifest.table === undefined ? undefined : await config.table().catch(() => undefined)
-    return { manifest, routes: table && routesOf(table.table) }
+    return manifest
+  }
+
+  /** Of keys that are about to be removed, the first ones; a record that cannot be read tells nothing. */
+  async #namespacesOf(hashes: readonly string[]): Promise<Set<string>> {
+    const { config } = this.#options.store
+    const records = await Promise.all(
+      hashes.slice(0, MOST_ASKED).map((hash) => config.key(hash).catch(() => undefined)),
+    )
+    return new Set(records.flatMap((record) => record?.namespace ?? []))
   }
 
   /** Above what is stored and above what any proxy has seen, also after the store lost its data. */
@@ -255,20 +273,23 @@ export class Publisher {
       )
     this.#toldSpoilt = found
   }
+}
 
-  #tellHeldBack(tableKept: boolean): void {
-    const { heldBack } = this.#planner
-    if (!tableKept && heldBack === 0) return
-    const what = tableKept ? 'most of the routes' : 'most of the keys or accounts'
-    const message = `${what} have disappeared at once, so what was stored of them stays in force`
-    if (this.#logOnce(message)) this.#options.onHeldBack?.(message)
-  }
+function countsOf({ manifest, routes }: Stored): { keys: number; routes: number } {
+  return { keys: manifest.keys.size, routes: sum(routes) }
+}
 
-  /** True the first time. */
-  #logOnce(message: string): boolean {
-    if (this.#logged.has(message)) return false
-    this.#logged.add(message)
-    this.#options.log.error({}, `${message}; set SLUICE_ALLOW_EMPTY_TABLE=true to allow it`)
-    return true
+function unlessUnreadable(error: unknown): undefined {
+  if (!(error instanceof RecordUnreadable)) throw error
+}
+
+function merge(older: Touched | undefined, newer: Touched | undefined): Touched | undefined {
+  if (older === undefined || newer === undefined) return undefined
+  return {
+    table: older.table || newer.table,
+    keys: new Map([...older.keys, ...newer.keys]),
+    accounts: new Map([...older.accounts, ...newer.accounts]),
+    credits: new Map([...older.credits, ...newer.credits]),
+    statuses: new Map([...older.statuses, ...newer.statuses]),
   }
 }

@@ -82,7 +82,6 @@ function publish(
   wish: Compiled,
   generation: number,
   more: {
-    tableRefused?: boolean
     credit?: CreditResult
     funds?: AppliedCredits['funds']
     lost?: AppliedCredits['lost']
@@ -92,7 +91,6 @@ function publish(
   board.published({
     compiled: wish,
     generation,
-    tableRefused: more.tableRefused ?? false,
     credits: { results, funds: more.funds ?? new Map(), lost: more.lost ?? new Set() },
   })
 }
@@ -236,15 +234,6 @@ describe('Programmed', () => {
     board.judged(compiled(object({ uid: 'u2' })))
     const times = (await entry('alice')).status.conditions.map((c) => Date.parse(c.lastTransitionTime))
     expect(new Set(times)).toEqual(new Set([now]))
-  })
-
-  it('stays pending for a table that the store refused', async () => {
-    const wish = compiled(object({ kind: 'ModelRoute', name: 'small' }), object())
-    board.judged(wish)
-    publish(wish, 100, { tableRefused: true })
-    await beat('one', 100)
-    expect(await condition('Programmed', 'small')).toBe('False Pending')
-    expect(await condition('Programmed')).toBe('True Programmed')
   })
 })
 

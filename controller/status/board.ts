@@ -5,7 +5,7 @@ import { objectId } from '../../contract/ids.ts'
 import type { Log } from '../../contract/log.ts'
 import { formatDollars } from '../../contract/money.ts'
 import type { Heartbeat, Store } from '../../store/contract.ts'
-import type { AppliedCredits, Compiled, FoundStatus, ObjectStatus, Published } from '../snapshot.ts'
+import type { AppliedCredits, Compiled, FoundStatus, ObjectStatus, Published, Touched } from '../snapshot.ts'
 import { allConditions, type Carried, withTimes } from './conditions.ts'
 import { type Illness, illnesses } from './health.ts'
 
@@ -56,7 +56,7 @@ export function statusId({ kind, metadata }: Pick<ObjectStatus, 'kind' | 'metada
 
 export class StatusBoard {
   readonly #options: BoardOptions
-  #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, Entry>()
   /** Entries that some proxy does not serve yet. */
   readonly #waiting = new Map<string, Entry>()
   #judgements = 0
@@ -87,20 +87,22 @@ export class StatusBoard {
     return this.#live
   }
 
-  /** Takes what compile says of all resources; those it does not name are gone. */
-  judged(compiled: Compiled): void {
-    const before = this.#entries
-    this.#entries = new Map()
+  /**
+   * Takes what compile says of all resources; those it does not name are gone. `touched`: what became different since
+   * the last call; without it all are looked at.
+   */
+  judged(compiled: Compiled, touched?: Pick<Touched, 'statuses'>): void {
     this.#judgements++
     this.#judgementOf.set(compiled, this.#judgements)
     const changed: string[] = []
-    for (const object of compiled.statuses) {
-      const id = statusId(object)
-      const old = before.get(id)
-      if (old?.object === object) {
-        this.#entries.set(id, old)
+    for (const [id, object] of touched?.statuses ?? this.#allOf(compiled)) {
+      const old = this.#entries.get(id)
+      if (object === undefined) {
+        this.#entries.delete(id)
+        this.#waiting.delete(id)
         continue
       }
+      if (old?.object === object) continue
       const again = old?.object.metadata.uid === object.metadata.uid ? old : undefined
       const entry: Entry =
         again !== undefined && servesAlike(again.object, object)
@@ -114,23 +116,26 @@ export class StatusBoard {
               money: again?.money ?? {},
             }
       this.#entries.set(id, entry)
+      if (object.inForce && object.kind !== 'Credit' && !entry.served) this.#waiting.set(id, entry)
+      else this.#waiting.delete(id)
       changed.push(id)
     }
-    this.#waiting.clear()
-    for (const [id, entry] of this.#entries)
-      if (entry.object.inForce && entry.object.kind !== 'Credit' && !entry.served)
-        this.#waiting.set(id, entry)
     this.#judge(changed)
   }
 
+  #allOf({ statuses }: Compiled): Map<string, ObjectStatus | undefined> {
+    const all = new Map<string, ObjectStatus | undefined>()
+    for (const id of this.#entries.keys()) all.set(id, undefined)
+    for (const object of statuses) all.set(statusId(object), object)
+    return all
+  }
+
   /** Takes what the publisher has done: everything that `compiled` names is in the store. */
-  published({ compiled, generation, tableRefused, credits }: Published): void {
+  published({ compiled, generation, credits }: Published): void {
     const judgement = this.#judgementOf.get(compiled) ?? 0
     const changed: string[] = []
     for (const [id, entry] of this.#waiting) {
-      const inTable = entry.object.kind === 'Channel' || entry.object.kind === 'ModelRoute'
       if (entry.publication !== undefined || entry.judgement > judgement) continue
-      if (inTable && tableRefused) continue
       entry.publication = generation
       changed.push(id)
     }
@@ -141,6 +146,7 @@ export class StatusBoard {
   /** Takes what the ledger has said. */
   money(credits: AppliedCredits): void {
     const before = this.#credits
+    if (before === credits) return
     this.#credits = credits
     const changed: string[] = []
     for (const [id, entry] of this.#entries) {
@@ -174,11 +180,13 @@ export class StatusBoard {
   /** The status of every resource, judged now. Rejects with StoreUnavailable. */
   async list(): Promise<ListedStatus[]> {
     await this.refresh()
-    return [...this.#entries].map(([id, entry]) => {
-      const { kind, metadata } = entry.object
-      const { namespace, name, generation } = metadata
-      return { kind, namespace, name, generation, status: this.#status(id, entry) }
-    })
+    return [...this.#entries]
+      .map(([id, entry]) => {
+        const { kind, metadata } = entry.object
+        const { namespace, name, generation } = metadata
+        return { kind, namespace, name, generation, status: this.#status(id, entry) }
+      })
+      .sort(byKindAndName)
   }
 
   /**
@@ -313,6 +321,13 @@ function servesAlike(old: ObjectStatus, now: ObjectStatus): boolean {
     isDeepStrictEqual(verdict(old), verdict(now))
   )
 }
+
+function byKindAndName(a: ListedStatus, b: ListedStatus): number {
+  return ORDER[a.kind] - ORDER[b.kind] || byText(a.name, b.name) || byText(a.namespace, b.namespace)
+}
+
+const ORDER: Record<KindName, number> = { ApiKey: 0, Account: 1, Credit: 2, Channel: 3, ModelRoute: 4 }
+const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 const MONEY_FIELDS: Partial<Record<KindName, readonly string[]>> = {
   Account: ['balance', 'held', 'credited', 'spent'],

@@ -24,10 +24,6 @@ export class ControllerMetrics {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [this.registry],
   })
-  readonly #heldBack = this.#counter(
-    'sluice_removals_held_back_total',
-    'Times that most routes, keys or accounts disappeared at once and what was stored stayed in force.',
-  )
   readonly #repairs = this.#counter(
     'sluice_store_repairs_total',
     'Records in the store that somebody else removed or changed, found and written again.',
@@ -90,10 +86,6 @@ export class ControllerMetrics {
   published(result: string, seconds: number): void {
     this.#publications.inc({ result })
     this.#publishSeconds.observe(seconds)
-  }
-
-  heldBack(): void {
-    this.#heldBack.inc()
   }
 
   spoilt(spoilt: Readonly<Record<string, number>>): void {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { AccountRecord, KeyRecord, PublishedTable, TableRecord } from '../../contract/table/records.ts'
+import type { AccountRecord, KeyRecord, PublishedTable } from '../../contract/table/records.ts'
 import type {
   Change,
   ConfigStore,
@@ -34,9 +34,7 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
 
   function refusal(publication: Publication): PublishReply | undefined {
     if (publication.epoch !== epoch) return 'fenced'
-    if (publication.generation <= generation) return 'stale'
-    const emptied = publication.table && table && !hasRoutes(publication.table) && hasRoutes(table.table)
-    return emptied && publication.allowEmptyTable !== true ? 'empty' : undefined
+    return publication.generation <= generation ? 'stale' : undefined
   }
 
   function announce(change: Change): void {
@@ -131,10 +129,6 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
       followers.clear()
     },
   }
-}
-
-function hasRoutes(table: TableRecord): boolean {
-  return Object.values(table.namespaces).some((namespace) => namespace.routes.length > 0)
 }
 
 function write<R>(records: Map<string, R>, changes: RecordChanges<R>): void {

@@ -12,7 +12,7 @@ export const intactReply = z.literal([0, 1]).transform((reply) => reply === 1)
 /** Of HSCAN. */
 export const scanReply = z.tuple([z.string(), z.array(z.string())])
 export const differingReply = z.array(z.int())
-export const publishReply = z.enum(['published', 'fenced', 'empty', 'stale'])
+export const publishReply = z.enum(['published', 'fenced', 'stale'])
 export const epochReply = integer
 export const positionReply = z
   .tuple([integer, integer])

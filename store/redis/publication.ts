@@ -1,7 +1,7 @@
 /** A publication as the script config/publish takes it: records sealed, with what tells of them beside. */
 
 import type { z } from 'zod'
-import type { AccountRecord, KeyRecord, PublishedTable, TableRecord } from '../../contract/table/records.ts'
+import type { AccountRecord, KeyRecord, PublishedTable } from '../../contract/table/records.ts'
 import type { Publication, RecordChanges } from '../contract.ts'
 import { accountRecordKey, CHANGES, EPOCH, keyRecordKey, MANIFEST, TABLE } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
@@ -31,8 +31,6 @@ export function publishCall(publication: Publication, ring: KeyRing): PublishCal
     String(epoch),
     String(generation),
     sealed,
-    flag(table !== undefined && hasRoutes(table)),
-    flag(publication.allowEmptyTable === true),
     JSON.stringify(touchedBy(publication)),
     String(KEPT),
     note,
@@ -76,9 +74,3 @@ function touchedBy({ table, keys, accounts }: Publication): z.input<typeof touch
   if (ofKeys.length + ofAccounts.length > MOST_NAMED) return { everything: true }
   return { table: table !== undefined, keys: ofKeys, accounts: ofAccounts }
 }
-
-function hasRoutes(table: TableRecord): boolean {
-  return Object.values(table.namespaces).some(({ routes }) => routes.length > 0)
-}
-
-const flag = (value: boolean) => (value ? '1' : '0')

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Compilation } from '../../compile/compilation.ts'
+import { compileSlice } from '../../compile/index.ts'
 import { type KubeCall, type KubeClient, KubeError } from '../../kube/types.ts'
 import type { Snapshot } from '../../snapshot.ts'
 import { ClusterSource } from './cluster.ts'
@@ -22,6 +24,8 @@ class FakeServer implements KubeClient {
   readonly requests: KubeCall[] = []
   readonly streams: KubeCall[] = []
   readonly watches = new Map<string, Set<(event: object) => void>>()
+  /** Objects that are refused when they are read one by one. */
+  readonly refused = new Set<string>()
   /** Collections that do not answer. */
   readonly away = new Set<string>()
   #version = 1
@@ -57,6 +61,7 @@ class FakeServer implements KubeClient {
     const [, collection = '', name = ''] = /^(.*)\/([^/]+)$/.exec(call.path) ?? []
     const found = this.collections.get(collection.replace('/namespaces/default', ''))?.get(name)
     if (found === undefined) throw new KubeError('not found', 404)
+    if (this.refused.has(name)) throw new KubeError('forbidden', 403)
     return found
   }
 
@@ -101,14 +106,14 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 let server: FakeServer
 let source: ClusterSource
 let snapshots: Snapshot[]
-let anews: boolean[]
+let compilation: Compilation
 let seen: string[]
 let logged: string[]
 
 beforeEach(() => {
   server = new FakeServer()
   snapshots = []
-  anews = []
+  compilation = new Compilation(compileSlice)
   seen = []
   logged = []
   const note = (fields: object, message: string) => logged.push(`${JSON.stringify(fields)} ${message}`)
@@ -117,9 +122,9 @@ beforeEach(() => {
     namespaces: [],
     secretLabels: { 'sluice.dev/secret': 'true', team: 'llm' },
     log: { info: note, warn: note, error: note },
-    onSnapshot: (snapshot, anew) => {
-      snapshots.push(snapshot)
-      anews.push(anew)
+    onChanges: (changes) => {
+      compilation.apply(changes, Date.now())
+      snapshots.push(copyOf(compilation.snapshot()))
     },
     onSeen: (id) => seen.push(id),
   })
@@ -128,6 +133,12 @@ beforeEach(() => {
 afterEach(() => source.stop())
 
 const last = () => snapshots.at(-1)
+/** Its maps change with the next changes. */
+const copyOf = (snapshot: Snapshot): Snapshot => ({
+  ...snapshot,
+  secrets: new Map(snapshot.secrets),
+  generated: new Map(snapshot.generated),
+})
 const key = (name: string) => last()?.secrets.get(`default/${name}`)?.get('key')
 const apiKey = (name: string) => ({ kind: 'ApiKey', name, uid: `uid-${name}` })
 const keyRef = (name: string) => ({ spec: { secretRef: { name } } })
@@ -280,12 +291,28 @@ describe('what is missing', () => {
     await vi.waitFor(() => expect(health()?.lastEventAgeMs).toBeLessThan(1_000))
   }
 
-  it('after a list may be missing by mistake', async () => {
+  it('from a complete list was deleted', async () => {
     server.put(path('accounts'), 'team', { spec: {} })
     await source.start()
     await listAgain(() => server.remove(path('accounts'), 'team'))
     await vi.waitFor(() => expect(snapshots).toHaveLength(2))
-    expect(anews).toEqual([false, true])
+    expect(last()?.accounts).toEqual([])
+  })
+
+  it('while its kind cannot be listed is not known to be gone, and other kinds change', async () => {
+    server.put(path('accounts'), 'team', { spec: {} })
+    await source.start()
+    const watches = server.watches.get(path('accounts')) ?? new Set()
+    const [watch] = watches
+    server.away.add(path('accounts'))
+    server.collections.delete(path('accounts'))
+    watch?.({ type: 'ERROR', object: { code: 410, message: 'too old' } })
+    await vi.waitFor(() => expect(watches.size).toBe(0))
+    server.put(path('credits'), 'start', { spec: { accountRef: { name: 'team' }, amount: '5' } })
+    await vi.waitFor(() => expect(last()?.credits).toHaveLength(1))
+    expect(last()?.accounts).toHaveLength(1)
+    server.away.clear()
+    await vi.waitFor(() => expect(last()?.accounts).toEqual([]), 5_000)
   })
 
   it('was deleted when the watch says so, also after a list that found nothing new', async () => {
@@ -294,7 +321,7 @@ describe('what is missing', () => {
     await listAgain(() => {})
     server.remove(path('accounts'), 'team')
     await vi.waitFor(() => expect(snapshots).toHaveLength(2))
-    expect(anews).toEqual([false, false])
+    expect(last()?.accounts).toEqual([])
   })
 })
 
@@ -307,6 +334,40 @@ describe('a Secret', () => {
     // It was there in the first snapshot that had the resource: nobody is told that it is missing.
     expect(snapshots).toHaveLength(2)
     expect(server.requests.map((call) => call.path)).toEqual(['/api/v1/namespaces/default/secrets/client'])
+  })
+
+  it('that cannot be read is not known: who names it now stays as it was, and others change', async () => {
+    server.put(SECRETS, 'client', { data: { key: base64('sk-client') } })
+    server.put(SECRETS, 'other', { data: { key: base64('sk-other') } })
+    server.put(path('apikeys'), 'alice', keyRef('client'))
+    await source.start()
+    server.refused.add('other')
+    server.put(path('apikeys'), 'alice', keyRef('other'))
+    server.put(path('apikeys'), 'new', keyRef('other'))
+    await vi.waitFor(() => expect(last()?.apiKeys).toHaveLength(2))
+    const refOf = (name: string) =>
+      last()?.apiKeys.find(({ metadata }) => metadata.name === name)?.spec.secretRef?.name
+    expect(refOf('alice')).toBe('client')
+    expect(key('client')).toBe('sk-client')
+    expect(key('other')).toBeUndefined()
+    server.put(path('accounts'), 'team', { spec: {} })
+    await vi.waitFor(() => expect(last()?.accounts).toHaveLength(1))
+    expect(refOf('alice')).toBe('client')
+    server.refused.clear()
+    await vi.waitFor(() => expect(refOf('alice')).toBe('other'))
+    expect(key('other')).toBe('sk-other')
+    expect(key('client')).toBeUndefined()
+  })
+
+  it('that cannot be read at first is read later', async () => {
+    server.put(SECRETS, 'client', { data: { key: base64('sk-client') } })
+    await source.start()
+    server.refused.add('client')
+    server.put(path('apikeys'), 'alice', keyRef('client'))
+    await vi.waitFor(() => expect(last()?.apiKeys).toHaveLength(1))
+    expect(key('client')).toBeUndefined()
+    server.refused.clear()
+    await vi.waitFor(() => expect(key('client')).toBe('sk-client'), 3_000)
   })
 
   it('is followed: rotated, and deleted', async () => {

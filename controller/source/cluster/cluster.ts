@@ -1,12 +1,20 @@
-/** The API server as a source of snapshots: five kinds and their Secrets, listed once and then watched. */
+/** The API server as a source of changes: five kinds and their Secrets, listed once and then watched. */
 import type { z } from 'zod'
-import { API_VERSION, KINDS, type Kind, type KindName, type Resource } from '../../../contract/api/index.ts'
+import { API_VERSION, KINDS, type Kind, type KindName } from '../../../contract/api/index.ts'
 import type { Log } from '../../../contract/log.ts'
 import { parseDollars } from '../../../contract/money.ts'
 import { type Change, Reflector } from '../../kube/reflector.ts'
 import { type KubeClient, keyOf } from '../../kube/types.ts'
-import type { GeneratedKey, InvalidResource, Recorded, SecretData, Snapshot } from '../../snapshot.ts'
+import type {
+  AnyResource,
+  Changes,
+  GeneratedKey,
+  InvalidResource,
+  Recorded,
+  SecretData,
+} from '../../snapshot.ts'
 import { Coalescer } from './coalescer.ts'
+import { NamedSecrets } from './named.ts'
 import { type Kept, keepObject, type Specs } from './object.ts'
 import { generatedSecretName, generatesKey, secretsNamedBy } from './references.ts'
 import { type KeptSecret, keepSecret, SecretReader } from './secrets.ts'
@@ -19,10 +27,10 @@ export interface ClusterOptions {
   secretLabels: Readonly<Record<string, string>>
   log: Log
   /**
-   * Called with all there is, first when every kind is known, then whenever something changed. `anew`: some of it was
-   * found by listing a kind anew, so that what is missing may be missing by mistake.
+   * Called with all there is when every kind is known, then with what changed. What it throws at comes again with the
+   * next changes.
    */
-  onSnapshot: (snapshot: Snapshot, anew: boolean) => void
+  onChanges: (changes: Changes) => void
   /** Called when the API server has told of a new version, or of the end, of a resource ("ApiKey/namespace/name"). */
   onSeen?: (id: string) => void
 }
@@ -35,7 +43,7 @@ export interface KindHealth {
   resources: number
 }
 
-type Kinds = { [Name in KindName]: Reflector<Kept<Specs[Name]>>[] }
+type Kinds = { [Name in KindName]: Reflector<Kept<Specs[Name], Name>>[] }
 
 /** Until a Secret that could not be read is tried again. */
 const READ_AGAIN_MS = 500
@@ -46,9 +54,12 @@ export class ClusterSource {
   readonly #secrets: Reflector<KeptSecret>[]
   readonly #reader: SecretReader
   readonly #coalescer: Coalescer
-  #named = new Set<string>()
-  /** See ClusterOptions.onSnapshot; of what the next snapshot brings. */
-  #anew = false
+  readonly #named = new NamedSecrets()
+  /** Ids of resources, and names of Secrets, that the next changes bring. */
+  #changedIds = new Set<string>()
+  #changedSecrets = new Set<string>()
+  /** Ids of resources that were handed on. */
+  readonly #told = new Set<string>()
   #synced = false
   #stopped = false
 
@@ -76,26 +87,31 @@ export class ClusterSource {
         labelSelector,
         log,
         keep: (object) => keepSecret(object, this.#named.has(keyOf(object)), reflector.get(keyOf(object))),
-        changed: (changes, listed) => {
-          if (this.#synced && changes.some(({ key }) => this.#named.has(key))) this.#tell(listed)
+        changed: (changes) => {
+          if (!this.#synced) return
+          const named = changes.filter(({ key }) => this.#named.has(key))
+          for (const { key } of named) this.#changedSecrets.add(key)
+          if (named.length > 0) this.#coalescer.trigger()
         },
       })
       return reflector
     })
   }
 
-  /** Resolves when everything is known and the first snapshot was handed on; not while the API server is away. */
+  /** Resolves when everything is known and was handed on; not while the API server is away. */
   async start(): Promise<void> {
     const kinds = Object.values(this.#kinds).flat()
     for (const reflector of kinds) reflector.start()
     await Promise.all(kinds.map(({ synced }) => synced))
     if (this.#stopped) return
     // Only now, when it is known which of them matter.
-    this.#named = this.#secretNames()
+    for (const id of this.#ids()) this.#named.set(id, this.#namesIn(id))
     for (const reflector of this.#secrets) reflector.start()
     await Promise.all(this.#secrets.map(({ synced }) => synced))
     if (this.#stopped) return
     this.#synced = true
+    this.#changedIds = new Set(this.#ids())
+    this.#changedSecrets = new Set(this.#named.secrets())
     await this.#emit()
   }
 
@@ -151,15 +167,15 @@ export class ClusterSource {
   #follow<Name extends KindName>(
     name: Name,
     kind: Kind<z.ZodType<Specs[Name]>>,
-  ): Reflector<Kept<Specs[Name]>>[] {
+  ): Reflector<Kept<Specs[Name], Name>>[] {
     const { client, log } = this.#options
     return this.#paths(`/apis/${API_VERSION}`, kind.plural).map((path) => {
-      const reflector: Reflector<Kept<Specs[Name]>> = new Reflector({
+      const reflector: Reflector<Kept<Specs[Name], Name>> = new Reflector({
         client,
         path,
         log,
         keep: (object) => keepObject(name, kind, object, reflector.get(keyOf(object))),
-        changed: (changes, listed) => this.#changed(name, changes, listed),
+        changed: (changes) => this.#changed(name, changes),
       })
       return reflector
     })
@@ -171,19 +187,16 @@ export class ClusterSource {
     return namespaces.map((namespace) => `${base}/namespaces/${namespace}/${plural}`)
   }
 
-  #changed<Spec>(name: KindName, changes: readonly Change<Kept<Spec>>[], listed: boolean): void {
-    // The first snapshot has all of it.
+  #changed<Spec>(name: KindName, changes: readonly Change<Kept<Spec>>[]): void {
+    // The first changes have all of it.
     if (!this.#synced) return
-    if (changes.some(saysOtherwise)) this.#tell(listed)
+    const others = changes.filter(saysOtherwise)
+    for (const { key } of others) this.#changedIds.add(`${name}/${key}`)
+    if (others.length > 0) this.#coalescer.trigger()
     for (const { key } of changes) this.#options.onSeen?.(`${name}/${key}`)
   }
 
-  #tell(listed: boolean): void {
-    this.#anew ||= listed
-    this.#coalescer.trigger()
-  }
-
-  #get<Name extends KindName>(name: Name, key: string): Kept<Specs[Name]> | undefined {
+  #get<Name extends KindName>(name: Name, key: string): Kept<Specs[Name], Name> | undefined {
     for (const reflector of this.#kinds[name]) {
       const kept = reflector.get(key)
       if (kept !== undefined) return kept
@@ -193,46 +206,87 @@ export class ClusterSource {
 
   async #emit(): Promise<void> {
     if (!this.#synced || this.#stopped) return
-    const before = this.#named
-    this.#named = this.#secretNames()
-    for (const name of before) if (!this.#named.has(name)) this.#forget(name)
-    await this.#readMissing()
+    const [ids, secrets] = [this.#changedIds, this.#changedSecrets]
+    this.#changedIds = new Set()
+    this.#changedSecrets = new Set()
+    const names = new Map([...ids].map((id) => [id, this.#namesIn(id)]))
+    const resources = new Map([...ids].map((id) => [id, this.#found(id)]))
+    const known = [...secrets].filter((name) => this.#named.has(name))
+    const unread = await this.#readMissing([...names.values(), new Set(known)])
     if (this.#stopped) return
-    const anew = this.#anew
-    this.#anew = false
+    for (const [id, named] of names) {
+      // What a Secret says that could not be read is not known: what was handed on stays as it was.
+      const held = this.#told.has(id) && [...named].some((name) => unread.has(name))
+      if (held) resources.delete(id)
+      else for (const name of this.#named.set(id, named)) secrets.add(name)
+      if (held) this.#changedIds.add(id)
+    }
+    for (const name of [...unread, ...secrets]) if (this.#lacks(name)) this.#changedSecrets.add(name)
+    if (this.#changedSecrets.size > 0) this.#coalescer.triggerIn(READ_AGAIN_MS)
+    for (const name of secrets)
+      for (const id of this.#named.namersOf(name))
+        if (!this.#changedIds.has(id)) resources.set(id, resources.get(id) ?? this.#found(id))
+    const changes = {
+      resources,
+      secrets: this.#dataOf(secrets),
+      generated: this.#generatedOf(resources.keys()),
+    }
     try {
-      this.#options.onSnapshot(this.#snapshot(), anew)
+      this.#options.onChanges(changes)
     } catch (error) {
       // The next change may fare better; what is in force stays.
       this.#options.log.error({ err: error }, 'what the API server says could not be taken over')
+      for (const id of resources.keys()) this.#changedIds.add(id)
+      for (const name of secrets) this.#changedSecrets.add(name)
+      return
     }
+    for (const [id, found] of resources)
+      if (found === undefined) this.#told.delete(id)
+      else this.#told.add(id)
   }
 
-  /** Nobody reads it any more, so its contents are not kept. */
-  #forget(name: string): void {
-    const kept = this.#secret(name)
-    if (kept !== undefined) kept.data = undefined
+  #namesIn(id: string): ReadonlySet<string> {
+    const key = keyIn(id)
+    if (id.startsWith('ApiKey/')) return secretsNamedBy(present(this.#get('ApiKey', key)?.resource), [])
+    if (id.startsWith('Channel/')) return secretsNamedBy([], present(this.#get('Channel', key)?.resource))
+    return new Set()
   }
 
-  #secretNames(): Set<string> {
-    return secretsNamedBy(this.#resources('ApiKey'), this.#resources('Channel'))
+  *#ids(): Generator<string> {
+    for (const name of KIND_NAMES)
+      for (const reflector of this.#kinds[name])
+        for (const { resource, invalid } of reflector.values()) {
+          const metadata = resource?.metadata ?? invalid?.metadata
+          if (metadata !== undefined) yield `${name}/${metadata.namespace}/${metadata.name}`
+        }
   }
 
-  /** Reads Secrets that came before the resource that names them. */
-  async #readMissing(): Promise<void> {
-    const unread = [...this.#named].filter((name) => {
-      const kept = this.#secret(name)
-      return kept !== undefined && kept.data === undefined
-    })
-    await Promise.all(
-      unread.map(async (name) => {
-        const read = await this.#reader.read(name)
+  /** It is named, and there, and its contents are not known: they came when nobody named it. */
+  #lacks(name: string): boolean {
+    const kept = this.#named.has(name) ? this.#secret(name) : undefined
+    return kept !== undefined && kept.data === undefined
+  }
+
+  /** Reads Secrets that came before the resource that names them. Returns those that could not be read, to be tried again. */
+  async #readMissing(names: Iterable<ReadonlySet<string>>): Promise<Set<string>> {
+    const missing = new Set<string>()
+    for (const named of names)
+      for (const name of named) {
         const kept = this.#secret(name)
-        if (kept === undefined || kept.data !== undefined) return
-        if (read !== undefined) Object.assign(kept, read)
-        else this.#coalescer.triggerIn(READ_AGAIN_MS)
-      }),
-    )
+        if (kept !== undefined && kept.data === undefined) missing.add(name)
+      }
+    const unread = new Set<string>()
+    await Promise.all([...missing].map(async (name) => void ((await this.#read(name)) || unread.add(name))))
+    if (unread.size > 0) this.#coalescer.triggerIn(READ_AGAIN_MS)
+    return unread
+  }
+
+  async #read(name: string): Promise<boolean> {
+    const read = await this.#reader.read(name)
+    const kept = this.#secret(name)
+    if (read === 'failed') return kept === undefined || kept.data !== undefined
+    if (kept !== undefined && kept.data === undefined && read !== 'gone') Object.assign(kept, read)
+    return true
   }
 
   #secret(name: string): KeptSecret | undefined {
@@ -243,45 +297,48 @@ export class ClusterSource {
     return undefined
   }
 
-  *#resources<Name extends KindName>(name: Name): Generator<Resource<Specs[Name]>> {
-    for (const reflector of this.#kinds[name])
-      for (const { resource } of reflector.values()) if (resource !== undefined) yield resource
-  }
-
-  *#invalid(): Generator<InvalidResource> {
-    for (const reflector of Object.values(this.#kinds).flat())
-      for (const { invalid } of reflector.values()) if (invalid !== undefined) yield invalid
-  }
-
-  #snapshot(): Snapshot {
-    const secrets = new Map<string, SecretData>()
-    for (const name of this.#named) {
-      const data = this.#secret(name)?.data
-      if (data !== undefined) secrets.set(name, data)
+  /** What these Secrets say; undefined of those that are gone or that nobody names, whose contents are forgotten. */
+  #dataOf(names: Iterable<string>): Map<string, SecretData | undefined> {
+    const secrets = new Map<string, SecretData | undefined>()
+    for (const name of names) {
+      const kept = this.#secret(name)
+      if (kept !== undefined && !this.#named.has(name)) kept.data = undefined
+      secrets.set(name, kept?.data)
     }
-    return {
-      apiKeys: [...this.#resources('ApiKey')],
-      accounts: [...this.#resources('Account')],
-      credits: [...this.#resources('Credit')],
-      channels: [...this.#resources('Channel')],
-      modelRoutes: [...this.#resources('ModelRoute')],
-      secrets,
-      generated: this.#generated(),
-      invalid: [...this.#invalid()],
-    }
+    return secrets
   }
 
-  #generated(): Map<string, GeneratedKey> {
-    const generated = new Map<string, GeneratedKey>()
-    for (const reflector of this.#kinds.ApiKey)
-      for (const { resource, uid } of reflector.values()) {
-        if (resource === undefined || !generatesKey(resource.spec)) continue
-        const { namespace, name } = resource.metadata
-        const secretName = generatedSecretName(name)
-        const state = stateFor({ name, uid }, this.#secret(`${namespace}/${secretName}`))
-        generated.set(`${namespace}/${name}`, { secretName, state })
-      }
+  #generatedOf(ids: Iterable<string>): Map<string, GeneratedKey | undefined> {
+    const generated = new Map<string, GeneratedKey | undefined>()
+    for (const id of ids) if (id.startsWith('ApiKey/')) generated.set(keyIn(id), this.#generated(keyIn(id)))
     return generated
+  }
+
+  #found(id: string): AnyResource | InvalidResource | undefined {
+    const key = keyIn(id)
+    switch (kindIn(id)) {
+      case 'ApiKey':
+        return standsFor(this.#get('ApiKey', key))
+      case 'Account':
+        return standsFor(this.#get('Account', key))
+      case 'Credit':
+        return standsFor(this.#get('Credit', key))
+      case 'Channel':
+        return standsFor(this.#get('Channel', key))
+      case 'ModelRoute':
+        return standsFor(this.#get('ModelRoute', key))
+      default:
+        return undefined
+    }
+  }
+
+  #generated(key: string): GeneratedKey | undefined {
+    const kept = this.#get('ApiKey', key)
+    if (kept?.resource === undefined || !generatesKey(kept.resource.spec)) return undefined
+    const { namespace, name } = kept.resource.metadata
+    const secretName = generatedSecretName(name)
+    const state = stateFor({ name, uid: kept.uid }, this.#secret(`${namespace}/${secretName}`))
+    return { secretName, state }
   }
 }
 
@@ -291,6 +348,9 @@ function saysOtherwise<Spec>(change: Change<Kept<Spec>>): boolean {
   const { object, old } = change
   return old === undefined || object.resource !== old.resource || object.invalid !== old.invalid
 }
+
+const standsFor = <Spec, Name extends KindName>(kept: Kept<Spec, Name> | undefined) =>
+  kept?.resource ?? kept?.invalid
 
 function stateFor(
   apiKey: { name: string; uid: string },
@@ -302,5 +362,10 @@ function stateFor(
   const leaving = owner?.kind === 'ApiKey' && owner.name === apiKey.name
   return secret === undefined || leaving ? 'absent' : 'foreign'
 }
+
+/** "namespace/name" */
+const keyIn = (id: string) => id.slice(id.indexOf('/') + 1)
+const kindIn = (id: string) => id.slice(0, id.indexOf('/'))
+const present = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value])
 
 const KIND_NAMES: readonly KindName[] = ['ApiKey', 'Account', 'Credit', 'Channel', 'ModelRoute']

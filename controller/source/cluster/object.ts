@@ -25,13 +25,13 @@ export interface Specs {
 }
 
 /** One resource of the cluster: either `resource`, or `invalid` with what is wrong. */
-export interface Kept<Spec> {
+export interface Kept<Spec, Name extends KindName = KindName> {
   uid: string
   /** Undefined when it has none that follows the schema. */
   status: FoundStatus | undefined
   /** It goes when those who wait for its end have let go; until then it is in force. */
   deleting: boolean
-  resource?: Resource<Spec>
+  resource?: Resource<Spec> & { kind: Name }
   invalid?: InvalidResource
 }
 
@@ -43,8 +43,8 @@ export function keepObject<Name extends KindName>(
   name: Name,
   kind: Kind<z.ZodType<Specs[Name]>>,
   object: KubeObject,
-  old: Kept<Specs[Name]> | undefined,
-): Kept<Specs[Name]> {
+  old: Kept<Specs[Name], Name> | undefined,
+): Kept<Specs[Name], Name> {
   const metadata = metadataOf(object)
   const { uid, deletionTimestamp } = object.metadata
   const deleting = deletionTimestamp !== undefined

@@ -64,16 +64,16 @@ export class SecretReader {
     this.#log = log
   }
 
-  /** The Secret as it is now; undefined when it is gone or cannot be read. Never rejects. */
-  async read(name: string): Promise<KeptSecret | undefined> {
+  /** The Secret as it is now. Never rejects. */
+  async read(name: string): Promise<KeptSecret | 'gone' | 'failed'> {
     const [namespace = '', secret = ''] = name.split('/')
     const path = `/api/v1/namespaces/${namespace}/secrets/${secret}`
     try {
       return parseSecret(await this.#client.request({ path }), true)
     } catch (error) {
-      const gone = error instanceof KubeError && error.status === 404
-      if (!gone) this.#log.warn({ err: error, secret: name }, 'a Secret could not be read; trying again')
-      return undefined
+      if (error instanceof KubeError && error.status === 404) return 'gone'
+      this.#log.warn({ err: error, secret: name }, 'a Secret could not be read; trying again')
+      return 'failed'
     }
   }
 }

@@ -100,7 +100,7 @@ class FolderSource implements Source {
       if (file !== undefined) read.push(file)
     }
     // Files that went while they were read: deleted, or the folder with them, and then nothing is known of them.
-    if (read.length < listing.files.length && (await this.#list()) === undefined) return
+    if (read.length < listing.files.length && !(await this.#hasOnly(read))) return
     const { files, lookAgainInMs } = this.#emptied.settle(read, performance.now())
     clearTimeout(this.#lookAgain)
     if (lookAgainInMs !== undefined)
@@ -112,6 +112,15 @@ class FolderSource implements Source {
     this.#onSnapshot(snapshot, problems)
     // Last: what throws is tried again.
     this.#lastFiles = content
+  }
+
+  /** False when the folder has other files by now: then it is read once more. */
+  async #hasOnly(read: readonly SourceFile[]): Promise<boolean> {
+    const listing = await this.#list()
+    if (listing === undefined) return false
+    const same = listing.files.join('\n') === read.map(({ path }) => path).join('\n')
+    if (!same) this.#watch.trigger()
+    return same
   }
 
   /** Undefined when the folder cannot be listed: what it says is not known, so everything stays as it is. */

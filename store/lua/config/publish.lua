@@ -2,31 +2,27 @@
 -- Writes a publication, announces it and checks the fence: all of it or nothing.
 --
 --   KEYS     1 epoch, 2 table, 3 manifest, 4 changes; from 5 on the records to write, then those to remove
---   ARGV     1 epoch of the writer, 2 generation, 3 sealed table or '' to leave it, 4 '1' when that has routes,
---            5 '1' when a table without routes may replace one with routes, 6 what it touches (JSON, see docs/redis.md),
---            7 announcements that are kept, at least, 8 note of the table for the manifest, 9 number of records to write;
---            then for each record to write its field in the manifest, its note and the sealed record, and for each to
---            remove its field
+--   ARGV     1 epoch of the writer, 2 generation, 3 sealed table or '' to leave it, 4 what it touches (JSON, see
+--            docs/redis.md), 5 announcements that are kept, at least, 6 note of the table for the manifest, 7 number of
+--            records to write; then for each record to write its field in the manifest, its note and the sealed
+--            record, and for each to remove its field
 --   Replies  'published' | 'fenced', another epoch is in force | 'stale', the generation does not rise
---            | 'empty', a table without routes would replace one with routes
 -- Numbers are compared here and never written, because Lua would write 1e+15.
 
 local EPOCH, TABLE, MANIFEST, CHANGES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local epoch, generation, sealed, routes = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local FIRST_KEY, FIRST_ARG, ARGS_OF_WRITTEN = 5, 10, 3
+local epoch, generation, sealed = ARGV[1], ARGV[2], ARGV[3]
+local FIRST_KEY, FIRST_ARG, ARGS_OF_WRITTEN = 5, 8, 3
 
 if tonumber(epoch) ~= tonumber(redis.call('GET', EPOCH) or '0') then return 'fenced' end
 local before = redis.call('HGET', MANIFEST, 'generation') or '0'
 if tonumber(generation) <= tonumber(before) then return 'stale' end
-local empties = sealed ~= '' and routes ~= '1' and redis.call('HGET', MANIFEST, 'routes') == '1'
-if empties and ARGV[5] ~= '1' then return 'empty' end
 
 if sealed ~= '' then
   redis.call('SET', TABLE, sealed)
-  redis.call('HSET', MANIFEST, 'routes', routes, 'table', ARGV[8])
+  redis.call('HSET', MANIFEST, 'table', ARGV[6])
 end
 local arg = FIRST_ARG
-local first_removed = FIRST_KEY + tonumber(ARGV[9])
+local first_removed = FIRST_KEY + tonumber(ARGV[7])
 for i = FIRST_KEY, #KEYS do
   if i < first_removed then
     redis.call('SET', KEYS[i], ARGV[arg + 2])
@@ -39,6 +35,6 @@ for i = FIRST_KEY, #KEYS do
   end
 end
 redis.call('HSET', MANIFEST, 'epoch', epoch, 'generation', generation)
-redis.call('XADD', CHANGES, 'MAXLEN', '~', ARGV[7], '*',
-  'epoch', epoch, 'generation', generation, 'before', before, 'touched', ARGV[6])
+redis.call('XADD', CHANGES, 'MAXLEN', '~', ARGV[5], '*',
+  'epoch', epoch, 'generation', generation, 'before', before, 'touched', ARGV[4])
 return 'published'

@@ -145,7 +145,6 @@ export function configCases(current: Current): void {
     ['fenced', 'an epoch that was never begun', { epoch: 3, generation: 9 }],
     ['stale', 'the stored generation', { epoch: 2, generation: 5 }],
     ['stale', 'a lower generation', { epoch: 2, generation: 4 }],
-    ['empty', 'a table without routes', { epoch: 2, generation: 9, table: tableOf() }],
   ])('%s: refuses %s, and nothing of it is written or told', async (expected, _what, given) => {
     await config().newEpoch()
     await config().newEpoch()
@@ -162,14 +161,13 @@ export function configCases(current: Current): void {
     expect(seen.map(generationOf)).toEqual([10])
   })
 
-  test('a table without routes replaces another one, or one with routes when allowed', async () => {
+  test('a table without routes replaces one with routes, as any other', async () => {
     const epoch = await config().newEpoch()
     const empty = { version: TABLE_VERSION, namespaces: {} }
     expect(await config().publish(publication(epoch, 1, { table: empty }))).toBe('published')
     expect(await config().publish(publication(epoch, 2, { table: tableOf() }))).toBe('published')
     expect(await config().publish(publication(epoch, 3, { table: tableOf('small') }))).toBe('published')
-    const allowed = publication(epoch, 4, { table: empty, allowEmptyTable: true })
-    expect(await config().publish(allowed)).toBe('published')
+    expect(await config().publish(publication(epoch, 4, { table: empty }))).toBe('published')
     expect((await config().table())?.table).toEqual(empty)
   })
 

@@ -142,7 +142,6 @@ export async function createWorld(): Promise<World> {
           SLUICE_SECRET_LABEL_SELECTOR: {},
           SLUICE_LEASE_NAME: 'sluice-controller',
           SLUICE_LEASE_DURATION: leaseMs,
-          SLUICE_ALLOW_EMPTY_TABLE: false,
         },
         namespace,
         instance,

@@ -54,10 +54,12 @@ export const CONTROLLER: Mutant[] = [
   ),
 
   ...faults(
-    'controller/publish/guard.ts',
-    'controller/publish/publisher.test.ts',
-    // An API server that was restored empty revokes every key.
-    ['removed >= MANY && removed * 2 > stored', 'removed < 0 && stored < 0'],
+    'controller/publish/removals.ts',
+    'controller/publish/removals.test.ts',
+    // Most keys go, and people hear nothing of it.
+    ['* 2 > before[what]', '* 2 < 0'],
+    // A deletion that arrives piece by piece is told of by its first piece, or not at all.
+    ['this.#before ??= before', 'this.#before = before'],
   ),
 
   ...faults(
@@ -83,6 +85,31 @@ export const CONTROLLER: Mutant[] = [
     ['[...stored.keys()].filter((id) => !wanted.has(id))', '[]'],
   ),
 
+  ...faults(
+    'controller/compile/compilation.ts',
+    'controller/compile/compilation.test.ts',
+    // A key works on when its account is closed, or is refused when the account is back.
+    ['for (const payer of this.#payers.get(id)) dirty.ids.add(payer)', ''],
+    // A key that was refused beside an older one of the same value stays refused when that one is gone.
+    ['for (const other of this.#claimants.get(hash)) dirty.ids.add(other)', ''],
+    // A key whose resource is wrong works on.
+    ['dirty.hashes.add(hash)', ''],
+    // Routes do not hear of their channels.
+    ['for (const id of this.#routing.get(namespace)) dirty.ids.add(id)', 'void namespace'],
+  ),
+
+  // A Secret that could not be read takes the key out of force that named another one before.
+  ...faults('controller/source/cluster/cluster.ts', 'controller/source/cluster/cluster.test.ts', [
+    'this.#told.has(id) && [...named]',
+    'this.#told.size < 0 && [...named]',
+  ]),
+
+  // Credits that came while the store was away are forgotten.
+  ...faults('controller/publish/publisher.ts', 'controller/publish/publisher.test.ts', [
+    'before === undefined ? touched : merge(before.touched, touched)',
+    'touched',
+  ]),
+
   // Ready is said before every proxy serves it.
   ...faults('controller/status/board.ts', 'test/integration/fleet/agreement.test.ts', [
     'const served = Math.min(...this.#live',
@@ -91,14 +118,14 @@ export const CONTROLLER: Mutant[] = [
 
   // A new upstream credential waits for another change.
   ...faults('controller/source/cluster/cluster.ts', 'test/integration/fleet/changes.test.ts', [
-    'changes.some(({ key }) => this.#named.has(key))',
-    'changes.length < 0',
+    'changes.filter(({ key }) => this.#named.has(key))',
+    'changes.filter(({ key }) => key.length < 0)',
   ]),
 
   // Every change writes all records.
   ...faults('controller/publish/changes.ts', 'test/integration/fleet/writes.test.ts', [
-    'if (stored.get(id) !== hash) put.set(id, record)',
-    'put.set(id, record)',
+    'if (stored.get(id) === hash) continue',
+    '',
   ]),
 
   // A new leader writes every status again.
@@ -116,16 +143,10 @@ export const CONTROLLER: Mutant[] = [
     ['old?.object.metadata.uid === object.metadata.uid', 'true'],
   ),
 
-  // After a list that found nothing new, the next deletion of many keys is taken for a mistake.
-  ...faults('controller/source/cluster/cluster.ts', 'controller/source/cluster/cluster.test.ts', [
-    'this.#anew ||= listed',
-    'this.#anew = true',
-  ]),
-
-  // What is missing after a list is deleted at once, whatever the API server has lost.
-  ...faults('controller/kube/reflector.ts', 'controller/source/cluster/cluster.test.ts', [
-    'this.#deliver(true)',
-    'this.#deliver(false)',
+  // A list that is cut off before its end takes away what it had not reached.
+  ...faults('controller/kube/reflector.ts', 'controller/kube/reflector.property.test.ts', [
+    'if (from !== undefined) continue',
+    'if (from !== undefined && from.length < 0) continue',
   ]),
 
   // A status that somebody took away is not written again.
@@ -198,6 +219,12 @@ export const CONTROLLER: Mutant[] = [
   ...faults('controller/publish/credits.ts', 'controller/publish/credits.test.ts', [
     "{ outcome: 'already', appliedAt: now() }",
     "{ outcome: 'already' }",
+  ]),
+
+  // A folder that is swapped while it is read loses what was not read.
+  ...faults('controller/source/folder/folder.ts', 'controller/source/folder/swapped.test.ts', [
+    '!(await this.#hasOnly(read))',
+    '(await this.#list()) === undefined',
   ]),
 
   // Half an object, cut off by a dying server, is taken for the end of a watch.

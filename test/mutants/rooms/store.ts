@@ -12,8 +12,6 @@ export const STORE: Mutant[] = [
     ['publication.epoch !== epoch', 'publication.epoch > epoch'],
     // A publication is taken twice.
     ['publication.generation <= generation', 'publication.generation < generation'],
-    // An empty folder takes all models away.
-    ['publication.allowEmptyTable !== true', 'publication.allowEmptyTable === false'],
     // The table in force changes with the writer's own copy.
     [': frozenCopy(publication.table)', ': publication.table'],
   ),

@@ -1,0 +1,21 @@
+/** Keys to sets of values; a set that becomes empty is forgotten. */
+export class Multimap<K, V> {
+  readonly #sets = new Map<K, Set<V>>()
+
+  get(key: K): ReadonlySet<V> {
+    return this.#sets.get(key) ?? NONE
+  }
+
+  add(key: K, value: V): void {
+    const found = this.#sets.get(key)
+    if (found === undefined) this.#sets.set(key, new Set([value]))
+    else found.add(value)
+  }
+
+  remove(key: K, value: V): void {
+    const found = this.#sets.get(key)
+    if (found?.delete(value) && found.size === 0) this.#sets.delete(key)
+  }
+}
+
+const NONE: ReadonlySet<never> = new Set()

@@ -1,0 +1,44 @@
+/** Which resource names which Secrets, and back. */
+export class NamedSecrets {
+  readonly #names = new Map<string, ReadonlySet<string>>()
+  readonly #namers = new Map<string, Set<string>>()
+
+  has(secret: string): boolean {
+    return this.#namers.has(secret)
+  }
+
+  /** All Secrets that are named. */
+  secrets(): Iterable<string> {
+    return this.#namers.keys()
+  }
+
+  /** Ids of the resources that name a Secret. */
+  namersOf(secret: string): Iterable<string> {
+    return this.#namers.get(secret) ?? []
+  }
+
+  /** Notes what a resource names now, and returns the Secrets that it did not name before, or names no more. */
+  set(id: string, names: ReadonlySet<string>): string[] {
+    const before = this.#names.get(id) ?? NONE
+    const changed = [
+      ...[...before].filter((name) => !names.has(name)),
+      ...[...names].filter((name) => !before.has(name)),
+    ]
+    for (const name of before) this.#drop(name, id)
+    for (const name of names) {
+      const namers = this.#namers.get(name)
+      if (namers === undefined) this.#namers.set(name, new Set([id]))
+      else namers.add(id)
+    }
+    if (names.size > 0) this.#names.set(id, names)
+    else this.#names.delete(id)
+    return changed
+  }
+
+  #drop(name: string, id: string): void {
+    const namers = this.#namers.get(name)
+    if (namers?.delete(id) && namers.size === 0) this.#namers.delete(name)
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set()
