@@ -59,7 +59,7 @@ export const LOG_HEADS = [
 export function rowOf(logged: Entry): Cell[] {
   const { time, requestId, key, model, route, status, code, attempts, settled, ms } = logged
   return [
-    time.replace(/^\d{4}-(.*)T(.*)\.\d+Z$/, '$1 $2'),
+    time.replace(/^\d{4}-([^T]*)T([^.]*)\.\d+Z$/, '$1 $2'),
     requestId.slice(0, ID_LENGTH),
     ...[key, model, route, status, code, attempts.length],
     logged.usage === undefined ? undefined : `${totalInput(logged.usage)}/${logged.usage.output}`,

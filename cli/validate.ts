@@ -2,6 +2,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { text as readAll } from 'node:stream/consumers'
 import { ENDPOINTS } from '../contract/endpoints.ts'
+import { withoutEnd } from '../contract/text.ts'
 import { compile } from '../controller/compile/index.ts'
 import type { ObjectStatus, Snapshot } from '../controller/snapshot.ts'
 import { Catalogue, type Reading } from '../controller/source/folder/catalogue.ts'
@@ -98,7 +99,7 @@ const ENDPOINT_PATHS = Object.values(ENDPOINTS)
 /** Base URLs that already have what the gateway adds: every request would be answered 404. */
 function endpointWarnings({ channels }: Snapshot): Warning[] {
   return channels.flatMap(({ metadata: { namespace, name }, spec }) => {
-    const path = (URL.parse(spec.baseURL)?.pathname ?? '').replace(/\/+$/, '')
+    const path = withoutEnd(URL.parse(spec.baseURL)?.pathname ?? '', '/')
     const end = ENDPOINT_PATHS.find((known) => path.endsWith(known))
     if (end === undefined) return []
     const message = `spec.baseURL ends in ${end}, which the gateway adds itself; leave it out, as SDKs take it`
