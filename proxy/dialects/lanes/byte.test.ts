@@ -25,17 +25,19 @@ function read(view: () => ClientView) {
   return byteLane(chat, PARSED, TARGET, view).readAnswer(STREAM, false)
 }
 
+const ENVELOPES = { seal: () => '', open: () => 'foreign' as const }
+const VIEW: ClientView = {
+  request: chat.codec.decodeRequest(PARSED, ENVELOPES),
+  parsed: PARSED,
+  id: 'x',
+  created: 1,
+  inputTokens: 1,
+  envelopes: ENVELOPES,
+  losses: new Losses(),
+}
+
 it('a stream that nobody asked for becomes the answer that it carries', () => {
-  const envelopes = { seal: () => '', open: () => 'foreign' as const }
-  const answer = read(() => ({
-    request: chat.codec.decodeRequest(PARSED, envelopes),
-    parsed: PARSED,
-    id: 'x',
-    created: 1,
-    inputTokens: 1,
-    envelopes,
-    losses: new Losses(),
-  }))
+  const answer = read(() => VIEW)
   expect(answer).toMatchObject({ usage: { input: 1, output: 2 }, delivered: { deltas: 1, bytes: 2 } })
   const body = 'body' in answer ? JSON.parse(answer.body.toString()) : {}
   expect(body).toMatchObject({ object: 'chat.completion', choices: [{ message: { content: 'Hi' } }] })
@@ -46,4 +48,14 @@ it('a request that only passes as bytes is not blamed for such a stream', () => 
     throw new GatewayError('unsupported_parameter', 'messages[0].content[0].type is not offered.')
   })
   expect(answer).toEqual({ class: 'unknown', status: 200, detail: 'unasked_stream' })
+})
+
+it('such a stream needs no finish_reason where the upstream never sends one', () => {
+  const done = Buffer.from(
+    'data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n',
+  )
+  const lane = (finishReason: boolean) =>
+    byteLane(chat, PARSED, { ...TARGET, finishReason }, () => VIEW).readAnswer(done, false)
+  expect(lane(true)).toMatchObject({ detail: 'no_finish_reason' })
+  expect(lane(false)).toHaveProperty('body')
 })

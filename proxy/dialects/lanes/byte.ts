@@ -33,7 +33,8 @@ export function byteLane(
     readAnswer(body, asStream) {
       if (codec === undefined || asStream || !looksLikeStream(body))
         return bytes.readAnswer(body, request, asStream)
-      const answer = decodeWhole(codec, body, request)
+      const features = { finishReason: finishReason ?? true }
+      const answer = decodeWhole(codec, body, request, { features })
       if (!('parts' in answer)) return answer
       const client = readable(view)
       if (client === undefined) return { class: 'unknown', status: 200, detail: 'unasked_stream' }
