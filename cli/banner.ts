@@ -25,7 +25,7 @@ export function banner({ proxy, snapshot, dir, host, problems }: BannerOptions):
   const name = nameOf(host)
   const base = `http://${name}:${proxy.port}`
   // The first key that a client can use.
-  const [key] = usableKeys(snapshot)
+  const [key] = usableKeys(snapshot, Date.now())
   const model = modelOf(snapshot)
   return `
   Sluice is ready, with the resources in ${dir}

@@ -13,13 +13,21 @@ const PUBLISHED = ['sk-quickstart-0123456789abcdef', 'sk-local-0123456789abcdef'
 
 export const isPublished = ({ value }: FolderKey) => PUBLISHED.includes(value)
 
-export function usableKeys(snapshot: Snapshot): FolderKey[] {
-  return snapshot.apiKeys.flatMap((apiKey) => usable(snapshot, apiKey))
+/** One of each ApiKey that has not ended at `now`, in milliseconds since the epoch. */
+export function usableKeys(snapshot: Snapshot, now: number): FolderKey[] {
+  return snapshot.apiKeys.flatMap((apiKey) => usable(snapshot, apiKey, now))
 }
 
-function usable(snapshot: Snapshot, { metadata, spec }: Resource<ApiKeySpec>): FolderKey[] {
-  if (spec.disabled === true || spec.secretRef === undefined) return []
+function usable(snapshot: Snapshot, { metadata, spec }: Resource<ApiKeySpec>, now: number): FolderKey[] {
+  if (spec.disabled === true || hasEnded(spec.expiresAt, now)) return []
   const { namespace, name } = metadata
-  const value = snapshot.secrets.get(`${namespace}/${spec.secretRef.name}`)?.get(spec.secretRef.key)
-  return value === undefined || value === '' ? [] : [{ namespace, name, value }]
+  const refs = spec.secretRefs?.filter(({ notAfter }) => !hasEnded(notAfter, now)) ?? [spec.secretRef]
+  for (const ref of refs) {
+    const value = ref && snapshot.secrets.get(`${namespace}/${ref.name}`)?.get(ref.key)
+    if (value) return [{ namespace, name, value }]
+  }
+  return []
 }
+
+const hasEnded = (moment: string | undefined, now: number) =>
+  moment !== undefined && Date.parse(moment) <= now

@@ -11,7 +11,9 @@ export interface KeyOptions {
 
 export const key: Tool<KeyOptions> = async ({ namespace, args: [name = '', folder = ''] }, terminal) => {
   const { snapshot } = check(await readPath(folder), namespace, terminal.env)
-  const found = usableKeys(snapshot).find((one) => one.name === name && one.namespace === namespace)
+  const found = usableKeys(snapshot, Date.now()).find(
+    (one) => one.name === name && one.namespace === namespace,
+  )
   if (found === undefined)
     throw new CommandFailure(
       `${folder} has no ApiKey ${name} in the namespace ${namespace} that is in force and whose Secret has a value`,
