@@ -8,6 +8,7 @@ import { StoreUnavailable } from '../../store/contract.ts'
 import { testAccount, testKey } from '../auth/testing.ts'
 import { BodyMemory } from '../pipeline/body-memory.ts'
 import type { Gateway } from '../pipeline/gateway.ts'
+import { Revocation } from '../pipeline/revocation.ts'
 import { Shutdown } from '../pipeline/shutdown.ts'
 import type { Relay } from '../relay/relay.ts'
 import { MemoryPool } from '../socket/memory.ts'
@@ -45,6 +46,7 @@ async function apiServer({ maxInFlight = 10, stored = true } = {}) {
     log: { write: (line: RequestRecord) => lines.push(line) },
     metrics: { finished: () => undefined },
     shutdown: new Shutdown(),
+    revocation: new Revocation(async () => undefined),
     limits: { maxBodyBytes: 1_000, endpointBytes: new Map(), clientStallMs: 1_000, streamKeepAliveMs: 1_000 },
     bodyMemory: new BodyMemory(Infinity),
   } as unknown as Gateway
