@@ -59,6 +59,7 @@ const FULL: Record<KindName, object> = {
       serverName: 'upstream.internal',
     },
     ejection: { consecutiveFailures: 0, interval: '30s', maxInterval: '300s' },
+    errorMessages: 'Generic',
     disabled: false,
   },
   ModelRoute: {

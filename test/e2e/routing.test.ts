@@ -91,7 +91,7 @@ beforeEach(() => {
 const send = (model: string, headers: Record<string, string> = {}): Promise<Answer> =>
   call(`${gateway.base}/v1/chat/completions`, { body: chatBody(model), headers: jsonHeaders(KEY, headers) })
 const fail = (status: number, headers: Record<string, string> = {}): Script => {
-  return (_call, res) => json(res, status, { error: { message: 'no' } }, headers)
+  return (_call, res) => json(res, status, { error: { message: 'This cannot be served.' } }, headers)
 }
 const modelAt = (upstream: ScriptedUpstream) =>
   JSON.parse(upstream.calls.at(-1)?.body.toString() ?? '{}').model

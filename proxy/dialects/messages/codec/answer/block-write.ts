@@ -80,7 +80,7 @@ export function signatureOf(carrier: Carrier | undefined, client: ClientView): s
 
 /** A block has only room for a whole input, so that a call that was cut has none. */
 function writeCall(part: ToolCallPart, index: number, client: ClientView): Block[] {
-  if (part.carrier !== undefined) addLoss(client, 'reasoning')
+  if (part.carrier !== undefined) addLoss(client, 'reasoning.state')
   const input = part.cut ? undefined : inputOf(part)
   if (input !== undefined) return [{ ...callFields(part, index, client), input }]
   addLoss(client, 'tools')

@@ -275,7 +275,7 @@ describe('items', () => {
     [{ type: 'image', source: { kind: 'id', id: 'f', vendor: 'openai' } }, 'input.content.image_url'],
     [
       { type: 'file', source: { kind: 'data', mediaType: 'application/pdf', base64: 'AAAA' } },
-      'input.content.input_file',
+      'input.content.file_data',
     ],
     [{ type: 'audio', base64: 'AAAA', format: 'wav' }, 'input.content.input_audio'],
   ])('%j is a loss, and does not part the text around it', (part, loss) => {
