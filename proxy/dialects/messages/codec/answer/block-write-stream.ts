@@ -90,7 +90,7 @@ export class BlockWriter {
         this.#endReasoning(part.carrier, part.ext)
         return true
       case 'tool-call-end':
-        if (part.carrier !== undefined) addLoss(this.#client, 'reasoning')
+        if (part.carrier !== undefined) addLoss(this.#client, 'reasoning.state')
         if (part.cut) this.#abandon()
         else this.end()
         return true
