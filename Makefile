@@ -81,7 +81,7 @@ test-all: test ## test, thousands of cases for each property, chaos, 10,000 keys
 	@CHAOS_ROUNDS=2 vitest run test/chaos
 	@SCALE_KEYS=10000 vitest run test/scale
 	@$(MAKE) --no-print-directory agents
-	@node test/mutants/run.ts
+	@node test/mutants/run.ts --tests-pass
 	@node tools/pack-check.ts
 
 agents: install ## Codex and Claude Code over the gateway; installs them once, some 800 MB outside of the checkout

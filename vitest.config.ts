@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { PATIENCE_MS } from './tools/patience-ms.ts'
 
 export default defineConfig({
   test: {
@@ -16,7 +17,7 @@ export default defineConfig({
     // Long enough for a machine that does other work as well.
     testTimeout: 90_000,
     hookTimeout: 90_000,
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: PATIENCE_MS } },
     // Wall-clock tests starve each other beyond this.
     maxWorkers: 2,
   },

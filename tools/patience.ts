@@ -3,8 +3,9 @@
  * work being done.
  */
 import { vi } from 'vitest'
+import { PATIENCE_MS } from './patience-ms.ts'
 
-const PATIENCE = { timeout: 30_000 }
+const PATIENCE = { timeout: PATIENCE_MS }
 
 for (const wait of ['waitFor', 'waitUntil'] as const) {
   const original: (look: () => unknown, options?: object) => Promise<unknown> = vi[wait]

@@ -5,11 +5,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { PATIENCE_MS } from '../../tools/patience-ms.ts'
 
 const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 const START_MS = 60_000
-/** How long a test waits for what must come: long, because a busy machine is slow and a missing event is missing for good. */
-const PATIENCE_MS = 30_000
 
 export interface RunningGateway {
   /** Without a path: http://127.0.0.1:PORT */

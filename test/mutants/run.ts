@@ -1,8 +1,9 @@
 /**
  * Runs the planted faults of list.ts, two at a time: each in a copy of the tree, with the one test that must fail. The
- * named tests must pass without a fault first, and a fault must make an assertion fail, not stop the file from loading.
+ * named tests must pass without a fault first (`--tests-pass`: they have just been run), and a fault must make an
+ * assertion fail, not stop the file from loading.
  *
- *     node test/mutants/run.ts [<part of a file name>]
+ *     node test/mutants/run.ts [--tests-pass] [<part of a file name>]
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,6 +19,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import type { Mutant } from './fault.ts'
 import { MUTANTS } from './list.ts'
@@ -33,27 +35,45 @@ export interface Verdict {
 /** Copies of the tree, each with one fault at a time. */
 const LANES = 2
 
+export interface TryOptions {
+  /** The named tests have just passed without a fault, so that they need not run again. */
+  testsPass?: boolean
+  /** Called with each verdict as it is found. */
+  found?: (verdict: Verdict) => void
+}
+
 /** Tries every fault on copies of the tree at `root`. Rejects when a named test fails without any fault. */
-export async function tryMutants(root: string, mutants: readonly Mutant[]): Promise<Verdict[]> {
+export async function tryMutants(
+  root: string,
+  mutants: readonly Mutant[],
+  { testsPass = false, found = () => undefined }: TryOptions = {},
+): Promise<Verdict[]> {
   if (mutants.length === 0) throw new Error('there is no such planted fault')
   const scratch = mkdtempSync(join(tmpdir(), 'sluice-mutants-'))
   try {
     const copies = Array.from({ length: LANES }, (_, lane) => copyTree(root, join(scratch, String(lane))))
-    const all = [...new Set(mutants.map(({ test }) => test))]
-    const sound = await runTests(copies[0] ?? scratch, all, ALL_TIMEOUT_MS)
-    if (!sound?.success || sound.numPassedTests === 0)
-      throw new Error(`the tests fail without a fault: ${failedFiles(sound).join(', ')}`)
+    if (!testsPass) await checkTests(copies[0] ?? scratch, mutants)
     const verdicts: Verdict[] = []
     const waiting = mutants.entries()
     const work = async (copy: string) => {
-      for (const [index, mutant] of waiting)
-        verdicts[index] = { mutant, outcome: await tryMutant(copy, mutant) }
+      for (const [index, mutant] of waiting) {
+        const verdict = { mutant, outcome: await tryMutant(copy, mutant) }
+        verdicts[index] = verdict
+        found(verdict)
+      }
     }
     await Promise.all(copies.map(work))
     return verdicts
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }
+}
+
+async function checkTests(copy: string, mutants: readonly Mutant[]): Promise<void> {
+  const all = [...new Set(mutants.map(({ test }) => test))]
+  const report = await runTests(copy, all, ALL_TIMEOUT_MS)
+  if (!report?.success || report.numPassedTests === 0)
+    throw new Error(`the tests fail without a fault: ${failedFiles(report).join(', ')}`)
 }
 
 /** Returns `copy`. */
@@ -111,7 +131,9 @@ async function runTests(
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   const args = [vitest, 'run', '--reporter=json', `--outputFile=${output}`, ...options, ...tests]
   // The runner may itself run inside vitest, whose variables would mislead the inner one.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST')))
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST'))
+  // What a fault keeps from coming is not worth a long wait.
+  const env = { ...Object.fromEntries(own), TEST_PATIENCE_MS: '5000' }
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore', timeout })
   await once(child, 'exit')
   endWhatIsLeft(root)
@@ -139,11 +161,17 @@ const EXPLAIN: Record<Verdict['outcome'], string> = {
 }
 
 if (import.meta.main) {
-  const part = process.argv[2] ?? ''
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { 'tests-pass': { type: 'boolean' } },
+  })
+  const [part = ''] = positionals
   const chosen = MUTANTS.filter(({ file }) => file.includes(part))
-  const verdicts = await tryMutants(join(import.meta.dirname, '../..'), chosen)
-  for (const { mutant, outcome } of verdicts)
-    console.log(`${EXPLAIN[outcome]}  ${mutant.file}: ${mutant.find.trim()}  ->  ${mutant.replace.trim()}`)
+  const verdicts = await tryMutants(join(import.meta.dirname, '../..'), chosen, {
+    testsPass: values['tests-pass'] === true,
+    found: ({ mutant: { file, find, replace }, outcome }) =>
+      console.log(`${EXPLAIN[outcome]}  ${file}: ${find.trim()}  ->  ${replace.trim()}`),
+  })
   const caught = verdicts.filter(({ outcome }) => outcome === 'caught').length
   console.log(`${caught} of ${verdicts.length} faults caught`)
   process.exitCode = caught === verdicts.length && caught > 0 ? 0 : 1
