@@ -18,7 +18,7 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 90_000,
     expect: { poll: { timeout: PATIENCE_MS } },
-    // Wall-clock tests starve each other beyond this.
-    maxWorkers: 2,
+    // Many tests wait for other processes: one more than the usual cores keeps the machine busy.
+    maxWorkers: 3,
   },
 })
