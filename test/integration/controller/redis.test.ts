@@ -115,18 +115,22 @@ describe('a Redis that lost everything', () => {
 
 describe('what somebody else spoilt', () => {
   const SPOILT = 'somebody else removed or changed records in the store; writing them again'
+  const FIRST_LOOK_MS = 4_000
   const route = { model: 'small', channels: [{ name: 'local' }], free: true }
 
   /** A controller that has published a key and a route, and the table that it had published before that. */
   async function published() {
     const controller = world.start({ store, instance: 'one' })
     await leads(controller)
+    const since = performance.now()
     await world.apply('Channel', 'local', { type: 'chat_completion', baseURL: 'http://127.0.0.1:9/v1' })
     await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
     await until(() => store.config.key(keyHash(KEY)), 'the key')
     const old = String(await redis.command('GET', TABLE))
     await world.apply('ModelRoute', 'small', route)
     await until(routed, 'the route')
+    // A new leader looks at everything after two seconds.
+    await until(() => performance.now() - since > FIRST_LOOK_MS, 'the first look to be over')
     return { controller, old }
   }
 

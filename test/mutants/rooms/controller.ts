@@ -144,7 +144,7 @@ export const CONTROLLER: Mutant[] = [
   ),
 
   // A list that is cut off before its end takes away what it had not reached.
-  ...faults('controller/kube/reflector.ts', 'controller/kube/reflector.property.test.ts', [
+  ...faults('controller/kube/reflector.ts', 'controller/kube/reflector.test.ts', [
     'if (from !== undefined) continue',
     'if (from !== undefined && from.length < 0) continue',
   ]),
