@@ -6,7 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { readBody } from './body.ts'
 import { BodyMemory } from './body-memory.ts'
 
-const MAX = 100_000
+/** Of several of the pieces in which a body is inflated. */
+const MAX = 300_000
 const LIMITS = {
   maxBodyBytes: 10_000_000,
   maxUploadBytes: 0,

@@ -4,7 +4,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { RoutingTable } from '../table/routing.ts'
 import { testChannel } from '../table/testing.ts'
-import { planRoute } from './route.ts'
+import { notEligible, planRoute } from './route.ts'
 
 const target = (name: string, more: Partial<RouteRecord['targets'][number]> = {}) => ({
   channel: name,
@@ -112,4 +112,13 @@ describe('planRoute', () => {
     expect(models(plan('gpt', unpriced, { enforced: false })('gpt'))).toEqual([['ns/a', 'gpt']])
     expect(models(plan('gpt', unpriced)('gpt'))).toEqual([['ns/a', 'gpt']])
   })
+})
+
+test('says why a target serves nothing', () => {
+  const route = { picturesOnly: false } as RouteRecord
+  const reason = (type: 'chat_completion' | 'images', weight: number) =>
+    notEligible(route, target('a', { weight }), testChannel('a', type), ENDPOINTS.chat)
+  expect(reason('chat_completion', 1)).toBeUndefined()
+  expect(reason('chat_completion', 0)).toBe('its weight is 0')
+  expect(reason('images', 1)).toContain('the route has channels of other types')
 })

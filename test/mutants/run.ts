@@ -94,7 +94,7 @@ async function tryMutant(copy: string, { file, find, replace, test }: Mutant): P
     path,
     source.replace(find, () => replace),
   )
-  const faulty = await runTests(copy, [test], TIMEOUT_MS, '--bail=1')
+  const faulty = await runTests(copy, [test], TIMEOUT_MS, '--bail=1', ...IMPATIENT)
   writeFileSync(path, source)
   if (faulty === undefined) return 'broken'
   if (faulty.numFailedTests > 0) return 'caught'
@@ -116,6 +116,8 @@ function failedFiles(from: Report | undefined): string[] {
 }
 
 const TIMEOUT_MS = 120_000
+/** What a fault keeps from coming is not worth a long wait. */
+const IMPATIENT = ['--testTimeout=20000', '--hookTimeout=30000']
 /** For the tests of all faults together. */
 const ALL_TIMEOUT_MS = 900_000
 

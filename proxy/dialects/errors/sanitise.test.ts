@@ -312,3 +312,17 @@ test('hostile text costs no more than its length', () => {
   ])
     expect((shown(`no ${part.repeat(1_000_000 / part.length)}`) ?? '').length).toBeLessThanOrEqual(500)
 })
+
+test('what a cut goes through is not shown: half of it would not be recognised', () => {
+  // Masked, these are short, so that what stands behind 2,000 characters would be shown.
+  const urls = Array.from({ length: 13 }, (_, n) => `https://a.example/${String(n).padEnd(130, 'x')}`)
+  const head = `See ${urls.join(' ')} `
+  const words = `${head.padEnd(1_995, '!')} jane.doe@corp.example says no`
+  expect(shown(words)).toMatch(/^See \*\*\*/)
+  expect(shown(words)).not.toMatch(/jane|doe/)
+})
+
+test.each(['messages.corp.internal', 'input.example.com', 'Prod.Internal'])(
+  'a host whose name begins like a field is masked: %s',
+  (host) => expect(shown(`no answer from ${host} today`)).toBe('no answer from *** today'),
+)

@@ -60,3 +60,13 @@ test('the limit is told before the rest has come', () => {
   guard.push(Buffer.from('{"a":["\\"[[[[[[[[[[[[[["'))
   expect(() => guard.push(Buffer.from(',1'.repeat(9)))).toThrow('more than 10 values')
 })
+
+test.each([
+  ['behind a backslash', ['{"a":"\\', '"[[[[[[","b":1}']],
+  ['behind two backslashes', ['{"a":"\\\\', '","b":1}']],
+  ['in the middle of a text', ['{"a":"x', '[[[[[["}']],
+])('a text that is cut %s goes on in the next piece', (_, [first = '', second = '']) => {
+  const bytes = Buffer.from(first + second)
+  JSON.parse(bytes.toString())
+  expect(guarded(bytes, [Buffer.byteLength(first)])).toBe('fine')
+})

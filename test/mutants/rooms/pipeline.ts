@@ -91,7 +91,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/body.ts',
     'test/e2e/bad-input.test.ts',
     // A body of exactly the limit is refused.
-    ['if (size > maxBytes) refuse(', 'if (size >= maxBytes) refuse('],
+    ['if (size <= heldBytes) return', 'if (size < heldBytes) return'],
   ),
 
   // Clients fill the metrics with models that they make up.

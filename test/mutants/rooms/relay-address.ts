@@ -28,8 +28,8 @@ export const RELAY_ADDRESS: Mutant[] = [
 
   // A range of all IPv6 opens all of IPv4.
   ...faults('contract/address.ts', 'contract/address.test.ts', [
-    "const family = isIPv4(plain) ? 'ipv4' : 'ipv6'",
-    "const family = isIPv4(plain) && !this.#lists.ipv6.check(plain) ? 'ipv4' : 'ipv6'",
+    'this.#lists[family].check(plain, family)',
+    'Object.values(this.#lists).some((list) => list.check(plain, family))',
   ]),
 
   ...faults(
