@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { GatewayError } from '../../errors.ts'
 import { JsonGuard } from './guard.ts'
-import { scanObject } from './scan.ts'
+import { NEAR_BYTES, scanObject } from './scan.ts'
 
 const LIMITS = { maxDepth: 4, maxKeys: 6, maxValues: 12 }
 
@@ -61,11 +61,16 @@ test('the limit is told before the rest has come', () => {
   expect(() => guard.push(Buffer.from(',1'.repeat(9)))).toThrow('more than 10 values')
 })
 
-test.each([
-  ['behind a backslash', ['{"a":"\\', '"[[[[[[","b":1}']],
-  ['behind two backslashes', ['{"a":"\\\\', '","b":1}']],
-  ['in the middle of a text', ['{"a":"x', '[[[[[["}']],
-])('a text that is cut %s goes on in the next piece', (_, [first = '', second = '']) => {
+/** Long texts are searched in another way than short ones. */
+const LONG = 'x'.repeat(10 * NEAR_BYTES)
+
+test.each(
+  ['', LONG].flatMap((before): [string, string, string][] => [
+    ['behind a backslash', `{"a":"${before}\\`, '"[[[[[[","b":1}'],
+    ['behind two backslashes', `{"a":"${before}\\\\`, '","b":1}'],
+    ['in the middle of a text', `{"a":"${before}x`, '[[[[[["}'],
+  ]),
+)('a text that is cut %s goes on in the next piece', (_, first, second) => {
   const bytes = Buffer.from(first + second)
   JSON.parse(bytes.toString())
   expect(guarded(bytes, [Buffer.byteLength(first)])).toBe('fine')
