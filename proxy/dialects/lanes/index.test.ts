@@ -98,3 +98,33 @@ it.each([
   const read = lane.readAnswer(Buffer.from(JSON.stringify(answer)), false)
   expect('body' in read && (read.tier ?? parsed.head.tier)).toBe(billed)
 })
+
+it.each([
+  [true, 'byte'],
+  [false, 'hub'],
+] as const)('an upstream that compacts is asked to: %s, %s', (compaction, kind) => {
+  const input = [{ type: 'message', role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }]
+  const limits = { maxDepth: 20, maxKeys: 100 }
+  const body = Buffer.from(JSON.stringify({ model: 'm', input }))
+  const about = {
+    client: DIALECTS.responses,
+    parsed: DIALECTS.responses.parseRequest(body, limits, {}),
+    envelopes: ENVELOPES,
+    rewriteModel: false,
+    upstreamPath: '/responses',
+    id: 'x',
+    created: 1,
+    inputTokens: 1,
+    unsupported: 'Drop',
+    defaultMaxOutputTokens: 10,
+  } as const
+  const lane = lanesOf(about, DIALECTS).open({
+    channel: 'd/c',
+    way: 'native',
+    api: 'responses',
+    model: 'up',
+    features: featuresOf('responses', undefined, { compaction }),
+    withoutCarriers: false,
+  })
+  expect(lane.kind).toBe(kind)
+})

@@ -86,7 +86,7 @@ export const CHAINS: Mutant[] = [
     'encoder',
   ]),
   // What an upstream shortens itself is summarised by the gateway.
-  ...faults('proxy/dialects/lanes/index.ts', 'test/e2e/agents/codex-compaction.test.ts', [
+  ...faults('proxy/dialects/lanes/index.ts', 'proxy/dialects/lanes/index.test.ts', [
     'parsed.compacts === true && !features.compaction',
     'parsed.compacts === true',
   ]),
