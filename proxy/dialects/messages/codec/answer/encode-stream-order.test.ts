@@ -156,5 +156,6 @@ test('of a hundred thousand parts that are open at once each is found at once', 
   for (const id of ids) encoder.part({ type: 'tool-call-start', id, callId: id, name: 'f', kind: 'function' })
   for (const id of ids) encoder.part({ type: 'tool-call-end', id })
   encoder.part({ type: 'finish', finish: { reason: 'tool-calls' } })
-  expect(encoder.take().match(/^event: content_block_stop$/gm)).toHaveLength(ids.length)
+  // Numbers, as a difference of so many lines takes minutes to print.
+  expect(encoder.take().match(/^event: content_block_stop$/gm)?.length).toBe(ids.length)
 })
