@@ -94,7 +94,10 @@ async function tryMutant(copy: string, { file, find, replace, test }: Mutant): P
     path,
     source.replace(find, () => replace),
   )
-  const faulty = await runTests(copy, [test], TIMEOUT_MS, '--bail=1', ...IMPATIENT)
+  let faulty = await runTests(copy, [test], TIMEOUT_MS, '--bail=1', ...IMPATIENT)
+  // Where tests run side by side, the runner may end at the first failure without a word on it.
+  if (faulty?.numFailedTests === 0 && !faulty.success)
+    faulty = await runTests(copy, [test], TIMEOUT_MS, ...IMPATIENT)
   writeFileSync(path, source)
   if (faulty === undefined) return 'broken'
   if (faulty.numFailedTests > 0) return 'caught'
