@@ -84,7 +84,10 @@ export const MESSAGES: Mutant[] = [
   ...faults(
     'proxy/dialects/messages/codec/answer/encode-stream.ts',
     'proxy/dialects/messages/codec/answer/encode-stream-order.test.ts',
-    ['    this.#current = undefined\n    this.#writeHeld()', '    this.#current = undefined'],
+    [
+      '    this.#current = undefined\n    this.#writeHeld()',
+      '    this.#current = undefined\n    this.#waiting.clear()',
+    ],
   ),
 
   ...faults(
