@@ -191,7 +191,7 @@ dollars, tokens input/output, times UTC. With -o json each line is one request a
       .addOption(valued('--request-id <id>', 'the request with this x-request-id, or its beginning', text))
       .addOption(valued('--key <name>', 'requests of an ApiKey: its name, or namespace/name', text))
       .addOption(valued('-n, --namespace <name>', 'requests of keys of this namespace', text))
-      .addOption(valued('--status <status>', 'what the client was told, such as 502 or 5xx', status))
+      .addOption(valued('--status <status>', 'status that the client got, such as 502 or 5xx', status))
       .addOption(valued('--limit <n>', 'at most so many', count(1, MAX_LINES)).default(20))
       .option('-f, --follow', 'then print new requests as they end, until Ctrl-C')
       .addHelpText(

@@ -93,7 +93,7 @@ async function start(
 /** Whether a folder, such as a copy of the quickstart, has a Channel to the example upstream with its public credential. */
 async function callsExample(dir: string, namespace: string, processEnv: NodeJS.ProcessEnv): Promise<boolean> {
   const port = processEnv.UPSTREAM_PORT || UPSTREAM_PORT
-  // A folder that cannot be read is told by whoever needs it.
+  // The controller, which reads the folder next, reports a folder that it cannot read.
   const files = await readPath(dir).catch(() => [])
   const { snapshot } = check(files, namespace, processEnv)
   return snapshot.channels.some(({ metadata, spec: { baseURL, secretRef } }) => {

@@ -68,6 +68,6 @@ describe('the reason', () => {
   })
 })
 
-it('a line of another version is told as such', () => {
+it('reports a line of another version', () => {
   expect(() => entryOf('{"kind":"request"}')).toThrow('does not know')
 })

@@ -86,7 +86,7 @@ export interface Changes {
    * name a Secret which did.
    */
   resources: ReadonlyMap<string, AnyResource | InvalidResource | undefined>
-  /** See Snapshot; undefined: nobody names it any more, or it is gone. */
+  /** See Snapshot; undefined: the Secret is gone, or no resource names it any more. */
   secrets: ReadonlyMap<string, SecretData | undefined>
   generated: ReadonlyMap<string, GeneratedKey | undefined>
 }

@@ -14,7 +14,7 @@ export interface Ports {
 
 const settings = environment.pick({ SLUICE_ADMIN_URLS: true, SLUICE_ADMIN_TOKEN: true })
 
-/** Throws UsageError for settings that cannot be used, CommandFailure when there is nobody to ask. */
+/** Throws UsageError for settings that cannot be used, CommandFailure when it finds no program to ask. */
 export async function findPorts(options: AdminOptions, { env }: Terminal): Promise<Ports> {
   const { SLUICE_ADMIN_URLS: fromSettings, SLUICE_ADMIN_TOKEN: token } = settingsOf(env)
   const { sluiceNamespace: namespace } = options

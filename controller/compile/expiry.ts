@@ -1,10 +1,10 @@
-/** When a key ends, and what is told of it beforehand. */
+/** When a key expires, and the warnings before that. */
 import type { ApiKeySpec } from '../../contract/api/index.ts'
 import { instant } from './amounts.ts'
 import type { Findings } from './conditions.ts'
 
 const HOUR_MS = 3_600_000
-/** People are warned this long before the end; the shortest first, as it is the one that is told. */
+/** How long before its end a key gets a warning. Shortest first: the first one that applies is shown. */
 const WARNINGS = [
   { ms: HOUR_MS, words: 'an hour' },
   { ms: 24 * HOUR_MS, words: 'a day' },

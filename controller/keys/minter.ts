@@ -74,7 +74,7 @@ export class KeyMinter {
         body: secretOf(wanted, mintKey(), this.#options.labels),
       })
     } catch (error) {
-      // Made by another controller, or somebody else's: the watch tells which, if it tells of Secrets without our labels.
+      // Another controller made it, or it belongs to somebody else. The watch shows which, unless the label selector hides it.
       if (error instanceof KubeError && error.status === 409) {
         if (Object.keys(this.#options.labels).length > 0)
           this.#options.log.warn(

@@ -38,7 +38,7 @@ it('what is there again within the moment is not gone', () => {
   expect(told).toEqual([])
 })
 
-it('what is not told yet is told at the end', () => {
+it('stopping reports a removal that is still pending', () => {
   removals.published({ keys: 0, routes: 3 }, { keys: 0, routes: 0 }, ['a'])
   removals.stop()
   vi.advanceTimersByTime(5_000)

@@ -43,7 +43,7 @@ export class Removals {
     this.#timer = setTimeout(() => this.#tell(), QUIET_MS)
   }
 
-  /** Tells of what is not told yet. */
+  /** Reports a removal that is still pending. */
   stop(): void {
     clearTimeout(this.#timer)
     this.#tell()

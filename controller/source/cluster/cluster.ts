@@ -261,7 +261,7 @@ export class ClusterSource {
         }
   }
 
-  /** It is named, and there, and its contents are not known: they came when nobody named it. */
+  /** True for a Secret that exists and is named now, but whose contents were dropped because no resource named it before. */
   #lacks(name: string): boolean {
     const kept = this.#named.has(name) ? this.#secret(name) : undefined
     return kept !== undefined && kept.data === undefined
