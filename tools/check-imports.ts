@@ -26,6 +26,7 @@ const STEPS = [
   'controller/kube',
   'controller/telemetry',
 ]
+const OPENAI_DIALECTS = ['chat', 'responses', 'images', 'embeddings']
 const BELOW_STAGES = ['contract', 'store', 'proxy/errors.ts']
 
 /** Place to the places that it may import. */
@@ -84,6 +85,16 @@ const PLACES: Record<string, string[]> = {
   'proxy/socket': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline'],
   'proxy/pipeline': [...BELOW_STAGES, ...STAGES],
   ...Object.fromEntries(STAGES.map((stage) => [stage, BELOW_STAGES])),
+  'proxy/dialects': [...BELOW_STAGES, 'proxy/dialects/*'],
+  'proxy/dialects/core': BELOW_STAGES,
+  'proxy/dialects/openai': [...BELOW_STAGES, 'proxy/dialects/core'],
+  'proxy/dialects/messages': [...BELOW_STAGES, 'proxy/dialects/core'],
+  ...Object.fromEntries(
+    OPENAI_DIALECTS.map((name) => [
+      `proxy/dialects/${name}`,
+      [...BELOW_STAGES, 'proxy/dialects/core', 'proxy/dialects/openai'],
+    ]),
+  ),
   'proxy/telemetry': ['admin', ...BELOW_STAGES],
   'proxy/errors.ts': ['contract'],
 

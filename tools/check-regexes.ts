@@ -32,20 +32,20 @@ const ALLOWED: Allowed = {
       'one repetition, of 48 characters; texts have at most 4,096',
     'new RegExp(`^${ANYWHERE.source}$`)': 'has no choice: a fixed length from the first character on',
   },
-  'proxy/dialects/ir/ids.ts': {
+  'proxy/dialects/core/neutral/ids.ts': {
     'new RegExp(`^[a-z]+_([0-9A-Za-z]{${LENGTH}})[0-9]{2,4}$`)':
       'the underscore ends the one open repetition',
   },
-  'proxy/dialects/errors/context-length.ts': {
+  'proxy/dialects/core/errors/context-length.ts': {
     "new RegExp(wording.source.replaceAll('N', '\\\\d[\\\\d,]{0,11}'), 'i')":
       'of numbers with 12 characters; texts have at most 6,002',
   },
-  'proxy/dialects/errors/refusals.ts': {
+  'proxy/dialects/core/errors/refusals.ts': {
     "new RegExp(wording.source.replaceAll('#', '(\\\\d{1,12})'), 'i')":
       'of numbers with 12 characters; texts have at most 6,002',
     'new RegExp(`\\\\b${effort}\\\\b`)': 'a fixed word',
   },
-  'proxy/dialects/errors/sanitise.ts': {
+  'proxy/dialects/core/errors/sanitise.ts': {
     "new RegExp(escaped(text), 'gi')": 'a fixed text',
     "new RegExp(`(?<![\\\\w-])${escaped(text)}${more}(?![\\\\w-])`, 'gi')":
       'a fixed text and at most 66 characters behind it',

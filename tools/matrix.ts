@@ -10,7 +10,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { isRecord } from '../proxy/dialects/json/value.ts'
+import { isRecord } from '../proxy/dialects/core/json/value.ts'
 
 export const DIALECTS = ['chat', 'responses', 'messages'] as const
 export const FEATURES = [

@@ -6,7 +6,7 @@ import {
   ENDPOINTS as FACTS,
 } from '../../contract/endpoints.ts'
 import { chat } from './chat/index.ts'
-import type { ClientApi, Dialect } from './dialect.ts'
+import type { ClientApi, Dialect } from './core/dialect.ts'
 import { embeddings } from './embeddings/index.ts'
 import { imageEdits, images } from './images/index.ts'
 import { countTokens } from './messages/count/index.ts'

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { FailureClass } from '../../contract/failures.ts'
-import type { Lane } from '../dialects/lanes/lane.ts'
+import type { Lane } from '../dialects/core/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../errors.ts'
 import { retryDelay } from '../upstream/backoff.ts'
 import { choose } from '../upstream/choose.ts'

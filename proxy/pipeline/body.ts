@@ -1,8 +1,8 @@
 /** Reads the body of a request within its limits. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGunzip } from 'node:zlib'
-import type { ClientApi, JsonLimits } from '../dialects/dialect.ts'
-import { JsonGuard } from '../dialects/json/guard.ts'
+import type { ClientApi, JsonLimits } from '../dialects/core/dialect.ts'
+import { JsonGuard } from '../dialects/core/json/guard.ts'
 import { GatewayError } from '../errors.ts'
 import { type BodyLease, type BodyMemory, noMemory } from './body-memory.ts'
 import { ClientGone } from './client.ts'

@@ -1,5 +1,5 @@
 /** What a client is told of a failed attempt that is its own fault. */
-import { sanitised } from '../dialects/errors/sanitise.ts'
+import { sanitised } from '../dialects/core/errors/sanitise.ts'
 import type { GatewayError, UpstreamFailure } from '../errors.ts'
 import type { PlannedTarget } from './route.ts'
 import { secretsOf } from './secrets.ts'

@@ -1,6 +1,6 @@
 /** From a planned route to an answer at the client: attempts until one commits, then the relay. */
 import type { Delivered } from '../../contract/sizes.ts'
-import type { Answer, ClientApi } from '../dialects/dialect.ts'
+import type { Answer, ClientApi } from '../dialects/core/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { detailOf } from '../telemetry/request-log.ts'
 import { attempt } from './attempt.ts'

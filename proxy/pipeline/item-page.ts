@@ -1,5 +1,5 @@
 /** Pages of the items of a conversation (https://platform.openai.com/docs/api-reference/responses/input-items). */
-import { itemId } from '../dialects/ir/ids.ts'
+import { itemId } from '../dialects/core/neutral/ids.ts'
 import { GatewayError } from '../errors.ts'
 
 export const MAX_ITEMS = 100

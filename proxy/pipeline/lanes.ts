@@ -1,8 +1,8 @@
 /** The lanes that a request may take, with all that its conversion needs of the caller and the route. */
-import { createEnvelopes } from '../dialects/hub/envelope.ts'
+import { createEnvelopes } from '../dialects/core/hub/envelope.ts'
+import { lanesOf, type ReadyLanes } from '../dialects/core/lanes/index.ts'
+import { newAnswerId } from '../dialects/core/neutral/ids.ts'
 import { DIALECTS, type Endpoint } from '../dialects/index.ts'
-import { newAnswerId } from '../dialects/ir/ids.ts'
-import { lanesOf, type ReadyLanes } from '../dialects/lanes/index.ts'
 import { inputEstimate } from '../ledger/estimate.ts'
 import type { Priced } from './charge.ts'
 import type { Gateway } from './gateway.ts'

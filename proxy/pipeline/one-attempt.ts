@@ -1,9 +1,9 @@
 /** One attempt on one channel: the call, and what its answer turns out to be. */
 import type { RouteRecord } from '../../contract/table/records.ts'
-import type { Answer, ParsedRequest } from '../dialects/dialect.ts'
-import { readError } from '../dialects/errors/read.ts'
-import type { Lanes } from '../dialects/lanes/index.ts'
-import type { Lane } from '../dialects/lanes/lane.ts'
+import type { Answer, ParsedRequest } from '../dialects/core/dialect.ts'
+import { readError } from '../dialects/core/errors/read.ts'
+import type { Lanes } from '../dialects/core/lanes/index.ts'
+import type { Lane } from '../dialects/core/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../errors.ts'
 import { type AttemptRecord, detailOf, mask } from '../telemetry/request-log.ts'
 import { send, type UpstreamResponse } from '../upstream/exchange.ts'

@@ -1,7 +1,7 @@
 /** Refusals that speak of the way a request took, and not of its channel: another way of asking may do. */
-import type { ParsedRequest } from '../dialects/dialect.ts'
-import type { LaneTarget } from '../dialects/lanes/index.ts'
-import type { Lane } from '../dialects/lanes/lane.ts'
+import type { ParsedRequest } from '../dialects/core/dialect.ts'
+import type { LaneTarget } from '../dialects/core/lanes/index.ts'
+import type { Lane } from '../dialects/core/lanes/lane.ts'
 import type { UpstreamFailure } from '../errors.ts'
 
 /** What a later lane does differently; see LaneTarget. */

@@ -2,7 +2,13 @@
 
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import type { BodyRest, ClientApi, FormLimits, ParsedRequest, ParsedUpload } from '../dialects/dialect.ts'
+import type {
+  BodyRest,
+  ClientApi,
+  FormLimits,
+  ParsedRequest,
+  ParsedUpload,
+} from '../dialects/core/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { type LargeBody, tooLarge } from './body.ts'
 import { ClientGone } from './client.ts'

@@ -2,8 +2,8 @@
  * The upstream's side of a stream. Nothing is handed on before an event has begun the answer; what an upstream calls its
  * answer is not trusted: a JSON body instead of a stream, or a page for people, is recognised by its first line.
  */
-import type { StreamObserver } from '../dialects/dialect.ts'
-import { EventTooLarge } from '../dialects/sse/splitter.ts'
+import type { StreamObserver } from '../dialects/core/dialect.ts'
+import { EventTooLarge } from '../dialects/core/sse/splitter.ts'
 import type { GatewayError, UpstreamFailure } from '../errors.ts'
 import { type AnswerSink, firstByte, type UpstreamResponse } from '../upstream/exchange.ts'
 import type { Mask } from './mask.ts'

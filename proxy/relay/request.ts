@@ -1,8 +1,8 @@
 /** What a caller of the relay asks for: `{url, format, body}`. */
-import type { JsonLimits } from '../dialects/dialect.ts'
-import { parseJsonObject } from '../dialects/json/body.ts'
-import { spanOf } from '../dialects/json/splice.ts'
-import { isRecord } from '../dialects/json/value.ts'
+import type { JsonLimits } from '../dialects/core/dialect.ts'
+import { parseJsonObject } from '../dialects/core/json/body.ts'
+import { spanOf } from '../dialects/core/json/splice.ts'
+import { isRecord } from '../dialects/core/json/value.ts'
 import { GatewayError } from '../errors.ts'
 
 /** Whose headers the upstream gets. */

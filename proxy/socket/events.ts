@@ -1,7 +1,7 @@
 /** The messages of the gateway: the events of a responses stream, and errors in the form that has a status. */
 
-import { isRecord } from '../dialects/json/value.ts'
-import { sseEvents } from '../dialects/sse/events.ts'
+import { isRecord } from '../dialects/core/json/value.ts'
+import { sseEvents } from '../dialects/core/sse/events.ts'
 import { CATALOGUE, type ErrorCode, GatewayError } from '../errors.ts'
 import type { StreamName } from './frames.ts'
 

@@ -2,11 +2,11 @@
  * The messages of a client (https://platform.openai.com/docs/guides/websocket-mode). What begins a response has the
  * fields of POST /v1/responses and three of its own; those are taken out, the bytes of all others stay as they came.
  */
-import type { JsonLimits } from '../dialects/dialect.ts'
-import { type JsonObject, parseJsonObject } from '../dialects/json/body.ts'
-import { refusal } from '../dialects/json/fields.ts'
-import { closingQuote, scanObject } from '../dialects/json/scan.ts'
-import { isRecord } from '../dialects/json/value.ts'
+import type { JsonLimits } from '../dialects/core/dialect.ts'
+import { type JsonObject, parseJsonObject } from '../dialects/core/json/body.ts'
+import { refusal } from '../dialects/core/json/fields.ts'
+import { closingQuote, scanObject } from '../dialects/core/json/scan.ts'
+import { isRecord } from '../dialects/core/json/value.ts'
 import { GatewayError } from '../errors.ts'
 
 /** The name of a stream: calls of one stream run one after the other. Undefined is the one without a name. */

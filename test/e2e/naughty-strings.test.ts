@@ -1,6 +1,6 @@
 /** Texts that have broken other programs, in each place where a client may write text. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isRecord } from '../../proxy/dialects/json/value.ts'
+import { isRecord } from '../../proxy/dialects/core/json/value.ts'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
 import { type Answer, call, jsonHeaders } from '../harness/http.ts'
 import { apiKey, channel, route } from '../harness/resources.ts'

@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../errors.ts'
-import { openaiErrorBody } from '../errors/openai.ts'
+import { openaiErrorBody } from '../openai/error.ts'
 
 /** The event that ends a stream with an error, in place of `[DONE]`. */
 export function errorText(error: GatewayError): string {

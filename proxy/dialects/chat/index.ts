@@ -1,6 +1,6 @@
 /** The chat completions dialect: https://platform.openai.com/docs/api-reference/chat */
-import type { Dialect } from '../dialect.ts'
-import { openaiErrorBody } from '../errors/openai.ts'
+import type { Dialect } from '../core/dialect.ts'
+import { openaiErrorBody } from '../openai/error.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { splice } from './byte-lane/splice.ts'
 import { ChatStreamObserver } from './byte-lane/stream.ts'

@@ -1,5 +1,5 @@
-import { isRecord } from '../json/value.ts'
-import { decodedLength, type InputFields } from '../json/weigh.ts'
+import { isRecord } from '../core/json/value.ts'
+import { decodedLength, type InputFields } from '../core/json/weigh.ts'
 
 /** How the input of a chat request is weighed. */
 export const INPUT_FIELDS: InputFields = {

@@ -1,6 +1,6 @@
 /** Reads chat completion requests: what the interface requires, and what routing and holding need. */
-import type { JsonLimits, ParsedRequest, RequestHead } from '../dialect.ts'
-import { parseJsonObject } from '../json/body.ts'
+import type { JsonLimits, ParsedRequest, RequestHead } from '../core/dialect.ts'
+import { parseJsonObject } from '../core/json/body.ts'
 import {
   isBoolean,
   isOutputLimit,
@@ -10,9 +10,9 @@ import {
   readModel,
   readOptional,
   refusal,
-} from '../json/fields.ts'
-import { isRecord } from '../json/value.ts'
-import { weighInput } from '../json/weigh.ts'
+} from '../core/json/fields.ts'
+import { isRecord } from '../core/json/value.ts'
+import { weighInput } from '../core/json/weigh.ts'
 import { noteSplicePoints } from './byte-lane/splice.ts'
 import { INPUT_FIELDS } from './input.ts'
 

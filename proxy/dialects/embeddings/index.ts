@@ -1,7 +1,7 @@
 /** The embeddings API: https://platform.openai.com/docs/api-reference/embeddings */
-import type { ClientApi } from '../dialect.ts'
-import { openaiErrorBody } from '../errors/openai.ts'
-import { splice } from '../json/model-splice.ts'
+import type { ClientApi } from '../core/dialect.ts'
+import { splice } from '../core/json/model-splice.ts'
+import { openaiErrorBody } from '../openai/error.ts'
 import { readAnswer } from './answer.ts'
 import { parseRequest } from './request.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { splice } from '../json/model-splice.ts'
+import { splice } from '../core/json/model-splice.ts'
 import { parseRequest, wantedOf } from './request.ts'
 
 const LIMITS = { maxDepth: 64, maxKeys: 1000 }

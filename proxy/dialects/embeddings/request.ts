@@ -1,12 +1,12 @@
 /** Reads embeddings requests: checks what the gateway acts on and leaves the rest to the upstream. */
 import { GatewayError } from '../../errors.ts'
-import type { JsonLimits, ParsedRequest, RequestHead } from '../dialect.ts'
-import { parseJsonObject } from '../json/body.ts'
-import { listAt, stringAt } from '../json/checks.ts'
-import { isBoolean, isPositiveInteger, readModel, readOptional, refusal } from '../json/fields.ts'
-import { noteMembers } from '../json/model-splice.ts'
-import type { Fields } from '../json/value.ts'
-import { type InputFields, weighInput } from '../json/weigh.ts'
+import type { JsonLimits, ParsedRequest, RequestHead } from '../core/dialect.ts'
+import { parseJsonObject } from '../core/json/body.ts'
+import { listAt, stringAt } from '../core/json/checks.ts'
+import { isBoolean, isPositiveInteger, readModel, readOptional, refusal } from '../core/json/fields.ts'
+import { noteMembers } from '../core/json/model-splice.ts'
+import type { Fields } from '../core/json/value.ts'
+import { type InputFields, weighInput } from '../core/json/weigh.ts'
 
 export type Encoding = 'float' | 'base64'
 

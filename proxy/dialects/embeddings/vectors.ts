@@ -1,6 +1,6 @@
 /** The two ways to write a vector: a JSON list of numbers, and base64 of its little-endian float32 bytes. */
-import { NEGATIVE_ZERO } from '../json/exact.ts'
-import { decodedLength } from '../json/weigh.ts'
+import { NEGATIVE_ZERO } from '../core/json/exact.ts'
+import { decodedLength } from '../core/json/weigh.ts'
 
 const FLOAT_BYTES = 4
 

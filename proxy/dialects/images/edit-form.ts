@@ -1,8 +1,8 @@
 /** A request for edits as a form: pictures are files, everything else is text. */
 import { isUtf8 } from 'node:buffer'
-import type { FormLimits, ParsedRequest } from '../dialect.ts'
-import { refusal } from '../json/fields.ts'
-import type { Fields } from '../json/value.ts'
+import type { FormLimits, ParsedRequest } from '../core/dialect.ts'
+import { refusal } from '../core/json/fields.ts'
+import type { Fields } from '../core/json/value.ts'
 import { FieldRules, fieldName, isFile, isImage, isPicture, readText } from './fields.ts'
 import { multipartType, newBoundary, readBoundary } from './form/boundary.ts'
 import { type Part, parseForm } from './form/parse.ts'

@@ -1,7 +1,7 @@
 /** The events of the images API's streams. */
 import type { GatewayError } from '../../errors.ts'
-import { openaiErrorBody } from '../errors/openai.ts'
-import type { Fields } from '../json/value.ts'
+import type { Fields } from '../core/json/value.ts'
+import { openaiErrorBody } from '../openai/error.ts'
 
 /** How the events of an endpoint begin. */
 export type EventFamily = 'image_generation' | 'image_edit'

@@ -1,7 +1,7 @@
 /** What the fields of a form are, and which may be in it. */
 import { GatewayError } from '../../errors.ts'
-import type { FormLimits } from '../dialect.ts'
-import { refusal } from '../json/fields.ts'
+import type { FormLimits } from '../core/dialect.ts'
+import { refusal } from '../core/json/fields.ts'
 import type { PartHead } from './form/part-head.ts'
 import { READ_FIELDS } from './head.ts'
 import { MAX_PICTURES } from './pictures.ts'

@@ -1,7 +1,7 @@
 /** What the gateway reads of a request for pictures, whether it came as JSON or as a form. */
-import type { RequestHead } from '../dialect.ts'
-import { isBoolean, readModel, readOptional, refusal } from '../json/fields.ts'
-import type { Fields } from '../json/value.ts'
+import type { RequestHead } from '../core/dialect.ts'
+import { isBoolean, readModel, readOptional, refusal } from '../core/json/fields.ts'
+import type { Fields } from '../core/json/value.ts'
 
 /** Fields on which the gateway acts. */
 export const READ_FIELDS = ['model', 'prompt', 'n', 'size', 'stream', 'partial_images'] as const

@@ -1,6 +1,6 @@
 /** The images API: https://platform.openai.com/docs/api-reference/images */
-import type { ByteLane, Dialect } from '../dialect.ts'
-import { openaiErrorBody } from '../errors/openai.ts'
+import type { ByteLane, Dialect } from '../core/dialect.ts'
+import { openaiErrorBody } from '../openai/error.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { ImagesStreamObserver } from './byte-lane/stream.ts'
 import { imagesCodec } from './codec/index.ts'

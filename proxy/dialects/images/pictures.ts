@@ -1,6 +1,7 @@
 /** Pictures that are to be edited: their bytes say what they are, whatever their label says. */
-import { sniffMediaType } from '../ir/media.ts'
-import { refusal } from '../json/fields.ts'
+
+import { refusal } from '../core/json/fields.ts'
+import { sniffMediaType } from '../core/neutral/media.ts'
 
 /** As the images API takes them. */
 export const MAX_PICTURES = 16

@@ -1,7 +1,7 @@
 /** Requests for pictures, and pictures, for the tests of this folder. */
 import { GatewayError } from '../../errors.ts'
-import type { ClientView, ParsedRequest } from '../dialect.ts'
-import { Losses } from '../ir/losses.ts'
+import type { ClientView, ParsedRequest } from '../core/dialect.ts'
+import { Losses } from '../core/neutral/losses.ts'
 import { writeForm } from './form/write.ts'
 import { imageEdits, images } from './index.ts'
 

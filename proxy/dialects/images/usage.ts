@@ -1,6 +1,6 @@
 import { totalInput, type Usage, zeroUsage } from '../../../contract/usage.ts'
-import { count, isImpossible } from '../ir/token-count.ts'
-import { isRecord } from '../json/value.ts'
+import { isRecord } from '../core/json/value.ts'
+import { count, isImpossible } from '../core/neutral/token-count.ts'
 
 /**
  * The `usage` object of the images API in disjoint kinds, for an answer with so many pictures. Undefined when it lacks

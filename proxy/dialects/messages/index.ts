@@ -1,6 +1,6 @@
 /** The messages dialect: https://docs.anthropic.com/en/api/messages */
-import type { Dialect } from '../dialect.ts'
-import { splice } from '../json/model-splice.ts'
+import type { Dialect } from '../core/dialect.ts'
+import { splice } from '../core/json/model-splice.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { upstreamHeaders } from './byte-lane/headers.ts'
 import { MessagesStreamObserver } from './byte-lane/stream.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { splice } from '../json/model-splice.ts'
+import { splice } from '../core/json/model-splice.ts'
 import { upstreamHeaders } from './byte-lane/headers.ts'
 import { parseRequest } from './request.ts'
 

@@ -1,11 +1,11 @@
 /** Reads messages requests: checks what the gateway acts on and leaves the rest to the upstream. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { JsonLimits, ParsedRequest, RequestHead } from '../dialect.ts'
-import { parseJsonObject } from '../json/body.ts'
-import { isBoolean, isString, readModel, readOptional, refusal } from '../json/fields.ts'
-import { noteMembers } from '../json/model-splice.ts'
-import { type Fields, isRecord } from '../json/value.ts'
-import { weighInput } from '../json/weigh.ts'
+import type { JsonLimits, ParsedRequest, RequestHead } from '../core/dialect.ts'
+import { parseJsonObject } from '../core/json/body.ts'
+import { isBoolean, isString, readModel, readOptional, refusal } from '../core/json/fields.ts'
+import { noteMembers } from '../core/json/model-splice.ts'
+import { type Fields, isRecord } from '../core/json/value.ts'
+import { weighInput } from '../core/json/weigh.ts'
 import { INPUT_FIELDS } from './input.ts'
 
 /** Top-level keys on which the gateway acts. */

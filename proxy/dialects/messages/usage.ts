@@ -1,6 +1,6 @@
 import { type Usage, zeroUsage } from '../../../contract/usage.ts'
-import { count, isImpossible } from '../ir/token-count.ts'
-import { isRecord } from '../json/value.ts'
+import { isRecord } from '../core/json/value.ts'
+import { count, isImpossible } from '../core/neutral/token-count.ts'
 
 /** Passes of one answer that its totals leave out or name alone; those of other models are not among them. */
 const OWN_ITERATIONS = ['message', 'compaction']

@@ -1,7 +1,7 @@
 /** The responses dialect: https://platform.openai.com/docs/api-reference/responses */
-import type { Dialect } from '../dialect.ts'
-import { openaiErrorBody } from '../errors/openai.ts'
-import { splice } from '../json/model-splice.ts'
+import type { Dialect } from '../core/dialect.ts'
+import { splice } from '../core/json/model-splice.ts'
+import { openaiErrorBody } from '../openai/error.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { ResponsesStreamObserver } from './byte-lane/stream.ts'
 import { createChains } from './chains/index.ts'

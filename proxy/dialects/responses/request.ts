@@ -1,7 +1,7 @@
 /** Reads responses requests: checks what the gateway acts on and leaves the rest to the upstream. */
 import { GatewayError } from '../../errors.ts'
-import type { JsonLimits, ParsedRequest, RequestHead } from '../dialect.ts'
-import { parseJsonObject } from '../json/body.ts'
+import type { JsonLimits, ParsedRequest, RequestHead } from '../core/dialect.ts'
+import { parseJsonObject } from '../core/json/body.ts'
 import {
   isBoolean,
   isOutputLimit,
@@ -10,10 +10,10 @@ import {
   readModel,
   readOptional,
   refusal,
-} from '../json/fields.ts'
-import { noteMembers } from '../json/model-splice.ts'
-import { isRecord } from '../json/value.ts'
-import { weighInput } from '../json/weigh.ts'
+} from '../core/json/fields.ts'
+import { noteMembers } from '../core/json/model-splice.ts'
+import { isRecord } from '../core/json/value.ts'
+import { weighInput } from '../core/json/weigh.ts'
 import { notePosition, readPosition } from './chains/position.ts'
 import { INPUT_FIELDS } from './input.ts'
 

@@ -1,7 +1,7 @@
 /** Keeps what an answer adds to its conversation, before the client knows that it is complete. */
 import { totalInput, type Usage } from '../../../contract/usage.ts'
 import type { ResponseBinding } from '../../../store/contract.ts'
-import type { AnswerRecord, ChainPosition } from '../../dialects/chains.ts'
+import type { AnswerRecord, ChainPosition } from '../../dialects/core/chains.ts'
 import { outputEstimate } from '../../ledger/estimate.ts'
 import type { Call } from '../call.ts'
 import type { Gateway } from '../gateway.ts'

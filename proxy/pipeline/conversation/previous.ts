@@ -5,7 +5,7 @@ import {
   type StateStore,
   StoreUnavailable,
 } from '../../../store/contract.ts'
-import type { Chains } from '../../dialects/chains.ts'
+import type { Chains } from '../../dialects/core/chains.ts'
 import { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
 import type { ConnectionMemory } from '../call.ts'

@@ -1,7 +1,7 @@
 /** Items that a request only names, from the stored answers that they are of. */
 import { RecordUnreadable, type ResponseBinding, type StateStore } from '../../../store/contract.ts'
-import type { ChainPosition, Chains } from '../../dialects/chains.ts'
-import type { ParsedRequest } from '../../dialects/dialect.ts'
+import type { ChainPosition, Chains } from '../../dialects/core/chains.ts'
+import type { ParsedRequest } from '../../dialects/core/dialect.ts'
 import { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
 import { type Gateway, jsonLimitsOf } from '../gateway.ts'

@@ -1,7 +1,7 @@
 /** Follows an answer on its way to the client, and remembers what the next request needs of it. */
 import type { Usage } from '../../../contract/usage.ts'
-import type { AnswerRecord, AnswerTap, ChainPosition, Chains } from '../../dialects/chains.ts'
-import type { ParsedRequest } from '../../dialects/dialect.ts'
+import type { AnswerRecord, AnswerTap, ChainPosition, Chains } from '../../dialects/core/chains.ts'
+import type { ParsedRequest } from '../../dialects/core/dialect.ts'
 import type { Call } from '../call.ts'
 import type { Gateway } from '../gateway.ts'
 import { keepAnswer } from './keep.ts'

@@ -7,20 +7,20 @@ import type {
   ParsedRequest,
   StreamDecoder,
   StreamEncoder,
-} from '../../../proxy/dialects/dialect.ts'
-import { DIALECTS } from '../../../proxy/dialects/index.ts'
-import { fold } from '../../../proxy/dialects/ir/fold.ts'
-import { addExtLosses, Losses } from '../../../proxy/dialects/ir/losses.ts'
+} from '../../../proxy/dialects/core/dialect.ts'
+import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
+import { hubLane } from '../../../proxy/dialects/core/lanes/hub.ts'
+import type { Lane } from '../../../proxy/dialects/core/lanes/lane.ts'
+import { fold } from '../../../proxy/dialects/core/neutral/fold.ts'
+import { addExtLosses, Losses } from '../../../proxy/dialects/core/neutral/losses.ts'
 import type {
   Carrier,
   Envelopes,
   ModelAnswer,
   ModelRequest,
   StreamPart,
-} from '../../../proxy/dialects/ir/types.ts'
-import { isRecord, tryParse } from '../../../proxy/dialects/json/value.ts'
-import { hubLane } from '../../../proxy/dialects/lanes/hub.ts'
-import type { Lane } from '../../../proxy/dialects/lanes/lane.ts'
+} from '../../../proxy/dialects/core/neutral/types.ts'
+import { DIALECTS } from '../../../proxy/dialects/index.ts'
 import type { UpstreamFailure } from '../../../proxy/errors.ts'
 import { specEvents } from './sse.ts'
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { isRecord } from '../../../proxy/dialects/json/value.ts'
+import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 import { GatewayError } from '../../../proxy/errors.ts'
 import { convert, laneOf, NAMES, parse, streamRequest } from './codecs.ts'
 import { ANSWERS, REQUESTS, STREAMS } from './fixtures.ts'

@@ -1,6 +1,6 @@
 /** Spoils JSON and streams in one place, as broken upstreams and clients do. */
 import fc from 'fast-check'
-import { isRecord, tryParse } from '../../../proxy/dialects/json/value.ts'
+import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { type SpecEvent, specEvents, writeEvents } from './sse.ts'
 
 /** What stands where something else should. */

@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { answerOf, requestOf } from '../../../proxy/dialects/ir/testing.ts'
-import type { ModelAnswer, StreamPart } from '../../../proxy/dialects/ir/types.ts'
-import { unfold } from '../../../proxy/dialects/ir/unfold.ts'
+import { answerOf, requestOf } from '../../../proxy/dialects/core/neutral/testing.ts'
+import type { ModelAnswer, StreamPart } from '../../../proxy/dialects/core/neutral/types.ts'
+import { unfold } from '../../../proxy/dialects/core/neutral/unfold.ts'
 import {
   allFeatures,
   convert,

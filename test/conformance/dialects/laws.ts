@@ -2,8 +2,8 @@
 import { expect } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { totalInput } from '../../../contract/usage.ts'
-import type { ModelAnswer, StreamPart } from '../../../proxy/dialects/ir/types.ts'
-import { isRecord, tryParse } from '../../../proxy/dialects/json/value.ts'
+import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
+import type { ModelAnswer, StreamPart } from '../../../proxy/dialects/core/neutral/types.ts'
 import {
   allFeatures,
   decodeAnswer,

@@ -1,5 +1,5 @@
 /** Finds out what of a request is neither in its conversion nor told as lost. */
-import { isRecord } from '../../../proxy/dialects/json/value.ts'
+import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 
 /** A value that means something, with its path without indexes, as losses are named. */
 export interface Leaf {

@@ -3,7 +3,7 @@
  * nothing of the codecs, so that what they make of the same stream can be held against it.
  */
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { isRecord, tryParse } from '../../../proxy/dialects/json/value.ts'
+import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { specEvents } from './sse.ts'
 
 type Json = Record<string, unknown>

@@ -1,7 +1,7 @@
 /** Keys that name parts of JavaScript's own objects: fields like any other, whoever writes them, and wherever. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { isRecord, noFields, tryParse } from '../../../proxy/dialects/json/value.ts'
+import { isRecord, noFields, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { GatewayError } from '../../../proxy/errors.ts'
 import { convert, dialectOf, laneOf, leastRequest, NAMES, parse, streamRequest } from './codecs.ts'
 import { ANSWERS, type Fixture, REQUESTS, STREAMS } from './fixtures.ts'

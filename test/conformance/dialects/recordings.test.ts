@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { readError } from '../../../proxy/dialects/errors/read.ts'
-import { isRecord } from '../../../proxy/dialects/json/value.ts'
+import { readError } from '../../../proxy/dialects/core/errors/read.ts'
+import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 import { GatewayError } from '../../../proxy/errors.ts'
 import { type Feature, recordCell, resultOf } from '../../harness/matrix.ts'
 import { CHUNKINGS } from '../../harness/sse.ts'

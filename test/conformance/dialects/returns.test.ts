@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import type { Features } from '../../../contract/profiles.ts'
-import type { StreamPart } from '../../../proxy/dialects/ir/types.ts'
+import type { StreamPart } from '../../../proxy/dialects/core/neutral/types.ts'
 import { encodeAnswer, encodeStream, folded, laneOf, leastRequest, NAMES, streamRequest } from './codecs.ts'
 import { readStrictly } from './strict.ts'
 import { type View, viewOf } from './views.ts'

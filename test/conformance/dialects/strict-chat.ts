@@ -1,6 +1,6 @@
 /** A reader of chat streams that takes nothing but what the interface promises, and says what is wrong with the rest. */
 import assert from 'node:assert/strict'
-import { isRecord } from '../../../proxy/dialects/json/value.ts'
+import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 
 export interface ChatCall {
   id: string

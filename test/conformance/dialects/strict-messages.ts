@@ -3,7 +3,7 @@
  * rest.
  */
 import assert from 'node:assert/strict'
-import { isRecord } from '../../../proxy/dialects/json/value.ts'
+import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 
 type Json = Record<string, unknown>
 

@@ -1,6 +1,6 @@
 /** Follows the events of one output item of a responses stream. */
 import assert from 'node:assert/strict'
-import { isRecord } from '../../../proxy/dialects/json/value.ts'
+import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 
 type Json = Record<string, unknown>
 

@@ -3,7 +3,7 @@
  * of different dialects say the same when their views are equal.
  */
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { isRecord, tryParse } from '../../../proxy/dialects/json/value.ts'
+import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 
 type Json = Record<string, unknown>
 

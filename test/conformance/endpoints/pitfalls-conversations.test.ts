@@ -3,9 +3,9 @@
  * in test/conformance/dialects.
  */
 import { describe, expect, it } from 'vitest'
-import { createEnvelopes } from '../../../proxy/dialects/hub/envelope.ts'
+import { createEnvelopes } from '../../../proxy/dialects/core/hub/envelope.ts'
+import { lanesOf } from '../../../proxy/dialects/core/lanes/index.ts'
 import { DIALECTS } from '../../../proxy/dialects/index.ts'
-import { lanesOf } from '../../../proxy/dialects/lanes/index.ts'
 import { ephemeralKeyRing } from '../../../store/sealing.ts'
 import { allFeatures, dialectOf, parse } from '../dialects/codecs.ts'
 import { chatStream, type Json } from '../dialects/pitfalls.ts'

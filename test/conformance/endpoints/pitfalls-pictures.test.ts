@@ -4,12 +4,12 @@
  */
 import { describe, expect, it } from 'vitest'
 import { featuresOf } from '../../../contract/profiles.ts'
-import type { ClientApi } from '../../../proxy/dialects/dialect.ts'
+import type { ClientApi } from '../../../proxy/dialects/core/dialect.ts'
+import { hubLane } from '../../../proxy/dialects/core/lanes/hub.ts'
+import { sseEvents } from '../../../proxy/dialects/core/sse/events.ts'
 import { embeddings } from '../../../proxy/dialects/embeddings/index.ts'
 import { imageEdits, images } from '../../../proxy/dialects/images/index.ts'
 import { editForm, GIF, generation, JPEG, PNG, WEBP } from '../../../proxy/dialects/images/testing.ts'
-import { hubLane } from '../../../proxy/dialects/lanes/hub.ts'
-import { sseEvents } from '../../../proxy/dialects/sse/events.ts'
 import { chunked } from '../../harness/sse.ts'
 import { dialectOf, envelopes, parse } from '../dialects/codecs.ts'
 

@@ -1,7 +1,7 @@
 /** How an answer ended for a client of a dialect that believes nothing. */
 import assert from 'node:assert/strict'
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { isRecord, tryParse } from '../../../proxy/dialects/json/value.ts'
+import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { sumStream } from '../../conformance/dialects/loose.ts'
 import { specEvents } from '../../conformance/dialects/sse.ts'
 import { readStrictly } from '../../conformance/dialects/strict.ts'

@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { tryParse } from '../../../proxy/dialects/json/value.ts'
+import { tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import type { View } from '../../conformance/dialects/views.ts'
 import { TEXT } from '../../fixtures/faults/voice.ts'
 import { until } from '../../harness/gateway.ts'

@@ -1,5 +1,5 @@
 /** Legal bodies made illegal, one value at a time. */
-import { isRecord } from '../../../proxy/dialects/json/value.ts'
+import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 
 export type Path = readonly (string | number)[]
 

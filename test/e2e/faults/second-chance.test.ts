@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type DialectName, ENDPOINTS } from '../../../contract/endpoints.ts'
-import { isRecord, tryParse } from '../../../proxy/dialects/json/value.ts'
+import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { specEvents } from '../../conformance/dialects/sse.ts'
 import { VOICES } from '../../fixtures/faults/index.ts'
 import { event } from '../../fixtures/faults/voice.ts'

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type DialectName, ENDPOINTS } from '../../../contract/endpoints.ts'
-import { isRecord, tryParse } from '../../../proxy/dialects/json/value.ts'
+import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { VOICES } from '../../fixtures/faults/index.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type Answer, call, jsonHeaders } from '../../harness/http.ts'

@@ -1,7 +1,7 @@
 /** Answers that carry vendor state, and conversations that bring it back. */
 import assert from 'node:assert/strict'
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { isRecord } from '../../../proxy/dialects/json/value.ts'
+import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 import { VOICES } from '../../fixtures/faults/index.ts'
 import { requestOf } from './bench.ts'
 

@@ -57,8 +57,8 @@ export const LOAD: Mutant[] = [
     ['      done(held.whole())\n      held.clear()', '      done(held.whole())'],
   ),
   ...faults(
-    'proxy/dialects/json/guard.ts',
-    'proxy/dialects/json/guard.test.ts',
+    'proxy/dialects/core/json/guard.ts',
+    'proxy/dialects/core/json/guard.test.ts',
     // An escape at the end of a piece is forgotten.
     ['this.#escaped = isEscaped', 'this.#escaped = false'],
     [

@@ -38,7 +38,10 @@ export const OPENAPI: Mutant[] = [
   ),
 
   // Longer names than the document allows are taken.
-  ...faults('proxy/dialects/json/fields.ts', EXERCISE, ['MAX_MODEL_LENGTH = 256', 'MAX_MODEL_LENGTH = 512']),
+  ...faults('proxy/dialects/core/json/fields.ts', EXERCISE, [
+    'MAX_MODEL_LENGTH = 256',
+    'MAX_MODEL_LENGTH = 512',
+  ]),
 
   ...faults(
     'proxy/server/error-response.ts',

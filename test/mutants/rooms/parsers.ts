@@ -6,8 +6,8 @@ const GZIP = 'proxy/pipeline/body-gzip.test.ts'
 
 export const PARSERS: Mutant[] = [
   ...faults(
-    'proxy/dialects/json/scan.ts',
-    'proxy/dialects/json/scan.test.ts',
+    'proxy/dialects/core/json/scan.ts',
+    'proxy/dialects/core/json/scan.test.ts',
     // A list of a hundred million numbers stops the process while it is parsed.
     ['else if (++values > maxValues)', 'else if (values > maxValues)'],
     // Empty lists in lists are not counted.
@@ -83,8 +83,8 @@ export const PARSERS: Mutant[] = [
   ),
 
   ...faults(
-    'proxy/dialects/lanes/hub.ts',
-    'proxy/dialects/lanes/hub.test.ts',
+    'proxy/dialects/core/lanes/hub.ts',
+    'proxy/dialects/core/lanes/hub.test.ts',
     // A client stops a request with an error that nobody foresaw.
     ['if (error instanceof RangeError)\n', 'if (error instanceof SyntaxError)\n'],
   ),

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
 import { INSTEAD_OF_CONTENT, MAX_CHOICES } from '../../../proxy/dialects/chat/request.ts'
-import { MAX_OUTPUT_TOKENS } from '../../../proxy/dialects/json/fields.ts'
+import { MAX_OUTPUT_TOKENS } from '../../../proxy/dialects/core/json/fields.ts'
 import { MODEL_CALL } from './errors.ts'
 import { EVENTS_TYPE, JSON_TYPE, type Operation } from './operation.ts'
 import { anyObject, events, model, named, nullable, stream, typed } from './schemas.ts'

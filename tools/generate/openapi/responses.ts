@@ -1,7 +1,7 @@
 /** /v1/responses: making an answer, compacting a conversation, and opening a WebSocket. */
 import { z } from 'zod'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
-import { MAX_OUTPUT_TOKENS } from '../../../proxy/dialects/json/fields.ts'
+import { MAX_OUTPUT_TOKENS } from '../../../proxy/dialects/core/json/fields.ts'
 import { MAX_ID_LENGTH } from '../../../proxy/dialects/responses/chains/position.ts'
 import { INSTEAD_OF_INPUT } from '../../../proxy/dialects/responses/request.ts'
 import { MODEL_CALL, SOCKET_CODES } from './errors.ts'

@@ -1,6 +1,6 @@
 /** Schemas that several operations share, and the named ones of the document. */
 import { z } from 'zod'
-import { MAX_MODEL_LENGTH } from '../../../proxy/dialects/json/fields.ts'
+import { MAX_MODEL_LENGTH } from '../../../proxy/dialects/core/json/fields.ts'
 import type { Parameter } from './operation.ts'
 
 /** Those that the document names; others are written where they are used. */

@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
-import { sseEvents } from '../../sse/events.ts'
+import { sseEvents } from '../../core/sse/events.ts'
 import { chat } from '../index.ts'
 
 const MESSAGES = [{ role: 'user' as const, content: 'Hi' }]

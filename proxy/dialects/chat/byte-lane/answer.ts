@@ -1,10 +1,10 @@
 /** Reads whole chat completions, and turns one into a stream for upstreams that ignore `stream: true`. */
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { Answer, ParsedRequest } from '../../dialect.ts'
-import { readFailure } from '../../errors/read.ts'
-import { addText } from '../../ir/delivered.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
+import type { Answer, ParsedRequest } from '../../core/dialect.ts'
+import { readFailure } from '../../core/errors/read.ts'
+import { isRecord, tryParse } from '../../core/json/value.ts'
+import { addText } from '../../core/neutral/delivered.ts'
 import { brokenChoice } from '../codec/answer/finish.ts'
 import { readUsage } from '../usage.ts'
 

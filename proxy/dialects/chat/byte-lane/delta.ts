@@ -1,7 +1,7 @@
 /** Measures what the model wrote in the `delta` of a choice. */
 import type { Delivered } from '../../../../contract/sizes.ts'
-import { addText } from '../../ir/delivered.ts'
-import { isRecord } from '../../json/value.ts'
+import { isRecord } from '../../core/json/value.ts'
+import { addText } from '../../core/neutral/delivered.ts'
 
 /** Keys whose text the model wrote; `arguments` and `input` are those of function and custom tool calls. */
 const OUTPUT_KEYS = new Set(['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'])

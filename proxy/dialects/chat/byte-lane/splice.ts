@@ -1,8 +1,8 @@
 /** Splices the gateway's edits into the bytes of a chat request. */
-import type { JsonLimits, ParsedRequest, RequestEdits } from '../../dialect.ts'
-import { type Member, scanObject } from '../../json/scan.ts'
-import { type Cut, cut, type Span, spanOf } from '../../json/splice.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
+import type { JsonLimits, ParsedRequest, RequestEdits } from '../../core/dialect.ts'
+import { type Member, scanObject } from '../../core/json/scan.ts'
+import { type Cut, cut, type Span, spanOf } from '../../core/json/splice.ts'
+import { isRecord, tryParse } from '../../core/json/value.ts'
 
 /** A body that was parsed is within its limits. */
 const NO_LIMITS: JsonLimits = { maxDepth: Infinity, maxKeys: Infinity }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { EventTooLarge } from '../../sse/splitter.ts'
+import { EventTooLarge } from '../../core/sse/splitter.ts'
 import { chat } from '../index.ts'
 
 const LIMITS = { maxDepth: 64, maxKeys: 1000 }

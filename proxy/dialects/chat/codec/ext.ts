@@ -2,8 +2,9 @@
  * What only chat knows about a thing, and how it was written. `shape.kept` holds fields that say nothing (null, an
  * empty list, a default) but stood there: they are written again where the encoder itself writes nothing.
  */
-import type { Ext } from '../../ir/types.ts'
-import { type Fields, isRecord } from '../../json/value.ts'
+
+import { type Fields, isRecord } from '../../core/json/value.ts'
+import type { Ext } from '../../core/neutral/types.ts'
 
 type Known = ReadonlySet<string>
 

@@ -1,5 +1,5 @@
 /** Chat to the neutral form and back. */
-import type { Codec } from '../../dialect.ts'
+import type { Codec } from '../../core/dialect.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
 import { ChatStreamDecoder } from './answer/decode-stream.ts'
 import { encodeAnswer } from './answer/encode-answer.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Carrier, ReasoningPart } from '../../ir/types.ts'
+import type { Carrier, ReasoningPart } from '../../core/neutral/types.ts'
 import { chat } from '../index.ts'
 import { decodeReasoning } from './reasoning.ts'
 import { clientOf, decode, envelopes } from './testing.ts'

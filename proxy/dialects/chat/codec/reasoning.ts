@@ -2,9 +2,10 @@
  * Reasoning as chat writes it: `reasoning_content` (or `reasoning`) as plain text, and `reasoning_details` or
  * `thinking_blocks` with what only a vendor can read.
  */
-import type { Carrier, Envelopes, Names, ReasoningPart } from '../../ir/types.ts'
-import { listAt, optional, recordAt, stringAt } from '../../json/checks.ts'
-import { type Fields, isRecord, tryParse } from '../../json/value.ts'
+
+import { listAt, optional, recordAt, stringAt } from '../../core/json/checks.ts'
+import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import type { Carrier, Envelopes, Names, ReasoningPart } from '../../core/neutral/types.ts'
 
 export const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks']
 /** Between paragraphs that become one text. */

@@ -1,8 +1,8 @@
 /** What the tests of the codec share. */
 import { type Features, featuresOf, type Profile } from '../../../../contract/profiles.ts'
-import type { ClientView, ParsedRequest, StreamFeatures } from '../../dialect.ts'
-import { Losses } from '../../ir/losses.ts'
-import type { ApiName, Carrier, Envelopes, ModelRequest, StreamPart } from '../../ir/types.ts'
+import type { ClientView, ParsedRequest, StreamFeatures } from '../../core/dialect.ts'
+import { Losses } from '../../core/neutral/losses.ts'
+import type { ApiName, Carrier, Envelopes, ModelRequest, StreamPart } from '../../core/neutral/types.ts'
 import { chat } from '../index.ts'
 
 /** Envelopes without secrets: `slc1.` and the carrier as JSON. `slc1.forged` is a broken one. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../contract/usage.ts'
-import { sseEvents } from '../../sse/events.ts'
+import { sseEvents } from '../../core/sse/events.ts'
 import { imageEdits, images } from '../index.ts'
 import { ASKED, ASKED_FORM, editForm, generation } from '../testing.ts'
 

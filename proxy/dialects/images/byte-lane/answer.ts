@@ -1,8 +1,8 @@
 /** Reads whole answers of the images API. */
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { Answer, ParsedRequest } from '../../dialect.ts'
-import { readFailure } from '../../errors/read.ts'
-import { type Fields, isRecord, tryParse } from '../../json/value.ts'
+import type { Answer, ParsedRequest } from '../../core/dialect.ts'
+import { readFailure } from '../../core/errors/read.ts'
+import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { type EventFamily, eventText } from '../events.ts'
 import { readUsage } from '../usage.ts'
 

@@ -1,9 +1,9 @@
 /** Follows the stream of pictures; bytes pass as they are. */
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError } from '../../../errors.ts'
-import type { StreamObserver } from '../../dialect.ts'
-import type { Fields } from '../../json/value.ts'
-import { EventFollower, type Verdict } from '../../sse/follower.ts'
+import type { StreamObserver } from '../../core/dialect.ts'
+import type { Fields } from '../../core/json/value.ts'
+import { EventFollower, type Verdict } from '../../core/sse/follower.ts'
 import { errorText, isCompleted, isPartial } from '../events.ts'
 import { addUsage, readUsage } from '../usage.ts'
 

@@ -1,5 +1,5 @@
 /** Between the images API and the neutral form. Its two endpoints differ in nothing but the names of their events. */
-import type { Codec } from '../../dialect.ts'
+import type { Codec } from '../../core/dialect.ts'
 import type { EventFamily } from '../events.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
 import { decodeStream } from './answer/decode-stream.ts'

@@ -1,7 +1,7 @@
 /** The bounds of a form, of one that is held and of one that is passed on while it comes. */
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
-import type { FormLimits } from '../../dialect.ts'
+import type { FormLimits } from '../../core/dialect.ts'
 import { imageEdits } from '../index.ts'
 import { type FormEntry, formBody, MULTIPART, PNG } from '../testing.ts'
 

@@ -1,5 +1,5 @@
 /** Checks of one content that comes in pieces. */
-import { refusal } from '../../json/fields.ts'
+import { refusal } from '../../core/json/fields.ts'
 import { fieldName, isFile, isPicture } from '../fields.ts'
 import type { PartHead } from '../form/part-head.ts'
 import { checkPicture, SNIFFED_BYTES, typeOfBytes } from '../pictures.ts'

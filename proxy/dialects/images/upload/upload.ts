@@ -4,8 +4,8 @@
  * acts must stand before the first file.
  */
 import { GatewayError } from '../../../errors.ts'
-import type { BodyRest, FormLimits, ParsedRequest, ParsedUpload } from '../../dialect.ts'
-import type { Fields } from '../../json/value.ts'
+import type { BodyRest, FormLimits, ParsedRequest, ParsedUpload } from '../../core/dialect.ts'
+import type { Fields } from '../../core/json/value.ts'
 import { FieldRules, isFile, isRead, readText } from '../fields.ts'
 import { multipartType, newBoundary, readBoundary } from '../form/boundary.ts'
 import type { PartHead } from '../form/part-head.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readEvents } from '../../sse/reader.ts'
+import { readEvents } from '../../core/sse/reader.ts'
 import { parseRequest } from '../request.ts'
 import { readAnswer } from './answer.ts'
 import { MessagesStreamObserver } from './stream.ts'

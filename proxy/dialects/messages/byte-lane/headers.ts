@@ -1,4 +1,4 @@
-import type { ParsedRequest } from '../../dialect.ts'
+import type { ParsedRequest } from '../../core/dialect.ts'
 import { API_VERSION } from '../version.ts'
 
 /** The client's version and betas decide what its body may say, so they go with it. */

@@ -1,11 +1,11 @@
 /** Follows the stream of a message; bytes pass as they are. */
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError } from '../../../errors.ts'
-import type { StreamObserver } from '../../dialect.ts'
-import { isWord } from '../../errors/words.ts'
-import { addText } from '../../ir/delivered.ts'
-import { type Fields, isRecord } from '../../json/value.ts'
-import { EventFollower, type Verdict } from '../../sse/follower.ts'
+import type { StreamObserver } from '../../core/dialect.ts'
+import { isWord } from '../../core/errors/words.ts'
+import { type Fields, isRecord } from '../../core/json/value.ts'
+import { addText } from '../../core/neutral/delivered.ts'
+import { EventFollower, type Verdict } from '../../core/sse/follower.ts'
 import { errorEvent } from '../error.ts'
 import { mergeUsage, readTier, readUsage } from '../usage.ts'
 

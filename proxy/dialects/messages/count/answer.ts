@@ -1,9 +1,9 @@
 /** Reads counts of tokens. Counting is no use of a model: there is nothing to bill. */
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { Answer, ParsedRequest } from '../../dialect.ts'
-import { readFailure } from '../../errors/read.ts'
-import { count } from '../../ir/token-count.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
+import type { Answer, ParsedRequest } from '../../core/dialect.ts'
+import { readFailure } from '../../core/errors/read.ts'
+import { isRecord, tryParse } from '../../core/json/value.ts'
+import { count } from '../../core/neutral/token-count.ts'
 
 export function readAnswer(body: Buffer, request: ParsedRequest): Answer | UpstreamFailure {
   const value = tryParse(body.toString('utf8'))

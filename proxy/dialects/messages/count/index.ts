@@ -1,6 +1,6 @@
 /** Counts the tokens of a messages request: https://docs.anthropic.com/en/api/messages-count-tokens */
-import type { ClientApi } from '../../dialect.ts'
-import { splice } from '../../json/model-splice.ts'
+import type { ClientApi } from '../../core/dialect.ts'
+import { splice } from '../../core/json/model-splice.ts'
 import { upstreamHeaders } from '../byte-lane/headers.ts'
 import { messages } from '../index.ts'
 import { readAnswer } from './answer.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { isRecord } from '../../json/value.ts'
-import { sseEvents } from '../../sse/events.ts'
+import { isRecord } from '../../core/json/value.ts'
+import { sseEvents } from '../../core/sse/events.ts'
 import { parseRequest } from '../request.ts'
 import { readAnswer } from './answer.ts'
 import { ResponsesStreamObserver } from './stream.ts'

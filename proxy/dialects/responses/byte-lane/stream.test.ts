@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
-import { EventTooLarge } from '../../sse/splitter.ts'
+import { EventTooLarge } from '../../core/sse/splitter.ts'
 import { parseRequest } from '../request.ts'
 import { ResponsesStreamObserver } from './stream.ts'
 

@@ -1,12 +1,12 @@
 /** Follows the stream of a response; bytes pass as they are. */
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError } from '../../../errors.ts'
-import type { StreamObserver } from '../../dialect.ts'
-import { readFailure } from '../../errors/read.ts'
-import { isWord } from '../../errors/words.ts'
-import { type Fields, isRecord, tryParse } from '../../json/value.ts'
-import { sseEvents } from '../../sse/events.ts'
-import { EventFollower, type Verdict } from '../../sse/follower.ts'
+import type { StreamObserver } from '../../core/dialect.ts'
+import { readFailure } from '../../core/errors/read.ts'
+import { isWord } from '../../core/errors/words.ts'
+import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { sseEvents } from '../../core/sse/events.ts'
+import { EventFollower, type Verdict } from '../../core/sse/follower.ts'
 import { errorEvent, failedEvent } from '../error.ts'
 import { picturesIn, readUsage } from '../usage.ts'
 

@@ -1,5 +1,5 @@
 /** A whole response as the stream that it would have been, for upstreams that ignore `stream: true`. */
-import { type Fields, isRecord } from '../../json/value.ts'
+import { type Fields, isRecord } from '../../core/json/value.ts'
 
 /** Fields of a response that are not known before its end. */
 const NOT_YET = {

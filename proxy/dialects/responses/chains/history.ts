@@ -1,5 +1,5 @@
 /** What was said in a conversation so far. */
-import { isRecord, tryParse } from '../../json/value.ts'
+import { isRecord, tryParse } from '../../core/json/value.ts'
 
 interface Exchange {
   input: string[]

@@ -3,8 +3,8 @@
  * (https://platform.openai.com/docs/guides/conversation-state). Items are the texts of their bytes, so that numbers and
  * the order of keys stay as they were, however often they are sent again.
  */
-import type { Chains } from '../../chains.ts'
-import { answerIdOf } from '../../ir/ids.ts'
+import type { Chains } from '../../core/chains.ts'
+import { answerIdOf } from '../../core/neutral/ids.ts'
 import { historyOf } from './history.ts'
 import { keptItems } from './input.ts'
 import { itemsOf } from './output.ts'

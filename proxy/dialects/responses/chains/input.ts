@@ -1,9 +1,9 @@
 /** The items that a request adds to its conversation, as they are written in its bytes. */
-import type { ParsedRequest } from '../../dialect.ts'
-import { elementsOf, objectOf } from '../../json/pieces.ts'
-import { type Member, scanObject } from '../../json/scan.ts'
-import { spanOf } from '../../json/splice.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
+import type { ParsedRequest } from '../../core/dialect.ts'
+import { elementsOf, objectOf } from '../../core/json/pieces.ts'
+import { type Member, scanObject } from '../../core/json/scan.ts'
+import { spanOf } from '../../core/json/splice.ts'
+import { isRecord, tryParse } from '../../core/json/value.ts'
 
 /** For bytes that were within their limits when they were parsed. */
 export const NO_LIMITS = { maxDepth: Infinity, maxKeys: Infinity }

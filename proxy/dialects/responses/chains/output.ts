@@ -1,9 +1,9 @@
 /** What an answer leaves for the next request of its chain. */
-import type { AnswerRecord } from '../../chains.ts'
-import { elementsOf, objectOf } from '../../json/pieces.ts'
-import { scanObject } from '../../json/scan.ts'
-import { cut, spanOf } from '../../json/splice.ts'
-import { type Fields, isRecord, tryParse } from '../../json/value.ts'
+import type { AnswerRecord } from '../../core/chains.ts'
+import { elementsOf, objectOf } from '../../core/json/pieces.ts'
+import { scanObject } from '../../core/json/scan.ts'
+import { cut, spanOf } from '../../core/json/splice.ts'
+import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { NO_LIMITS } from './input.ts'
 import { boundOf, encryptedOf, MAX_ID_LENGTH } from './position.ts'
 

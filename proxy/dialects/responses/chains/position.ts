@@ -1,8 +1,8 @@
 /** Where a request stands in a conversation. */
-import type { ChainPosition } from '../../chains.ts'
-import type { ParsedRequest } from '../../dialect.ts'
-import { isBoolean, isString, readOptional, refusal } from '../../json/fields.ts'
-import { type Fields, isRecord, tryParse } from '../../json/value.ts'
+import type { ChainPosition } from '../../core/chains.ts'
+import type { ParsedRequest } from '../../core/dialect.ts'
+import { isBoolean, isString, readOptional, refusal } from '../../core/json/fields.ts'
+import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 
 /** Of the id of a response, which may be any upstream's. */
 export const MAX_ID_LENGTH = 1024

@@ -1,6 +1,6 @@
 /** Results of calls that nobody made, in a conversation that goes on. */
 import { GatewayError } from '../../../errors.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
+import { isRecord, tryParse } from '../../core/json/value.ts'
 import { referenceOf } from './position.ts'
 
 const RESULTS = ['function_call_output', 'custom_tool_call_output']

@@ -1,9 +1,9 @@
 /** Reads an answer on its way to the client, for those who will go on from it. */
-import type { AnswerRecord, AnswerTap } from '../../chains.ts'
-import { scanObject } from '../../json/scan.ts'
-import { spanOf } from '../../json/splice.ts'
-import { type Fields, isRecord, tryParse } from '../../json/value.ts'
-import { readEvents } from '../../sse/reader.ts'
+import type { AnswerRecord, AnswerTap } from '../../core/chains.ts'
+import { scanObject } from '../../core/json/scan.ts'
+import { spanOf } from '../../core/json/splice.ts'
+import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { readEvents } from '../../core/sse/reader.ts'
 import { NO_LIMITS } from './input.ts'
 import { recordOf } from './output.ts'
 

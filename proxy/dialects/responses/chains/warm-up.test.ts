@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { assertComplete } from '../../../../test/conformance/dialects/strict-responses.ts'
-import { sseEvents } from '../../sse/events.ts'
+import { sseEvents } from '../../core/sse/events.ts'
 import { parseRequest } from '../request.ts'
 import { ResponseTap } from './tap.ts'
 import { warmUp } from './warm-up.ts'

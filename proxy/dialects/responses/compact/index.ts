@@ -1,6 +1,6 @@
 /** The endpoint that compacts a conversation: https://platform.openai.com/docs/api-reference/responses/compact */
-import type { ClientApi } from '../../dialect.ts'
-import { splice } from '../../json/model-splice.ts'
+import type { ClientApi } from '../../core/dialect.ts'
+import { splice } from '../../core/json/model-splice.ts'
 import { createChains } from '../chains/index.ts'
 import { decodeCompaction } from '../codec/request/decode-request.ts'
 import { refuseStateful } from '../codec/request/stateful.ts'

@@ -1,8 +1,8 @@
 /** Compactions by an upstream itself: those that have none may pass over what they were asked for, and just answer. */
 import type { UpstreamFailure } from '../../../errors.ts'
-import type { StreamObserver } from '../../dialect.ts'
-import { isRecord, tryParse } from '../../json/value.ts'
-import { readEvents } from '../../sse/reader.ts'
+import type { StreamObserver } from '../../core/dialect.ts'
+import { isRecord, tryParse } from '../../core/json/value.ts'
+import { readEvents } from '../../core/sse/reader.ts'
 
 /** An answer that is none, or more than one: clients count on exactly one. */
 export const NO_COMPACTION: UpstreamFailure = {

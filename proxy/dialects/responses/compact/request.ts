@@ -1,6 +1,6 @@
 /** Requests of a compaction: those of responses that ask for one answer of one piece. */
 import { GatewayError } from '../../../errors.ts'
-import type { JsonLimits, ParsedRequest } from '../../dialect.ts'
+import type { JsonLimits, ParsedRequest } from '../../core/dialect.ts'
 import * as responses from '../request.ts'
 
 /** Throws GatewayError naming the field. Fields that only responses has pass: older agents send them along. */

@@ -2,7 +2,7 @@
 import { faults, type Mutant } from '../../fault.ts'
 
 const FOLDER = 'proxy/dialects/responses/chains'
-const COMPACTION = 'proxy/dialects/lanes/compaction.test.ts'
+const COMPACTION = 'proxy/dialects/core/lanes/compaction.test.ts'
 const COUNTS = 'test/e2e/money-of-pictures.test.ts'
 
 export const CHAINS: Mutant[] = [
@@ -54,8 +54,8 @@ export const CHAINS: Mutant[] = [
   ...faults(`${FOLDER}/input.ts`, `${FOLDER}/input.test.ts`, ['|| typeOf(item) !== TRIGGER', '|| true']),
 
   ...faults(
-    'proxy/dialects/hub/compaction.ts',
-    'proxy/dialects/hub/compaction.test.ts',
+    'proxy/dialects/core/hub/compaction.ts',
+    'proxy/dialects/core/hub/compaction.test.ts',
     // The model goes on with the work instead, an upstream keeps the summary, and a format spoils it.
     ["if (asked.tools.length > 0) asked.toolChoice = { type: 'none' }", ''],
     ['    store: false,\n', ''],
@@ -67,7 +67,7 @@ export const CHAINS: Mutant[] = [
     ['    ...(usage !== undefined && { usage }),\n', ''],
   ),
   // A client writes what the user has said.
-  ...faults('proxy/dialects/hub/compaction.ts', COMPACTION, [
+  ...faults('proxy/dialects/core/hub/compaction.ts', COMPACTION, [
     "envelopes.seal({ dialect: 'responses', kind: 'compaction', value: summary })",
     'summary',
   ]),
@@ -81,12 +81,12 @@ export const CHAINS: Mutant[] = [
     ],
   ),
   // A stream tells the summary before it is complete.
-  ...faults('proxy/dialects/lanes/hub.ts', COMPACTION, [
+  ...faults('proxy/dialects/core/lanes/hub.ts', COMPACTION, [
     'encoder: compacts ? new CompactingEncoder(encoder, view) : encoder',
     'encoder',
   ]),
   // What an upstream shortens itself is summarised by the gateway.
-  ...faults('proxy/dialects/lanes/index.ts', 'proxy/dialects/lanes/index.test.ts', [
+  ...faults('proxy/dialects/core/lanes/index.ts', 'proxy/dialects/core/lanes/index.test.ts', [
     'parsed.compacts === true && !features.compaction',
     'parsed.compacts === true',
   ]),

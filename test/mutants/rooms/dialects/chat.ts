@@ -35,8 +35,8 @@ export const CHAT: Mutant[] = [
     '',
   ]),
   ...faults(
-    'proxy/dialects/sse/follower.ts',
-    'proxy/dialects/sse/follower.test.ts',
+    'proxy/dialects/core/sse/follower.ts',
+    'proxy/dialects/core/sse/follower.test.ts',
     // An upstream's error text passes in an event that has the form of the dialect.
     ["isRecord(value) && !value.error && value.type !== 'error'", 'isRecord(value)'],
     // A page in the middle of a stream passes.
@@ -46,8 +46,8 @@ export const CHAT: Mutant[] = [
   ),
   // What only looks like the event before passes without being read.
   ...faults(
-    'proxy/dialects/sse/shape.ts',
-    'proxy/dialects/sse/shape.test.ts',
+    'proxy/dialects/core/sse/shape.ts',
+    'proxy/dialects/core/sse/shape.test.ts',
     ['return stop === end ? bytes : -1', 'return stop >= 0 ? bytes : -1'],
     ['if (code < FIRST_PRINTABLE) return -1', ''],
   ),
@@ -108,10 +108,11 @@ export const CHAT: Mutant[] = [
     ['call === undefined || cut', 'call === undefined'],
   ),
   // A picture stands before the JSON that a client parses.
-  ...faults('proxy/dialects/ir/media.ts', 'test/conformance/dialects/pictures-beside-json.test.ts', [
-    ' || format !== undefined',
-    '',
-  ]),
+  ...faults(
+    'proxy/dialects/core/neutral/media.ts',
+    'test/conformance/dialects/pictures-beside-json.test.ts',
+    [' || format !== undefined', ''],
+  ),
   // An answer that an upstream broke off is taken for a whole one.
   ...faults(
     'proxy/dialects/chat/codec/answer/finish.ts',
@@ -144,15 +145,16 @@ export const CHAT: Mutant[] = [
   ),
   // A schema that leaves fields open is sent as strict, which is refused.
   ...faults(
-    'proxy/dialects/ir/closed-schema.ts',
+    'proxy/dialects/core/neutral/closed-schema.ts',
     'proxy/dialects/chat/codec/request/upstream-features.test.ts',
     ['names.some((name) => !required.includes(name))', 'false'],
   ),
   // A model that shall think a little is told not to think.
-  ...faults('proxy/dialects/ir/effort.ts', 'proxy/dialects/chat/codec/request/upstream-features.test.ts', [
-    " || (level === 'none' && wanted !== 'none')",
-    '',
-  ]),
+  ...faults(
+    'proxy/dialects/core/neutral/effort.ts',
+    'proxy/dialects/chat/codec/request/upstream-features.test.ts',
+    [" || (level === 'none' && wanted !== 'none')", ''],
+  ),
   // Seals that cannot be opened are sent to an upstream as its own.
   ...faults('proxy/dialects/chat/codec/reasoning.ts', 'proxy/dialects/chat/codec/reasoning.test.ts', [
     "if (carrier === 'broken') part.lostCarrier = true",

@@ -3,26 +3,26 @@ import { faults, type Mutant } from '../../fault.ts'
 
 export const ERRORS: Mutant[] = [
   ...faults(
-    'proxy/dialects/json/body.ts',
-    'proxy/dialects/json/body.test.ts',
+    'proxy/dialects/core/json/body.ts',
+    'proxy/dialects/core/json/body.test.ts',
     // Gateway and upstream read two models out of one body.
     ['if (seen.has(key))', 'if (false)'],
     ['if (escaped) throw', 'if (false) throw'],
   ),
   // Text that is dressed up as a file is held for as little as one.
-  ...faults('proxy/dialects/json/weigh.ts', 'proxy/dialects/json/weigh.test.ts', [
+  ...faults('proxy/dialects/core/json/weigh.ts', 'proxy/dialects/core/json/weigh.test.ts', [
     'FILE_FIELD.test(field) && ',
     '',
   ]),
   // A body whose fields stand in another order is cut to pieces.
-  ...faults('proxy/dialects/json/splice.ts', 'proxy/dialects/chat/request.test.ts', [
+  ...faults('proxy/dialects/core/json/splice.ts', 'proxy/dialects/chat/request.test.ts', [
     'cuts.toSorted((a, b) => a.start - b.start)',
     'cuts',
   ]),
 
   ...faults(
-    'proxy/dialects/sse/reader.ts',
-    'proxy/dialects/sse/reader.test.ts',
+    'proxy/dialects/core/sse/reader.ts',
+    'proxy/dialects/core/sse/reader.test.ts',
     // A field without a colon is taken for another one.
     ["(after === end || lines[after] === ':')", "lines[after] === ':'"],
     // A byte order mark hides the first event.
@@ -33,14 +33,14 @@ export const ERRORS: Mutant[] = [
     ['  }\n  if (data !== undefined) each(event, data)', '  }'],
   ),
   // An event whose empty line is cut in two is not found.
-  ...faults('proxy/dialects/sse/splitter.ts', 'proxy/dialects/sse/splitter.test.ts', [
+  ...faults('proxy/dialects/core/sse/splitter.ts', 'proxy/dialects/core/sse/splitter.test.ts', [
     'const before = chunk[i - 1] ?? this.#last',
     'const before = chunk[i - 1] ?? 0',
   ]),
 
   ...faults(
-    'proxy/dialects/errors/context-length.ts',
-    'proxy/dialects/errors/context-length.test.ts',
+    'proxy/dialects/core/errors/context-length.ts',
+    'proxy/dialects/core/errors/context-length.test.ts',
     // Agents that read the numbers shorten a prompt too little.
     ['const all = used + (output ?? 0)', 'const all = used'],
     // Agents shorten a prompt for ever, because the numbers say that it fits.
@@ -48,8 +48,8 @@ export const ERRORS: Mutant[] = [
   ),
   // What an upstream wrote, a host or a key perhaps, reaches a client.
   ...faults(
-    'proxy/dialects/errors/read.ts',
-    'proxy/dialects/errors/read.test.ts',
+    'proxy/dialects/core/errors/read.ts',
+    'proxy/dialects/core/errors/read.test.ts',
     ["'The upstream refused the request as invalid.'", 'error.text'],
     // A model that an upstream no longer has is the caller's mistake.
     ["if (says(error, 'modelGone')) return 'model_gone'", ''],
@@ -57,8 +57,8 @@ export const ERRORS: Mutant[] = [
     ["if (says(error, 'quota') || NO_CREDIT.test(error.text)) return 'quota'", ''],
   ),
   ...faults(
-    'proxy/dialects/errors/sanitise.ts',
-    'proxy/dialects/errors/sanitise.test.ts',
+    'proxy/dialects/core/errors/sanitise.ts',
+    'proxy/dialects/core/errors/sanitise.test.ts',
     // The credential of a channel stands in an error.
     ['withoutSecrets(searched, known.secrets)', 'searched'],
     // Half a key at the end of what is read is not recognised.
@@ -67,8 +67,8 @@ export const ERRORS: Mutant[] = [
     ['text.replace(IDS, maskedId)', 'text'],
   ),
   ...faults(
-    'proxy/dialects/errors/suspects.ts',
-    'proxy/dialects/errors/sanitise.test.ts',
+    'proxy/dialects/core/errors/suspects.ts',
+    'proxy/dialects/core/errors/sanitise.test.ts',
     // The host of an upstream is shown.
     ['if (SUFFIXES.has(last.toLowerCase())) return true', ''],
     // A key without a known beginning is shown.
@@ -81,27 +81,27 @@ export const ERRORS: Mutant[] = [
     [" || channel.errorMessages === 'Generic'", ''],
   ),
   // A conversation whose items an upstream has forgotten cannot be gone on with.
-  ...faults('proxy/dialects/errors/read.ts', 'proxy/dialects/errors/carriers.test.ts', [
+  ...faults('proxy/dialects/core/errors/read.ts', 'proxy/dialects/core/errors/carriers.test.ts', [
     'status === 400 || status === 404 ? carrierRefusal',
     'status === 400 ? carrierRefusal',
   ]),
   // A code that stands inside the details is not read.
-  ...faults('proxy/dialects/errors/upstream-error.ts', 'proxy/dialects/errors/threads.test.ts', [
+  ...faults('proxy/dialects/core/errors/upstream-error.ts', 'proxy/dialects/core/errors/threads.test.ts', [
     'details.error_code, ',
     '',
   ]),
   // Agents are not told which field to leave out.
-  ...faults('proxy/dialects/errors/param.ts', 'proxy/dialects/errors/refusals.test.ts', [
+  ...faults('proxy/dialects/core/errors/param.ts', 'proxy/dialects/core/errors/refusals.test.ts', [
     'mentioned.flatMap(withParents).find(known)',
     'mentioned.find(known)',
   ]),
   // Clients wait a thousand times too long.
-  ...faults('proxy/dialects/errors/retry-after.ts', 'proxy/dialects/errors/read.test.ts', [
+  ...faults('proxy/dialects/core/errors/retry-after.ts', 'proxy/dialects/core/errors/read.test.ts', [
     "unit?.toLowerCase() === 'ms' ? Number(number) / 1000",
     "unit?.toLowerCase() === 'ms' ? Number(number)",
   ]),
   // An answer whose text cannot be read is a success without text.
-  ...faults('proxy/dialects/errors/unreadable.ts', 'proxy/dialects/errors/unreadable.test.ts', [
+  ...faults('proxy/dialects/core/errors/unreadable.ts', 'proxy/dialects/core/errors/unreadable.test.ts', [
     "return ''\n  throw new UnreadableAnswer()",
     "return ''\n  return ''",
   ]),

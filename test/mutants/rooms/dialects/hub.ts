@@ -5,8 +5,8 @@ const RULES = 'test/e2e/dialects/rules.test.ts'
 
 export const HUB: Mutant[] = [
   ...faults(
-    'proxy/dialects/hub/repair.ts',
-    'proxy/dialects/hub/repair.test.ts',
+    'proxy/dialects/core/hub/repair.ts',
+    'proxy/dialects/core/hub/repair.test.ts',
     // What the model said after its results stands before them.
     ['same.answer.answered = true', ''],
     // Of two calls with one id both get the last result.
@@ -15,61 +15,61 @@ export const HUB: Mutant[] = [
     ['isTail && !item.answered ? [] : ', ''],
   ),
   // State that a vendor wants back is thrown away where it has no words.
-  ...faults('proxy/dialects/hub/clean.ts', 'proxy/dialects/hub/repair.test.ts', [
+  ...faults('proxy/dialects/core/hub/clean.ts', 'proxy/dialects/core/hub/repair.test.ts', [
     'part.carrier !== undefined || part.lostCarrier',
     'part.lostCarrier',
   ]),
   // Of two stop sequences that overlap the later one cuts.
-  ...faults('proxy/dialects/hub/stop-search.ts', 'proxy/dialects/hub/stop.test.ts', [
+  ...faults('proxy/dialects/core/hub/stop-search.ts', 'proxy/dialects/core/hub/stop.test.ts', [
     'this.#length - matched <= best.at',
     'this.#length - matched < best.at',
   ]),
   ...faults(
-    'proxy/dialects/hub/stop.ts',
-    'proxy/dialects/hub/stop.test.ts',
+    'proxy/dialects/core/hub/stop.ts',
+    'proxy/dialects/core/hub/stop.test.ts',
     // An agent does not run the calls of an answer that a stop sequence ended.
     ["this.#calls ? { reason: 'tool-calls' } : ", ''],
     // The beginning of a stop sequence is delivered before it is known to be none.
     ['hit?.at ?? this.#search.safe', 'hit?.at ?? Number.POSITIVE_INFINITY'],
   ),
   // Two tools of a request have one name.
-  ...faults('proxy/dialects/hub/tool-names.ts', 'proxy/dialects/hub/tool-names.test.ts', [
+  ...faults('proxy/dialects/core/hub/tool-names.ts', 'proxy/dialects/core/hub/tool-names.test.ts', [
     ' && !this.#tools.has(tool.name)',
     '',
   ]),
   // A result is of another kind than its call.
-  ...faults('proxy/dialects/hub/tools.ts', 'proxy/dialects/hub/tools.test.ts', [
+  ...faults('proxy/dialects/core/hub/tools.ts', 'proxy/dialects/core/hub/tools.test.ts', [
     'said.kind = this.#kind(said.kind)',
     'said.kind = said.kind',
   ]),
   // The input of a custom tool comes back as the JSON that it was wrapped in.
-  ...faults('proxy/dialects/hub/tool-restore.ts', 'proxy/dialects/hub/tools.test.ts', [
+  ...faults('proxy/dialects/core/hub/tool-restore.ts', 'proxy/dialects/core/hub/tools.test.ts', [
     "typeof value.input === 'string' ? value.input : text",
     "typeof value.input === 'string' ? text : text",
   ]),
   // A model may call what the client did not allow.
-  ...faults('proxy/dialects/hub/tool-choice.ts', 'proxy/dialects/hub/tool-choice.test.ts', [
+  ...faults('proxy/dialects/core/hub/tool-choice.ts', 'proxy/dialects/core/hub/tool-choice.test.ts', [
     'tools: tools.filter((tool) => allowed.has(tool))',
     'tools',
   ]),
   ...faults(
-    'proxy/dialects/hub/repeats.ts',
-    'proxy/dialects/hub/repeats.test.ts',
+    'proxy/dialects/core/hub/repeats.ts',
+    'proxy/dialects/core/hub/repeats.test.ts',
     // What stands elsewhere in an event is taken for its text.
     ["if (data.includes('\\\\')) return", ''],
     // An event of another name passes as the one before.
     ['delta === undefined || event !== this.#event', 'delta === undefined'],
   ),
   ...faults(
-    'proxy/dialects/hub/tidy.ts',
-    'proxy/dialects/hub/tidy.test.ts',
+    'proxy/dialects/core/hub/tidy.ts',
+    'proxy/dialects/core/hub/tidy.test.ts',
     // Two calls of an answer have one id, and their results cannot be told apart.
     ['for (let n = 2; calls.has(own); n++)', 'for (let n = 2; false; n++)'],
     // Half a character at the end of a text is lost in silence.
     ['if (halves.delete(part.id)) emit(rest)', ''],
   ),
   ...faults(
-    'proxy/dialects/hub/call-guard.ts',
+    'proxy/dialects/core/hub/call-guard.ts',
     'test/conformance/dialects/broken-calls.test.ts',
     // Half of an object is handed out as a call.
     ["isRecord(tryParse(input)) ? 'whole' : 'broken'", "'whole'"],
@@ -81,78 +81,78 @@ export const HUB: Mutant[] = [
     ['if (this.#waiting.length > 0) this.#release', "if (part.type === 'finish') this.#release"],
   ),
   // An upstream that gives no reasons is never believed.
-  ...faults('proxy/dialects/lanes/hub.ts', 'test/e2e/dialects/unfinished.test.ts', [
+  ...faults('proxy/dialects/core/lanes/hub.ts', 'test/e2e/dialects/unfinished.test.ts', [
     '        features,\n',
     '',
   ]),
   // What was sealed for one account opens for another.
-  ...faults('proxy/dialects/hub/envelope.ts', 'proxy/dialects/hub/envelope.test.ts', [
+  ...faults('proxy/dialects/core/hub/envelope.ts', 'proxy/dialects/core/hub/envelope.test.ts', [
     'createEnvelopes(ring: KeyRing, owner: string)',
     "createEnvelopes(ring: KeyRing, _owner: string, owner = '')",
   ]),
   // Fields that only the client's dialect knows go in silence.
-  ...faults('proxy/dialects/hub/prepare.ts', 'test/conformance/dialects/rows.test.ts', [
+  ...faults('proxy/dialects/core/hub/prepare.ts', 'test/conformance/dialects/rows.test.ts', [
     'addExtLosses(carried, dialect, losses)',
     '',
   ]),
   // Upstreams without stop sequences write on.
-  ...faults('proxy/dialects/hub/prepare.ts', 'proxy/dialects/hub/prepare.test.ts', [
+  ...faults('proxy/dialects/core/hub/prepare.ts', 'proxy/dialects/core/hub/prepare.test.ts', [
     "if (dialect !== 'responses' || stop.length === 0)",
     'if (stop.length >= 0)',
   ]),
 
   // What was known at the start wins over what came at the end.
-  ...faults('proxy/dialects/ir/fold.ts', 'proxy/dialects/ir/fold.test.ts', [
+  ...faults('proxy/dialects/core/neutral/fold.ts', 'proxy/dialects/core/neutral/fold.test.ts', [
     '{ ...start.fields, ...end.fields }',
     '{ ...end.fields, ...start.fields }',
   ]),
   // All paragraphs of a thought become one.
-  ...faults('proxy/dialects/ir/unfold.ts', 'proxy/dialects/ir/fold.test.ts', [
+  ...faults('proxy/dialects/core/neutral/unfold.ts', 'proxy/dialects/core/neutral/fold.test.ts', [
     'id, text, paragraph })',
     'id, text, paragraph: 0 })',
   ]),
   // Broken base64 is passed on.
-  ...faults('proxy/dialects/ir/media.ts', 'proxy/dialects/ir/media.test.ts', [
+  ...faults('proxy/dialects/core/neutral/media.ts', 'proxy/dialects/core/neutral/media.test.ts', [
     ' || bare.length % 4 === 1',
     '',
   ]),
 
   // A client reads the name of the upstream's model.
-  ...faults('proxy/dialects/lanes/index.ts', RULES, ['about.rewriteModel || ', '']),
+  ...faults('proxy/dialects/core/lanes/index.ts', RULES, ['about.rewriteModel || ', '']),
   // State that the gateway sealed reaches an upstream of the client's dialect as it is.
-  ...faults('proxy/dialects/lanes/index.ts', 'test/e2e/faults/switched.test.ts', [
+  ...faults('proxy/dialects/core/lanes/index.ts', 'test/e2e/faults/switched.test.ts', [
     ' || parsed.body.includes(SEALED)',
     '',
   ]),
   // A route that rejects drops.
-  ...faults('proxy/dialects/lanes/hub.ts', RULES, [
+  ...faults('proxy/dialects/core/lanes/hub.ts', RULES, [
     "if (target.unsupported === 'Reject') refuse(losses)",
     '',
   ]),
   // JSON that an upstream streams unasked reaches the client as a stream.
-  ...faults('proxy/dialects/lanes/byte.ts', RULES, ['asStream || !looksLikeStream(body)', 'true']),
+  ...faults('proxy/dialects/core/lanes/byte.ts', RULES, ['asStream || !looksLikeStream(body)', 'true']),
   // A client is blamed for an upstream that streams unasked.
-  ...faults('proxy/dialects/lanes/byte.ts', 'proxy/dialects/lanes/byte.test.ts', [
+  ...faults('proxy/dialects/core/lanes/byte.ts', 'proxy/dialects/core/lanes/byte.test.ts', [
     'if (error instanceof GatewayError) return undefined',
     '',
   ]),
   // Thousands of stop sequences are looked for in each character of an answer.
-  ...faults('proxy/dialects/hub/prepare.ts', 'proxy/dialects/hub/prepare.test.ts', [
+  ...faults('proxy/dialects/core/hub/prepare.ts', 'proxy/dialects/core/hub/prepare.test.ts', [
     'if (stop.length > MAX_STOPS)',
     'if (false)',
   ]),
   // Of details that come in pieces the vendor gets back the first alone.
-  ...faults('proxy/dialects/hub/stream.ts', 'proxy/dialects/hub/stream.test.ts', [
+  ...faults('proxy/dialects/core/hub/stream.ts', 'proxy/dialects/core/hub/stream.test.ts', [
     'if (decoder.forgetsText === true)',
     'if (decoder.forgetsText !== undefined)',
   ]),
   // A call of the history names a tool that is not declared.
-  ...faults('proxy/dialects/hub/tools.ts', 'proxy/dialects/hub/tools.test.ts', [
+  ...faults('proxy/dialects/core/hub/tools.ts', 'proxy/dialects/core/hub/tools.test.ts', [
     '!declared.has(keyOf(part)) && declared.has(keyOf({ kind, name }))',
     'false',
   ]),
   // A loss is told under a name that the client never sent.
-  ...faults('proxy/dialects/ir/losses.ts', 'test/conformance/dialects/rows.test.ts', [
+  ...faults('proxy/dialects/core/neutral/losses.ts', 'test/conformance/dialects/rows.test.ts', [
     'if (name !== undefined) return name',
     '',
   ]),
@@ -180,7 +180,7 @@ export const HUB: Mutant[] = [
     "if (type === 'ephemeral' ||",
   ]),
   // A whole answer keeps the names that only the upstream knows.
-  ...faults('proxy/dialects/lanes/hub.ts', 'test/conformance/dialects/returns.test.ts', [
+  ...faults('proxy/dialects/core/lanes/hub.ts', 'test/conformance/dialects/returns.test.ts', [
     'filtered(decoded, filters)',
     'decoded',
   ]),

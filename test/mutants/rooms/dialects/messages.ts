@@ -3,7 +3,7 @@ import { faults, type Mutant } from '../../fault.ts'
 
 export const MESSAGES: Mutant[] = [
   // An error event that names its kind in its line alone reaches the client.
-  ...faults('proxy/dialects/sse/follower.ts', 'proxy/dialects/messages/byte-lane/stream.test.ts', [
+  ...faults('proxy/dialects/core/sse/follower.ts', 'proxy/dialects/messages/byte-lane/stream.test.ts', [
     "event !== 'error' && isRecord(value)",
     'isRecord(value)',
   ]),

@@ -23,7 +23,7 @@ export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
     '',
   ]),
   // 7.11 Lines end in LF alone, and an end without an empty line hides the last picture.
-  ...faults('proxy/dialects/sse/follower.ts', PICTURES, [
+  ...faults('proxy/dialects/core/sse/follower.ts', PICTURES, [
     'if (!isWholeEvent(rest)) return undefined',
     'if (rest.length > 0) return undefined',
   ]),
@@ -58,7 +58,7 @@ export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
     "if (item.type !== 'reasoning' || encryptedOf(item) !== undefined) return true",
     'if (isRecord(item)) return true',
   ]),
-  ...faults('proxy/dialects/hub/envelope.ts', CONVERSATIONS, [
+  ...faults('proxy/dialects/core/hub/envelope.ts', CONVERSATIONS, [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source text
     'const name = `carrier:${owner}`',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source text
@@ -69,7 +69,7 @@ export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
     'return { ...source, mediaType: type.mediaType }',
     'return source',
   ]),
-  ...faults('proxy/dialects/ir/media.ts', PICTURES, [
+  ...faults('proxy/dialects/core/neutral/media.ts', PICTURES, [
     "if (parameters.at(-1) === 'base64') {",
     "if (parameters[0] === 'base64') {",
   ]),

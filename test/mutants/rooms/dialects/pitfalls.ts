@@ -99,16 +99,16 @@ export const PITFALLS: Mutant[] = [
     '',
   ]),
   // 7.11 Lines that end in CR are one line, and an end without an empty line hides the last event.
-  ...faults('proxy/dialects/sse/reader.ts', TRANSPORT, [
+  ...faults('proxy/dialects/core/sse/reader.ts', TRANSPORT, [
     "text.includes('\\r') ? text.replace(/\\r\\n?/g, '\\n') : text",
     'text',
   ]),
-  ...faults('proxy/dialects/hub/stream.ts', TRANSPORT, [
+  ...faults('proxy/dialects/core/hub/stream.ts', TRANSPORT, [
     "if (rest !== '') readEvents",
     'if (false) readEvents',
   ]),
   // 7.12 A stream that nobody asked for is no answer, and an error in place of one is passed over.
-  ...faults('proxy/dialects/hub/whole.ts', TRANSPORT, [
+  ...faults('proxy/dialects/core/hub/whole.ts', TRANSPORT, [
     'if (!looksLikeStream(body)) return',
     'if (body) return',
   ]),
@@ -122,8 +122,11 @@ export const PITFALLS: Mutant[] = [
     "'event: ping\\ndata: {}\\n\\n'",
   ]),
   // 7.15 Halves of characters are sent on, and whole ones are broken.
-  ...faults('proxy/dialects/hub/clean.ts', HISTORY, ['{ ...part, text: part.text.toWellFormed() }', 'part']),
-  ...faults('proxy/dialects/hub/tidy.ts', TRANSPORT, [
+  ...faults('proxy/dialects/core/hub/clean.ts', HISTORY, [
+    '{ ...part, text: part.text.toWellFormed() }',
+    'part',
+  ]),
+  ...faults('proxy/dialects/core/hub/tidy.ts', TRANSPORT, [
     "(halves.get(part.id) ?? '') + part.text",
     'part.text',
   ]),
@@ -138,7 +141,7 @@ export const PITFALLS: Mutant[] = [
   ),
   // 7.16 Results without a call are kept, calls without a result are not answered, and ids come twice.
   ...faults(
-    'proxy/dialects/hub/repair.ts',
+    'proxy/dialects/core/hub/repair.ts',
     HISTORY,
     ['item.calls.map(resultOf)', 'item.calls.flatMap(({ result }) => result ?? [])'],
     ['call.result = callId', 'call.result ??= callId'],
@@ -205,7 +208,10 @@ export const PITFALLS: Mutant[] = [
     "if (code !== 'context_length_exceeded') return message",
     'return message',
   ]),
-  ...faults('proxy/dialects/lanes/hub.ts', REQUESTS, ['client.refuseStateful?.(about.request)', 'void 0']),
+  ...faults('proxy/dialects/core/lanes/hub.ts', REQUESTS, [
+    'client.refuseStateful?.(about.request)',
+    'void 0',
+  ]),
   // 7.22 A stream that broke ends as a success.
   ...faults('proxy/dialects/chat/error.ts', TRANSPORT, [
     '(openaiErrorBody(error))}\\n\\n',
@@ -213,7 +219,7 @@ export const PITFALLS: Mutant[] = [
   ]),
   // 7.23 Images with a charset, without padding, or under a wrong name are refused by the upstream.
   ...faults(
-    'proxy/dialects/ir/media.ts',
+    'proxy/dialects/core/neutral/media.ts',
     REQUESTS,
     ["parameters.at(-1) === 'base64'", "parameters[0] === 'base64'"],
     ["return bare.padEnd(Math.ceil(bare.length / 4) * 4, '=')", 'return bare'],

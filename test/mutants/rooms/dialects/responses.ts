@@ -109,7 +109,7 @@ export const RESPONSES: Mutant[] = [
     ['strict === true && !isOpen', 'strict !== false && !isOpen'],
   ),
   // What should be cached for an hour is cached for half of one.
-  ...faults('proxy/dialects/ir/openai.ts', 'proxy/dialects/responses/codec/request/write-items.test.ts', [
+  ...faults('proxy/dialects/openai/fields.ts', 'proxy/dialects/responses/codec/request/write-items.test.ts', [
     "'1h': '12h'",
     "'1h': '30m'",
   ]),

@@ -1,6 +1,7 @@
 /** Citations of an answer. */
-import type { Annotation } from '../../../ir/types.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+
+import { type Fields, isRecord } from '../../../core/json/value.ts'
+import type { Annotation } from '../../../core/neutral/types.ts'
 
 /** The annotations in a list of an upstream; what is none is skipped. */
 export function readAnnotations(value: unknown): Annotation[] {

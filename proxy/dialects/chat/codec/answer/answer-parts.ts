@@ -1,9 +1,9 @@
 /** Pieces of answers that whole ones and streams have in common. */
 
-import { contentList, contentText } from '../../../errors/unreadable.ts'
-import { dataUrl, parseDataUrl } from '../../../ir/media.ts'
-import type { Carrier, ImagePart } from '../../../ir/types.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+import { contentList, contentText } from '../../../core/errors/unreadable.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { dataUrl, parseDataUrl } from '../../../core/neutral/media.ts'
+import type { Carrier, ImagePart } from '../../../core/neutral/types.ts'
 import { isOpaque } from '../reasoning.ts'
 
 /** The readable pieces of a content that is a list, as some upstreams write it. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../../contract/usage.ts'
-import type { AssistantPart, ModelAnswer } from '../../../ir/types.ts'
+import type { AssistantPart, ModelAnswer } from '../../../core/neutral/types.ts'
 import { chat } from '../../index.ts'
 import { clientOf, parse } from '../testing.ts'
 

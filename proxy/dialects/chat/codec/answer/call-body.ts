@@ -1,6 +1,6 @@
 /** What a tool call of an upstream says: `function` and `custom` may both be there, one of them empty (Snowflake). */
-import { inputText } from '../../../errors/unreadable.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+import { inputText } from '../../../core/errors/unreadable.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 
 export interface CallBody {
   kind: 'function' | 'custom'

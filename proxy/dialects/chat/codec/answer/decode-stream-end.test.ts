@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { StreamPart } from '../../../ir/types.ts'
+import type { StreamPart } from '../../../core/neutral/types.ts'
 import { chat } from '../../index.ts'
 import { chunk, clientOf, decodeEvents } from '../testing.ts'
 import { DONE, HELLO, STOP, types } from './stream-testing.ts'

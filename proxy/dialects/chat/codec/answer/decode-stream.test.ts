@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../../contract/usage.ts'
-import { fold } from '../../../ir/fold.ts'
+import { fold } from '../../../core/neutral/fold.ts'
 import { chunk, decodeEvents } from '../testing.ts'
 import { DONE, HELLO, STOP, types } from './stream-testing.ts'
 

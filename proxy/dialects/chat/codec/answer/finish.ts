@@ -1,6 +1,7 @@
 /** Why a model stopped, in chat's words and ours. */
-import type { Finish } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+
+import { isRecord } from '../../../core/json/value.ts'
+import type { Finish } from '../../../core/neutral/types.ts'
 
 const REASONS = new Map<unknown, Finish['reason']>([
   ['stop', 'stop'],

@@ -1,6 +1,7 @@
 /** Puts the tool calls of a stream together, as orderly as the upstream may be. */
-import type { StreamPart } from '../../../ir/types.ts'
-import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
+
+import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import type { StreamPart } from '../../../core/neutral/types.ts'
 import { extraCarrier } from '../request/decode-messages.ts'
 import { readCallBody } from './call-body.ts'
 

@@ -1,4 +1,4 @@
-import type { Fields } from '../../../json/value.ts'
+import type { Fields } from '../../../core/json/value.ts'
 
 /** Collects `reasoning_details`, which come in pieces. */
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { fold } from '../../../ir/fold.ts'
-import { sseEvents } from '../../../sse/events.ts'
+import { fold } from '../../../core/neutral/fold.ts'
+import { sseEvents } from '../../../core/sse/events.ts'
 import { decodeEvents } from '../testing.ts'
 import { encodeParts } from './stream-testing.ts'
 

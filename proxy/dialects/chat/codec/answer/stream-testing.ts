@@ -1,7 +1,7 @@
 /** What the tests of streams share. */
 import { expect } from 'vitest'
-import type { StreamPart } from '../../../ir/types.ts'
-import { sseEvents } from '../../../sse/events.ts'
+import type { StreamPart } from '../../../core/neutral/types.ts'
+import { sseEvents } from '../../../core/sse/events.ts'
 import { chat } from '../../index.ts'
 import { chunk, clientOf } from '../testing.ts'
 

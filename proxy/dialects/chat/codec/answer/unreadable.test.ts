@@ -1,7 +1,7 @@
 /** Answers of upstreams in which something else stands where content should. */
 import { describe, expect, test } from 'vitest'
-import type { ParsedRequest } from '../../../dialect.ts'
-import type { StreamPart } from '../../../ir/types.ts'
+import type { ParsedRequest } from '../../../core/dialect.ts'
+import type { StreamPart } from '../../../core/neutral/types.ts'
 import { parseRequest } from '../../request.ts'
 import { decodeAnswer } from './decode-answer.ts'
 import { ChatStreamDecoder } from './decode-stream.ts'

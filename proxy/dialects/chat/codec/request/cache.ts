@@ -2,11 +2,12 @@
  * Marks of what to cache. OpenAI writes them as `prompt_cache_breakpoint`; clients of other models write the
  * `cache_control` of the messages API into parts and tools of chat.
  */
-import { lossName } from '../../../ir/losses.ts'
-import { cacheBreakpoint, lifetimeOf } from '../../../ir/openai.ts'
-import type { CacheMark, Extended, Names } from '../../../ir/types.ts'
-import { oneOf, optional, recordAt, stringAt } from '../../../json/checks.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+
+import { oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { lossName } from '../../../core/neutral/losses.ts'
+import type { CacheMark, Extended, Names } from '../../../core/neutral/types.ts'
+import { cacheBreakpoint, lifetimeOf } from '../../../openai/fields.ts'
 import { shapeOf } from '../ext.ts'
 import type { Writing } from './encode-content.ts'
 

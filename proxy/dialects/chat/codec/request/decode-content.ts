@@ -1,6 +1,9 @@
 /** Reads the content of a request's messages. */
 import { GatewayError } from '../../../../errors.ts'
-import { dataUrl, parseDataUrl } from '../../../ir/media.ts'
+import { listAt, nameAt, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
+import { refusal } from '../../../core/json/fields.ts'
+import type { Fields } from '../../../core/json/value.ts'
+import { dataUrl, parseDataUrl } from '../../../core/neutral/media.ts'
 import type {
   AudioPart,
   CacheMark,
@@ -9,10 +12,7 @@ import type {
   Media,
   RefusalPart,
   TextPart,
-} from '../../../ir/types.ts'
-import { listAt, nameAt, optional, recordAt, stringAt } from '../../../json/checks.ts'
-import { refusal } from '../../../json/fields.ts'
-import type { Fields } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
 import { extOf } from '../ext.ts'
 import { CACHE_FIELDS, cacheSpelling, decodeCache } from './cache.ts'
 

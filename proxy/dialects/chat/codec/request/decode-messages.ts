@@ -1,5 +1,8 @@
 /** Reads the messages of a request as the turns of a conversation. */
 
+import { listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
+import { refusal } from '../../../core/json/fields.ts'
+import type { Fields } from '../../../core/json/value.ts'
 import type {
   AssistantPart,
   AssistantTurn,
@@ -9,10 +12,7 @@ import type {
   ToolResult,
   Turn,
   UserPart,
-} from '../../../ir/types.ts'
-import { listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../../json/checks.ts'
-import { refusal } from '../../../json/fields.ts'
-import type { Fields } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
 import { extOf } from '../ext.ts'
 import { decodeReasoning, REASONING_FIELDS, unsealed } from '../reasoning.ts'
 import { decodeContent } from './decode-content.ts'

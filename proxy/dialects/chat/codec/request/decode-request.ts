@@ -1,7 +1,6 @@
 /** Reads a client's request into the neutral form. */
 import { GatewayError } from '../../../../errors.ts'
-import type { ParsedRequest } from '../../../dialect.ts'
-import type { Envelopes, ModelRequest, Names, OutputFormat } from '../../../ir/types.ts'
+import type { ParsedRequest } from '../../../core/dialect.ts'
 import {
   booleanAt,
   integerAt,
@@ -12,9 +11,10 @@ import {
   optional,
   recordAt,
   stringAt,
-} from '../../../json/checks.ts'
-import { isOutputLimit, OUTPUT_RULE, refusal } from '../../../json/fields.ts'
-import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
+} from '../../../core/json/checks.ts'
+import { isOutputLimit, OUTPUT_RULE, refusal } from '../../../core/json/fields.ts'
+import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import type { Envelopes, ModelRequest, Names, OutputFormat } from '../../../core/neutral/types.ts'
 import { extOf } from '../ext.ts'
 import { present } from '../present.ts'
 import { decodeMessages } from './decode-messages.ts'

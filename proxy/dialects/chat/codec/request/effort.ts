@@ -1,6 +1,6 @@
 /** How deep a model shall think, in the levels that it has. */
-import { effortOfBudget, nearestEffort } from '../../../ir/effort.ts'
-import type { Effort, Reasoning } from '../../../ir/types.ts'
+import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
+import type { Effort, Reasoning } from '../../../core/neutral/types.ts'
 import { lose, type Writing } from './encode-content.ts'
 
 /** The level to ask for; undefined leaves it to the model. Says what is lost on the way. */

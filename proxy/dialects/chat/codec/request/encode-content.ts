@@ -1,9 +1,9 @@
 /** Writes the content of messages for an upstream. */
 import { GatewayError } from '../../../../errors.ts'
-import type { EncodeTarget } from '../../../dialect.ts'
-import { lossName, type TypedField } from '../../../ir/losses.ts'
-import { dataUrl } from '../../../ir/media.ts'
-import { fileName } from '../../../ir/openai.ts'
+import type { EncodeTarget } from '../../../core/dialect.ts'
+import type { Fields } from '../../../core/json/value.ts'
+import { lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import { dataUrl } from '../../../core/neutral/media.ts'
 import type {
   ApiName,
   AudioPart,
@@ -13,8 +13,8 @@ import type {
   ImagePart,
   RefusalPart,
   TextPart,
-} from '../../../ir/types.ts'
-import type { Fields } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
+import { fileName } from '../../../openai/fields.ts'
 import { restore, restoreInner, shapeOf } from '../ext.ts'
 import { cacheMark } from './cache.ts'
 

@@ -1,4 +1,6 @@
 /** Writes the turns of a conversation as messages for an upstream. */
+
+import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import type {
   AssistantTurn,
   ModelRequest,
@@ -9,8 +11,7 @@ import type {
   ToolResult,
   Turn,
   UserTurn,
-} from '../../../ir/types.ts'
-import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
 import { restore, restoreInner, shapeOf } from '../ext.ts'
 import { entriesOf, PARAGRAPH } from '../reasoning.ts'
 import { cacheMark } from './cache.ts'

@@ -3,10 +3,10 @@
  * send (https://openrouter.ai/docs/use-cases/reasoning-tokens).
  */
 import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
-import type { Names, Reasoning } from '../../../ir/types.ts'
-import { oneOf, optional } from '../../../json/checks.ts'
-import { isPositiveInteger } from '../../../json/fields.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+import { oneOf, optional } from '../../../core/json/checks.ts'
+import { isPositiveInteger } from '../../../core/json/fields.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
+import type { Names, Reasoning } from '../../../core/neutral/types.ts'
 import { present } from '../present.ts'
 
 export interface Thinking {

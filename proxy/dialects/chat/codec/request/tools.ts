@@ -1,5 +1,8 @@
 /** Tools and tool choice, in both directions. */
 
+import { booleanAt, listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
+import { refusal } from '../../../core/json/fields.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type {
   CustomTool,
   FunctionTool,
@@ -8,10 +11,7 @@ import type {
   Tool,
   ToolChoice,
   WebSearchTool,
-} from '../../../ir/types.ts'
-import { booleanAt, listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../../json/checks.ts'
-import { refusal } from '../../../json/fields.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
 import { extOf, restore, restoreInner, shapeOf } from '../ext.ts'
 import { present } from '../present.ts'
 import { CACHE_FIELDS, cacheSpelling, decodeCache } from './cache.ts'

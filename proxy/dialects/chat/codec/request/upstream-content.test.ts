@@ -1,6 +1,6 @@
 /** Content of other dialects, as a chat upstream gets it. */
 import { describe, expect, test } from 'vitest'
-import type { ModelRequest, Turn, UserPart } from '../../../ir/types.ts'
+import type { ModelRequest, Turn, UserPart } from '../../../core/neutral/types.ts'
 import { decode, encode, foreign } from '../testing.ts'
 import { call, messagesOf, refused, said, text, user } from './upstream-testing.ts'
 

@@ -1,6 +1,6 @@
 /** Requests of other dialects, as upstreams of different features get them. */
 import { describe, expect, test } from 'vitest'
-import type { Carrier, ModelRequest, Reasoning, Turn } from '../../../ir/types.ts'
+import type { Carrier, ModelRequest, Reasoning, Turn } from '../../../core/neutral/types.ts'
 import { encode, foreign } from '../testing.ts'
 import { call, messagesOf, SIGNED, said, text, user } from './upstream-testing.ts'
 

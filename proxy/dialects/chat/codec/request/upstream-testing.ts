@@ -1,5 +1,5 @@
 /** What the tests of requests of other dialects share. */
-import type { AssistantPart, Carrier, ModelRequest, Turn, UserPart } from '../../../ir/types.ts'
+import type { AssistantPart, Carrier, ModelRequest, Turn, UserPart } from '../../../core/neutral/types.ts'
 import { encode, foreign } from '../testing.ts'
 
 export const text = (t: string) => ({ type: 'text' as const, text: t })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../../contract/usage.ts'
 import { GatewayError } from '../../../../errors.ts'
-import type { AssistantPart, ModelAnswer, StreamPart } from '../../../ir/types.ts'
-import { sseEvents } from '../../../sse/events.ts'
+import type { AssistantPart, ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
+import { sseEvents } from '../../../core/sse/events.ts'
 import { imageEdits, images } from '../../index.ts'
 import { ASKED, ASKED_FORM, clientOf, editForm, generation, PNG } from '../../testing.ts'
 

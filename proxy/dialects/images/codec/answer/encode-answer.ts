@@ -1,7 +1,7 @@
 /** Writes a whole answer for a client who asked for pictures. */
 import type { UpstreamFailure } from '../../../../errors.ts'
-import type { ClientView } from '../../../dialect.ts'
-import type { ImagePart, ModelAnswer } from '../../../ir/types.ts'
+import type { ClientView } from '../../../core/dialect.ts'
+import type { ImagePart, ModelAnswer } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
 import { noPicture, writeMaking, writeSource } from './picture.ts'
 

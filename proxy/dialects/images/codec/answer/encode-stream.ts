@@ -1,9 +1,9 @@
 /** Writes the events of a stream of pictures. */
 import type { Usage } from '../../../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../../../errors.ts'
-import type { ClientView, StreamEncoder } from '../../../dialect.ts'
-import type { ImagePart, Making, StreamPart } from '../../../ir/types.ts'
-import type { Fields } from '../../../json/value.ts'
+import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
+import type { Fields } from '../../../core/json/value.ts'
+import type { ImagePart, Making, StreamPart } from '../../../core/neutral/types.ts'
 import { type EventFamily, errorText, eventText } from '../../events.ts'
 import { typeOf } from '../../pictures.ts'
 import { writeUsage } from '../../usage.ts'

@@ -1,9 +1,9 @@
 /** Pictures between the images API and the neutral form. */
 import type { UpstreamFailure } from '../../../../errors.ts'
 import { GatewayError } from '../../../../errors.ts'
-import { parseDataUrl, pictureType } from '../../../ir/media.ts'
-import type { ImagePart, Making, Media } from '../../../ir/types.ts'
-import type { Fields } from '../../../json/value.ts'
+import type { Fields } from '../../../core/json/value.ts'
+import { parseDataUrl, pictureType } from '../../../core/neutral/media.ts'
+import type { ImagePart, Making, Media } from '../../../core/neutral/types.ts'
 
 /** `shared`: the answer or event that says how its pictures were made. Undefined for an entry without a picture. */
 export function readPicture(entry: Fields, shared: Fields): ImagePart | undefined {

@@ -1,10 +1,10 @@
 /** A request for pictures in the neutral form: a user who asks for one, and the tool of responses that makes it. */
 import { GatewayError } from '../../../../errors.ts'
-import type { ParsedRequest } from '../../../dialect.ts'
-import { dataUrl, parseDataUrl } from '../../../ir/media.ts'
-import type { ImagePart, Media, ModelRequest } from '../../../ir/types.ts'
-import { refusal } from '../../../json/fields.ts'
-import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
+import type { ParsedRequest } from '../../../core/dialect.ts'
+import { refusal } from '../../../core/json/fields.ts'
+import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import { dataUrl, parseDataUrl } from '../../../core/neutral/media.ts'
+import type { ImagePart, Media, ModelRequest } from '../../../core/neutral/types.ts'
 import { filesOf, textsOf } from '../../edit-form.ts'
 import { typeOfBytes } from '../../pictures.ts'
 

@@ -1,7 +1,7 @@
 /** What of a conversation does not reach a model that only makes pictures. */
 import { GatewayError } from '../../../../errors.ts'
-import { type Losses, lossName, type TypedField } from '../../../ir/losses.ts'
-import type { ModelRequest, ToolChoice, UserTurn } from '../../../ir/types.ts'
+import { type Losses, lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import type { ModelRequest, ToolChoice, UserTurn } from '../../../core/neutral/types.ts'
 
 /** Typed fields of a request that the API of pictures lacks; limits of text mean nothing where there is none. */
 const SETTINGS = [

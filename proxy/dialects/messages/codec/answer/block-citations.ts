@@ -1,7 +1,7 @@
 /** Citations of text blocks. Only what a web search found means something outside of this dialect. */
 
-import type { Annotation } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import type { Annotation } from '../../../core/neutral/types.ts'
 import { extOf, restored } from './block-ext.ts'
 
 const AT = 'content.citations'

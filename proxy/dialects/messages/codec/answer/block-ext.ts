@@ -1,5 +1,5 @@
 /** Keeps what only the messages dialect knows of an object, and puts it back where that dialect is written again. */
-import type { Ext } from '../../../ir/types.ts'
+import type { Ext } from '../../../core/neutral/types.ts'
 import { shapeOf } from '../request/keeper.ts'
 
 /**

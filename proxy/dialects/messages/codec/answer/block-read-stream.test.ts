@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { fold } from '../../../ir/fold.ts'
-import type { AssistantPart, Ext } from '../../../ir/types.ts'
+import { fold } from '../../../core/neutral/fold.ts'
+import type { AssistantPart, Ext } from '../../../core/neutral/types.ts'
 import { CALL, delta, end, hear, json, START, STOP, start, stop, TEXT, text } from './block-testing.ts'
 
 /** The parts of a whole stream made of these events of blocks. */

@@ -1,7 +1,7 @@
 /** The content blocks of a stream that are open, and the parts that they become. */
-import { contentText } from '../../../errors/unreadable.ts'
-import type { AssistantPart, Carrier, StreamPart } from '../../../ir/types.ts'
-import { isRecord, tryParse } from '../../../json/value.ts'
+import { contentText } from '../../../core/errors/unreadable.ts'
+import { isRecord, tryParse } from '../../../core/json/value.ts'
+import type { AssistantPart, Carrier, StreamPart } from '../../../core/neutral/types.ts'
 import { readCitation } from './block-citations.ts'
 import { markEmpty } from './block-ext.ts'
 import { type Block, readBlock } from './block-read.ts'

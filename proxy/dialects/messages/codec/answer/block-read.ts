@@ -1,7 +1,13 @@
 /** Content blocks of a whole message as parts. */
-import { contentText, inputText } from '../../../errors/unreadable.ts'
-import type { AssistantPart, HostedPart, ReasoningPart, TextPart, ToolCallPart } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+import { contentText, inputText } from '../../../core/errors/unreadable.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import type {
+  AssistantPart,
+  HostedPart,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+} from '../../../core/neutral/types.ts'
 import { readCitation } from './block-citations.ts'
 import { extOf } from './block-ext.ts'
 

@@ -1,8 +1,8 @@
 /** What the tests of answers and streams need around a codec. */
 import { GatewayError } from '../../../../errors.ts'
-import type { ClientView, ParsedRequest } from '../../../dialect.ts'
-import { Losses } from '../../../ir/losses.ts'
-import type { Carrier, ModelAnswer, StreamPart } from '../../../ir/types.ts'
+import type { ClientView, ParsedRequest } from '../../../core/dialect.ts'
+import { Losses } from '../../../core/neutral/losses.ts'
+import type { Carrier, ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
 import { decodeAnswer } from './decode-answer.ts'
 import { decodeStream } from './decode-stream.ts'
 import { encodeAnswer } from './encode-answer.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Message, readMessagesStream } from '../../../../../test/conformance/dialects/strict-messages.ts'
-import type { StreamPart } from '../../../ir/types.ts'
+import type { StreamPart } from '../../../core/neutral/types.ts'
 import { call, say, tell } from './block-testing.ts'
 
 const START: StreamPart = { type: 'start' }

@@ -2,9 +2,9 @@
  * Writes the parts of a stream as content blocks, one part at a time. A block is opened by its first content, so that
  * a part without any is left out.
  */
-import type { ClientView } from '../../../dialect.ts'
-import type { Carrier, Ext, HostedPart, StreamPart } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+import type { ClientView } from '../../../core/dialect.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import type { Carrier, Ext, HostedPart, StreamPart } from '../../../core/neutral/types.ts'
 import { BlockEvents, type DeltaKind } from './block-events.ts'
 import { isMarkedEmpty, restored } from './block-ext.ts'
 import type { Block } from './block-read.ts'

@@ -1,7 +1,9 @@
 /** Parts of an answer as content blocks, and what cannot be said in them. */
-import type { ClientView } from '../../../dialect.ts'
-import { lossName, type TypedField } from '../../../ir/losses.ts'
-import { markdownPicture } from '../../../ir/media.ts'
+import type { ClientView } from '../../../core/dialect.ts'
+import { parseArguments } from '../../../core/json/exact.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import { lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import { markdownPicture } from '../../../core/neutral/media.ts'
 import type {
   Annotation,
   AssistantPart,
@@ -9,9 +11,7 @@ import type {
   ReasoningPart,
   TextPart,
   ToolCallPart,
-} from '../../../ir/types.ts'
-import { parseArguments } from '../../../json/exact.ts'
-import { isRecord } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
 import { shapeOf } from '../request/keeper.ts'
 import { writeCitation } from './block-citations.ts'
 import { isMarkedEmpty, restored } from './block-ext.ts'

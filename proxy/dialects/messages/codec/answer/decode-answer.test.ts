@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../../contract/usage.ts'
-import type { AssistantPart, Finish } from '../../../ir/types.ts'
+import type { AssistantPart, Finish } from '../../../core/neutral/types.ts'
 import { REQUEST, read, write } from './block-testing.ts'
 import { decodeAnswer } from './decode-answer.ts'
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../../contract/usage.ts'
-import { fold } from '../../../ir/fold.ts'
-import type { Finish } from '../../../ir/types.ts'
+import { fold } from '../../../core/neutral/fold.ts'
+import type { Finish } from '../../../core/neutral/types.ts'
 import {
   CALL,
   delta,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../../contract/usage.ts'
-import type { AssistantPart, Finish, ModelAnswer, ReasoningPart } from '../../../ir/types.ts'
+import type { AssistantPart, Finish, ModelAnswer, ReasoningPart } from '../../../core/neutral/types.ts'
 import { write } from './block-testing.ts'
 
 const STOP: Finish = { reason: 'stop' }

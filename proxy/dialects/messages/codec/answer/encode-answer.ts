@@ -1,7 +1,7 @@
 /** Writes a whole message for a client. */
-import type { ClientView } from '../../../dialect.ts'
-import type { ModelAnswer } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+import type { ClientView } from '../../../core/dialect.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import type { ModelAnswer } from '../../../core/neutral/types.ts'
 import { shapeOf } from '../request/keeper.ts'
 import { restored } from './block-ext.ts'
 import { writePart } from './block-write.ts'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Message, readMessagesStream } from '../../../../../test/conformance/dialects/strict-messages.ts'
-import { fold } from '../../../ir/fold.ts'
-import type { AssistantPart, Carrier, StreamPart } from '../../../ir/types.ts'
+import { fold } from '../../../core/neutral/fold.ts'
+import type { AssistantPart, Carrier, StreamPart } from '../../../core/neutral/types.ts'
 import { call, dataOf, hear, newClient, say, tell } from './block-testing.ts'
 import { encodeStream } from './encode-stream.ts'
 

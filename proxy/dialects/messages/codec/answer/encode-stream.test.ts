@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../../contract/usage.ts'
 import { readMessagesStream } from '../../../../../test/conformance/dialects/strict-messages.ts'
-import { fold } from '../../../ir/fold.ts'
-import type { StreamPart } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import { fold } from '../../../core/neutral/fold.ts'
+import type { StreamPart } from '../../../core/neutral/types.ts'
 import { dataOf, ERROR, hear, newClient, say, tell } from './block-testing.ts'
 import { encodeStream } from './encode-stream.ts'
 

@@ -1,8 +1,8 @@
 /** Writes the stream of a message for a client. */
 import type { GatewayError } from '../../../../errors.ts'
-import type { ClientView, StreamEncoder } from '../../../dialect.ts'
-import type { StreamPart } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import type { StreamPart } from '../../../core/neutral/types.ts'
 import { errorEvent } from '../../error.ts'
 import { shapeOf } from '../request/keeper.ts'
 import { restored } from './block-ext.ts'

@@ -1,6 +1,6 @@
 /** The `usage` objects that a client gets; the tier stands in them too. */
 import { totalInput, type Usage } from '../../../../../contract/usage.ts'
-import type { ClientView } from '../../../dialect.ts'
+import type { ClientView } from '../../../core/dialect.ts'
 import { writeUsage } from '../../usage.ts'
 
 /** The `usage` object of a whole answer. What the upstream did not tell is estimated, because clients require it. */

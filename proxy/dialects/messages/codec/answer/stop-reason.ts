@@ -1,6 +1,7 @@
 /** Why a message stopped, in this dialect's words and in the neutral ones. */
-import type { Finish } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+
+import { isRecord } from '../../../core/json/value.ts'
+import type { Finish } from '../../../core/neutral/types.ts'
 import { shapeOf } from '../request/keeper.ts'
 
 const REASONS = new Map<unknown, Finish['reason']>([

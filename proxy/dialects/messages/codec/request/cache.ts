@@ -1,7 +1,8 @@
 /** Cache marks: `cache_control` of blocks and tools. */
-import type { CacheMark, Extended, Names } from '../../../ir/types.ts'
-import { optional, recordAt, stringAt } from '../../../json/checks.ts'
-import { isRecord } from '../../../json/value.ts'
+
+import { optional, recordAt, stringAt } from '../../../core/json/checks.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import type { CacheMark, Extended, Names } from '../../../core/neutral/types.ts'
 import type { Json, Keeper } from './keeper.ts'
 import type { Writer } from './writer.ts'
 

@@ -1,4 +1,7 @@
 /** Content blocks of a request as parts of the neutral form. */
+
+import { booleanAt, listAt, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
+import { isRecord } from '../../../core/json/value.ts'
 import type {
   AssistantPart,
   Envelopes,
@@ -13,9 +16,7 @@ import type {
   ToolCallPart,
   ToolResult,
   UserPart,
-} from '../../../ir/types.ts'
-import { booleanAt, listAt, optional, recordAt, stringAt } from '../../../json/checks.ts'
-import { isRecord } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
 import { readCache } from './cache.ts'
 import { type Json, Keeper } from './keeper.ts'
 

@@ -1,11 +1,19 @@
 /** A messages request in the neutral form. */
 import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
-import type { ParsedRequest } from '../../../dialect.ts'
-import type { Envelopes, ModelRequest, OutputFormat, Reasoning } from '../../../ir/types.ts'
-import { countAt, numberFrom, oneOf, optional, recordAt, stringAt, stringsAt } from '../../../json/checks.ts'
-import { parseWithInputs } from '../../../json/exact.ts'
-import { refusal } from '../../../json/fields.ts'
-import { isRecord } from '../../../json/value.ts'
+import type { ParsedRequest } from '../../../core/dialect.ts'
+import {
+  countAt,
+  numberFrom,
+  oneOf,
+  optional,
+  recordAt,
+  stringAt,
+  stringsAt,
+} from '../../../core/json/checks.ts'
+import { parseWithInputs } from '../../../core/json/exact.ts'
+import { refusal } from '../../../core/json/fields.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import type { Envelopes, ModelRequest, OutputFormat, Reasoning } from '../../../core/neutral/types.ts'
 import { decodeToolChoice, decodeTools } from './decode-tools.ts'
 import { decodeSystem, decodeTurns } from './decode-turns.ts'
 import { type Json, Keeper } from './keeper.ts'

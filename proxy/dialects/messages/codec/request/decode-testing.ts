@@ -1,8 +1,8 @@
 /** Requests of clients of this dialect, and what they are in the neutral form and back. */
 import { describe, expect, test } from 'vitest'
 import { featuresOf } from '../../../../../contract/profiles.ts'
-import { addExtLosses, Losses } from '../../../ir/losses.ts'
-import type { Carrier, Envelopes, ModelRequest } from '../../../ir/types.ts'
+import { addExtLosses, Losses } from '../../../core/neutral/losses.ts'
+import type { Carrier, Envelopes, ModelRequest } from '../../../core/neutral/types.ts'
 import { parseRequest } from '../../request.ts'
 import { decodeRequest } from './decode-request.ts'
 import { encodeRequest } from './encode-request.ts'

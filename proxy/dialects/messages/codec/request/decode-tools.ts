@@ -1,6 +1,15 @@
 /** Tools and the choice among them, as the neutral form has them. */
-import type { FunctionTool, Tool, ToolChoice, WebSearchTool } from '../../../ir/types.ts'
-import { booleanAt, listAt, oneOf, optional, recordAt, stringAt, stringsAt } from '../../../json/checks.ts'
+
+import {
+  booleanAt,
+  listAt,
+  oneOf,
+  optional,
+  recordAt,
+  stringAt,
+  stringsAt,
+} from '../../../core/json/checks.ts'
+import type { FunctionTool, Tool, ToolChoice, WebSearchTool } from '../../../core/neutral/types.ts'
 import { readCache } from './cache.ts'
 import { type Json, Keeper } from './keeper.ts'
 

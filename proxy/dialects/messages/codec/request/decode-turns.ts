@@ -1,7 +1,8 @@
 /** The system prompt and the messages of a request as turns. */
-import type { Envelopes, SystemTurn, TextPart, Turn } from '../../../ir/types.ts'
-import { listAt, oneOf, optional, recordAt, stringAt } from '../../../json/checks.ts'
-import { isRecord } from '../../../json/value.ts'
+
+import { listAt, oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import type { Envelopes, SystemTurn, TextPart, Turn } from '../../../core/neutral/types.ts'
 import { decodeAssistantBlock, decodeText, decodeToolResult, decodeUserBlock } from './decode-blocks.ts'
 import { type Json, Keeper } from './keeper.ts'
 

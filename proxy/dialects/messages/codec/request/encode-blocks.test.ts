@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { UserPart } from '../../../ir/types.ts'
+import type { UserPart } from '../../../core/neutral/types.ts'
 import { assistant, block, encode, text, user } from './encode-testing.ts'
 
 describe('content', () => {

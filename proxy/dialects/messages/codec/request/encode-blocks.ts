@@ -1,6 +1,8 @@
 /** Parts of the neutral form as content blocks. */
 import { GatewayError } from '../../../../errors.ts'
-import { sniffMediaType } from '../../../ir/media.ts'
+import { parseArguments } from '../../../core/json/exact.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import { sniffMediaType } from '../../../core/neutral/media.ts'
 import type {
   AssistantPart,
   CacheMark,
@@ -13,9 +15,7 @@ import type {
   ToolCallPart,
   ToolResult,
   UserPart,
-} from '../../../ir/types.ts'
-import { parseArguments } from '../../../json/exact.ts'
-import { isRecord } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
 import { writeCache } from './cache.ts'
 import { type Json, restore, shapeOf } from './keeper.ts'
 import type { Writer } from './writer.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Features } from '../../../../../contract/profiles.ts'
-import type { ModelRequest } from '../../../ir/types.ts'
+import type { ModelRequest } from '../../../core/neutral/types.ts'
 import {
   assistant,
   block,

@@ -1,7 +1,7 @@
 /** A request of the neutral form as messages writes it. */
-import type { EncodedRequest, EncodeTarget } from '../../../dialect.ts'
-import type { ModelRequest } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { API_VERSION, FAST_BETA } from '../../version.ts'
 import { limitMarks } from './cache.ts'
 import { encodeDepth } from './encode-thinking.ts'

@@ -1,7 +1,7 @@
 /** Requests of other dialects, and what the encoder makes of them. */
 import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
-import { Losses } from '../../../ir/losses.ts'
-import type { AssistantPart, ModelRequest, Turn, UserPart } from '../../../ir/types.ts'
+import { Losses } from '../../../core/neutral/losses.ts'
+import type { AssistantPart, ModelRequest, Turn, UserPart } from '../../../core/neutral/types.ts'
 import { encodeRequest } from './encode-request.ts'
 
 const ADAPTIVE = featuresOf('messages', 'anthropic-adaptive')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Features } from '../../../../../contract/profiles.ts'
-import type { AssistantPart, ModelRequest } from '../../../ir/types.ts'
+import type { AssistantPart, ModelRequest } from '../../../core/neutral/types.ts'
 import { assistant, BUDGET, block, call, encode, result, text } from './encode-testing.ts'
 
 describe('thinking', () => {

@@ -1,7 +1,8 @@
 /** How deep a model shall think, in the way that it understands. */
-import { effortOfBudget, nearestEffort } from '../../../ir/effort.ts'
-import type { Effort, ModelRequest, Reasoning } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+
+import { isRecord } from '../../../core/json/value.ts'
+import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
+import type { Effort, ModelRequest, Reasoning } from '../../../core/neutral/types.ts'
 import { type Json, restore } from './keeper.ts'
 import type { Writer } from './writer.ts'
 

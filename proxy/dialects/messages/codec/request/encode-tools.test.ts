@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Features } from '../../../../../contract/profiles.ts'
-import type { ModelRequest, Tool, ToolChoice, Turn } from '../../../ir/types.ts'
+import type { ModelRequest, Tool, ToolChoice, Turn } from '../../../core/neutral/types.ts'
 import { assistant, call, encode, PARAMETERS, text } from './encode-testing.ts'
 
 describe('tools', () => {

@@ -1,6 +1,13 @@
 /** Tools and the choice among them, as messages has them. */
-import type { FunctionTool, ModelRequest, Tool, ToolChoice, WebSearchTool } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+
+import { isRecord } from '../../../core/json/value.ts'
+import type {
+  FunctionTool,
+  ModelRequest,
+  Tool,
+  ToolChoice,
+  WebSearchTool,
+} from '../../../core/neutral/types.ts'
 import { writeCache } from './cache.ts'
 import { type Json, restore, shapeOf } from './keeper.ts'
 import type { Writer } from './writer.ts'

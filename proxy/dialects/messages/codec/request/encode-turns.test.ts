@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Features } from '../../../../../contract/profiles.ts'
-import type { Turn } from '../../../ir/types.ts'
+import type { Turn } from '../../../core/neutral/types.ts'
 import { assistant, block, call, encode, result, system, text, user } from './encode-testing.ts'
 
 describe('the order of messages', () => {

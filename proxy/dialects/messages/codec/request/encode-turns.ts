@@ -1,6 +1,7 @@
 /** Turns as the system prompt and the messages of a request. */
-import type { SystemTurn, Turn, UserTurn } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+
+import { isRecord } from '../../../core/json/value.ts'
+import type { SystemTurn, Turn, UserTurn } from '../../../core/neutral/types.ts'
 import {
   encodeAssistantPart,
   encodeHosted,

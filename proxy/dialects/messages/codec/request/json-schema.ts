@@ -2,7 +2,7 @@
  * Brings a JSON Schema into the part of the language that structured output takes: objects are closed, and what it
  * does not enforce moves into the description, where the model reads it.
  */
-import { isRecord } from '../../../json/value.ts'
+import { isRecord } from '../../../core/json/value.ts'
 import type { Json } from './keeper.ts'
 
 /** Keywords without a constraint of their own, and those that are enforced. */

@@ -2,8 +2,9 @@
  * Keeps what the neutral form has no field for, and puts it back. Fields that mean something are told as losses in
  * another dialect; `rest` holds explicit nulls, empty objects and defaults, which nobody misses.
  */
-import type { Ext } from '../../../ir/types.ts'
-import { isRecord, noFields } from '../../../json/value.ts'
+
+import { isRecord, noFields } from '../../../core/json/value.ts'
+import type { Ext } from '../../../core/neutral/types.ts'
 
 export type Json = Record<string, unknown>
 

@@ -1,9 +1,9 @@
 import type { ApiName } from '../../../../../contract/endpoints.ts'
 import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
-import type { EncodeTarget } from '../../../dialect.ts'
-import { lossName, type TypedField } from '../../../ir/losses.ts'
-import type { Extended, ModelRequest } from '../../../ir/types.ts'
+import type { EncodeTarget } from '../../../core/dialect.ts'
+import { lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import type { Extended, ModelRequest } from '../../../core/neutral/types.ts'
 
 /** What the parts of the request encoder share. */
 export interface Writer {

@@ -1,6 +1,6 @@
 /** The fields of a response that repeat the request. Clients with a strict schema want every one of them. */
-import type { ParsedRequest } from '../../../dialect.ts'
-import { isRecord, tryParse } from '../../../json/value.ts'
+import type { ParsedRequest } from '../../../core/dialect.ts'
+import { isRecord, tryParse } from '../../../core/json/value.ts'
 
 /** What a field is when the request does not have it, or null. */
 const DEFAULTS: Record<string, unknown> = {

@@ -1,7 +1,7 @@
 /** Why an answer ended: `status` and `incomplete_details`, both ways. */
 
-import type { Finish } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import type { Finish } from '../../../core/neutral/types.ts'
 
 /** Reasons that end an answer where the model meant to, or was made to, stop. */
 const STOPPING_REASONS = ['max_messages', 'steered']

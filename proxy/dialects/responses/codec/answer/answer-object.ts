@@ -1,7 +1,7 @@
 /** The response object: of an answer, and of the lifecycle events of a stream. */
 import { type Usage, zeroUsage } from '../../../../../contract/usage.ts'
-import type { ClientView } from '../../../dialect.ts'
-import type { Ext, ModelRequest } from '../../../ir/types.ts'
+import type { ClientView } from '../../../core/dialect.ts'
+import type { Ext, ModelRequest } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
 import { echoOf } from './answer-echo.ts'
 

@@ -1,7 +1,7 @@
 /** What tests of answers need: a client, and the way from events to parts and back. */
-import type { ClientView, ParsedRequest } from '../../../dialect.ts'
-import { Losses } from '../../../ir/losses.ts'
-import type { ModelAnswer, StreamPart } from '../../../ir/types.ts'
+import type { ClientView, ParsedRequest } from '../../../core/dialect.ts'
+import { Losses } from '../../../core/neutral/losses.ts'
+import type { ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
 import { decodeStream } from './decode-stream.ts'
 import { encodeStream } from './encode-stream.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ModelAnswer } from '../../../ir/types.ts'
+import type { ModelAnswer } from '../../../core/neutral/types.ts'
 import { clientFor, requestFor, withoutExt } from './answer-testing.ts'
 import { decodeAnswer } from './decode-answer.ts'
 import { encodeAnswer } from './encode-answer.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { fold } from '../../../ir/fold.ts'
-import type { StreamPart } from '../../../ir/types.ts'
+import { fold } from '../../../core/neutral/fold.ts'
+import type { StreamPart } from '../../../core/neutral/types.ts'
 import { decodeData, decodeEvents, requestFor } from './answer-testing.ts'
 import { decodeStream } from './decode-stream.ts'
 import {

@@ -1,6 +1,6 @@
 /** Events of an upstream, for the tests of streams, and what they say. */
-import { fold } from '../../../ir/fold.ts'
-import type { StreamPart } from '../../../ir/types.ts'
+import { fold } from '../../../core/neutral/fold.ts'
+import type { StreamPart } from '../../../core/neutral/types.ts'
 import { decodeEvents, withoutExt } from './answer-testing.ts'
 
 export const CREATED = {

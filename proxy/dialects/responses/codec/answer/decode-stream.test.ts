@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readResponsesStream } from '../../../../../test/conformance/dialects/strict-responses.ts'
-import { fold } from '../../../ir/fold.ts'
+import { fold } from '../../../core/neutral/fold.ts'
 import { decodeEvents, encodeParts, requestFor } from './answer-testing.ts'
 import { decodeAnswer } from './decode-answer.ts'
 import {

@@ -3,11 +3,11 @@
  * from the `.done` events and from the terminal one.
  */
 import type { UpstreamFailure } from '../../../../errors.ts'
-import type { ParsedRequest, StreamDecoder } from '../../../dialect.ts'
-import { readFailure } from '../../../errors/read.ts'
-import { contentText, inputText, unreadable } from '../../../errors/unreadable.ts'
-import type { StreamPart } from '../../../ir/types.ts'
-import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
+import type { ParsedRequest, StreamDecoder } from '../../../core/dialect.ts'
+import { readFailure } from '../../../core/errors/read.ts'
+import { contentText, inputText, unreadable } from '../../../core/errors/unreadable.ts'
+import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import type { StreamPart } from '../../../core/neutral/types.ts'
 import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
 import { readHead, responseExt } from './answer-object.ts'

@@ -1,7 +1,7 @@
 /** Writes a whole answer as a response. */
-import type { ClientView } from '../../../dialect.ts'
-import type { AssistantPart, ModelAnswer } from '../../../ir/types.ts'
-import type { Fields } from '../../../json/value.ts'
+import type { ClientView } from '../../../core/dialect.ts'
+import type { Fields } from '../../../core/json/value.ts'
+import type { AssistantPart, ModelAnswer } from '../../../core/neutral/types.ts'
 import { isCut, writeFinish } from './answer-finish.ts'
 import { ResponseWriter } from './answer-object.ts'
 import {

@@ -1,8 +1,8 @@
 /** Writes an answer as the events of a response. The items and the final response are those of encodeAnswer. */
 import type { GatewayError } from '../../../../errors.ts'
-import type { ClientView, StreamEncoder } from '../../../dialect.ts'
-import type { Carrier, Ext, Finish, StreamPart } from '../../../ir/types.ts'
-import type { Fields } from '../../../json/value.ts'
+import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
+import type { Fields } from '../../../core/json/value.ts'
+import type { Carrier, Ext, Finish, StreamPart } from '../../../core/neutral/types.ts'
 import { EventWriter } from './answer-events.ts'
 import { isCut, writeFinish } from './answer-finish.ts'
 import { ResponseWriter } from './answer-object.ts'

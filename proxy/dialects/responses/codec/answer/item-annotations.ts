@@ -1,7 +1,7 @@
 /** Annotations of `output_text`, both ways. */
 
-import type { Annotation, Ext } from '../../../ir/types.ts'
-import { isRecord } from '../../../json/value.ts'
+import { isRecord } from '../../../core/json/value.ts'
+import type { Annotation, Ext } from '../../../core/neutral/types.ts'
 
 const AT = 'output.content.annotations'
 

@@ -1,6 +1,6 @@
 /** Output items of a stream in the making. */
-import type { ClientView } from '../../../dialect.ts'
-import type { Fields } from '../../../json/value.ts'
+import type { ClientView } from '../../../core/dialect.ts'
+import type { Fields } from '../../../core/json/value.ts'
 import type { EventWriter } from './answer-events.ts'
 import { itemFields, messageItem } from './item-write.ts'
 

@@ -1,7 +1,7 @@
 /** Writes the events of one part of an answer, and what it adds to its item. */
-import type { ClientView } from '../../../dialect.ts'
-import type { Annotation, Carrier, Ext } from '../../../ir/types.ts'
-import type { Fields } from '../../../json/value.ts'
+import type { ClientView } from '../../../core/dialect.ts'
+import type { Fields } from '../../../core/json/value.ts'
+import type { Annotation, Carrier, Ext } from '../../../core/neutral/types.ts'
 import { deltaHead, type EventWriter } from './answer-events.ts'
 import { writeAnnotation } from './item-annotations.ts'
 import type { Draft } from './item-draft.ts'

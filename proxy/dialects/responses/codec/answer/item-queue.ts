@@ -2,7 +2,7 @@
  * Puts the parts of parallel items one behind the other: those of the first unfinished item pass at once, those of the
  * items behind it are held until it is done.
  */
-import type { StreamPart } from '../../../ir/types.ts'
+import type { StreamPart } from '../../../core/neutral/types.ts'
 
 type Emit = (part: StreamPart) => void
 

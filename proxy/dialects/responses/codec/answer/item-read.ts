@@ -1,8 +1,15 @@
 /** Reads output items to parts of an answer. What only this dialect knows of an item goes into `ext.shape.item`. */
-import { contentList, contentText, inputText } from '../../../errors/unreadable.ts'
-import { pictureType } from '../../../ir/media.ts'
-import type { AssistantPart, Carrier, Ext, HostedPart, ImagePart, Making } from '../../../ir/types.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+import { contentList, contentText, inputText } from '../../../core/errors/unreadable.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { pictureType } from '../../../core/neutral/media.ts'
+import type {
+  AssistantPart,
+  Carrier,
+  Ext,
+  HostedPart,
+  ImagePart,
+  Making,
+} from '../../../core/neutral/types.ts'
 import { readAnnotation } from './item-annotations.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { Carrier } from '../../../ir/types.ts'
-import type { Fields } from '../../../json/value.ts'
+import type { Fields } from '../../../core/json/value.ts'
+import type { Carrier } from '../../../core/neutral/types.ts'
 import { type ItemShape, ownExt, readCarrier, reasoningFields, textsOf } from './item-read.ts'
 import { ItemReader } from './item-reader.ts'
 

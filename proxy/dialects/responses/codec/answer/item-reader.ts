@@ -1,6 +1,7 @@
 /** Reads the events of one output item to the parts of a stream. */
-import type { StreamPart } from '../../../ir/types.ts'
-import type { Fields } from '../../../json/value.ts'
+
+import type { Fields } from '../../../core/json/value.ts'
+import type { StreamPart } from '../../../core/neutral/types.ts'
 import type { Sink } from './item-queue.ts'
 import { callExt, callInput, readCallHead, readMaking, readWhole, textOf } from './item-read.ts'
 

@@ -1,11 +1,11 @@
 /** Writes parts of an answer as output items. An item that this dialect wrote gets its own fields back. */
-import type { ClientView } from '../../../dialect.ts'
-import { itemId } from '../../../ir/ids.ts'
-import { lossName } from '../../../ir/losses.ts'
-import { markdownPicture } from '../../../ir/media.ts'
-import type { AssistantPart, Carrier, Ext, Finish, HostedPart, Making } from '../../../ir/types.ts'
-import { parseArguments } from '../../../json/exact.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+import type { ClientView } from '../../../core/dialect.ts'
+import { parseArguments } from '../../../core/json/exact.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { itemId } from '../../../core/neutral/ids.ts'
+import { lossName } from '../../../core/neutral/losses.ts'
+import { markdownPicture } from '../../../core/neutral/media.ts'
+import type { AssistantPart, Carrier, Ext, Finish, HostedPart, Making } from '../../../core/neutral/types.ts'
 import { writeAnnotation } from './item-annotations.ts'
 import type { ItemShape } from './item-read.ts'
 

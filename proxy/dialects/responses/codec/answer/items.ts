@@ -3,7 +3,7 @@
  * one to several items, or a fresh one to each event. Ids tell items apart that have one index, and find those of events
  * without an index, or with a wrong one.
  */
-import { type Fields, isRecord } from '../../../json/value.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { textOf } from './item-read.ts'
 import type { ItemReader } from './item-reader.ts'
 

@@ -1,8 +1,8 @@
 /** Items that stand for a conversation which was compacted. */
-import { recall } from '../../../hub/compaction-words.ts'
-import type { Envelopes, UserTurn } from '../../../ir/types.ts'
-import { refusal } from '../../../json/fields.ts'
-import type { Fields } from '../../../json/value.ts'
+import { recall } from '../../../core/hub/compaction-words.ts'
+import { refusal } from '../../../core/json/fields.ts'
+import type { Fields } from '../../../core/json/value.ts'
+import type { Envelopes, UserTurn } from '../../../core/neutral/types.ts'
 
 /**
  * A compaction of the gateway, as what the user says of it; `foreign` for one that its vendor alone can read. Throws

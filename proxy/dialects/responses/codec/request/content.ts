@@ -1,7 +1,8 @@
 /** Content parts of messages and of tool results, both ways. */
 
-import { dataUrl, parseDataUrl, sniffMediaType } from '../../../ir/media.ts'
-import { cacheBreakpoint, fileName, lifetimeOf } from '../../../ir/openai.ts'
+import { refusal } from '../../../core/json/fields.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { dataUrl, parseDataUrl, sniffMediaType } from '../../../core/neutral/media.ts'
 import type {
   Annotation,
   AudioPart,
@@ -14,9 +15,8 @@ import type {
   Names,
   RefusalPart,
   TextPart,
-} from '../../../ir/types.ts'
-import { refusal } from '../../../json/fields.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
+import { cacheBreakpoint, fileName, lifetimeOf } from '../../../openai/fields.ts'
 import { readAnnotation, writeAnnotation } from '../answer/item-annotations.ts'
 import * as schema from './schema.ts'
 import { respell, spell } from './spelling.ts'

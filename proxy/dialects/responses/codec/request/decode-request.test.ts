@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../../errors.ts'
-import { addExtLosses, Losses } from '../../../ir/losses.ts'
-import type { Envelopes, ModelRequest } from '../../../ir/types.ts'
+import { addExtLosses, Losses } from '../../../core/neutral/losses.ts'
+import type { Envelopes, ModelRequest } from '../../../core/neutral/types.ts'
 import { parseRequest } from '../../request.ts'
 import { decodeRequest } from './decode-request.ts'
 

@@ -1,9 +1,9 @@
 /** A responses request in the neutral form. */
 import type { z } from 'zod'
-import type { ParsedRequest } from '../../../dialect.ts'
-import type { Envelopes, ModelRequest, Names, Reasoning, Tool, Turn } from '../../../ir/types.ts'
-import { isOutputLimit, OUTPUT_RULE, readOptional, refusal } from '../../../json/fields.ts'
-import { type Fields, isRecord, tryParse } from '../../../json/value.ts'
+import type { ParsedRequest } from '../../../core/dialect.ts'
+import { isOutputLimit, OUTPUT_RULE, readOptional, refusal } from '../../../core/json/fields.ts'
+import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import type { Envelopes, ModelRequest, Names, Reasoning, Tool, Turn } from '../../../core/neutral/types.ts'
 import { writeBody } from './encode-request.ts'
 import { type ReadItems, readItems } from './read-items.ts'
 import { readReasoning } from './reasoning.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Features } from '../../../../../contract/profiles.ts'
-import type { AssistantPart, ModelRequest, Tool } from '../../../ir/types.ts'
+import type { AssistantPart, ModelRequest, Tool } from '../../../core/neutral/types.ts'
 import { assistant, encode, F, type Options, USER_ITEM } from './testing.ts'
 
 test('the golden request', () => {

@@ -1,4 +1,7 @@
 /** The items of an input, as the turns of a conversation. */
+
+import { refusal } from '../../../core/json/fields.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type {
   AssistantTurn,
   Envelopes,
@@ -13,9 +16,7 @@ import type {
   ToolTurn,
   Turn,
   UserPart,
-} from '../../../ir/types.ts'
-import { refusal } from '../../../json/fields.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
 import { readCompaction } from './compactions.ts'
 import { type ContentPart, readContent } from './content.ts'
 import * as schema from './schema.ts'

@@ -1,8 +1,8 @@
 /** How deep to think and what to show of it, both ways. */
 import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
-import { effortOfBudget, nearestEffort } from '../../../ir/effort.ts'
-import type { ModelRequest, Reasoning } from '../../../ir/types.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
+import type { ModelRequest, Reasoning } from '../../../core/neutral/types.ts'
 import * as schema from './schema.ts'
 import { respell, spell } from './spelling.ts'
 import type { Target } from './target.ts'

@@ -1,4 +1,6 @@
 /** The turns of a conversation that came in this dialect, as the items that they were. */
+
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type {
   AssistantTurn,
   ReasoningPart,
@@ -6,8 +8,7 @@ import type {
   ToolResult,
   Turn,
   UserTurn,
-} from '../../../ir/types.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
 import { type ContentPart, type Speaker, writeParts } from './content.ts'
 import type { MessageSpan } from './read-items.ts'
 import { respell, shapeOf } from './spelling.ts'

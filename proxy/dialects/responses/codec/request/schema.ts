@@ -1,7 +1,7 @@
 /** The fields of a request that the neutral form has; all others pass unchecked. */
 import { z } from 'zod'
 import { EFFORTS } from '../../../../../contract/profiles.ts'
-import { refusal } from '../../../json/fields.ts'
+import { refusal } from '../../../core/json/fields.ts'
 
 const text = z.string().nullish()
 const flag = z.boolean().nullish()

@@ -1,6 +1,7 @@
 /** Searches for tools that the client makes itself: items `tool_search_call` and `tool_search_output`. */
-import type { Tool, ToolCallPart, ToolResult } from '../../../ir/types.ts'
-import type { Fields } from '../../../json/value.ts'
+
+import type { Fields } from '../../../core/json/value.ts'
+import type { Tool, ToolCallPart, ToolResult } from '../../../core/neutral/types.ts'
 import { spell, withShape } from './spelling.ts'
 import { SEARCH } from './tools.ts'
 import { writeCall } from './write-pieces.ts'

@@ -1,7 +1,7 @@
 /** Keeps how a client wrote an object, so that the same dialect can write it again. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Ext } from '../../../ir/types.ts'
-import type { Fields } from '../../../json/value.ts'
+import type { Fields } from '../../../core/json/value.ts'
+import type { Ext } from '../../../core/neutral/types.ts'
 
 export interface SpellingOptions {
   /** Keys that are restored elsewhere. */

@@ -1,6 +1,6 @@
 /** What a request asks of state that only the vendor of the responses API keeps. */
 import { GatewayError } from '../../../../errors.ts'
-import type { HostedPart, ModelRequest } from '../../../ir/types.ts'
+import type { HostedPart, ModelRequest } from '../../../core/neutral/types.ts'
 import { shapeOf } from './spelling.ts'
 
 /** Items that hold what only the vendor can read, or that refer to what it keeps. */

@@ -1,9 +1,9 @@
 /** Where a request is written to, as the writers of its pieces see it. */
 import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
-import type { EncodeTarget } from '../../../dialect.ts'
-import { lossName, type TypedField } from '../../../ir/losses.ts'
-import type { ApiName, Extended, ModelRequest } from '../../../ir/types.ts'
+import type { EncodeTarget } from '../../../core/dialect.ts'
+import { lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import type { ApiName, Extended, ModelRequest } from '../../../core/neutral/types.ts'
 
 export interface Target {
   /** The client spoke this dialect too: everything is written as it was, whatever the upstream can do. */

@@ -1,6 +1,6 @@
 /** Requests of other dialects for the tests of the encoder. */
 import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
-import { Losses } from '../../../ir/losses.ts'
+import { Losses } from '../../../core/neutral/losses.ts'
 import type {
   AssistantPart,
   DialectName,
@@ -8,7 +8,7 @@ import type {
   ModelRequest,
   ToolCallPart,
   Turn,
-} from '../../../ir/types.ts'
+} from '../../../core/neutral/types.ts'
 import { encodeRequest } from './encode-request.ts'
 
 export const USER: Turn = { role: 'user', parts: [{ type: 'text', text: 'Hi' }] }

@@ -1,7 +1,8 @@
 /** `text`: the format and the length of the answer, both ways. */
-import { isClosedSchema } from '../../../ir/closed-schema.ts'
-import type { ModelRequest, OutputFormat } from '../../../ir/types.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+
+import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { isClosedSchema } from '../../../core/neutral/closed-schema.ts'
+import type { ModelRequest, OutputFormat } from '../../../core/neutral/types.ts'
 import * as schema from './schema.ts'
 import type { Target } from './target.ts'
 

@@ -1,4 +1,7 @@
 /** Tools and the choice among them, both ways. */
+
+import { refusal } from '../../../core/json/fields.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type {
   CustomTool,
   FunctionTool,
@@ -7,9 +10,7 @@ import type {
   Tool,
   ToolChoice,
   WebSearchTool,
-} from '../../../ir/types.ts'
-import { refusal } from '../../../json/fields.ts'
-import { type Fields, isRecord } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
 import * as schema from './schema.ts'
 import { respell, shapeOf, spell, withShape } from './spelling.ts'
 import { SAME, type Target } from './target.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { AssistantPart, Turn, UserPart } from '../../../ir/types.ts'
+import type { AssistantPart, Turn, UserPart } from '../../../core/neutral/types.ts'
 import { assistant, CALL, CALL_ITEM, encode, input, type Options, USER, USER_ITEM } from './testing.ts'
 
 describe('system text', () => {

@@ -1,4 +1,6 @@
 /** The turns of a conversation from another dialect, as the items of an input. */
+
+import type { Fields } from '../../../core/json/value.ts'
 import type {
   AssistantPart,
   AssistantTurn,
@@ -9,8 +11,7 @@ import type {
   ToolResult,
   Turn,
   UserPart,
-} from '../../../ir/types.ts'
-import type { Fields } from '../../../json/value.ts'
+} from '../../../core/neutral/types.ts'
 import { writeParts } from './content.ts'
 import type { Target } from './target.ts'
 import { writeCall, writeReasoningItem, writeResult } from './write-pieces.ts'

@@ -1,6 +1,7 @@
 /** Items that stand for one piece of a turn, before a client's spelling is given back to them. */
-import type { ReasoningPart, ToolCallPart, ToolResult } from '../../../ir/types.ts'
-import { type Fields, tryParse } from '../../../json/value.ts'
+
+import { type Fields, tryParse } from '../../../core/json/value.ts'
+import type { ReasoningPart, ToolCallPart, ToolResult } from '../../../core/neutral/types.ts'
 
 export function writeCall({ kind, callId, name, namespace, search, input }: ToolCallPart): Fields {
   if (search)

@@ -1,0 +1,299 @@
+/**
+ * What the pipeline asks of the API that an endpoint speaks. One folder implements it for each; nothing outside
+ * `dialects/` knows a dialect's fields. Between equal APIs bytes pass (ByteLane), between different ones everything goes
+ * through the neutral form of neutral/types.ts (Codec), in the hub.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ApiName } from '../../../contract/endpoints.ts'
+import type { Features } from '../../../contract/profiles.ts'
+import type { Delivered, InputSize } from '../../../contract/sizes.ts'
+import type { Usage } from '../../../contract/usage.ts'
+import type { GatewayError, UpstreamFailure } from '../../errors.ts'
+import type { Chains } from './chains.ts'
+import type { Losses } from './neutral/losses.ts'
+import type { Envelopes, ModelAnswer, ModelRequest, StreamPart } from './neutral/types.ts'
+
+/** What the gateway itself reads of a request: enough to route it and to hold money for it. */
+export interface RequestHead {
+  model: string
+  stream: boolean
+  /** The caller's own limit on output tokens, if any; 0 where an answer has none. */
+  maxOutputTokens?: number
+  /** Pictures that the answer has. */
+  images?: number
+  /** By which the client groups requests for prompt caches. */
+  cacheKey?: string
+  /** Answers asked for (`n`); each may use the whole output limit. */
+  choices: number
+  /** Service tier asked for, such as `priority`; `fast` also for messages' `speed: fast`. */
+  tier?: string
+  /** True when the client itself asked for usage in the stream (chat). */
+  wantsStreamUsage: boolean
+  input: InputSize
+}
+
+/** Bounds on a JSON body, checked before it is parsed. */
+export interface JsonLimits {
+  maxDepth: number
+  /** Object keys in the whole body. */
+  maxKeys: number
+  /** Elements and members in the whole body; absent: as many as its bytes hold. */
+  maxValues?: number
+  /** Of a form in the place of JSON; absent: none is taken. */
+  form?: FormLimits
+  /** The request only prepares a conversation, and may say nothing. */
+  mayBeEmpty?: boolean
+}
+
+/** Bounds on a form (multipart/form-data). */
+export interface FormLimits {
+  maxParts: number
+  maxFiles: number
+  /** Of one file. */
+  maxFileBytes: number
+  /** Of one text. */
+  maxFieldBytes: number
+}
+
+/** A request body that passed the checks of its dialect. */
+export interface ParsedRequest {
+  head: RequestHead
+  /** The bytes as they came; never changed. */
+  body: Buffer
+  /** Of the body; absent: application/json. */
+  contentType?: string
+  /** The body is only the beginning of what is sent: see ParsedUpload. */
+  goesOn?: true
+  /** It asks for a shorter conversation, which not every upstream of its API can make. */
+  compacts?: true
+  /** Client headers that mean something in the dialect (`anthropic-version`), names in lower case. */
+  headers: Record<string, string>
+}
+
+/** A request that is larger than what is held in memory. */
+export interface ParsedUpload {
+  request: ParsedRequest
+  /** What of the bytes that have come is sent behind the spliced body. */
+  first: Buffer[]
+  rest: BodyRest
+}
+
+/** Follows the bytes of a request that are still to come, and makes those that are sent. */
+export interface BodyRest {
+  /** Throws GatewayError for what the request must not have. */
+  push(chunk: Buffer): Buffer[]
+  /** All has come. Throws GatewayError for what is missing; the request is good once this returns. */
+  end(): Buffer[]
+}
+
+/** Changes spliced into the request's bytes; everything else reaches the upstream as the client wrote it. */
+export interface RequestEdits {
+  /** Upstream model name. */
+  model: string
+  /** Ask the upstream to report usage in the stream (chat). */
+  askStreamUsage: boolean
+}
+
+/** A complete answer, ready for the client. */
+export interface Answer {
+  body: Buffer
+  usage?: Usage
+  /** Tier that served the request, if the upstream says so. */
+  tier?: string
+  /** Model output, for an estimate when usage is missing. */
+  delivered: Delivered
+}
+
+/** Follows the bytes of one upstream stream and makes those that the client gets. */
+export interface StreamObserver {
+  /** True once the upstream said something of its answer; pings and comments say nothing. Until then it has not begun. */
+  readonly begun: boolean
+  /** Takes a chunk and returns what may go to the client now: whole events only. Throws EventTooLarge past a limit. */
+  push(chunk: Buffer): Buffer | undefined
+  /** Set as soon as the stream carried an error event; that event and what follows it are not returned by push. */
+  readonly failure: UpstreamFailure | undefined
+  /** True when the stream has ended as its dialect says a finished answer ends. */
+  readonly finished: boolean
+  /** True once the event that ends a stream was seen: nothing more is read, the upstream may be left. */
+  readonly done: boolean
+  readonly usage: Usage | undefined
+  readonly tier: string | undefined
+  readonly delivered: Delivered
+  /** At the upstream's end of stream: what is still to be sent (a final event without its blank line), if anything. */
+  flush(): Buffer | undefined
+  /** The event that ends this stream with an error, fitting what was sent before. */
+  errorEvent(error: GatewayError, requestId: string): Buffer
+}
+
+/** The way of a request whose upstream speaks the client's dialect. */
+export interface ByteLane {
+  /** The request's bytes with the edits spliced in. */
+  splice(request: ParsedRequest, edits: RequestEdits): Buffer
+  /** Headers that the upstream gets beside those of the channel, names in lower case. */
+  upstreamHeaders(request: ParsedRequest): Record<string, string>
+  /**
+   * Reads a whole answer with status 200. An error body under 200, or something that is no answer, is a failure.
+   * With `asStream` the answer is turned into the dialect's stream: some upstreams ignore `stream: true`.
+   */
+  readAnswer(body: Buffer, request: ParsedRequest, asStream: boolean): Answer | UpstreamFailure
+  /**
+   * Observer for a stream: bytes pass as they are. An error of the observer never touches them. `askedUsage` (chat)
+   * says that the gateway asked for the usage event, which then is withheld from a client who did not. `finishReason`
+   * (chat, default true) is the feature of the channel.
+   */
+  observe(
+    request: ParsedRequest,
+    maxEventBytes: number,
+    askedUsage: boolean,
+    finishReason?: boolean,
+  ): StreamObserver
+}
+
+/** Where a request is going, for encoding it. */
+export interface EncodeTarget {
+  /** Upstream model name. */
+  model: string
+  features: Features
+  /** Output limit where the dialect requires one and the client gave none. */
+  defaultMaxOutputTokens: number
+  /** Gets what the encoder drops of the typed fields. */
+  losses: Losses
+}
+
+/** A request as the upstream's dialect writes it. */
+export interface EncodedRequest {
+  body: Record<string, unknown>
+  /** Sent in place of `body`. */
+  form?: Form
+  /** Names in lower case. */
+  headers?: Record<string, string>
+  /** Below the base URL; absent: that of the dialect. */
+  path?: string
+}
+
+/** A body that is no JSON. */
+export interface Form {
+  contentType: string
+  bytes: Buffer
+}
+
+/** Whom an answer is for. */
+export interface ClientView {
+  request: ModelRequest
+  /** The same request as it came: the responses dialect repeats its fields in the answer. */
+  parsed: ParsedRequest
+  /** Random letters and digits, from which all ids of the answer are made: `chatcmpl-<x>`, `resp_<x>`, `msg_<x>`. */
+  id: string
+  /** Seconds since the epoch. */
+  created: number
+  /** Estimate of prompt tokens, for events that must name them before the upstream has. */
+  inputTokens: number
+  envelopes: Envelopes
+  /** Gets what the encoder drops of the answer. */
+  losses: Losses
+}
+
+/** Reads the events of one upstream stream. */
+export interface StreamDecoder {
+  /** One server-sent event; parts are emitted while it runs. `event` is '' when the stream names none. */
+  event(event: string, data: string): void
+  /** The upstream has closed the stream: emits the finish if the answer was complete, and nothing if it was cut. */
+  end(): void
+  /** An error event of the upstream; nothing is emitted after it. */
+  readonly failure: UpstreamFailure | undefined
+  /** The answer is complete, so that end() has emitted, or would emit, its finish. */
+  readonly finished: boolean
+  /** Nothing of meaning can follow. */
+  readonly done: boolean
+  /**
+   * True: the decoder keeps nothing of the text that runs now, so that it need not see each delta (hub/repeats.ts).
+   * Asked after each event.
+   */
+  readonly forgetsText?: boolean
+}
+
+/** What an upstream's stream can be held to. */
+export type StreamFeatures = Pick<Features, 'finishReason'>
+
+/** Writes the events of one client stream. */
+export interface StreamEncoder {
+  part(part: StreamPart): void
+  /** The text of all events since the last call; '' when there is none. */
+  take(): string
+  /** The event that ends the stream with an error, fitting what was written before. */
+  error(error: GatewayError, requestId: string): string
+  /** The upstream's answer lacks what the client asked for. Nothing was written, so that another one may be asked. */
+  readonly failure?: UpstreamFailure | undefined
+}
+
+/** A client's side of the hub: its requests into the neutral form, answers out of it. */
+export interface ClientCodec {
+  /**
+   * Throws GatewayError naming the field: invalid_request for a malformed one, unsupported_parameter for what cannot
+   * leave this dialect.
+   */
+  decodeRequest(request: ParsedRequest, envelopes: Envelopes): ModelRequest
+  /**
+   * Throws GatewayError for what of a request only an upstream of this dialect could serve: its stored state, its
+   * containers. Asked before a request is encoded into another dialect.
+   */
+  refuseStateful?(request: ModelRequest): void
+  /** The failure that an answer is which lacks what every client of this API asks for, such as a picture. */
+  lacking?(answer: ModelAnswer): UpstreamFailure | undefined
+  encodeAnswer(answer: ModelAnswer, client: ClientView): object
+  encodeStream(client: ClientView): StreamEncoder
+}
+
+/** An upstream's side of the hub: requests out of the neutral form, its answers into it. */
+export interface UpstreamCodec {
+  /** Throws GatewayError unsupported_parameter for what this dialect cannot say and nobody may drop. */
+  encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest
+  /**
+   * `value` is the parsed body of a 200. An error body, or something that is no answer, is a failure. `request` is the
+   * client's, in its dialect: an error names a field only if the client sent it (errors/read.ts).
+   */
+  decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure
+  /** `features`: of the upstream; absent where it has all of them. */
+  decodeStream(
+    emit: (part: StreamPart) => void,
+    request: ParsedRequest,
+    features?: StreamFeatures,
+  ): StreamDecoder
+}
+
+/** Both directions between a dialect and the neutral form. Nothing given to a codec is changed by it. */
+export interface Codec extends ClientCodec, UpstreamCodec {}
+
+/** What an endpoint speaks with its clients. */
+export interface ClientApi {
+  readonly name: ApiName | 'embeddings'
+  /**
+   * Checks what the interface requires and reads the head. Throws GatewayError (invalid_request,
+   * unsupported_parameter) naming the field.
+   */
+  parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest
+  /** Content types that it takes beside JSON. */
+  readonly forms?: readonly string[]
+  /** As parseRequest, for a form that is too large to be held; `prefix` is what has come. Absent: it takes none. */
+  parseUpload?(prefix: Buffer, limits: FormLimits, headers: IncomingHttpHeaders): ParsedUpload
+  readonly byteLane: ByteLane
+  /** Absent: it is never converted. */
+  readonly codec?: ClientCodec
+  readonly chains?: Chains
+  /** The answer that the gateway gives by itself where the upstream cannot; `inputTokens` is an estimate. */
+  estimate?(request: ParsedRequest, inputTokens: number): object
+  /** The error body of this API. */
+  errorBody(error: GatewayError, requestId: string): object
+  /** The event that ends a stream with an error before its first event. */
+  errorEvent(error: GatewayError, requestId: string): Buffer
+  /** Sent in silence between events. Before the first one a comment is sent. */
+  readonly keepAlive: Buffer
+}
+
+/** An API that others are converted into and from. */
+export interface Dialect extends ClientApi {
+  readonly name: ApiName
+  /** Path that is appended to a channel's base URL. */
+  readonly upstreamPath: string
+  readonly codec: Codec
+}

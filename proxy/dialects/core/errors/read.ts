@@ -1,0 +1,197 @@
+/** Reads the errors of upstreams of every dialect: their class, and what the caller is told of its own fault. */
+import type { FailureClass } from '../../../../contract/failures.ts'
+import { type ErrorCode, GatewayError, Unshown, type UpstreamFailure } from '../../../errors.ts'
+import type { ParsedRequest } from '../dialect.ts'
+import { tryParse } from '../json/value.ts'
+import { carrierRefusal } from './carriers.ts'
+import { contextLength } from './context-length.ts'
+import { paramOf } from './param.ts'
+import { knownRefusal, outputLimit, unknownEffort } from './refusals.ts'
+import { retryAfterSeconds, retryAfterText } from './retry-after.ts'
+import { threadRefusal } from './threads.ts'
+import { type UpstreamError, upstreamError } from './upstream-error.ts'
+import { STATUS_OF_WORD, WORDS } from './words.ts'
+
+/** Errors are short; what is longer is a page for people. */
+const MAX_ERROR_BYTES = 1024 * 1024
+
+/** Refused credentials and empty accounts that Anthropic calls invalid requests. */
+const NO_CREDIT = /credit balance is too low/i
+const ORGANIZATION_OFF = /organization has been disabled/i
+
+type Verdict = Pick<UpstreamFailure, 'class' | 'forCaller' | 'words' | 'carrierRefused' | 'stateRefused'>
+
+/** An error status with its body, which may be anything. `request` is the client's, in its dialect. */
+export function readError(
+  status: number,
+  headers: Record<string, string | string[] | undefined>,
+  body: Buffer,
+  request: ParsedRequest,
+): UpstreamFailure {
+  const error = upstreamError(body.length > MAX_ERROR_BYTES ? undefined : tryParse(body.toString('utf8')))
+  const retryAfter = retryAfterSeconds(headers) ?? retryAfterText(error.text)
+  return {
+    ...classify(status, error, request),
+    status,
+    ...(retryAfter !== undefined && { retryAfterSeconds: retryAfter }),
+    detail: `http_${status}`,
+  }
+}
+
+/**
+ * An error inside an answer with status 200, or in an event of its stream. `body` is the JSON that carries it: an
+ * error body, an `error` event, wrapped or flat, or a response that failed, alone or in its event.
+ */
+export function readFailure(body: unknown, request: ParsedRequest, detail: string): UpstreamFailure {
+  const error = upstreamError(body)
+  const retryAfter = retryAfterText(error.text)
+  return {
+    ...classify(statusInside(error), error, request),
+    ...(retryAfter !== undefined && { retryAfterSeconds: retryAfter }),
+    detail,
+  }
+}
+
+/** The status that the error names, or that its words stand for. */
+function statusInside(error: UpstreamError): number | undefined {
+  const { status_code, status, code } = error.fields
+  for (const number of [status_code, status, code]) {
+    if (typeof number === 'number' && number >= 400 && number < 600) return number
+  }
+  for (const word of error.words) {
+    const known = STATUS_OF_WORD.get(word)
+    if (known !== undefined) return known
+  }
+  return contextLength(error) === undefined ? undefined : 400
+}
+
+function classify(status: number | undefined, error: UpstreamError, request: ParsedRequest): Verdict {
+  if (status === undefined) return { class: 'unknown' }
+  const carrier = status === 400 || status === 404 ? carrierRefusal(error) : undefined
+  if (carrier !== undefined) {
+    return {
+      class: 'caller_fault',
+      carrierRefused: true,
+      forCaller: new GatewayError('invalid_request', carrier, { param: paramOf(error, request.body) }),
+      ...wordsOf(status, error),
+    }
+  }
+  const failureClass = classOf(status, error)
+  const state = says(error, 'previousResponse') || RESPONSE_ID.test(error.text)
+  return {
+    class: failureClass,
+    ...(state && { stateRefused: true }),
+    ...(failureClass === 'caller_fault' && callerFault(status, error, request)),
+  }
+}
+
+/** Statuses by which an upstream calls a request wrong in itself. */
+const REFUSALS = [400, 413, 422]
+
+function wordsOf(status: number, { message }: UpstreamError): Pick<UpstreamFailure, 'words'> {
+  return message !== undefined && REFUSALS.includes(status) ? { words: new Unshown(message) } : {}
+}
+
+/** `Response with id 'resp_1' not found.`, `Invalid 'response_id'`, in the words of self-hosted upstreams. */
+const RESPONSE_ID = /\bresponse(?:[_ ]id\b|\b[^.]{0,40}\bnot found\b)/i
+
+function says({ words }: UpstreamError, group: keyof typeof WORDS): boolean {
+  const known: readonly string[] = WORDS[group]
+  return words.some((word) => known.includes(word))
+}
+
+function classOf(status: number, error: UpstreamError): FailureClass {
+  // A caller's own mistake, whatever status an upstream gives it.
+  if (status < 500 && (says(error, 'previousResponse') || says(error, 'thread'))) return 'caller_fault'
+  switch (status) {
+    case 400:
+    case 413:
+    case 422:
+      return classOfRefusal(status, error)
+    case 401:
+      return 'credential'
+    case 402:
+      return 'quota'
+    case 403:
+      if (says(error, 'region')) return 'region_blocked'
+      return says(error, 'quota') ? 'quota' : 'model_access'
+    case 404:
+      return 'model_gone'
+    case 408:
+    case 409:
+      return 'transient'
+    case 429:
+      return says(error, 'quota') ? 'quota' : 'rate_limit'
+    default:
+      return status >= 500 ? 'transient' : 'unknown'
+  }
+}
+
+/** Some upstreams call a request invalid where their account or their model list is at fault. */
+function classOfRefusal(status: number, error: UpstreamError): FailureClass {
+  if (says(error, 'credential') || ORGANIZATION_OFF.test(error.text)) return 'credential'
+  if (says(error, 'quota') || NO_CREDIT.test(error.text)) return 'quota'
+  if (says(error, 'region')) return 'region_blocked'
+  if (says(error, 'modelGone')) return 'model_gone'
+  // More tokens than the account may send in a minute: another account may.
+  return status === 413 && says(error, 'rate') ? 'rate_limit' : 'caller_fault'
+}
+
+/**
+ * What the caller is told of its own fault: sentences of ours, with numbers and field names that are the caller's. The
+ * upstream's words go with those that say less; the others are in the words on which agents and SDKs act.
+ */
+function callerFault(
+  status: number,
+  error: UpstreamError,
+  request: ParsedRequest,
+): Pick<UpstreamFailure, 'forCaller' | 'words'> {
+  const tooLong = contextLength(error)
+  if (tooLong !== undefined) {
+    const { message, tokens } = tooLong
+    const forCaller = new GatewayError('context_length_exceeded', message, { status, tokens })
+    return { forCaller, ...(tokens === undefined && wordsOf(status, error)) }
+  }
+  if (says(error, 'filter')) {
+    const message = 'The request was stopped by the content filter of the upstream.'
+    return { forCaller: new GatewayError('content_filter', message, { status }), ...wordsOf(status, error) }
+  }
+  const param = paramOf(error, request.body)
+  if (says(error, 'previousResponse')) {
+    const message = 'The upstream does not know the previous response.'
+    return { forCaller: new GatewayError('previous_response_not_found', message, { param }) }
+  }
+  const thread = threadRefusal(error, param, status)
+  if (thread !== undefined) return { forCaller: thread }
+  const invalid = (message: string) => new GatewayError('invalid_request', message, { status, param })
+  const alike = outputLimit(error.text, param ?? 'max_tokens') ?? unknownEffort(error.text)
+  if (alike !== undefined) return { forCaller: invalid(alike) }
+  const known = knownRefusal(error.text, param)
+  const forCaller = known === undefined ? refusal(status, error, param) : invalid(known)
+  return { forCaller, ...wordsOf(status, error) }
+}
+
+function refusal(status: number, error: UpstreamError, param: string | undefined): GatewayError {
+  const told = (code: ErrorCode, message: string) => new GatewayError(code, message, { status, param })
+  if (status === 413 || says(error, 'tooLarge')) {
+    return told('request_too_large', 'The upstream refused the request as too large.')
+  }
+  if (param === undefined) return told('invalid_request', 'The upstream refused the request as invalid.')
+  if (says(error, 'unsupported') || isUnsupported(error.text, param)) {
+    const what = error.words.includes('unsupported_value') ? `The value of ${param}` : param
+    return told('unsupported_parameter', `${what} is not supported for this model.`)
+  }
+  return told('invalid_request', `The upstream refused the request as invalid: see ${param}.`)
+}
+
+const BEFORE = /\b(?:not support|unsupported)\W?\w{0,12}[^.]{0,40}$/i
+const BEHIND = /^[\w.[\]]{0,64}\W{0,3}(?:is|are) (?:not supported|unsupported|deprecated)\b/i
+
+/** Whether it is the field that is not supported, and not what it holds: a type of file, a language. */
+function isUnsupported(text: string, param: string): boolean {
+  const at = text.indexOf(param)
+  if (at === -1) return false
+  return (
+    BEFORE.test(text.slice(Math.max(0, at - 80), at)) || BEHIND.test(text.slice(at + param.length, at + 80))
+  )
+}

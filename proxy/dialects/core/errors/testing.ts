@@ -1,0 +1,36 @@
+/** Requests and upstream errors for the tests of this folder. */
+import type { UpstreamFailure } from '../../../errors.ts'
+import type { ParsedRequest } from '../dialect.ts'
+import { readError } from './read.ts'
+
+export function requestOf(body: object): ParsedRequest {
+  const input = { textBytes: 0, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 }
+  const head = { model: 'm', stream: false, choices: 1, wantsStreamUsage: false, input }
+  return { head, body: Buffer.from(JSON.stringify(body)), headers: {} }
+}
+
+/** What becomes of an upstream's answer; a text is sent as it is. */
+export function refused(
+  status: number,
+  body: unknown,
+  request: ParsedRequest,
+  headers: Record<string, string | string[]> = {},
+): UpstreamFailure {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  return readError(status, headers, bytes, request)
+}
+
+/** An error body of the OpenAI family. */
+export function openai(
+  code: unknown,
+  message = 'x',
+  type = 'invalid_request_error',
+  param: unknown = null,
+): object {
+  return { error: { message, type, param, code } }
+}
+
+export function anthropic(type: string, message = 'x', errorCode?: string): object {
+  const details = errorCode === undefined ? {} : { details: { error_code: errorCode } }
+  return { type: 'error', error: { type, message, ...details }, request_id: 'req_011' }
+}

@@ -1,0 +1,39 @@
+/**
+ * Refusals of `thread`, the conversation that an upstream of the messages API keeps. Its SDKs act on their codes: they
+ * send the whole conversation again, as a new thread or without one.
+ */
+import { GatewayError } from '../../../errors.ts'
+import type { UpstreamError } from './upstream-error.ts'
+
+const SENTENCES: Record<string, string> = {
+  thread_not_found: 'The upstream does not keep this thread: send the whole conversation.',
+  thread_already_continued: 'The thread has gone on from a later message: send the whole conversation.',
+  thread_continue_in_flight: 'Another request is going on with this thread.',
+  thread_fingerprint_mismatch: 'The thread was begun with other settings: send the whole conversation.',
+  thread_unsupported_request: 'thread is not supported for this request: send the whole conversation.',
+}
+
+export const THREAD_WORDS = Object.keys(SENTENCES)
+
+/** Undefined when the error is about something else. `param` is the field that it names. */
+export function threadRefusal(
+  { words }: Pick<UpstreamError, 'words'>,
+  param: string | undefined,
+  status: number,
+): GatewayError | undefined {
+  const code = words.find((word) => THREAD_WORDS.includes(word))
+  if (code !== undefined) return refusalOf(code, status)
+  return param === 'thread' ? threadUnsupported(status) : undefined
+}
+
+/** For an upstream that keeps no threads. */
+export const threadUnsupported = (status?: number): GatewayError =>
+  refusalOf('thread_unsupported_request', status)
+
+function refusalOf(code: string, status: number | undefined): GatewayError {
+  return new GatewayError('unsupported_parameter', SENTENCES[code] ?? '', {
+    param: 'thread',
+    details: { error_code: code },
+    ...(status !== undefined && { status }),
+  })
+}

@@ -1,0 +1,45 @@
+/** Answers in which something else stands where text should: what the model wrote is lost, so they are no success. */
+import type { UpstreamFailure } from '../../../errors.ts'
+
+class UnreadableAnswer extends Error {
+  override name = 'UnreadableAnswer'
+}
+
+/** A text of an answer; '' for null and absent. Throws for anything else, see readable(). */
+export function contentText(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (value === undefined || value === null) return ''
+  throw new UnreadableAnswer()
+}
+
+/** A list of an answer; empty for null and absent. Throws for anything else, see readable(). */
+export function contentList(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value
+  if (value === undefined || value === null) return []
+  throw new UnreadableAnswer()
+}
+
+/** The text of a call's input. A few upstreams send the object itself. Throws when it nests too deep, see readable(). */
+export function inputText(value: unknown): string {
+  return typeof value === 'string'
+    ? value
+    : value === undefined || value === null
+      ? ''
+      : JSON.stringify(value)
+}
+
+/** What `read` gives; a failure when it meets what cannot be read, or nests deeper than JSON.stringify can follow. */
+export function readable<T>(read: () => T): T | UpstreamFailure {
+  try {
+    return read()
+  } catch (error) {
+    return unreadable(error)
+  }
+}
+
+/** The failure that an error of contentText, contentList and inputText means. Throws any other one again. */
+export function unreadable(error: unknown): UpstreamFailure {
+  if (error instanceof UnreadableAnswer) return { class: 'unknown', detail: 'unreadable_answer' }
+  if (error instanceof RangeError) return { class: 'unknown', detail: 'answer_too_deep' }
+  throw error
+}

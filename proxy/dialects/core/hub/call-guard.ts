@@ -1,0 +1,127 @@
+/**
+ * Keeps calls from clients that nobody may run. A function's arguments are a JSON object (none at all count as an empty
+ * one): an answer with other ones is a failure, unless the output limit or a filter ended it in the middle of its last
+ * call. That call is marked as cut, and no client gets it as a finished one.
+ */
+import type { UpstreamFailure } from '../../../errors.ts'
+import { isRecord, tryParse } from '../json/value.ts'
+import type { AssistantPart, ModelAnswer, StreamPart, ToolCallPart } from '../neutral/types.ts'
+
+type Emit = (part: StreamPart) => void
+type End = Extract<StreamPart, { type: 'tool-call-end' }>
+type Delta = Extract<StreamPart, { type: 'tool-call-delta' }>
+type Call = Pick<ToolCallPart, 'kind' | 'name' | 'input'>
+
+/** True for a function of the upstream that stands for a tool of the client's which takes free text. */
+export type TakesText = (name: string) => boolean
+
+/** More are no slip of a model, and would be read over and over. */
+const MAX_BLANKS = 100
+
+/** `open`: it may be whole; only what follows tells. */
+type State = 'whole' | 'open' | 'broken'
+
+/** Checks a whole answer. */
+export function guardCalls(answer: ModelAnswer, takesText: TakesText): ModelAnswer | UpstreamFailure {
+  const parts = answer.parts.map(withoutBlanks)
+  const last = parts.at(-1)
+  const states = parts.map((part) => (part.type === 'tool-call' ? stateOf(part, takesText) : 'whole'))
+  const isCut = cutsCalls(answer.finish) && states.at(-1) !== 'whole'
+  if (states.slice(0, isCut ? -1 : undefined).includes('broken')) return { ...broken(), status: 200 }
+  if (!isCut || last?.type !== 'tool-call') return { ...answer, parts }
+  const { carrier: _carrier, ...call } = last
+  return { ...answer, parts: [...parts.slice(0, -1), { ...call, cut: true }] }
+}
+
+/** Checks a stream. The end of a call waits for what follows, when only that tells whether the call is whole. */
+export class CallGuard {
+  failure: UpstreamFailure | undefined
+  readonly #emit: Emit
+  readonly #takesText: TakesText
+  readonly #calls = new Map<string, Call>()
+  /** Of the call that began last, the only one that a limit can fall into. */
+  #last = ''
+  #waiting: { end: End; state: State }[] = []
+
+  constructor(takesText: TakesText, emit: Emit) {
+    this.#takesText = takesText
+    this.#emit = emit
+  }
+
+  part(part: StreamPart): void {
+    if (this.failure !== undefined) return
+    if (part.type === 'tool-call-end') {
+      this.#end(part)
+      return
+    }
+    if (this.#waiting.length > 0) this.#release(part.type === 'finish' && cutsCalls(part.finish))
+    if (this.failure !== undefined) return
+    if (part.type === 'tool-call-start') {
+      const { id, kind, name } = part
+      this.#calls.set(id, { kind, name, input: '' })
+      this.#last = id
+    } else if (part.type === 'tool-call-delta') {
+      this.#delta(part)
+      return
+    }
+    this.#emit(part)
+  }
+
+  /** Blanks before an object wait for it: alone they are no arguments, which clients get as an empty object. */
+  #delta(delta: Delta): void {
+    const call = this.#calls.get(delta.id)
+    if (call === undefined) return
+    const waited = call.kind === 'function' && isBlank(call.input) ? call.input : ''
+    call.input += delta.text
+    if (call.kind === 'custom' || !isBlank(call.input)) this.#emit({ ...delta, text: waited + delta.text })
+  }
+
+  #end(end: End): void {
+    const call = this.#calls.get(end.id)
+    if (call === undefined) return
+    this.#calls.delete(end.id)
+    const state = stateOf(call, this.#takesText)
+    if (state === 'whole' && this.#waiting.length === 0) this.#emit(end)
+    else this.#waiting.push({ end, state })
+  }
+
+  #release(isCut: boolean): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    const mayBeCut = ({ id }: End) => isCut && id === this.#last
+    if (waiting.some(({ end, state }) => state === 'broken' && !mayBeCut(end))) {
+      this.failure = broken()
+      return
+    }
+    for (const { end, state } of waiting) {
+      const { carrier: _carrier, ...rest } = end
+      this.#emit(state !== 'whole' && mayBeCut(end) ? { ...rest, cut: true } : end)
+    }
+  }
+}
+
+function stateOf({ kind, name, input }: Call, takesText: TakesText): State {
+  if (kind === 'custom' || isBlank(input)) return 'open'
+  // Some models write the text itself where its object should stand.
+  if (takesText(name) && !input.trimStart().startsWith('{')) return 'open'
+  return isRecord(tryParse(input)) ? 'whole' : 'broken'
+}
+
+function isBlank(input: string): boolean {
+  return input.length < MAX_BLANKS && input.trim() === ''
+}
+
+function withoutBlanks(part: AssistantPart): AssistantPart {
+  return part.type === 'tool-call' && part.kind === 'function' && isBlank(part.input)
+    ? { ...part, input: '' }
+    : part
+}
+
+/** True for an answer that may have ended in the middle of a call. */
+function cutsCalls({ reason }: ModelAnswer['finish']): boolean {
+  return reason === 'length' || reason === 'content-filter'
+}
+
+function broken(): UpstreamFailure {
+  return { class: 'unknown', detail: 'broken_tool_arguments' }
+}

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import { featuresOf } from '../../../../contract/profiles.ts'
+import { GatewayError } from '../../../errors.ts'
+import { Losses } from '../neutral/losses.ts'
+import type { DialectName, ModelRequest } from '../neutral/types.ts'
+import { prepare } from './prepare.ts'
+
+function prepared(stops: number, dialect: DialectName) {
+  const request: ModelRequest = {
+    source: 'messages',
+    model: 'm',
+    stream: true,
+    turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }],
+    tools: [],
+    stop: Array.from({ length: stops }, (_, i) => `stop ${i}`),
+  }
+  const features = featuresOf('responses', undefined)
+  return prepare(request, { dialect, features, withoutCarriers: false }, new Losses())
+}
+
+it('stop sequences are taken out for an upstream that has none, and watched for', () => {
+  const { request, filters } = prepared(64, 'responses')
+  expect(request.stop).toBeUndefined()
+  expect(filters).toHaveLength(1)
+  expect(prepared(65, 'chat').request.stop).toHaveLength(65)
+})
+
+it('more of them than can be watched for are refused', () => {
+  expect(() => prepared(65, 'responses')).toThrow(GatewayError)
+  expect(() => prepared(65, 'responses')).toThrow(
+    'stop_sequences must have at most 64 entries for this model.',
+  )
+})

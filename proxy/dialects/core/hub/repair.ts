@@ -1,0 +1,151 @@
+/**
+ * Brings the history of a conversation into the order that every API accepts: each assistant turn whole, the results
+ * of its calls directly behind it and in their order, each call with exactly one result, ids unique.
+ */
+import { type Losses, lossName } from '../neutral/losses.ts'
+import type {
+  AssistantPart,
+  AssistantTurn,
+  ModelRequest,
+  ToolCallPart,
+  ToolResult,
+  Turn,
+} from '../neutral/types.ts'
+import { cleanTurns } from './clean.ts'
+
+const NO_OUTPUT = '(no output)'
+
+/** A call of the history, and what is known of its result. */
+interface Call {
+  part: ToolCallPart
+  result?: ToolResult
+}
+
+/** An assistant turn in the making: neighbours that belong to one answer of the model. */
+interface Answer {
+  turns: AssistantTurn[]
+  parts: AssistantPart[]
+  calls: Call[]
+  /** A result of its calls has come: what the model says from here on is another answer. */
+  answered: boolean
+}
+
+/** The calls of one answer that have the same id, in their order. */
+interface SameId {
+  answer: Answer
+  calls: Call[]
+  /** How many of them have a result. */
+  results: number
+}
+
+/** The request with its history repaired; the same object when nothing is wrong. Losses: results that are dropped. */
+export function repairHistory(request: ModelRequest, losses: Losses): ModelRequest {
+  const repair = new Repair(() => losses.add(lossName(request.source, 'results')))
+  for (const turn of cleanTurns(request.turns)) repair.add(turn)
+  const turns = repair.turns(request.turns)
+  const same =
+    turns.length === request.turns.length && turns.every((turn, index) => turn === request.turns[index])
+  return same ? request : { ...request, turns }
+}
+
+class Repair {
+  readonly #items: (Answer | Exclude<Turn, { role: 'assistant' | 'tool' }>)[] = []
+  readonly #byId = new Map<string, SameId>()
+  readonly #ids = new Set<string>()
+  readonly #lose: () => void
+
+  constructor(lose: () => void) {
+    this.#lose = lose
+  }
+
+  add(turn: Turn): void {
+    if (turn.role === 'assistant') this.#addAnswer(turn)
+    else if (turn.role === 'tool') for (const result of turn.results) this.#addResult(result)
+    else this.#items.push(turn)
+  }
+
+  /** The repaired turns. Those of `originals` that are right are used again. */
+  turns(originals: readonly Turn[]): Turn[] {
+    const toolTurns = new Map<ToolResult | undefined, Turn>()
+    for (const turn of originals) if (turn.role === 'tool') toolTurns.set(turn.results[0], turn)
+    return this.#items.flatMap((item, index): Turn[] => {
+      if ('role' in item) return [item]
+      const isTail = index === this.#items.length - 1
+      const turn = answerTurn(item)
+      const results = isTail && !item.answered ? [] : item.calls.map(resultOf)
+      if (results.length === 0) return [turn]
+      const original = toolTurns.get(results[0])
+      if (original?.role === 'tool' && sameItems(original.results, results)) return [turn, original]
+      return [turn, { role: 'tool', results }]
+    })
+  }
+
+  #addAnswer(turn: AssistantTurn): void {
+    const tail = this.#items.at(-1)
+    let answer: Answer
+    if (tail !== undefined && 'calls' in tail && !tail.answered) answer = tail
+    else {
+      answer = { turns: [], parts: [], calls: [], answered: false }
+      this.#items.push(answer)
+    }
+    answer.turns.push(turn)
+    for (const part of turn.parts) {
+      if (part.type === 'tool-call') this.#addCall(answer, part)
+      else answer.parts.push(part)
+    }
+  }
+
+  /** A call that is said twice is one; another one under an id that is taken gets an id of its own. */
+  #addCall(answer: Answer, part: ToolCallPart): void {
+    let same = this.#byId.get(part.callId)
+    if (same?.answer !== answer) {
+      same = { answer, calls: [], results: 0 }
+      this.#byId.set(part.callId, same)
+    }
+    const twin = same.calls.at(-1)
+    if (twin !== undefined && twin.part.name === part.name && twin.part.input === part.input) return
+    const callId = this.#freeId(part.callId)
+    const call: Call = { part: callId === part.callId ? part : { ...part, callId } }
+    same.calls.push(call)
+    answer.calls.push(call)
+    answer.parts.push(call.part)
+  }
+
+  /** Results of one id answer its calls in their order; one too many replaces the last. */
+  #addResult(result: ToolResult): void {
+    const same = this.#byId.get(result.callId)
+    if (same === undefined) {
+      this.#lose()
+      return
+    }
+    const call = same.calls[same.results] ?? same.calls.at(-1)
+    if (call === undefined) return
+    if (call.result === undefined) same.results++
+    else this.#lose()
+    const { callId } = call.part
+    call.result = callId === result.callId ? result : { ...result, callId }
+    same.answer.answered = true
+  }
+
+  #freeId(wanted: string): string {
+    let id = wanted
+    for (let n = this.#ids.size; this.#ids.has(id); n++) id = `${wanted}_${n}`
+    this.#ids.add(id)
+    return id
+  }
+}
+
+function answerTurn({ turns: [first, ...rest], parts }: Answer): AssistantTurn {
+  if (first === undefined) return { role: 'assistant', parts }
+  if (rest.length === 0 && sameItems(first.parts, parts)) return first
+  return { ...first, parts }
+}
+
+function resultOf({ part, result }: Call): ToolResult {
+  if (result !== undefined) return result
+  return { callId: part.callId, kind: part.kind, parts: [{ type: 'text', text: NO_OUTPUT }] }
+}
+
+function sameItems<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index])
+}

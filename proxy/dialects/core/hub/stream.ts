@@ -1,0 +1,158 @@
+/** A stream on its way through the hub: events of the upstream's dialect in, events of the client's dialect out. */
+import type { Delivered } from '../../../../contract/sizes.ts'
+import type { Usage } from '../../../../contract/usage.ts'
+import type { GatewayError, UpstreamFailure } from '../../../errors.ts'
+import type {
+  ParsedRequest,
+  StreamDecoder,
+  StreamEncoder,
+  StreamFeatures,
+  StreamObserver,
+  UpstreamCodec,
+} from '../dialect.ts'
+import { addText, withPictures } from '../neutral/delivered.ts'
+import type { StreamPart } from '../neutral/types.ts'
+import { QuietEvents, TOO_QUIET } from '../sse/quiet.ts'
+import { readEvents } from '../sse/reader.ts'
+import { EventSplitter } from '../sse/splitter.ts'
+import { CallGuard, type TakesText } from './call-guard.ts'
+import { Repeats } from './repeats.ts'
+
+/** Stands between decoder and encoder: gets parts, hands on other ones. */
+export type PartFilter = (emit: (part: StreamPart) => void) => (part: StreamPart) => void
+
+export interface HubStreamOptions {
+  upstream: UpstreamCodec
+  encoder: StreamEncoder
+  filters: readonly PartFilter[]
+  /** Absent: no function's arguments are text. */
+  takesText?: TakesText
+  request: ParsedRequest
+  features?: StreamFeatures | undefined
+  maxEventBytes: number
+  /** Tier to bill when the upstream names none. */
+  tier: string | undefined
+}
+
+export class HubStream implements StreamObserver {
+  begun = false
+  usage: Usage | undefined
+  tier: string | undefined
+  readonly delivered: Delivered = { deltas: 0, bytes: 0 }
+  readonly #splitter: EventSplitter
+  readonly #decoder: StreamDecoder
+  readonly #guard: CallGuard
+  readonly #encoder: StreamEncoder
+  readonly #event: (event: string, data: string) => void
+  #failure: UpstreamFailure | undefined
+
+  constructor(options: HubStreamOptions) {
+    const { upstream, encoder, filters, request, features, maxEventBytes } = options
+    this.tier = options.tier
+    this.#splitter = new EventSplitter(maxEventBytes)
+    this.#encoder = encoder
+    const emit = chain(filters, (part) => {
+      this.#count(part)
+      encoder.part(part)
+    })
+    const guard = new CallGuard(options.takesText ?? (() => false), emit)
+    this.#guard = guard
+    let given: StreamPart[] = []
+    const hand = (part: StreamPart) => {
+      this.begun = true
+      given.push(part)
+      guard.part(part)
+      // Whether or not the client may have the answer, this is what the upstream made.
+      if (part.type === 'finish' && guard.failure !== undefined) this.#settle(part)
+    }
+    const decoder = upstream.decodeStream(hand, request, features)
+    this.#decoder = decoder
+    const repeats = new Repeats()
+    const quiet = new QuietEvents()
+    this.#event = (event, data) => {
+      if (this.failure !== undefined || decoder.done) return
+      const delta = repeats.match(event, data)
+      if (delta !== undefined) return guard.part(delta)
+      given = []
+      decoder.event(event, data)
+      if (given.length === 0 && isNoise(event, data) && !quiet.admit()) {
+        this.#failure = TOO_QUIET
+        return
+      }
+      if (decoder.forgetsText === true) repeats.learn(event, data, given)
+      else repeats.forget()
+    }
+  }
+
+  get failure(): UpstreamFailure | undefined {
+    return this.#failure ?? this.#decoder.failure ?? this.#guard.failure ?? this.#encoder.failure
+  }
+
+  get finished(): boolean {
+    return this.#decoder.finished && this.failure === undefined
+  }
+
+  get done(): boolean {
+    return this.#decoder.done
+  }
+
+  push(chunk: Buffer): Buffer | undefined {
+    if (this.done || this.failure !== undefined) return undefined
+    const whole = this.#splitter.push(chunk)
+    return whole === undefined ? undefined : this.#read(whole)
+  }
+
+  /** A last event may lack its empty line; half an event is no JSON, which the decoder passes over. */
+  flush(): Buffer | undefined {
+    if (this.failure !== undefined) return undefined
+    const rest = this.done ? '' : this.#splitter.rest().toString('utf8')
+    if (rest !== '') readEvents(`${rest}\n\n`, this.#event)
+    this.#decoder.end()
+    return this.#taken()
+  }
+
+  errorEvent(error: GatewayError, requestId: string): Buffer {
+    return Buffer.from(this.#encoder.error(error, requestId))
+  }
+
+  #read(whole: Buffer): Buffer | undefined {
+    readEvents(whole.toString('utf8'), this.#event)
+    return this.#taken()
+  }
+
+  #taken(): Buffer | undefined {
+    const text = this.#encoder.take()
+    return text === '' ? undefined : Buffer.from(text)
+  }
+
+  #count(part: StreamPart): void {
+    if ('text' in part) {
+      addText(this.delivered, part.text)
+    } else if (part.type === 'whole') {
+      if (part.part.type === 'image') this.delivered.images = (this.delivered.images ?? 0) + 1
+    } else if (part.type === 'finish') {
+      this.#settle(part)
+    }
+  }
+
+  #settle({ usage, tier }: Extract<StreamPart, { type: 'finish' }>): void {
+    this.usage = usage && withPictures(usage, this.delivered.images ?? 0)
+    this.tier = tier ?? this.tier
+  }
+}
+
+/** Names of the dialects' own events. */
+const OWN_NAME = /^(?:$|message|error|content_block|response\.|image_)/
+
+/** True for an event that no dialect knows, so that many of them are no answer. */
+function isNoise(event: string, data: string): boolean {
+  return !OWN_NAME.test(event) || !/^\s*\{/.test(data)
+}
+
+/** The filters in their order, and `last` behind them. */
+export function chain(
+  filters: readonly PartFilter[],
+  last: (part: StreamPart) => void,
+): (part: StreamPart) => void {
+  return filters.reduceRight((emit, filter) => filter(emit), last)
+}

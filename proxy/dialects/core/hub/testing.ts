@@ -1,0 +1,101 @@
+/** Tools, and requests with them on their way to an upstream, for the tests of this folder. */
+import { expect } from 'vitest'
+import { type Features, featuresOf } from '../../../../contract/profiles.ts'
+import { GatewayError } from '../../../errors.ts'
+import { fold } from '../neutral/fold.ts'
+import { Losses } from '../neutral/losses.ts'
+import type {
+  DialectName,
+  FunctionTool,
+  ModelAnswer,
+  ModelRequest,
+  StreamPart,
+  Tool,
+  ToolCallPart,
+} from '../neutral/types.ts'
+import { unfold } from '../neutral/unfold.ts'
+import { adaptTools } from './tools.ts'
+
+export const schema = { type: 'object', properties: { city: { type: 'string' } } }
+export const weather: Tool = { type: 'function', name: 'get_weather', description: 'd', parameters: schema }
+export const patch: Tool = {
+  type: 'custom',
+  name: 'apply_patch',
+  description: 'Edits files.',
+  grammar: { syntax: 'lark', definition: 'start: "x"' },
+}
+export const files: FunctionTool = { type: 'function', name: 'read', namespace: 'files', parameters: schema }
+export const hosted: Tool = { type: 'hosted', dialect: 'responses', name: 'mcp', tool: { type: 'mcp' } }
+export const search: Tool = { type: 'web-search' }
+
+export const wrappedSchema = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
+}
+
+const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
+
+export function adapt(
+  changes: Partial<ModelRequest>,
+  dialect: DialectName,
+  overrides: Partial<Features> = {},
+) {
+  const request: ModelRequest = {
+    source: 'responses',
+    model: 'm',
+    stream: true,
+    turns: [],
+    tools: [],
+    ...changes,
+  }
+  const losses = new Losses()
+  const before = structuredClone(request)
+  const features = featuresOf(TYPES[dialect], undefined, overrides)
+  const adapted = adaptTools(request, { dialect, features }, losses)
+  expect(request).toEqual(before)
+  return { ...adapted, losses: losses.names }
+}
+
+export function refusal(
+  changes: Partial<ModelRequest>,
+  dialect: DialectName,
+  overrides: Partial<Features> = {},
+) {
+  try {
+    adapt(changes, dialect, overrides)
+  } catch (error) {
+    if (error instanceof GatewayError) return { code: error.code, param: error.param }
+    throw error
+  }
+  return undefined
+}
+
+export function callPart(name: string, changes: Partial<ToolCallPart> = {}): ToolCallPart {
+  return { type: 'tool-call', callId: `call_${name}`, name, kind: 'function', input: '{}', ...changes }
+}
+
+export const called = (...parts: ToolCallPart[]): ModelRequest['turns'] => [
+  { role: 'assistant', parts },
+  {
+    role: 'tool',
+    results: parts.map(({ callId, kind, name }) => ({
+      callId,
+      kind,
+      name,
+      parts: [{ type: 'text', text: 'ok' }],
+    })),
+  },
+]
+
+/** The calls of an answer behind the way back. */
+export function back(
+  adapted: ReturnType<typeof adapt>,
+  ...calls: ToolCallPart[]
+): ModelAnswer['parts'] | undefined {
+  const parts: StreamPart[] = []
+  const emit = (part: StreamPart) => void parts.push(part)
+  unfold({ parts: calls, finish: { reason: 'tool-calls' } }, adapted.restore?.(emit) ?? emit)
+  return fold(parts)?.parts
+}

@@ -1,0 +1,94 @@
+/** Names and ids of tools, made such that the upstream takes them, and back. */
+import { createHash } from 'node:crypto'
+import type { DialectName } from '../neutral/types.ts'
+
+const MAX_NAME: Record<DialectName, number> = { chat: 64, responses: 64, messages: 128 }
+const MAX_CALL_ID = 64
+const LEGAL = /^[a-zA-Z0-9_-]+$/
+
+/** What identifies a tool to the client. */
+export interface ToolName {
+  kind: 'function' | 'custom'
+  name: string
+  namespace?: string
+  search?: true
+}
+
+/** The names of one request's tools at an upstream of `dialect`: legal, and no two alike. */
+export class ToolNames {
+  readonly #dialect: DialectName
+  readonly #wire = new Map<string, string>()
+  readonly #tools = new Map<string, ToolName>()
+
+  constructor(dialect: DialectName, tools: Iterable<ToolName>) {
+    this.#dialect = dialect
+    const changed: ToolName[] = []
+    for (const tool of tools) {
+      if (this.#wire.has(keyOf(tool))) continue
+      const isFree = this.#legal(this.#flat(tool)) === tool.name && !this.#tools.has(tool.name)
+      if (isFree) this.#set(tool, tool.name)
+      else changed.push(tool)
+    }
+    for (const tool of changed) if (!this.#wire.has(keyOf(tool))) this.#set(tool, this.#free(tool))
+  }
+
+  /** The name that the upstream knows the tool by. */
+  wire(tool: ToolName): string {
+    return this.#wire.get(keyOf(tool)) ?? this.#legal(this.#flat(tool))
+  }
+
+  /** The tool that has this name at the upstream. */
+  tool(wire: string): ToolName | undefined {
+    return this.#tools.get(wire)
+  }
+
+  #set(tool: ToolName, wire: string): void {
+    const { kind, name, namespace, search } = tool
+    this.#wire.set(keyOf(tool), wire)
+    this.#tools.set(wire, {
+      kind,
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(search && { search }),
+    })
+  }
+
+  #flat({ name, namespace }: ToolName): string {
+    return namespace === undefined || this.#dialect === 'responses' ? name : `${namespace}__${name}`
+  }
+
+  #legal(name: string): string {
+    const max = MAX_NAME[this.#dialect]
+    return name.length <= max && LEGAL.test(name) ? name : hashed(name, name, max)
+  }
+
+  #free(tool: ToolName): string {
+    const flat = this.#flat(tool)
+    let wire = this.#legal(flat)
+    for (let n = 0; this.#tools.has(wire); n++) {
+      wire = hashed(flat, `${keyOf(tool)} ${n}`, MAX_NAME[this.#dialect])
+    }
+    return wire
+  }
+}
+
+/**
+ * Tells tools apart; two that are called alike in different namespaces, or are of different kinds, are two, and so are a
+ * function and the search for tools.
+ */
+export function keyOf({ kind, name, namespace, search }: ToolName): string {
+  return JSON.stringify([kind, namespace, name, search])
+}
+
+/** The same legal id for the same id of a call: for the call and for its result. */
+export function legalCallId(callId: string, dialect: DialectName): string {
+  if (dialect === 'messages') return LEGAL.test(callId) ? callId : hashed(callId, callId, MAX_CALL_ID)
+  return callId.length <= MAX_CALL_ID ? callId : hashed(callId, callId, MAX_CALL_ID)
+}
+
+/** `text` with legal characters, cut, and a short hash of `seed` behind it: at most `max` characters. */
+function hashed(text: string, seed: string, max: number): string {
+  const hash = createHash('sha256').update(seed).digest('hex').slice(0, 8)
+  const legal = text.slice(0, max - hash.length - 1).replace(/[^a-zA-Z0-9_-]/g, '_')
+  return `${legal}_${hash}`
+}

@@ -1,0 +1,99 @@
+/** Whole answers on their way through the hub. */
+import type { Delivered } from '../../../../contract/sizes.ts'
+import type { UpstreamFailure } from '../../../errors.ts'
+import type { ClientCodec, ClientView, ParsedRequest, StreamFeatures, UpstreamCodec } from '../dialect.ts'
+import { parseWithInputs } from '../json/exact.ts'
+import { addText, withPictures } from '../neutral/delivered.ts'
+import { fold } from '../neutral/fold.ts'
+import type { ModelAnswer, StreamPart } from '../neutral/types.ts'
+import { unfold } from '../neutral/unfold.ts'
+import { guardCalls, type TakesText } from './call-guard.ts'
+import { chain, HubStream, type PartFilter } from './stream.ts'
+
+/** A stream begins with a field name, a comment or a byte order mark; JSON with a bracket. */
+export function looksLikeStream(body: Buffer): boolean {
+  return /^[\s\uFEFF]*(?:event|data|id|retry)?:/.test(body.toString('utf8', 0, 256))
+}
+
+/** How the answers of one upstream are read; absent fields as HubStreamOptions has them. */
+export interface Reading {
+  features?: StreamFeatures | undefined
+  takesText?: TakesText
+}
+
+/** The answer in a body with status 200, whether it is JSON or a stream that nobody asked for. */
+export function decodeWhole(
+  upstream: UpstreamCodec,
+  body: Buffer,
+  request: ParsedRequest,
+  reading: Reading = {},
+): ModelAnswer | UpstreamFailure {
+  const decoded = decode(upstream, body, request, reading)
+  const answer = 'parts' in decoded ? guardCalls(decoded, reading.takesText ?? (() => false)) : decoded
+  if (!('parts' in answer) || answer.usage === undefined) return answer
+  return { ...answer, usage: withPictures(answer.usage, picturesOf(answer)) }
+}
+
+function decode(
+  upstream: UpstreamCodec,
+  body: Buffer,
+  request: ParsedRequest,
+  reading: Reading,
+): ModelAnswer | UpstreamFailure {
+  if (!looksLikeStream(body)) return upstream.decodeAnswer(parseWithInputs(body.toString('utf8')), request)
+  const parts: StreamPart[] = []
+  const encoder = { part: (part: StreamPart) => void parts.push(part), take: () => '', error: () => '' }
+  const maxEventBytes = body.length
+  const about = { upstream, encoder, filters: [], request, maxEventBytes, tier: undefined }
+  const stream = new HubStream({ ...about, ...reading })
+  stream.push(body)
+  stream.flush()
+  return stream.failure ?? fold(parts) ?? { class: 'transient', status: 200, detail: 'cut_stream' }
+}
+
+/** The answer as if its stream had passed the filters. */
+export function filtered(answer: ModelAnswer, filters: readonly PartFilter[]): ModelAnswer {
+  if (filters.length === 0) return answer
+  const parts: StreamPart[] = []
+  unfold(
+    answer,
+    chain(filters, (part) => void parts.push(part)),
+  )
+  return fold(parts) ?? answer
+}
+
+/** The bytes of an answer for a client; undefined when it nests deeper than JSON.stringify can follow. */
+export function encodeWhole(
+  client: ClientCodec,
+  view: ClientView,
+  answer: ModelAnswer,
+  asStream: boolean,
+): Buffer | undefined {
+  try {
+    if (!asStream) return Buffer.from(JSON.stringify(client.encodeAnswer(answer, view)))
+    const encoder = client.encodeStream(view)
+    unfold(answer, (part) => encoder.part(part))
+    return Buffer.from(encoder.take())
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
+/** What the model wrote of it. */
+export function deliveredOf(answer: ModelAnswer): Delivered {
+  const delivered: Delivered = { deltas: 0, bytes: 0 }
+  const add = (text: string) => addText(delivered, text)
+  for (const part of answer.parts) {
+    if (part.type === 'text' || part.type === 'refusal') add(part.text)
+    else if (part.type === 'reasoning') for (const text of part.texts) add(text)
+    else if (part.type === 'tool-call') add(part.input)
+  }
+  const images = picturesOf(answer)
+  if (images > 0) delivered.images = images
+  return delivered
+}
+
+function picturesOf({ parts }: ModelAnswer): number {
+  return parts.filter((part) => part.type === 'image').length
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import { GatewayError } from '../../../errors.ts'
+import { parseJsonObject } from './body.ts'
+
+const LIMITS = { maxDepth: 8, maxKeys: 100 }
+const READ = new Set(['model', 'stream'])
+
+function refusal(body: string | Buffer): GatewayError {
+  try {
+    parseJsonObject(Buffer.from(body), LIMITS, READ)
+  } catch (error) {
+    if (error instanceof GatewayError) return error
+    throw error
+  }
+  throw new Error('the body was accepted')
+}
+
+describe('parseJsonObject', () => {
+  test('gives the value and its members', () => {
+    const { value, members } = parseJsonObject(Buffer.from(' {"model":"m","x":[1]}'), LIMITS, READ)
+    expect(value).toEqual({ model: 'm', x: [1] })
+    expect(members.map((m) => m.rawKey)).toEqual(['model', 'x'])
+  })
+
+  test.each([
+    ['', /not valid JSON: it ends too early/],
+    ['{"model":"m"', /not valid JSON/],
+    ['{"model":"m",}', /at character 13/],
+    ['[1]', /must be a JSON object/],
+    ['null', /must be a JSON object/],
+    ['"model"', /must be a JSON object/],
+    ['{}{}', /not valid JSON/],
+    ['\uFEFF{}', /not valid JSON/],
+    [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /not valid UTF-8/],
+    [Buffer.from([0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x3a, 0x31, 0x7d]), /not valid UTF-8/],
+  ])('refuses %j', (body, message) => {
+    const error = refusal(body)
+    expect(error.code).toBe('invalid_request')
+    expect(error.message).toMatch(message)
+  })
+
+  test('never quotes the body, not even where it imitates the words of the parser', () => {
+    for (const body of [
+      '{"secret-word": nul}',
+      '{"a": "secret-word" "b"}',
+      'secret-word in JSON at position 99',
+    ]) {
+      const error = refusal(body)
+      expect(error.message).not.toMatch(/secret|99/)
+      expect(error.cause).toBeUndefined()
+    }
+  })
+
+  test('keys that the gateway reads stand once and plainly', () => {
+    expect(refusal('{"model":"a","x":1,"model":"b"}')).toMatchObject({
+      param: 'model',
+      message: expect.stringMatching(/twice/),
+    })
+    expect(refusal('{"mod\\u0065l":"a"}')).toMatchObject({
+      param: 'model',
+      message: expect.stringMatching(/escape/),
+    })
+    expect(refusal('{"model":"a","\\u0073tream":true}')).toMatchObject({ param: 'stream' })
+  })
+
+  test('other keys, and keys further in, are the caller’s business', () => {
+    const body = '{"model":"a","x":1,"x":2,"\\u0079":{"model":1,"model":2}}'
+    expect(parseJsonObject(Buffer.from(body), LIMITS, READ).value).toEqual({
+      model: 'a',
+      x: 2,
+      y: { model: 2 },
+    })
+  })
+})

@@ -1,0 +1,57 @@
+import { isUtf8 } from 'node:buffer'
+import { GatewayError } from '../../../errors.ts'
+import type { JsonLimits } from '../dialect.ts'
+import { type Member, scanObject } from './scan.ts'
+import { isRecord } from './value.ts'
+
+export interface JsonObject {
+  value: Record<string, unknown>
+  /** In the order of the bytes. */
+  members: Member[]
+}
+
+/**
+ * Parses a request body that must be one JSON object. Keys in `readKeys` are those on which the gateway acts: they
+ * may stand once and unescaped only, so that no upstream can read another value than the gateway did.
+ * Throws GatewayError invalid_request.
+ */
+export function parseJsonObject(body: Buffer, limits: JsonLimits, readKeys: ReadonlySet<string>): JsonObject {
+  if (!isUtf8(body)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.')
+  const members = scanObject(body, limits)
+  const value = parse(body.toString('utf8'))
+  if (!isRecord(value)) throw new GatewayError('invalid_request', 'The body must be a JSON object.')
+  checkKeys(members, readKeys)
+  return { value, members }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new GatewayError('invalid_request', `The body is not valid JSON${place(cause)}.`)
+  }
+}
+
+/** Where the parser stopped, if it says. The rest of its message may quote the body. */
+function place(error: unknown): string {
+  if (!(error instanceof SyntaxError)) return ''
+  if (error.message === 'Unexpected end of JSON input') return ': it ends too early'
+  const position = / in JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(error.message)?.[1]
+  return position === undefined ? '' : ` (at character ${position})`
+}
+
+function checkKeys(members: Member[], readKeys: ReadonlySet<string>): void {
+  const seen = new Set<string>()
+  for (const { rawKey } of members) {
+    const escaped = rawKey.includes('\\')
+    const key = escaped ? String(JSON.parse(`"${rawKey}"`)) : rawKey
+    if (!readKeys.has(key)) continue
+    if (escaped) throw refusal(key, 'is written with an escape; write it plainly')
+    if (seen.has(key)) throw refusal(key, 'stands twice in the body')
+    seen.add(key)
+  }
+}
+
+function refusal(key: string, problem: string): GatewayError {
+  return new GatewayError('invalid_request', `The key ${key} ${problem}.`, { param: key })
+}

@@ -1,0 +1,69 @@
+/** Weighs the input of a request, for an upper bound of its tokens. */
+import type { InputSize } from '../../../../contract/sizes.ts'
+import type { JsonObject } from './body.ts'
+import { type Fields, isRecord } from './value.ts'
+
+/** What stands where in the requests of a dialect. */
+export interface InputFields {
+  /** Top-level fields that hold the conversation: they are weighed piece by piece. */
+  conversation: readonly string[]
+  /** Other top-level fields that reach the model as JSON, however small. */
+  schemas: readonly string[]
+  /** Top-level lists of tools. */
+  tools: readonly string[]
+  /** Fields in the conversation that are no text for the model. */
+  labels: ReadonlySet<string>
+  /** Weighs an object that is not the sum of its fields, such as an image; false for any other. */
+  weighWhole(part: Fields, scale: Scale): boolean
+}
+
+/** Other top-level values count as text when they are larger than this. */
+const LARGE_BYTES = 1024
+const DATA_URL = /^data:[^,\s]{0,200};base64,/i
+/** Fields that hold files. In any other one a `data:` URL is text like all text, and as dear. */
+const FILE_FIELD = /(?:url|data)$/i
+
+export class Scale {
+  readonly size: InputSize = { textBytes: 0, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 }
+  readonly #fields: InputFields
+
+  constructor(fields: InputFields) {
+    this.#fields = fields
+  }
+
+  /** Adds what stands under `field` of a message or part. Recursion ends: the nesting of a body is bounded. */
+  add(value: unknown, field = ''): void {
+    if (typeof value === 'string') {
+      if (FILE_FIELD.test(field) && DATA_URL.test(value)) this.size.fileBytes += decodedLength(value)
+      else this.size.textBytes += Buffer.byteLength(value)
+    } else if (Array.isArray(value)) {
+      for (const item of value) this.add(item, field)
+    } else if (isRecord(value) && !this.#fields.weighWhole(value, this)) {
+      for (const key of Object.keys(value)) if (!this.#fields.labels.has(key)) this.add(value[key], key)
+    }
+  }
+}
+
+export function weighInput({ value, members }: JsonObject, fields: InputFields): InputSize {
+  const scale = new Scale(fields)
+  const { conversation, schemas, tools } = fields
+  for (const field of conversation) scale.add(value[field], field)
+  for (const { rawKey, start, end } of members) {
+    if (conversation.includes(rawKey)) continue
+    const isSchema = schemas.includes(rawKey) && value[rawKey] !== null
+    if (isSchema || end - start > LARGE_BYTES) scale.size.textBytes += end - start
+  }
+  for (const field of tools) {
+    const list = value[field]
+    if (Array.isArray(list)) scale.size.tools += list.length
+  }
+  return scale.size
+}
+
+/** Bytes that a base64 text or a `data:` URL stands for. */
+export function decodedLength(data: unknown): number {
+  if (typeof data !== 'string') return 0
+  const payload = DATA_URL.test(data) ? data.length - data.indexOf(',') - 1 : data.length
+  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0
+  return Math.floor(((payload - padding) * 3) / 4)
+}

@@ -1,0 +1,99 @@
+/** The lane between two dialects, or, where a route asks for it, through the neutral form and back into the same one. */
+import type { Features } from '../../../../contract/profiles.ts'
+import { GatewayError } from '../../../errors.ts'
+import type { ClientCodec, ClientView, Dialect, EncodedRequest } from '../dialect.ts'
+import { CompactingEncoder, compacted, summarise } from '../hub/compaction.ts'
+import { type PrepareTarget, prepare } from '../hub/prepare.ts'
+import { HubStream } from '../hub/stream.ts'
+import { tidy, tidyAnswer } from '../hub/tidy.ts'
+import { decodeWhole, deliveredOf, encodeWhole, filtered } from '../hub/whole.ts'
+import { Losses, lossName } from '../neutral/losses.ts'
+import type { Lane } from './lane.ts'
+
+export interface HubTarget extends Omit<PrepareTarget, 'dialect'> {
+  upstream: Dialect
+  model: string
+  features: Features
+  /** Output limit for an upstream that requires one. */
+  defaultMaxOutputTokens: number
+  /** `Reject`: a request that would lose something is refused. */
+  unsupported: 'Drop' | 'Reject'
+}
+
+/**
+ * `client` is the client's side, `about` its request and whom the answer is for.
+ * Throws GatewayError (invalid_request, unsupported_parameter) when the request cannot be said in the other dialect.
+ */
+export function hubLane(client: ClientCodec, about: Omit<ClientView, 'losses'>, target: HubTarget): Lane {
+  const losses = new Losses()
+  if (about.request.source !== target.upstream.name) client.refuseStateful?.(about.request)
+  const { upstream, model, features, defaultMaxOutputTokens } = target
+  const compacts = about.request.compact === true
+  const asked = compacts ? summarise(about.request, upstream.name) : about.request
+  const prepared = prepare(asked, { ...target, dialect: upstream.name }, losses)
+  const { request, filters, takesText } = prepared
+  const encoded = upstream.codec.encodeRequest(request, { model, features, defaultMaxOutputTokens, losses })
+  if (target.unsupported === 'Reject') refuse(losses)
+  const view: ClientView = { ...about, losses }
+  // A tier that the upstream never heard of is not billed.
+  const tier = losses.has(lossName(request.source, 'tier')) ? 'default' : undefined
+  return {
+    kind: 'hub',
+    path: encoded.path ?? upstream.upstreamPath,
+    ...bodyOf(encoded),
+    headers: encoded.headers ?? {},
+    losses,
+    readAnswer(body, asStream) {
+      const decoded = decodeWhole(upstream.codec, body, view.parsed, { features, takesText })
+      if (!('parts' in decoded)) return decoded
+      const answer = tidyAnswer(filtered(decoded, filters))
+      const given = compacts ? compacted(answer, view) : answer
+      if (!('parts' in given)) return given
+      const lacking = client.lacking?.(given)
+      if (lacking !== undefined) return lacking
+      const bytes = encodeWhole(client, view, given, asStream)
+      if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
+      const { usage, tier: served = tier } = answer
+      return {
+        body: bytes,
+        delivered: deliveredOf(answer),
+        ...(usage && { usage }),
+        ...(served && { tier: served }),
+      }
+    },
+    observe(maxEventBytes) {
+      const encoder = client.encodeStream(view)
+      const { parsed } = view
+      return new HubStream({
+        upstream: upstream.codec,
+        encoder: compacts ? new CompactingEncoder(encoder, view) : encoder,
+        filters: [...filters, tidy],
+        takesText,
+        request: parsed,
+        features,
+        maxEventBytes,
+        tier,
+      })
+    },
+  }
+}
+
+function bodyOf({ body, form }: EncodedRequest): Pick<Lane, 'body' | 'contentType'> {
+  if (form !== undefined) return { body: form.bytes, contentType: form.contentType }
+  try {
+    return { body: Buffer.from(JSON.stringify(body)) }
+  } catch (error) {
+    // Arguments of tools are texts of any depth, and objects for some upstreams.
+    if (error instanceof RangeError)
+      throw new GatewayError('invalid_request', 'The request nests too deep to be converted.')
+    throw error
+  }
+}
+
+function refuse(losses: Losses): void {
+  const [first] = losses.names
+  if (first === undefined) return
+  throw new GatewayError('unsupported_parameter', `${first} cannot be said in the API of the upstream.`, {
+    param: first,
+  })
+}

@@ -1,0 +1,130 @@
+import { expect, it } from 'vitest'
+import { featuresOf } from '../../../../contract/profiles.ts'
+import { DIALECTS } from '../../index.ts'
+import type { Envelopes } from '../neutral/types.ts'
+import { lanesOf } from './index.ts'
+
+const ENVELOPES: Envelopes = { seal: () => 'slc1.signature.AA', open: () => 'broken' }
+
+function lanes(text: string, signature: string | undefined, rewriteModel = false) {
+  const thinking = { type: 'thinking', thinking: 'T', ...(signature !== undefined && { signature }) }
+  const body = {
+    model: 'm',
+    max_tokens: 10,
+    messages: [
+      { role: 'user', content: text },
+      { role: 'assistant', content: [thinking, { type: 'text', text: 'Well.' }] },
+      { role: 'user', content: 'Go on' },
+    ],
+  }
+  const limits = { maxDepth: 20, maxKeys: 100 }
+  const parsed = DIALECTS.messages.parseRequest(Buffer.from(JSON.stringify(body)), limits, {})
+  const about = {
+    upstreamPath: '/messages',
+    id: 'x',
+    created: 1,
+    inputTokens: 1,
+    unsupported: 'Drop',
+    defaultMaxOutputTokens: 10,
+  } as const
+  return lanesOf(
+    { ...about, client: DIALECTS.messages, parsed, envelopes: ENVELOPES, rewriteModel },
+    DIALECTS,
+  )
+}
+
+it.each([
+  ['byte', 'Hello', 'EqQBCkYIARgC', false],
+  ['byte', 'What is slc1. for?', undefined, false],
+  ['hub', 'Hello', 'EqQBCkYIARgC', true],
+  ['hub', 'Hello', 'slc1.encrypted.AAAA', false],
+] as const)('equal dialects: %s (%s, %s)', (kind, text, signature, rewriteModel) => {
+  expect(lanes(text, signature, rewriteModel).kindFor({ way: 'native' })).toBe(kind)
+})
+
+it('other dialects: always the hub', () => {
+  expect(lanes('Hello', undefined).kindFor({ way: 'hub' })).toBe('hub')
+})
+
+it('an envelope that is not for this upstream does not reach it, and its loss is told', () => {
+  const features = featuresOf('messages', undefined)
+  const target = {
+    channel: 'd/c',
+    way: 'native',
+    api: 'messages',
+    model: 'up',
+    features,
+    withoutCarriers: false,
+  } as const
+  const lane = lanes('Hello', 'slc1.encrypted.AAAA').open(target)
+  expect(lane.body.toString()).not.toContain('slc1.')
+  expect(lane.body.toString()).toContain('Well.')
+  expect(lane.losses.names).toEqual(['messages.content.thinking', 'messages.content.signature'])
+})
+
+it.each([
+  ['default', false],
+  ['fast', true],
+] as const)('a tier is billed as %s when the upstream was told of it: %s', (billed, speed) => {
+  const body = { model: 'm', service_tier: 'fast', messages: [{ role: 'user', content: 'Hi' }] }
+  const limits = { maxDepth: 20, maxKeys: 100 }
+  const client = DIALECTS.chat
+  const parsed = client.parseRequest(Buffer.from(JSON.stringify(body)), limits, {})
+  const features = { ...featuresOf('messages', undefined), speed }
+  const lane = lanesOf(
+    {
+      upstreamPath: '/chat/completions',
+      id: 'x',
+      created: 1,
+      inputTokens: 1,
+      unsupported: 'Drop',
+      defaultMaxOutputTokens: 10,
+      client,
+      parsed,
+      envelopes: ENVELOPES,
+      rewriteModel: false,
+    },
+    DIALECTS,
+  ).open({ channel: 'd/c', way: 'hub', api: 'messages', model: 'up', features, withoutCarriers: false })
+  const answer = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'up',
+    content: [{ type: 'text', text: 'Hello' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 1, output_tokens: 1 },
+  }
+  const read = lane.readAnswer(Buffer.from(JSON.stringify(answer)), false)
+  expect('body' in read && (read.tier ?? parsed.head.tier)).toBe(billed)
+})
+
+it.each([
+  [true, 'byte'],
+  [false, 'hub'],
+] as const)('an upstream that compacts is asked to: %s, %s', (compaction, kind) => {
+  const input = [{ type: 'message', role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }]
+  const limits = { maxDepth: 20, maxKeys: 100 }
+  const body = Buffer.from(JSON.stringify({ model: 'm', input }))
+  const about = {
+    client: DIALECTS.responses,
+    parsed: DIALECTS.responses.parseRequest(body, limits, {}),
+    envelopes: ENVELOPES,
+    rewriteModel: false,
+    upstreamPath: '/responses',
+    id: 'x',
+    created: 1,
+    inputTokens: 1,
+    unsupported: 'Drop',
+    defaultMaxOutputTokens: 10,
+  } as const
+  const lane = lanesOf(about, DIALECTS).open({
+    channel: 'd/c',
+    way: 'native',
+    api: 'responses',
+    model: 'up',
+    features: featuresOf('responses', undefined, { compaction }),
+    withoutCarriers: false,
+  })
+  expect(lane.kind).toBe(kind)
+})

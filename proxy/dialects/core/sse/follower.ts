@@ -1,0 +1,193 @@
+/**
+ * Follows a stream whose client speaks the upstream's dialect. Events pass as bytes, but only those that have the form
+ * of the dialect: an upstream's page, its error in another form and whatever else it writes never reach a client.
+ */
+import type { Delivered } from '../../../../contract/sizes.ts'
+import type { UpstreamFailure } from '../../../errors.ts'
+import type { ParsedRequest } from '../dialect.ts'
+import { readFailure } from '../errors/read.ts'
+import { type Fields, isRecord, tryParse } from '../json/value.ts'
+import { eventEnd } from './events.ts'
+import { QuietEvents, TOO_QUIET } from './quiet.ts'
+import { readEvents } from './reader.ts'
+import { EventShape } from './shape.ts'
+import { EventSplitter } from './splitter.ts'
+
+/**
+ * What becomes of an event: passed on, passed on though it says nothing, kept back, passed on as the last one, or kept
+ * back with all that follows.
+ */
+export type Verdict = 'pass' | 'quiet' | 'withhold' | 'last' | 'fail'
+
+const LF = 0x0a
+const CR = 0x0d
+const COLON = 0x3a
+const DONE = '[DONE]'
+/** No longer data is looked at for a word. */
+const MAX_WORD = 32
+const BAD_EVENT: UpstreamFailure = { class: 'transient', detail: 'bad_event' }
+const CUT: UpstreamFailure = { class: 'transient', detail: 'cut_stream' }
+/** Signs of life, which have no form in the dialects of OpenAI: some upstreams send them in long silences. */
+const SIGNS_OF_LIFE = new Set<unknown>(['ping', 'keepalive', 'keep-alive', 'keep_alive', 'heartbeat'])
+/** A line that no event has. */
+const NO_FIELD = /^(?!(?:data|event|id|retry)(?::|$)|:|$)/m
+/** A line end that is not CR LF. A stream's bytes may be split between the two. */
+const NOT_CRLF = /\r(?!\n|$)|(?<!\r|^)\n/
+
+export abstract class EventFollower {
+  failure: UpstreamFailure | undefined
+  /** An event said something of the answer. */
+  begun = false
+  done = false
+  readonly delivered: Delivered = { deltas: 0, bytes: 0 }
+  protected readonly request: ParsedRequest
+  readonly #splitter: EventSplitter
+  readonly #shape = new EventShape()
+  readonly #quiet = new QuietEvents()
+
+  constructor(request: ParsedRequest, maxEventBytes: number) {
+    this.request = request
+    this.#splitter = new EventSplitter(maxEventBytes)
+  }
+
+  /** Reads an event; undefined when it has not the form of the dialect. It has no `error`. */
+  protected abstract read(value: Fields): Verdict | undefined
+
+  /** `[DONE]` has come. */
+  protected readDone(): Verdict {
+    return this.fail(CUT)
+  }
+
+  /** Bytes of events that pass. */
+  protected passed(_bytes: Buffer): void {}
+
+  push(chunk: Buffer): Buffer | undefined {
+    if (this.done || this.failure !== undefined) return undefined
+    const events = this.#splitter.push(chunk)
+    return events === undefined ? undefined : this.#follow(events)
+  }
+
+  /** A last event without its empty line gets one, or strict readers would lose it; half an event is dropped. */
+  flush(): Buffer | undefined {
+    if (this.done || this.failure !== undefined) return undefined
+    const rest = this.#splitter.rest()
+    if (!isWholeEvent(rest)) return undefined
+    return this.#follow(Buffer.concat([rest, Buffer.from(rest.at(-1) === LF ? '\n' : '\n\n')]))
+  }
+
+  protected fail(failure: UpstreamFailure): 'fail' {
+    this.failure = failure
+    return 'fail'
+  }
+
+  /** Reads whole events and returns those that may pass. */
+  #follow(bytes: Buffer): Buffer | undefined {
+    const text = bytes.toString('latin1')
+    const emptyLine = !bytes.includes(CR) ? '\n\n' : NOT_CRLF.test(text) ? undefined : '\r\n\r\n'
+    const pieces: Buffer[] = []
+    let from = 0
+    let start = 0
+    while (start < text.length) {
+      const first = text.charCodeAt(start)
+      if (first === LF || first === CR) {
+        start++
+        continue
+      }
+      const end = endOf(text, start, emptyLine)
+      const verdict = this.#event(text, bytes, start, end)
+      if (verdict !== 'pass') {
+        pieces.push(bytes.subarray(from, verdict === 'last' ? end : start))
+        from = end
+        if (verdict !== 'withhold') {
+          from = text.length
+          break
+        }
+      }
+      start = end
+    }
+    const passed = from === 0 ? bytes : Buffer.concat([...pieces, bytes.subarray(from)])
+    if (passed.length === 0) return undefined
+    this.passed(passed)
+    return passed
+  }
+
+  #event(text: string, bytes: Buffer, start: number, end: number): Exclude<Verdict, 'quiet'> {
+    const size = this.#shape.textBytes(text, start, end)
+    if (size > 0) {
+      this.delivered.deltas++
+      this.delivered.bytes += size
+      return 'pass'
+    }
+    if (text.charCodeAt(start) === COLON && isOneLine(text, start, end)) return 'pass'
+    const { deltas, bytes: before } = this.delivered
+    const verdict = this.#inspect(bytes.toString('utf8', start, end))
+    if (verdict === 'quiet') return this.#admitQuiet('pass')
+    if (verdict === 'pass') {
+      this.begun = true
+      if (this.delivered.deltas === deltas + 1)
+        this.#shape.learn(text, start, end, this.delivered.bytes - before)
+    } else if (verdict === 'last') this.begun = true
+    return verdict
+  }
+
+  #inspect(text: string): Verdict {
+    let verdict: Verdict | undefined
+    readEvents(text, (event, data) => {
+      verdict = this.#read(event, data)
+    })
+    if (verdict !== undefined) return verdict
+    // Without data there are comments and names, or a text that is no stream at all.
+    const lines = text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')
+    return NO_FIELD.test(lines) ? this.fail(BAD_EVENT) : 'quiet'
+  }
+
+  #read(event: string, data: string): Verdict {
+    if (data.length <= MAX_WORD) {
+      const word = data.trim()
+      if (word === '') return this.#admitQuiet('withhold')
+      if (word === DONE) return this.readDone()
+    }
+    const value = tryParse(data)
+    if (event !== 'error' && isRecord(value) && !value.error && value.type !== 'error') {
+      const verdict = this.read(value)
+      if (verdict !== undefined) return verdict
+    }
+    const type = isRecord(value) ? value.type : undefined
+    if (event === 'error' || type === 'error' || (isRecord(value) && value.error))
+      return this.fail(readFailure(value, this.request, 'error_event'))
+    if (SIGNS_OF_LIFE.has(event) || SIGNS_OF_LIFE.has(type)) return this.#admitQuiet('withhold')
+    return this.fail(isRecord(value) ? readFailure(value, this.request, 'bad_event') : BAD_EVENT)
+  }
+
+  #admitQuiet<V extends Verdict>(verdict: V): V | 'fail' {
+    return this.#quiet.admit() ? verdict : this.fail(TOO_QUIET)
+  }
+}
+
+/** Index after the event at `start`; `emptyLine` is how all empty lines are written, undefined where they differ. */
+function endOf(text: string, start: number, emptyLine: string | undefined): number {
+  if (emptyLine === undefined) return eventEnd(text, start)
+  const at = text.indexOf(emptyLine, start)
+  return at < 0 ? text.length : at + emptyLine.length
+}
+
+function isOneLine(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const code = text.charCodeAt(at)
+    if (code !== LF && code !== CR) continue
+    for (let rest = at; rest < end; rest++) {
+      const more = text.charCodeAt(rest)
+      if (more !== LF && more !== CR) return false
+    }
+    return true
+  }
+  return true
+}
+
+function isWholeEvent(rest: Buffer): boolean {
+  let whole = false
+  readEvents(rest.toString('utf8'), (_event, data) => {
+    whole ||= data.trim() === DONE || isRecord(tryParse(data))
+  })
+  return whole
+}
