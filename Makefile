@@ -16,7 +16,7 @@ TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 1500)
 # Installed tools first, among them Node 24; Debian keeps nginx in sbin, which is not on every user's PATH.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin
 
-.PHONY: help install install-run run up down test test-packages test-binaries test-all agents check generate testdata bench-quick bench-propagation
+.PHONY: help install install-run run up down test test-packages test-binaries test-all agents check generate testdata bench-quick bench-check bench-propagation
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 20
@@ -106,6 +106,9 @@ testdata: install ## Rewrite golden files; read the diff before you keep it
 
 bench-quick: install ## Cost of the gateway beside a bare passthrough, in about 90 seconds
 	@node bench/quick.ts
+
+bench-check: install ## Whether this checkout costs more than BASE=<commit>, in about seven minutes
+	@BASE="$(BASE)" node bench/check.ts
 
 bench-propagation: install ## How soon every proxy serves a change, in about 4 minutes; SCALE_KEYS=10000 also beside that many keys
 	@node test/assets/binaries.ts $(CLUSTER)

@@ -128,11 +128,14 @@ const OF_PROFILE: Record<Profile, Partial<Features>> = {
   },
 }
 
+/** Single features that replace those of a profile. */
+export type Overrides = { [K in keyof Features]?: Features[K] | undefined }
+
 /** The features of a channel of this type under a profile (default generic), with its own overrides on top. */
 export function featuresOf(
   type: ChannelType,
   profile: Profile | undefined,
-  overrides: Partial<Features> = {},
+  overrides: Overrides = {},
 ): Features {
   const features = { ...GENERIC, ...GENERIC_OF_TYPE[type], ...OF_PROFILE[profile ?? 'generic'] }
   const set = Object.entries(overrides).filter(([, value]) => value !== undefined)

@@ -38,7 +38,7 @@ interface Progress {
   /** What later lanes do differently. */
   changes: Changes
   /** Asked once more, in another way, before any other. */
-  again?: PlannedTarget
+  again?: PlannedTarget | undefined
 }
 
 /** Throws GatewayError when no channel could serve, ClientGone when nobody waits any more. */

@@ -32,7 +32,7 @@ export interface Delivery {
   charged?: Charged
   outcome: StreamResult['outcome']
   /** What an event told the client after the stream had begun. */
-  error?: GatewayError
+  error?: GatewayError | undefined
   /** What the conversion dropped, by the client's names; `...` stands for those beyond the first KiB. */
   dropped?: string[]
   /** performance.now() when the first byte of the answer was sent. */

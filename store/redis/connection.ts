@@ -40,7 +40,7 @@ export interface RedisConnectionOptions {
   /** For rediss://; default the public authorities. */
   tls?: TlsOptions | undefined
   /** Default 250. */
-  commandTimeoutMs?: number
+  commandTimeoutMs?: number | undefined
 }
 
 /** Connects in the background, now and whenever the connection is lost; never throws for a server that is away. */
