@@ -88,7 +88,7 @@ agents: install ## Codex and Claude Code over the gateway; installs them once, s
 	@node test/e2e/agents/install.ts
 	@AGENTS=1 vitest run test/e2e/agents
 
-ROOMS := $(wildcard contract store controller proxy cli tools test)
+ROOMS := $(wildcard kit contract store controller proxy cli tools test)
 
 $(VENV): test/e2e/python/requirements.txt
 	@python3 -m venv .venv

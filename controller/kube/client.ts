@@ -1,14 +1,15 @@
 /** Requests to the API server over one pool of HTTP/1.1 connections. */
+
 import { setMaxListeners } from 'node:events'
 import type { ConnectionOptions } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import type { DispatcherOptions } from '@kubernetes/client-node'
 import { Agent, type buildConnector, type Dispatcher, ProxyAgent, request } from 'undici'
 import type { Log } from '../../contract/log.ts'
+import { pause } from '../../kit/time.ts'
 import { CredentialSource, type Credentials, type CredentialsOptions } from './credentials.ts'
 import { errorOf, refusal } from './errors.ts'
 import { linesOf } from './lines.ts'
-import { pause } from './pause.ts'
 import type { KubeCall, KubeClient, KubeError } from './types.ts'
 
 export interface ConnectOptions extends CredentialsOptions {
@@ -93,7 +94,7 @@ class HttpKubeClient implements KubeClient {
       const error = await refusal(call, answer)
       const waitMs = waitBeforeRepeat(call, error)
       if (waitMs === undefined || waitMs >= deadline.leftMs()) throw error
-      await pause(waitMs, deadline.signal)
+      await pause(waitMs, deadline.signal, 'reject')
     }
   }
 

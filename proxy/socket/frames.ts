@@ -2,6 +2,7 @@
  * The messages of a client (https://platform.openai.com/docs/guides/websocket-mode). What begins a response has the
  * fields of POST /v1/responses and three of its own; those are taken out, the bytes of all others stay as they came.
  */
+import { COLON, isSpace, QUOTE } from '../../kit/bytes.ts'
 import type { JsonLimits } from '../dialects/core/dialect.ts'
 import { type JsonObject, parseJsonObject } from '../dialects/core/json/body.ts'
 import { refusal } from '../dialects/core/json/fields.ts'
@@ -131,10 +132,7 @@ function tooMuch(bytes: Buffer, limits: JsonLimits): boolean {
   }
 }
 
-const QUOTE = 0x22
-const COLON = 0x3a
 const BRACES = { 123: 1, 91: 1, 125: -1, 93: -1 } as Record<number, number | undefined>
-const WHITE_SPACE = new Set([0x20, 0x0a, 0x0d, 0x09])
 
 /**
  * The name of the stream of a message that is not parsed, for the client to know what was refused: undefined where it
@@ -158,7 +156,7 @@ function findStream(bytes: Buffer): StreamName {
       }
       i = close
     } else if (byte === COLON && depth === 1) named = text === 'stream_id'
-    else if (!WHITE_SPACE.has(byte)) {
+    else if (!isSpace(byte)) {
       named = false
       depth += BRACES[byte] ?? 0
     }

@@ -108,8 +108,8 @@ export const SOCKETS: Mutant[] = [
   ]),
   // What stands between pieces keeps as much memory as a client likes.
   ...faults('proxy/socket/intake.ts', 'proxy/socket/connection-intake.test.ts', [
-    '(bytes > UNCOUNTED_BYTES ? bytes : 0)',
-    '(bytes - this.#control > UNCOUNTED_BYTES ? bytes : 0)',
+    '(unread > UNCOUNTED_BYTES ? unread : 0)',
+    '(unread - this.#control > UNCOUNTED_BYTES ? unread : 0)',
   ]),
   // Connections of clients that are gone stay.
   ...faults('proxy/socket/heartbeat.ts', ENDS, ['if (!deaf() && bytesRead() === heard) dead()', '']),

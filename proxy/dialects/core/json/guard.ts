@@ -1,8 +1,8 @@
 /** Looks at a JSON body while it comes: one that is beyond its limits, or no object at all, is refused in mid-way. */
+import { BACKSLASH, OPEN_OBJECT, QUOTE as QUOTE_BYTE } from '../../../../kit/bytes.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { JsonLimits } from '../dialect.ts'
 import {
-  BACKSLASH,
   CLOSE,
   COLON,
   COMMA,
@@ -10,14 +10,11 @@ import {
   NEAR_BYTES,
   OPEN,
   QUOTE,
-  QUOTE_BYTE,
   SPACE,
   tooDeep,
   tooManyKeys,
   tooManyValues,
 } from './scan.ts'
-
-const OBJECT = 0x7b
 
 export class JsonGuard {
   readonly #limits: JsonLimits
@@ -39,7 +36,7 @@ export class JsonGuard {
     for (let i = this.#inString ? this.#afterString(bytes, 0) : 0; i < bytes.length; i++) {
       const kind = KIND[bytes[i] ?? 0]
       if (kind === SPACE) continue
-      if (!this.#begun && bytes[i] !== OBJECT)
+      if (!this.#begun && bytes[i] !== OPEN_OBJECT)
         throw new GatewayError('invalid_request', 'The body must be a JSON object.')
       this.#begun = true
       if (kind === QUOTE) i = this.#afterString(bytes, i + 1) - 1

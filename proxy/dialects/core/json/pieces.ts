@@ -1,17 +1,18 @@
 /** Takes pieces out of JSON texts and puts them together again, each as it was written. */
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  CR,
+  LF,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  SPACE,
+  TAB,
+} from '../../../../kit/bytes.ts'
 import { closingQuote, type Member } from './scan.ts'
 import type { Cut } from './splice.ts'
-
-const TAB = 0x09
-const LF = 0x0a
-const CR = 0x0d
-const SPACE = 0x20
-const QUOTE = 0x22
-const COMMA = 0x2c
-const OPEN_ARRAY = 0x5b
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
 
 /** The texts of a list's elements. `list` is a valid JSON array, without space around it. */
 export function elementsOf(list: Buffer): string[] {

@@ -1,3 +1,4 @@
+import { BACKSLASH, QUOTE as QUOTE_BYTE } from '../../../../kit/bytes.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { JsonLimits } from '../dialect.ts'
 
@@ -28,9 +29,6 @@ export const KIND = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (char === ':') return COLON
   return char === ',' ? COMMA : OTHER
 })
-
-export const QUOTE_BYTE = 0x22
-export const BACKSLASH = 0x5c
 
 /**
  * Walks the bytes of a JSON object once: bounds its nesting, keys and values, and finds the top-level members. The

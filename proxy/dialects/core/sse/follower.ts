@@ -2,7 +2,9 @@
  * Follows a stream whose client speaks the upstream's dialect. Events pass as bytes, but only those that have the form
  * of the dialect: an upstream's page, its error in another form and whatever else it writes never reach a client.
  */
+
 import type { Delivered } from '../../../../contract/sizes.ts'
+import { COLON, CR, LF } from '../../../../kit/bytes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { ParsedRequest } from '../dialect.ts'
 import { readFailure } from '../errors/read.ts'
@@ -19,9 +21,6 @@ import { EventSplitter } from './splitter.ts'
  */
 export type Verdict = 'pass' | 'quiet' | 'withhold' | 'last' | 'fail'
 
-const LF = 0x0a
-const CR = 0x0d
-const COLON = 0x3a
 const DONE = '[DONE]'
 /** No longer data is looked at for a word. */
 const MAX_WORD = 32

@@ -1,4 +1,5 @@
 /** The items that a request adds to its conversation, as they are written in its bytes. */
+import { OPEN_ARRAY, QUOTE } from '../../../../kit/bytes.ts'
 import type { ParsedRequest } from '../../core/dialect.ts'
 import { elementsOf, objectOf } from '../../core/json/pieces.ts'
 import { type Member, scanObject } from '../../core/json/scan.ts'
@@ -8,8 +9,6 @@ import { isRecord, tryParse } from '../../core/json/value.ts'
 /** For bytes that were within their limits when they were parsed. */
 export const NO_LIMITS = { maxDepth: Infinity, maxKeys: Infinity }
 const TRIGGER = 'compaction_trigger'
-const QUOTE = 0x22
-const OPEN_ARRAY = 0x5b
 
 /** Items of the request that others go on from: a trigger asks for its compaction, and is none of them. */
 export function keptItems(request: ParsedRequest): string[] {

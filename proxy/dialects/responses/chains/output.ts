@@ -1,4 +1,5 @@
 /** What an answer leaves for the next request of its chain. */
+import { OPEN_ARRAY } from '../../../../kit/bytes.ts'
 import type { AnswerRecord } from '../../core/chains.ts'
 import { elementsOf, objectOf } from '../../core/json/pieces.ts'
 import { scanObject } from '../../core/json/scan.ts'
@@ -7,7 +8,6 @@ import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { NO_LIMITS } from './input.ts'
 import { boundOf, encryptedOf, MAX_ID_LENGTH } from './position.ts'
 
-const OPEN_ARRAY = 0x5b
 /** Items that say by themselves all that they mean. */
 const SELF_CONTAINED: ReadonlySet<unknown> = new Set([
   'message',
