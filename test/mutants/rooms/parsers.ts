@@ -2,7 +2,7 @@
 import { faults, type Mutant } from '../fault.ts'
 
 const LIMITS = 'proxy/dialects/images/form/limits.test.ts'
-const GZIP = 'proxy/pipeline/body-gzip.test.ts'
+const GZIP = 'proxy/pipeline/body/gzip.test.ts'
 
 export const PARSERS: Mutant[] = [
   ...faults(
@@ -55,7 +55,7 @@ export const PARSERS: Mutant[] = [
   ),
 
   ...faults(
-    'proxy/pipeline/body.ts',
+    'proxy/pipeline/body/read-body.ts',
     GZIP,
     // Each member of a bomb may be as large as is allowed for all.
     ['        if (size > maxBytes) throw', '        if (chunk.length > maxBytes) throw'],
