@@ -2,10 +2,12 @@
 import type { ChannelType } from './api/channel.ts'
 import type { Features } from './profiles.ts'
 
-/** The three APIs of text generation, which share one neutral form. */
-export type DialectName = 'chat' | 'responses' | 'messages'
-/** APIs that can be converted into each other. Images knows prompts and pictures alone. */
-export type ApiName = DialectName | 'images'
+/** The APIs of conversations, which can be converted into each other. */
+export const DIALECT_NAMES = ['chat', 'responses', 'messages'] as const
+export type DialectName = (typeof DIALECT_NAMES)[number]
+/** And those that take a prompt alone, into which conversations can be converted. */
+export const API_NAMES = [...DIALECT_NAMES, 'images'] as const
+export type ApiName = (typeof API_NAMES)[number]
 
 /**
  * How an endpoint reaches a channel. Native: the upstream has the same API, bytes pass. Hub: by conversion. Estimate:

@@ -20,6 +20,18 @@ export const messages: Dialect = {
     observe: (request, maxEventBytes) => new MessagesStreamObserver(request, maxEventBytes),
   },
   codec: messagesCodec,
+  carriers: ['signature', 'redacted'],
+  conversation: {
+    stopSequences: true,
+    tools: {
+      maxNameLength: 128,
+      namespaces: false,
+      customTools: false,
+      allowedTools: false,
+      declaresCalled: true,
+      isCallId: (id) => /^[a-zA-Z0-9_-]+$/.test(id),
+    },
+  },
   lossNames,
   errorBody,
   errorEvent,

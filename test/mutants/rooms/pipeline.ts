@@ -174,8 +174,8 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/dialects/reasoning.test.ts',
     // A conversation cannot be gone on with: its seals open for nobody.
     [
-      'createEnvelopes(gateway.sealing, ownerOf(caller))',
-      'createEnvelopes(gateway.sealing, String(Math.random()))',
+      'createEnvelopes(gateway.sealing, ownerOf(caller), DIALECTS)',
+      'createEnvelopes(gateway.sealing, String(Math.random()), DIALECTS)',
     ],
   ),
   ...faults(
