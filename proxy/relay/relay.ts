@@ -1,6 +1,6 @@
 /** The relay: what of it lives as long as the process. */
 
-import { BodyMemory } from '../pipeline/body-memory.ts'
+import { BodyMemory } from '../pipeline/body/memory.ts'
 import { AddressPolicy, type AddressRules } from './address/policy.ts'
 import { type RateLimits, RelayRates } from './rates.ts'
 

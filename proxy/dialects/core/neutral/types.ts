@@ -46,9 +46,9 @@ export interface Carrier {
   kind: string
   value: string
   /** Of the item that the state belongs to, where the upstream gave it one. */
-  id?: string
+  id?: string | undefined
   /** Of the tool call that the state belongs to, where it travels apart from it. */
-  callId?: string
+  callId?: string | undefined
 }
 
 /**
@@ -325,7 +325,7 @@ export interface ModelRequest extends Extended {
   metadata?: Record<string, string>
   cacheKey?: string
   /** Service tier, such as `priority`; `fast` for a request that asks for speed. */
-  tier?: string
+  tier?: string | undefined
   /** Whether the upstream may keep the answer. */
   store?: boolean
   /** The conversation shall be compacted: the answer is one item that stands for all of it (hub/compaction.ts). */
