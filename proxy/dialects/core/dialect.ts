@@ -328,4 +328,10 @@ export interface Dialect extends ClientApi {
   readonly carriers: readonly string[]
   /** Absent: upstreams take a single prompt, neither a history nor tools. */
   readonly conversation?: ConversationRules
+  /** Headers that its upstreams want beside the credential, names in lower case. `body`: of a request. */
+  versionHeaders?(body: Record<string, unknown>): Record<string, string>
+  /** A header that only its clients send, in lower case: it tells the dialect where the path does not. */
+  readonly clientHeader?: string
+  /** Matches the `format` by which callers of the relay mean this dialect; absent: it is meant where no other is. */
+  readonly relayFormat?: RegExp
 }

@@ -8,6 +8,7 @@ import { messagesCodec } from './codec/index.ts'
 import { errorBody, errorEvent } from './error.ts'
 import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
+import { versionHeaders } from './version.ts'
 
 export const messages: Dialect = {
   name: 'messages',
@@ -33,6 +34,9 @@ export const messages: Dialect = {
     },
   },
   lossNames,
+  versionHeaders,
+  clientHeader: 'anthropic-version',
+  relayFormat: /anthropic|claude|messages/i,
   errorBody,
   errorEvent,
   keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),

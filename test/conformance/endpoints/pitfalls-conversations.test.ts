@@ -50,7 +50,13 @@ function told(history: object[], more: object): Json[] {
 /** The request of a client of responses at an upstream, as it goes there and as its answer comes back. */
 function laneAt(upstream: 'chat' | 'messages' | 'responses', body: object, owner = 'one') {
   const parsed = parse('responses', { model: 'm', ...body })
-  const about = { parsed, id: 'X', created: 1_700, inputTokens: 9, envelopes: createEnvelopes(RING, owner, DIALECTS) }
+  const about = {
+    parsed,
+    id: 'X',
+    created: 1_700,
+    inputTokens: 9,
+    envelopes: createEnvelopes(RING, owner, DIALECTS),
+  }
   const settings = { rewriteModel: false, unsupported: 'Drop', defaultMaxOutputTokens: 100 } as const
   const lanes = lanesOf({ client: responses, upstreamPath: '/responses', ...about, ...settings }, DIALECTS)
   return lanes.open({
