@@ -2,7 +2,9 @@
 import type { Dialect } from '../core/dialect.ts'
 import { openaiErrorBody } from '../openai/error.ts'
 import { readAnswer } from './byte-lane/answer.ts'
+import { fromStream } from './byte-lane/from-stream.ts'
 import { splice } from './byte-lane/splice.ts'
+import { openState } from './byte-lane/state.ts'
 import { ChatStreamObserver } from './byte-lane/stream.ts'
 import { codec } from './codec/index.ts'
 import { errorEvent } from './error.ts'
@@ -15,7 +17,10 @@ export const chat: Dialect = {
   byteLane: {
     splice,
     upstreamHeaders: () => ({}),
+    openState,
+    modelAt: { answer: ['model'], event: ['model'] },
     readAnswer,
+    fromStream,
     observe: (request, maxEventBytes, askedUsage, finishReason = true) =>
       new ChatStreamObserver(request, maxEventBytes, { askedUsage, finishReason }),
   },

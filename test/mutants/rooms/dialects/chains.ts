@@ -2,7 +2,7 @@
 import { faults, type Mutant } from '../../fault.ts'
 
 const FOLDER = 'proxy/dialects/responses/chains'
-const COMPACTION = 'proxy/dialects/core/lanes/compaction.test.ts'
+const COMPACTION = 'proxy/dialects/responses/compact/lanes.test.ts'
 const COUNTS = 'test/e2e/money-of-pictures.test.ts'
 
 export const CHAINS: Mutant[] = [
@@ -54,8 +54,8 @@ export const CHAINS: Mutant[] = [
   ...faults(`${FOLDER}/input.ts`, `${FOLDER}/input.test.ts`, ['|| typeOf(item) !== TRIGGER', '|| true']),
 
   ...faults(
-    'proxy/dialects/core/hub/compaction.ts',
-    'proxy/dialects/core/hub/compaction.test.ts',
+    'proxy/dialects/responses/compact/emulated.ts',
+    'proxy/dialects/responses/compact/emulated.test.ts',
     // The model goes on with the work instead, an upstream keeps the summary, and a format spoils it.
     ["if (asked.tools.length > 0) asked.toolChoice = { type: 'none' }", ''],
     ['    store: false,\n', ''],
@@ -67,7 +67,7 @@ export const CHAINS: Mutant[] = [
     ['    ...(usage !== undefined && { usage }),\n', ''],
   ),
   // A client writes what the user has said.
-  ...faults('proxy/dialects/core/hub/compaction.ts', COMPACTION, [
+  ...faults('proxy/dialects/responses/compact/emulated.ts', COMPACTION, [
     "envelopes.seal({ dialect: 'responses', kind: 'compaction', value: summary })",
     'summary',
   ]),
