@@ -8,6 +8,7 @@ import { openState } from './byte-lane/state.ts'
 import { ChatStreamObserver } from './byte-lane/stream.ts'
 import { codec } from './codec/index.ts'
 import { errorEvent } from './error.ts'
+import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
 
 export const chat: Dialect = {
@@ -25,6 +26,7 @@ export const chat: Dialect = {
       new ChatStreamObserver(request, maxEventBytes, { askedUsage, finishReason }),
   },
   codec,
+  lossNames,
   errorBody: openaiErrorBody,
   errorEvent,
   keepAlive: Buffer.from(': keep-alive\n\n'),

@@ -11,6 +11,7 @@ import { responsesCodec } from './codec/index.ts'
 import { CompactionObserver } from './compact/native.ts'
 import { emulate } from './compact/native-request.ts'
 import { errorEvent } from './error.ts'
+import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
 
 export const responses: Dialect = {
@@ -32,6 +33,7 @@ export const responses: Dialect = {
   },
   codec: responsesCodec,
   chains: createChains(parseRequest),
+  lossNames,
   errorBody: openaiErrorBody,
   errorEvent: (error) => errorEvent(error),
   keepAlive: Buffer.from(': keep-alive\n\n'),

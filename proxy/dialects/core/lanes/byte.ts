@@ -37,7 +37,7 @@ export function byteLane(
     body: bytes.splice(request, { model, askStreamUsage, cuts }),
     ...(request.contentType !== undefined && { contentType: request.contentType }),
     headers: bytes.upstreamHeaders(request),
-    losses: state?.losses ?? new Losses(),
+    losses: state?.losses ?? new Losses({}),
     ...(state !== undefined && { hasState: true }),
     readAnswer(body, asStream) {
       const whole = asStream ? body : unstreamed(bytes, body, request, finishReason)

@@ -1,13 +1,13 @@
 /** The lane through the neutral form: between two dialects, and for what the gateway does with an upstream's model. */
 import type { Features } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
-import type { ClientCodec, ClientView, Dialect, Emulation, EncodedRequest } from '../dialect.ts'
+import type { ClientApi, ClientCodec, ClientView, Dialect, Emulation, EncodedRequest } from '../dialect.ts'
 import type { TakesText } from '../hub/call-guard.ts'
 import { type PrepareTarget, prepare } from '../hub/prepare.ts'
 import { HubStream, type PartFilter } from '../hub/stream.ts'
 import { tidy, tidyAnswer } from '../hub/tidy.ts'
 import { decodeWhole, deliveredOf, encodeWhole, filtered } from '../hub/whole.ts'
-import { Losses, lossName } from '../neutral/losses.ts'
+import { Losses } from '../neutral/losses.ts'
 import { type Lane, refuseLosses } from './lane.ts'
 
 export interface HubTarget extends Omit<PrepareTarget, 'dialect'> {
@@ -20,12 +20,21 @@ export interface HubTarget extends Omit<PrepareTarget, 'dialect'> {
   unsupported: 'Drop' | 'Reject'
 }
 
+/** A client's API that can be converted. */
+export interface ConvertibleApi extends Pick<ClientApi, 'lossNames'> {
+  codec: ClientCodec
+}
+
 /**
  * `client` is the client's side, `about` its request and whom the answer is for.
  * Throws GatewayError (invalid_request, unsupported_parameter) when the request cannot be said in the other dialect.
  */
-export function hubLane(client: ClientCodec, about: Omit<ClientView, 'losses'>, target: HubTarget): Lane {
-  const losses = new Losses()
+export function hubLane(
+  { codec: client, lossNames }: ConvertibleApi,
+  about: Omit<ClientView, 'losses'>,
+  target: HubTarget,
+): Lane {
+  const losses = new Losses(lossNames)
   const { upstream, model, features, defaultMaxOutputTokens } = target
   client.refuseStateful?.(about.request)
   const emulation = client.emulate?.(about.request, upstream.name)
@@ -35,7 +44,7 @@ export function hubLane(client: ClientCodec, about: Omit<ClientView, 'losses'>, 
   const encoded = upstream.codec.encodeRequest(request, { model, features, defaultMaxOutputTokens, losses })
   if (target.unsupported === 'Reject') refuseLosses(losses)
   // A tier that the upstream never heard of is not billed.
-  const tier = losses.has(lossName(request.source, 'tier')) ? 'default' : undefined
+  const tier = losses.hasLost('tier') ? 'default' : undefined
   const reading = { upstream, features, emulation, filters, takesText, tier }
   return {
     kind: 'hub',

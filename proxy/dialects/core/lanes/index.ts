@@ -79,7 +79,7 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
   }
   const openState = ({ withoutCarriers }: LaneTarget): ByteTarget['state'] => {
     if (!isSealed || bytes.openState === undefined) return undefined
-    const losses = new Losses()
+    const losses = new Losses(client.lossNames)
     const changes = bytes.openState(parsed, { envelopes: about.envelopes, withoutCarriers, losses })
     if (unsupported === 'Reject') refuseLosses(losses)
     return { changes, losses }
@@ -89,16 +89,16 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
     const state = openState(target)
     const emulates = target.emulate === true || (parsed.compacts === true && !features.compaction)
     if (emulates && bytes.emulate !== undefined && codec !== undefined && api !== undefined) {
-      const losses = state?.losses ?? new Losses()
-      const client = { ...view(), losses }
-      const emulation = codec.emulate?.(client.request, api)
+      const losses = state?.losses ?? new Losses(client.lossNames)
+      const answered = { ...view(), losses }
+      const emulation = codec.emulate?.(answered.request, api)
       return {
         kind: 'hub',
         path: dialects[api].upstreamPath,
         body: bytes.emulate(parsed, model, state?.changes ?? []),
         headers: bytes.upstreamHeaders(parsed),
         losses,
-        ...answerReader(codec, client, { upstream: dialects[api], features, emulation, filters: [] }),
+        ...answerReader(codec, answered, { upstream: dialects[api], features, emulation, filters: [] }),
       }
     }
     return byteLane(client, parsed, {
@@ -121,7 +121,7 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
       if (way === 'native' || api === undefined) return openNative(target)
       if (codec === undefined) throw new TypeError(`${client.name} is never converted`)
       const to = { model, features, withoutCarriers, unsupported, defaultMaxOutputTokens }
-      return hubLane(codec, view(), { ...to, upstream: dialects[api] })
+      return hubLane({ codec, lossNames: client.lossNames }, view(), { ...to, upstream: dialects[api] })
     },
   }
 }

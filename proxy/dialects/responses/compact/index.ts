@@ -11,7 +11,7 @@ import { emulate } from './emulated.ts'
 import { emulate as emulateNatively } from './native-request.ts'
 import { parseRequest } from './request.ts'
 
-const { name, errorBody, errorEvent, keepAlive } = responses
+const { name, lossNames, errorBody, errorEvent, keepAlive } = responses
 
 export const compact: ClientApi = {
   name,
@@ -36,6 +36,7 @@ export const compact: ClientApi = {
     ...createChains(parseRequest),
     tap: () => ({ push() {}, whole() {}, record: () => undefined }),
   },
+  lossNames,
   errorBody,
   errorEvent,
   keepAlive,

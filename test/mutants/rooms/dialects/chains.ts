@@ -76,13 +76,13 @@ export const CHAINS: Mutant[] = [
     'proxy/dialects/responses/codec/request/compactions.test.ts',
     // A forged compaction goes to an upstream as if it were its own.
     [
-      "if (opened === 'foreign') return opened",
-      "if (opened === 'foreign' || opened === 'broken') return 'foreign'",
+      "if (opened === 'foreign') return undefined",
+      "if (opened === 'foreign' || opened === 'broken') return undefined",
     ],
   ),
   // A stream tells the summary before it is complete.
   ...faults('proxy/dialects/core/lanes/hub.ts', COMPACTION, [
-    'encoder: compacts ? new CompactingEncoder(encoder, view) : encoder',
+    'emulation === undefined ? encoder : emulation.stream(encoder, view)',
     'encoder',
   ]),
   // What an upstream shortens itself is summarised by the gateway.
