@@ -4,20 +4,7 @@ import type { Readable } from 'node:stream'
 import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import { withoutEnd } from '../../contract/text.ts'
-
-/** A request, ready to be sent. */
-export interface UpstreamRequest {
-  /** Absent: POST. */
-  method?: 'GET' | 'DELETE'
-  /** Scheme, host and port. */
-  origin: string
-  /** Path and query. */
-  path: string
-  /** Names in lower case. */
-  headers: Record<string, string>
-  /** Null: none. Of a stream nobody knows the length; it is destroyed with the request. */
-  body: Buffer | Readable | null
-}
+import type { UpstreamRequest } from '../outbound/exchange.ts'
 
 /** What is asked of a channel. */
 export interface Content {
