@@ -200,7 +200,7 @@ function placeOf(file: string): string | undefined {
 }
 
 const roomOf = (file: string) => file.split('/')[0] ?? ''
-const isTest = (file: string) => file.endsWith('.test.ts') && roomOf(file) !== 'test'
+const isTest = (file: string) => /(\.test|\btesting)\.ts$/.test(file) && roomOf(file) !== 'test'
 const isForeign = (path: string) => /^(node_modules|dist|\.[^/]+)$|\/node_modules$/.test(path)
 
 if (import.meta.main) {

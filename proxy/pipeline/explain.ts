@@ -13,7 +13,7 @@ import type { TableFollower } from '../table/follower.ts'
 import { modelAllowed } from '../table/routing.ts'
 import { contenders } from '../upstream/choose.ts'
 import type { ChannelHealth } from '../upstream/health.ts'
-import { amountToHold, outputLimit } from './charge.ts'
+import { amountToHold, outputLimit } from './billing/charge.ts'
 import { eligibleWay, notEligible, planRoute, targetModel } from './route.ts'
 
 export interface Question {

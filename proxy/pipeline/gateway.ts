@@ -12,11 +12,11 @@ import type { ProxyMetrics } from '../telemetry/metrics.ts'
 import type { RequestLog } from '../telemetry/request-log.ts'
 import type { ChannelHealth } from '../upstream/health.ts'
 import type { RetryBudget } from '../upstream/retry-budget.ts'
-import type { BodyMemory } from './body-memory.ts'
-import type { BodyTurns } from './body-turns.ts'
+import type { Revocation } from './admission/revocation.ts'
+import type { BodyMemory } from './body/memory.ts'
+import type { BodyTurns } from './body/turns.ts'
 import type { ConversationLimits } from './conversation/previous.ts'
-import type { Revocation } from './revocation.ts'
-import type { Shutdown } from './shutdown.ts'
+import type { Shutdown } from './request/shutdown.ts'
 
 export interface Gateway {
   follower: TableFollower

@@ -1,7 +1,7 @@
 /** The relay: what of it lives as long as the process. */
 
 import { type HttpProxy, proxyAt } from '../outbound/proxies.ts'
-import { BodyMemory } from '../pipeline/body-memory.ts'
+import { BodyMemory } from '../pipeline/body/memory.ts'
 import { AddressPolicy, type AddressRules } from './address/policy.ts'
 import { type RateLimits, RelayRates } from './rates.ts'
 

@@ -6,8 +6,8 @@ import type { AnswerRecord, ChainPosition } from '../../dialects/core/chains.ts'
 import { outputEstimate } from '../../ledger/estimate.ts'
 import type { Call } from '../call.ts'
 import type { Gateway } from '../gateway.ts'
-import { writeExchange } from './exchange.ts'
 import type { Previous } from './previous.ts'
+import { writeExchange } from './stored-exchange.ts'
 
 /** How long an answer waits for the store. */
 const KEEP_MS = 1_000

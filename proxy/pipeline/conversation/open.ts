@@ -13,12 +13,12 @@ import { GatewayError } from '../../errors.ts'
 import type { StoreTime } from '../../ledger/store-time.ts'
 import type { Call } from '../call.ts'
 import { type Gateway, jsonLimitsOf } from '../gateway.ts'
-import { openLanes } from '../lanes.ts'
 import { ownerOf } from '../owner.ts'
 import type { PlannedTarget } from '../route.ts'
 import { refuseForeignItems } from './own-items.ts'
 import { findPrevious, notFound, type Previous } from './previous.ts'
 import { sayReferences } from './references.ts'
+import { openLanes } from './request-lanes.ts'
 import { AnswerWatch } from './watch.ts'
 
 export interface Asked {

@@ -2,8 +2,8 @@ import { beforeEach, expect, test } from 'vitest'
 import type { ResponseBinding, StateStore } from '../../../store/contract.ts'
 import { createEmbeddedStore } from '../../../store/embedded/index.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
-import { type StoredExchange, writeExchange } from './exchange.ts'
 import { bindingOf, storedExchanges } from './previous.ts'
+import { type StoredExchange, writeExchange } from './stored-exchange.ts'
 
 const OWNER = 'o'
 const LIMITS = { ttlMs: 60_000, bindingTtlMs: 60_000, exchangeBytes: 1_000, ownerBytes: 10_000 }

@@ -9,7 +9,7 @@ import type { Chains } from '../../dialects/core/chains.ts'
 import { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
 import type { ConnectionMemory } from '../call.ts'
-import { readExchange, type StoredExchange } from './exchange.ts'
+import { readExchange, type StoredExchange } from './stored-exchange.ts'
 
 export interface ConversationLimits {
   /** How long what was said is kept, since it was last needed. */

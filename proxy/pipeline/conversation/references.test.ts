@@ -9,8 +9,8 @@ import {
 import { createChains } from '../../dialects/responses/chains/index.ts'
 import { parseRequest } from '../../dialects/responses/request.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
-import { writeExchange } from './exchange.ts'
 import { sayReferences } from './references.ts'
+import { writeExchange } from './stored-exchange.ts'
 
 const OWNER = 'o'
 const LIMITS = { maxDepth: 64, maxKeys: 100_000 }

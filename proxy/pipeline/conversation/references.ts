@@ -5,9 +5,9 @@ import type { ParsedRequest } from '../../dialects/core/dialect.ts'
 import { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
 import { type Gateway, jsonLimitsOf } from '../gateway.ts'
-import { readExchange } from './exchange.ts'
 import type { Asked } from './open.ts'
 import { type ConversationLimits, READ_MS, told } from './previous.ts'
+import { readExchange } from './stored-exchange.ts'
 
 /** Answers that one request may name items of. */
 const MAX_ANSWERS = 64

@@ -39,15 +39,15 @@ export const CONVERSATIONS: Mutant[] = [
 
   // The end is sent before the answer is kept: the next request does not find it.
   ...faults(
-    'proxy/pipeline/relay.ts',
-    'proxy/pipeline/relay.test.ts',
+    'proxy/pipeline/answer/stream-answer.ts',
+    'proxy/pipeline/answer/stream-answer.test.ts',
     [
       'if (watch.due) keeping = watch.keep(observer.usage)\n        if (keeping !== undefined) {',
       'if (watch.due) void watch.keep(observer.usage)\n        if (keeping !== undefined) {',
     ],
     ['if (keeping !== undefined) await keeping', ''],
   ),
-  ...faults('proxy/pipeline/deliver.ts', 'test/integration/conversations/two-proxies.test.ts', [
+  ...faults('proxy/pipeline/answer/deliver.ts', 'test/integration/conversations/two-proxies.test.ts', [
     'await job.watch.keep(answer.usage)',
     'void job.watch.keep(answer.usage)',
   ]),
@@ -92,7 +92,7 @@ export const CONVERSATIONS: Mutant[] = [
     'if (false)',
   ]),
   // What was deleted is still there.
-  ...faults('proxy/pipeline/serve-responses.ts', CHAINS, [
+  ...faults('proxy/pipeline/stored-responses/serve-stored-response.ts', CHAINS, [
     '    await gateway.state.removeResponse(owner, id)\n',
     '',
   ]),

@@ -53,13 +53,13 @@ export const OPENAPI: Mutant[] = [
   ),
 
   // A model says something that no client expects.
-  ...faults('proxy/pipeline/models.ts', EXERCISE, [
+  ...faults('proxy/pipeline/models/models.ts', EXERCISE, [
     'created_at: new Date(route.created * 1_000).toISOString()',
     'created_at: new Date(route.created * 1_000).toUTCString()',
   ]),
 
   // Nonsense is taken for an order.
-  ...faults('proxy/pipeline/item-page.ts', EXERCISE, [
+  ...faults('proxy/pipeline/stored-responses/item-page.ts', EXERCISE, [
     "order !== null && order !== 'asc' && order !== 'desc'",
     'order !== null && order.length > 64',
   ]),

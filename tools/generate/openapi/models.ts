@@ -1,6 +1,11 @@
 /** /v1/models: what the key may use. */
 import { z } from 'zod'
-import { DEFAULT_LIMIT, MAX_LIMIT, type ModelObject, type ModelPage } from '../../../proxy/pipeline/models.ts'
+import {
+  DEFAULT_LIMIT,
+  MAX_LIMIT,
+  type ModelObject,
+  type ModelPage,
+} from '../../../proxy/pipeline/models/models.ts'
 import { JSON_TYPE, type Operation } from './operation.ts'
 import { errorShape, named } from './schemas.ts'
 

@@ -1,7 +1,12 @@
 /** /v1/responses/{id}: what is kept of a response. */
 import { z } from 'zod'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
-import { DEFAULT_ITEMS, MAX_ID_LENGTH, MAX_INCLUDES, MAX_ITEMS } from '../../../proxy/pipeline/item-page.ts'
+import {
+  DEFAULT_ITEMS,
+  MAX_ID_LENGTH,
+  MAX_INCLUDES,
+  MAX_ITEMS,
+} from '../../../proxy/pipeline/stored-responses/item-page.ts'
 import { JSON_TYPE, type Operation, type Parameter } from './operation.ts'
 import { response } from './responses.ts'
 import { anyObject, named } from './schemas.ts'

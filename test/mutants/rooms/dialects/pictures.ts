@@ -105,7 +105,7 @@ export const PICTURES: Mutant[] = [
 
   // Pictures are begun that nobody can pay, by each way to them.
   ...faults(
-    'proxy/pipeline/charge.ts',
+    'proxy/pipeline/billing/charge.ts',
     MONEY,
     ['Math.max(texts, pictureTokens(pictures))', 'texts'],
     ['inputUpperBound(input), output, tier, pictures)', 'inputUpperBound(input), output, tier)'],
