@@ -126,10 +126,10 @@ export const PROXY: Mutant[] = [
   ]),
 
   ...faults(
-    'proxy/upstream/connectors.ts',
-    'proxy/upstream/dispatchers.test.ts',
+    'proxy/outbound/connectors.ts',
+    'proxy/outbound/dispatchers.test.ts',
     // An upstream behind another name is refused, or the wrong one is believed.
-    ['allowH2: false, servername, secureContext', 'allowH2: false, secureContext'],
+    ['...(servername !== undefined && { servername })', ''],
   ),
 
   // A channel fails once more than it may.

@@ -70,12 +70,12 @@ export const RELAY: Mutant[] = [
   ),
 
   ...faults(
-    'proxy/relay/connect.ts',
-    'proxy/relay/connect.test.ts',
+    'proxy/outbound/checked.ts',
+    'proxy/outbound/checked.test.ts',
     // The name is looked up a second time.
     ['lookup: (_name, _options, done) => done(null, checked),', ''],
     ["host: 'checked',", 'host: addresses[0],'],
-    ["if (!isAllowed(unmap(socket.remoteAddress ?? ''), target)) throw new Error('another address')", ''],
+    ["if (!isAllowed(unmap(direct.remoteAddress ?? ''), target)) throw new Error('another address')", ''],
     // A certificate of anybody will do.
     ['rejectUnauthorized: true,', ''],
     // The time to connect is without end.
@@ -83,7 +83,10 @@ export const RELAY: Mutant[] = [
   ),
 
   // An answer of the proxy is taken for one of the upstream.
-  ...faults('proxy/relay/tunnel.ts', 'proxy/relay/connect.test.ts', ['&& early.length === 0', '']),
+  ...faults('proxy/outbound/proxied.ts', 'proxy/outbound/checked.test.ts', [
+    ' && socket.readableLength === 0',
+    '',
+  ]),
 
   ...faults(
     'proxy/relay/exchange.ts',
