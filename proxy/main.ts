@@ -13,7 +13,8 @@ import { proxyPages } from './pages.ts'
 import { Revocation } from './pipeline/admission/revocation.ts'
 import { BodyMemory } from './pipeline/body/memory.ts'
 import { BodyTurns } from './pipeline/body/turns.ts'
-import type { Gateway } from './pipeline/gateway.ts'
+import type { Ports } from './pipeline/ports.ts'
+import { Journal } from './pipeline/request/journal.ts'
 import { Shutdown } from './pipeline/request/shutdown.ts'
 import { createRelay } from './relay/relay.ts'
 import { type AppEvents, breakOff, createApp, refuse } from './server/app.ts'
@@ -129,7 +130,7 @@ export async function startProxy({
     inFlight: () => overload.inFlight,
     sockets: () => sockets.size,
     relayed: () => relay.rates.inFlight,
-    bodyMemory: () => ({ requests: gateway.bodyMemory.used, relay: relay.bodyMemory.used }),
+    bodyMemory: () => ({ requests: ports.bodies.memory.used, relay: relay.bodyMemory.used }),
     holds: () => holds.live,
     unsettled: () => holds.unsettled,
     generation: () => follower.applied.generation,
@@ -140,33 +141,33 @@ export async function startProxy({
   })
   const alarms = new StoreAlarms(log, metrics)
   const shutdown = new Shutdown()
-  const gateway: Gateway = {
-    follower,
-    holds,
-    factors: new EstimateFactors(),
-    dispatchers,
-    health,
-    retryBudget: new RetryBudget(now),
-    metrics,
-    log: new RequestLog(store.state, writeRequestLog, env.SLUICE_LOG_UPSTREAM_BODIES, () =>
-      metrics.logLineDropped(),
-    ),
-    trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES),
-    limits: limitsOf(env),
-    bodyMemory: new BodyMemory(bodyMemoryOf(env).requests),
-    bodyTurns: new BodyTurns(env.SLUICE_MAX_LARGE_BODIES_PER_KEY, now),
-    state: store.state,
-    conversations: {
-      ttlMs: env.SLUICE_CONVERSATION_TTL,
-      bindingTtlMs: env.SLUICE_BINDING_DAYS * DAY_MS,
-      exchangeBytes: env.SLUICE_MAX_EXCHANGE_BYTES,
-      ownerBytes: env.SLUICE_MAX_CONVERSATION_BYTES,
+  const limits = limitsOf(env)
+  const requestLog = new RequestLog(store.state, writeRequestLog, env.SLUICE_LOG_UPSTREAM_BODIES, () =>
+    metrics.logLineDropped(),
+  )
+  const ports: Ports = {
+    admission: { follower, revocation, trustedProxies: new AddressSet(env.SLUICE_TRUSTED_PROXIES) },
+    bodies: {
+      limits,
+      memory: new BodyMemory(bodyMemoryOf(env).requests),
+      turns: new BodyTurns(env.SLUICE_MAX_LARGE_BODIES_PER_KEY, now),
     },
-    affinity: createAffinity(store.affinity),
-    stateFailed: (error) => alarms.stateFailed(error),
-    sealing: store.sealing,
-    shutdown,
-    revocation,
+    conversations: {
+      state: store.state,
+      affinity: createAffinity(store.affinity),
+      sealing: store.sealing,
+      limits: {
+        ttlMs: env.SLUICE_CONVERSATION_TTL,
+        bindingTtlMs: env.SLUICE_BINDING_DAYS * DAY_MS,
+        exchangeBytes: env.SLUICE_MAX_EXCHANGE_BYTES,
+        ownerBytes: env.SLUICE_MAX_CONVERSATION_BYTES,
+      },
+      requests: limits,
+      failed: (error) => alarms.stateFailed(error),
+    },
+    billing: { holds, factors: new EstimateFactors() },
+    upstreams: { dispatchers, health, retryBudget: new RetryBudget(now), limits },
+    journal: new Journal(requestLog, metrics),
   }
 
   let draining = false
@@ -191,17 +192,17 @@ export async function startProxy({
     unexpected: (error, requestId) => log.error({ err: error, requestId }, 'unexpected error'),
   }
   const sockets: Sockets = new Sockets({
-    ...socketCalls(gateway, overload, events),
+    ...socketCalls({ ports, overload, shutdown, events }),
     limits: socketLimitsOf(env),
     pool: new MemoryPool(env.SLUICE_SOCKET_MEMORY_BYTES),
     now,
   })
-  const upgrades = createUpgrades({ gateway, overload, sockets, draining: () => draining, events })
+  const upgrades = createUpgrades({ ports, overload, sockets, draining: () => draining, events })
   const relay = createRelay(relaySettingsOf(env, () => new Set([portOf(api), portOf(adminServer)])))
-  const app = createApp(gateway, relay, overload, upgrades, events)
+  const app = createApp({ ports, relay, overload, shutdown, upgrades, events })
   const api = createHttpServer(httpLimitsOf(env), {
     handle: app,
-    refuse: (req, res, error) => refuse(gateway, req, res, error),
+    refuse: (req, res, error) => refuse(ports.journal, req, res, error),
     breakOff,
     upgrades,
     draining: () => draining,
@@ -213,7 +214,7 @@ export async function startProxy({
     notReady,
     guarded: {
       '/status': async () => ({ instances: [status()] }),
-      ...proxyPages(gateway, store),
+      ...proxyPages({ follower, health }, store),
       ...admin,
     },
   })

@@ -2,7 +2,7 @@
 import { totalmem } from 'node:os'
 import { AddressSet } from '../contract/address.ts'
 import type { Environment } from '../contract/env.ts'
-import type { Limits } from './pipeline/gateway.ts'
+import type { Limits } from './pipeline/limits.ts'
 import type { RelaySettings } from './relay/relay.ts'
 import type { HttpLimits } from './server/http-server.ts'
 import type { LoadLimits } from './server/overload.ts'
