@@ -25,7 +25,7 @@ export function openProgram(processEnv: NodeJS.ProcessEnv, about: string): Progr
   const out = openOutput(env.SLUICE_LOG_FORMAT)
   const options = {
     level: env.SLUICE_LOG_LEVEL,
-    base: undefined,
+    base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (level: string) => ({ level }) },
   }

@@ -10,19 +10,22 @@ interface Position {
   generation: number
 }
 
-interface Row extends Partial<Position> {
+/** What an answer may lack. */
+type Loose<T> = { [K in keyof T]?: T[K] | undefined }
+
+interface Row extends Loose<Position> {
   role: Instance['role']
   instance: string
-  leading?: boolean
+  leading?: boolean | undefined
   /** Absent for a proxy that is known by its heartbeat alone. */
-  ready?: boolean
-  reason?: string
+  ready?: boolean | undefined
+  reason?: string | undefined
   /** Of a proxy that was asked itself. */
-  store?: 'reachable' | 'away'
+  store?: 'reachable' | 'away' | undefined
   /** Of a proxy: it does not serve the newest generation. */
-  behind?: boolean
+  behind?: boolean | undefined
   /** Of a leader: most of the keys or routes went at once, in its term. */
-  removal?: Instance['removal']
+  removal?: Instance['removal'] | undefined
   /** The admin port that told of it. */
   admin: string
   /** Whether it was asked itself, or a controller told of its heartbeat. */

@@ -12,7 +12,7 @@ describe('addresses', () => {
     '2001:DB8:0:0:0:0:0:1',
     '::1.2.3.4',
     '::fffe:1.2.3.4',
-  ])('takes %s', (text) => {
+  ])('accepts %s', (text) => {
     expect(isAddress(text)).toBe(true)
     expect(isAddressRange(text)).toBe(true)
   })
@@ -43,14 +43,14 @@ describe('addresses', () => {
     '0:0:0:0:0:ffff:c000:0207',
     '0000:0000:0000:0000:0000:ffff:c000:0207',
     '0::ffff:c000:207',
-  ])('knows %s as IPv4-mapped', (text) => {
+  ])('recognises %s as IPv4-mapped', (text) => {
     expect(isAddress(text)).toBe(false)
     expect(unmap(text)).toBe('192.0.2.7')
     expect(new AddressSet(['192.0.2.7']).has(text)).toBe(true)
   })
 
   it.each(['192.0.2.7', '::1', 'fe80::1%eth0', '::ffff:1', '1:ffff::', 'ffff:', 'x:ffff:1.2.3.4', ''])(
-    'leaves %j as it is',
+    'leaves %j unchanged',
     (text) => {
       expect(unmap(text)).toBe(text)
     },
@@ -59,7 +59,7 @@ describe('addresses', () => {
 
 describe('ranges', () => {
   it.each(['192.0.2.0/24', '192.0.2.7/24', '0.0.0.0/0', '192.0.2.7/32', '2001:db8::/32', '::/0', '::1/128'])(
-    'takes %s',
+    'accepts %s',
     (text) => {
       expect(isAddressRange(text)).toBe(true)
       expect(isAddress(text)).toBe(false)
@@ -83,7 +83,7 @@ describe('ranges', () => {
     expect(() => new AddressSet([text])).toThrow(RangeError)
   })
 
-  it('never names the entry in its error', () => {
+  it('never quotes the entry in its error', () => {
     expect(() => new AddressSet(['secret-looking'])).toThrow(/^not an address or a CIDR range$/)
   })
 
@@ -95,13 +95,13 @@ describe('ranges', () => {
     ['0.0.0.0/0', ['203.0.113.1'], ['2001:db8::1']],
     ['::/0', ['2001:db8::1', '::1'], ['203.0.113.1', '::ffff:203.0.113.1']],
     ['2001:db8::7/128', ['2001:db8::7', '2001:db8:0::0:7'], ['2001:db8::8']],
-  ])('%s ends where it says', (range, inside, outside) => {
+  ])('%s has exact bounds', (range, inside, outside) => {
     const set = new AddressSet([range])
     expect(inside.filter((address) => !set.has(address))).toEqual([])
     expect(outside.filter((address) => set.has(address))).toEqual([])
   })
 
-  it('holds nothing that is no address, and nothing at all when empty', () => {
+  it('never contains text that is not an address, and is empty without entries', () => {
     expect(new AddressSet(['0.0.0.0/0', '::/0']).has('localhost')).toBe(false)
     expect(new AddressSet([]).has('192.0.2.7')).toBe(false)
   })
@@ -130,7 +130,7 @@ describe('networks of clients', () => {
     ['::1', '0:0:0:0::/64'],
     ['fe80::1:2:3:4', 'fe80:0:0:0::/64'],
     ['1::2:3:4:5:6', '1:0:0:2::/64'],
-  ])('%s is of %s', (address, network) => {
+  ])('%s belongs to %s', (address, network) => {
     expect(networkOf(address)).toBe(network)
   })
 })

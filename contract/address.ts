@@ -1,12 +1,12 @@
-/** IP addresses and ranges as resources and headers write them; strict, so that text is never guessed at. */
+/** IP addresses and ranges as resources and headers write them. Parsing is strict: nothing is guessed. */
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 
-/** An address (IPv4 or IPv6, no zone, no IPv4-mapped form), as CEL's isIP accepts it. */
+/** True for an IPv4 or IPv6 address without a zone and not IPv4-mapped: what CEL's isIP accepts. */
 export function isAddress(text: string): boolean {
   return isIP(text) !== 0 && !text.includes('%') && unmap(text) === text
 }
 
-/** An address or a CIDR range. */
+/** True for an address or a CIDR range. */
 export function isAddressRange(text: string): boolean {
   return isAddress(text) || isRange(text)
 }
@@ -32,7 +32,7 @@ export function unmap(text: string): string {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
 }
 
-/** Who counts as one client: an IPv4 address, or all of the /64 that an IPv6 address is in. */
+/** The network that counts as one client: an IPv4 address itself, or the /64 of an IPv6 address. */
 export function networkOf(address: string): string {
   const plain = unmap(address)
   if (!isIPv6(plain) || plain.includes('%')) return plain
@@ -50,7 +50,7 @@ export function groupsOf(address: string): string[] {
 
 /** A set of addresses and ranges. */
 export class AddressSet {
-  /** By family: one list would take IPv4 addresses for part of an IPv6 range that holds ::ffff:0:0/96, such as ::/0. */
+  /** One list per family: a shared one would match IPv4 addresses against IPv6 ranges that hold ::ffff:0:0/96, such as ::/0. */
   readonly #lists = { ipv4: new BlockList(), ipv6: new BlockList() }
 
   /** Throws RangeError on an entry that is neither an address nor a range. */
@@ -64,7 +64,7 @@ export class AddressSet {
     }
   }
 
-  /** False for text that is no address. */
+  /** False for text that is not an address. */
   has(address: string): boolean {
     const plain = unmap(address)
     const family = isIPv4(plain) ? 'ipv4' : 'ipv6'

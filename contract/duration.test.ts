@@ -38,7 +38,7 @@ describe('durations', () => {
     expect(() => parseDuration(text)).toThrow(RangeError)
   })
 
-  it('stays below 2^31 ms, the longest that a timer takes', () => {
+  it('stays below 2^31 ms, the longest that a timer accepts', () => {
     expect(parseDuration('299h9999m99999s99999999ms')).toBeLessThan(2 ** 31)
   })
 

@@ -4,7 +4,7 @@ import { EnvironmentError, environment, readEnvironment, redactedEnvironment } f
 const TOKEN = 'a-token-of-more-than-16'
 
 describe('environment', () => {
-  it('has a value for everything but addresses, files, names and token when nothing is set', () => {
+  it('has defaults for all settings but addresses, files, names and the token', () => {
     const { env, unknown } = readEnvironment({})
     expect(unknown).toEqual([])
     expect(env).toMatchObject({
@@ -53,13 +53,13 @@ describe('environment', () => {
     })
   })
 
-  it('takes an empty value for unset and ignores other names', () => {
+  it('treats an empty value as unset and ignores other names', () => {
     const { env, unknown } = readEnvironment({ SLUICE_PORT: '', HOME: '/root', toString: 'x' })
     expect(env.SLUICE_PORT).toBe(8080)
     expect(unknown).toEqual([])
   })
 
-  it('lists unknown names, what Kubernetes injects for Services among them, and goes on', () => {
+  it('lists unknown names, including those that Kubernetes injects for Services, without failing', () => {
     const { env, unknown } = readEnvironment({
       SLUICE_SERVICE_HOST: '10.0.0.1',
       SLUICE_PORT: 'tcp://10.0.0.1:8080',
@@ -83,23 +83,23 @@ describe('environment', () => {
     ['SLUICE_HEADERS_TIMEOUT', '10'],
     ['SLUICE_DRAIN_TIMEOUT', '0s'],
     ['SLUICE_LOG_LEVEL', 'loud'],
-  ])('refuses %s=%s by its name', (name, value) => {
+  ])('refuses %s=%s and names the setting', (name, value) => {
     expect(() => readEnvironment({ [name]: value })).toThrow(EnvironmentError)
     expect(() => readEnvironment({ [name]: value })).toThrow(new RegExp(`^${name}: [^\\n]+$`))
   })
 
-  it.each(['http', '65536', '-1', '80.5'])('says of a port %s what a port is', (text) => {
+  it.each(['http', '65536', '-1', '80.5'])('refuses the port %s and says what a port is', (text) => {
     expect(() => readEnvironment({ SLUICE_PORT: text })).toThrow(/^SLUICE_PORT: must be a port, 0 to 65535$/)
   })
 
-  it('names every bad value at once and repeats none of a secret', () => {
+  it('names every bad setting at once and never quotes a secret', () => {
     const read = () =>
       readEnvironment({ SLUICE_PORT: 'x', SLUICE_LOG_LEVEL: 'x', SLUICE_ADMIN_TOKEN: 'hunter2' })
     expect(read).toThrow(/^SLUICE_PORT: .+\nSLUICE_ADMIN_TOKEN: .+\nSLUICE_LOG_LEVEL: .+$/)
     expect(read).not.toThrow(/hunter2/)
   })
 
-  it('shows of a secret only that it is set', () => {
+  it('shows only that a secret is set', () => {
     const { env } = readEnvironment({ SLUICE_ADMIN_TOKEN: TOKEN, SLUICE_PORT: '1' })
     const shown = redactedEnvironment(env)
     expect(shown).toMatchObject({ SLUICE_ADMIN_TOKEN: '(set)', SLUICE_PORT: 1 })
@@ -110,7 +110,7 @@ describe('environment', () => {
   it.each([
     ['HTTP_PROXY', 'http://one.test:1'],
     ['https_proxy', 'two.test:2'],
-  ])('takes %s=%s from other programs, unless there is a setting', (name, value) => {
+  ])('reads %s=%s unless the SLUICE_ setting is set', (name, value) => {
     const setting = name === 'HTTP_PROXY' ? 'SLUICE_HTTP_PROXY' : 'SLUICE_HTTPS_PROXY'
     const borrowed = readEnvironment({ [name]: value })
     expect(borrowed.unusable).toEqual([])
@@ -119,7 +119,7 @@ describe('environment', () => {
     expect(own.env[setting]).toBe('https://three.test')
   })
 
-  it('goes on without a borrowed value that is no HTTP proxy, and refuses it as its own', () => {
+  it('ignores a borrowed value that is not an HTTP proxy, and refuses it in its own setting', () => {
     const socks = 'socks5://user:secret-word@proxy.test:1080'
     const { env, unusable } = readEnvironment({
       HTTP_PROXY: socks,
@@ -142,7 +142,7 @@ describe('environment', () => {
       )
   })
 
-  it('never prints the address of a proxy, which may hold a password', () => {
+  it('never shows the address of a proxy, which may contain a password', () => {
     const { env } = readEnvironment({
       HTTP_PROXY: 'http://u:secret-word@a',
       SLUICE_HTTPS_PROXY: 'secret-word@b',
@@ -154,7 +154,7 @@ describe('environment', () => {
     expect(JSON.stringify(redactedEnvironment(env))).not.toContain('secret-word')
   })
 
-  it('takes one Redis, or the nodes of a Cluster, and never prints them', () => {
+  it('accepts one Redis, or the nodes of a Cluster, and never shows them', () => {
     const nodes = 'redis://:secret-word@a:6379,rediss://b:6380'
     const { env } = readEnvironment({ SLUICE_REDIS_URL: nodes })
     expect(env.SLUICE_REDIS_URL).toBe(nodes)

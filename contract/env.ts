@@ -1,6 +1,6 @@
 /**
- * The environment of every program, read once at start. docs/environment.md is made from this table, and the
- * programs print it, secrets left out, when they start.
+ * The settings of every program, read from the environment once at start. docs/environment.md is generated from this
+ * table. The programs log the values at start, without secrets.
  */
 import { z } from 'zod'
 import { conversationSettings } from './settings/conversations.ts'
@@ -18,7 +18,7 @@ export const environment = z.object({
 })
 export type Environment = z.output<typeof environment>
 
-/** Names whose values are never printed. */
+/** Settings whose values are never logged. */
 const SECRET_NAMES = new Set([
   'SLUICE_ADMIN_TOKEN',
   'SLUICE_REDIS_URL',
@@ -27,20 +27,19 @@ const SECRET_NAMES = new Set([
   'SLUICE_HTTPS_PROXY',
   'SLUICE_RELAY_PROXY',
 ])
-/** Settings that take the value of a name that other programs know, too, in upper or lower case. */
+/** Common variables, in upper or lower case, that are read where the SLUICE_ setting of that name is not set. */
 const BORROWED = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'] as const
 
 /**
- * What Kubernetes injects for a Service called sluice or sluice-admin: SLUICE_SERVICE_HOST, and under the very names of
- * two settings SLUICE_PORT=tcp://10.0.0.1:8080 and SLUICE_ADMIN_PORT.
+ * For a Service called sluice or sluice-admin, Kubernetes injects SLUICE_SERVICE_HOST, but also
+ * SLUICE_PORT=tcp://10.0.0.1:8080 and SLUICE_ADMIN_PORT, which are names of settings. Such values are ignored.
  */
 const SERVICE_LINK = /^(tcp|udp|sctp):\/\//
 
 /**
- * Parses the environment; an empty value counts as unset. `unknown` lists SLUICE_ names that are no settings, for a
- * warning only, because Kubernetes puts such names there too; `unusable` lists names of other programs whose value is
- * nothing that the setting could take, such as a socks5:// address. Throws EnvironmentError with one line for each name
- * at fault.
+ * Parses the environment; an empty value counts as unset. `unknown` lists SLUICE_ names that are not settings; they only
+ * deserve a warning because Kubernetes injects such names. `unusable` lists borrowed names (HTTP_PROXY) whose value the
+ * setting does not accept, such as a socks5:// address. Throws EnvironmentError with one line for each bad setting.
  */
 export function readEnvironment(env: Record<string, string | undefined>): {
   env: Environment
@@ -74,7 +73,7 @@ export class EnvironmentError extends Error {
   override name = 'EnvironmentError'
 }
 
-/** The environment for the log at start: secrets show only that they are set. */
+/** The settings for the log at start. A secret shows only that it is set. */
 export function redactedEnvironment(env: Environment): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(env).map(([name, value]) => [

@@ -1,6 +1,5 @@
 /**
- * What a failed attempt says about key, channel and request. Retry, fall-over and ejection read the class, never
- * an upstream's text.
+ * Classes of failed attempts. Retries, fall-over and ejection depend on the class, never on an upstream's text.
  */
 export const FAILURE_CLASSES = [
   'credential',
@@ -15,5 +14,5 @@ export const FAILURE_CLASSES = [
 ] as const
 export type FailureClass = (typeof FAILURE_CLASSES)[number]
 
-/** Classes after which another attempt may help; a caller's fault stays the caller's on every channel. */
+/** Classes after which another attempt may help. A caller's fault fails on every channel. */
 export const RETRYABLE_CLASSES = FAILURE_CLASSES.filter((c) => c !== 'caller_fault')

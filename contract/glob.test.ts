@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MAX_GLOB_LENGTH, MAX_GLOB_STARS, matchesGlob } from './glob.ts'
 
-/** The definition, without any cleverness: exponential, and fine for short texts. */
+/** A direct implementation of the definition: exponential, but fine for short texts. */
 function matches(glob: string, text: string): boolean {
   if (glob === '') return text === ''
   if (glob[0] === '*') return matches(glob.slice(1), text) || (text !== '' && matches(glob, text.slice(1)))
@@ -50,7 +50,7 @@ describe('globs', () => {
     )
   })
 
-  it('gives up quickly on the worst glob that a key may carry', () => {
+  it('quickly rejects a text against the worst glob that a key may have', () => {
     const glob = `${'*aaaaaaaaaaaaaaaaaaaaaaa'.repeat(MAX_GLOB_STARS)}b`
     expect(glob.length).toBeLessThanOrEqual(MAX_GLOB_LENGTH)
     const text = 'a'.repeat(256)

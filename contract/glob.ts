@@ -1,9 +1,9 @@
-/** Globs as ApiKey.spec.models writes them: `*` stands for any run of characters, everything else for itself. */
+/** Globs of ApiKey.spec.models: `*` matches any run of characters, everything else matches itself. */
 
 export const MAX_GLOB_LENGTH = 256
 export const MAX_GLOB_STARS = 8
 
-/** True when the whole of `text` matches `glob`. Two pointers and one backtrack point: linear in practice, no regex. */
+/** True when all of `text` matches `glob`. Uses two pointers and one backtrack point: linear in practice, no regex. */
 export function matchesGlob(glob: string, text: string): boolean {
   let g = 0
   let t = 0

@@ -5,7 +5,7 @@ const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /**
  * The opaque id of an Account or ApiKey: the first 20 characters of the lower-case base32 (RFC 4648) SHA-256 of
- * "namespace/name". Free of braces and colons, so it can stand inside a Redis hash tag.
+ * "namespace/name". It has no braces or colons, so it fits into a Redis hash tag.
  */
 export function objectId(namespace: string, name: string): string {
   const digest = createHash('sha256').update(`${namespace}/${name}`).digest()
@@ -25,7 +25,7 @@ export function objectId(namespace: string, name: string): string {
   return text.slice(0, 20)
 }
 
-/** SHA-256 of an API key, lower-case hex: the only form in which a key leaves the process that was given it. */
+/** SHA-256 of an API key, lower-case hex: the only form in which a key leaves the process that received it. */
 export function keyHash(key: string): string {
   return hash('sha256', key, 'hex')
 }

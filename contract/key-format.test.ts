@@ -18,7 +18,7 @@ describe('a minted key', () => {
     }
   })
 
-  it('ends in the CRC-32 of what stands before', () => {
+  it('ends in the CRC-32 of the preceding characters', () => {
     // python3: zlib.crc32 of the body, as six digits to the base 62.
     const body = `sk-sl1${'0'.repeat(42)}`
     expect(hasValidChecksum(`${body}3Rl3ac`)).toBe(true)

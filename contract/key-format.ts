@@ -1,7 +1,7 @@
 /**
- * API keys that Sluice makes itself: `sk-sl1`, a public id of 10 characters, 32 secret ones (190 bits), and the CRC-32 of
- * all that in 6; letters and digits only. The checksum tells a key that was made up from one that is merely unknown, so
- * that guessing costs no look-up; scanners for leaked secrets use it the same way.
+ * API keys that Sluice mints: `sk-sl1`, a public id of 10 characters, 32 secret characters (190 bits), and a CRC-32 of
+ * all of that in 6 characters; letters and digits only. Thanks to the checksum, a made-up key is refused without a
+ * look-up. Scanners for leaked secrets can use it the same way.
  */
 import { randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -14,24 +14,24 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const ANYWHERE = new RegExp(`${PREFIX}[0-9A-Za-z]{${ID_LENGTH + SECRET_LENGTH + CHECKSUM_LENGTH}}`)
 const FORMAT = new RegExp(`^${ANYWHERE.source}$`)
 
-/** A new key, from the system's random numbers. */
+/** A new key from the system's random number generator. */
 export function mintKey(): string {
   let body = PREFIX
   for (let i = 0; i < ID_LENGTH + SECRET_LENGTH; i++) body += BASE62.charAt(randomInt(BASE62.length))
   return body + checksum(body)
 }
 
-/** True for a key that looks like one of ours. Only of those does the checksum say anything. */
+/** True for a key in the format of minted keys. Only such keys have a checksum. */
 export function isMintedFormat(key: string): boolean {
   return FORMAT.test(key)
 }
 
-/** True for a text in which something looks like one of ours. */
+/** True for a text that contains something in the format of minted keys. */
 export function holdsMintedKey(text: string): boolean {
   return ANYWHERE.test(text)
 }
 
-/** Whether a key of our format can have been made by us. */
+/** Whether the checksum of a key in the minted format is right. */
 export function hasValidChecksum(key: string): boolean {
   const end = key.length - CHECKSUM_LENGTH
   return key.slice(end) === checksum(key.slice(0, end))

@@ -1,4 +1,4 @@
-/** What the rooms need of a logger. A pino logger is one; only the programs load pino. */
+/** The logger that the rooms use. A pino logger satisfies it; only the programs load pino. */
 export interface Log {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

@@ -28,7 +28,7 @@ describe('decimal dollars', () => {
     expect(parseDollars(text)).toBe(nanos)
   })
 
-  it('reads no negative zero', () => {
+  it('never reads a negative zero', () => {
     expect(Object.is(parseDollars('-0.000'), 0)).toBe(true)
   })
 
@@ -51,7 +51,7 @@ describe('decimal dollars', () => {
     expect(() => parseDollars(text)).toThrow(RangeError)
   })
 
-  it('refuses amounts that are no safe integer of nano-dollars', () => {
+  it('refuses amounts that are not a safe integer of nano-dollars', () => {
     expect(parseDollars('9007199.254740991')).toBe(Number.MAX_SAFE_INTEGER)
     expect(() => parseDollars('9007199.254740992')).toThrow(RangeError)
     expect(() => parseDollars('-9999999.999999999')).toThrow(RangeError)
@@ -149,7 +149,7 @@ describe('cost', () => {
     expect(cost(p, u)).toBe(parseDollars('0.1125'))
   })
 
-  it('rounds up, once, and not for each kind', () => {
+  it('rounds up once, not for each kind', () => {
     const p = { ...FREE, input: 400_000, output: 400_000 }
     expect(cost(p, { ...zeroUsage(), input: 1 })).toBe(1)
     expect(cost(p, { ...zeroUsage(), input: 1, output: 1 })).toBe(1)
@@ -166,13 +166,13 @@ describe('cost', () => {
     expect(cost(p, u, 'constructor')).toBe(5)
   })
 
-  it('costs what the request alone costs when nothing is reported', () => {
+  it('is the price per request when no usage is reported', () => {
     const p = { ...FREE, input: 9_000_000, perRequest: 7, multipliers: { fast: 2_000_000_000 } }
     expect(flatCost(p)).toBe(7)
     expect(flatCost(p, 'fast')).toBe(14)
   })
 
-  it('is capped at the largest amount that the ledger counts', () => {
+  it('is capped at the largest amount that the ledger can hold', () => {
     const p = { ...FREE, output: parseDollars('9000000') }
     expect(cost(p, { ...zeroUsage(), output: 2_000_000 })).toBe(Number.MAX_SAFE_INTEGER)
   })

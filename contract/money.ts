@@ -1,6 +1,6 @@
 /**
- * Money. A person reads and writes decimal US dollars with at most nine decimals ("0.000000001");
- * the store and the ledger hold integer nano-dollars; products are BigInt and rounded up once per request.
+ * Money. People read and write decimal US dollars with at most nine decimals ("0.000000001"). The store and the
+ * ledger hold integer nano-dollars. Costs are computed in BigInt and rounded up once per request.
  */
 import { withoutEnd } from './text.ts'
 import { type Usage, zeroUsage } from './usage.ts'
@@ -10,13 +10,13 @@ export type Nanos = number
 
 const NANOS_PER_DOLLAR = 1_000_000_000
 const TOKENS_PER_PRICE = 1_000_000n
-/** A multiplier is kept as an integer of billionths, like money, so "1.25" stays exact. */
+/** Multipliers are integers in billionths, as money is, so that "1.25" stays exact. */
 const MULTIPLIER_UNIT = 1_000_000_000n
 
 /** Largest amount that a resource may name, in dollars: 9 million, below 2^53 nano-dollars. */
 export const MAX_DOLLARS = 9_000_000
 
-/** Decimal text as accepted in resources: an optional sign, up to seven digits, up to nine decimals. */
+/** Decimal text in resources: an optional sign, up to seven digits, up to nine decimals. */
 export const DECIMAL = /^-?[0-9]{1,7}(\.[0-9]{1,9})?$/
 
 /** What one request costs. All fields are nano-dollars; token prices are per million tokens. */
@@ -28,7 +28,7 @@ export interface Price {
   output: Nanos
   perRequest: Nanos
   perImage: Nanos
-  /** Service tier name to a factor in billionths, applied to the whole cost. */
+  /** Factors by service tier, in billionths, applied to the whole cost. */
   multipliers: Record<string, number>
 }
 
@@ -38,7 +38,7 @@ export function parseDollars(text: string): Nanos {
   const negative = text.startsWith('-')
   const [whole = '0', fraction = ''] = text.replace('-', '').split('.')
   const nanos = Number(whole) * NANOS_PER_DOLLAR + Number(fraction.padEnd(9, '0'))
-  if (!Number.isSafeInteger(nanos)) throw new RangeError(`dollar amounts end at ${MAX_DOLLARS}`)
+  if (!Number.isSafeInteger(nanos)) throw new RangeError(`a dollar amount is at most ${MAX_DOLLARS}`)
   return negative && nanos !== 0 ? -nanos : nanos
 }
 
@@ -49,7 +49,7 @@ export function formatDollars(nanos: Nanos): string {
   return `${nanos < 0 ? '-' : ''}${digits.slice(0, -9)}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-/** The cost of `usage` under `price`, one request, rounded up once. `tier` picks a multiplier; none means 1. */
+/** The cost of one request with this usage, rounded up once. `tier` picks a multiplier; default 1. */
 export function cost(price: Price, usage: Usage, tier?: string): Nanos {
   const perMillion =
     BigInt(price.input) * BigInt(usage.input) +
@@ -64,13 +64,13 @@ export function cost(price: Price, usage: Usage, tier?: string): Nanos {
   return nanos > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(nanos)
 }
 
-/** The cost of a request that reports no tokens at all: what `perRequest` alone says. */
+/** The cost of a request without any usage: `perRequest` alone. */
 export function flatCost(price: Price, tier?: string): Nanos {
   return cost(price, zeroUsage(), tier)
 }
 
 function multiplierOf(price: Price, tier: string | undefined): bigint {
-  // Clients and upstreams write the tier: `constructor` must find nothing.
+  // The tier comes from clients and upstreams: `constructor` must find nothing.
   const own = tier !== undefined && Object.hasOwn(price.multipliers, tier)
   const billionths = own ? price.multipliers[tier] : undefined
   return billionths === undefined ? MULTIPLIER_UNIT : BigInt(billionths)

@@ -1,10 +1,10 @@
-/** Certificates and private keys as PEM text (RFC 7468). What is said of them never quotes them. */
+/** Certificates and private keys as PEM text (RFC 7468). Errors never quote them. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 
 const BEGIN = '-----BEGIN CERTIFICATE-----'
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
-/** Every certificate of a text, which may hold other things between them; none unless all of them can be read. */
+/** All certificates in a text, which may contain other text between them; empty if any of them cannot be parsed. */
 export function certificatesIn(text: string): X509Certificate[] {
   const blocks = text.match(CERTIFICATE) ?? []
   if (blocks.length !== text.split(BEGIN).length - 1) return []
@@ -15,7 +15,7 @@ export function certificatesIn(text: string): X509Certificate[] {
   }
 }
 
-/** What keeps a certificate chain and a private key from going together; undefined: nothing. */
+/** Why a certificate chain and a private key cannot be used together; undefined if they can. */
 export function keyPairFault(cert: string, key: string): 'certificate' | 'key' | 'pair' | undefined {
   const [own] = certificatesIn(cert)
   if (own === undefined) return 'certificate'
@@ -24,7 +24,7 @@ export function keyPairFault(cert: string, key: string): 'certificate' | 'key' |
   return own.checkPrivateKey(privateKey) ? undefined : 'pair'
 }
 
-/** Undefined also for a key under a passphrase. */
+/** Undefined for text without a private key and for a key with a passphrase. */
 function privateKeyIn(text: string): KeyObject | undefined {
   try {
     return createPrivateKey(text)

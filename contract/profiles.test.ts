@@ -30,7 +30,7 @@ describe('features', () => {
       webSearch: true,
       compaction: true,
     })
-    // A version of the messages API forbids sampling and prefill; cache marks are old.
+    // A version of the messages API forbids sampling and prefill; cache markers are older.
     expect(featuresOf('messages', undefined)).toMatchObject({
       embeddings: false,
       images: false,
@@ -60,11 +60,9 @@ describe('features', () => {
     }
   })
 
-  it('are overridden one by one, and never for the next caller', () => {
+  it('are overridden one by one, without effect on the next caller', () => {
     const plain = featuresOf('messages', 'anthropic')
-    expect(
-      featuresOf('messages', 'anthropic', { images: true, streamUsage: undefined, efforts: ['low'] }),
-    ).toEqual({
+    expect(featuresOf('messages', 'anthropic', { images: true, efforts: ['low'] })).toEqual({
       ...plain,
       images: true,
       efforts: ['low'],

@@ -1,63 +1,63 @@
 /**
  * What an upstream can do, beyond its type. A Channel names a profile and may override single features; a route may
- * name another profile for a model. Code asks for a feature, never for a model's name.
+ * name another profile for a model. Code depends on features, never on a model's name.
  */
 import type { ChannelType } from './api/channel.ts'
 
 export const PROFILES = ['generic', 'openai', 'openai-reasoning', 'anthropic', 'anthropic-adaptive'] as const
 export type Profile = (typeof PROFILES)[number]
 
-/** How deep a model thinks, weakest first. */
+/** Reasoning effort levels, weakest first. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type Effort = (typeof EFFORTS)[number]
 
 /**
- * How depth of thinking is asked for. None: the model does not think. Effort: by an effort level. Budget: messages'
- * `thinking.budget_tokens`, the way of older models. Adaptive: messages' `thinking: adaptive` with an effort level.
+ * How requests ask for reasoning. None: the model does not reason. Effort: an effort level. Budget: messages'
+ * `thinking.budget_tokens`, for older models. Adaptive: messages' `thinking: adaptive` with an effort level.
  */
 export const REASONINGS = ['None', 'Effort', 'Budget', 'Adaptive'] as const
 export type ReasoningControl = (typeof REASONINGS)[number]
 
-/** Which reasoning of earlier turns a chat upstream takes back as `reasoning_content`. */
+/** Which reasoning of earlier turns a chat upstream accepts as `reasoning_content`. */
 export const REASONING_HISTORIES = ['None', 'CurrentTurn', 'All'] as const
 export type ReasoningHistory = (typeof REASONING_HISTORIES)[number]
 
 export interface Features {
-  /** Reports usage in a chat stream when asked by `stream_options.include_usage`. */
+  /** Reports usage in a chat stream when `stream_options.include_usage` is set. */
   streamUsage: boolean
-  /** Ends every choice of a stream with a `finish_reason` (chat); without it `[DONE]` after content ends an answer. */
+  /** Ends every choice of a stream with a `finish_reason` (chat); if not, `[DONE]` after content ends an answer. */
   finishReason: boolean
   /** Serves /embeddings beside its own type. */
   embeddings: boolean
   /** Serves /images/generations and /images/edits beside its own type. */
   images: boolean
-  /** Takes `max_completion_tokens` instead of `max_tokens` (chat). */
+  /** Expects `max_completion_tokens` instead of `max_tokens` (chat). */
   maxCompletionTokens: boolean
-  /** Wants instructions as role `developer` instead of `system` (chat, responses). */
+  /** Expects instructions in the role `developer` instead of `system` (chat, responses). */
   developerRole: boolean
-  /** Takes temperature, top_p and (messages) top_k. */
+  /** Accepts temperature, top_p and (messages) top_k. */
   sampling: boolean
   reasoning: ReasoningControl
-  /** Effort levels that the model has; another one becomes the nearest. `none` in it: thinking can be switched off. */
+  /** Effort levels of the model; others are mapped to the nearest. With `none`, reasoning can be switched off. */
   efforts: Effort[]
   reasoningHistory: ReasoningHistory
-  /** Holds its answer to a JSON Schema. */
+  /** Can force an answer to match a JSON Schema. */
   structuredOutput: boolean
-  /** Takes custom (free text) tools (chat, responses); else they are wrapped in functions. */
+  /** Accepts custom (free text) tools (chat, responses); if not, they are wrapped in functions. */
   customTools: boolean
-  /** Searches the web itself when asked by its dialect's hosted tool. */
+  /** Has web search as a hosted tool of its dialect. */
   webSearch: boolean
-  /** Takes system messages in the middle of a conversation (messages); else they become user text. */
+  /** Accepts system messages in the middle of a conversation (messages); if not, they become user text. */
   systemTurns: boolean
-  /** Goes on from an assistant message at the end (messages). */
+  /** Continues an assistant message at the end (messages). */
   prefill: boolean
-  /** Takes marks of what to cache: `prompt_cache_breakpoint`, `cache_control`. */
+  /** Accepts cache markers: `prompt_cache_breakpoint`, `cache_control`. */
   cacheMarks: boolean
-  /** Takes null as the content of an assistant message with tool calls (chat); else it gets "". */
+  /** Accepts null as the content of an assistant message with tool calls (chat); if not, "" is sent. */
   nullContent: boolean
-  /** Takes `speed: fast` (messages). */
+  /** Accepts `speed: fast` (messages). */
   speed: boolean
-  /** Shortens conversations itself: /responses/compact and the item `compaction_trigger` (responses). */
+  /** Compacts conversations itself: /responses/compact and the item `compaction_trigger` (responses). */
   compaction: boolean
 }
 
@@ -85,7 +85,7 @@ const GENERIC: Features = {
   compaction: false,
 }
 
-/** What an unknown upstream of a type is taken for, where that differs from GENERIC. */
+/** How the assumptions about an unknown upstream of a type differ from GENERIC. */
 const GENERIC_OF_TYPE: Partial<Record<ChannelType, Partial<Features>>> = {
   responses: { customTools: true, webSearch: true, compaction: true },
   messages: {
@@ -128,11 +128,14 @@ const OF_PROFILE: Record<Profile, Partial<Features>> = {
   },
 }
 
-/** The features of a channel of this type under a profile (default generic), with its own overrides on top. */
+/** Single features that replace those of a profile. */
+export type Overrides = { [K in keyof Features]?: Features[K] | undefined }
+
+/** The features of a channel of this type with this profile (default generic) and these overrides. */
 export function featuresOf(
   type: ChannelType,
   profile: Profile | undefined,
-  overrides: Partial<Features> = {},
+  overrides: Overrides = {},
 ): Features {
   const features = { ...GENERIC, ...GENERIC_OF_TYPE[type], ...OF_PROFILE[profile ?? 'generic'] }
   const set = Object.entries(overrides).filter(([, value]) => value !== undefined)

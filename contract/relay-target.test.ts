@@ -80,7 +80,7 @@ describe('entries of SLUICE_RELAY_ALLOW', () => {
     expect(parseAllowEntry(text)).toBeUndefined()
   })
 
-  it('reads any text as nothing or as an entry that means what it says', () => {
+  it('either refuses a text or reads the same host as a URL does', () => {
     const piece = fc.constantFrom(
       '[',
       ']',
@@ -112,7 +112,7 @@ describe('entries of SLUICE_RELAY_ALLOW', () => {
         if (entry === undefined) return
         if ('range' in entry) expect(() => new AddressSet([entry.range])).not.toThrow()
         else if ('address' in entry) expect(isIP(entry.address)).not.toBe(0)
-        // A URL reads the host as the entry does, so that they can be compared as text.
+        // A URL parses the host in the same way, so that they can be compared as text.
         else expect(new URL(`http://${entry.host}/`).hostname).toBe(entry.host)
       }),
     )

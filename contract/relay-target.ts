@@ -1,8 +1,8 @@
-/** Where the relay may call although it is not public, as SLUICE_RELAY_ALLOW writes it. */
+/** Entries of SLUICE_RELAY_ALLOW: what the relay may call even if it is not public. */
 import { isIP, isIPv6 } from 'node:net'
 import { isAddressRange } from './address.ts'
 
-/** `range`: every address in it. `address`, `host`: that one, at `port` or at any. Hosts are in lower case. */
+/** A `range` allows every address in it; an `address` or a `host` is allowed at `port`, or at any port. Hosts are lower-case. */
 export type AllowEntry =
   | { range: string }
   | { address: string; port?: number }
@@ -10,7 +10,7 @@ export type AllowEntry =
 
 const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/
 
-/** Undefined for what is none. An IPv6 address with a port stands in brackets. */
+/** Undefined for text that is not an entry. An IPv6 address with a port needs brackets. */
 export function parseAllowEntry(text: string): AllowEntry | undefined {
   if (text.includes('/')) return isAddressRange(text) ? { range: text } : undefined
   if (isIPv6(text)) return isAddressRange(text) ? { address: text } : undefined
@@ -20,11 +20,11 @@ export function parseAllowEntry(text: string): AllowEntry | undefined {
   const at = port === undefined ? {} : { port }
   if (bracketed !== undefined)
     return isIPv6(bracketed) && isAddressRange(bracketed) ? { address: bracketed, ...at } : undefined
-  // As in URLs one dot behind a name means the same.
+  // As in URLs, one trailing dot does not change a name.
   const host = plain?.toLowerCase().replace(/\.$/, '') ?? ''
   if (isIP(host) !== 0) return { address: host, ...at }
   const labels = host.split('.')
-  // A last label of digits would be read as an address by URLs.
+  // URLs read a host as an address if its last label is a number.
   const isHost =
     host.length <= 253 && labels.every((label) => LABEL.test(label)) && !/^\d+$|^0x/.test(labels.at(-1) ?? '')
   return isHost ? { host, ...at } : undefined

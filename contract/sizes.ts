@@ -1,8 +1,8 @@
-/** What requests and answers weigh, counted by the dialects: what estimates of tokens start from. */
+/** Sizes of requests and answers, counted by the dialects. Estimates of tokens start from them. */
 
-/** What a prompt weighs. */
+/** Size of a prompt. */
 export interface InputSize {
-  /** UTF-8 bytes of all text: contents, tool definitions, schemas. */
+  /** UTF-8 bytes of all text: content, tool definitions, schemas. */
   textBytes: number
   images: number
   /** Decoded bytes of audio parts. */
@@ -10,16 +10,15 @@ export interface InputSize {
   /** Decoded bytes of inline files. */
   fileBytes: number
   tools: number
-  /** Prompt tokens that are known as such: token arrays, and what an upstream keeps of earlier turns. */
+  /** Prompt tokens that are known exactly: token arrays, and earlier turns that an upstream stores. */
   tokens?: number
 }
 
-/** Model output that went to the client. */
+/** Model output that was sent to the client. */
 export interface Delivered {
   /** Deltas (text, reasoning, tool arguments). */
   deltas: number
   /** Their UTF-8 bytes, roughly. */
   bytes: number
-  /** Pictures. */
   images?: number
 }

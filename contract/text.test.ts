@@ -8,6 +8,6 @@ test.each([
   ['//', '/', ''],
   ['a\r\n\n', '\r\n', 'a'],
   ['a\n \n', '\r\n', 'a\n '],
-])('%j without %j at its end', (text, signs, rest) => {
-  expect(withoutEnd(text, signs)).toBe(rest)
+])('%j without trailing %j', (text, characters, rest) => {
+  expect(withoutEnd(text, characters)).toBe(rest)
 })

@@ -1,6 +1,6 @@
-/** The text without the characters of `signs` at its end, in linear time: `/[signs]+$/` is quadratic. */
-export function withoutEnd(text: string, signs: string): string {
+/** Removes trailing characters that are in `characters`, in linear time: `/[...]+$/` is quadratic. */
+export function withoutEnd(text: string, characters: string): string {
   let end = text.length
-  while (end > 0 && signs.includes(text.charAt(end - 1))) end--
+  while (end > 0 && characters.includes(text.charAt(end - 1))) end--
   return text.slice(0, end)
 }

@@ -1,14 +1,13 @@
 /**
- * What a model call consumed, in disjoint kinds: no token is counted in two of them, so that a bill is a plain sum.
- * Each dialect converts from its own arithmetic (chat and responses include cached tokens in the input total,
- * messages does not).
+ * What a model call consumed, in disjoint kinds: no token counts twice, so that a bill is a plain sum. Each dialect
+ * converts its own counts (chat and responses include cached tokens in the input total, messages does not).
  */
 export interface Usage {
   /** Prompt tokens that were neither read from nor written to a cache. */
   input: number
   cachedInput: number
   cacheWrite: number
-  /** Cache writes with the long lifetime (an hour and more). */
+  /** Cache writes with a long lifetime (an hour or more). */
   cacheWriteLong: number
   /** All generated tokens, reasoning included. */
   output: number

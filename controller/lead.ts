@@ -1,5 +1,7 @@
 /** What a controller does while it leads: publishes, hands out credits, judges statuses, charges holds left behind. */
+
 import type { Log } from '../contract/log.ts'
+import { pause } from '../kit/time.ts'
 import {
   type Heartbeat,
   type Inspection,
@@ -8,7 +10,6 @@ import {
   StoreUnavailable,
 } from '../store/contract.ts'
 import { CreditApplier } from './publish/credits.ts'
-import { pause } from './publish/pause.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
 import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal, Touched } from './snapshot.ts'
 import { type ListedStatus, type Status, StatusBoard } from './status/board.ts'
@@ -198,12 +199,12 @@ export class Leader {
       const onTheWay = waitingSince !== undefined && performance.now() - waitingSince < SLOW_AFTER_MS
       this.#wake = new AbortController()
       const signal = AbortSignal.any([this.#stop.signal, this.#wake.signal])
-      await pause(onTheWay && !away ? WAITING_MS : IDLE_MS, signal)
+      await pause(onTheWay && !away ? WAITING_MS : IDLE_MS, signal, 'resolve')
     }
   }
 
   async #repair(): Promise<void> {
-    await pause(FIRST_REPAIR_MS, this.#stop.signal)
+    await pause(FIRST_REPAIR_MS, this.#stop.signal, 'resolve')
     if (!this.#stop.signal.aborted) this.#publisher.repair()
     await this.#every(REPAIR_MS, async () => this.#publisher.repair())
   }
@@ -211,7 +212,7 @@ export class Leader {
   /** Does `work` again and again, never twice at once; a failure is logged and the next turn is taken all the same. */
   async #every(ms: number, work: () => Promise<void>): Promise<void> {
     for (;;) {
-      await pause(ms, this.#stop.signal)
+      await pause(ms, this.#stop.signal, 'resolve')
       if (this.#stop.signal.aborted) return
       await work().catch((error: unknown) => {
         // One loop tells of it, once.

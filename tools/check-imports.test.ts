@@ -52,6 +52,9 @@ describe('forbidden', () => {
     ['examples/upstream/a.ts', '../../contract/ids.ts', 'examples may not import contract'],
     ['proxy/newroom/a.ts', '../errors.ts', 'proxy/newroom/a.ts has no place'],
     ['cli/a.ts', '../elsewhere/a.ts', 'elsewhere/a.ts has no place'],
+    ['kit/a.ts', '../contract/ids.ts', 'kit may not import contract'],
+    ['kit/a.test.ts', '../test/a.ts', 'kit may not import test'],
+    ['kit/a.ts', 'zod', 'kit may import nothing but what Node brings'],
     ['contract/a.ts', 'node:fs', 'contract does no I/O'],
     ['controller/compile/a.ts', 'node:fs/promises', 'controller/compile does no I/O'],
     ['proxy/pipeline/a.ts', 'express', 'only proxy/server may import express'],
@@ -71,6 +74,11 @@ describe('forbidden', () => {
 
 describe('allowed', () => {
   test.each([
+    ['kit/a.ts', 'node:timers/promises'],
+    ['kit/a.test.ts', 'vitest'],
+    ['contract/a.ts', '../kit/a.ts'],
+    ['controller/compile/a.test.ts', '../../kit/a.ts'],
+    ['proxy/dialects/core/a.ts', '../../../kit/a.ts'],
     ['store/embedded/a.ts', '../contract.ts'],
     ['store/contract.ts', '../contract/money.ts'],
     ['controller/main.ts', './compile/a.ts'],

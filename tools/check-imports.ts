@@ -29,8 +29,12 @@ const STEPS = [
 const OPENAI_DIALECTS = ['chat', 'responses', 'images', 'embeddings']
 const BELOW_STAGES = ['contract', 'store', 'proxy/errors.ts']
 
-/** Place to the places that it may import. */
+/** The ground floor: every room may import it, and it imports nothing but what Node brings. */
+const GROUND = 'kit'
+
+/** Place to the places that it may import, beside the ground floor. */
 const PLACES: Record<string, string[]> = {
+  [GROUND]: [],
   contract: [],
   store: ['contract'],
   admin: ['contract'],
@@ -120,6 +124,7 @@ const PLACES: Record<string, string[]> = {
 
 /** Room to what its unit tests may import: siblings are free there, other rooms are not. */
 const TESTS: Record<string, string[]> = {
+  [GROUND]: [],
   contract: ['contract', 'test'],
   store: ['store', 'contract', 'test'],
   admin: ['admin', 'contract', 'proxy/upstream'],
@@ -165,7 +170,7 @@ function checkFile(file: string, target: string): string | undefined {
   if (from === undefined) return `${file} has no place in the table of tools/check-imports.ts`
   if (to === undefined) return `${target} has no place in the table of tools/check-imports.ts`
   const allowed = (isTest(file) ? TESTS : PLACES)[from] ?? []
-  if (from === to || isIn(to, allowed)) return undefined
+  if (from === to || to === GROUND || isIn(to, allowed)) return undefined
   return `${from} may not import ${to} (it may import: ${allowed.join(', ') || 'nothing'})`
 }
 
@@ -175,6 +180,7 @@ function checkLibrary(file: string, specifier: string): string | undefined {
     const pure = isIn(file, PURE) && !PURE_BUILTINS.includes(specifier)
     return pure ? `${placeOf(file)} does no I/O and may not import ${specifier}` : undefined
   }
+  if (roomOf(file) === GROUND) return `${GROUND} may import nothing but what Node brings, not ${specifier}`
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
   const fence = FENCES[name]
   if (fence === undefined || isIn(file, fence)) return undefined
@@ -192,7 +198,7 @@ function placeOf(file: string): string | undefined {
 }
 
 const roomOf = (file: string) => file.split('/')[0] ?? ''
-const isTest = (file: string) => file.endsWith('.test.ts') && roomOf(file) !== 'test'
+const isTest = (file: string) => /(\.test|\btesting)\.ts$/.test(file) && roomOf(file) !== 'test'
 const isForeign = (path: string) => /^(node_modules|dist|\.[^/]+)$|\/node_modules$/.test(path)
 
 if (import.meta.main) {

@@ -130,7 +130,7 @@ function faultOf({ pattern, flags }: Regex): string | undefined {
 
 /** What the programs are made of: neither tests nor what only tests use. */
 export function shippedSources(root: string): Map<string, string> {
-  const files = globSync(join(root, '{admin,cli,contract,controller,proxy,store}/**/*.ts'))
+  const files = globSync(join(root, '{admin,cli,contract,controller,kit,proxy,store}/**/*.ts'))
   const shipped = files.filter((file) => !/(?:\.test|\.cases|testing)\.ts$/.test(file))
   return new Map(shipped.map((file) => [relative(root, file), readFileSync(file, 'utf8')]))
 }

@@ -7,7 +7,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path'
 import { importsOf } from './imports.ts'
 
-const CODE = ['contract', 'store', 'admin', 'controller', 'proxy', 'cli', 'examples']
+const CODE = ['kit', 'contract', 'store', 'admin', 'controller', 'proxy', 'cli', 'examples']
 const AS_IT_IS = ['crds', 'examples', 'store/lua']
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')

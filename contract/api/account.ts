@@ -8,34 +8,35 @@ const spec = z.strictObject({
     .optional()
     .meta({
       description:
-        'Not in force yet: an account with a parent is not accepted. Makes this a sub-account: its own funds are an ' +
-        'allowance, spending lowers both. Two levels.',
+        'Not enforced yet: an account with a parent is not accepted. Will make this a sub-account, whose own funds are an ' +
+        'allowance: spending lowers both balances. Two levels.',
     }),
   disabled: z.boolean().optional().meta({ description: 'Keys of a disabled account are answered 403.' }),
-  overdraft: price().optional().meta({ description: 'Dollars that the balance may fall below zero.' }),
+  overdraft: price().optional().meta({ description: 'How far the balance may fall below zero, in dollars.' }),
   enforcement: z.enum(['Enforced', 'Unlimited']).default('Enforced').meta({
-    description: 'Unlimited counts the spending and never refuses. The word of the root account counts.',
+    description:
+      'Unlimited: spending is counted, but requests are never refused. The setting of the root account applies.',
   }),
   limits: limits().optional().meta({
     description:
-      'Not in force yet: an account with limits is not accepted. Limits of all keys of this account together.',
+      'Not enforced yet: an account with limits is not accepted. Limits for all keys of this account together.',
   }),
   budget: z
     .strictObject({
-      amount: price().meta({ description: 'Not in force yet. Dollars that each period begins with.' }),
+      amount: price().meta({ description: 'Not enforced yet. Dollars available in each period.' }),
       period: z
         .enum(['Day', 'Week', 'Month'])
-        .meta({ description: 'Not in force yet. Calendar period, UTC.' }),
+        .meta({ description: 'Not enforced yet. Calendar period, UTC.' }),
     })
     .optional()
     .meta({
-      description: 'Not in force yet: an account with a budget is not accepted. An allowance that renews.',
+      description: 'Not enforced yet: an account with a budget is not accepted. A renewing allowance.',
     }),
 })
 export type AccountSpec = z.output<typeof spec>
 
 const status = statusOf({
-  balance: amount().optional().meta({ description: 'Dollars credited less dollars spent.' }),
+  balance: amount().optional().meta({ description: 'Dollars credited minus dollars spent.' }),
   held: amount().optional().meta({ description: 'Dollars held by requests in flight.' }),
   spent: amount().optional().meta({ description: 'Dollars spent so far.' }),
   credited: amount().optional().meta({ description: 'Dollars credited so far.' }),
@@ -52,7 +53,7 @@ export const account = defineKind({
   plural: 'accounts',
   singular: 'account',
   shortNames: ['acct'],
-  description: 'Who pays: a balance that Credits raise and requests lower.',
+  description: 'A payer: a balance that Credits raise and requests lower.',
   spec,
   specOptional: true,
   status,

@@ -7,11 +7,11 @@ import { READY_COLUMNS, statusOf } from './status.ts'
 
 const spec = z.strictObject({
   accountRef: reference('Account').optional().meta({
-    description: 'Account that pays for the requests of this key. Without it the key is not metered.',
+    description: 'Account that pays for requests with this key. Without it, requests are not metered.',
   }),
   disabled: z.boolean().optional().meta({ description: 'A disabled key is refused like an unknown one.' }),
   expiresAt: instant().max(64).optional().meta({
-    description: 'Instant (RFC 3339) from which the key is refused.',
+    description: 'Time (RFC 3339) from which the key is refused.',
   }),
   models: z
     .array(
@@ -21,28 +21,29 @@ const spec = z.strictObject({
         .max(MAX_GLOB_LENGTH)
         .regex(
           new RegExp(`^[^*]*(\\*[^*]*){0,${MAX_GLOB_STARS}}$`),
-          `must have at most ${MAX_GLOB_STARS} stars`,
+          `must contain at most ${MAX_GLOB_STARS} stars`,
         ),
     )
     .max(256)
     .optional()
     .meta({
-      description:
-        'Models that the key may use, as globs in which `*` stands for any characters. Empty: all.',
+      description: 'Models that the key may use, as globs in which `*` matches any characters. Empty: all.',
     }),
   allowedIPs: z.array(z.string().min(2).max(64)).max(256).optional().meta({
     description: 'Client addresses (IPv4, IPv6) or CIDR ranges that may use the key. Empty: any.',
   }),
   limits: limits()
     .optional()
-    .meta({ description: 'Not in force yet: a key with limits is not accepted. Limits of this key.' }),
-  secretRef: secretEntry('key').optional().meta({ description: 'Secret entry that holds the key itself.' }),
+    .meta({ description: 'Not enforced yet: a key with limits is not accepted. Limits for this key.' }),
+  secretRef: secretEntry('key')
+    .optional()
+    .meta({ description: 'Secret entry that contains the key itself.' }),
   secretRefs: z
     .array(
       secretEntry('key').extend({
         notAfter: instant().max(64).optional().meta({
           description:
-            'When this key ends, as in RFC 3339. From then on it is refused, and what it had in flight is broken off.',
+            'When this key expires (RFC 3339). From then on it is refused, and its requests in flight are cut off.',
         }),
       }),
     )
@@ -51,14 +52,14 @@ const spec = z.strictObject({
     .optional()
     .meta({
       description:
-        'Secret entries that each hold a key; several while a key is being replaced, the old one with notAfter.',
+        'Secret entries that each contain a key; several while a key is being replaced, the old one with notAfter.',
     }),
   hashes: z
     .array(
       z
         .string()
         .max(64)
-        .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 digest as 64 digits 0-9 and a-f'),
+        .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 digest of 64 characters 0-9 and a-f'),
     )
     .min(1)
     .max(8)
@@ -71,13 +72,13 @@ export type ApiKeySpec = z.output<typeof spec>
 
 const status = statusOf({
   preview: z.string().max(160).optional().meta({
-    description: 'The end of each key in force, or the start of its digest, to recognise it by.',
+    description: 'The end of each key in force, or the start of its digest, to tell keys apart.',
   }),
   secretName: z
     .string()
     .max(253)
     .optional()
-    .meta({ description: 'Secret that holds the key; of several the first one.' }),
+    .meta({ description: 'Secret that contains the key; the first of several.' }),
 })
 export type ApiKeyStatus = z.output<typeof status>
 
@@ -86,18 +87,18 @@ export const apiKey = defineKind({
   plural: 'apikeys',
   singular: 'apikey',
   shortNames: ['ak'],
-  description: 'A key that clients send, what it may use, and the account that pays.',
+  description: 'A key that clients send: which models it may use, from where, and who pays.',
   spec,
   status,
   rules: [
     {
       cel: '[has(self.secretRef), has(self.secretRefs), has(self.hashes)].filter(given, given).size() <= 1',
-      message: 'spec names more than one of secretRef, secretRefs and hashes; keep one of them',
+      message: 'spec has more than one of secretRef, secretRefs and hashes; keep one of them',
       test: (s) => [s.secretRef, s.secretRefs, s.hashes].filter((given) => given !== undefined).length <= 1,
     },
     {
       cel: '!has(self.allowedIPs) || self.allowedIPs.all(a, isIP(a) || isCIDR(a))',
-      message: 'spec.allowedIPs takes addresses and CIDR ranges such as 192.0.2.7 or 2001:db8::/32',
+      message: 'spec.allowedIPs must be addresses and CIDR ranges such as 192.0.2.7 or 2001:db8::/32',
       test: (s) => (s.allowedIPs ?? []).every(isAddressRange),
     },
   ],

@@ -17,7 +17,7 @@ import { READY_COLUMNS, statusOf } from './status.ts'
 export const CHANNEL_TYPES = ['chat_completion', 'responses', 'messages', 'embeddings', 'images'] as const
 export type ChannelType = (typeof CHANNEL_TYPES)[number]
 
-/** What clients read of an upstream's refusals. */
+/** What clients see when an upstream refuses a request. */
 export const ERROR_MESSAGES = ['Sanitized', 'Generic'] as const
 
 /** Headers that the gateway or the transport writes itself. */
@@ -49,8 +49,8 @@ const spec = z.strictObject({
     )
     .meta({
       description:
-        'What an SDK of that family takes as base URL, such as https://api.example.com/v1. An empty path means /v1 ' +
-        `(messages: no path). In folder mode \`\${NAME}\` is replaced from the environment.`,
+        'The base URL as an SDK for this API expects it, such as https://api.example.com/v1. An empty path means /v1 ' +
+        `(messages: no path). In folder mode, \`\${NAME}\` is replaced from the environment.`,
     }),
   auth: z
     .strictObject({
@@ -58,13 +58,13 @@ const spec = z.strictObject({
         description:
           'How the credential is sent: Authorization: Bearer, x-api-key, the named header, or not at all.',
       }),
-      header: headerName().optional().meta({ description: 'Name of the header, for the scheme Header.' }),
+      header: headerName().optional().meta({ description: 'Name of the header for the scheme Header.' }),
     })
     .optional()
     .meta({ description: 'Default: Bearer; for messages XApiKey.' }),
   secretRef: secretEntry('key')
     .optional()
-    .meta({ description: 'Secret entry that holds the upstream credential.' }),
+    .meta({ description: 'Secret entry that contains the upstream credential.' }),
   headers: z
     .record(z.string(), headerValue())
     .optional()
@@ -76,95 +76,102 @@ const spec = z.strictObject({
   profile: z
     .enum(PROFILES)
     .optional()
-    .meta({ description: 'What the upstream can do beyond its type; default generic.' }),
+    .meta({ description: 'Preset of features for a known upstream; default generic.' }),
   features: z
     .strictObject({
-      streamUsage: feature('Reports usage in a stream when asked by stream_options.include_usage (chat).'),
+      streamUsage: feature('Reports usage in a stream when stream_options.include_usage is set (chat).'),
       finishReason: feature(
         'Ends every choice of a stream with a finish_reason (chat). Set it to false only for an upstream that never ' +
-          'does: [DONE] then proves the end of an answer.',
+          'does; [DONE] then ends an answer.',
       ),
-      embeddings: feature('Serves /embeddings beside its own API (chat, responses).'),
+      embeddings: feature('Also serves /embeddings (chat, responses).'),
       images: feature(
-        'Serves /images/generations and /images/edits beside its own API (chat, responses); responses channels ' +
-          'without it are asked for a picture by the tool image_generation.',
+        'Also serves /images/generations and /images/edits (chat, responses). Without it, responses channels generate ' +
+          'images with the tool image_generation.',
       ),
-      maxCompletionTokens: feature('Takes max_completion_tokens instead of max_tokens (chat).'),
-      developerRole: feature('Wants instructions as role developer instead of system (chat, responses).'),
-      sampling: feature('Takes temperature, top_p and (messages) top_k.'),
+      maxCompletionTokens: feature('Expects max_completion_tokens instead of max_tokens (chat).'),
+      developerRole: feature(
+        'Expects instructions in the role developer instead of system (chat, responses).',
+      ),
+      sampling: feature('Accepts temperature, top_p and (messages) top_k.'),
       reasoning: z
         .enum(REASONINGS)
         .optional()
         .meta({
           description:
-            'How depth of thinking is asked for. None: the models do not think. Effort: by a level. Budget: by ' +
-            'thinking.budget_tokens, the way of older models (messages). Adaptive: by thinking adaptive with a level ' +
+            'How requests ask for reasoning. None: the models do not reason. Effort: with an effort level. Budget: with ' +
+            'thinking.budget_tokens, for older models (messages). Adaptive: with thinking adaptive and an effort level ' +
             '(messages).',
         }),
       efforts: z.array(z.enum(EFFORTS)).min(1).max(EFFORTS.length).optional().meta({
         description:
-          'Levels that the models have; another one becomes the nearest. none: thinking can be switched off.',
+          'Effort levels of the models; others are mapped to the nearest. With none, reasoning can be switched off.',
       }),
       reasoningHistory: z
         .enum(REASONING_HISTORIES)
         .optional()
         .meta({
           description:
-            'Which reasoning of earlier turns is sent back as reasoning_content (chat): none, that of the turn which ' +
-            'is still going on, or all.',
+            'Which reasoning of earlier turns is sent back as reasoning_content (chat): none, that of the current ' +
+            'turn, or all.',
         }),
-      structuredOutput: feature('Holds its answer to a JSON Schema.'),
-      customTools: feature('Takes custom tools (chat, responses); for others they are wrapped in functions.'),
-      webSearch: feature('Searches the web itself when asked by the hosted tool of its API.'),
+      structuredOutput: feature('Can force an answer to match a JSON Schema.'),
+      customTools: feature(
+        'Accepts custom tools (chat, responses). Without it, they are wrapped in functions.',
+      ),
+      webSearch: feature('Has web search as a hosted tool of its API.'),
       systemTurns: feature(
-        'Takes system messages in the middle of a conversation (messages); for others they become user text.',
+        'Accepts system messages in the middle of a conversation (messages). Without it, they become user text.',
       ),
-      prefill: feature('Goes on from an assistant message at the end (messages).'),
-      cacheMarks: feature('Takes marks of what to cache: prompt_cache_breakpoint, cache_control.'),
+      prefill: feature('Continues an assistant message at the end (messages).'),
+      cacheMarks: feature('Accepts cache markers: prompt_cache_breakpoint, cache_control.'),
       nullContent: feature(
-        'Takes null as the content of an assistant message with tool calls (chat); others get an empty text.',
+        'Accepts null as the content of an assistant message with tool calls (chat). Without it, an empty text is sent.',
       ),
-      speed: feature('Takes speed: fast (messages).'),
+      speed: feature('Accepts speed: fast (messages).'),
       compaction: feature(
-        'Shortens conversations itself, by /responses/compact and compaction_trigger (responses); for others a ' +
-          'summary is asked for.',
+        'Compacts conversations itself, with /responses/compact and compaction_trigger (responses). Without it, the ' +
+          'gateway asks for a summary.',
       ),
     })
     .optional()
     .meta({
       description:
-        'Overrides single features of the profile, also of the one that a route names for a model.',
+        'Overrides single features of the profile, including a profile that a route sets for a model.',
     }),
   timeouts: z
     .strictObject({
-      connect: duration().optional().meta({ description: 'Until the connection stands; default 5s.' }),
-      firstByte: duration().optional().meta({ description: 'Until the answer begins; default 300s.' }),
-      idle: duration().optional().meta({ description: 'Between two pieces of the answer; default 120s.' }),
-      total: duration().optional().meta({ description: 'For the whole answer; default 600s.' }),
+      connect: duration().optional().meta({ description: 'Time to connect; default 5s.' }),
+      firstByte: duration().optional().meta({ description: 'Time until the answer begins; default 300s.' }),
+      idle: duration()
+        .optional()
+        .meta({ description: 'Time between two parts of the answer; default 120s.' }),
+      total: duration().optional().meta({ description: 'Time for the whole answer; default 600s.' }),
     })
     .optional()
     .meta({ description: 'How long to wait for the upstream.' }),
   maxConcurrentRequests: z.int().min(1).max(1_000_000).optional().meta({
-    description: 'Requests in flight to this channel from one proxy; a full channel is passed over.',
+    description:
+      'Maximum number of requests in flight to this channel from one proxy; a full channel is skipped.',
   }),
   errorMessages: z
     .enum(ERROR_MESSAGES)
     .optional()
     .meta({
       description:
-        'What clients read where the upstream calls a request their fault (400, 413, 422). Sanitized: its own message, ' +
-        'with credentials, addresses and ids masked. Generic: a sentence of the gateway. Default Sanitized.',
+        'What clients see when the upstream rejects a request as their fault (400, 413, 422). Sanitized: the message of ' +
+        'the upstream, with credentials, addresses and ids masked. Generic: a fixed message. Default Sanitized.',
     }),
   tls: z
     .strictObject({
       caRef: secretEntry('ca.crt')
         .optional()
-        .meta({ description: 'Secret entry with the CA bundle (PEM) to trust.' }),
+        .meta({ description: 'Secret entry that contains the CA bundle (PEM) to trust.' }),
       clientCertificateRef: reference('Secret')
         .optional()
         .meta({
           description:
-            'Secret of the type kubernetes.io/tls with the certificate that the upstream is shown: entries tls.crt and ' +
+            'Secret of type kubernetes.io/tls with the client certificate for the upstream: entries tls.crt and ' +
             'tls.key (PEM, the key without a passphrase).',
         }),
       serverName: z
@@ -172,27 +179,29 @@ const spec = z.strictObject({
         .min(1)
         .max(253)
         .optional()
-        .meta({ description: 'Name to expect in the certificate.' }),
+        .meta({ description: 'Name that the upstream’s certificate must have.' }),
     })
     .optional()
     .meta({
       description:
-        'How the upstream’s certificate is checked, and which one it is shown; default: the public authorities and those ' +
-        'of SLUICE_UPSTREAM_CA_FILE, and none.',
+        'How to check the upstream’s certificate, and the client certificate to use. Default: trust the public ' +
+        'authorities and those in SLUICE_UPSTREAM_CA_FILE; no client certificate.',
     }),
   ejection: z
     .strictObject({
       consecutiveFailures: z.int().min(0).max(1000).optional().meta({
-        description: 'Failures in a row after which the channel rests; default 5, 0 never.',
+        description: 'Failures in a row after which the channel is ejected; default 5, 0 never.',
       }),
-      interval: duration()
+      interval: duration().optional().meta({
+        description: 'Length of the first ejection; each following one is twice as long. Default 30s.',
+      }),
+      maxInterval: duration()
         .optional()
-        .meta({ description: 'The first rest; each next one doubles. Default 30s.' }),
-      maxInterval: duration().optional().meta({ description: 'The longest rest; default 300s.' }),
+        .meta({ description: 'Maximum length of an ejection; default 300s.' }),
     })
     .optional()
-    .meta({ description: 'When a failing channel rests, and for how long.' }),
-  disabled: z.boolean().optional().meta({ description: 'A disabled channel is passed over.' }),
+    .meta({ description: 'When a failing channel is ejected, and for how long.' }),
+  disabled: z.boolean().optional().meta({ description: 'A disabled channel is skipped.' }),
 })
 export type ChannelSpec = z.output<typeof spec>
 
@@ -201,21 +210,24 @@ const status = statusOf({
     .array(z.string().max(64))
     .max(16)
     .optional()
-    .meta({ description: 'Endpoints that it can serve.' }),
+    .meta({ description: 'Endpoints that the channel can serve.' }),
   health: z
     .strictObject({
       lastFailure: z.string().max(64).optional().meta({ description: 'Class of the last failure.' }),
       since: z.iso
         .datetime({ offset: true })
         .optional()
-        .meta({ description: 'Since when attempts have failed.' }),
-      ejectedBy: z.int().min(0).optional().meta({ description: 'Number of proxies that let it rest.' }),
-      proxies: z.int().min(0).optional().meta({ description: 'Number of proxies that are alive.' }),
+        .meta({ description: 'Time since which attempts have been failing.' }),
+      ejectedBy: z
+        .int()
+        .min(0)
+        .optional()
+        .meta({ description: 'Number of proxies that ejected the channel.' }),
+      proxies: z.int().min(0).optional().meta({ description: 'Number of live proxies.' }),
     })
     .optional()
     .meta({
-      description:
-        'What the proxies see of it while it fails, looked at every 10 s; absent while it does not.',
+      description: 'Failures that the proxies report, updated every 10 s; absent while there are none.',
     }),
 })
 export type ChannelStatus = z.output<typeof status>
@@ -223,17 +235,18 @@ export type ChannelStatus = z.output<typeof status>
 const rules: Rule<ChannelSpec>[] = [
   {
     cel: "!has(self.auth) || (self.auth.scheme == 'Header') == has(self.auth.header)",
-    message: 'spec.auth.header goes with the scheme Header, and only with it',
+    message: 'spec.auth.header must be set for the scheme Header, and only for it',
     test: (s) => s.auth === undefined || (s.auth.scheme === 'Header') === (s.auth.header !== undefined),
   },
   {
     cel: `!has(self.headers) || self.headers.all(h, h.matches(r"${HEADER_NAME.source}"))`,
-    message: 'spec.headers may name HTTP headers only: letters, digits and dashes, at most 128 characters',
+    message:
+      'the names in spec.headers must be HTTP header names: letters, digits and dashes, at most 128 characters',
     test: (s) => Object.keys(s.headers ?? {}).every((h) => HEADER_NAME.test(h)),
   },
   {
     cel: `!has(self.headers) || self.headers.all(h, !(h.lowerAscii() in ${JSON.stringify(OWN_HEADERS).replaceAll('"', "'")}))`,
-    message: `spec.headers may not name a header that the gateway writes itself: ${OWN_HEADERS.join(', ')}`,
+    message: `spec.headers must not contain headers that the gateway sets itself: ${OWN_HEADERS.join(', ')}`,
     test: (s) => !Object.keys(s.headers ?? {}).some((h) => OWN_HEADERS.includes(h.toLowerCase())),
   },
   mapWithinBounds('headers', (s) => s.headers),
@@ -251,19 +264,19 @@ export const channel = defineKind({
   plural: 'channels',
   singular: 'channel',
   shortNames: ['slch'],
-  description: 'One upstream: where it is, which API it speaks, how to authenticate, how long to wait.',
+  description: 'An upstream: its address, its API, how to authenticate, how long to wait.',
   spec,
   status,
   rules,
   columns: [
-    { name: 'Type', jsonPath: '.spec.type', type: 'string', description: 'The API that it speaks.' },
+    { name: 'Type', jsonPath: '.spec.type', type: 'string', description: 'The API of the upstream.' },
     {
       name: 'Healthy',
       jsonPath: '.status.conditions[?(@.type=="Healthy")].status',
       type: 'string',
-      description: 'False while proxies see it fail.',
+      description: 'False while proxies report failures.',
     },
-    { name: 'URL', jsonPath: '.spec.baseURL', type: 'string', description: 'Where it is.', priority: 1 },
+    { name: 'URL', jsonPath: '.spec.baseURL', type: 'string', description: 'Base URL.', priority: 1 },
     ...READY_COLUMNS,
   ],
   selectableFields: ['.spec.type'],

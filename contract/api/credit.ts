@@ -5,11 +5,15 @@ import { defineKind, type Rule } from './kind.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
 
 const spec = z.strictObject({
-  accountRef: reference('Account').meta({ description: 'Account that is credited.' }),
+  accountRef: reference('Account').meta({ description: 'Account to credit.' }),
   amount: amount().meta({
     description: 'Dollars, as decimal text such as "25.00". A negative amount is a debit.',
   }),
-  note: z.string().max(1024).optional().meta({ description: 'For people: an invoice number, a reason.' }),
+  note: z
+    .string()
+    .max(1024)
+    .optional()
+    .meta({ description: 'A note for people, such as an invoice number or a reason.' }),
 })
 export type CreditSpec = z.output<typeof spec>
 
@@ -17,7 +21,7 @@ const status = statusOf({
   appliedAt: z.iso
     .datetime({ offset: true })
     .optional()
-    .meta({ description: 'When the ledger took the credit, or was found to have it.' }),
+    .meta({ description: 'When the ledger applied the credit, or was found to have applied it.' }),
 })
 export type CreditStatus = z.output<typeof status>
 
@@ -25,7 +29,7 @@ const rules: Rule<CreditSpec>[] = [
   amountWithinLedger('amount', (s) => s.amount),
   {
     cel: 'self == oldSelf',
-    message: 'a Credit never changes; create another one, with a negative amount to take money back',
+    message: 'a Credit cannot be changed; create another one, with a negative amount to take money back',
     test: (s, old) => old === undefined || isDeepStrictEqual(s, old),
   },
 ]
@@ -36,7 +40,7 @@ export const credit = defineKind({
   singular: 'credit',
   shortNames: ['slcr'],
   description:
-    'Money given to an Account, once. Its name is its id: deleting or re-creating it moves no money.',
+    'Money for an Account, applied once. Its name is its id: deleting or re-creating it moves no money.',
   spec,
   status,
   rules,

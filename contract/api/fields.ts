@@ -1,13 +1,13 @@
 /**
- * Field types that several kinds share. Plain zod, nothing that JSON Schema cannot say: the CRDs are made from it.
- * A pattern comes with a sentence that goes after the field's name; the API server and folder mode both say it.
+ * Field types that several kinds share: plain zod that JSON Schema can express, because the CRDs are generated from it.
+ * Each pattern has an error message that follows the field's name, both from the API server and in folder mode.
  */
 import { z } from 'zod'
 import { DURATION } from '../duration.ts'
 import { DECIMAL, MAX_DOLLARS } from '../money.ts'
 import type { Rule } from './kind.ts'
 
-/** A DNS subdomain (RFC 1123), which the names of Kubernetes resources are. */
+/** A DNS subdomain (RFC 1123), as the names of Kubernetes resources are. */
 const DNS_NAME = /^[a-z0-9]+(-+[a-z0-9]+)*(\.[a-z0-9]+(-+[a-z0-9]+)*)*$/
 /** An HTTP field name (RFC 9110, section 5.1). */
 export const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/
@@ -22,7 +22,7 @@ export const objectName = () =>
     )
     .max(253)
 
-/** A reference to another resource of the same namespace. */
+/** A reference to another resource in the same namespace. */
 export const reference = (kind: string) =>
   z.strictObject({ name: objectName().meta({ description: `Name of the ${kind}, in the same namespace.` }) })
 
@@ -35,7 +35,7 @@ export const secretEntry = (defaultKey: string) =>
       .regex(/^[-._a-zA-Z0-9]+$/, 'must be letters, digits, -, _ and . only')
       .max(253)
       .default(defaultKey)
-      .meta({ description: `Entry of the Secret that holds the value.` }),
+      .meta({ description: `Entry of the Secret that contains the value.` }),
   })
 
 export const duration = () =>
@@ -48,11 +48,11 @@ export const duration = () =>
       'must be a duration of whole numbers above zero with the units h, m, s, ms in this order, below 300h, such as 30s or 1h30m',
     )
 
-/** An instant of RFC 3339. */
+/** A time as in RFC 3339. */
 export const instant = () =>
   z.iso.datetime({
     offset: true,
-    error: 'must be an instant as in RFC 3339, with seconds and a time zone, such as 2027-12-31T23:59:59Z',
+    error: 'must be a time as in RFC 3339, with seconds and a time zone, such as 2027-12-31T23:59:59Z',
   })
 
 const PRICE = /^[0-9]{1,7}(\.[0-9]{1,9})?$/
@@ -80,15 +80,15 @@ export const amount = () =>
 export const headerName = () =>
   z.string().max(128).regex(HEADER_NAME, 'must be the name of an HTTP header: letters, digits and dashes')
 export const headerValue = () =>
-  z.string().max(2048).regex(VISIBLE_ASCII, 'must be printable ASCII text in one line')
+  z.string().max(2048).regex(VISIBLE_ASCII, 'must be printable ASCII text on one line')
 
-/** The rule that keeps one decimal field below what the ledger can count. `path` is a CEL path under spec. */
+/** The rule that keeps a decimal field within what the ledger can hold. `path` is a CEL path under spec. */
 export function amountWithinLedger<Spec>(path: string, read: (spec: Spec) => string | undefined): Rule<Spec> {
   const has = path.split('.').map((_, depth, parts) => `has(self.${parts.slice(0, depth + 1).join('.')})`)
   return {
-    // Text that is no number is the schema's to refuse: the API server asks its rules all the same.
+    // The API server evaluates rules even for text that the schema refuses; without the match, double() fails.
     cel: `!(${has.join(' && ')}) || !self.${path}.matches(r"${DECIMAL.source}") || (double(self.${path}) <= ${MAX_DOLLARS}.0 && double(self.${path}) >= -${MAX_DOLLARS}.0)`,
-    message: `spec.${path} must lie within ${MAX_DOLLARS} dollars, the most that the ledger counts`,
+    message: `spec.${path} must lie within ${MAX_DOLLARS} dollars, the limit of the ledger`,
     test: (spec) => {
       const text = read(spec) ?? '0'
       return !DECIMAL.test(text) || Math.abs(Number(text)) <= MAX_DOLLARS
@@ -96,7 +96,7 @@ export function amountWithinLedger<Spec>(path: string, read: (spec: Spec) => str
   }
 }
 
-/** How many entries a map field may have. The bound stands in its description and in a rule: zod has none for records. */
+/** How many entries a map field may have. Zod records have no such limit: metadata (`maxProperties`) and a rule set it. */
 export const MAX_MAP_ENTRIES = 32
 
 /** The rule that keeps a map field within MAX_MAP_ENTRIES. */
@@ -106,12 +106,12 @@ export function mapWithinBounds<Spec>(
 ): Rule<Spec> {
   return {
     cel: `!has(self.${field}) || self.${field}.size() <= ${MAX_MAP_ENTRIES}`,
-    message: `spec.${field} takes at most ${MAX_MAP_ENTRIES} entries`,
+    message: `spec.${field} may have at most ${MAX_MAP_ENTRIES} entries`,
     test: (spec) => Object.keys(read(spec) ?? {}).length <= MAX_MAP_ENTRIES,
   }
 }
 
-/** Rate and concurrency limits of a key or an account: not in force yet. */
+/** Rate and concurrency limits of a key or an account: not enforced yet. */
 export const limits = () =>
   z.strictObject({
     requestsPerMinute: z
@@ -119,17 +119,17 @@ export const limits = () =>
       .min(1)
       .max(1_000_000_000)
       .optional()
-      .meta({ description: 'Not in force yet. Requests in any minute.' }),
+      .meta({ description: 'Not enforced yet. Requests per minute.' }),
     tokensPerMinute: z
       .int()
       .min(1)
       .max(1_000_000_000)
       .optional()
-      .meta({ description: 'Not in force yet. Tokens in any minute.' }),
+      .meta({ description: 'Not enforced yet. Tokens per minute.' }),
     concurrentRequests: z
       .int()
       .min(1)
       .max(1_000_000)
       .optional()
-      .meta({ description: 'Not in force yet. Requests in flight at once.' }),
+      .meta({ description: 'Not enforced yet. Requests in flight at once.' }),
   })

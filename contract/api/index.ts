@@ -1,4 +1,4 @@
-/** The five kinds of group sluice.dev. Types, CRDs, reference docs and folder mode all start from this list. */
+/** The five kinds of the group sluice.dev. Types, CRDs, reference docs and folder mode are based on this list. */
 import { account } from './account.ts'
 import { apiKey } from './apikey.ts'
 import { channel } from './channel.ts'

@@ -1,4 +1,4 @@
-/** What a resource kind is: its schema, its rules and how kubectl shows it. Types, CRDs and docs are made from this. */
+/** A resource kind: its schema, its rules and how kubectl shows it. Types, CRDs and docs are generated from this. */
 import type { z } from 'zod'
 
 export const GROUP = 'sluice.dev'
@@ -6,15 +6,15 @@ export const VERSION = 'v1alpha1'
 export const API_VERSION = `${GROUP}/${VERSION}`
 
 /**
- * A rule that no single field can state. `cel` (over `self`, the spec, and `oldSelf` in a rule on changes) and
- * `message` go into the CRD; `test` is the same rule for folder mode and the controller. Both must agree on every
- * value: each rule has cases that run through both.
+ * A rule that the schema cannot express. `cel` (over `self`, the spec, and `oldSelf` in a rule on updates) and `message`
+ * go into the CRD; `test` is the same rule for folder mode and the controller. Both must agree on every value: the cases
+ * of each rule run through both.
  */
 export interface Rule<Spec> {
   cel: string
   /** Says what is wrong and what to write instead. */
   message: string
-  /** True when the value is fine. `old` is the spec before an update; a rule on changes is true without it. */
+  /** True when the value is valid. `old` is the spec before an update; a rule on updates is true without it. */
   test: (spec: Spec, old?: Spec) => boolean
 }
 
@@ -35,7 +35,7 @@ export interface Kind<SpecSchema extends z.ZodType = z.ZodType, StatusSchema ext
   shortNames: string[]
   description: string
   spec: SpecSchema
-  /** True: a resource may be without a spec, and then has an empty one. */
+  /** A resource without a spec is treated like one with an empty spec. */
   specOptional?: true
   status: StatusSchema
   rules: Rule<z.output<SpecSchema>>[]
@@ -44,7 +44,7 @@ export interface Kind<SpecSchema extends z.ZodType = z.ZodType, StatusSchema ext
   selectableFields: string[]
 }
 
-/** A resource of one kind as the controller sees it: parsed, with the metadata that matters. */
+/** A parsed resource, with the metadata that the controller needs. */
 export interface Resource<Spec> {
   kind: string
   metadata: Metadata
@@ -54,11 +54,11 @@ export interface Resource<Spec> {
 export interface Metadata {
   namespace: string
   name: string
-  /** The API server's: another one for a resource made anew under the same name. Absent in a folder. */
+  /** Set by the API server; changes when a resource is re-created under the same name. Absent in folder mode. */
   uid?: string
-  /** Rises with every change of the spec. */
+  /** Increases with every change of the spec. */
   generation: number
-  /** Milliseconds since the epoch; decides which of two competing resources is the older. */
+  /** Milliseconds since the epoch. Of two conflicting resources, the older wins. */
   createdAt: number
 }
 

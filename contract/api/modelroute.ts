@@ -5,14 +5,14 @@ import { amountWithinLedger, duration, objectName, price } from './fields.ts'
 import { defineKind, type Rule } from './kind.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
 
-/** Service tiers that may carry a multiplier; `fast` is also what `speed: fast` asks for. */
+/** Service tiers that may have a multiplier; `speed: fast` counts as the tier `fast`. */
 export const TIERS = ['flex', 'scale', 'priority', 'fast', 'ultrafast'] as const
 export type Tier = (typeof TIERS)[number]
 
-/** Tiers that cost more at the upstream: without a multiplier an enforced account may not ask for them. */
+/** Tiers that cost more at the upstream: without a multiplier, enforced accounts may not request them. */
 export const COSTLIER_TIERS: readonly Tier[] = ['priority', 'fast', 'ultrafast']
 
-/** A factor below 1000, so that in billionths it stays a safe integer. */
+/** A factor below 1000, so that it is a safe integer in billionths. */
 const multiplier = (tier: Tier) =>
   z
     .string()
@@ -22,7 +22,7 @@ const multiplier = (tier: Tier) =>
     )
     .max(13)
     .optional()
-    .meta({ description: `Factor of the ${tier} tier, such as "1.5".` })
+    .meta({ description: `Factor for the ${tier} tier, such as "1.5".` })
 
 const spec = z.strictObject({
   model: z
@@ -32,8 +32,8 @@ const spec = z.strictObject({
     .regex(/^[^*\s][^*\s]*\*?$|^\*$/, 'must be a name without spaces, with * only at its end, such as gpt-*')
     .meta({
       description:
-        'Model name as clients send it. A trailing `*` matches any rest, and the rest names the upstream model. ' +
-        'An exact name beats a wildcard, a longer wildcard a shorter one.',
+        'Model name as clients send it. A trailing `*` matches any rest, and the rest is the name of the upstream model. ' +
+        'An exact name wins over a wildcard, and a longer wildcard over a shorter one.',
     }),
   listed: z
     .array(
@@ -47,8 +47,8 @@ const spec = z.strictObject({
     .optional()
     .meta({
       description:
-        'Models that a wildcard is known to have, as clients send them: the model list shows them. The wildcard serves ' +
-        'others all the same.',
+        'Models of a wildcard that the model list shows, with names as clients send them. The wildcard serves other ' +
+        'models, too.',
     }),
   channels: z
     .array(
@@ -61,17 +61,22 @@ const spec = z.strictObject({
           .optional()
           .meta({
             description:
-              'Model name to send upstream; `*` in it stands for what the wildcard matched. Default: the client’s ' +
-              'model, or the rest of a wildcard.',
+              'Model name to send to the upstream; `*` in it stands for the text that the wildcard matched. Default: the ' +
+              'client’s model, or the text that the wildcard matched.',
           }),
-        priority: z.int().min(0).max(1000).default(0).meta({ description: 'Lower ones are tried first.' }),
+        priority: z
+          .int()
+          .min(0)
+          .max(1000)
+          .default(0)
+          .meta({ description: 'Channels with a lower number are tried first.' }),
         weight: z.int().min(0).max(1_000_000).default(1).meta({
-          description: 'Share among channels of the same priority; 0 gets none.',
+          description: 'Share of the requests among channels of the same priority; 0 gets none.',
         }),
         profile: z
           .enum(PROFILES)
           .optional()
-          .meta({ description: 'Profile of this model on that channel; default the channel’s own.' }),
+          .meta({ description: 'Profile of this model on this channel; default: that of the channel.' }),
       }),
     )
     .min(1)
@@ -84,16 +89,16 @@ const spec = z.strictObject({
         .default('None')
         .meta({
           description:
-            'Session keeps the requests of one session on one channel, as long as it does not rest. The session is named ' +
-            'by the header x-session-affinity, the header of a known coding agent, or prompt_cache_key. A conversation ' +
-            'that goes on from an earlier answer returns to its channel in either mode.',
+            'Session: requests of one session stay on one channel, unless it is ejected. The session is taken from the ' +
+            'header x-session-affinity, the header of a known coding agent, or prompt_cache_key. In either mode, a ' +
+            'conversation that continues an earlier answer returns to its channel.',
         }),
       ttl: duration()
         .default('1h')
         .meta({ description: 'How long a session is remembered after its last request.' }),
     })
     .optional()
-    .meta({ description: 'Whether requests that belong together stay on one channel.' }),
+    .meta({ description: 'Whether requests of one session stay on one channel.' }),
   retry: z
     .strictObject({
       attempts: z
@@ -101,19 +106,21 @@ const spec = z.strictObject({
         .min(1)
         .max(5)
         .default(3)
-        .meta({ description: 'Attempts in all, the first one included.' }),
+        .meta({ description: 'Total number of attempts, including the first.' }),
       classes: z
         .array(z.enum(RETRYABLE_CLASSES))
         .max(16)
         .optional()
-        .meta({ description: 'Failure classes after which another attempt is made; default all of them.' }),
-      // Known so that it is refused with a word on its new name, where the API server would drop it in silence.
+        .meta({ description: 'Failure classes after which a request is retried; default: all of them.' }),
+      // Without this field, the API server would silently drop it; a rule refuses it and tells its new name.
       on: z
         .array(z.string().max(64))
         .max(16)
         .optional()
         .meta({ description: 'Refused: write classes instead.' }),
-      perTryTimeout: duration().optional().meta({ description: 'Until the answer of one attempt begins.' }),
+      perTryTimeout: duration()
+        .optional()
+        .meta({ description: 'Time until the answer of an attempt begins.' }),
     })
     .optional()
     .meta({ description: 'What happens after a failed attempt.' }),
@@ -121,11 +128,11 @@ const spec = z.strictObject({
     .strictObject({
       unsupported: z.enum(['Drop', 'Reject']).default('Drop').meta({
         description:
-          'What to do with fields that the upstream’s API cannot express: drop and tell, or answer 400.',
+          'What to do with fields that the upstream’s API cannot express: drop and report them, or answer 400.',
       }),
     })
     .optional()
-    .meta({ description: 'How a request is turned into another API.' }),
+    .meta({ description: 'How requests are converted to another API.' }),
   rewriteModel: z
     .boolean()
     .optional()
@@ -136,7 +143,7 @@ const spec = z.strictObject({
     }),
   maxOutputTokens: z.int().min(1).max(10_000_000).optional().meta({
     description:
-      'Output tokens to hold money for when the client names no limit; default 4096. Also shown in the model list.',
+      'Output tokens to hold funds for when the client sets no limit; default 4096. Also shown in the model list.',
   }),
   contextLength: z
     .int()
@@ -149,12 +156,12 @@ const spec = z.strictObject({
       input: price().optional().meta({ description: 'Dollars per million input tokens.' }),
       cachedInput: price()
         .optional()
-        .meta({ description: 'Per million tokens read from a cache; default input.' }),
+        .meta({ description: 'Dollars per million tokens read from a cache; default: input.' }),
       cacheWrite: price()
         .optional()
-        .meta({ description: 'Per million tokens written to a cache; default input.' }),
+        .meta({ description: 'Dollars per million tokens written to a cache; default: input.' }),
       cacheWriteLong: price().optional().meta({
-        description: 'Per million tokens written to a long-lived cache; default cacheWrite.',
+        description: 'Dollars per million tokens written to a long-lived cache; default: cacheWrite.',
       }),
       output: price().optional().meta({
         description: 'Dollars per million output tokens; "0" for embeddings, which have none.',
@@ -164,7 +171,7 @@ const spec = z.strictObject({
         .optional()
         .meta({
           description:
-            'Dollars per generated image, on top of its tokens. Alone it is a price where all channels have the type ' +
+            'Dollars per generated image, on top of its tokens. Enough on its own only if all channels have the type ' +
             'images.',
         }),
       multipliers: z
@@ -176,7 +183,7 @@ const spec = z.strictObject({
           ultrafast: multiplier('ultrafast'),
         })
         .optional()
-        .meta({ description: 'Factor on the whole price of a request that is served on that tier.' }),
+        .meta({ description: 'Factor on the whole cost of a request that is served on that tier.' }),
     })
     .optional()
     .meta({ description: 'What a request costs. Token prices are per million.' }),
@@ -190,10 +197,10 @@ const spec = z.strictObject({
         .min(1)
         .max(128)
         .optional()
-        .meta({ description: 'Who made it; `owned_by` in the model list.' }),
+        .meta({ description: 'Owner of the model; `owned_by` in the model list.' }),
     })
     .optional()
-    .meta({ description: 'How the model list shows it.' }),
+    .meta({ description: 'How the model list shows the model.' }),
 })
 export type ModelRouteSpec = z.output<typeof spec>
 
@@ -202,7 +209,7 @@ const status = statusOf({
     .array(z.string().max(64))
     .max(16)
     .optional()
-    .meta({ description: 'Endpoints that it can serve.' }),
+    .meta({ description: 'Endpoints that the route can serve.' }),
 })
 export type ModelRouteStatus = z.output<typeof status>
 
@@ -219,18 +226,18 @@ const PRICE_FIELDS = [
 const rules: Rule<ModelRouteSpec>[] = [
   {
     cel: '!has(self.retry) || !has(self.retry.on)',
-    message: 'spec.retry.on is called spec.retry.classes; rename it',
+    message: 'spec.retry.on is now spec.retry.classes; rename it',
     test: (s) => s.retry?.on === undefined,
   },
   {
     cel: "!has(self.listed) || self.model.endsWith('*')",
-    message: 'spec.listed goes with a model that ends in *, and only with it; remove it',
+    message: 'spec.listed is only allowed if spec.model ends in *; remove it',
     test: (s) => s.listed === undefined || s.model.endsWith('*'),
   },
   {
     cel: "!has(self.listed) || !self.model.endsWith('*') || self.listed.all(m, m.size() >= self.model.size() && m.startsWith(self.model.substring(0, self.model.size() - 1)))",
     message:
-      'spec.listed names a model that spec.model does not match; each must go on after what stands before the *',
+      'spec.listed contains a model that spec.model does not match; each must begin with the text before the * and be longer',
     // CEL counts code points.
     test: ({ listed = [], model }) =>
       !model.endsWith('*') ||
@@ -238,12 +245,12 @@ const rules: Rule<ModelRouteSpec>[] = [
   },
   {
     cel: '!has(self.price) || has(self.price.input) == has(self.price.output)',
-    message: 'spec.price names only one of input and output; name both ("0" is a price)',
+    message: 'spec.price has only one of input and output; set both ("0" is a price)',
     test: (s) => s.price === undefined || (s.price.input === undefined) === (s.price.output === undefined),
   },
   {
     cel: '!(has(self.price) && has(self.free) && self.free)',
-    message: 'spec says both price and free: true; keep one of them',
+    message: 'spec has both price and free: true; keep one of them',
     test: (s) => !(s.price !== undefined && s.free === true),
   },
   {
@@ -251,7 +258,7 @@ const rules: Rule<ModelRouteSpec>[] = [
       .map((f) => `has(self.price.${f})`)
       .join(' || ')}`,
     message:
-      'spec.price needs input and output, perRequest or perImage; write free: true for a model that costs nothing',
+      'spec.price needs input and output, perRequest or perImage; set free: true for a model that costs nothing',
     test: (s) =>
       s.price === undefined ||
       [s.price.input, s.price.output, s.price.perRequest, s.price.perImage].some((p) => p !== undefined),
@@ -266,12 +273,12 @@ export const modelRoute = defineKind({
   plural: 'modelroutes',
   singular: 'modelroute',
   shortNames: ['mr'],
-  description: 'A model name that clients may ask for: which channels serve it, and what it costs.',
+  description: 'A model name that clients send: which channels serve it, and what it costs.',
   spec,
   status,
   rules,
   columns: [
-    { name: 'Model', jsonPath: '.spec.model', type: 'string', description: 'Name that clients send.' },
+    { name: 'Model', jsonPath: '.spec.model', type: 'string', description: 'Model name that clients send.' },
     {
       name: 'Endpoints',
       jsonPath: '.status.endpoints',

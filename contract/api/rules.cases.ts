@@ -1,6 +1,6 @@
 /**
- * Values on both sides of every rule, for rules.test.ts. A rule is named by the start of its message, and each value
- * is a spec that the schema takes: what is tested is the rule.
+ * Specs that pass and fail every rule, for rules.test.ts. A rule is identified by the start of its message. The schema
+ * accepts every spec here, so that only the rule decides.
  */
 import type { KindName } from './index.ts'
 
@@ -17,7 +17,7 @@ export interface RuleCases {
 
 const created = (...specs: object[]): RuleCase[] => specs.map((spec) => ({ spec }))
 
-/** Cases for a rule of amounts; `at` builds a spec with this text. */
+/** Cases for amountWithinLedger; `at` builds a spec with this amount. */
 function amounts(at: (text: string | undefined) => object, negative: boolean): RuleCases {
   const signed = negative ? ['-9000000', '-0.000000001', '-9000000.000000000'] : []
   const beyond = negative ? ['-9000000.000000001', '-9999999'] : []
@@ -43,7 +43,7 @@ const route = (more: object) => ({ model: 'm', channels: [{ name: 'c' }], ...mor
 
 const credit = (amount: string, more: object = {}) => ({ accountRef: { name: 'a' }, amount, ...more })
 
-/** A valid price with one field set, so that no other rule is broken. */
+/** A price that breaks no other rule, with one field set. */
 const priced = (field: string) => (text: string | undefined) =>
   route({ price: { input: '1', output: '1', ...(text !== undefined && { [field]: text }) } })
 
@@ -59,7 +59,7 @@ const priceRules = [
 
 export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
   ApiKey: {
-    'spec names more than one of secretRef': {
+    'spec has more than one of secretRef': {
       passes: created(
         {},
         { secretRef: { name: 's' } },
@@ -73,7 +73,7 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
         { secretRef: { name: 's' }, secretRefs: [{ name: 's' }], hashes: ['a'.repeat(64)] },
       ),
     },
-    'spec.allowedIPs takes': {
+    'spec.allowedIPs must be': {
       passes: created(
         {},
         ...[
@@ -124,7 +124,7 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
   },
   Credit: {
     'spec.amount must lie within': amounts((text) => credit(text ?? '1'), true),
-    'a Credit never changes': {
+    'a Credit cannot be changed': {
       passes: [
         { spec: credit('1') },
         { spec: credit('1'), old: credit('1') },
@@ -140,7 +140,7 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
     },
   },
   Channel: {
-    'spec.auth.header goes with': {
+    'spec.auth.header must be': {
       passes: created(
         channel({}),
         channel({ auth: { scheme: 'Bearer' } }),
@@ -151,7 +151,7 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
         channel({ auth: { scheme: 'None', header: 'x-key' } }),
       ),
     },
-    'spec.headers may name HTTP headers only': {
+    'the names in spec.headers': {
       passes: created(
         channel({}),
         channel({ headers: {} }),
@@ -166,7 +166,7 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
         channel({ headers: { 'x-a': 'v', ['n'.repeat(129)]: 'v' } }),
       ),
     },
-    'spec.headers may not name a header that the gateway writes': {
+    'spec.headers must not contain': {
       passes: created(channel({}), channel({ headers: { 'x-host': 'v', 'content-lengths': 'v' } })),
       fails: created(
         ...['host', 'Host', 'Content-Length', 'TRANSFER-ENCODING', 'connection', 'te', 'accept-encoding'].map(
@@ -174,7 +174,7 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
         ),
       ),
     },
-    'spec.headers takes at most': {
+    'spec.headers may have at most': {
       passes: created(channel({}), channel({ headers: entries(0) }), channel({ headers: entries(32) })),
       fails: created(channel({ headers: entries(33) })),
     },
@@ -190,24 +190,24 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
         channel({ query: { ['😀'.repeat(129)]: '' } }),
       ),
     },
-    'spec.query takes at most': {
+    'spec.query may have at most': {
       passes: created(channel({}), channel({ query: entries(32) })),
       fails: created(channel({ query: entries(33) })),
     },
   },
   ModelRoute: {
-    'spec.retry.on is called': {
+    'spec.retry.on is now': {
       passes: created(route({}), route({ retry: {} }), route({ retry: { classes: ['transient'] } })),
       fails: created(
         route({ retry: { on: [] } }),
         route({ retry: { on: ['transient'], classes: ['transient'] } }),
       ),
     },
-    'spec.listed goes with': {
+    'spec.listed is only allowed': {
       passes: created(route({}), route({ model: '*', listed: ['a'] }), route({ model: 'a-*', listed: [] })),
       fails: created(route({ listed: [] }), route({ listed: ['m'] })),
     },
-    'spec.listed names a model': {
+    'spec.listed contains a model': {
       passes: created(
         route({ model: 'a-*', listed: ['a-b', 'a-b-c'] }),
         route({ model: '*', listed: ['a'] }),
@@ -220,7 +220,7 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
         route({ model: '\u{1f600}*', listed: ['\u{1f600}'] }),
       ),
     },
-    'spec.price names only one of input and output': {
+    'spec.price has only one of input and output': {
       passes: created(
         route({}),
         route({ free: true }),
@@ -233,7 +233,7 @@ export const RULE_CASES: Record<KindName, Record<string, RuleCases>> = {
         route({ price: { input: '1', cachedInput: '1' } }),
       ),
     },
-    'spec says both price and free': {
+    'spec has both price and free': {
       passes: created(
         route({}),
         route({ free: true }),

@@ -1,6 +1,6 @@
 /**
  * Every rule exists twice, as CEL for the API server and as code for folder mode and the controller. Each case runs
- * through both, and both must say what the case says.
+ * through both, and both must give the expected verdict.
  */
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { Environment } from '@marcbachmann/cel-js'
@@ -23,14 +23,14 @@ function isCIDR(text: string): boolean {
   return Number(bits) >= 0 && Number(bits) <= (isIPv4(address) ? 32 : 128)
 }
 
-/** What a Kubernetes API server offers to a rule; lowerAscii, matches and size come with the library. */
+/** The CEL environment of a Kubernetes API server; lowerAscii, matches and size come with the library. */
 const cel = new Environment()
   .registerVariable('self', 'dyn')
   .registerVariable('oldSelf', 'dyn')
   .registerFunction('isIP(string): bool', isIP)
   .registerFunction('isCIDR(string): bool', isCIDR)
 
-/** The API server evaluates a rule on changes only when there is an old value. */
+/** The API server evaluates a rule on updates only when there is an old value. */
 function celVerdict(rule: Rule<unknown>, spec: unknown, old: unknown): unknown {
   if (rule.cel.includes('oldSelf') && old === undefined) return true
   return cel.evaluate(rule.cel, { self: spec, oldSelf: old })
@@ -41,7 +41,7 @@ const kinds: Kind[] = Object.values(KINDS)
 describe.each(kinds)('rules of $kind', (kind) => {
   const cases = Object.entries(RULE_CASES).find(([name]) => name === kind.kind)?.[1] ?? {}
 
-  it('each have cases on both sides', () => {
+  it('each have cases that pass and that fail', () => {
     const uncovered = kind.rules.filter(({ message }) => {
       const own = Object.entries(cases).filter(([start]) => message.startsWith(start))
       return own.length !== 1 || !own[0]?.[1].passes.length || !own[0][1].fails.length

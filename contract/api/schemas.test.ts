@@ -1,4 +1,4 @@
-/** Each kind takes a spec with every field set, and refuses what is misspelt, of a wrong type or out of range. */
+/** Each kind accepts a spec with every field set, and refuses misspelt fields, wrong types and values out of range. */
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { KINDS, type Kind, type KindName } from './index.ts'
@@ -87,7 +87,7 @@ const FULL: Record<KindName, object> = {
   },
 }
 
-/** The smallest spec of each kind and what it is filled up with. */
+/** The smallest spec of each kind, and the same with its defaults. */
 const MINIMAL: Record<KindName, { spec: object; filled: object }> = {
   ApiKey: { spec: { secretRef: { name: 's' } }, filled: { secretRef: { name: 's', key: 'key' } } },
   Account: { spec: {}, filled: { enforcement: 'Enforced' } },
@@ -119,10 +119,10 @@ const MINIMAL: Record<KindName, { spec: object; filled: object }> = {
 const BAD: Record<KindName, Record<string, object>> = {
   ApiKey: {
     'a boolean as text': { disabled: 'true' },
-    'a name that is no object name': { accountRef: { name: 'Not_A_Name' } },
+    'an invalid object name': { accountRef: { name: 'Not_A_Name' } },
     'an unknown field inside': { secretRef: { name: 's', kye: 'k' } },
     'a limit of zero': { limits: { requestsPerMinute: 0 } },
-    'a limit that is no integer': { limits: { tokensPerMinute: 1.5 } },
+    'a limit that is not an integer': { limits: { tokensPerMinute: 1.5 } },
     'an instant without a zone': { expiresAt: '2027-12-31T23:59:59' },
     'a day that does not exist': { expiresAt: '2027-02-29T00:00:00Z' },
     'nine stars in a glob': { models: ['*a*a*a*a*a*a*a*a*'] },
@@ -156,16 +156,16 @@ const BAD: Record<KindName, Record<string, object>> = {
     'a header value with a line break': { headers: { 'x-a': 'a\nb' } },
     'a header value that is a number': { headers: { 'x-a': 1 } },
     'a duration without a unit': { timeouts: { idle: '30' } },
-    'a duration that no timer takes': { timeouts: { idle: '999h' } },
+    'a duration that is too long for a timer': { timeouts: { idle: '999h' } },
     'no room for requests': { maxConcurrentRequests: 0 },
     'a negative count': { ejection: { consecutiveFailures: -1 } },
     'an unknown profile': { profile: 'best' },
     'an unknown feature': { features: { vision: true } },
     'a feature that is a word': { features: { sampling: 'yes' } },
-    'an unknown way to ask for reasoning': { features: { reasoning: 'effort' } },
+    'an unknown kind of reasoning': { features: { reasoning: 'effort' } },
     'an unknown level': { features: { efforts: ['low', 'extreme'] } },
     'no level': { features: { efforts: [] } },
-    'reasoning of some turns': { features: { reasoningHistory: 'Last' } },
+    'an unknown reasoning history': { features: { reasoningHistory: 'Last' } },
   },
   ModelRoute: {
     'no channel': { channels: [] },
@@ -178,7 +178,7 @@ const BAD: Record<KindName, Record<string, object>> = {
     'a class that never helps': { retry: { classes: ['caller_fault'] } },
     'a negative price': { price: { perImage: '-1' } },
     'a price that is a number': { price: { perImage: 1 } },
-    'a tier that nobody knows': { price: { multipliers: { slow: '1' } } },
+    'an unknown tier': { price: { multipliers: { slow: '1' } } },
     'a factor of a thousand': { price: { multipliers: { fast: '1000' } } },
     'a weight below zero': { channels: [{ name: 'c', weight: -1 }] },
   },
@@ -192,7 +192,7 @@ describe.each(kinds)('schema of $kind', (kind) => {
   const full = of(FULL, kind) ?? {}
   const minimal = of(MINIMAL, kind)
 
-  it('takes every field', () => {
+  it('accepts every field', () => {
     expect(kind.spec.parse(full)).toEqual(full)
     const { properties } = z
       .object({ properties: z.record(z.string(), z.unknown()) })
@@ -210,7 +210,7 @@ describe.each(kinds)('schema of $kind', (kind) => {
     ])
   })
 
-  it.each(['spec', 1, null, []])('refuses %j for the whole', (value) => {
+  it.each(['spec', 1, null, []])('refuses %j instead of a spec', (value) => {
     expect(kind.spec.safeParse(value).success).toBe(false)
   })
 
@@ -222,7 +222,7 @@ describe.each(kinds)('schema of $kind', (kind) => {
     expect(new Set(error?.issues.map((issue) => issue.path[0]))).toEqual(new Set(Object.keys(change)))
   })
 
-  it('has conditions and its own fields in the status', () => {
+  it('has a status with conditions and its own fields', () => {
     const condition = {
       type: 'Ready',
       status: 'Unknown',

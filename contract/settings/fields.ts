@@ -1,4 +1,4 @@
-/** Kinds of values that settings have. All are read from text; the error of each says what it must be. */
+/** The types of setting values. All are parsed from text; each error message says what the value must be. */
 import { z } from 'zod'
 import { AddressSet } from '../address.ts'
 import { DURATION, parseDuration } from '../duration.ts'
@@ -15,10 +15,10 @@ export const bytes = (value: number, max = 1_073_741_824) =>
 
 export const count = (value: number) => z.coerce.number().int().min(1).max(10_000_000).default(value)
 
-/** A bound that is off when it is 0. */
+/** A limit; 0 turns it off. */
 export const bound = () => z.coerce.number().int().min(0).max(10_000_000).default(0)
 
-/** Text such as 30s; milliseconds when it is read. */
+/** Text such as 30s, parsed into milliseconds. */
 export const time = (value: string) =>
   z
     .string()
@@ -35,7 +35,7 @@ export const flag = (value: boolean) =>
 
 export const path = () => z.string().optional()
 
-/** The parts of a list that commas separate. */
+/** Splits a comma-separated list. */
 export const listed = (text: string) =>
   text
     .split(',')
@@ -44,7 +44,7 @@ export const listed = (text: string) =>
 
 export const list = () => z.string().default('').transform(listed)
 
-/** A name and a value of a Kubernetes label, which may not be empty here. */
+/** `name=value` of a Kubernetes label. Unlike in Kubernetes, the value may not be empty. */
 const LABEL =
   /^([a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?=[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$/
 
@@ -53,7 +53,7 @@ export const labels = () =>
   list()
     .refine(
       (texts) => texts.every((text) => LABEL.test(text)),
-      'must be labels as name=value, separated by commas',
+      'must be labels written as name=value, separated by commas',
     )
     .transform(
       (texts): Readonly<Record<string, string>> =>
@@ -75,7 +75,7 @@ export const redisUrl = () =>
     .string()
     .refine(
       (text) => listed(text).length > 0 && listed(text).every(isRedisAddress),
-      'must be redis:// or rediss:// addresses, separated by commas; in a password % is written %25, a comma %2C',
+      'must be redis:// or rediss:// addresses, separated by commas; in a password, write % as %25 and a comma as %2C',
     )
     .optional()
 
@@ -91,7 +91,7 @@ function isRedisAddress(text: string): boolean {
   }
 }
 
-/** Of an HTTP proxy, with user and password where it wants them; `proxy:3128` means http://. */
+/** URL of an HTTP proxy, with user and password if it needs them; `proxy:3128` means http://. */
 export const proxyUrl = () =>
   z
     .string()

@@ -1,4 +1,4 @@
-/** The relay: where it may call, who may use it, and how much. */
+/** The relay: which addresses it may call, who may use it, and how much. */
 import { z } from 'zod'
 import { parseAllowEntry } from '../relay-target.ts'
 import { bound, count, flag, list, proxyUrl, ranges, time } from './fields.ts'
@@ -8,7 +8,7 @@ export const relaySettings = {
     .enum(['off', 'allowlist', 'public'])
     .default('public')
     .describe(
-      'Where POST /api/proxy may call: nowhere, what SLUICE_RELAY_ALLOW names, or every public address beside it.',
+      'What POST /api/proxy may call. `off`: nothing. `allowlist`: only what SLUICE_RELAY_ALLOW names. `public`: also every public address.',
     ),
   SLUICE_RELAY_ALLOW: list()
     .refine(
@@ -17,40 +17,42 @@ export const relaySettings = {
     )
     .transform((texts) => texts.flatMap((text) => parseAllowEntry(text) ?? []))
     .describe(
-      'Hosts, host:port, addresses and CIDR ranges that the relay may call although they are not public, separated by commas. ' +
-        '`localhost` means 127.0.0.1 and ::1. A host may have private addresses; those of metadata services need a range of their own.',
+      'Hosts, host:port, addresses and CIDR ranges that the relay may call even if they are not public, separated by commas. ' +
+        '`localhost` means 127.0.0.1 and ::1. A host may resolve to private addresses; addresses of metadata services must be allowed by a range.',
     ),
   SLUICE_RELAY_DENY: ranges().describe(
-    'Addresses and CIDR ranges that the relay never calls, such as public ones of your own network: of pods, services, nodes and load balancers.',
+    'Addresses and CIDR ranges that the relay never calls, such as public addresses of your own pods, services, nodes and load balancers.',
   ),
   SLUICE_RELAY_PORTS: list()
     .refine((texts) => texts.every(isPort), 'must be ports, separated by commas')
     .transform((texts): ReadonlySet<number> => new Set(texts.map(Number)))
-    .describe('Ports that the relay may call, beside those of SLUICE_RELAY_ALLOW; default all.'),
+    .describe('Ports that the relay may call, in addition to those in SLUICE_RELAY_ALLOW; default: all.'),
   SLUICE_RELAY_REQUIRE_API_KEY: flag(false).describe(
-    'Whether callers of the relay need an API key of the gateway, in x-api-key.',
+    'Whether callers of the relay need an API key of the gateway, in the x-api-key header.',
   ),
   SLUICE_RELAY_MAX_IN_FLIGHT: count(1_000).describe(
-    'Relayed requests in flight beyond which new ones are answered 503.',
+    'Maximum number of relay requests in flight. Beyond it, new ones are answered 503.',
   ),
   SLUICE_RELAY_MAX_IN_FLIGHT_PER_CLIENT: bound().describe(
-    'Relayed requests in flight of one client (its key where one is required, else its address) beyond which it is answered 429; 0 for no bound.',
+    'Maximum number of relay requests in flight from one client (its key where keys are required, else its address); 0 for no limit. Beyond it, new ones are answered 429.',
   ),
   SLUICE_RELAY_REQUESTS_PER_MINUTE: bound().describe(
-    'Relayed requests a minute of one client and one proxy; 0 for no bound.',
+    'Relay requests per minute that each proxy accepts from one client; 0 for no limit.',
   ),
   SLUICE_RELAY_CONNECT_TIMEOUT: time('10s').describe('Time for the relay to connect.'),
-  SLUICE_RELAY_TIMEOUT: time('250s').describe('Time for a whole relayed request; the relay has no other.'),
+  SLUICE_RELAY_TIMEOUT: time('250s').describe(
+    'Time for a whole relay request. Beside the time to connect, the relay has no other time-out.',
+  ),
   SLUICE_RELAY_RESOLVERS: list()
     .refine(
       (texts) => texts.every(isServer),
-      'must be addresses, with a port or without, separated by commas',
+      'must be addresses, with or without a port, separated by commas',
     )
     .describe(
-      'Name servers that the relay asks for names that SLUICE_RELAY_ALLOW does not have, such as 9.9.9.9 or [2620:fe::fe]:53; default those of the system.',
+      'Name servers with which the relay resolves names that are not in SLUICE_RELAY_ALLOW, such as 9.9.9.9 or [2620:fe::fe]:53; default: those of the system.',
     ),
   SLUICE_RELAY_PROXY: proxyUrl().describe(
-    'HTTP proxy, vouched for by a public authority where it is https://, through which the relay calls; it gets addresses that were checked, never names. Without it the relay uses none.',
+    'HTTP proxy for the relay. An https:// proxy needs a certificate from a public authority. It receives checked addresses, never names. Without this setting, the relay uses no proxy.',
   ),
 }
 

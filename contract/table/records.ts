@@ -1,20 +1,20 @@
 /**
- * The records that the controller compiles and the proxies read: free of Kubernetes types, carrying a version.
- * A reader that meets a foreign version or a record that does not parse keeps its last good one.
+ * The records that the controller compiles and the proxies read: without Kubernetes types, with a version. A reader that
+ * finds an unknown version or a record that does not parse keeps its last good one.
  */
 import { z } from 'zod'
 import { CHANNEL_TYPES, ERROR_MESSAGES } from '../api/channel.ts'
 import { FAILURE_CLASSES } from '../failures.ts'
 import { EFFORTS, type Features, PROFILES, REASONING_HISTORIES, REASONINGS } from '../profiles.ts'
 
-/** Of a key and of an account. */
+/** Version of key and account records. */
 export const RECORD_VERSION = 1
-/** Of the table. Apart from the records', so that proxies of two versions go on reading the same keys. */
+/** Version of the table. Separate from that of records, so that proxies of two versions can read the same keys. */
 export const TABLE_VERSION = 4 as const
 const nanos = z.int()
 const milliseconds = z.int().min(0)
 
-/** All features, defaults filled in. */
+/** All features, with defaults. */
 const featuresRecord: z.ZodType<Features> = z.object({
   streamUsage: z.boolean(),
   finishReason: z.boolean(),
@@ -37,7 +37,7 @@ const featuresRecord: z.ZodType<Features> = z.object({
   compaction: z.boolean(),
 })
 
-/** An upstream, ready to be called. Held in clear in memory only: a shared store seals it. */
+/** An upstream, with all that a call needs. In plain text only in memory: a shared store seals it. */
 export const channelRecord = z.object({
   name: z.string(),
   type: z.enum(CHANNEL_TYPES),
@@ -59,13 +59,13 @@ export const channelRecord = z.object({
     total: milliseconds,
   }),
   maxConcurrentRequests: z.int().optional(),
-  /** Generic: no word of the upstream is shown to clients. */
+  /** Generic: clients never see messages of the upstream. */
   errorMessages: z.enum(ERROR_MESSAGES).optional(),
   tls: z
     .object({
       ca: z.string().optional(),
       serverName: z.string().optional(),
-      /** PEM, as is `ca`; the key is a secret as the credential is. */
+      /** PEM, as is `ca`. The key is as secret as the credential. */
       clientCertificate: z.object({ cert: z.string(), key: z.string() }).optional(),
     })
     .optional(),
@@ -75,14 +75,14 @@ export type ChannelRecord = z.output<typeof channelRecord>
 
 /** One channel of a route. */
 export const targetRecord = z.object({
-  /** Key in the namespace's `channels`. */
+  /** Key in `channels` of the namespace. */
   channel: z.string(),
-  /** Upstream model; `*` in it stands for what the wildcard matched. Absent: the client's model or the rest. */
+  /** Upstream model; `*` stands for the text that the wildcard matched. Absent: the client's model, or that text. */
   model: z.string().optional(),
   priority: z.int(),
   weight: z.int(),
   profile: z.enum(PROFILES).optional(),
-  /** With `profile` only: they stand in place of the channel's. */
+  /** Present if `profile` is; replace those of the channel. */
   features: featuresRecord.optional(),
 })
 export type TargetRecord = z.output<typeof targetRecord>
@@ -95,7 +95,7 @@ export const priceRecord = z.object({
   output: nanos,
   perRequest: nanos,
   perImage: nanos,
-  /** Tier to factor, in billionths. */
+  /** Factors by tier, in billionths. */
   multipliers: z.record(z.string(), z.int()),
 })
 
@@ -109,7 +109,7 @@ export const routeRecord = z.object({
   /** Models of a wildcard that the model list shows. */
   listed: z.array(z.string()).optional(),
   targets: z.array(targetRecord),
-  /** All channels that it names have the type images, those that are not in force too: they answer text by pictures. */
+  /** All channels of the route, in force or not, have the type images: they answer text with images. */
   picturesOnly: z.boolean().optional(),
   affinity: z.object({ mode: z.enum(['None', 'Session']), ttlMs: milliseconds }),
   retry: z.object({
@@ -121,7 +121,7 @@ export const routeRecord = z.object({
   rewriteModel: z.boolean(),
   maxOutputTokens: z.int().optional(),
   contextLength: z.int().optional(),
-  /** Absent and not free: unpriced, not served to enforced accounts. */
+  /** A route that has no price and is not free is not served to enforced accounts. */
   price: priceRecord.optional(),
   free: z.boolean(),
   display: z.object({
@@ -132,7 +132,7 @@ export const routeRecord = z.object({
 })
 export type RouteRecord = z.output<typeof routeRecord>
 
-/** Routes and channels of all namespaces: one document per generation. */
+/** Routes and channels of all namespaces. */
 export const tableRecord = z.object({
   version: z.literal(TABLE_VERSION),
   namespaces: z.record(
@@ -163,7 +163,7 @@ export const keyRecord = z.object({
 })
 export type KeyRecord = z.output<typeof keyRecord>
 
-/** One account, stored under its objectId. A key whose account has no record is answered 503. */
+/** One account, stored under its objectId. Requests with a key whose account has no record are answered 503. */
 export const accountRecord = z.object({
   version: z.literal(RECORD_VERSION),
   id: z.string(),
@@ -171,11 +171,11 @@ export const accountRecord = z.object({
   name: z.string(),
   disabled: z.boolean(),
   enforced: z.boolean(),
-  /** Nano-dollars that the balance may fall below zero. */
+  /** How far the balance may fall below zero. */
   overdraft: nanos,
 })
 export type AccountRecord = z.output<typeof accountRecord>
 
-/** The table as proxies read it: which leader wrote it, and as which generation. */
+/** The table as proxies read it, with the leader's epoch and the generation. */
 export const publishedTable = z.object({ epoch: z.int(), generation: z.int(), table: tableRecord })
 export type PublishedTable = z.output<typeof publishedTable>

@@ -2,7 +2,7 @@ import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ChannelSpec, Resource } from '../../contract/api/index.ts'
 import { parseDuration } from '../../contract/duration.ts'
 import { endpointsOf } from '../../contract/endpoints.ts'
-import { type Features, featuresOf } from '../../contract/profiles.ts'
+import { featuresOf, type Overrides } from '../../contract/profiles.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import { withoutEnd } from '../../contract/text.ts'
 import type { ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
@@ -15,7 +15,7 @@ interface Served {
   namespace: string
   record: ChannelRecord
   /** Its own word on single features, which also holds under a profile that a route names. */
-  overrides: Partial<Features> | undefined
+  overrides: Overrides | undefined
 }
 
 export interface Channels {

@@ -1,8 +1,8 @@
 /** Lines of a byte stream. */
+import { LF } from '../../kit/bytes.ts'
 
 /** More than any object that etcd takes (1.5 MiB by default), with room to spare. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024
-const LINE_FEED = 0x0a
 
 /**
  * The text of each line, without its end, as soon as the end has arrived; what one chunk completes follows without a
@@ -17,7 +17,7 @@ export async function* linesOf(
   let length = 0
   for await (const chunk of bytes) {
     let start = 0
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+    for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
       check(length + end - start, maxBytes)
       parts.push(chunk.subarray(start, end))
       const line = Buffer.concat(parts).toString('utf8')

@@ -2,11 +2,13 @@
  * A copy of one resource of the API server: listed, then watched for as long as it is needed. Differences are told in
  * the order in which they happened, each once; what changed while the server was away is told when it is back.
  */
+
 import type { Log } from '../../contract/log.ts'
+import { type Backoff, backoffMs } from '../../kit/backoff.ts'
+import { pause } from '../../kit/time.ts'
 import { statusError } from './errors.ts'
 import { type Change, type Collected, ObjectCache } from './object-cache.ts'
 import { endsInitialEvents, type Page, parseEvent, parsePage, type WatchEvent, wentBack } from './objects.ts'
-import { backoffMs, pause } from './pause.ts'
 import { type KubeCall, type KubeClient, KubeError, type KubeObject } from './types.ts'
 
 export type { Change } from './object-cache.ts'
@@ -30,7 +32,7 @@ export interface ReflectorOptions<T> {
   /** Between looks whether the server went back to an earlier state, which no watch tells. Default 10 min. */
   checkEveryMs?: number
   /** Between attempts; doubled with each failure. Default 200 ms to 5 s. */
-  backoff?: { minMs: number; maxMs: number }
+  backoff?: Backoff
 }
 
 export interface ReflectorHealth {
@@ -46,6 +48,7 @@ const PAGE_ITEMS = 1_000
 /** Seconds until the server ends a watch: not the same for all, so that they do not come back together. */
 const WATCH_SECONDS = { min: 300, max: 600 }
 const GONE = 410
+const BACKOFF: Backoff = { firstMs: 200, lastMs: 5_000, jitter: 0.5 }
 /** How a server refuses a streaming list that it does not know or cannot do. */
 const NO_STREAMING_LIST = [400, 422, 500]
 
@@ -123,11 +126,10 @@ export class Reflector<T> {
       if (this.#stop.signal.aborted) return
       if (error !== undefined) this.#failed(error)
       // Since the last opening, so that a watch which ends after minutes is opened again at once.
-      const { minMs, maxMs } = this.#options.backoff ?? { minMs: 200, maxMs: 5_000 }
-      const earliest = openedAt + backoffMs(this.#failures++, minMs, maxMs)
+      const earliest = openedAt + backoffMs(this.#failures++, this.#options.backoff ?? BACKOFF)
       const serverMs = (error instanceof KubeError && error.retryAfterMs) || 0
       const waitMs = Math.max(earliest - performance.now(), serverMs)
-      if (waitMs > 0) await pause(waitMs, this.#stop.signal).catch(() => {})
+      if (waitMs > 0) await pause(waitMs, this.#stop.signal, 'resolve')
     }
   }
 

@@ -5,14 +5,14 @@
 
 /** An object as the server sends it. */
 export interface KubeObject {
-  apiVersion?: string
-  kind?: string
+  apiVersion?: string | undefined
+  kind?: string | undefined
   metadata: {
     name: string
-    namespace?: string
+    namespace?: string | undefined
     uid: string
     resourceVersion: string
-    generation?: number
+    generation?: number | undefined
     /** RFC 3339. */
     creationTimestamp: string
     [field: string]: unknown

@@ -1,5 +1,8 @@
 /** Keys that wait for work: each at most once in the queue, and never worked on twice at the same time. */
+
 import type { Log } from '../../contract/log.ts'
+import { type Backoff, backoffMs } from '../../kit/backoff.ts'
+import { MAX_TIMER_MS } from '../../kit/time.ts'
 
 /** What dashboards for controllers show of a queue. */
 export interface QueueMetrics {
@@ -27,12 +30,9 @@ export interface WorkQueueOptions<K extends string> {
   log?: Log
 }
 
-const FIRST_RETRY_MS = 50
-const LAST_RETRY_MS = 30_000
+const RETRY: Backoff = { firstMs: 50, lastMs: 30_000 }
 /** How much work may be begun at once after a pause, as a part of `perSecond`. */
 const BURST_MS = 100
-/** A timer for longer would fire at once; a key that comes too early is worked on once more, that is all. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 export class WorkQueue<K extends string> {
   readonly #options: WorkQueueOptions<K>
@@ -68,6 +68,7 @@ export class WorkQueue<K extends string> {
   /** Adds the key in `ms`, or earlier when that was asked for before. */
   addAfter(key: K, ms: number): void {
     if (this.#stop.signal.aborted) return
+    // A key that comes too early is worked on once more, that is all.
     const delayMs = Math.min(ms, MAX_TIMER_MS)
     const at = performance.now() + delayMs
     const earlier = this.#delayed.get(key)
@@ -143,7 +144,7 @@ export class WorkQueue<K extends string> {
     const earlier = this.#failed.get(key)
     clearTimeout(earlier?.timer)
     const times = (earlier?.times ?? 0) + 1
-    const inMs = Math.min(FIRST_RETRY_MS * 2 ** (times - 1), LAST_RETRY_MS)
+    const inMs = backoffMs(times - 1, RETRY)
     this.#options.log?.warn(
       { err: error, queue: this.#options.name, key, inMs },
       'work failed and is tried again',

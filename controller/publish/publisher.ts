@@ -1,15 +1,16 @@
 /** Brings the store to what compile says: the newest wish wins, and only what differs is written. */
+
 import type { Log } from '../../contract/log.ts'
+import { type Backoff, backoffMs } from '../../kit/backoff.ts'
+import { pause } from '../../kit/time.ts'
 import { type Inspection, type Position, RecordUnreadable, type Store } from '../../store/contract.ts'
 import type { Compiled, Published, Removal, Touched } from '../snapshot.ts'
 import { isEmpty } from './changes.ts'
 import type { CreditApplier } from './credits.ts'
-import { pause } from './pause.ts'
 import { done as noteDone, plan, routesOf, type Stored, sum } from './plan.ts'
 import { Removals } from './removals.ts'
 
-const FIRST_BACKOFF_MS = 100
-const MAX_BACKOFF_MS = 2_000
+const BACKOFF: Backoff = { firstMs: 100, lastMs: 2_000 }
 /** How old a heartbeat may be whose epoch and generation must be exceeded. */
 const HEARTBEATS_WITHIN_MS = 60_000
 /** Keys of one publication that are asked for their namespaces before they go. */
@@ -140,7 +141,7 @@ export class Publisher {
   }
 
   async #work(): Promise<void> {
-    let backoff = FIRST_BACKOFF_MS
+    let failures = 0
     while (this.#wanted !== undefined && !this.#stop.signal.aborted) {
       const wish = this.#wanted
       const began = performance.now()
@@ -152,25 +153,26 @@ export class Publisher {
         if (complete && this.#wanted === wish) this.#wanted = undefined
         if (result.outcome === 'fenced') this.#stop.abort()
         this.#options.onResult(result)
-        if (complete) backoff = FIRST_BACKOFF_MS
-        else backoff = await this.#pause(backoff, wish)
+        if (complete) failures = 0
+        else await this.#pause(backoffMs(failures++, BACKOFF), wish)
       } catch (error) {
         done('failed')
         // Whether the store took the command is not known.
         this.#stored = undefined
-        this.#options.log.warn({ err: error, retryInMs: backoff }, 'publishing failed; trying again')
-        backoff = await this.#pause(backoff, wish)
+        const retryInMs = backoffMs(failures++, BACKOFF)
+        this.#options.log.warn({ err: error, retryInMs }, 'publishing failed; trying again')
+        await this.#pause(retryInMs, wish)
       }
     }
     // In the same step as the last look at the wish, so that none is lost in between.
     this.#working = undefined
   }
 
-  /** Waits until it is time to try `tried` again, or there is a newer wish; the next pause is longer. */
-  async #pause(ms: number, tried: Wish): Promise<number> {
+  /** Waits until it is time to try `tried` again, or there is a newer wish. */
+  async #pause(ms: number, tried: Wish): Promise<void> {
     this.#wake = new AbortController()
-    if (this.#wanted === tried) await pause(ms, AbortSignal.any([this.#stop.signal, this.#wake.signal]))
-    return Math.min(ms * 2, MAX_BACKOFF_MS)
+    const signal = AbortSignal.any([this.#stop.signal, this.#wake.signal])
+    if (this.#wanted === tried) await pause(ms, signal, 'resolve')
   }
 
   /** `complete` is false when credits are left to try again; the rest is published all the same. */

@@ -14,12 +14,12 @@ describe('a spec with faults of its fields', () => {
       messages(Channel, { type: 'messages', baseURL: 'ftp://example.com', auth: { scheme: 'Header' } }),
     ).toEqual([
       'spec.baseURL must be an http or https URL without user, query and fragment, such as https://api.example.com/v1',
-      'spec.auth.header goes with the scheme Header, and only with it',
+      'spec.auth.header must be set for the scheme Header, and only for it',
     ])
     expect(messages(Channel, { baseURL: 'http://h/v1', headers: { Host: 'x' }, tls: 5 })).toEqual([
       'spec.type is missing: The API that the upstream speaks',
       'spec.tls must be a mapping of fields, such as tls: { field: value }',
-      expect.stringContaining('spec.headers may not name a header that the gateway writes itself'),
+      expect.stringContaining('spec.headers must not contain headers that the gateway sets itself'),
     ])
   })
 

@@ -1,6 +1,8 @@
 /** One WebSocket: its messages become calls of the pipeline, their answers become messages. */
+
 import type { IncomingMessage } from 'node:http'
 import type { RawData, WebSocket } from 'ws'
+import { MAX_TIMER_MS } from '../../kit/time.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import type { Call } from '../pipeline/call.ts'
@@ -51,9 +53,6 @@ const REASONS: Record<number, string> = {
   [GOING_AWAY]: 'The gateway is shutting down.',
   [POLICY_VIOLATION]: 'The API key is not valid any more.',
 }
-
-/** Longer timers of Node go off at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 interface Job extends CreateFrame {
   bytes: number

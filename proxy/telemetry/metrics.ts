@@ -23,12 +23,12 @@ export interface RequestFacts {
   model: string
   /** A class such as 4xx for what a foreign upstream answered. */
   status: number | string
-  error?: { code: ErrorCode | 'client_gone'; domain: FaultDomain }
+  error?: { code: ErrorCode | 'client_gone'; domain: FaultDomain } | undefined
   durationSeconds: number
   /** Own time before the upstream was called. */
-  overheadSeconds?: number
-  firstTokenSeconds?: number
-  usage?: Usage
+  overheadSeconds?: number | undefined
+  firstTokenSeconds?: number | undefined
+  usage?: Usage | undefined
 }
 
 /** What is read when somebody asks for the metrics. */

@@ -5,6 +5,8 @@
 import type { Transform } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { ChannelRecord } from '../../contract/table/records.ts'
+import { isSpace } from '../../kit/bytes.ts'
+import { MAX_TIMER_MS } from '../../kit/time.ts'
 import type { UpstreamFailure } from '../errors.ts'
 import { decoderFor } from './decode.ts'
 import { AttemptFailed, faultOf, type TransportFault, transportFailure } from './failure.ts'
@@ -66,8 +68,6 @@ export function send(
 const OWN_TIMERS = { headersTimeout: 0, bodyTimeout: 0 }
 /** What may arrive before a sink is attached; then the upstream waits. */
 const MAX_UNATTACHED_BYTES = 65_536
-/** Longest delay that a timer takes; beyond it, setTimeout fires at once. */
-const MAX_TIMER_MS = 2_147_483_647
 const STOPPED = new Error('stopped')
 
 class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
@@ -304,9 +304,9 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   }
 }
 
-/** Index of the first byte that is no white space, as it may stand around JSON; -1 when there is none. */
+/** Index of the first byte that is not white space around JSON; -1 when there is none. */
 export function firstByte(bytes: Buffer): number {
-  return bytes.findIndex((byte) => byte !== 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d)
+  return bytes.findIndex((byte) => !isSpace(byte))
 }
 
 function timer(ms: number, run: () => void): NodeJS.Timeout {

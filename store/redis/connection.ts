@@ -1,10 +1,11 @@
 /** One Redis, or one Redis Cluster, as the parts of the store see it. */
+
 import { Command } from 'ioredis'
 import type { Log } from '../../contract/log.ts'
+import { withDeadline } from '../../kit/time.ts'
 import { StoreUnavailable } from '../contract.ts'
 import { Breaker } from './breaker.ts'
 import { type Client, type ClientEvents, createClient } from './client.ts'
-import { DeadlinePassed, withDeadline } from './deadline.ts'
 import { SCRIPTS, scriptNamed } from './scripts.ts'
 import type { TlsOptions } from './tls.ts'
 
@@ -39,7 +40,7 @@ export interface RedisConnectionOptions {
   /** For rediss://; default the public authorities. */
   tls?: TlsOptions | undefined
   /** Default 250. */
-  commandTimeoutMs?: number
+  commandTimeoutMs?: number | undefined
 }
 
 /** Connects in the background, now and whenever the connection is lost; never throws for a server that is away. */
@@ -142,6 +143,7 @@ class Connection implements RedisConnection {
       return await withDeadline(
         this.#client.started.then(() => work(send)),
         timeoutMs,
+        late,
       )
     } catch (error) {
       if (error instanceof DeadlinePassed && last !== undefined) this.#timedOut(last)
@@ -166,7 +168,7 @@ class Connection implements RedisConnection {
     const probe = key === undefined ? new Command('ping') : new Command('exists', [key])
     try {
       if (this.#client.isAway()) return false
-      await withDeadline(this.#client.send(probe), this.#timeoutMs)
+      await withDeadline(this.#client.send(probe), this.#timeoutMs, late)
       return true
     } catch (error) {
       // A server that refuses the question does answer.
@@ -197,3 +199,6 @@ function inOurWords(error: unknown): Error {
     return new RedisError('this Redis is a node of a Cluster: its address needs ?cluster=true')
   return new RedisError(message)
 }
+
+class DeadlinePassed extends Error {}
+const late = () => new DeadlinePassed('no answer in time')

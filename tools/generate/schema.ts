@@ -42,38 +42,38 @@ interface Validation {
   message: string
 }
 interface Described {
-  description?: string
-  default?: z.core.util.JSONType
+  description?: string | undefined
+  default?: z.core.util.JSONType | undefined
 }
 export interface ObjectNode extends Described {
   type: 'object'
-  properties?: Record<string, Node>
-  required?: string[]
-  additionalProperties?: Node
-  maxProperties?: number
-  'x-kubernetes-validations'?: Validation[]
+  properties?: Record<string, Node> | undefined
+  required?: string[] | undefined
+  additionalProperties?: Node | undefined
+  maxProperties?: number | undefined
+  'x-kubernetes-validations'?: Validation[] | undefined
 }
 export interface ArrayNode extends Described {
   type: 'array'
   items: Node
-  minItems?: number
-  maxItems?: number
-  'x-kubernetes-list-type'?: 'map' | 'set' | 'atomic'
-  'x-kubernetes-list-map-keys'?: string[]
+  minItems?: number | undefined
+  maxItems?: number | undefined
+  'x-kubernetes-list-type'?: 'map' | 'set' | 'atomic' | undefined
+  'x-kubernetes-list-map-keys'?: string[] | undefined
 }
 export interface StringNode extends Described {
   type: 'string'
-  minLength?: number
-  maxLength?: number
-  pattern?: string
-  format?: 'date-time'
-  enum?: string[]
-  'x-kubernetes-validations'?: Validation[]
+  minLength?: number | undefined
+  maxLength?: number | undefined
+  pattern?: string | undefined
+  format?: 'date-time' | undefined
+  enum?: string[] | undefined
+  'x-kubernetes-validations'?: Validation[] | undefined
 }
 interface IntegerNode extends Described {
   type: 'integer'
-  minimum?: number
-  maximum?: number
+  minimum?: number | undefined
+  maximum?: number | undefined
 }
 interface BooleanNode extends Described {
   type: 'boolean'

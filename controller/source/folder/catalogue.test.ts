@@ -156,7 +156,7 @@ describe('problems', () => {
     [
       'a bad stamp',
       account('a').replace('name: a', 'name: a, creationTimestamp: soon'),
-      'must be an instant as in RFC 3339, with seconds and a time zone',
+      'must be a time as in RFC 3339, with seconds and a time zone',
     ],
   ])('%s', (_, text, message) => {
     expect(problemOf({ 'a.yaml': text }).message).toContain(message)
@@ -273,7 +273,7 @@ describe('a refused edit changes nothing', () => {
     const it = folder()
     it.read({ 'a.yaml': credit('c', '"5"') })
     const edited = it.read({ 'a.yaml': credit('c', '"6"') })
-    expect(edited.problems[0]?.message).toContain('a Credit never changes')
+    expect(edited.problems[0]?.message).toContain('a Credit cannot be changed')
     expect(edited.snapshot.credits.map(({ spec }) => spec.amount)).toEqual(['5'])
     expect(it.read({ 'a.yaml': credit('c', '"5"') }).problems).toEqual([])
   })

@@ -6,6 +6,7 @@ import { splice } from './byte-lane/splice.ts'
 import { ChatStreamObserver } from './byte-lane/stream.ts'
 import { codec } from './codec/index.ts'
 import { errorEvent } from './error.ts'
+import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
 
 export const chat: Dialect = {
@@ -20,6 +21,7 @@ export const chat: Dialect = {
       new ChatStreamObserver(request, maxEventBytes, { askedUsage, finishReason }),
   },
   codec,
+  lossNames,
   errorBody: openaiErrorBody,
   errorEvent,
   keepAlive: Buffer.from(': keep-alive\n\n'),

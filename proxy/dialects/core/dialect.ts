@@ -10,7 +10,7 @@ import type { Delivered, InputSize } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
 import type { Chains } from './chains.ts'
-import type { Losses } from './neutral/losses.ts'
+import type { Losses, LossNames } from './neutral/losses.ts'
 import type { Envelopes, ModelAnswer, ModelRequest, StreamPart } from './neutral/types.ts'
 
 /** What the gateway itself reads of a request: enough to route it and to hold money for it. */
@@ -280,6 +280,8 @@ export interface ClientApi {
   /** Absent: it is never converted. */
   readonly codec?: ClientCodec
   readonly chains?: Chains
+  /** Its names for typed fields. */
+  readonly lossNames: LossNames
   /** The answer that the gateway gives by itself where the upstream cannot; `inputTokens` is an estimate. */
   estimate?(request: ParsedRequest, inputTokens: number): object
   /** The error body of this API. */

@@ -6,6 +6,7 @@ import { ImagesStreamObserver } from './byte-lane/stream.ts'
 import { imagesCodec } from './codec/index.ts'
 import { type EventFamily, errorText } from './events.ts'
 import { MULTIPART } from './form/boundary.ts'
+import { lossNames } from './loss-names.ts'
 import { parseEdit, parseGeneration, parseUpload, spliceRequest } from './request.ts'
 
 /** `/images/generations`, which every other API is converted into as well. */
@@ -15,6 +16,7 @@ export const images: Dialect = {
   parseRequest: parseGeneration,
   byteLane: byteLane('image_generation'),
   codec: imagesCodec('image_generation'),
+  lossNames,
   errorBody: openaiErrorBody,
   errorEvent: (error) => Buffer.from(errorText(error)),
   keepAlive: Buffer.from(': keep-alive\n\n'),

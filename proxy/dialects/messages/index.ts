@@ -6,6 +6,7 @@ import { upstreamHeaders } from './byte-lane/headers.ts'
 import { MessagesStreamObserver } from './byte-lane/stream.ts'
 import { messagesCodec } from './codec/index.ts'
 import { errorBody, errorEvent } from './error.ts'
+import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
 
 export const messages: Dialect = {
@@ -19,6 +20,7 @@ export const messages: Dialect = {
     observe: (request, maxEventBytes) => new MessagesStreamObserver(request, maxEventBytes),
   },
   codec: messagesCodec,
+  lossNames,
   errorBody,
   errorEvent,
   keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),

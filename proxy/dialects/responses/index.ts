@@ -8,6 +8,7 @@ import { createChains } from './chains/index.ts'
 import { responsesCodec } from './codec/index.ts'
 import { CompactionObserver } from './compact/native.ts'
 import { errorEvent } from './error.ts'
+import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
 
 export const responses: Dialect = {
@@ -25,6 +26,7 @@ export const responses: Dialect = {
   },
   codec: responsesCodec,
   chains: createChains(parseRequest),
+  lossNames,
   errorBody: openaiErrorBody,
   errorEvent: (error) => errorEvent(error),
   keepAlive: Buffer.from(': keep-alive\n\n'),

@@ -40,7 +40,7 @@ interface Progress {
   /** How later lanes differ. */
   changes: Changes
   /** Target to retry first, with a changed request. */
-  again?: PlannedTarget
+  again?: PlannedTarget | undefined
 }
 
 /** Throws GatewayError when no channel could serve, ClientGone when the client left. */

@@ -1,83 +1,62 @@
 /** Bounds the memory that the bodies of all requests in flight take together. */
+import { BytePool, type Holder } from '../../../kit/byte-pool.ts'
 import { GatewayError } from '../../errors.ts'
 
+/** Only incomplete bodies give way: a client that sends much and slowly cannot keep small requests out. */
 export class BodyMemory {
-  readonly #maxBytes: number
-  /** Bodies of which more is to come. */
-  readonly #coming = new Set<BodyLease>()
-  #used = 0
+  readonly #pool: BytePool<BodyLease>
 
   constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
+    this.#pool = new BytePool(maxBytes)
   }
 
   get used(): number {
-    return this.#used
+    return this.#pool.used
   }
 
-  /** Room for one more body; `refuse` is called at most once, when others need what it has taken. */
+  /** Room for one more body. `refuse` is called at most once, when other bodies need the memory. */
   lease(refuse: (error: GatewayError) => void): BodyLease {
-    const lease: BodyLease = new BodyLease(
-      (bytes) => this.#take(lease, bytes),
-      () => this.#coming.delete(lease),
-      refuse,
-    )
-    this.#coming.add(lease)
-    return lease
-  }
-
-  /**
-   * The largest body that is not complete gives way: whoever sends much and slowly cannot keep small requests out.
-   */
-  #take(lease: BodyLease, bytes: number): void {
-    this.#used += bytes
-    while (this.#used > this.#maxBytes && bytes > 0) {
-      let largest = lease
-      for (const other of this.#coming) if (other.bytes > largest.bytes) largest = other
-      this.#coming.delete(largest)
-      largest.giveUp()
-      if (largest === lease) return
-    }
+    return new BodyLease(this.#pool, refuse)
   }
 }
 
-/** What one body takes. */
-export class BodyLease {
+/** The memory of one body. */
+export class BodyLease implements Holder {
   bytes = 0
   #over = false
-  readonly #took: (bytes: number) => void
-  readonly #ended: () => void
+  readonly #pool: BytePool<BodyLease>
   readonly #refuse: (error: GatewayError) => void
 
-  constructor(took: (bytes: number) => void, ended: () => void, refuse: (error: GatewayError) => void) {
-    this.#took = took
-    this.#ended = ended
+  constructor(pool: BytePool<BodyLease>, refuse: (error: GatewayError) => void) {
+    this.#pool = pool
     this.#refuse = refuse
+    pool.add(this)
   }
 
-  /** Counts bytes that came; this or another body may be refused for them. False: it was this one. */
+  /** Counts bytes that arrived; this body or a larger one may be refused for them. False: it was this one. */
   take(bytes: number): boolean {
     if (!this.#over) {
       this.bytes += bytes
-      this.#took(bytes)
+      this.#pool.count(bytes)
+      this.#pool.shrink(this)
     }
     return !this.#over
   }
 
-  /** All of it is there; it is not refused any more. */
+  /** The whole body has arrived: it cannot be refused any more. */
   complete(): void {
-    this.#ended()
+    this.#pool.remove(this)
   }
 
   /** The request is over. */
   release(): void {
     if (this.#over) return
     this.#over = true
-    this.#ended()
-    this.#took(-this.bytes)
+    this.#pool.remove(this)
+    this.#pool.count(-this.bytes)
   }
 
-  giveUp(): void {
+  giveWay(): void {
     this.release()
     this.#refuse(noMemory())
   }

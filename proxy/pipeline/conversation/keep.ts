@@ -1,5 +1,6 @@
 /** Keeps what an answer adds to its conversation, before the client knows that it is complete. */
 import { totalInput, type Usage } from '../../../contract/usage.ts'
+import { withDeadline } from '../../../kit/time.ts'
 import type { ResponseBinding } from '../../../store/contract.ts'
 import type { AnswerRecord, ChainPosition } from '../../dialects/core/chains.ts'
 import { outputEstimate } from '../../ledger/estimate.ts'
@@ -35,7 +36,8 @@ export async function keepAnswer(asked: KeptRequest, answer: AnswerRecord, by: S
   const { conversations, position } = asked
   const work = [remember(asked, answer), ...(position.store ? [store(asked, answer, by)] : [])]
   const failed = (error: unknown) => conversations.failed(error)
-  await within(KEEP_MS, Promise.all(work.map((kept) => kept.catch(failed)))).catch(failed)
+  const late = () => new Error('the store did not answer in time')
+  await withDeadline(Promise.all(work.map((kept) => kept.catch(failed))), KEEP_MS, late).catch(failed)
 }
 
 /** On the connection that the answer goes to. */
@@ -88,14 +90,4 @@ async function store(
 function estimated(items: readonly string[]): number {
   const bytes = items.reduce((sum, item) => sum + Buffer.byteLength(item), 0)
   return outputEstimate({ deltas: 0, bytes })
-}
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error('the store did not answer in time')), ms)
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

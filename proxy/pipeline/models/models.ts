@@ -33,8 +33,8 @@ export interface ModelPage {
 
 export interface PageQuery {
   limit?: number
-  afterId?: string
-  beforeId?: string
+  afterId?: string | undefined
+  beforeId?: string | undefined
 }
 
 export const MAX_LIMIT = 1_000

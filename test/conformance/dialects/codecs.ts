@@ -12,7 +12,7 @@ import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { hubLane } from '../../../proxy/dialects/core/lanes/hub.ts'
 import type { Lane } from '../../../proxy/dialects/core/lanes/lane.ts'
 import { fold } from '../../../proxy/dialects/core/neutral/fold.ts'
-import { addExtLosses, Losses } from '../../../proxy/dialects/core/neutral/losses.ts'
+import { addExtLosses, type Losses } from '../../../proxy/dialects/core/neutral/losses.ts'
 import type {
   Carrier,
   Envelopes,
@@ -21,6 +21,7 @@ import type {
   StreamPart,
 } from '../../../proxy/dialects/core/neutral/types.ts'
 import { DIALECTS } from '../../../proxy/dialects/index.ts'
+import { noLosses } from '../../../proxy/dialects/testing.ts'
 import type { UpstreamFailure } from '../../../proxy/errors.ts'
 import { specEvents } from './sse.ts'
 
@@ -85,7 +86,7 @@ export function encodeRequest(
   features = allFeatures(upstream),
   model = request.model,
 ): Converted {
-  const losses = new Losses()
+  const losses = noLosses(request.source)
   const { body } = dialectOf(upstream).codec.encodeRequest(request, {
     model,
     features,
@@ -106,7 +107,7 @@ export function clientOf(name: DialectName, body: object): ClientView & { losses
     created: 1_760_000_000,
     inputTokens: 7,
     envelopes,
-    losses: new Losses(),
+    losses: noLosses(name),
   }
 }
 
@@ -119,7 +120,7 @@ export function laneOf(
   model = 'up',
 ): Lane {
   const { losses: _losses, ...view } = clientOf(client, body)
-  return hubLane(dialectOf(client).codec, view, {
+  return hubLane(dialectOf(client), view, {
     upstream: dialectOf(upstream),
     model,
     features: allFeatures(upstream, features),

@@ -57,12 +57,19 @@ async function exercise(gateway: Pick<RunningGateway, 'base' | 'admin'>, caller:
     if (answer?.code !== undefined) told.push(JSON.stringify(answer.headers), answer.bytes.toString())
     return answer?.status ?? 0
   }
-  const quote = (status: number) => (req: { headers: object; url?: string }, res: ServerResponse) =>
-    void res
-      .writeHead(status, { 'x-request-id': SECRETS.answer, 'retry-after': SECRETS.key, server: SECRETS.key })
-      .end(
-        JSON.stringify({ error: { message: `${SECRETS.answer} ${req.url} ${JSON.stringify(req.headers)}` } }),
-      )
+  const quote =
+    (status: number) => (req: { headers: object; url?: string | undefined }, res: ServerResponse) =>
+      void res
+        .writeHead(status, {
+          'x-request-id': SECRETS.answer,
+          'retry-after': SECRETS.key,
+          server: SECRETS.key,
+        })
+        .end(
+          JSON.stringify({
+            error: { message: `${SECRETS.answer} ${req.url} ${JSON.stringify(req.headers)}` },
+          }),
+        )
 
   const statuses = []
   for (const status of [200, 307, 401, 500])

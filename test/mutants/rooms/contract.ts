@@ -45,7 +45,7 @@ export const CONTRACT: Mutant[] = [
     'test/crd/rules.test.ts',
     // The API server has other words than a folder.
     [
-      'message: spec names more than one of secretRef, secretRefs and hashes; keep one of them',
+      'message: spec has more than one of secretRef, secretRefs and hashes; keep one of them',
       'message: one of them',
     ],
   ),

@@ -46,13 +46,13 @@ export const RELAY: Mutant[] = [
     'proxy/relay/rates.ts',
     'proxy/relay/rates.test.ts',
     // A refusal makes the wait longer.
-    ['if (waitMs > 0.001)', 'state.paidUntil = paidUntil\n      if (waitMs > 0.001)'],
+    ['if (waitMs > 0.001)', 'this.#paidUntil.set(client, paidUntil)\n    if (waitMs > 0.001)'],
     // Clients without end fill the memory.
-    ['if (known === undefined && this.#clients.size >= this.#maxClients) this.#forgetOne()', ''],
+    ['if (known === undefined && this.#paidUntil.size >= this.#maxClients) this.#forgetOne()', ''],
     // What is in flight is forgotten with its client.
-    ['if (inFlight > 0) continue', ''],
+    ['if (this.#inFlightOf.of(client) > 0) continue', ''],
     // A minute that was not used is saved up for ever.
-    ['Math.max(state.paidUntil, now)', '(state.paidUntil || now)'],
+    ['Math.max(this.#paidUntil.get(client) ?? 0, now)', '(this.#paidUntil.get(client) || now)'],
   ),
 
   ...faults(

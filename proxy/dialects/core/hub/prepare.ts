@@ -2,7 +2,7 @@
 import type { ApiName } from '../../../../contract/endpoints.ts'
 import type { Features } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
-import { addExtLosses, type Losses, lossName } from '../neutral/losses.ts'
+import { addExtLosses, type Losses } from '../neutral/losses.ts'
 import type { ModelRequest, Turn } from '../neutral/types.ts'
 import type { TakesText } from './call-guard.ts'
 import { carryBesideCalls, restoreToCalls } from './call-state.ts'
@@ -44,7 +44,7 @@ export function prepare(original: ModelRequest, target: PrepareTarget, losses: L
   const { stop = [], ...withoutStop } = request
   if (dialect !== 'responses' || stop.length === 0) return { request, filters, takesText }
   if (stop.length > MAX_STOPS) {
-    const param = lossName(request.source, 'stop', request)
+    const param = losses.name('stop', request)
     const message = `${param} must have at most ${MAX_STOPS} entries for this model.`
     throw new GatewayError('unsupported_parameter', message, { param })
   }
@@ -60,7 +60,7 @@ function dropCarriers(request: ModelRequest, losses: Losses): ModelRequest {
       if (part.type !== 'reasoning' && part.type !== 'tool-call') return part
       const { carrier, ...rest } = part
       const field = part.type === 'reasoning' ? 'reasoning.state' : 'callState'
-      if (carrier !== undefined) losses.add(lossName(request.source, field, part))
+      if (carrier !== undefined) losses.lose(field, part)
       return rest
     })
     return { ...turn, parts }

@@ -2,8 +2,8 @@
 import { expect } from 'vitest'
 import { type Features, featuresOf } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
+import { noLosses } from '../../testing.ts'
 import { fold } from '../neutral/fold.ts'
-import { Losses } from '../neutral/losses.ts'
 import type {
   DialectName,
   FunctionTool,
@@ -50,7 +50,7 @@ export function adapt(
     tools: [],
     ...changes,
   }
-  const losses = new Losses()
+  const losses = noLosses(request.source)
   const before = structuredClone(request)
   const features = featuresOf(TYPES[dialect], undefined, overrides)
   const adapted = adaptTools(request, { dialect, features }, losses)

@@ -1,6 +1,6 @@
 /** Which tools the model may or must call, as far as the upstream can be told. */
 import { GatewayError } from '../../../errors.ts'
-import { type Losses, lossName } from '../neutral/losses.ts'
+import type { Losses } from '../neutral/losses.ts'
 import type { CustomTool, FunctionTool, ModelRequest, Tool, ToolChoice } from '../neutral/types.ts'
 import type { ToolTarget } from './tools.ts'
 
@@ -22,7 +22,7 @@ export function adaptChoice(
   target: ToolTarget,
   losses: Losses,
 ): Selection {
-  const loss = lossName(request.source, 'toolChoice', request)
+  const loss = losses.name('toolChoice', request)
   const selection = allowedOnly(request.toolChoice, tools, target, () => losses.add(loss))
   const { toolChoice } = selection
   if (toolChoice === undefined) return selection

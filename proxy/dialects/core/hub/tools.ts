@@ -3,9 +3,8 @@
  * namespaces become parts of names, tools of other vendors go. The answer's calls are mapped back.
  */
 import type { Features } from '../../../../contract/profiles.ts'
-import { type Losses, lossName } from '../neutral/losses.ts'
+import type { Losses } from '../neutral/losses.ts'
 import type {
-  ApiName,
   AssistantPart,
   CustomTool,
   DialectName,
@@ -50,7 +49,7 @@ export function adaptTools(original: ModelRequest, target: ToolTarget, losses: L
     ...request.tools.filter(isCallable).map(nameOf),
     ...callsOf(request.turns),
   ])
-  const says = new Sayings(request, target, names, losses)
+  const says = new Sayings(target, names, losses)
   const { tools, toolChoice } = adaptChoice(request, offered(request, target, losses), target, losses)
   const { toolChoice: _choice, parallelToolCalls, ...rest } = request
   const adapted: ModelRequest = {
@@ -93,12 +92,12 @@ function withoutEchoes({ turns, tools }: ModelRequest): Turn[] {
 }
 
 /** The tools that the upstream can have at all; of several alike the last. */
-function offered({ source, tools }: ModelRequest, target: ToolTarget, losses: Losses): Tool[] {
+function offered({ tools }: ModelRequest, target: ToolTarget, losses: Losses): Tool[] {
   const last = new Map(tools.filter(isCallable).map((tool) => [keyOf(nameOf(tool)), tool]))
   return tools.filter((tool) => {
     if (isCallable(tool)) return last.get(keyOf(nameOf(tool))) === tool
     const has = tool.type === 'hosted' ? tool.dialect === target.dialect : target.features.webSearch
-    if (!has) losses.add(lossName(source, 'tools', tool))
+    if (!has) losses.lose('tools', tool)
     return has
   })
 }
@@ -117,7 +116,6 @@ function declareCalled(request: ModelRequest, { dialect }: ToolTarget): void {
 class Sayings {
   /** Something is said otherwise than the client did, so that the answer must be mapped back. */
   changed = false
-  readonly #source: ApiName
   readonly #dialect: DialectName
   readonly #wraps: boolean
   readonly #names: ToolNames
@@ -125,8 +123,7 @@ class Sayings {
   /** Names of the calls so far by their ids. */
   readonly #called = new Map<string, string>()
 
-  constructor(request: ModelRequest, { dialect, features }: ToolTarget, names: ToolNames, losses: Losses) {
-    this.#source = request.source
+  constructor({ dialect, features }: ToolTarget, names: ToolNames, losses: Losses) {
     this.#dialect = dialect
     this.#wraps = dialect === 'messages' || !features.customTools
     this.#names = names
@@ -207,7 +204,7 @@ class Sayings {
   }
 
   #wrapped({ grammar, description, type: _type, ...tool }: CustomTool): FunctionTool {
-    if (grammar !== undefined) this.#losses.add(lossName(this.#source, 'tools.format', tool))
+    if (grammar !== undefined) this.#losses.lose('tools.format', tool)
     const rule = grammar && `The input must match this ${grammar.syntax} grammar:\n${grammar.definition}`
     const text = [description, rule].filter((piece) => piece !== undefined && piece !== '').join('\n\n')
     return {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
 import { chat } from '../../chat/index.ts'
+import { noLosses } from '../../testing.ts'
 import type { ClientView } from '../dialect.ts'
-import { Losses } from '../neutral/losses.ts'
 import { byteLane } from './byte.ts'
 
 const PARSED = chat.parseRequest(
@@ -33,7 +33,7 @@ const VIEW: ClientView = {
   created: 1,
   inputTokens: 1,
   envelopes: ENVELOPES,
-  losses: new Losses(),
+  losses: noLosses('chat'),
 }
 
 it('a stream that nobody asked for becomes the answer that it carries', () => {

@@ -29,7 +29,7 @@ export function byteLane(
     body: bytes.splice(request, { model, askStreamUsage }),
     ...(request.contentType !== undefined && { contentType: request.contentType }),
     headers: bytes.upstreamHeaders(request),
-    losses: new Losses(),
+    losses: new Losses({}),
     readAnswer(body, asStream) {
       if (codec === undefined || asStream || !looksLikeStream(body))
         return bytes.readAnswer(body, request, asStream)

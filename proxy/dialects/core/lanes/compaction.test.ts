@@ -61,7 +61,7 @@ function open(name: Name, body: object, client: ClientApi = responses) {
     envelopes: ENVELOPES,
   }
   const upstream: Dialect = UPSTREAMS[name]
-  return hubLane(codec, view, {
+  return hubLane({ codec, lossNames: client.lossNames }, view, {
     upstream,
     model: 'up',
     features: featuresOf(TYPES[name], undefined),

@@ -1,13 +1,13 @@
 /** The lane between two dialects, or, where a route asks for it, through the neutral form and back into the same one. */
 import type { Features } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
-import type { ClientCodec, ClientView, Dialect, EncodedRequest } from '../dialect.ts'
+import type { ClientApi, ClientCodec, ClientView, Dialect, EncodedRequest } from '../dialect.ts'
 import { CompactingEncoder, compacted, summarise } from '../hub/compaction.ts'
 import { type PrepareTarget, prepare } from '../hub/prepare.ts'
 import { HubStream } from '../hub/stream.ts'
 import { tidy, tidyAnswer } from '../hub/tidy.ts'
 import { decodeWhole, deliveredOf, encodeWhole, filtered } from '../hub/whole.ts'
-import { Losses, lossName } from '../neutral/losses.ts'
+import { Losses } from '../neutral/losses.ts'
 import type { Lane } from './lane.ts'
 
 export interface HubTarget extends Omit<PrepareTarget, 'dialect'> {
@@ -20,12 +20,21 @@ export interface HubTarget extends Omit<PrepareTarget, 'dialect'> {
   unsupported: 'Drop' | 'Reject'
 }
 
+/** A client's API that can be converted. */
+export interface ConvertibleApi extends Pick<ClientApi, 'lossNames'> {
+  codec: ClientCodec
+}
+
 /**
  * `client` is the client's side, `about` its request and whom the answer is for.
  * Throws GatewayError (invalid_request, unsupported_parameter) when the request cannot be said in the other dialect.
  */
-export function hubLane(client: ClientCodec, about: Omit<ClientView, 'losses'>, target: HubTarget): Lane {
-  const losses = new Losses()
+export function hubLane(
+  { codec: client, lossNames }: ConvertibleApi,
+  about: Omit<ClientView, 'losses'>,
+  target: HubTarget,
+): Lane {
+  const losses = new Losses(lossNames)
   if (about.request.source !== target.upstream.name) client.refuseStateful?.(about.request)
   const { upstream, model, features, defaultMaxOutputTokens } = target
   const compacts = about.request.compact === true
@@ -36,7 +45,7 @@ export function hubLane(client: ClientCodec, about: Omit<ClientView, 'losses'>, 
   if (target.unsupported === 'Reject') refuse(losses)
   const view: ClientView = { ...about, losses }
   // A tier that the upstream never heard of is not billed.
-  const tier = losses.has(lossName(request.source, 'tier')) ? 'default' : undefined
+  const tier = losses.hasLost('tier') ? 'default' : undefined
   return {
     kind: 'hub',
     path: encoded.path ?? upstream.upstreamPath,

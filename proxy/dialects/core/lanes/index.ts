@@ -98,12 +98,12 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
         const own = upstream === client ? { codec: upstream.codec } : {}
         const { finishReason } = features
         const to = { path: about.upstreamPath, model, askStreamUsage, finishReason, ...own }
-        return byteLane(client, parsed, to, () => ({ ...view(), losses: new Losses() }))
+        return byteLane(client, parsed, to, () => ({ ...view(), losses: new Losses(client.lossNames) }))
       }
       if (codec === undefined) throw new TypeError(`${client.name} is never converted`)
       const { unsupported, defaultMaxOutputTokens } = about
       const to = { upstream, model, features, withoutCarriers, unsupported, defaultMaxOutputTokens }
-      return hubLane(codec, view(), to)
+      return hubLane({ codec, lossNames: client.lossNames }, view(), to)
     },
   }
 }

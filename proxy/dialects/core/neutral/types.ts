@@ -43,7 +43,7 @@ export type Carrier =
   | { dialect: 'messages'; kind: 'signature'; value: string }
   /** A whole redacted_thinking block; the part that carries it has no text. */
   | { dialect: 'messages'; kind: 'redacted'; value: string }
-  | { dialect: 'responses'; kind: 'encrypted'; value: string; id?: string }
+  | { dialect: 'responses'; kind: 'encrypted'; value: string; id?: string | undefined }
   /** A summary by the gateway itself that stands for a conversation (hub/compaction.ts); no part carries it. */
   | { dialect: 'responses'; kind: 'compaction'; value: string }
   /** `reasoning_details` of a chat upstream as JSON text, to be sent back as they came. */
@@ -52,7 +52,7 @@ export type Carrier =
    * `extra_content` of a tool call of a chat upstream (Gemini's thought signature) as JSON text. `callId` where it is
    * apart from its call (hub/call-state.ts).
    */
-  | { dialect: 'chat'; kind: 'extra_content'; value: string; callId?: string }
+  | { dialect: 'chat'; kind: 'extra_content'; value: string; callId?: string | undefined }
 
 /**
  * Carries vendor state through clients of another dialect: sealed, so that a client can neither make one up nor move
@@ -326,7 +326,7 @@ export interface ModelRequest extends Extended {
   metadata?: Record<string, string>
   cacheKey?: string
   /** Service tier in OpenAI's words; `fast` is also messages' `speed: fast`. */
-  tier?: string
+  tier?: string | undefined
   /** Whether the upstream may keep the answer. */
   store?: boolean
   /** The conversation shall be compacted: the answer is one item that stands for all of it (hub/compaction.ts). */

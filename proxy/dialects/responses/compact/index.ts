@@ -8,7 +8,7 @@ import { responses } from '../index.ts'
 import { encodeAnswer, readAnswer } from './answer.ts'
 import { parseRequest } from './request.ts'
 
-const { name, errorBody, errorEvent, keepAlive } = responses
+const { name, lossNames, errorBody, errorEvent, keepAlive } = responses
 
 export const compact: ClientApi = {
   name,
@@ -20,6 +20,7 @@ export const compact: ClientApi = {
     ...createChains(parseRequest),
     tap: () => ({ push() {}, whole() {}, record: () => undefined }),
   },
+  lossNames,
   errorBody,
   errorEvent,
   keepAlive,

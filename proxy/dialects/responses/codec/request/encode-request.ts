@@ -57,7 +57,7 @@ function cacheKeyOf(request: ModelRequest): { cacheKey?: string } {
 }
 
 /** A faster answer costs more: a client of messages gets it only where the channel allows it. */
-function tierOf({ source, tier }: ModelRequest, { features, lose }: Target): { tier?: string } {
+function tierOf({ source, tier }: ModelRequest, { features, lose }: Target): Pick<ModelRequest, 'tier'> {
   if (source !== 'messages' || tier !== 'fast' || features?.speed === true) return {}
   lose('tier')
   return { tier: undefined }
