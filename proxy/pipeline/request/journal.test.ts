@@ -2,15 +2,15 @@ import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { GatewayError } from '../../errors.ts'
-import { ProxyMetrics, type RequestFacts } from '../../telemetry/metrics.ts'
+import type { RequestFacts } from '../../telemetry/metrics.ts'
 import type { RequestRecord } from '../../telemetry/request-log.ts'
-import { testGauges } from '../../telemetry/testing.ts'
+import { testMetrics } from '../../telemetry/testing.ts'
 import { ClientGone } from './client.ts'
 import type { Arrival, RequestContext } from './context.ts'
 import { Journal } from './journal.ts'
 
 /** A journal with what it wrote. */
-function testJournal(metrics = new ProxyMetrics(testGauges())) {
+function testJournal(metrics = testMetrics()) {
   const lines: RequestRecord[] = []
   const facts: RequestFacts[] = []
   const journal = new Journal(
