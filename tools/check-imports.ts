@@ -75,7 +75,16 @@ const PLACES: Record<string, string[]> = {
   'proxy/settings.ts': ['contract', 'proxy/pipeline', 'proxy/socket', 'proxy/relay', 'proxy/server'],
   'proxy/main.ts': [
     'admin',
+    'proxy/open',
     'proxy/pages.ts',
+    'proxy/settings.ts',
+    ...BELOW_STAGES,
+    ...STAGES,
+    'proxy/pipeline',
+    'proxy/server',
+  ],
+  'proxy/open': [
+    'admin',
     'proxy/settings.ts',
     ...BELOW_STAGES,
     ...STAGES,
