@@ -1,13 +1,13 @@
-/** What a deadline rejects with. */
+/** `withDeadline` timed out. */
 export class DeadlinePassed extends Error {
   override name = 'DeadlinePassed'
 }
 
-/** The promise, or DeadlinePassed after `ms`. Does not stop what the promise stands for. */
+/** Rejects with DeadlinePassed if the promise has not settled after `ms`. Does not cancel the work behind the promise. */
 export function withDeadline<T>(promise: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      // After a pause of this process the answer may wait in the socket: it is read before this is called.
+      // After a pause of this process, the answer may be waiting in the socket: setImmediate lets it be read first.
       setImmediate(() => reject(new DeadlinePassed(`no answer within ${ms} ms`)))
     }, ms)
     promise.then(resolve, reject).finally(() => clearTimeout(timer))
