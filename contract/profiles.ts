@@ -131,7 +131,7 @@ const OF_PROFILE: Record<Profile, Partial<Features>> = {
 /** Single features that replace those of a profile. */
 export type Overrides = { [K in keyof Features]?: Features[K] | undefined }
 
-/** The features of a channel of this type under a profile (default generic), with its own overrides on top. */
+/** The features of a channel of this type with this profile (default generic) and these overrides. */
 export function featuresOf(
   type: ChannelType,
   profile: Profile | undefined,

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGunzip } from 'node:zlib'
 import type { ClientApi, JsonLimits } from '../../dialects/core/dialect.ts'
-import { JsonGuard } from '../../dialects/core/json/guard.ts'
+import { JsonScanner } from '../../dialects/core/json/scanner.ts'
 import { GatewayError } from '../../errors.ts'
 import { type Gateway, jsonLimitsOf, type Limits } from '../gateway.ts'
 import { ClientGone } from '../request/client.ts'
@@ -67,7 +67,9 @@ export async function readBody(
   if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue()
   const isGzip = encoding === 'gzip'
   const guard =
-    isForm || json === undefined || (length <= GUARD_FROM_BYTES && !isGzip) ? undefined : new JsonGuard(json)
+    isForm || json === undefined || (length <= GUARD_FROM_BYTES && !isGzip)
+      ? undefined
+      : new JsonScanner({ limits: json, onlyObjects: true })
   const look = (chunk: Buffer) => guard?.push(chunk)
   const { body, lease } = await collect(req, res, {
     maxBodyBytes,

@@ -6,14 +6,14 @@ const GZIP = 'proxy/pipeline/body/gzip.test.ts'
 
 export const PARSERS: Mutant[] = [
   ...faults(
-    'proxy/dialects/core/json/scan.ts',
-    'proxy/dialects/core/json/scan.test.ts',
+    'proxy/dialects/core/json/scanner.ts',
+    'proxy/dialects/core/json/scanner.test.ts',
     // A list of a hundred million numbers stops the process while it is parsed.
     ['else if (++values > maxValues)', 'else if (values > maxValues)'],
     // Empty lists in lists are not counted.
     [
-      '      if (++values > maxValues) throw tooManyValues(maxValues)\n      if (++depth',
-      '      if (++depth',
+      '        if (++values > maxValues) throw tooManyValues(maxValues)\n        if (++depth',
+      '        if (++depth',
     ],
   ),
 

@@ -69,6 +69,12 @@ export const PROXY: Mutant[] = [
     // A table that was deleted by itself is taken for none at all.
     ["if (this.#caughtUp && (await this.#knowledge.standing()) !== 'behind')", 'if (false)'],
   ),
+  ...faults(
+    'proxy/table/knowledge.ts',
+    'proxy/table/follower.test.ts',
+    // A store that was emptied and filled again is refused until the next heartbeat.
+    ["if (this.#standing === 'behind' && !isBehind(position, this.#taken)) this.#settle('current')", ''],
+  ),
 
   ...faults(
     'proxy/ledger/estimate.ts',

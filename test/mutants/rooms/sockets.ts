@@ -44,7 +44,7 @@ export const SOCKETS: Mutant[] = [
     ["new Set(['type', 'stream_id', 'generate', 'stream'])", "new Set(['type', 'stream_id', 'stream'])"],
     [' && !(isRecord(cache) && cache.prewarm === true)', ''],
     // Everybody waits while the name of one hostile message is looked for.
-    ['const end = Math.min(bytes.length, MAX_SEARCHED_BYTES)', 'const end = bytes.length'],
+    ['bytes.subarray(0, MAX_SEARCHED_BYTES)', 'bytes'],
     // Whatever begins like a name is one.
     ['/^[A-Za-z0-9_.-]{1,256}$/', '/^[A-Za-z0-9_.-]{1,256}/'],
   ),

@@ -1,6 +1,6 @@
 /** Splices the gateway's edits into the bytes of a chat request. */
 import type { JsonLimits, ParsedRequest, RequestEdits } from '../../core/dialect.ts'
-import { type Member, scanObject } from '../../core/json/scan.ts'
+import { type Member, scanObject } from '../../core/json/scanner.ts'
 import { type Cut, cut, type Span, spanOf } from '../../core/json/splice.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 

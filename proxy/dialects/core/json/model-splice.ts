@@ -1,6 +1,6 @@
 /** Replaces the model of a request in its bytes, for dialects whose requests pass otherwise as they are. */
 import type { ParsedRequest, RequestEdits } from '../dialect.ts'
-import { type Member, scanObject } from './scan.ts'
+import { type Member, scanObject } from './scanner.ts'
 import { cut, type Span, spanOf } from './splice.ts'
 
 /** A body that was parsed is within its limits. */

@@ -1,37 +1,13 @@
 /** Takes pieces out of JSON texts and puts them together again, each as it was written. */
-import {
-  CLOSE_ARRAY,
-  CLOSE_OBJECT,
-  COMMA,
-  CR,
-  LF,
-  OPEN_ARRAY,
-  OPEN_OBJECT,
-  QUOTE,
-  SPACE,
-  TAB,
-} from '../../../../kit/bytes.ts'
-import { closingQuote, type Member } from './scan.ts'
+import { COMMA, OPEN_OBJECT } from '../../../../kit/bytes.ts'
+import { type Entry, JsonScanner, type Member } from './scanner.ts'
 import type { Cut } from './splice.ts'
 
 /** The texts of a list's elements. `list` is a valid JSON array, without space around it. */
 export function elementsOf(list: Buffer): string[] {
   const texts: string[] = []
-  let depth = 0
-  let start = -1
-  let end = 0
-  for (let i = 0; i < list.length; i++) {
-    const byte = list[i]
-    if (byte === SPACE || byte === LF || byte === CR || byte === TAB) continue
-    if (depth === 1 && (byte === COMMA || byte === CLOSE_ARRAY)) {
-      if (start >= 0) texts.push(list.toString('utf8', start, end))
-      start = -1
-    } else if (depth === 1 && start < 0) start = i
-    if (byte === QUOTE) i = closingQuote(list, i)
-    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++
-    else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--
-    end = i + 1
-  }
+  const each = ({ start, end }: Entry) => void texts.push(list.toString('utf8', start, end))
+  new JsonScanner({ each }).push(list)
   return texts
 }
 

@@ -49,8 +49,8 @@ export abstract class EventFollower {
     this.#splitter = new EventSplitter(maxEventBytes)
   }
 
-  /** Reads an event; undefined when it has not the form of the dialect. It has no `error`. */
-  protected abstract read(value: Fields): Verdict | undefined
+  /** What becomes of an event without an `error`; undefined when it does not have the form of the dialect. */
+  protected abstract inspect(event: Fields): Verdict | undefined
 
   /** `[DONE]` has come. */
   protected readDone(): Verdict {
@@ -119,7 +119,7 @@ export abstract class EventFollower {
     }
     if (text.charCodeAt(start) === COLON && isOneLine(text, start, end)) return 'pass'
     const { deltas, bytes: before } = this.delivered
-    const verdict = this.#inspect(bytes.toString('utf8', start, end))
+    const verdict = this.#judge(bytes.toString('utf8', start, end))
     if (verdict === 'quiet') return this.#admitQuiet('pass')
     if (verdict === 'pass') {
       this.begun = true
@@ -129,7 +129,7 @@ export abstract class EventFollower {
     return verdict
   }
 
-  #inspect(text: string): Verdict {
+  #judge(text: string): Verdict {
     let verdict: Verdict | undefined
     readEvents(text, (event, data) => {
       verdict = this.#read(event, data)
@@ -148,7 +148,7 @@ export abstract class EventFollower {
     }
     const value = tryParse(data)
     if (event !== 'error' && isRecord(value) && !value.error && value.type !== 'error') {
-      const verdict = this.read(value)
+      const verdict = this.inspect(value)
       if (verdict !== undefined) return verdict
     }
     const type = isRecord(value) ? value.type : undefined

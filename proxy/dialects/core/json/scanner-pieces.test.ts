@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
-import { JsonGuard } from './guard.ts'
-import { NEAR_BYTES, scanObject } from './scan.ts'
+import { JsonScanner, NEAR_BYTES, scanObject } from './scanner.ts'
 
 const LIMITS = { maxDepth: 4, maxKeys: 6, maxValues: 12 }
 
@@ -19,7 +18,7 @@ function verdict(run: () => void): string {
 
 function guarded(bytes: Buffer, cuts: readonly number[]): string {
   return verdict(() => {
-    const guard = new JsonGuard(LIMITS)
+    const guard = new JsonScanner({ limits: LIMITS, onlyObjects: true })
     let from = 0
     for (const cut of [...cuts.map((n) => n % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length]) {
       guard.push(bytes.subarray(from, cut))
@@ -56,7 +55,7 @@ test.each(['[', ' \n"a"', '\0', '1', '\ufeff{}', 'null', '}'])(
 )
 
 test('the limit is told before the rest has come', () => {
-  const guard = new JsonGuard({ maxDepth: 64, maxKeys: 10, maxValues: 10 })
+  const guard = new JsonScanner({ limits: { maxDepth: 64, maxKeys: 10, maxValues: 10 } })
   guard.push(Buffer.from('{"a":["\\"[[[[[[[[[[[[[["'))
   expect(() => guard.push(Buffer.from(',1'.repeat(9)))).toThrow('more than 10 values')
 })
