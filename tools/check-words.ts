@@ -57,7 +57,7 @@ export function problemsOf(
   const patterns = [...words].map(([word, instead]) => ({
     word,
     instead,
-    pattern: new RegExp(`\\b${word.replaceAll(' ', '(?: |\\n[ *#/-]*)')}\\b`, 'gi'),
+    pattern: new RegExp(`\\b${word.replaceAll(' ', '(?: |\\n[ *#/-]*)')}\\b(?!\\.ts)`, 'gi'),
   }))
   const problems = [...files].flatMap(([file, text]) =>
     patterns.flatMap(({ word, instead, pattern }) =>
@@ -70,7 +70,10 @@ export function problemsOf(
       }),
     ),
   )
-  return [...problems, ...[...unused].map((entry) => `${entry} is allowed, but no such line has a banned word`)]
+  return [
+    ...problems,
+    ...[...unused].map((entry) => `${entry} is allowed, but no such line has a banned word`),
+  ]
 }
 
 function filesIn(root: string): Map<string, string> {

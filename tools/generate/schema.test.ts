@@ -75,7 +75,7 @@ describe('a schema', () => {
     expect(() => convert(field)).toThrow(message)
   })
 
-  it('turns a pattern that has a sentence into a rule that says it', () => {
+  it('turns a pattern with a message into a rule with that message', () => {
     const rule = (pattern: string, message: string) => ({
       ...{ type: 'string', maxLength: 9, description: 'A field.' },
       'x-kubernetes-validations': [{ rule: `self.matches(${pattern})`, message }],
