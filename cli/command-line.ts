@@ -1,12 +1,11 @@
 /** The commands with their arguments and help. The code of a command is loaded when it runs, so that each starts fast. */
 import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError } from 'commander'
-import { ENDPOINTS, type EndpointName } from '../contract/endpoints.ts'
+import { DEFAULT_ENDPOINT, ENDPOINT_NAMES } from '../contract/endpoints.ts'
 import { addresses, choice, count, status, text, texts, valued } from './arguments.ts'
 import { CommandFailure, type Terminal, type Tool, UsageError } from './command.ts'
 import { version } from './version.ts'
 
-const ENDPOINT_NAMES = Object.keys(ENDPOINTS) as EndpointName[]
 const MAX_TOKENS = 10_000_000
 const MAX_LINES = 1_000
 const PORT = count(0, 65_535)
@@ -160,7 +159,9 @@ what it would do now. Calls no upstream and holds no money.`),
       .addOption(valued('--model <model>', 'model as the client sends it', text).makeOptionMandatory())
       .addOption(valued('-n, --namespace <name>', 'namespace of the ApiKey', text).default('default'))
       .addOption(
-        valued('--endpoint <name>', ENDPOINT_NAMES.join(', '), choice(ENDPOINT_NAMES)).default('chat'),
+        valued('--endpoint <name>', ENDPOINT_NAMES.join(', '), choice(ENDPOINT_NAMES)).default(
+          DEFAULT_ENDPOINT,
+        ),
       )
       .addOption(
         valued('--input-tokens <n>', 'tokens of the prompt to hold for; default 1000', count(0, MAX_TOKENS)),

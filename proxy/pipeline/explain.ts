@@ -20,7 +20,7 @@ export interface Question {
   /** SHA-256 of the key. */
   keyHash: string
   model: string
-  /** Name of an endpoint, such as `chat`. */
+  /** Name of an endpoint: a key of ENDPOINTS. */
   endpoint: string
   /** Prompt tokens to hold for. */
   inputTokens: number

@@ -11,7 +11,7 @@ import type { Usage } from '../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
 import type { Chains } from './chains.ts'
 import type { Losses, LossNames } from './neutral/losses.ts'
-import type { Envelopes, ModelAnswer, ModelRequest, StreamPart } from './neutral/types.ts'
+import type { Envelopes, ModelAnswer, ModelRequest, PartFilter, StreamPart } from './neutral/types.ts'
 
 /** What the gateway itself reads of a request: enough to route it and to hold money for it. */
 export interface RequestHead {
@@ -292,10 +292,46 @@ export interface ClientApi {
   readonly keepAlive: Buffer
 }
 
+/** How tools are written for an upstream. */
+export interface ToolRules {
+  /** Of a name, in characters. */
+  maxNameLength: number
+  /** Tools keep their namespaces; false: a namespace becomes part of the name. */
+  namespaces: boolean
+  /** Tools may take free text, where features.customTools says so; false: such a tool becomes a function. */
+  customTools: boolean
+  /** The choice of tools may list those that are allowed; false: only these are declared. */
+  allowedTools: boolean
+  /** Upstreams refuse calls in the history when no tools are declared, so that the called ones are. */
+  declaresCalled: boolean
+  /** True for the id of a call that upstreams take. */
+  isCallId(id: string): boolean
+}
+
+/** How conversations of other dialects are prepared for an upstream, before its encoder writes them. */
+export interface ConversationRules {
+  tools: ToolRules
+  /** False: the gateway ends an answer at a stop sequence itself. */
+  stopSequences: boolean
+  adaptRequest?(request: ModelRequest): ModelRequest
+  /** Undoes adaptRequest in the answer. */
+  adaptAnswer?: PartFilter
+}
+
 /** An API that others are converted into and from. */
 export interface Dialect extends ClientApi {
   readonly name: ApiName
   /** Path that is appended to a channel's base URL. */
   readonly upstreamPath: string
   readonly codec: Codec
+  /** Kinds of vendor state that its upstreams give to clients (see Carrier). */
+  readonly carriers: readonly string[]
+  /** Absent: upstreams take a single prompt, neither a history nor tools. */
+  readonly conversation?: ConversationRules
+  /** Headers that its upstreams want beside the credential, names in lower case. `body`: of a request. */
+  versionHeaders?(body: Record<string, unknown>): Record<string, string>
+  /** A header that only its clients send, in lower case: it tells the dialect where the path does not. */
+  readonly clientHeader?: string
+  /** Matches the `format` by which callers of the relay mean this dialect; absent: it is meant where no other is. */
+  readonly relayFormat?: RegExp
 }

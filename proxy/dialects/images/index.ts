@@ -16,6 +16,7 @@ export const images: Dialect = {
   parseRequest: parseGeneration,
   byteLane: byteLane('image_generation'),
   codec: imagesCodec('image_generation'),
+  carriers: [],
   lossNames,
   errorBody: openaiErrorBody,
   errorEvent: (error) => Buffer.from(errorText(error)),

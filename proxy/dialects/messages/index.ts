@@ -8,6 +8,7 @@ import { messagesCodec } from './codec/index.ts'
 import { errorBody, errorEvent } from './error.ts'
 import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
+import { versionHeaders } from './version.ts'
 
 export const messages: Dialect = {
   name: 'messages',
@@ -20,7 +21,22 @@ export const messages: Dialect = {
     observe: (request, maxEventBytes) => new MessagesStreamObserver(request, maxEventBytes),
   },
   codec: messagesCodec,
+  carriers: ['signature', 'redacted'],
+  conversation: {
+    stopSequences: true,
+    tools: {
+      maxNameLength: 128,
+      namespaces: false,
+      customTools: false,
+      allowedTools: false,
+      declaresCalled: true,
+      isCallId: (id) => /^[a-zA-Z0-9_-]+$/.test(id),
+    },
+  },
   lossNames,
+  versionHeaders,
+  clientHeader: 'anthropic-version',
+  relayFormat: /anthropic|claude|messages/i,
   errorBody,
   errorEvent,
   keepAlive: Buffer.from('event: ping\ndata: {"type":"ping"}\n\n'),

@@ -2,6 +2,7 @@
 import type { Dialect } from '../core/dialect.ts'
 import { splice } from '../core/json/model-splice.ts'
 import { openaiErrorBody } from '../openai/error.ts'
+import { openaiTools } from '../openai/tools.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { ResponsesStreamObserver } from './byte-lane/stream.ts'
 import { createChains } from './chains/index.ts'
@@ -25,6 +26,8 @@ export const responses: Dialect = {
     },
   },
   codec: responsesCodec,
+  carriers: ['encrypted', 'compaction'],
+  conversation: { tools: openaiTools({ namespaces: true }), stopSequences: false },
   chains: createChains(parseRequest),
   lossNames,
   errorBody: openaiErrorBody,

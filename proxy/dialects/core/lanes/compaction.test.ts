@@ -7,6 +7,7 @@ import {
   readResponsesStream,
 } from '../../../../test/conformance/dialects/strict-responses.ts'
 import { chat } from '../../chat/index.ts'
+import { DIALECTS } from '../../index.ts'
 import { messages } from '../../messages/index.ts'
 import { compact } from '../../responses/compact/index.ts'
 import { responses } from '../../responses/index.ts'
@@ -16,7 +17,7 @@ import { createEnvelopes } from '../hub/envelope.ts'
 import { type Fields, isRecord } from '../json/value.ts'
 import { hubLane } from './hub.ts'
 
-const ENVELOPES = createEnvelopes(ephemeralKeyRing(), 'account')
+const ENVELOPES = createEnvelopes(ephemeralKeyRing(), 'account', DIALECTS)
 const UPSTREAMS = { chat, responses, messages }
 const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
 type Name = keyof typeof UPSTREAMS

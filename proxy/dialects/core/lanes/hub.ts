@@ -10,7 +10,7 @@ import { decodeWhole, deliveredOf, encodeWhole, filtered } from '../hub/whole.ts
 import { Losses } from '../neutral/losses.ts'
 import type { Lane } from './lane.ts'
 
-export interface HubTarget extends Omit<PrepareTarget, 'dialect'> {
+export interface HubTarget extends PrepareTarget {
   upstream: Dialect
   model: string
   features: Features
@@ -39,7 +39,7 @@ export function hubLane(
   const { upstream, model, features, defaultMaxOutputTokens } = target
   const compacts = about.request.compact === true
   const asked = compacts ? summarise(about.request, upstream.name) : about.request
-  const prepared = prepare(asked, { ...target, dialect: upstream.name }, losses)
+  const prepared = prepare(asked, target, losses)
   const { request, filters, takesText } = prepared
   const encoded = upstream.codec.encodeRequest(request, { model, features, defaultMaxOutputTokens, losses })
   if (target.unsupported === 'Reject') refuse(losses)

@@ -39,8 +39,8 @@ export const HUB: Mutant[] = [
   ]),
   // A result is of another kind than its call.
   ...faults('proxy/dialects/core/hub/tools.ts', 'proxy/dialects/core/hub/tools.test.ts', [
-    'said.kind = this.#kind(said.kind)',
-    'said.kind = said.kind',
+    'adapted.kind = this.#kind(adapted.kind)',
+    'adapted.kind = adapted.kind',
   ]),
   // The input of a custom tool comes back as the JSON that it was wrapped in.
   ...faults('proxy/dialects/core/hub/tool-restore.ts', 'proxy/dialects/core/hub/tools.test.ts', [
@@ -87,8 +87,8 @@ export const HUB: Mutant[] = [
   ]),
   // What was sealed for one account opens for another.
   ...faults('proxy/dialects/core/hub/envelope.ts', 'proxy/dialects/core/hub/envelope.test.ts', [
-    'createEnvelopes(ring: KeyRing, owner: string)',
-    "createEnvelopes(ring: KeyRing, _owner: string, owner = '')",
+    "  owner: string,\n  dialects: Readonly<Record<ApiName, Pick<Dialect, 'carriers'>>>,\n",
+    "  _owner: string,\n  dialects: Readonly<Record<ApiName, Pick<Dialect, 'carriers'>>>,\n  owner = '',\n",
   ]),
   // Fields that only the client's dialect knows go in silence.
   ...faults('proxy/dialects/core/hub/prepare.ts', 'test/conformance/dialects/rows.test.ts', [
@@ -97,7 +97,7 @@ export const HUB: Mutant[] = [
   ]),
   // Upstreams without stop sequences write on.
   ...faults('proxy/dialects/core/hub/prepare.ts', 'proxy/dialects/core/hub/prepare.test.ts', [
-    "if (dialect !== 'responses' || stop.length === 0)",
+    'if (stopSequences || stop.length === 0)',
     'if (stop.length >= 0)',
   ]),
 
