@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { WebSocket } from 'ws'
 
-export interface Victim {
+interface Victim {
   port: number
   key: string
 }

@@ -61,7 +61,7 @@ export async function startControlPlane({
   }
 }
 
-export async function freeControlPlanePorts(): Promise<ControlPlanePorts> {
+async function freeControlPlanePorts(): Promise<ControlPlanePorts> {
   const [etcd = 0, etcdPeer = 0, apiserver = 0] = await freePorts(3)
   return { etcd, etcdPeer, apiserver }
 }

@@ -104,6 +104,6 @@ it('starts a program once, and reports the end of its log if it ends at once', a
     await endAll(state, ['stays'])
   }
   await expect(ensureRunning(state, program('ends', 'console.error("the reason")'))).rejects.toThrow(
-    /ends ended while it started[\s\S]*the reason/,
+    /ends ended during its start[\s\S]*the reason/,
   )
 })

@@ -184,7 +184,7 @@ function sentenceOf(schema: z.core.$ZodTypes): string | undefined {
 function refuseWhatVanishes(where: string, schema: z.core.$ZodTypes): void {
   const { def } = schema._zod
   if (!TYPES.has(def.type))
-    throw new SchemaRefused(`${where}: a CRD does not support ${def.type}; ${RULE_ADVICE}`)
+    throw new SchemaRefused(`${where}: ${def.type} is not supported in a CRD; ${RULE_ADVICE}`)
   for (const check of def.checks ?? [])
     if (!CHECKS.has(check._zod.def.check))
       throw new SchemaRefused(
