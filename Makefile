@@ -107,7 +107,7 @@ testdata: install ## Rewrite the golden files; read the diff before you commit i
 bench-quick: install ## Measure the cost of the gateway beside a bare passthrough, in about 90 seconds
 	@node bench/quick.ts
 
-bench-check: install ## Whether this checkout costs more than BASE=<commit>, in about seven minutes
+bench-check: install ## Check whether this checkout costs more than BASE=<commit>, in about 7 minutes
 	@BASE="$(BASE)" node bench/check.ts
 
 bench-propagation: install ## Measure how soon every proxy serves a change, in about 4 minutes; SCALE_KEYS=10000 also with that many keys
