@@ -11,8 +11,8 @@ const agent = new Agent({ keepAlive: true, maxSockets: 64 })
 export const digestOf = (key: string): string => hash('sha256', key)
 
 /** One answer in short: "200 upstream credential model" from a telling upstream, else status and error code. */
-export interface Told {
-  said: string
+export interface ChatResult {
+  summary: string
   status: number
   headers: IncomingMessage['headers']
   /** By performance.now(): when the request was sent, and when its answer was complete. */
@@ -24,7 +24,7 @@ const success = z.object({ choices: z.tuple([z.object({ message: z.object({ cont
 const failure = z.object({ error: z.object({ code: z.string().nullable() }) })
 
 /** One chat request on a kept connection. Rejects when there is no answer. */
-export async function ask(base: string, key: string, model: string): Promise<Told> {
+export async function ask(base: string, key: string, model: string): Promise<ChatResult> {
   const sentAt = performance.now()
   const sent = request(`${base}/v1/chat/completions`, {
     method: 'POST',
@@ -37,7 +37,7 @@ export async function ask(base: string, key: string, model: string): Promise<Tol
   let text = ''
   for await (const chunk of response.setEncoding('utf8')) text += chunk
   const { statusCode: status = 0, headers } = response
-  return { said: `${status} ${gist(text)}`, status, headers, sentAt, endedAt: performance.now() }
+  return { summary: `${status} ${gist(text)}`, status, headers, sentAt, endedAt: performance.now() }
 }
 
 function gist(text: string): string {
@@ -48,11 +48,11 @@ function gist(text: string): string {
 
 /** What every proxy answers to the same request, sent to all at once. */
 export async function askAll(bases: readonly string[], key: string, model: string): Promise<string[]> {
-  return Promise.all(bases.map(async (base) => (await ask(base, key, model)).said))
+  return Promise.all(bases.map(async (base) => (await ask(base, key, model)).summary))
 }
 
 /** An upstream that answers with its name, the credential and the model that it was sent. */
-export async function startTellingUpstream(name: string): Promise<ScriptedUpstream> {
+export async function startReportingUpstream(name: string): Promise<ScriptedUpstream> {
   const upstream = await startUpstream((call, res) => {
     const { model } = z.object({ model: z.string() }).parse(JSON.parse(call.body.toString()))
     // Long runs send many requests that nobody looks at.

@@ -4,21 +4,21 @@ import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { call } from '../../harness/http.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { json } from '../../harness/upstream.ts'
-import { storyBody } from '../dialects/tell.ts'
-import { type Reader, reads, startReader } from './reader.ts'
+import { answerBody } from '../dialects/scripted-upstream.ts'
+import { type EchoUpstream, echo, startEchoUpstream } from './echo-upstream.ts'
 
 const KEY = 'sk-affinity-0123456789'
 const OTHER = 'sk-affinity-9876543210'
 /** By chance alone, so many requests go to one of two channels once in a billion runs. */
 const MANY = 30
 
-let one: Reader
-let two: Reader
+let one: EchoUpstream
+let two: EchoUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  one = await startReader()
-  two = await startReader()
+  one = await startEchoUpstream()
+  two = await startEchoUpstream()
   const channels = Object.entries({ one, two }).map(([name, { baseURL }]) =>
     ['chat_completion', 'responses']
       .map((type) => channel(`${name}-${type.slice(0, 4)}`, baseURL, { type }))
@@ -112,7 +112,7 @@ describe('a session stays at its channel', () => {
     failing.answer((_, res) => void res.writeHead(500).end())
     const before = other.calls.length
     await ask({ model: 'session', headers })
-    failing.answer(reads(failing.kept))
+    failing.answer(echo(failing.stored))
     expect(other.calls.length).toBe(before + 1)
     expect(await servedBy({ model: 'session', headers }, 10)).toEqual([other === one ? 'one' : 'two'])
   })
@@ -120,12 +120,12 @@ describe('a session stays at its channel', () => {
 
 describe('what only one upstream can read goes where it came from', () => {
   /** Answers with a thought that is sealed for this upstream alone. */
-  const thinks = (secret: string) => (reader: Reader) =>
+  const thinks = (secret: string) => (reader: EchoUpstream) =>
     reader.answer((_, res) =>
       json(
         res,
         200,
-        storyBody('responses', { reasoning: 'T', opaque: `${secret}-${reader.calls.length}`, text: 'x' }),
+        answerBody('responses', { reasoning: 'T', opaque: `${secret}-${reader.calls.length}`, text: 'x' }),
       ),
     )
 
@@ -144,7 +144,7 @@ describe('what only one upstream can read goes where it came from', () => {
   it('items that it keeps, by their ids, for those alone who were given them', async () => {
     for (const [name, reader] of Object.entries({ one, two }))
       reader.answer((_, res) => {
-        const body = JSON.stringify(storyBody('responses', { text: 'x' }))
+        const body = JSON.stringify(answerBody('responses', { text: 'x' }))
         json(res, 200, JSON.parse(body.replaceAll('msg_', `msg_${name}_${reader.calls.length}_`)) as object)
       })
     for (let i = 0; i < 10; i++) {

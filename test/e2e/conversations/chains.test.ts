@@ -4,21 +4,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { rejection } from '../../harness/sdk.ts'
-import { type Reader, reads, startReader } from './reader.ts'
+import { type EchoUpstream, echo, startEchoUpstream } from './echo-upstream.ts'
 
 const KEY = 'sk-chains-0123456789'
 const OTHER = 'sk-other-0123456789'
 const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
 
-let reader: Reader
-let second: Reader
+let reader: EchoUpstream
+let second: EchoUpstream
 let gateway: RunningGateway
 let openai: OpenAI
 let other: OpenAI
 
 beforeAll(async () => {
-  reader = await startReader()
-  second = await startReader()
+  reader = await startEchoUpstream()
+  second = await startEchoUpstream()
   const types = Object.entries(TYPES).map(([name, type]) => {
     const base = name === 'messages' ? reader.baseURL.replace(/\/v1$/, '') : reader.baseURL
     return channel(name, base, { type }) + route(name, name, [name])
@@ -127,7 +127,7 @@ it('a conversation that has grown larger than a request may be is told so', asyn
 })
 
 describe('a chain that its upstream keeps', () => {
-  it('goes on by reference, and is charged for what the upstream reads', async () => {
+  it('goes on by reference, and is charged for what the upstream echo', async () => {
     const one = await say(false, { model: 'responses', input: 'one' })
     await say(false, { model: 'responses', input: 'two', previous_response_id: one.id })
     expect(reader.last()).toMatchObject({ input: 'two', previous_response_id: one.id })
@@ -135,7 +135,7 @@ describe('a chain that its upstream keeps', () => {
 
   it('is told again to an upstream that has forgotten it', async () => {
     const one = await say(false, { model: 'responses', input: 'one' })
-    reader.kept.delete(one.id)
+    reader.stored.delete(one.id)
     expect(
       heard(await say(true, { model: 'responses', input: 'two', previous_response_id: one.id })),
     ).toEqual(['one', 'two'])
@@ -144,14 +144,14 @@ describe('a chain that its upstream keeps', () => {
 
   it('goes on at another channel when its own fails, with all that was said', async () => {
     const one = await say(false, { model: 'pair', input: 'one' })
-    expect(reader.kept.has(one.id)).toBe(true)
+    expect(reader.stored.has(one.id)).toBe(true)
     reader.answer((_, res) => void res.writeHead(500).end())
     try {
       const two = await say(true, { model: 'pair', input: 'two', previous_response_id: one.id })
       expect(heard(two)).toEqual(['one', 'two'])
-      expect(second.kept.has(two.id)).toBe(true)
+      expect(second.stored.has(two.id)).toBe(true)
     } finally {
-      reader.answer(reads(reader.kept))
+      reader.answer(echo(reader.stored))
     }
   })
 
@@ -159,7 +159,7 @@ describe('a chain that its upstream keeps', () => {
     const calls = second.calls.length
     reader.answer((_, res) => void res.writeHead(500).end())
     const one = await say(false, { model: 'pair', input: 'one' })
-    reader.answer(reads(reader.kept))
+    reader.answer(echo(reader.stored))
     await say(false, { model: 'pair', input: 'two', previous_response_id: one.id })
     expect(second.calls.length).toBe(calls + 2)
     expect(second.last()).toMatchObject({ previous_response_id: one.id })

@@ -7,7 +7,7 @@ import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { call } from '../../harness/http.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
-import { tells } from '../dialects/tell.ts'
+import { scripted } from '../dialects/scripted-upstream.ts'
 
 const KEY = 'sk-references-0123456789'
 const OTHER = 'sk-references-9876543210'
@@ -36,7 +36,7 @@ afterAll(async () => {
 describe.each(['chat', 'messages'])('over %s', (model) => {
   it('an agent of several steps goes on', async () => {
     upstream.answer(
-      tells((body) => {
+      scripted((body) => {
         const text = JSON.stringify(body)
         if (!text.includes('sunny'))
           return {
@@ -66,7 +66,7 @@ describe.each(['chat', 'messages'])('over %s', (model) => {
   })
 
   it('nobody else’s items are said', async () => {
-    upstream.answer(tells({ text: 'A secret answer' }))
+    upstream.answer(scripted({ text: 'A secret answer' }))
     const ask = (key: string, input: unknown) =>
       call(`${gateway.base}/v1/responses`, {
         body: JSON.stringify({ model, input }),

@@ -4,7 +4,7 @@ import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { call, expectError, jsonHeaders } from '../../harness/http.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { json, type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
-import { storyBody } from '../dialects/tell.ts'
+import { answerBody } from '../dialects/scripted-upstream.ts'
 
 const KEY = 'sk-stored-0123456789'
 const OTHER = 'sk-stored-9876543210'
@@ -40,7 +40,7 @@ beforeEach(() => {
   // All answers have one id.
   upstream.answer(({ method, path }, res) => {
     if (method === 'POST')
-      return json(res, 200, storyBody('responses', { text: `call ${upstream.calls.length} ${LONG}` }))
+      return json(res, 200, answerBody('responses', { text: `call ${upstream.calls.length} ${LONG}` }))
     if (path.includes('after=msg_gone'))
       return json(res, 400, { error: { message: 'a secret of the upstream' } })
     json(res, 200, { object: 'list', data: [] })

@@ -4,15 +4,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { json, type Script } from '../../harness/upstream.ts'
 import { frameworkModel, QUESTION, runFramework, runTools } from './agents.ts'
-import { openRoom, type Room } from './room.ts'
-import { CELLS, DIALECTS, type DialectName, type Story } from './story.ts'
-import { tells } from './tell.ts'
+import { CELLS, DIALECTS, type DialectName, type ScriptedAnswer } from './scripted-answer.ts'
+import { scripted } from './scripted-upstream.ts'
+import { startWorld, type World } from './world.ts'
 
-let room: Room
+let world: World
 beforeAll(async () => {
-  room = await openRoom()
+  world = await startWorld()
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
 const CALLS = [
   { id: 'call_u', name: 'weather', input: '{"city":"Ulm"}' },
@@ -21,8 +21,8 @@ const CALLS = [
 const RESULTS = ['Ulm: 20 degrees', 'Łódź: 20 degrees']
 
 /** Calls the tool for both cities, and repeats the results when it has them. */
-const model = (first: Story): Script => {
-  const tell = tells((body) => {
+const model = (first: ScriptedAnswer): Script => {
+  const tell = scripted((body) => {
     const text = JSON.stringify(body)
     return RESULTS.every((result) => text.includes(result)) ? { text: RESULTS.join(', ') } : first
   })
@@ -98,14 +98,14 @@ const WHOLE = { text: RESULTS.join(', '), asked: ['Ulm', 'Łódź'] }
 
 describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
   it('the tool runner of the SDK', async () => {
-    room.upstream.answer(model({ text: 'Let me look.', calls: CALLS }))
-    const told = await runTools(room, client, upstream, stream)
+    world.upstream.answer(model({ text: 'Let me look.', calls: CALLS }))
+    const told = await runTools(world, client, upstream, stream)
     expect({ ...told, asked: told.asked.toSorted().reverse() }).toEqual({ ...WHOLE, asked: ['Łódź', 'Ulm'] })
-    const sent = room.sent()
+    const sent = world.sent()
     expect(sent).toMatchObject(HISTORY[upstream])
     expect(JSON.stringify(sent)).toContain(QUESTION)
-    room.passed(client, upstream, 'tools')
-    room.passed(client, upstream, 'parallel tools')
+    world.passed(client, upstream, 'tools')
+    world.passed(client, upstream, 'parallel tools')
   })
 })
 
@@ -119,12 +119,12 @@ describe.each(FRAMEWORK)(
   ({ client, upstream, stream }) => {
     it('an agent with tools', async () => {
       const story = { reasoning: 'Two cities.', opaque: 'U0VBTA==', text: 'Let me look.', calls: CALLS }
-      room.upstream.answer(model(story))
-      const told = await runFramework(frameworkModel(room, client, upstream), stream)
+      world.upstream.answer(model(story))
+      const told = await runFramework(frameworkModel(world, client, upstream), stream)
       expect(told).toMatchObject({ ...WHOLE, input: 200, output: 60 })
       // Its client for chat knows no reasoning.
       if (client !== 'chat') expect(told.reasoning).toBe('Two cities.')
-      const { messages, input } = room.sent() as { messages?: object[]; input?: object[] }
+      const { messages, input } = world.sent() as { messages?: object[]; input?: object[] }
       const text = JSON.stringify(messages ?? input)
       for (const result of RESULTS) expect(text).toContain(result)
       // The upstream has its own seal back where the framework keeps it.
@@ -135,10 +135,10 @@ describe.each(FRAMEWORK)(
 
 describe.each(CLIENTS)('a framework: %s', (client) => {
   it.each(DIALECTS)('an object over %s', async (upstream) => {
-    room.upstream.answer(tells({ text: '{"city":"Ulm","degrees":20}' }))
+    world.upstream.answer(scripted({ text: '{"city":"Ulm","degrees":20}' }))
     const schema = z.object({ city: z.string(), degrees: z.number() })
     const { object } = await generateObject({
-      model: frameworkModel(room, client, upstream),
+      model: frameworkModel(world, client, upstream),
       schema,
       prompt: QUESTION,
       maxRetries: 0,

@@ -6,8 +6,8 @@ import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'
 import { generateText, isStepCount, type LanguageModel, streamText, tool } from 'ai'
 import { ResponsesToolRunner } from 'openai/helpers/responses-tool-runner'
 import { z } from 'zod'
-import { KEY, type Room } from './room.ts'
-import type { DialectName } from './story.ts'
+import type { DialectName } from './scripted-answer.ts'
+import { KEY, type World } from './world.ts'
 
 export const QUESTION = 'Weather in Ulm and Łódź?'
 
@@ -25,7 +25,7 @@ export interface Told {
  * thread; `thread` false: for an upstream that does not even refuse.
  */
 export async function runTools(
-  room: Room,
+  world: World,
   client: DialectName,
   model: string,
   stream: boolean,
@@ -61,8 +61,8 @@ export async function runTools(
       ],
     }
     const runner = stream
-      ? room.openai.chat.completions.runTools({ ...body, stream: true })
-      : room.openai.chat.completions.runTools(body)
+      ? world.openai.chat.completions.runTools({ ...body, stream: true })
+      : world.openai.chat.completions.runTools(body)
     return { text: (await runner.finalContent()) ?? '', asked }
   }
   if (client === 'responses') {
@@ -74,10 +74,10 @@ export async function runTools(
         },
       ],
     })
-    const answer = await runner.run(room.openai, { model, input: QUESTION }, { stream })
+    const answer = await runner.run(world.openai, { model, input: QUESTION }, { stream })
     return { text: answer.output_text, asked }
   }
-  const runner = room.anthropic.beta.messages.toolRunner({
+  const runner = world.anthropic.beta.messages.toolRunner({
     model,
     max_tokens: 1000,
     messages: [{ role: 'user', content: QUESTION }],
@@ -97,8 +97,12 @@ export async function runTools(
 }
 
 /** A framework's model of the client's dialect; `compatible` is its client for OpenAI-like servers. */
-export function frameworkModel(room: Room, client: DialectName | 'compatible', model: string): LanguageModel {
-  const to = { baseURL: `${room.gateway.base}/v1`, apiKey: KEY }
+export function frameworkModel(
+  world: World,
+  client: DialectName | 'compatible',
+  model: string,
+): LanguageModel {
+  const to = { baseURL: `${world.gateway.base}/v1`, apiKey: KEY }
   switch (client) {
     case 'chat':
       return createOpenAI(to).chat(model)

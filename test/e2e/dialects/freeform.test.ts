@@ -1,22 +1,22 @@
 /** Tools of other kinds than functions: free text and namespaces, asked for and called over every upstream. */
 import type OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readResponses } from './read.ts'
-import { type Ask, ask, openRoom, question, type Room } from './room.ts'
-import { DIALECTS, type DialectName, freeCall } from './story.ts'
-import { tells } from './tell.ts'
+import { readResponses } from './read-answer.ts'
+import { customCall, DIALECTS, type DialectName } from './scripted-answer.ts'
+import { scripted } from './scripted-upstream.ts'
+import { ask, question, type RequestParams, startWorld, type World } from './world.ts'
 
-let room: Room
+let world: World
 beforeAll(async () => {
-  room = await openRoom()
+  world = await startWorld()
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
 const PATCH = '*** Begin Patch\n*** Add File: "a.txt"\n+Łódź\n*** End Patch'
 const PARAMETERS = { type: 'object', properties: { path: { type: 'string' } } }
 const CASES = DIALECTS.flatMap((upstream) => [false, true].map((stream) => ({ upstream, stream })))
 
-const CUSTOM: Ask = {
+const CUSTOM: RequestParams = {
   ...question('Patch it'),
   chat: {
     messages: [{ role: 'user', content: 'Patch it' }],
@@ -33,8 +33,8 @@ const foreignTo = (client: DialectName) => CASES.filter(({ upstream }) => upstre
 
 describe.each(foreignTo('chat'))('chat over $upstream, stream: $stream', ({ upstream, stream }) => {
   it('a call with free text', async () => {
-    room.upstream.answer(tells({ calls: [freeCall('call_p', 'apply_patch', PATCH)] }))
-    const { calls, end } = stream ? await chatStream() : await ask(room, 'chat', upstream, CUSTOM, false)
+    world.upstream.answer(scripted({ calls: [customCall('call_p', 'apply_patch', PATCH)] }))
+    const { calls, end } = stream ? await chatStream() : await ask(world, 'chat', upstream, CUSTOM, false)
     expect({ calls, end }).toEqual({
       calls: [{ id: 'call_p', name: 'apply_patch', input: PATCH }],
       end: 'tool_calls',
@@ -46,7 +46,7 @@ describe.each(foreignTo('chat'))('chat over $upstream, stream: $stream', ({ upst
     const calls: { id: string; name: string; input: string }[] = []
     let end: string | null = null
     const body = { ...CUSTOM.chat, model: upstream, stream: true as const }
-    for await (const { choices } of await room.openai.chat.completions.create(body)) {
+    for await (const { choices } of await world.openai.chat.completions.create(body)) {
       const [choice] = choices
       end = choice?.finish_reason ?? end
       for (const piece of choice?.delta.tool_calls ?? []) {
@@ -62,11 +62,13 @@ describe.each(foreignTo('chat'))('chat over $upstream, stream: $stream', ({ upst
 
 describe.each(foreignTo('responses'))('responses over $upstream, stream: $stream', ({ upstream, stream }) => {
   it('a call with free text, and its result', async () => {
-    room.upstream.answer(tells({ calls: [freeCall('call_p', 'apply_patch', PATCH)] }))
+    world.upstream.answer(scripted({ calls: [customCall('call_p', 'apply_patch', PATCH)] }))
     const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: 'Patch it' }]
     const turn = () => {
       const body = { ...CUSTOM.responses, model: upstream, input }
-      return stream ? room.openai.responses.stream(body).finalResponse() : room.openai.responses.create(body)
+      return stream
+        ? world.openai.responses.stream(body).finalResponse()
+        : world.openai.responses.create(body)
     }
     const first = await turn()
     expect(readResponses(first).calls).toEqual([{ id: 'call_p', name: 'apply_patch', input: PATCH }])
@@ -74,10 +76,10 @@ describe.each(foreignTo('responses'))('responses over $upstream, stream: $stream
 
     input.push(...(first.output as OpenAI.Responses.ResponseInputItem[]))
     input.push({ type: 'custom_tool_call_output', call_id: 'call_p', output: 'Done' })
-    room.upstream.answer(tells({ text: 'Patched.' }))
+    world.upstream.answer(scripted({ text: 'Patched.' }))
     expect(readResponses(await turn()).text).toBe('Patched.')
     // The upstream reads its own call again, as the function that it knows.
-    const { messages } = room.sent() as {
+    const { messages } = world.sent() as {
       messages: { role: string; tool_calls?: object[]; content: unknown }[]
     }
     const said = messages.find(({ role }) => role === 'assistant')
@@ -99,11 +101,11 @@ describe.each(foreignTo('responses'))('responses over $upstream, stream: $stream
         tools: [{ type: 'function', name: 'read', parameters: PARAMETERS, strict: false }],
       },
     ] as OpenAI.Responses.Tool[]
-    room.upstream.answer(tells({ calls: [{ id: 'call_r', name: 'files__read', input: '{"path":"a"}' }] }))
+    world.upstream.answer(scripted({ calls: [{ id: 'call_r', name: 'files__read', input: '{"path":"a"}' }] }))
     const body = { model: upstream, input: 'Read', tools }
     const answer = stream
-      ? await room.openai.responses.stream(body).finalResponse()
-      : await room.openai.responses.create(body)
+      ? await world.openai.responses.stream(body).finalResponse()
+      : await world.openai.responses.create(body)
     expect(answer.output).toMatchObject([
       {
         type: 'function_call',

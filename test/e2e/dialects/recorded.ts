@@ -2,7 +2,7 @@
  * What a recorded answer says, worked out from its bytes alone: text, calls and usage. It shares no code with the
  * gateway, so that both are not wrong together.
  */
-import type { Call, Counts, DialectName } from './story.ts'
+import type { Call, Counts, DialectName } from './scripted-answer.ts'
 
 export interface Fold {
   /** `error`: an error body or event; `cut`: a stream that stops before its end, or a body that was only queued. */

@@ -8,10 +8,10 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Feature, recordCell } from '../../harness/matrix.ts'
-import type { Seen } from './read.ts'
+import type { ReadAnswer } from './read-answer.ts'
 import { foldRecording } from './recorded.ts'
-import { ask, openRoom, question, type Room } from './room.ts'
-import { DIALECTS, type DialectName, PAIRS } from './story.ts'
+import { DIALECTS, type DialectName, PAIRS } from './scripted-answer.ts'
+import { ask, question, startWorld, type World } from './world.ts'
 
 const { RECORDINGS } = process.env
 const statuses = new Map<string, number>(
@@ -21,17 +21,17 @@ const statuses = new Map<string, number>(
 )
 const files = (dialect: DialectName) => (RECORDINGS ? readdirSync(join(RECORDINGS, dialect)) : [])
 
-let room: Room
-let direct: Pick<Room, 'openai' | 'anthropic'>
+let world: World
+let direct: Pick<World, 'openai' | 'anthropic'>
 beforeAll(async () => {
-  room = await openRoom()
-  const { baseURL } = room.upstream
+  world = await startWorld()
+  const { baseURL } = world.upstream
   direct = {
     openai: new OpenAI({ baseURL, apiKey: 'any', maxRetries: 0 }),
     anthropic: new Anthropic({ baseURL: baseURL.replace(/\/v1$/, ''), apiKey: 'any', maxRetries: 0 }),
   }
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
 it(RECORDINGS ? 'recordings are at hand' : 'RECORDINGS is not set: none is replayed', () => {
   expect(DIALECTS.every((dialect) => files(dialect).length > 0)).toBe(Boolean(RECORDINGS))
@@ -39,7 +39,7 @@ it(RECORDINGS ? 'recordings are at hand' : 'RECORDINGS is not set: none is repla
 
 /** Makes the upstream repeat a recording, in pieces that respect neither events nor characters. */
 function replay(name: string, bytes: Buffer, status: number): void {
-  room.upstream.answer(async (_call, res) => {
+  world.upstream.answer(async (_call, res) => {
     res.writeHead(status, {
       'content-type': name.endsWith('.sse') ? 'text/event-stream' : 'application/json',
     })
@@ -61,24 +61,24 @@ it.each(cases)('$upstream read by $client: $file', async ({ client, upstream, fi
   const expected = foldRecording(upstream, file, bytes.toString())
   replay(file, bytes, status)
   const stream = file.endsWith('.sse')
-  const read = (through: Pick<Room, 'openai' | 'anthropic'>) =>
+  const read = (through: Pick<World, 'openai' | 'anthropic'>) =>
     ask(through, client, upstream, question('Hello'), stream)
   if (status !== 200 || expected.end === 'error' || (expected.end === 'cut' && stream)) {
-    await expectError(read(room), status)
+    await expectError(read(world), status)
     if (status !== 200) seen('upstream error')
     return
   }
   if (client === upstream) {
     // Where an upstream goes on behind the end of its answer, the gateway does not, and the SDK alone would fail.
     const straight = await read(direct).catch(() => undefined)
-    if (straight) expect(await read(room)).toEqual(straight)
+    if (straight) expect(await read(world)).toEqual(straight)
   }
   if (expected.end === 'cut') {
     // Bytes pass; nobody else is told that the answer is whole.
-    if (client !== upstream) await expectError(read(room), 502)
+    if (client !== upstream) await expectError(read(world), 502)
     return
   }
-  const { text, calls, counts } = await read(room)
+  const { text, calls, counts } = await read(world)
   expect({ text, calls: calls.map(parsed) }).toEqual({
     text: expected.text,
     calls: expected.calls.map(parsed),
@@ -96,7 +96,7 @@ it.each(cases)('$upstream read by $client: $file', async ({ client, upstream, fi
 })
 
 /** By a status before the answer; in it by an error, or by the helper's own word for a failed response. */
-async function expectError(answer: Promise<Seen>, status: number): Promise<void> {
+async function expectError(answer: Promise<ReadAnswer>, status: number): Promise<void> {
   const told = await answer.then(
     ({ end, text, calls }) => ({ end, text, calls }),
     (error: { status?: number }) => error,

@@ -3,21 +3,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call } from '../../harness/http.ts'
 import { route } from '../../harness/resources.ts'
 import { rejection } from '../../harness/sdk.ts'
-import { ask, KEY, openRoom, question, type Room } from './room.ts'
-import { CELLS, DIALECTS, type DialectName, PAIRS } from './story.ts'
-import { tells } from './tell.ts'
+import { CELLS, DIALECTS, type DialectName, PAIRS } from './scripted-answer.ts'
+import { scripted } from './scripted-upstream.ts'
+import { ask, KEY, question, startWorld, type World } from './world.ts'
 
-let room: Room
+let world: World
 beforeAll(async () => {
   const more = DIALECTS.map(
     (name) =>
       route(`strict-${name}`, `strict-${name}`, [name], { conversion: { unsupported: 'Reject' } }) +
       route(`named-${name}`, `named-${name}`, [{ name, model: 'their-name' }], { rewriteModel: true }),
   )
-  room = await openRoom(more.join(''))
-  room.upstream.answer(tells({ text: 'Fine' }))
+  world = await startWorld(more.join(''))
+  world.upstream.answer(scripted({ text: 'Fine' }))
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
 const PATHS = { chat: '/chat/completions', responses: '/responses', messages: '/messages' }
 
@@ -27,7 +27,7 @@ const post = (
   body: object,
   { prefix = '/v1', query = '', headers = {} }: { prefix?: string; query?: string; headers?: object } = {},
 ) =>
-  call(`${room.gateway.base}${prefix}${PATHS[client]}${query}`, {
+  call(`${world.gateway.base}${prefix}${PATHS[client]}${query}`, {
     body: JSON.stringify(body),
     headers: { 'content-type': 'application/json', authorization: `Bearer ${KEY}`, ...headers },
   })
@@ -44,29 +44,29 @@ describe.each(PAIRS.filter(({ client, upstream }) => client !== upstream))(
   ({ client, upstream }) => {
     const asked = (model: string) => {
       const params = question('Hello')
-      return ask(room, client, model, { ...params, [client]: { ...params[client], ...OWN[client] } }, false)
+      return ask(world, client, model, { ...params, [client]: { ...params[client], ...OWN[client] } }, false)
     }
 
     it('is dropped and told', async () => {
       expect((await asked(upstream)).text).toBe('Fine')
-      expect(room.dropped().toSorted()).toEqual(Object.keys(OWN[client]).toSorted())
-      for (const field of Object.keys(OWN[client])) expect(room.sent()).not.toHaveProperty(field)
+      expect(world.dropped().toSorted()).toEqual(Object.keys(OWN[client]).toSorted())
+      for (const field of Object.keys(OWN[client])) expect(world.sent()).not.toHaveProperty(field)
     })
 
     it('is refused by a route that rejects, before the upstream is asked', async () => {
-      const before = room.upstream.calls.length
+      const before = world.upstream.calls.length
       const error = await rejection(asked(`strict-${upstream}`))
       expect(error).toMatchObject({ status: 400 })
       const { param } = (error as { error: { param?: string; error?: { param: string } } }).error.error ?? {
         param: (error as { param: string }).param,
       }
       expect(Object.keys(OWN[client])).toContain(param)
-      expect(room.upstream.calls.length).toBe(before)
+      expect(world.upstream.calls.length).toBe(before)
     })
 
     it('a route that rejects serves what can be said', async () => {
-      expect((await ask(room, client, `strict-${upstream}`, question('Hello'), false)).text).toBe('Fine')
-      expect(room.headers().get('x-sluice-dropped')).toBeNull()
+      expect((await ask(world, client, `strict-${upstream}`, question('Hello'), false)).text).toBe('Fine')
+      expect(world.headers().get('x-sluice-dropped')).toBeNull()
     })
   },
 )
@@ -75,19 +75,19 @@ describe.each(DIALECTS)('between equal dialects: %s', (client) => {
   it('nothing is lost, whatever a route says', async () => {
     const params = question('Hello')
     const body = { ...params, [client]: { ...params[client], ...OWN[client] } }
-    await ask(room, client, `strict-${client}`, body, false)
-    expect(room.sent()).toEqual({ ...body[client], model: `strict-${client}` })
-    expect(room.headers().get('x-sluice-dropped')).toBeNull()
+    await ask(world, client, `strict-${client}`, body, false)
+    expect(world.sent()).toEqual({ ...body[client], model: `strict-${client}` })
+    expect(world.headers().get('x-sluice-dropped')).toBeNull()
   })
 })
 
 describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
   it('the upstream gets its name of the model, the client sees its own', async () => {
     const model = `named-${upstream}`
-    const seen = await ask(room, client, model, question('Hello'), stream)
+    const seen = await ask(world, client, model, question('Hello'), stream)
     expect(seen).toMatchObject({ model, text: 'Fine' })
-    expect(room.sent().model).toBe('their-name')
-    expect(room.headers().get('x-sluice-dropped')).toBeNull()
+    expect(world.sent().model).toBe('their-name')
+    expect(world.headers().get('x-sluice-dropped')).toBeNull()
   })
 })
 
@@ -110,14 +110,14 @@ describe('paths and headers', () => {
       expect((await post('messages', body, { headers, query: '?beta=true' })).status).toBe(200)
     }
     // A body of any version is right for an upstream that is asked by its own name of the version, or by the oldest.
-    const sent = room.upstream.calls.at(-1)?.headers['anthropic-version']
+    const sent = world.upstream.calls.at(-1)?.headers['anthropic-version']
     expect(sent).toBe(headers['anthropic-version'] ?? '2023-06-01')
   })
 
   it('an upstream of each type is asked at its path', async () => {
     for (const { client, upstream } of PAIRS) {
-      await ask(room, client, upstream, question('Hello'), false)
-      expect(room.upstream.calls.at(-1)?.path).toBe(`/v1${PATHS[upstream]}`)
+      await ask(world, client, upstream, question('Hello'), false)
+      expect(world.upstream.calls.at(-1)?.path).toBe(`/v1${PATHS[upstream]}`)
     }
   })
 
@@ -127,7 +127,7 @@ describe('paths and headers', () => {
       { ...question('Hello').messages, model: 'chat' },
       { headers: { 'anthropic-beta': 'a-1' } },
     )
-    const { headers } = room.upstream.calls.at(-1) ?? {}
+    const { headers } = world.upstream.calls.at(-1) ?? {}
     expect(Object.keys(headers ?? {}).filter((name) => name.startsWith('anthropic'))).toEqual([])
   })
 })
@@ -146,7 +146,7 @@ const MALFORMED: [DialectName, string, object][] = [
 
 describe.each(DIALECTS)('a malformed request to %s', (upstream) => {
   it.each(MALFORMED)('from %s: %s as %j', async (client, param, fields) => {
-    const before = room.upstream.calls.length
+    const before = world.upstream.calls.length
     const { status, text } = await post(client, { ...question('x')[client], model: upstream, ...fields })
     const body = JSON.parse(text) as { type?: string; error: { type: string; param: string } }
     if (client === upstream && param.includes('[')) {
@@ -157,19 +157,19 @@ describe.each(DIALECTS)('a malformed request to %s', (upstream) => {
     expect(status).toBe(400)
     expect(body.error).toMatchObject({ type: 'invalid_request_error', param })
     expect(body.type).toBe(client === 'messages' ? 'error' : undefined)
-    expect(room.upstream.calls.length).toBe(before)
+    expect(world.upstream.calls.length).toBe(before)
   })
 })
 
 it('a stream that the upstream answers as JSON, and JSON that it streams', async () => {
   for (const { client, upstream } of PAIRS) {
-    room.upstream.answer((asked, res) => {
+    world.upstream.answer((asked, res) => {
       const body = JSON.parse(asked.body.toString()) as { stream?: boolean }
       const other = { ...asked, body: Buffer.from(JSON.stringify({ ...body, stream: body.stream !== true })) }
-      return tells({ text: 'Fine all the same' })(other, res)
+      return scripted({ text: 'Fine all the same' })(other, res)
     })
     for (const stream of [false, true]) {
-      const { text } = await ask(room, client, upstream, question('Hello'), stream)
+      const { text } = await ask(world, client, upstream, question('Hello'), stream)
       expect({ client, upstream, stream, text }).toEqual({
         client,
         upstream,
@@ -178,5 +178,5 @@ it('a stream that the upstream answers as JSON, and JSON that it streams', async
       })
     }
   }
-  room.upstream.answer(tells({ text: 'Fine' }))
+  world.upstream.answer(scripted({ text: 'Fine' }))
 })

@@ -1,21 +1,21 @@
 /** Text, tool calls, why an answer ended and its usage, in every cell. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Ask, ask, openRoom, question, type Room } from './room.ts'
-import { CELLS, COUNTS, type DialectName, type Story } from './story.ts'
-import { tells } from './tell.ts'
+import { CELLS, COUNTS, type DialectName, type ScriptedAnswer } from './scripted-answer.ts'
+import { scripted } from './scripted-upstream.ts'
+import { ask, question, type RequestParams, startWorld, type World } from './world.ts'
 
-let room: Room
+let world: World
 beforeAll(async () => {
-  room = await openRoom()
+  world = await startWorld()
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
 const SCHEMA = {
   type: 'object' as const,
   properties: { city: { type: 'string' } },
   required: ['city'],
 }
-const WITH_TOOLS: Ask = {
+const WITH_TOOLS: RequestParams = {
   chat: {
     messages: [
       { role: 'system', content: 'Be brief' },
@@ -87,9 +87,9 @@ const FIRST = { id: 'call_a', name: 'get_weather', input: '{"city":"Łódź"}' }
 const SECOND = { id: 'call_b', name: 'get_weather', input: '{"city":"Ulm"}' }
 
 describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
-  const asked = (params: Ask, story: Story) => {
-    room.upstream.answer(tells(story))
-    return ask(room, client, upstream, params, stream)
+  const asked = (params: RequestParams, story: ScriptedAnswer) => {
+    world.upstream.answer(scripted(story))
+    return ask(world, client, upstream, params, stream)
   }
 
   it('text and usage', async () => {
@@ -98,8 +98,8 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
     expect(seen.counts).toEqual(COUNTS)
     expect(seen.id).not.toBe('')
     if (client !== upstream) expect(seen.model).toBe(upstream)
-    room.passed(client, upstream, stream ? 'stream' : 'JSON')
-    room.passed(client, upstream, 'usage')
+    world.passed(client, upstream, stream ? 'stream' : 'JSON')
+    world.passed(client, upstream, 'usage')
   })
 
   it('an answer at its limit', async () => {
@@ -111,17 +111,17 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
     const seen = await asked(WITH_TOOLS, { calls: [FIRST] })
     expect(seen).toMatchObject({ text: '', calls: [FIRST], end: ENDS.tools[client] })
     if (client !== upstream) {
-      const sent = room.sent()
+      const sent = world.sent()
       expect(sent).toMatchObject(SENT[upstream])
       expect(JSON.stringify(sent).match(/Be brief/g)).toHaveLength(1)
     }
-    expect(room.dropped()).toEqual([])
-    room.passed(client, upstream, 'tools')
+    expect(world.dropped()).toEqual([])
+    world.passed(client, upstream, 'tools')
   })
 
   it('text and two calls at once', async () => {
     const seen = await asked(WITH_TOOLS, { text: 'Let me look.', calls: [FIRST, SECOND] })
     expect(seen).toMatchObject({ text: 'Let me look.', calls: [FIRST, SECOND], end: ENDS.tools[client] })
-    room.passed(client, upstream, 'parallel tools')
+    world.passed(client, upstream, 'parallel tools')
   })
 })

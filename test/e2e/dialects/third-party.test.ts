@@ -7,12 +7,12 @@ import { LLMock } from '@copilotkit/aimock'
 import OpenAI from 'openai'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { runTools } from './agents.ts'
-import { askParsed, IMAGES, OBJECT, PDFS, STOP } from './asks.ts'
-import { type Ask, ask, openRoom, question, type Room } from './room.ts'
-import { CELLS } from './story.ts'
+import { askParsed, IMAGES, OBJECT, PDFS, STOP } from './requests.ts'
+import { CELLS } from './scripted-answer.ts'
+import { ask, question, type RequestParams, startWorld, type World } from './world.ts'
 
 const mock = new LLMock({ port: 0, chunkSize: 5 })
-let room: Room
+let world: World
 
 beforeAll(async () => {
   const usage = { input_tokens: 21, output_tokens: 9 }
@@ -43,20 +43,20 @@ beforeAll(async () => {
   )
   mock.on({ userMessage: /Weather in Ulm and/, hasToolResult: true }, { content: '20 degrees in both.' })
   await mock.start()
-  room = await openRoom('', `${mock.url}/v1`)
+  world = await startWorld('', `${mock.url}/v1`)
 })
 afterEach(() => {
   mock.clearChaos()
 })
 afterAll(async () => {
-  await room?.close()
+  await world?.close()
   await mock.stop()
 })
 
 describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
-  const asked = (params: Ask) => ask(room, client, upstream, params, stream)
-  const passed = (...features: Parameters<Room['passed']>[2][]) => {
-    for (const feature of features) room.passed(client, upstream, feature)
+  const asked = (params: RequestParams) => ask(world, client, upstream, params, stream)
+  const passed = (...features: Parameters<World['passed']>[2][]) => {
+    for (const feature of features) world.passed(client, upstream, feature)
   }
 
   it('text and usage', async () => {
@@ -67,7 +67,7 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
   })
 
   it('two tools and the end', async () => {
-    const { text, asked: cities } = await runTools(room, client, upstream, stream, false)
+    const { text, asked: cities } = await runTools(world, client, upstream, stream, false)
     expect(text).toBe('20 degrees in both.')
     expect(cities.toSorted()).toEqual(['Ulm', 'Łódź'])
     passed('tools', 'parallel tools')
@@ -86,7 +86,7 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
   })
 
   it('an object of a given shape', async () => {
-    expect(await askParsed(room, client, upstream, stream)).toEqual(OBJECT)
+    expect(await askParsed(world, client, upstream, stream)).toEqual(OBJECT)
     passed('structured output')
   })
 
@@ -134,10 +134,10 @@ describe.each(CELLS.filter(({ stream }) => stream))('$client over $upstream', ({
       latency: 12,
       chunkSize: 4,
     })
-    const answer = await ask(room, client, model, question('Break off'), true).catch((e: unknown) => e)
+    const answer = await ask(world, client, model, question('Break off'), true).catch((e: unknown) => e)
     if (client === 'responses' && !(answer instanceof Error)) expect(answer).toMatchObject({ end: 'failed' })
     else expect(answer).toBeInstanceOf(Error)
-    room.passed(client, upstream, 'cut stream')
+    world.passed(client, upstream, 'cut stream')
   })
 })
 
@@ -147,7 +147,7 @@ it('moods of one request in two harm none of the others', async () => {
     Array.from({ length: 10 }, () => CELLS)
       .flat()
       .map(({ client, upstream, stream }) =>
-        ask(room, client, upstream, question('Hello'), stream).then(
+        ask(world, client, upstream, question('Hello'), stream).then(
           ({ text }) => text,
           (error: unknown) => error,
         ),

@@ -8,9 +8,9 @@ import { type DialectName, ENDPOINTS } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { FULL_REQUESTS } from '../../fixtures/faults/requests.ts'
 import { type Bench, DIALECTS, KEY, startBench } from './bench.ts'
-import { errorCode } from './ends.ts'
 import { say } from './fault.ts'
 import { isOfKind, type Mutant, mutantsOf, nameOf, pathsIn, valueAt } from './mutate.ts'
+import { errorCode } from './outcome.ts'
 
 const CLIENT_CANARY = 'canary-of-the-client'
 const AT_ONCE = 8

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
-import { VOICES } from '../../fixtures/faults/index.ts'
+import { UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type Answer, call, jsonHeaders, open } from '../../harness/http.ts'
 import { account, apiKey, channel, documents, route } from '../../harness/resources.ts'
@@ -52,7 +52,7 @@ export async function startBench(faults: readonly Fault[], credit = '100'): Prom
   const upstreamOf = (dialect: DialectName) =>
     startUpstream(async (asked, res) => {
       const { model, stream = false } = JSON.parse(asked.body.toString()) as Record<string, unknown>
-      const stage: Stage = { res, voice: VOICES[dialect], stream: stream === true }
+      const stage: Stage = { res, fixture: UPSTREAM_FIXTURES[dialect], stream: stream === true }
       await byName.get(String(model))?.play(stage)
     })
   const [chat, responses, messages] = await Promise.all([
@@ -70,7 +70,7 @@ export async function startBench(faults: readonly Fault[], credit = '100'): Prom
   }
   const once = { retry: { attempts: 1 }, price: { input: '1', output: '2', perRequest: '0.001' } }
   const resources = DIALECTS.map((dialect) => {
-    const { type } = VOICES[dialect]
+    const { type } = UPSTREAM_FIXTURES[dialect]
     const { baseURL } = upstreams[dialect]
     const spec = { type, ejection: { consecutiveFailures: 0 }, secretRef: { name: 'up' } }
     const patient = { timeouts: { firstByte: '8s', idle: '8s', total: '15s' } }

@@ -1,6 +1,6 @@
 /** What a fault of an upstream is to the bench. */
 import type { ServerResponse } from 'node:http'
-import type { Voice } from '../../fixtures/faults/voice.ts'
+import type { UpstreamFixture } from '../../fixtures/faults/upstream-fixture.ts'
 import { written } from '../../harness/sse.ts'
 
 /** Stands in every text of an upstream that no client may see. */
@@ -9,7 +9,7 @@ export const CANARY = 'canary-of-the-upstream.example'
 /** An answer in the making. */
 export interface Stage {
   res: ServerResponse
-  voice: Voice
+  fixture: UpstreamFixture
   /** The request asks for a stream. */
   stream: boolean
 }
@@ -51,16 +51,16 @@ export function json(res: ServerResponse, body: unknown, headers: Record<string,
 }
 
 /** Says all frames, or the whole answer, as the request asks. */
-export async function say({ res, voice, stream: asked }: Stage, said = {}): Promise<void> {
-  if (!asked) return json(res, voice.whole(said))
-  const { begin, body, end } = voice.frames(said)
+export async function say({ res, fixture, stream: asked }: Stage, said = {}): Promise<void> {
+  if (!asked) return json(res, fixture.whole(said))
+  const { begin, body, end } = fixture.frames(said)
   await stream(res, [...begin, ...body, ...end])
 }
 
 /** A stream without end. */
-export async function deltasForever({ res, voice }: Stage): Promise<void> {
-  await open(res, voice.frames().begin)
-  await untilClosed(res, 20, () => res.write(voice.delta('more ')))
+export async function deltasForever({ res, fixture }: Stage): Promise<void> {
+  await open(res, fixture.frames().begin)
+  await untilClosed(res, 20, () => res.write(fixture.delta('more ')))
 }
 
 /** Waits until the connection is closed, doing something over and over. */

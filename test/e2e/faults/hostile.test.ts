@@ -5,8 +5,8 @@ import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { FULL_REQUESTS } from '../../fixtures/faults/requests.ts'
 import { type Bench, DIALECTS, leaksIn, nameOf, PAIRS, startBench } from './bench.ts'
-import { errorCode } from './ends.ts'
 import { say } from './fault.ts'
+import { errorCode } from './outcome.ts'
 
 type Json = Record<string, unknown>
 

@@ -1,5 +1,5 @@
 /** Answers that are odd, and whole: what can be read of them must arrive, and nothing else. */
-import type { SaidCall } from '../../fixtures/faults/voice.ts'
+import type { CallContent } from '../../fixtures/faults/upstream-fixture.ts'
 import { CANARY, type Fault, json, open, say, stream, type Verdict } from './fault.ts'
 
 export const CALLS = [
@@ -14,7 +14,7 @@ const EMPTY_CONTENTS: unknown[] = [null, [], [[[]]], [null, 1, 'x'], [{ type: 7 
 /** A JSON text of arrays, so deep that a recursive reader fails on it. */
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
-const spoiltCall = (name: string, call: SaidCall, verdict: Verdict, bytes: Verdict = 'either'): Fault => ({
+const spoiltCall = (name: string, call: CallContent, verdict: Verdict, bytes: Verdict = 'either'): Fault => ({
   name: `tool-call-${name}`,
   json: verdict,
   stream: verdict,
@@ -28,8 +28,8 @@ const reframed = (name: string, change: (frames: string[]) => string[]): Fault =
   name,
   json: 'answer',
   stream: 'answer',
-  async play({ res, voice }) {
-    const { begin, body, end } = voice.frames()
+  async play({ res, fixture }) {
+    const { begin, body, end } = fixture.frames()
     await stream(res, change([...begin, ...body, ...end]))
   },
 })
@@ -39,17 +39,17 @@ export const SLOPPY: Fault[] = [
   {
     name: 'json-for-a-stream',
     stream: 'answer',
-    play: ({ res, voice }) => json(res, voice.whole()),
+    play: ({ res, fixture }) => json(res, fixture.whole()),
   },
   reframed('stream-for-json', (frames) => frames),
   {
     name: 'wrong-content-type',
     json: 'answer',
     stream: 'answer',
-    play({ res, voice, stream: asked }) {
-      const { begin, body, end } = voice.frames()
+    play({ res, fixture, stream: asked }) {
+      const { begin, body, end } = fixture.frames()
       res.writeHead(200, { 'content-type': asked ? 'application/json' : 'text/event-stream' })
-      res.end(asked ? [...begin, ...body, ...end].join('') : JSON.stringify(voice.whole()))
+      res.end(asked ? [...begin, ...body, ...end].join('') : JSON.stringify(fixture.whole()))
     },
   },
   {
@@ -86,11 +86,11 @@ export const SLOPPY: Fault[] = [
     name: 'calls-of-one-index',
     stream: 'calls',
     bytes: 'either',
-    async play({ res, voice }) {
-      const { begin, body, end } = voice.frames({ calls: CALLS })
+    async play({ res, fixture }) {
+      const { begin, body, end } = fixture.frames({ calls: CALLS })
       const one = (frame: string) =>
         frame.replaceAll('"index":1', '"index":0').replaceAll('"output_index":2', '"output_index":1')
-      const twice = (frame: string) => (voice.type === 'messages' ? frame : one(frame))
+      const twice = (frame: string) => (fixture.type === 'messages' ? frame : one(frame))
       await stream(res, [...begin, ...body.map(twice), ...end.map(twice)])
     },
   },
@@ -107,9 +107,9 @@ export const SLOPPY: Fault[] = [
   {
     name: 'unknown-events',
     stream: 'answer',
-    async play({ res, voice }) {
-      const { begin, body, end } = voice.frames()
-      const { unknownFrame: news } = voice
+    async play({ res, fixture }) {
+      const { begin, body, end } = fixture.frames()
+      const { unknownFrame: news } = fixture
       const quiet = `event: ping\ndata: 1\n\ndata:\n\nid: 3\nretry: 100\n\n`
       await stream(res, [quiet, ...begin, news, ...body.slice(0, 2), quiet, ...body.slice(2), news, ...end])
     },
@@ -120,8 +120,8 @@ export const SLOPPY: Fault[] = [
       name: `foreign-events-${i}`,
       stream: 'answer',
       bytes: 'error',
-      async play({ res, voice }) {
-        const { begin, body, end } = voice.frames()
+      async play({ res, fixture }) {
+        const { begin, body, end } = fixture.frames()
         await stream(res, [...begin, ...body.slice(0, 2), noise, ...body.slice(2), ...end])
       },
     }),
@@ -130,18 +130,18 @@ export const SLOPPY: Fault[] = [
     name: 'more-after-the-end',
     json: 'answer',
     stream: 'answer',
-    async play({ res, voice, stream: asked }) {
-      if (!asked) return json(res, voice.whole())
-      const { begin, body, end } = voice.frames()
-      await stream(res, [...begin, ...body, ...end, voice.delta(CANARY), voice.errorFrame(CANARY)])
+    async play({ res, fixture, stream: asked }) {
+      if (!asked) return json(res, fixture.whole())
+      const { begin, body, end } = fixture.frames()
+      await stream(res, [...begin, ...body, ...end, fixture.delta(CANARY), fixture.errorFrame(CANARY)])
     },
   },
   {
     name: 'reset-after-the-end',
     // A reset may take bytes along that nobody has read yet.
     stream: 'either',
-    async play({ res, voice }) {
-      const { begin, body, end } = voice.frames()
+    async play({ res, fixture }) {
+      const { begin, body, end } = fixture.frames()
       await open(res, [...begin, ...body, ...end])
       res.socket?.resetAndDestroy()
     },
@@ -149,8 +149,8 @@ export const SLOPPY: Fault[] = [
   {
     name: 'nobody-closes',
     stream: 'answer',
-    async play({ res, voice }) {
-      const { begin, body, end } = voice.frames()
+    async play({ res, fixture }) {
+      const { begin, body, end } = fixture.frames()
       await open(res, [...begin, ...body, ...end])
     },
   },
@@ -166,7 +166,7 @@ export const SLOPPY: Fault[] = [
       name: `absurd-usage-${i}`,
       json: 'answer',
       stream: 'answer',
-      play: (stage) => say(stage, { usage: stage.voice.absurdUsages[i] ?? 'none' }),
+      play: (stage) => say(stage, { usage: stage.fixture.absurdUsages[i] ?? 'none' }),
     }),
   ),
   ...ODD_CONTENTS.map(
@@ -191,22 +191,22 @@ export const SLOPPY: Fault[] = [
       name: `deep-field-${levels}`,
       json: 'answer',
       stream: 'either',
-      play: ({ res, voice }) =>
-        json(res, `{"news":${deep(levels)},${JSON.stringify(voice.whole()).slice(1)}`),
+      play: ({ res, fixture }) =>
+        json(res, `{"news":${deep(levels)},${JSON.stringify(fixture.whole()).slice(1)}`),
     },
     {
       name: `deep-content-${levels}`,
       json: 'either',
       stream: 'either',
-      play: ({ res, voice }) =>
-        json(res, JSON.stringify(voice.whole({ content: 'DEEP' })).replace('"DEEP"', deep(levels))),
+      play: ({ res, fixture }) =>
+        json(res, JSON.stringify(fixture.whole({ content: 'DEEP' })).replace('"DEEP"', deep(levels))),
     },
     {
       name: `deep-call-${levels}`,
       json: 'either',
       stream: 'either',
-      play({ res, voice }) {
-        const text = JSON.stringify(voice.whole({ calls: [{ ...CALLS[0], arguments: '"DEEP"' }] }))
+      play({ res, fixture }) {
+        const text = JSON.stringify(fixture.whole({ calls: [{ ...CALLS[0], arguments: '"DEEP"' }] }))
         // Where arguments are text they come as an object here, as a few upstreams write them.
         json(res, text.replace(/"(?:\\"DEEP\\"|DEEP)"/, `{"at":${deep(levels)}}`))
       },
@@ -214,8 +214,8 @@ export const SLOPPY: Fault[] = [
     {
       name: `deep-event-${levels}`,
       stream: 'either',
-      async play({ res, voice }) {
-        const { begin, body, end } = voice.frames()
+      async play({ res, fixture }) {
+        const { begin, body, end } = fixture.frames()
         const news = `data: {"type":"news","choices":[],"item":${deep(levels)},"delta":${deep(levels)}}\n\n`
         await stream(res, [...begin, ...body, news, ...end])
       },
@@ -224,9 +224,9 @@ export const SLOPPY: Fault[] = [
   {
     name: 'large-delta',
     stream: 'either',
-    async play({ res, voice }) {
-      const { begin, body, end } = voice.frames()
-      const half = voice.delta('x'.repeat(200_000))
+    async play({ res, fixture }) {
+      const { begin, body, end } = fixture.frames()
+      const half = fixture.delta('x'.repeat(200_000))
       await stream(res, [...begin, ...body.slice(0, 1), half, ...end])
     },
   },

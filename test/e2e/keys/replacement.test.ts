@@ -1,6 +1,6 @@
 /** A client's key, and an upstream's, are replaced while both are used. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { bearer, chat } from '../../harness/everywhere.ts'
+import { bearer, chat } from '../../harness/chat-client.ts'
 import { digestOf } from '../../harness/fleet-traffic.ts'
 import { type RunningGateway, startGateway, until } from '../../harness/gateway.ts'
 import { chatBody, jsonHeaders, open, readAll } from '../../harness/http.ts'

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { RunningGateway } from '../../harness/gateway.ts'
 import { type NameServer, startNameServer } from '../../harness/name-server.ts'
 import { type Canary, startCanary } from './canary.ts'
-import { envelope, relay, startRelay } from './stage.ts'
+import { envelope, relay, startRelay } from './setup.ts'
 
 /** In the place of a public address: the one part of this machine that may be called. */
 const OUTSIDE = '127.0.2.1'

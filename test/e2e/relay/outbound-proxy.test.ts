@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../../harness/gateway.ts'
 import { startProxy } from '../../harness/http-proxy.ts'
 import { startNameServer } from '../../harness/name-server.ts'
-import { envelope, rawUpstream, relay, relayOfTest } from './stage.ts'
+import { envelope, rawUpstream, relay, relayOfTest } from './setup.ts'
 
 async function proxyOfTest() {
   const proxy = await startProxy()

@@ -8,7 +8,7 @@ import { readAll } from '../../harness/http.ts'
 import { startNameServer } from '../../harness/name-server.ts'
 import { freePort } from '../../harness/program.ts'
 import { apiKey } from '../../harness/resources.ts'
-import { envelope, HEADERS, openRelay, rawUpstream, relay, relayOfTest, startRelay } from './stage.ts'
+import { envelope, HEADERS, openRelay, rawUpstream, relay, relayOfTest, startRelay } from './setup.ts'
 import { stoppedServer } from './stopped-server.ts'
 
 const OWN_KEY = 'chosen-key-of-this-gateway'

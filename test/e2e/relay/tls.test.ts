@@ -6,7 +6,7 @@ import type { RunningGateway } from '../../harness/gateway.ts'
 import { type NameServer, startNameServer } from '../../harness/name-server.ts'
 import { type Authority, createAuthority, type Pair } from '../../harness/pki.ts'
 import { expiredPair, type TrustFile, trustFile } from './certificates.ts'
-import { envelope, relay, startRelay } from './stage.ts'
+import { envelope, relay, startRelay } from './setup.ts'
 
 const NAME = 'api.example.com'
 

@@ -120,7 +120,7 @@ export const HUB: Mutant[] = [
   // A client reads the name of the upstream's model.
   ...faults('proxy/dialects/core/lanes/index.ts', RULES, ['about.rewriteModel || ', '']),
   // State that the gateway sealed reaches an upstream of the client's dialect as it is.
-  ...faults('proxy/dialects/core/lanes/index.ts', 'test/e2e/faults/switched.test.ts', [
+  ...faults('proxy/dialects/core/lanes/index.ts', 'test/e2e/faults/carried-state.test.ts', [
     ' || parsed.body.includes(SEALED)',
     '',
   ]),

@@ -32,7 +32,7 @@ export function chat(
  * Sends a chat request on both paths, as JSON and as a stream. All four must be refused alike, by a status and a JSON
  * body, each with an id of its own.
  */
-export async function refusedEverywhere(
+export async function expectSameRefusal(
   base: string,
   headers: Headers,
   model: string,

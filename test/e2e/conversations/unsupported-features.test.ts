@@ -4,17 +4,17 @@ import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { call } from '../../harness/http.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { json, type Script } from '../../harness/upstream.ts'
-import { type Reader, reads, startReader } from './reader.ts'
+import { type EchoUpstream, echo, startEchoUpstream } from './echo-upstream.ts'
 
 const KEY = 'sk-other-ways-0123456789'
 
-let native: Reader
-let spare: Reader
+let native: EchoUpstream
+let spare: EchoUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  native = await startReader()
-  spare = await startReader()
+  native = await startEchoUpstream()
+  spare = await startEchoUpstream()
   const eager = { ejection: { consecutiveFailures: 2 } }
   gateway = await startGateway({
     'all.yaml': [
@@ -36,7 +36,7 @@ afterAll(async () => {
   await spare?.close()
 })
 beforeEach(() => {
-  native.answer(reads(native.kept))
+  native.answer(echo(native.stored))
   native.calls.length = 0
   spare.calls.length = 0
 })
@@ -49,11 +49,11 @@ async function post(path: string, body: object) {
   return { status, body: JSON.parse(text) as { id: string; output: { type: string }[]; error: object } }
 }
 
-/** Refuses what `of` holds for, and reads everything else. */
+/** Refuses what `of` holds for, and echo everything else. */
 const refuses =
   (status: number, error: object, of: (path: string, body: string) => boolean): Script =>
   (asked, res) =>
-    of(asked.path, asked.body.toString()) ? json(res, status, { error }) : reads(native.kept)(asked, res)
+    of(asked.path, asked.body.toString()) ? json(res, status, { error }) : echo(native.stored)(asked, res)
 
 describe.each([400, 404, 405, 422, 501])('an upstream that answers compactions %i', (status) => {
   const error = { message: 'Not Found', type: 'not_found', code: null, param: null }

@@ -1,5 +1,5 @@
 /** Odd responses. */
-import { COUNTS, type Oddity } from './oddity.ts'
+import { COUNTS, type Quirk } from './quirk.ts'
 
 const response = (output: object[], more: object = {}) => ({
   id: 'resp_1',
@@ -32,7 +32,7 @@ const numbered = (events: object[]) => events.map((event, sequence_number) => ({
 const created = { type: 'response.created', response: response([], { status: 'in_progress', usage: null }) }
 const completed = (...output: object[]) => ({ type: 'response.completed', response: response(output) })
 
-export const RESPONSES: Oddity[] = [
+export const RESPONSES: Quirk[] = [
   {
     name: 'several texts in one message',
     upstream: 'responses',

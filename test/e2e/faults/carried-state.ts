@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
-import { VOICES } from '../../fixtures/faults/index.ts'
+import { UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
 import { requestOf } from './bench.ts'
 
 type Json = Record<string, unknown>
@@ -13,7 +13,7 @@ export const STATE = 'vendor-state-0123456789'
 /** An answer that is a thought with vendor state, and a text. */
 export const THINKING: Record<'responses' | 'messages', object> = {
   responses: {
-    ...VOICES.responses.whole(),
+    ...UPSTREAM_FIXTURES.responses.whole(),
     output: [
       {
         id: 'rs_1',
@@ -31,7 +31,7 @@ export const THINKING: Record<'responses' | 'messages', object> = {
     ],
   },
   messages: {
-    ...VOICES.messages.whole(),
+    ...UPSTREAM_FIXTURES.messages.whole(),
     content: [
       { type: 'thinking', thinking: 'T', signature: STATE },
       { type: 'text', text: 'Hi' },

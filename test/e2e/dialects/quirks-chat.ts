@@ -1,5 +1,5 @@
 /** Odd chat completions, as vendors beside OpenAI write them. */
-import { COUNTS, type Oddity } from './oddity.ts'
+import { COUNTS, type Quirk } from './quirk.ts'
 
 const chunk = (delta: object, finish_reason: string | null = null, more: object = {}) => ({
   id: 'c1',
@@ -17,7 +17,7 @@ const call = (index: number | undefined, id: string | undefined, name?: string, 
   function: { ...(name !== undefined && { name }), ...(args !== undefined && { arguments: args }) },
 })
 
-export const CHAT: Oddity[] = [
+export const CHAT: Quirk[] = [
   {
     name: 'thinking as parts of the content, text in the chunk that finishes',
     upstream: 'chat',

@@ -1,9 +1,9 @@
 /** What an official SDK gives for an answer, in one shape for all dialects. */
 import type Anthropic from '@anthropic-ai/sdk'
 import type OpenAI from 'openai'
-import type { Call, Counts } from './story.ts'
+import type { Call, Counts } from './scripted-answer.ts'
 
-export interface Seen {
+export interface ReadAnswer {
   text: string
   reasoning: string
   calls: Call[]
@@ -14,7 +14,7 @@ export interface Seen {
   id: string
 }
 
-export function readChat(answer: OpenAI.ChatCompletion): Seen {
+export function readChat(answer: OpenAI.ChatCompletion): ReadAnswer {
   const [choice] = answer.choices
   const { usage } = answer
   const message = choice?.message as
@@ -41,7 +41,7 @@ export function readChat(answer: OpenAI.ChatCompletion): Seen {
   }
 }
 
-export function readResponses(answer: OpenAI.Responses.Response): Seen {
+export function readResponses(answer: OpenAI.Responses.Response): ReadAnswer {
   const { output, usage } = answer
   return {
     text: output
@@ -72,7 +72,7 @@ export function readResponses(answer: OpenAI.Responses.Response): Seen {
   }
 }
 
-export function readMessages(answer: Anthropic.Message): Seen {
+export function readMessages(answer: Anthropic.Message): ReadAnswer {
   const { content, usage } = answer
   const cached = usage.cache_read_input_tokens ?? 0
   const written = usage.cache_creation_input_tokens ?? 0

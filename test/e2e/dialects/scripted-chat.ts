@@ -1,10 +1,10 @@
 /** A story as a chat completion. */
-import { COUNTS, type Story, words } from './story.ts'
+import { COUNTS, type ScriptedAnswer, words } from './scripted-answer.ts'
 
 const ENDS = { stop: 'stop', length: 'length', filter: 'content_filter' }
 const HEAD = { id: 'chatcmpl-up', created: 1_790_000_000, model: 'upstream-model' }
 
-export function chatBody(story: Story): object {
+export function chatBody(story: ScriptedAnswer): object {
   const details = detailsOf(story)
   const message = {
     role: 'assistant',
@@ -18,7 +18,7 @@ export function chatBody(story: Story): object {
   return { ...HEAD, object: 'chat.completion', choices: [choice], usage: usageOf(story) }
 }
 
-export function chatEvents(story: Story): string[] {
+export function chatEvents(story: ScriptedAnswer): string[] {
   const chunk = (more: object) =>
     `data: ${JSON.stringify({ ...HEAD, object: 'chat.completion.chunk', ...more })}\n\n`
   const delta = (d: object, finish: string | null = null) =>
@@ -42,20 +42,20 @@ export function chatEvents(story: Story): string[] {
   ]
 }
 
-const finishOf = ({ calls, end = 'stop' }: Story) => (calls ? 'tool_calls' : ENDS[end])
+const finishOf = ({ calls, end = 'stop' }: ScriptedAnswer) => (calls ? 'tool_calls' : ENDS[end])
 
-const callOf = ({ id, name, input }: NonNullable<Story['calls']>[number]) => ({
+const callOf = ({ id, name, input }: NonNullable<ScriptedAnswer['calls']>[number]) => ({
   id,
   type: 'function',
   function: { name, arguments: input },
 })
 
-function detailsOf({ reasoning, opaque }: Story): object[] | undefined {
+function detailsOf({ reasoning, opaque }: ScriptedAnswer): object[] | undefined {
   if (opaque === undefined) return undefined
   return [{ type: 'reasoning.text', text: reasoning ?? '', signature: opaque }]
 }
 
-function usageOf({ counts = COUNTS }: Story): object {
+function usageOf({ counts = COUNTS }: ScriptedAnswer): object {
   return {
     prompt_tokens: counts.input,
     completion_tokens: counts.output,

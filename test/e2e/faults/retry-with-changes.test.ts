@@ -7,17 +7,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type DialectName, ENDPOINTS } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { specEvents } from '../../conformance/dialects/sse.ts'
-import { VOICES } from '../../fixtures/faults/index.ts'
-import { event } from '../../fixtures/faults/voice.ts'
+import { UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
+import { event } from '../../fixtures/faults/upstream-fixture.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type Answer, call, jsonHeaders } from '../../harness/http.ts'
 import { balanceOf, lineOf, nanos } from '../../harness/ledger.ts'
 import { account, apiKey, channel, route } from '../../harness/resources.ts'
 import { json, type Script, type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
 import { DIALECTS, requestOf } from './bench.ts'
-import { errorCode } from './ends.ts'
+import { nextTurn, STATE, THINKING } from './carried-state.ts'
 import { CANARY, stream } from './fault.ts'
-import { nextTurn, STATE, THINKING } from './thoughts.ts'
+import { errorCode } from './outcome.ts'
 
 const KEY = 'sk-second-chance-0123456789'
 const PRICE = '0.001'
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const price = { price: { perRequest: PRICE } }
   const channels = DIALECTS.map((dialect) =>
     channel(dialect, upstreams[dialect].baseURL, {
-      type: VOICES[dialect].type,
+      type: UPSTREAM_FIXTURES[dialect].type,
       ejection: { consecutiveFailures: 0 },
     }),
   )
@@ -98,8 +98,8 @@ const refusesState =
     const body = asked.body.toString()
     if (body.includes(STATE)) return json(res, 400, REFUSAL[upstream])
     if (tryParse(body) === undefined || !/"stream":true/.test(body))
-      return json(res, 200, VOICES[upstream].whole())
-    const { begin, body: deltas, end } = VOICES[upstream].frames()
+      return json(res, 200, UPSTREAM_FIXTURES[upstream].whole())
+    const { begin, body: deltas, end } = UPSTREAM_FIXTURES[upstream].frames()
     await stream(res, [...begin, ...deltas, ...end])
   }
 
@@ -168,7 +168,7 @@ describe('a converted request that is called invalid', () => {
     '$client over $upstream: goes once to a channel of its own dialect',
     async ({ client, upstream }) => {
       upstreams[upstream].answer(INVALID(upstream))
-      upstreams[client].answer((_call, res) => json(res, 200, VOICES[client].whole()))
+      upstreams[client].answer((_call, res) => json(res, 200, UPSTREAM_FIXTURES[client].whole()))
       const answer = await ask(client, `${upstream}/${client}`, requestOf(client, false))
       expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('three')])
       expect([sentTo(upstream).length, sentTo(client).length]).toEqual([1, 1])
@@ -198,9 +198,9 @@ describe('a converted request that is called invalid', () => {
 describe('a failure before the first event goes to the next channel', () => {
   it.each(PAIRS)('$client over $upstream', async ({ client, upstream }) => {
     upstreams[upstream].answer((_call, res) =>
-      stream(res, [': hello\n\n', VOICES[upstream].errorFrame(CANARY)]),
+      stream(res, [': hello\n\n', UPSTREAM_FIXTURES[upstream].errorFrame(CANARY)]),
     )
-    const { begin, body, end } = VOICES[client].frames()
+    const { begin, body, end } = UPSTREAM_FIXTURES[client].frames()
     upstreams[client].answer((_call, res) => stream(res, [...begin, ...body, ...end]))
     const answer = await ask(client, `${upstream}/${client}`, requestOf(client, true))
     expect([answer.status, answer.text.includes(CANARY)]).toEqual([200, false])
@@ -208,12 +208,12 @@ describe('a failure before the first event goes to the next channel', () => {
   })
 
   it.each(PAIRS)('$client over $upstream: and none after it', async ({ client, upstream }) => {
-    const frames = VOICES[upstream].frames()
+    const frames = UPSTREAM_FIXTURES[upstream].frames()
     const broken = [
       ...frames.begin,
       ...frames.body.slice(0, 2),
       event({ type: 'x' }),
-      VOICES[upstream].errorFrame(CANARY),
+      UPSTREAM_FIXTURES[upstream].errorFrame(CANARY),
     ]
     upstreams[upstream].answer((_call, res) => stream(res, broken))
     const answer = await ask(client, `${upstream}/${client}`, requestOf(client, true))

@@ -1,5 +1,5 @@
 /**
- * The room of these tests: the gateway, a scripted upstream behind one channel of each type, and an official SDK for
+ * The gateway, a scripted upstream behind one channel of each type, and an official SDK for
  * each client dialect that reads answers into one shape.
  */
 import Anthropic from '@anthropic-ai/sdk'
@@ -8,18 +8,18 @@ import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type Feature, recordCell, resultOf } from '../../harness/matrix.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
-import { readChat, readMessages, readResponses, type Seen } from './read.ts'
-import type { DialectName } from './story.ts'
+import { type ReadAnswer, readChat, readMessages, readResponses } from './read-answer.ts'
+import type { DialectName } from './scripted-answer.ts'
 
 export const KEY = 'sk-dialects-0123456789'
 export const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
 
-export interface Room {
+export interface World {
   upstream: ScriptedUpstream
   gateway: RunningGateway
   openai: OpenAI
   anthropic: Anthropic
-  /** Headers of the last answer that an SDK of this room got. */
+  /** Headers of the last answer that one of these SDKs got. */
   headers(): Headers
   /** The body of the last request, as the upstream got it. */
   sent(): Record<string, unknown>
@@ -34,7 +34,11 @@ export interface Room {
  * Models `chat`, `responses` and `messages` go to the channel of that name; `more` adds resources, which may name
  * these channels. `baseURL`: of another upstream than the scripted one, which is then not asked. `env` adds settings.
  */
-export async function openRoom(more = '', baseURL?: string, env: Record<string, string> = {}): Promise<Room> {
+export async function startWorld(
+  more = '',
+  baseURL?: string,
+  env: Record<string, string> = {},
+): Promise<World> {
   const upstream = await startUpstream()
   const base = baseURL ?? upstream.baseURL
   const gateway = await startGateway({ 'all.yaml': resources(base) + more }, env)
@@ -44,7 +48,7 @@ export async function openRoom(more = '', baseURL?: string, env: Record<string, 
     headers = response.headers
     return response
   }
-  const room: Room = {
+  const world: World = {
     upstream,
     gateway,
     openai: new OpenAI({ baseURL: `${gateway.base}/v1`, apiKey: KEY, maxRetries: 0, fetch: seenFetch }),
@@ -53,7 +57,7 @@ export async function openRoom(more = '', baseURL?: string, env: Record<string, 
     sent: () => JSON.parse(upstream.calls.at(-1)?.body.toString() ?? '') as Record<string, unknown>,
     dropped: () => headers.get('x-sluice-dropped')?.split(', ') ?? [],
     passed(client, to, feature) {
-      const result = client === to ? { result: 'byte' as const } : resultOf(feature, room.dropped())
+      const result = client === to ? { result: 'byte' as const } : resultOf(feature, world.dropped())
       recordCell({
         client,
         upstream: to,
@@ -67,7 +71,7 @@ export async function openRoom(more = '', baseURL?: string, env: Record<string, 
       await upstream.close()
     },
   }
-  return room
+  return world
 }
 
 /** A channel of each type to one base URL, a route to each by its name, and the key. */
@@ -83,7 +87,7 @@ function resources(base: string): string {
 }
 
 /** Parameters of one request in each dialect, without `model`, `stream` and whatever the dialect requires anyway. */
-export interface Ask {
+export interface RequestParams {
   chat: Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model' | 'stream'>
   responses: Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'model' | 'stream'>
   messages: Omit<Anthropic.MessageCreateParamsNonStreaming, 'model' | 'stream'>
@@ -91,12 +95,12 @@ export interface Ask {
 
 /** Asks by the SDK of the client's dialect, a stream by its strict helper, and reads the answer. */
 export async function ask(
-  { openai, anthropic }: Pick<Room, 'openai' | 'anthropic'>,
+  { openai, anthropic }: Pick<World, 'openai' | 'anthropic'>,
   client: DialectName,
   model: string,
-  params: Ask,
+  params: RequestParams,
   stream: boolean,
-): Promise<Seen> {
+): Promise<ReadAnswer> {
   switch (client) {
     case 'chat': {
       const body = { ...params.chat, model }
@@ -125,7 +129,7 @@ export async function ask(
 }
 
 /** A question and nothing else. */
-export const question = (text: string): Ask => ({
+export const question = (text: string): RequestParams => ({
   chat: { messages: [{ role: 'user', content: text }] },
   responses: { input: text },
   messages: { max_tokens: 1000, messages: [{ role: 'user', content: text }] },

@@ -1,5 +1,5 @@
 /** A story as a response. */
-import { COUNTS, type Story, words } from './story.ts'
+import { COUNTS, type ScriptedAnswer, words } from './scripted-answer.ts'
 
 interface Item {
   type: string
@@ -26,9 +26,9 @@ const HEAD = {
 /** Ids are never used twice: tool runners mind. */
 let told = 0
 
-export const responsesBody = (story: Story): object => whole(story, itemsOf(story, told++))
+export const responsesBody = (story: ScriptedAnswer): object => whole(story, itemsOf(story, told++))
 
-export function responsesEvents(story: Story): string[] {
+export function responsesEvents(story: ScriptedAnswer): string[] {
   let sequence_number = 0
   const event = (type: string, more: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence_number++, ...more })}\n\n`
@@ -51,7 +51,7 @@ export function responsesEvents(story: Story): string[] {
   ]
 }
 
-function whole(story: Story, output: Item[]) {
+function whole(story: ScriptedAnswer, output: Item[]) {
   const { end = 'stop', counts = COUNTS } = story
   const usage = {
     input_tokens: counts.input,
@@ -70,7 +70,7 @@ function whole(story: Story, output: Item[]) {
   }
 }
 
-function itemsOf({ reasoning, opaque, text, calls = [] }: Story, nth: number): Item[] {
+function itemsOf({ reasoning, opaque, text, calls = [] }: ScriptedAnswer, nth: number): Item[] {
   const summary = reasoning === undefined ? [] : [{ type: 'summary_text', text: reasoning }]
   const thought: Item = { type: 'reasoning', id: `rs_up${nth}`, summary, encrypted_content: opaque ?? null }
   const content = [{ type: 'output_text', text, annotations: [], logprobs: [] }]

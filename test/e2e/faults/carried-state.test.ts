@@ -6,13 +6,13 @@ import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type DialectName, ENDPOINTS } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
-import { VOICES } from '../../fixtures/faults/index.ts'
+import { UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type Answer, call, jsonHeaders } from '../../harness/http.ts'
 import { account, apiKey, channel, route } from '../../harness/resources.ts'
 import { json, type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
 import { DIALECTS, requestOf } from './bench.ts'
-import { nextTurn, STATE, THINKING } from './thoughts.ts'
+import { nextTurn, STATE, THINKING } from './carried-state.ts'
 
 const KEYS = { owner: 'sk-switched-owner-0123456789', sibling: 'sk-switched-sibling-0123456789' }
 const STRANGER = 'sk-switched-stranger-0123456789'
@@ -27,7 +27,7 @@ beforeAll(async () => {
   upstreams = { chat, responses, messages }
   const resources = DIALECTS.map(
     (dialect) =>
-      channel(dialect, upstreams[dialect].baseURL, { type: VOICES[dialect].type }) +
+      channel(dialect, upstreams[dialect].baseURL, { type: UPSTREAM_FIXTURES[dialect].type }) +
       route(dialect, dialect, [dialect]),
   )
   const payer = { accountRef: { name: 'payer' } }
@@ -50,7 +50,7 @@ afterAll(async () => {
 
 beforeEach(() => {
   for (const dialect of DIALECTS)
-    upstreams[dialect].answer((_call, res) => json(res, 200, VOICES[dialect].whole()))
+    upstreams[dialect].answer((_call, res) => json(res, 200, UPSTREAM_FIXTURES[dialect].whole()))
 })
 
 const ask = (client: DialectName, model: string, body: object, key = KEYS.owner): Promise<Answer> =>
@@ -64,7 +64,7 @@ async function conversation(client: DialectName, upstream: 'responses' | 'messag
   upstreams[upstream].answer((_call, res) => json(res, 200, THINKING[upstream]))
   const first = tryParse((await ask(client, upstream, requestOf(client, false))).text)
   assert(isRecord(first))
-  upstreams[upstream].answer((_call, res) => json(res, 200, VOICES[upstream].whole()))
+  upstreams[upstream].answer((_call, res) => json(res, 200, UPSTREAM_FIXTURES[upstream].whole()))
   return nextTurn(client, first, false)
 }
 

@@ -1,5 +1,5 @@
 /** Odd messages. */
-import { COUNTS, type Oddity } from './oddity.ts'
+import { COUNTS, type Quirk } from './quirk.ts'
 
 const start = (more: object = {}) => ({
   type: 'message_start',
@@ -24,7 +24,7 @@ const end = (stop_reason: string, usage: object = { output_tokens: 7 }) => [
 ]
 const TEXT = { type: 'text', text: '' }
 
-export const MESSAGES: Oddity[] = [
+export const MESSAGES: Quirk[] = [
   {
     name: 'a start that comes twice',
     upstream: 'messages',

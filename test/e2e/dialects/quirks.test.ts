@@ -2,33 +2,33 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { route } from '../../harness/resources.ts'
 import { json } from '../../harness/upstream.ts'
-import { CHAT } from './oddities-chat.ts'
-import { MESSAGES } from './oddities-messages.ts'
-import { RESPONSES } from './oddities-responses.ts'
-import { framed } from './oddity.ts'
-import { ask, openRoom, question, type Room } from './room.ts'
-import { DIALECTS } from './story.ts'
-import { stream } from './tell.ts'
+import { framed } from './quirk.ts'
+import { CHAT } from './quirks-chat.ts'
+import { MESSAGES } from './quirks-messages.ts'
+import { RESPONSES } from './quirks-responses.ts'
+import { DIALECTS } from './scripted-answer.ts'
+import { stream } from './scripted-upstream.ts'
+import { ask, question, startWorld, type World } from './world.ts'
 
-const ODDITIES = [...CHAT, ...RESPONSES, ...MESSAGES]
+const QUIRKS = [...CHAT, ...RESPONSES, ...MESSAGES]
 
-let room: Room
+let world: World
 beforeAll(async () => {
   // So that equal dialects are converted too.
   const more = DIALECTS.map((name) => route(`named-${name}`, `named-${name}`, [name], { rewriteModel: true }))
-  room = await openRoom(more.join(''))
+  world = await startWorld(more.join(''))
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
 describe.each(DIALECTS)('read by %s', (client) => {
-  it.each(ODDITIES.filter(({ upstream, foreignOnly }) => !foreignOnly || upstream !== client))(
+  it.each(QUIRKS.filter(({ upstream, foreignOnly }) => !foreignOnly || upstream !== client))(
     '$upstream: $name',
-    async (oddity) => {
-      const { upstream, body, text = '', reasoning = '', calls = [], counts } = oddity
-      room.upstream.answer((_call, res) =>
-        body === undefined ? stream(res, [framed(oddity)]) : json(res, 200, body),
+    async (quirk) => {
+      const { upstream, body, text = '', reasoning = '', calls = [], counts } = quirk
+      world.upstream.answer((_call, res) =>
+        body === undefined ? stream(res, [framed(quirk)]) : json(res, 200, body),
       )
-      const seen = await ask(room, client, `named-${upstream}`, question('Hello'), body === undefined)
+      const seen = await ask(world, client, `named-${upstream}`, question('Hello'), body === undefined)
       expect({ text: seen.text, reasoning: seen.reasoning }).toEqual({ text, reasoning })
       expect(seen.calls.map(({ name, input }) => [name, input])).toEqual(calls)
       expect(seen.calls.filter(({ id }) => id === '')).toEqual([])

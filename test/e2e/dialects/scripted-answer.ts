@@ -21,7 +21,7 @@ export interface Call {
 }
 
 /** A call of a custom tool. */
-export const freeCall = (id: string, name: string, free: string): Call => ({
+export const customCall = (id: string, name: string, free: string): Call => ({
   id,
   name,
   free,
@@ -39,7 +39,7 @@ export interface Counts {
 }
 
 /** The answer of a model. What is absent it did not say. */
-export interface Story {
+export interface ScriptedAnswer {
   reasoning?: string
   /** Its signature, or encrypted content. */
   opaque?: string

@@ -1,7 +1,7 @@
 /** An answer that is odd and yet right, and what every client must read of it. */
-import type { Counts, DialectName } from './story.ts'
+import type { Counts, DialectName } from './scripted-answer.ts'
 
-export interface Oddity {
+export interface Quirk {
   name: string
   upstream: DialectName
   /** The whole answer, or the events of a stream: JSON each. */
@@ -20,7 +20,7 @@ export interface Oddity {
 export const COUNTS = { input: 20, output: 7 }
 
 /** The bytes of a stream, as its dialect frames it. */
-export function framed({ upstream, events = [] }: Oddity): string {
+export function framed({ upstream, events = [] }: Quirk): string {
   const lines = events.map((event) => {
     const name = upstream === 'chat' ? '' : `event: ${(event as { type: string }).type}\n`
     return `${name}data: ${JSON.stringify(event)}\n\n`

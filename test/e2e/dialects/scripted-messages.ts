@@ -1,10 +1,10 @@
 /** A story as a message. */
-import { COUNTS, type Story, words } from './story.ts'
+import { COUNTS, type ScriptedAnswer, words } from './scripted-answer.ts'
 
 const ENDS = { stop: 'end_turn', length: 'max_tokens', filter: 'refusal' }
 const HEAD = { id: 'msg_up', type: 'message', role: 'assistant', model: 'upstream-model' }
 
-export function messagesBody(story: Story): object {
+export function messagesBody(story: ScriptedAnswer): object {
   const content = [
     ...(thinks(story)
       ? [{ type: 'thinking', thinking: story.reasoning ?? '', signature: story.opaque ?? '' }]
@@ -20,7 +20,7 @@ export function messagesBody(story: Story): object {
   return { ...HEAD, content, ...endOf(story), usage: usageOf(story) }
 }
 
-export function messagesEvents(story: Story): string[] {
+export function messagesEvents(story: ScriptedAnswer): string[] {
   const event = (type: string, more: object = {}) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
   let index = 0
@@ -61,14 +61,14 @@ export function messagesEvents(story: Story): string[] {
   ]
 }
 
-const thinks = ({ reasoning, opaque }: Story) => reasoning !== undefined || opaque !== undefined
+const thinks = ({ reasoning, opaque }: ScriptedAnswer) => reasoning !== undefined || opaque !== undefined
 
-function endOf({ calls, end = 'stop', stopSequence }: Story): object {
+function endOf({ calls, end = 'stop', stopSequence }: ScriptedAnswer): object {
   const stop_reason = calls ? 'tool_use' : stopSequence === undefined ? ENDS[end] : 'stop_sequence'
   return { stop_reason, stop_sequence: stopSequence ?? null }
 }
 
-function usageOf({ counts = COUNTS }: Story) {
+function usageOf({ counts = COUNTS }: ScriptedAnswer) {
   return {
     input_tokens: counts.input - counts.cached - counts.written,
     cache_read_input_tokens: counts.cached,
