@@ -169,7 +169,7 @@ describe('the mode', () => {
     const { host } = new URL(upstream.origin)
     const names = await startNameServer()
     onTestFinished(() => names.close())
-    names.give('example.com', ['8.8.8.8'])
+    names.set('example.com', ['8.8.8.8'])
     const listed = await relayOfTest({
       SLUICE_RELAY_MODE: 'allowlist',
       SLUICE_RELAY_ALLOW: host,

@@ -22,7 +22,7 @@ beforeAll(async () => {
   expired = expiredPair(NAME)
   trust = trustFile(authority.ca, expired.cert)
   names = await startNameServer()
-  names.give(NAME, ['127.0.0.1'])
+  names.set(NAME, ['127.0.0.1'])
   gateway = await startRelay({
     NODE_EXTRA_CA_CERTS: trust.path,
     SLUICE_RELAY_RESOLVERS: names.address,
