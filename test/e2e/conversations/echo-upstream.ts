@@ -1,6 +1,6 @@
 /**
- * An upstream whose model says which texts of the user it has read, as a JSON list. Over the responses API it keeps
- * conversations by their ids, as the hosted API does.
+ * An upstream whose model answers with the user texts that it received, as a JSON list. Over the responses API it stores
+ * conversations by response id, as the hosted API does.
  */
 import { json, type Script, type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
 import { answerBody, answerEvents, dialectOf, stream } from '../dialects/scripted-upstream.ts'
@@ -8,9 +8,9 @@ import { answerBody, answerEvents, dialectOf, stream } from '../dialects/scripte
 type Json = Record<string, unknown>
 
 export interface EchoUpstream extends ScriptedUpstream {
-  /** What it keeps, by id of the response. */
+  /** Stored conversations by response id. */
   stored: Map<string, Json[]>
-  /** The body of the last call. */
+  /** Body of the last call. */
   last(): Json
 }
 
@@ -24,14 +24,14 @@ export async function startEchoUpstream(): Promise<EchoUpstream> {
   }
 }
 
-let made = 0
+let responses = 0
 
-/** Answers by what it has read. */
+/** Answers with the user texts of the request and of its stored conversation. */
 export function echo(stored: Map<string, Json[]>): Script {
   return (call, res) => {
     const dialect = dialectOf(call)
     const body = JSON.parse(call.body.toString() || '{}') as Json
-    const id = `resp_r${made++}`
+    const id = `resp_r${responses++}`
     const items = dialect === 'responses' ? itemsOf(body, stored) : asItems(body.messages)
     if (items === undefined) {
       const message = `Previous response with id '${String(body.previous_response_id)}' not found.`

@@ -1,4 +1,4 @@
-/** The AI SDK names items of stored answers by their ids, as it does against the hosted API by default. */
+/** References to items of stored answers, which the AI SDK sends by default. */
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, isStepCount, tool } from 'ai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 describe.each(['chat', 'messages'])('over %s', (model) => {
-  it('an agent of several steps goes on', async () => {
+  it('an agent runs several steps', async () => {
     upstream.answer(
       scripted((body) => {
         const text = JSON.stringify(body)
@@ -65,7 +65,7 @@ describe.each(['chat', 'messages'])('over %s', (model) => {
     expect(sent).toContain('sunny in Oslo')
   })
 
-  it('nobody else’s items are said', async () => {
+  it('does not resolve references to another owner’s items', async () => {
     upstream.answer(scripted({ text: 'A secret answer' }))
     const ask = (key: string, input: unknown) =>
       call(`${gateway.base}/v1/responses`, {

@@ -1,4 +1,4 @@
-/** Images, PDFs, structured output and stop sequences in every cell: what the upstream gets, and what comes back. */
+/** Images, PDFs, structured output and stop sequences, for every client and upstream dialect. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askParsed, IMAGE_URL, IMAGES, OBJECT, PDF, PDF_DATA, PDFS, PNG, PNG_DATA, STOP } from './requests.ts'
 import { CELLS, type DialectName, PAIRS } from './scripted-answer.ts'
@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-/** The content of the user's message, as an upstream of the dialect must get it. */
+/** The user message's content in the upstream's last request. */
 const sentContent = (): Record<string, unknown>[] => {
   const { messages, input } = world.sent() as Record<
     string,
@@ -59,21 +59,21 @@ const WANTED: Record<'images' | 'pdf', Record<DialectName, object[]>> = {
 }
 
 describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
-  const asked = async (params: RequestParams) => {
+  const send = async (params: RequestParams) => {
     world.upstream.answer(scripted({ text: 'ReadAnswer.' }))
     expect((await ask(world, client, upstream, params, stream)).text).toBe('ReadAnswer.')
   }
 
-  it('images, inline and by URL', async () => {
-    await asked(IMAGES)
+  it('sends images, inline and by URL', async () => {
+    await send(IMAGES)
     expect(sentContent()).toMatchObject(WANTED.images[upstream])
-    // Only messages has no word for the detail, and only responses must say one.
+    // `detail` does not exist in messages and is required in responses; neither counts as a loss.
     expect(world.dropped()).toEqual([])
     world.passed(client, upstream, 'image')
   })
 
-  it('a PDF', async () => {
-    await asked(PDFS)
+  it('sends a PDF', async () => {
+    await send(PDFS)
     expect(sentContent()).toMatchObject(WANTED.pdf[upstream])
     expect(world.dropped()).toEqual([])
     world.passed(client, upstream, 'PDF')
@@ -84,9 +84,9 @@ describe.each(CELLS)(
   'stop sequences: $client over $upstream, stream: $stream',
   ({ client, upstream, stream }) => {
     it('end the answer', async () => {
-      // A responses client has no stop sequences, and a responses upstream does not know them: the gateway cuts.
-      const cuts = client !== 'responses' && upstream === 'responses'
-      const text = cuts ? 'one two EN END three' : 'one two EN '
+      // A responses upstream does not support stop sequences, so the gateway cutsItself the answer itself.
+      const cutsItself = client !== 'responses' && upstream === 'responses'
+      const text = cutsItself ? 'one two EN END three' : 'one two EN '
       const known = upstream === 'messages' ? { stopSequence: 'END' } : {}
       world.upstream.answer(scripted({ text, ...(client !== 'responses' && known) }))
       const seen = await ask(world, client, upstream, STOP, stream)
@@ -95,7 +95,7 @@ describe.each(CELLS)(
       if (client !== 'responses' && upstream === 'chat') expect(sent.stop).toEqual(['END'])
       if (client !== 'responses' && upstream === 'messages') expect(sent.stop_sequences).toEqual(['END'])
       if (upstream === 'responses') expect(JSON.stringify(sent)).not.toContain('END')
-      const matched = client === 'messages' && (upstream === 'messages' || cuts)
+      const matched = client === 'messages' && (upstream === 'messages' || cutsItself)
       if (client === 'messages') expect(seen.end).toBe(matched ? 'stop_sequence' : 'end_turn')
       else expect(seen.end).toBe(client === 'chat' ? 'stop' : 'completed')
       world.passed(client, upstream, 'stop')

@@ -1,4 +1,4 @@
-/** A conversation of two turns with a tool between them, where a client sends back what it received. */
+/** A conversation of two turns with a tool call, in which the client sends back what it received. */
 import type Anthropic from '@anthropic-ai/sdk'
 import type OpenAI from 'openai'
 import { type ReadAnswer, readChat, readMessages, readResponses } from './read-answer.ts'
@@ -9,7 +9,7 @@ const SCHEMA = { type: 'object' as const, properties: { city: { type: 'string' }
 const QUESTION = 'Weather in Ulm?'
 export const RESULT = 'sunny'
 
-/** Both answers. The second request holds the first answer as the SDK gave it, and the result of its first call. */
+/** Returns both answers. The second request contains the first answer as the SDK returned it, and the tool result. */
 export async function converse(
   world: World,
   client: DialectName,
@@ -30,7 +30,7 @@ async function chat({ openai }: World, model: string, stream: boolean): Promise<
       tools: [{ type: 'function', function: { name: 'weather', parameters: SCHEMA } }],
     }
     if (!stream) return openai.chat.completions.create(body)
-    return gather(await openai.chat.completions.create({ ...body, stream: true }))
+    return accumulate(await openai.chat.completions.create({ ...body, stream: true }))
   }
   const first = await turn()
   const { message } = first.choices[0] as OpenAI.ChatCompletion.Choice
@@ -38,8 +38,8 @@ async function chat({ openai }: World, model: string, stream: boolean): Promise<
   return [readChat(first), readChat(await turn())]
 }
 
-/** The helper of the SDK keeps only the last delta of fields that it does not know: agents gather them themselves. */
-async function gather(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<OpenAI.ChatCompletion> {
+/** Accumulates a stream as agents do: of unknown fields the SDK's helper keeps only the last delta. */
+async function accumulate(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<OpenAI.ChatCompletion> {
   const calls: OpenAI.ChatCompletionMessageFunctionToolCall[] = []
   const details: object[] = []
   let [text, reasoning, end] = ['', '', null as string | null]

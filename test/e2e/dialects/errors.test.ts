@@ -1,4 +1,4 @@
-/** What the SDK of a client throws when an upstream of any dialect refuses, fails or breaks off. */
+/** Errors that the SDKs throw when an upstream of any dialect refuses, fails or breaks off. */
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -33,7 +33,7 @@ const BUSY = openaiError('Rate limit reached', 'requests', 'rate_limit_exceeded'
 const BROKEN = openaiError('The server had an error', 'server_error', null)
 const OPENAI = { 400: TOO_LONG, 429: BUSY, 500: BROKEN, 529: BROKEN }
 
-/** By status, in the upstream's shape. */
+/** Error bodies by upstream dialect and status. */
 const UPSTREAM: Record<DialectName, Record<400 | 429 | 500 | 529, object>> = {
   chat: OPENAI,
   responses: OPENAI,
@@ -53,7 +53,7 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
     return error
   }
 
-  it('a prompt that is too long is told with its numbers', async () => {
+  it('reports a prompt that is too long with its token counts', async () => {
     world.upstream.answer((_call, res) => json(res, 400, UPSTREAM[upstream][400]))
     const error = await failing()
     if (client === 'messages') {
@@ -75,7 +75,7 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
     world.passed(client, upstream, 'upstream error')
   })
 
-  it.each([429, 500, 529] as const)('a %i of the upstream', async (status) => {
+  it.each([429, 500, 529] as const)('turns an upstream’s %i into a 502', async (status) => {
     world.upstream.answer((_call, res) => json(res, status, UPSTREAM[upstream][status]))
     const error = await failing()
     expect(error).toMatchObject({ status: 502 })
@@ -88,24 +88,24 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
     }
   })
 
-  it('an error inside a 200 is one', async () => {
+  it('takes an error body under status 200 for an error', async () => {
     world.upstream.answer((_call, res) => json(res, 200, UPSTREAM[upstream][500]))
     expect(await failing()).toMatchObject({ status: 502 })
   })
 
-  it('a 200 that is no answer is an error', async () => {
+  it('takes an unknown body under status 200 for an error', async () => {
     world.upstream.answer((_call, res) => json(res, 200, { detail: SECRET }))
     expect(await failing()).toMatchObject({ status: 502 })
   })
 })
 
-/** Ends of a stream that is not whole: cut off behind its text, or an error event in its place. */
+/** An error event in the middle of a stream. */
 const ERROR_EVENT: Record<DialectName, string> = {
   chat: `data: ${JSON.stringify(BROKEN)}\n\n`,
   responses: `event: error\ndata: ${JSON.stringify({ type: 'error', code: 'server_error', message: SECRET, param: null, sequence_number: 9 })}\n\n`,
   messages: `event: error\ndata: ${JSON.stringify(UPSTREAM.messages[529])}\n\n`,
 }
-/** The first piece of the text, and where it stands in an event. */
+/** The text before the break, and the number of events up to it. */
 const BEFORE = 'One two '
 const TWO_WORDS: Record<DialectName, number> = { chat: 3, responses: 6, messages: 5 }
 
@@ -115,22 +115,22 @@ describe.each(PAIRS)('a stream that breaks: $client over $upstream', ({ client, 
     ['cut between events', (events) => events],
     ['cut in an event', (events) => [...events, 'data: {"choices":[{"delta":{"content":"thr']],
     ['an error event', (events) => [...events, ERROR_EVENT[upstream]]],
-    ['no JSON and then nothing', (events) => [...events, 'data: <html>\n\n']],
+    ['invalid JSON and then nothing', (events) => [...events, 'data: <html>\n\n']],
   ]
 
-  it.each(broken)('%s: the strict helper does not take it for an answer', async (_name, end) => {
+  it.each(broken)('%s: the strict helper rejects it', async (_name, end) => {
     world.upstream.answer((_call, res) => send(res, end(begun())))
     const answer = await ask(world, client, upstream, question('Hello'), true).catch((error: Error) => error)
-    // The helper for responses gives the failed response itself.
+    // The responses helper returns the failed response.
     if (client === 'responses' && !(answer instanceof Error)) expect(answer.end).toBe('failed')
-    // Between equal dialects the bytes pass, and the SDK itself finds what is no JSON.
+    // On the byte lane the SDK itself finds invalid JSON.
     else if (client === upstream) expect(answer).toBeInstanceOf(Error)
     else expect(answer).toBeInstanceOf(client === 'messages' ? Anthropic.APIError : OpenAI.APIError)
     expect(JSON.stringify(answer)).not.toContain(SECRET)
     world.passed(client, upstream, 'cut stream')
   })
 
-  it('the connection breaks: what came before it is delivered, then an error', async () => {
+  it('when the connection breaks, delivers what came before, then an error', async () => {
     world.upstream.answer((_call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write(begun().join(''), () => res.destroy())
@@ -141,13 +141,13 @@ describe.each(PAIRS)('a stream that breaks: $client over $upstream', ({ client, 
     expect(String(failure)).not.toContain(SECRET)
   })
 
-  it('others are unharmed', async () => {
+  it('still serves other requests', async () => {
     world.upstream.answer(scripted({ text: 'Fine' }))
     expect((await ask(world, client, upstream, question('Hello'), true)).text).toBe('Fine')
   })
 })
 
-/** Collects the text of a stream event by event, and rejects when the stream says that it failed. */
+/** Collects the text of a stream event by event; rejects if the stream fails. */
 async function readText(client: DialectName, model: string, seen: string[]): Promise<void> {
   const { chat, responses, messages } = question('Hello')
   if (client === 'chat') {

@@ -1,4 +1,4 @@
-/** Tools of other kinds than functions: free text and namespaces, asked for and called over every upstream. */
+/** Custom tools and namespaced tools, over every upstream. */
 import type OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readResponses } from './read-answer.ts'
@@ -28,11 +28,11 @@ const CUSTOM: RequestParams = {
   },
 }
 
-/** Between equal dialects the upstream answers in the client's own words. */
-const foreignTo = (client: DialectName) => CASES.filter(({ upstream }) => upstream !== client)
+/** Upstreams of other dialects; on the byte lane nothing is converted. */
+const otherThan = (client: DialectName) => CASES.filter(({ upstream }) => upstream !== client)
 
-describe.each(foreignTo('chat'))('chat over $upstream, stream: $stream', ({ upstream, stream }) => {
-  it('a call with free text', async () => {
+describe.each(otherThan('chat'))('chat over $upstream, stream: $stream', ({ upstream, stream }) => {
+  it('passes on a custom tool call', async () => {
     world.upstream.answer(scripted({ calls: [customCall('call_p', 'apply_patch', PATCH)] }))
     const { calls, end } = stream ? await chatStream() : await ask(world, 'chat', upstream, CUSTOM, false)
     expect({ calls, end }).toEqual({
@@ -41,7 +41,7 @@ describe.each(foreignTo('chat'))('chat over $upstream, stream: $stream', ({ upst
     })
   })
 
-  /** The helper of the SDK does not know custom tools. */
+  /** Reads the stream by hand: the SDK's helper does not support custom tools. */
   async function chatStream() {
     const calls: { id: string; name: string; input: string }[] = []
     let end: string | null = null
@@ -60,8 +60,8 @@ describe.each(foreignTo('chat'))('chat over $upstream, stream: $stream', ({ upst
   }
 })
 
-describe.each(foreignTo('responses'))('responses over $upstream, stream: $stream', ({ upstream, stream }) => {
-  it('a call with free text, and its result', async () => {
+describe.each(otherThan('responses'))('responses over $upstream, stream: $stream', ({ upstream, stream }) => {
+  it('passes on a custom tool call and its result', async () => {
     world.upstream.answer(scripted({ calls: [customCall('call_p', 'apply_patch', PATCH)] }))
     const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: 'Patch it' }]
     const turn = () => {
@@ -78,21 +78,21 @@ describe.each(foreignTo('responses'))('responses over $upstream, stream: $stream
     input.push({ type: 'custom_tool_call_output', call_id: 'call_p', output: 'Done' })
     world.upstream.answer(scripted({ text: 'Patched.' }))
     expect(readResponses(await turn()).text).toBe('Patched.')
-    // The upstream reads its own call again, as the function that it knows.
+    // The upstream gets its own call back, as a function call.
     const { messages } = world.sent() as {
       messages: { role: string; tool_calls?: object[]; content: unknown }[]
     }
-    const said = messages.find(({ role }) => role === 'assistant')
+    const assistant = messages.find(({ role }) => role === 'assistant')
     if (upstream === 'chat') {
       const call = { name: 'apply_patch', arguments: JSON.stringify({ input: PATCH }) }
-      expect(said?.tool_calls).toEqual([{ id: 'call_p', type: 'function', function: call }])
+      expect(assistant?.tool_calls).toEqual([{ id: 'call_p', type: 'function', function: call }])
     } else {
       const call = { type: 'tool_use', id: 'call_p', name: 'apply_patch', input: { input: PATCH } }
-      expect(said?.content).toEqual([expect.objectContaining(call)])
+      expect(assistant?.content).toEqual([expect.objectContaining(call)])
     }
   })
 
-  it('a tool in a namespace', async () => {
+  it('passes on a call of a namespaced tool', async () => {
     const tools = [
       {
         type: 'namespace',

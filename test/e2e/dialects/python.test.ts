@@ -22,7 +22,7 @@ afterAll(() => world?.close())
 
 const CALL = { id: 'call_w', name: 'weather', input: '{"city":"Ulm"}' }
 
-/** Does what the model's name says; `thread` is what the runner asks for first, and what this upstream lacks. */
+/** Does what the model's name says. `thread` is what Anthropic's runner requests first; this upstream lacks it. */
 const script: Script = (call, res) => {
   const { model, thread } = JSON.parse(call.body.toString()) as { model: string; thread?: object }
   if (thread !== undefined) {
@@ -36,8 +36,8 @@ const script: Script = (call, res) => {
       type: 'invalid_request_error',
       message: 'prompt is too long: 9001 tokens > 8192 maximum',
     }
-    const inOwnShape = dialectOf(call) === 'messages' ? { type: 'error', error: anthropic } : { error }
-    return json(res, 400, inOwnShape)
+    const ownError = dialectOf(call) === 'messages' ? { type: 'error', error: anthropic } : { error }
+    return json(res, 400, ownError)
   }
   if (model.endsWith('-cut')) {
     const events = answerEvents(dialectOf(call), { text: 'one two three' })
@@ -61,7 +61,7 @@ async function report(name: string): Promise<Record<string, unknown>> {
   return JSON.parse(await run(python(), [join(import.meta.dirname, '../python', name)], env))
 }
 
-/** Importing both SDKs takes seconds where the machine is busy. */
+/** Importing both SDKs takes seconds on a busy machine. */
 const PATIENCE_MS = 60_000
 const PARSED = { city: 'Ulm', degrees: 21.5 }
 

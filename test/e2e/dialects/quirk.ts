@@ -1,10 +1,10 @@
-/** An answer that is odd and yet right, and what every client must read of it. */
+/** An odd but valid answer, and what every client must read from it. */
 import type { Counts, DialectName } from './scripted-answer.ts'
 
 export interface Quirk {
   name: string
   upstream: DialectName
-  /** The whole answer, or the events of a stream: JSON each. */
+  /** The answer as JSON, or the JSON of each event of a stream. */
   body?: object
   events?: object[]
   text?: string
@@ -12,11 +12,11 @@ export interface Quirk {
   /** Name and input. */
   calls?: [string, string][]
   counts?: Partial<Counts>
-  /** A client of the same dialect gets it as it is, which its SDK does not understand. */
-  foreignOnly?: true
+  /** The SDK of the same dialect, which gets it as it is, does not understand it. */
+  otherDialectsOnly?: true
 }
 
-/** What most of them use. */
+/** Token counts of most quirks. */
 export const COUNTS = { input: 20, output: 7 }
 
 /** The bytes of a stream, as its dialect frames it. */

@@ -1,4 +1,4 @@
-/** Odd responses. */
+/** Quirks in responses. */
 import { COUNTS, type Quirk } from './quirk.ts'
 
 const response = (output: object[], more: object = {}) => ({
@@ -41,9 +41,9 @@ export const RESPONSES: Quirk[] = [
     counts: COUNTS,
   },
   {
-    name: 'another id in every event',
+    name: 'a different id in every event',
     upstream: 'responses',
-    foreignOnly: true,
+    otherDialectsOnly: true,
     events: numbered([
       created,
       {
@@ -92,7 +92,7 @@ export const RESPONSES: Quirk[] = [
     counts: COUNTS,
   },
   {
-    name: 'items that come whole, without deltas',
+    name: 'complete items without deltas',
     upstream: 'responses',
     events: numbered([
       created,
@@ -107,7 +107,7 @@ export const RESPONSES: Quirk[] = [
     counts: COUNTS,
   },
   {
-    name: 'arguments that are told at their end alone, and a last event without output',
+    name: 'arguments only in their final event, and a last event without output',
     upstream: 'responses',
     events: numbered([
       created,
@@ -125,9 +125,9 @@ export const RESPONSES: Quirk[] = [
     counts: COUNTS,
   },
   {
-    name: 'items without their lists, deltas without an index, an end without items and status',
+    name: 'items without their lists, deltas without an index, a last event without items and status',
     upstream: 'responses',
-    foreignOnly: true,
+    otherDialectsOnly: true,
     events: [
       { type: 'response.created', response: { id: 'resp_1', created_at: 1, model: 'm' } },
       {
@@ -158,7 +158,7 @@ export const RESPONSES: Quirk[] = [
     counts: COUNTS,
   },
   {
-    name: 'events that nobody knows',
+    name: 'unknown events',
     upstream: 'responses',
     events: numbered([
       created,

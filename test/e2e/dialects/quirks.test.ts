@@ -1,4 +1,4 @@
-/** Odd answers of real upstreams, read by the SDKs of other dialects, and by the same one where the gateway rewrites. */
+/** Odd answers of real upstreams, read by the SDKs of all dialects. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { route } from '../../harness/resources.ts'
 import { json } from '../../harness/upstream.ts'
@@ -14,14 +14,14 @@ const QUIRKS = [...CHAT, ...RESPONSES, ...MESSAGES]
 
 let world: World
 beforeAll(async () => {
-  // So that equal dialects are converted too.
+  // The answers of equal dialects are rewritten too.
   const more = DIALECTS.map((name) => route(`named-${name}`, `named-${name}`, [name], { rewriteModel: true }))
   world = await startWorld(more.join(''))
 })
 afterAll(() => world?.close())
 
 describe.each(DIALECTS)('read by %s', (client) => {
-  it.each(QUIRKS.filter(({ upstream, foreignOnly }) => !foreignOnly || upstream !== client))(
+  it.each(QUIRKS.filter(({ upstream, otherDialectsOnly }) => !otherDialectsOnly || upstream !== client))(
     '$upstream: $name',
     async (quirk) => {
       const { upstream, body, text = '', reasoning = '', calls = [], counts } = quirk

@@ -1,4 +1,4 @@
-/** What an official SDK gives for an answer, in one shape for all dialects. */
+/** Reads the answers of the official SDKs into one shape for all dialects. */
 import type Anthropic from '@anthropic-ai/sdk'
 import type OpenAI from 'openai'
 import type { Call, Counts } from './scripted-answer.ts'
@@ -7,7 +7,7 @@ export interface ReadAnswer {
   text: string
   reasoning: string
   calls: Call[]
-  /** In the dialect's own word; of responses the status, or why it is incomplete. */
+  /** Finish reason in the dialect's terms; for responses the status or the reason why it is incomplete. */
   end: string | null
   counts: Partial<Counts> | undefined
   model: string
@@ -61,7 +61,7 @@ export function readResponses(answer: OpenAI.Responses.Response): ReadAnswer {
     end: answer.incomplete_details?.reason ?? answer.status ?? null,
     counts: usage && {
       input: usage.input_tokens,
-      // Upstreams leave out what the types demand.
+      // Upstreams leave out fields that the types require.
       cached: usage.input_tokens_details?.cached_tokens ?? 0,
       written: usage.input_tokens_details?.cache_write_tokens ?? 0,
       output: usage.output_tokens,

@@ -1,4 +1,4 @@
-/** Requests with one feature each, as a client of each dialect writes them. */
+/** Requests in each dialect, with one feature each. */
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
@@ -93,7 +93,7 @@ export const PDFS: RequestParams = {
   },
 }
 
-/** A responses client has no stop sequences. */
+/** The responses dialect has no stop sequences. */
 export const STOP: RequestParams = {
   chat: { messages: [{ role: 'user', content: 'Count' }], stop: ['END'] },
   responses: { input: 'Count' },
@@ -101,10 +101,10 @@ export const STOP: RequestParams = {
 }
 
 const SHAPE = z.object({ city: z.string(), degrees: z.number() })
-/** An object that fits what is asked for. */
+/** An object with the requested shape. */
 export const OBJECT = { city: 'Ulm', degrees: 21.5 }
 
-/** Asks for such an object by the helpers that parse: they throw when the answer does not fit. */
+/** Requests such an object with the SDKs' parsing helpers, which throw if the answer does not fit. */
 export async function askParsed(
   { openai, anthropic }: Pick<World, 'openai' | 'anthropic'>,
   client: DialectName,

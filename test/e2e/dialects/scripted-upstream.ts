@@ -1,4 +1,4 @@
-/** A story told by an upstream, in the words of each dialect as its hosted API writes them. */
+/** An upstream that gives scripted answers, in each dialect as its hosted API writes them. */
 import type { ServerResponse } from 'node:http'
 import { json, type Script, type UpstreamCall } from '../../harness/upstream.ts'
 import type { DialectName, ScriptedAnswer } from './scripted-answer.ts'
@@ -14,21 +14,22 @@ export const dialectOf = ({ path }: Pick<UpstreamCall, 'path'>): DialectName => 
 const BODY = { chat: chatBody, responses: responsesBody, messages: messagesBody }
 const EVENTS = { chat: chatEvents, responses: responsesEvents, messages: messagesEvents }
 
-export const answerBody = (dialect: DialectName, story: ScriptedAnswer): object => BODY[dialect](story)
+export const answerBody = (dialect: DialectName, answer: ScriptedAnswer): object => BODY[dialect](answer)
 
-/** Each with its empty line; chat's last is [DONE]. */
-export const answerEvents = (dialect: DialectName, story: ScriptedAnswer): string[] => EVENTS[dialect](story)
+/** The events with their blank lines; the last one of chat is [DONE]. */
+export const answerEvents = (dialect: DialectName, answer: ScriptedAnswer): string[] =>
+  EVENTS[dialect](answer)
 
-/** An upstream that scripted a story in the dialect in which it is asked, whole or as a stream as the body says. */
+/** Gives a scripted answer in the dialect of the request, as JSON or as a stream. */
 export function scripted(
-  story: ScriptedAnswer | ((body: Record<string, unknown>, dialect: DialectName) => ScriptedAnswer),
+  answer: ScriptedAnswer | ((body: Record<string, unknown>, dialect: DialectName) => ScriptedAnswer),
 ): Script {
   return (call, res) => {
     const dialect = dialectOf(call)
     const body = JSON.parse(call.body.toString()) as Record<string, unknown>
-    const told = typeof story === 'function' ? story(body, dialect) : story
-    if (body.stream !== true) return json(res, 200, answerBody(dialect, told))
-    stream(res, answerEvents(dialect, told))
+    const given = typeof answer === 'function' ? answer(body, dialect) : answer
+    if (body.stream !== true) return json(res, 200, answerBody(dialect, given))
+    stream(res, answerEvents(dialect, given))
   }
 }
 

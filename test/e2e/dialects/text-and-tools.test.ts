@@ -1,4 +1,4 @@
-/** Text, tool calls, why an answer ended and its usage, in every cell. */
+/** Text, tool calls, finish reasons and usage, for every client and upstream dialect. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CELLS, COUNTS, type DialectName, type ScriptedAnswer } from './scripted-answer.ts'
 import { scripted } from './scripted-upstream.ts'
@@ -45,7 +45,7 @@ const WITH_TOOLS: RequestParams = {
   },
 }
 
-/** What the upstream must get for it from a client of another dialect. */
+/** The upstream's request for it, from a client of another dialect. */
 const SENT: Record<DialectName, object> = {
   chat: {
     model: 'chat',
@@ -87,13 +87,13 @@ const FIRST = { id: 'call_a', name: 'get_weather', input: '{"city":"Łódź"}' }
 const SECOND = { id: 'call_b', name: 'get_weather', input: '{"city":"Ulm"}' }
 
 describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
-  const asked = (params: RequestParams, story: ScriptedAnswer) => {
-    world.upstream.answer(scripted(story))
+  const send = (params: RequestParams, answer: ScriptedAnswer) => {
+    world.upstream.answer(scripted(answer))
     return ask(world, client, upstream, params, stream)
   }
 
-  it('text and usage', async () => {
-    const seen = await asked(question('Hello'), { text: 'Good day, Łódź 🌧 to you' })
+  it('returns text and usage', async () => {
+    const seen = await send(question('Hello'), { text: 'Good day, Łódź 🌧 to you' })
     expect(seen).toMatchObject({ text: 'Good day, Łódź 🌧 to you', calls: [], end: ENDS.stop[client] })
     expect(seen.counts).toEqual(COUNTS)
     expect(seen.id).not.toBe('')
@@ -102,13 +102,13 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
     world.passed(client, upstream, 'usage')
   })
 
-  it('an answer at its limit', async () => {
-    const seen = await asked(question('Hello'), { text: 'Once upon a', end: 'length' })
+  it('returns an answer that reached its limit', async () => {
+    const seen = await send(question('Hello'), { text: 'Once upon a', end: 'length' })
     expect(seen).toMatchObject({ text: 'Once upon a', end: ENDS.length[client] })
   })
 
-  it('one call', async () => {
-    const seen = await asked(WITH_TOOLS, { calls: [FIRST] })
+  it('returns one call', async () => {
+    const seen = await send(WITH_TOOLS, { calls: [FIRST] })
     expect(seen).toMatchObject({ text: '', calls: [FIRST], end: ENDS.tools[client] })
     if (client !== upstream) {
       const sent = world.sent()
@@ -119,8 +119,8 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
     world.passed(client, upstream, 'tools')
   })
 
-  it('text and two calls at once', async () => {
-    const seen = await asked(WITH_TOOLS, { text: 'Let me look.', calls: [FIRST, SECOND] })
+  it('returns text and two parallel calls', async () => {
+    const seen = await send(WITH_TOOLS, { text: 'Let me look.', calls: [FIRST, SECOND] })
     expect(seen).toMatchObject({ text: 'Let me look.', calls: [FIRST, SECOND], end: ENDS.tools[client] })
     world.passed(client, upstream, 'parallel tools')
   })

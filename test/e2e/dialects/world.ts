@@ -1,6 +1,6 @@
 /**
- * The gateway, a scripted upstream behind one channel of each type, and an official SDK for
- * each client dialect that reads answers into one shape.
+ * The gateway, a scripted upstream behind one channel of each type, and the official SDKs, whose answers are read into
+ * one shape.
  */
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
@@ -19,20 +19,20 @@ export interface World {
   gateway: RunningGateway
   openai: OpenAI
   anthropic: Anthropic
-  /** Headers of the last answer that one of these SDKs got. */
+  /** Headers of the last answer that one of the SDKs received. */
   headers(): Headers
-  /** The body of the last request, as the upstream got it. */
+  /** Body of the upstream's last request. */
   sent(): Record<string, unknown>
-  /** What the last answer's header says was dropped. */
+  /** Losses in the last answer's headers. */
   dropped(): string[]
-  /** Writes a passed cell down; what was dropped is that of the last answer. */
+  /** Records a cell of the conversion matrix as passed, with the losses of the last answer. */
   passed(client: DialectName, upstream: DialectName, feature: Feature): void
   close(): Promise<void>
 }
 
 /**
- * Models `chat`, `responses` and `messages` go to the channel of that name; `more` adds resources, which may name
- * these channels. `baseURL`: of another upstream than the scripted one, which is then not asked. `env` adds settings.
+ * Models `chat`, `responses` and `messages` go to the channel of that name; `more` adds resources, which may refer to
+ * these channels. `baseURL` replaces the scripted upstream by another one. `env` adds settings.
  */
 export async function startWorld(
   more = '',
@@ -74,7 +74,7 @@ export async function startWorld(
   return world
 }
 
-/** A channel of each type to one base URL, a route to each by its name, and the key. */
+/** A channel of each type with the same base URL, a route to each, and the key. */
 function resources(base: string): string {
   const spec = { ejection: { consecutiveFailures: 0 } }
   return [
@@ -86,14 +86,14 @@ function resources(base: string): string {
   ].join('')
 }
 
-/** Parameters of one request in each dialect, without `model`, `stream` and whatever the dialect requires anyway. */
+/** Parameters of a request in each dialect, without `model` and `stream`. */
 export interface RequestParams {
   chat: Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model' | 'stream'>
   responses: Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'model' | 'stream'>
   messages: Omit<Anthropic.MessageCreateParamsNonStreaming, 'model' | 'stream'>
 }
 
-/** Asks by the SDK of the client's dialect, a stream by its strict helper, and reads the answer. */
+/** Sends a request with the client dialect's SDK (a stream with its strict helper) and reads the answer. */
 export async function ask(
   { openai, anthropic }: Pick<World, 'openai' | 'anthropic'>,
   client: DialectName,
@@ -107,7 +107,7 @@ export async function ask(
       if (!stream) return readChat(await openai.chat.completions.create(body))
       const stream_options = { include_usage: true }
       const helper = openai.chat.completions.stream({ ...body, stream_options })
-      // Of a field that it does not know the helper keeps the last piece alone.
+      // The helper keeps only the last delta of unknown fields.
       let reasoning = ''
       helper.on('chunk', ({ choices }) => {
         const delta = choices[0]?.delta as { reasoning_content?: string } | undefined
@@ -128,7 +128,7 @@ export async function ask(
   }
 }
 
-/** A question and nothing else. */
+/** A request with one user message. */
 export const question = (text: string): RequestParams => ({
   chat: { messages: [{ role: 'user', content: text }] },
   responses: { input: text },

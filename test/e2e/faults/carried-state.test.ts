@@ -1,6 +1,6 @@
 /**
- * Vendor state of one upstream in the hands of a client that goes on with another one, or of somebody else: nobody but
- * the upstream that made it gets to see it, and the conversation goes on.
+ * A client continues with another upstream, or another account uses the conversation: vendor state reaches only the
+ * upstream that made it, and the conversation continues.
  */
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -14,9 +14,9 @@ import { json, type ScriptedUpstream, startUpstream } from '../../harness/upstre
 import { DIALECTS, requestOf } from './bench.ts'
 import { nextTurn, STATE, THINKING } from './carried-state.ts'
 
-const KEYS = { owner: 'sk-switched-owner-0123456789', sibling: 'sk-switched-sibling-0123456789' }
-const STRANGER = 'sk-switched-stranger-0123456789'
-/** Names of losses that speak of carried state. */
+const KEYS = { owner: 'sk-carried-owner-0123456789', sibling: 'sk-carried-sibling-0123456789' }
+const STRANGER = 'sk-carried-stranger-0123456789'
+/** Losses of carried state. */
 const LOST = /reasoning|signature|encrypted_content/
 
 let gateway: RunningGateway
@@ -59,7 +59,7 @@ const ask = (client: DialectName, model: string, body: object, key = KEYS.owner)
     body: JSON.stringify({ ...body, model }),
   })
 
-/** The second turn of a conversation whose first one thought at `upstream`. */
+/** The second turn of a conversation whose first turn carries state of `upstream`. */
 async function conversation(client: DialectName, upstream: 'responses' | 'messages'): Promise<object> {
   upstreams[upstream].answer((_call, res) => json(res, 200, THINKING[upstream]))
   const first = tryParse((await ask(client, upstream, requestOf(client, false))).text)
@@ -74,8 +74,8 @@ const CELLS = (['responses', 'messages'] as const).flatMap((upstream) =>
   DIALECTS.filter((client) => client !== upstream).map((client) => ({ client, upstream })),
 )
 
-describe.each(CELLS)('$client, after a thought of $upstream', ({ client, upstream }) => {
-  it('the same upstream gets its own state back, from every key of the account', async () => {
+describe.each(CELLS)('$client with state of $upstream', ({ client, upstream }) => {
+  it('returns the state to the upstream, for every key of the account', async () => {
     const body = await conversation(client, upstream)
     expect(JSON.stringify(body)).toContain('slc1.')
     for (const key of Object.values(KEYS)) {
@@ -85,7 +85,7 @@ describe.each(CELLS)('$client, after a thought of $upstream', ({ client, upstrea
     }
   })
 
-  it('another account gets nothing out of it', async () => {
+  it('drops the state for another account', async () => {
     const answer = await ask(client, upstream, await conversation(client, upstream), STRANGER)
     expect(answer.status).toBe(200)
     expect(lastSent(upstream)).not.toMatch(new RegExp(`${STATE}|slc1\\.`))
@@ -93,7 +93,7 @@ describe.each(CELLS)('$client, after a thought of $upstream', ({ client, upstrea
   })
 
   it.each(DIALECTS.filter((other) => other !== upstream))(
-    'an upstream of %s does not see it',
+    'does not send the state to an upstream of %s',
     async (other) => {
       const body = await conversation(client, upstream)
       const answer = await ask(client, other, body)

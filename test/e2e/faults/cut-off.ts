@@ -1,8 +1,8 @@
-/** Answers that do not come, or not to their end: none of them may look finished. */
+/** Answers that are missing or incomplete: none of them may look finished. */
 import { gzipSync } from 'node:zlib'
-import { deltasForever, type Fault, CANARY as HOST, json, open, stream, untilClosed } from './fault.ts'
+import { type Fault, CANARY as HOST, json, open, sendDeltasForever, stream, untilClosed } from './fault.ts'
 
-/** It has lines that a careless reader takes for events. */
+/** An HTML page with a line that looks like an event. */
 const page = `<!doctype html>\n\n<html><body data-host="${HOST}">\n\ndata: {"host":"${HOST}"}\n\n<h1>${HOST}</h1>\n\n`
 
 const status = (code: number): Fault => ({
@@ -16,7 +16,7 @@ const status = (code: number): Fault => ({
   },
 })
 
-/** A stream that is closed after so many of its frames. */
+/** A stream that is closed after `count` frames. */
 const closedAfter = (count: number): Fault => ({
   name: `closed-after-${count}`,
   json: 'error',
@@ -24,13 +24,13 @@ const closedAfter = (count: number): Fault => ({
   async play({ res, fixture }) {
     const { begin, body, end } = fixture.frames({ calls: [{ id: 'c', name: 'look', arguments: '{"a":1}' }] })
     const frames = [...begin, ...body, ...end]
-    // A chat answer is complete with its finish_reason: its end is one frame, the others come behind it.
+    // A chat answer is complete with its finish_reason, which two more frames follow.
     const enough = fixture.type === 'chat_completion' ? frames.length - 2 : frames.length
     await stream(res, frames.slice(0, Math.min(count, enough - 1)))
   },
 })
 
-/** A small answer that is a large one once it is inflated. */
+/** A small body that becomes very large when inflated. */
 const bomb = (text: string) => gzipSync(text.replace('BOMB', 'x'.repeat(30_000_000)))
 
 export const CUT_OFF: Fault[] = [
@@ -51,7 +51,7 @@ export const CUT_OFF: Fault[] = [
     },
   },
   {
-    name: 'no-http',
+    name: 'not-http',
     json: 'error',
     stream: 'error',
     play: ({ res }) => void res.socket?.end(`220 ${HOST} ESMTP ready\r\n`),
@@ -87,7 +87,7 @@ export const CUT_OFF: Fault[] = [
   },
   ...(['null', '[]', '"text"', '{}', '{"choices":null,"output":null,"content":null}'] as const).map(
     (body, i): Fault => ({
-      name: `no-answer-${i}`,
+      name: `not-an-answer-${i}`,
       json: 'error',
       stream: 'error',
       play: ({ res }) => json(res, body),
@@ -103,16 +103,16 @@ export const CUT_OFF: Fault[] = [
     name: 'empty-body',
     json: 'error',
     stream: 'error',
-    play: ({ res, stream: asked }) => (asked ? stream(res, []) : json(res, '')),
+    play: ({ res, stream: isStream }) => (isStream ? stream(res, []) : json(res, '')),
   },
   {
     name: 'blank-body',
     json: 'error',
     stream: 'error',
-    play: ({ res, stream: asked }) => (asked ? stream(res, ['\n\n\n']) : json(res, ' \n ')),
+    play: ({ res, stream: isStream }) => (isStream ? stream(res, ['\n\n\n']) : json(res, ' \n ')),
   },
   {
-    name: 'no-gzip',
+    name: 'not-gzip',
     json: 'error',
     stream: 'error',
     play: ({ res }) => json(res, `{"not":"${HOST}"}`, { 'content-encoding': 'gzip' }),
@@ -121,9 +121,9 @@ export const CUT_OFF: Fault[] = [
     name: 'gzip-bomb',
     json: 'error',
     stream: 'error',
-    play({ res, fixture, stream: asked }) {
+    play({ res, fixture, stream: isStream }) {
       const { begin, end } = fixture.frames()
-      const text = asked
+      const text = isStream
         ? [...begin, fixture.delta('BOMB'), ...end].join('')
         : JSON.stringify(fixture.whole({ text: 'BOMB' }))
       res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
@@ -135,8 +135,8 @@ export const CUT_OFF: Fault[] = [
     name: 'broken-chunk',
     json: 'error',
     stream: 'error',
-    async play({ res, fixture, stream: asked }) {
-      await open(res, asked ? fixture.frames().begin : ['{"a":1,'])
+    async play({ res, fixture, stream: isStream }) {
+      await open(res, isStream ? fixture.frames().begin : ['{"a":1,'])
       res.socket?.write(`ZZ\r\n${HOST}\r\n`)
     },
   },
@@ -153,10 +153,10 @@ export const CUT_OFF: Fault[] = [
     name: 'reset-in-body',
     json: 'error',
     stream: 'error',
-    async play({ res, fixture, stream: asked }) {
+    async play({ res, fixture, stream: isStream }) {
       const { begin, body } = fixture.frames()
       const text = JSON.stringify(fixture.whole())
-      await open(res, asked ? [...begin, ...body.slice(0, 1)] : [text.slice(0, -2)])
+      await open(res, isStream ? [...begin, ...body.slice(0, 1)] : [text.slice(0, -2)])
       res.socket?.resetAndDestroy()
     },
   },
@@ -201,7 +201,7 @@ export const CUT_OFF: Fault[] = [
     },
   },
   {
-    // A server in between ends every chat stream so, also one that broke off.
+    // Some intermediaries end every chat stream with [DONE], even one that broke off.
     name: 'done-without-terminal',
     stream: 'error',
     bytes: 'either',
@@ -212,7 +212,7 @@ export const CUT_OFF: Fault[] = [
     },
   },
   {
-    name: 'only-begun',
+    name: 'only-first-event',
     json: 'error',
     stream: 'error',
     play: ({ res, fixture }) => stream(res, fixture.frames().begin.slice(0, 1)),
@@ -251,9 +251,9 @@ export const CUT_OFF: Fault[] = [
     name: 'endless-event',
     json: 'error',
     stream: 'error',
-    async play({ res, fixture, stream: asked }) {
+    async play({ res, fixture, stream: isStream }) {
       await open(res, [...fixture.frames().begin, fixture.truncatedFrame])
-      const piece = `${asked ? HOST : ' '}${'x'.repeat(65_536)}`
+      const piece = `${isStream ? HOST : ' '}${'x'.repeat(65_536)}`
       await untilClosed(res, 1, () => res.write(piece))
     },
   },
@@ -281,15 +281,15 @@ export const CUT_OFF: Fault[] = [
     name: 'slow-deltas',
     json: 'error',
     stream: 'error',
-    play: deltasForever,
+    play: sendDeltasForever,
   },
   {
     name: 'slow-stall',
     json: 'error',
     stream: 'error',
-    async play({ res, fixture, stream: asked }) {
+    async play({ res, fixture, stream: isStream }) {
       const { begin, body } = fixture.frames()
-      await open(res, asked ? [...begin, ...body.slice(0, 2)] : ['{"id":'])
+      await open(res, isStream ? [...begin, ...body.slice(0, 2)] : ['{"id":'])
     },
   },
   {
