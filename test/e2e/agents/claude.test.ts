@@ -10,6 +10,7 @@ import {
   createWorkspace,
   type Json,
   outputTail,
+  REFUSED,
   startWorld,
   TOO_LONG,
   type Workspace,
@@ -100,8 +101,8 @@ describe.skipIf(!AGENTS_INSTALLED)(`Claude Code${ABSENT}`, { timeout: SUITE_MS }
       expect(world.requests()).toHaveLength(2)
     })
 
-    it('reports a failure and does not retry', async () => {
-      world.answerWith()
+    it('reports a failure that a retry cannot mend, and does not retry', async () => {
+      world.answerWith(REFUSED)
       const run = await claude(workspace, world, upstream, 'Hello')
       expect(run.code).toBe(1)
       expect(outcome(run), outputTail(run)).toMatchObject({ is_error: true, api_error_status: 502 })

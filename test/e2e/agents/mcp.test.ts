@@ -26,7 +26,7 @@ afterEach(() => workspace?.clear())
 
 /** Adds the server to the settings of Codex. */
 function addServer(): void {
-  const server = `[mcp_servers.cities]\ncommand = "${SERVER[0]}"\nargs = ["${SERVER[1]}"]\n`
+  const server = `[mcp_servers.cities]\ncommand = "${SERVER[0]}"\nargs = ["${SERVER[1]}"]\nrequired = true\n`
   workspace.edit('.codex/config.toml', '[model_providers', `${server}\n[model_providers`)
 }
 

@@ -23,12 +23,14 @@ const COUNTED = 4321
 const AGENT_MS = 60_000
 /** Instead of an answer: the conversation does not fit the model's context. */
 export const TOO_LONG = 'too long'
+/** Instead of an answer: the upstream refuses the channel's credential, so that a retry cannot help. */
+export const REFUSED = 'refused'
 
 export interface World {
   gateway: RunningGateway
   upstream: ScriptedUpstream
   /** Sets the upstream's next answers; further requests get a 500. Forgets earlier requests. */
-  answerWith(...answers: (ScriptedAnswer | typeof TOO_LONG)[]): void
+  answerWith(...answers: (ScriptedAnswer | typeof TOO_LONG | typeof REFUSED)[]): void
   /** Model requests since `answerWith`. */
   requests(): UpstreamRequest[]
   /** Resolves with the request log lines since `answerWith` once there are `count`. */
@@ -62,6 +64,7 @@ export async function startWorld(): Promise<World> {
         requests.push({ dialect, headers, body: JSON.parse(call.body.toString()) as Json })
         const answer = left.shift()
         if (answer === undefined) return json(res, 500, { error: { message: 'no answer is left' } })
+        if (answer === REFUSED) return json(res, 401, { error: { message: 'no such key' } })
         if (answer === TOO_LONG) return json(res, 400, tooLong(dialect))
         if (dialect === 'responses' && call.body.includes('"type":"namespace"'))
           return stream(res, answerEvents(dialect, answer).map(inNamespace))

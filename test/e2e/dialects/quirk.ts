@@ -12,8 +12,6 @@ export interface Quirk {
   /** Name and input. */
   calls?: [string, string][]
   counts?: Partial<Counts>
-  /** The SDK of the same dialect, which gets it as it is, does not understand it. */
-  otherDialectsOnly?: true
 }
 
 /** Token counts of most quirks. */

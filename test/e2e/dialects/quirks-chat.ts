@@ -39,7 +39,6 @@ export const CHAT: Quirk[] = [
   {
     name: 'thinking as content parts, not streamed',
     upstream: 'chat',
-    otherDialectsOnly: true,
     body: {
       ...chunk({}),
       object: 'chat.completion',
@@ -172,7 +171,6 @@ export const CHAT: Quirk[] = [
     ],
     calls: [['one', '{"x":1}']],
     counts: { ...COUNTS, cached: 12 },
-    otherDialectsOnly: true,
   },
   {
     name: 'a chunk without choices in the middle, reasoning tokens not part of the completion tokens',

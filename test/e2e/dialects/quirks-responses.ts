@@ -43,7 +43,6 @@ export const RESPONSES: Quirk[] = [
   {
     name: 'a different id in every event',
     upstream: 'responses',
-    otherDialectsOnly: true,
     events: numbered([
       created,
       {
@@ -127,7 +126,6 @@ export const RESPONSES: Quirk[] = [
   {
     name: 'items without their lists, deltas without an index, a last event without items and status',
     upstream: 'responses',
-    otherDialectsOnly: true,
     events: [
       { type: 'response.created', response: { id: 'resp_1', created_at: 1, model: 'm' } },
       {
