@@ -192,11 +192,9 @@ const spec = z.strictObject({
       consecutiveFailures: z.int().min(0).max(1000).optional().meta({
         description: 'Failures in a row after which the channel is ejected; default 5, 0 never.',
       }),
-      interval: duration()
-        .optional()
-        .meta({
-          description: 'Length of the first ejection; each following one is twice as long. Default 30s.',
-        }),
+      interval: duration().optional().meta({
+        description: 'Length of the first ejection; each following one is twice as long. Default 30s.',
+      }),
       maxInterval: duration()
         .optional()
         .meta({ description: 'Maximum length of an ejection; default 300s.' }),
@@ -232,7 +230,6 @@ const status = statusOf({
       description: 'Failures that the proxies report, updated every 10 s; absent while there are none.',
     }),
 })
-export type ChannelStatus = z.output<typeof status>
 
 const rules: Rule<ChannelSpec>[] = [
   {

@@ -75,14 +75,9 @@ export type Condition = z.output<typeof condition>
 /** A status schema: conditions plus the fields of one kind. */
 export function statusOf<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject({
-    observedGeneration: z
-      .int()
-      .min(0)
-      .optional()
-      .meta({
-        description:
-          'The generation that this status describes. If it is not the latest, the status is stale.',
-      }),
+    observedGeneration: z.int().min(0).optional().meta({
+      description: 'The generation that this status describes. If it is not the latest, the status is stale.',
+    }),
     conditions: z
       .array(condition)
       .max(8)

@@ -87,7 +87,7 @@ function compileChannel(
   const endpoints = served ? endpointsOf(spec.type, features, true) : []
   if (spec.disabled === true)
     findings.notes.push({ reason: 'Disabled', message: 'the channel is disabled by spec.disabled' })
-  const status = judge('Channel', metadata, findings, inForce, { endpoints })
+  const status = judge('Channel', metadata, { findings, inForce, fields: { endpoints } })
   if (!inForce || baseURL === undefined) return { status }
   const record: ChannelRecord = {
     name: metadata.name,

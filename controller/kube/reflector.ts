@@ -33,7 +33,7 @@ export interface ReflectorOptions<T> {
   backoff?: { minMs: number; maxMs: number }
 }
 
-export interface ReflectorHealth {
+interface ReflectorHealth {
   synced: boolean
   /** Time since the server last sent something, or since the start. */
   lastEventAgeMs: number

@@ -14,7 +14,7 @@ export interface QueueMetrics {
   worked(seconds: number, result: 'success' | 'error'): void
 }
 
-export interface WorkQueueOptions<K extends string> {
+interface WorkQueueOptions<K extends string> {
   /** Name for the log. */
   name: string
   /** Maximum number of keys in work at the same time. */

@@ -15,7 +15,7 @@ const HEARTBEATS_WITHIN_MS = 60_000
 /** How many records of keys are read for their namespaces before the keys are removed. */
 const MOST_READ = 100
 
-export interface PublisherOptions {
+interface PublisherOptions {
   store: Store
   credits: CreditApplier
   log: Log

@@ -30,7 +30,7 @@ export interface RedisConnection {
   close(): Promise<void>
 }
 
-export interface RedisConnectionOptions {
+interface RedisConnectionOptions {
   /** See createClient. */
   url: string
   /** Name of this connection in CLIENT LIST. */

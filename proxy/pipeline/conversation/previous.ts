@@ -104,7 +104,7 @@ export async function storedExchanges(
   id: string,
 ): Promise<StoredExchange[] | undefined> {
   const time = new StoreTime(READ_MS)
-  const exchanges = await told(time.spend(() => state.exchanges(owner, root, id, ttlMs, MAX_EXCHANGES)))
+  const exchanges = await told(time.spend(() => state.exchanges(owner, { root, id }, ttlMs, MAX_EXCHANGES)))
   // What was said lives longer now: so does the way to it.
   if (exchanges !== undefined && !native)
     await time.spend(() => state.keepResponse(owner, id, ttlMs)).catch(() => undefined)
