@@ -1,16 +1,15 @@
 /**
- * What attacks do to others: the time that a well-behaved client waits while one goes on, beside that of the quiet
- * seconds before and after it. Attacker and clients share the machine with the gateway, so a part of what is seen is
- * theirs. Names as arguments choose some attacks. Linux only (/proc).
+ * What attacks cost other clients: how long a well-behaved client waits during an attack, compared with the quiet seconds
+ * before and after it. Attacker and clients share the machine with the gateway and cause a part of the delay. Arguments
+ * are names of attacks; default all. Linux only (/proc).
  */
 import { readFileSync } from 'node:fs'
 import { ATTACKS } from './edges/attacks.ts'
 import { type Pace, WellBehaved } from './edges/well-behaved.ts'
-import { cpuMicros, startGateway, startScript, stopAll } from './processes.ts'
+import { BENCH_KEY, cpuMicros, startGateway, startScript, stopAll } from './processes.ts'
 
 const WARM_UP_MS = 4_000
 const MEASURE_MS = 5_000
-const KEY = 'sk-bench-0123456789abcdef'
 
 const percentile = ({ latencies }: Pace, p: number) =>
   latencies[Math.floor((latencies.length - 1) * p)] ?? Number.NaN
@@ -22,8 +21,8 @@ function rssMiB(pid: number): number {
 try {
   const names = process.argv.slice(2)
   const upstream = await startScript('upstream.ts')
-  const gateway = await startGateway(upstream.port, KEY)
-  const client = new WellBehaved(`http://127.0.0.1:${gateway.port}`, KEY)
+  const gateway = await startGateway(upstream.port)
+  const client = new WellBehaved(`http://127.0.0.1:${gateway.port}`, BENCH_KEY)
   await client.run(WARM_UP_MS)
   console.log(
     '| attack | quiet p50 / p99 ms | attacked p50 / p99 ms | p99 ratio | gateway CPU | RSS MiB | not served |',
@@ -31,7 +30,7 @@ try {
   console.log('|---|--:|--:|--:|--:|--:|--:|')
   for (const { name } of ATTACKS.filter((attack) => names.length === 0 || names.includes(attack.name))) {
     const before = await client.run(MEASURE_MS)
-    const attacker = await startScript('edges/attacker.ts', name, String(gateway.port), KEY)
+    const attacker = await startScript('edges/attacker.ts', name, String(gateway.port), BENCH_KEY)
     await client.run(1_000)
     const cpu = cpuMicros(gateway.pid)
     const attacked = await client.run(MEASURE_MS)

@@ -3,9 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { ENDPOINTS } from '../contract/endpoints.ts'
+import type { Target } from './load.ts'
 
-const root = join(import.meta.dirname, '..')
-const logs = join(root, '.run')
+/** The checkout that this file belongs to. */
+export const ROOT = join(import.meta.dirname, '..')
+export const BENCH_KEY = 'sk-bench-0123456789abcdef'
+const logs = join(ROOT, '.run')
 const children: ChildProcess[] = []
 process.on('exit', stopAll)
 
@@ -22,35 +26,50 @@ export async function startScript(script: string, ...args: string[]): Promise<{ 
   return { pid: pidOf(child), port }
 }
 
-/** Starts the gateway on bench/config with its request log going nowhere, and waits until it serves. */
+/**
+ * Starts the gateway of a checkout on the bench/config that lies there, with its request log going nowhere, and waits
+ * until it serves.
+ */
 export async function startGateway(
   upstreamPort: number,
-  key: string,
+  checkout: string = ROOT,
 ): Promise<{ pid: number; port: number }> {
   const port = await freePort()
   mkdirSync(logs, { recursive: true })
-  const log = join(logs, 'bench-gateway.log')
-  const child = spawn(process.execPath, [join(root, 'cli/main.ts'), 'dev'], {
-    cwd: root,
+  const log = join(logs, `bench-gateway-${port}.log`)
+  const child = spawn(process.execPath, [join(checkout, 'cli/main.ts'), 'dev'], {
+    cwd: checkout,
     stdio: ['ignore', 'ignore', openSync(log, 'w')],
     env: {
       PATH: process.env.PATH,
       SLUICE_HOST: '127.0.0.1',
       SLUICE_PORT: String(port),
       SLUICE_ADMIN_PORT: '0',
-      SLUICE_CONFIG_DIR: join(import.meta.dirname, 'config'),
+      SLUICE_CONFIG_DIR: join(checkout, 'bench/config'),
       BENCH_UPSTREAM_PORT: String(upstreamPort),
-      BENCH_KEY: key,
+      BENCH_KEY: BENCH_KEY,
     },
   })
   children.push(child)
   const deadline = Date.now() + 20_000
-  while (!(await serves(port, key))) {
+  while (!(await serves(port))) {
     if (child.exitCode !== null || Date.now() > deadline)
       throw new Error(`the gateway does not serve; its log:\n${readFileSync(log, 'utf8').slice(-2000)}`)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   return { pid: pidOf(child), port }
+}
+
+/** A gateway as the load generator calls it. */
+export function gatewayTarget(name: string, { pid, port }: { pid: number; port: number }): Target {
+  return {
+    name,
+    origin: `http://127.0.0.1:${port}`,
+    pid,
+    path: ({ client }) => ENDPOINTS[client].path,
+    headers: { authorization: `Bearer ${BENCH_KEY}` },
+    converts: true,
+  }
 }
 
 export function stopAll(): void {
@@ -67,10 +86,10 @@ export function cpuMicros(pid: number): number {
   return ((Number(fields[11]) + Number(fields[12])) * 1e6) / CLOCK_TICKS_PER_SECOND
 }
 
-async function serves(port: number, key: string): Promise<boolean> {
+async function serves(port: number): Promise<boolean> {
   try {
     const answer = await fetch(`http://127.0.0.1:${port}/v1/models/bench-paced`, {
-      headers: { authorization: `Bearer ${key}` },
+      headers: { authorization: `Bearer ${BENCH_KEY}` },
     })
     await answer.text()
     return answer.ok

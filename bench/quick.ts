@@ -1,53 +1,22 @@
 /**
- * What the gateway costs beside a bare passthrough, in about three minutes: CPU per request and per event, and added
- * latency. The two are measured in turn within each round and compared inside it, so a busy machine shifts both;
- * the first round only warms up. Differences below 15 % mean nothing. Linux only (/proc).
+ * What the gateway costs compared with a bare passthrough, in about three minutes: CPU per request and per event, and added
+ * latency. Each round measures both in turn and compares them, so a busy machine affects both. The first round only
+ * warms up. Differences below 15 % are noise. Linux only (/proc).
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { ENDPOINTS } from '../contract/endpoints.ts'
-import { type Load, load, type Target } from './load.ts'
-import { cpuMicros, startGateway, startScript, stopAll } from './processes.ts'
+import type { Target } from './load.ts'
+import { MEASURE_MS, type Measurement, measure, median, unitOf, WARM_UP_MS } from './measure.ts'
+import { gatewayTarget, startGateway, startScript, stopAll } from './processes.ts'
 import { SCENARIOS, type Scenario } from './scenarios.ts'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
-const WARM_UP_MS = 1200
-/** A paced stream lasts a second, so this is time for two in a row. */
-const MEASURE_MS = 1800
-const KEY = 'sk-bench-0123456789abcdef'
-
-interface Measurement {
-  cpuMicrosPerUnit: number
-  p50Ms: number
-  p99Ms: number
-  requests: number
-}
-
-async function measure(target: Target, scenario: Scenario, durationMs: number): Promise<Measurement> {
-  const before = cpuMicros(target.pid)
-  const done = await load(target, scenario, durationMs)
-  const spent = cpuMicros(target.pid) - before
-  return {
-    cpuMicrosPerUnit: spent / (scenario.events === undefined ? done.requests : done.events),
-    p50Ms: percentile(done, 0.5),
-    p99Ms: percentile(done, 0.99),
-    requests: done.requests,
-  }
-}
-
-const percentile = ({ latencies }: Load, p: number) =>
-  latencies[Math.floor((latencies.length - 1) * p)] ?? Number.NaN
-
-function median(values: number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
-}
 
 async function startTargets(): Promise<{ floor: Target; gateway: Target }> {
   const upstream = await startScript('upstream.ts')
   const passthrough = await startScript('passthrough.ts', String(upstream.port))
-  const gateway = await startGateway(upstream.port, KEY)
+  const gateway = await startGateway(upstream.port)
   return {
     floor: {
       name: 'passthrough',
@@ -57,14 +26,7 @@ async function startTargets(): Promise<{ floor: Target; gateway: Target }> {
       headers: {},
       converts: false,
     },
-    gateway: {
-      name: 'gateway',
-      origin: `http://127.0.0.1:${gateway.port}`,
-      pid: gateway.pid,
-      path: ({ client }) => ENDPOINTS[client].path,
-      headers: { authorization: `Bearer ${KEY}` },
-      converts: true,
-    },
+    gateway: gatewayTarget('gateway', gateway),
   }
 }
 
@@ -77,7 +39,7 @@ function summarise(scenario: Scenario, rounds: Round[]) {
   const of = (read: (round: Round) => number) => median(rounds.map(read))
   return {
     scenario: scenario.name,
-    unit: scenario.events === undefined ? 'request' : 'event',
+    unit: unitOf(scenario),
     floorMicros: of(({ floor }) => floor.cpuMicrosPerUnit),
     gatewayMicros: of(({ gateway }) => gateway.cpuMicrosPerUnit),
     ratio: of(({ floor, gateway }) => gateway.cpuMicrosPerUnit / floor.cpuMicrosPerUnit),

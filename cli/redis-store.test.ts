@@ -19,7 +19,7 @@ test.each(['SLUICE_REDIS_CA_FILE', 'SLUICE_REDIS_CERT_FILE', 'SLUICE_REDIS_KEY_F
   (name) => {
     const open = opening({ SLUICE_REDIS_URL: 'redis://127.0.0.1:1', [name]: keys })
     expect(open).toThrow(EnvironmentError)
-    expect(open).toThrow(new RegExp(`^${name}: goes with an address that begins with rediss://$`))
+    expect(open).toThrow(new RegExp(`^${name}: needs an address that begins with rediss://$`))
   },
 )
 

@@ -62,9 +62,7 @@ describe('features', () => {
 
   it('are overridden one by one, without effect on the next caller', () => {
     const plain = featuresOf('messages', 'anthropic')
-    expect(
-      featuresOf('messages', 'anthropic', { images: true, streamUsage: undefined, efforts: ['low'] }),
-    ).toEqual({
+    expect(featuresOf('messages', 'anthropic', { images: true, efforts: ['low'] })).toEqual({
       ...plain,
       images: true,
       efforts: ['low'],

@@ -1,5 +1,7 @@
 /** What a controller does while it leads: publish, apply credits, keep statuses, expire abandoned holds. */
+
 import type { Log } from '../contract/log.ts'
+import { pause } from '../kit/time.ts'
 import {
   type Heartbeat,
   type Inspection,
@@ -8,7 +10,6 @@ import {
   StoreUnavailable,
 } from '../store/contract.ts'
 import { CreditApplier } from './publish/credits.ts'
-import { pause } from './publish/pause.ts'
 import { type AttemptOutcome, Publisher, type PublishResult } from './publish/publisher.ts'
 import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal, Touched } from './snapshot.ts'
 import { type ListedStatus, type Status, StatusBoard } from './status/board.ts'
@@ -197,12 +198,12 @@ export class Leader {
       const onTheWay = waitingSince !== undefined && performance.now() - waitingSince < SLOW_AFTER_MS
       this.#wake = new AbortController()
       const signal = AbortSignal.any([this.#stop.signal, this.#wake.signal])
-      await pause(onTheWay && !away ? WAITING_MS : IDLE_MS, signal)
+      await pause(onTheWay && !away ? WAITING_MS : IDLE_MS, signal, 'resolve')
     }
   }
 
   async #repair(): Promise<void> {
-    await pause(FIRST_REPAIR_MS, this.#stop.signal)
+    await pause(FIRST_REPAIR_MS, this.#stop.signal, 'resolve')
     if (!this.#stop.signal.aborted) this.#publisher.repair()
     await this.#every(REPAIR_MS, async () => this.#publisher.repair())
   }
@@ -210,7 +211,7 @@ export class Leader {
   /** Repeats `work`, never twice at once. A failure is logged and does not end the loop. */
   async #every(ms: number, work: () => Promise<void>): Promise<void> {
     for (;;) {
-      await pause(ms, this.#stop.signal)
+      await pause(ms, this.#stop.signal, 'resolve')
       if (this.#stop.signal.aborted) return
       await work().catch((error: unknown) => {
         // #followHeartbeats logs an unreachable store, once.

@@ -229,7 +229,7 @@ export interface ResponseBinding {
   contextTokens: number
   /** First response of the chain. */
   root: string
-  parent?: string
+  parent?: string | undefined
 }
 
 /** What one response added to its conversation. */

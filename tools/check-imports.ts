@@ -1,6 +1,6 @@
 /**
- * Checks who imports whom. The table below is the architecture: a file belongs to the place with the longest matching
- * path, and may import its own place and the places listed. Cycles are the linter's part.
+ * Checks which folder imports which. The table below is the architecture: a file belongs to the place with the longest matching
+ * path, and may import its own place and the places listed. The linter finds cycles.
  *
  *     node tools/check-imports.ts [<folder>]
  */
@@ -13,6 +13,7 @@ const STAGES = [
   'proxy/affinity',
   'proxy/ledger',
   'proxy/table',
+  'proxy/outbound',
   'proxy/upstream',
   'proxy/dialects',
   'proxy/telemetry',
@@ -29,8 +30,12 @@ const STEPS = [
 const OPENAI_DIALECTS = ['chat', 'responses', 'images', 'embeddings']
 const BELOW_STAGES = ['contract', 'store', 'proxy/errors.ts']
 
-/** Place to the places that it may import. */
+/** The ground floor: every room may import it, and it imports nothing but what Node brings. */
+const GROUND = 'kit'
+
+/** Place to the places that it may import, beside the ground floor. */
 const PLACES: Record<string, string[]> = {
+  [GROUND]: [],
   contract: [],
   store: ['contract'],
   admin: ['contract'],
@@ -70,7 +75,16 @@ const PLACES: Record<string, string[]> = {
   'proxy/settings.ts': ['contract', 'proxy/pipeline', 'proxy/socket', 'proxy/relay', 'proxy/server'],
   'proxy/main.ts': [
     'admin',
+    'proxy/open',
     'proxy/pages.ts',
+    'proxy/settings.ts',
+    ...BELOW_STAGES,
+    ...STAGES,
+    'proxy/pipeline',
+    'proxy/server',
+  ],
+  'proxy/open': [
+    'admin',
     'proxy/settings.ts',
     ...BELOW_STAGES,
     ...STAGES,
@@ -85,6 +99,7 @@ const PLACES: Record<string, string[]> = {
   'proxy/socket': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline'],
   'proxy/pipeline': [...BELOW_STAGES, ...STAGES],
   ...Object.fromEntries(STAGES.map((stage) => [stage, BELOW_STAGES])),
+  'proxy/upstream': [...BELOW_STAGES, 'proxy/outbound'],
   'proxy/dialects': [...BELOW_STAGES, 'proxy/dialects/*'],
   'proxy/dialects/core': BELOW_STAGES,
   'proxy/dialects/openai': [...BELOW_STAGES, 'proxy/dialects/core'],
@@ -120,9 +135,10 @@ const PLACES: Record<string, string[]> = {
 
 /** Room to what its unit tests may import: siblings are free there, other rooms are not. */
 const TESTS: Record<string, string[]> = {
+  [GROUND]: [],
   contract: ['contract', 'test'],
   store: ['store', 'contract', 'test'],
-  admin: ['admin', 'contract', 'proxy/upstream'],
+  admin: ['admin', 'contract', 'proxy/outbound'],
   controller: ['controller/*', 'admin', 'contract', 'store', 'examples', 'test'],
   proxy: ['proxy/*', 'admin', 'contract', 'store', 'examples', 'test'],
   cli: ['cli', 'admin', 'controller/*', 'proxy/*', 'contract', 'store', 'examples', 'test'],
@@ -133,7 +149,7 @@ const TESTS: Record<string, string[]> = {
 /** Libraries that only these places load; tests may use any. */
 const FENCES: Record<string, string[]> = {
   express: ['proxy/server'],
-  undici: ['proxy/upstream', 'controller/kube', 'bench'],
+  undici: ['proxy/outbound', 'controller/kube', 'bench'],
   commander: ['cli'],
   pino: ['cli', 'controller/main.ts', 'proxy/main.ts'],
   ioredis: ['store/redis'],
@@ -165,7 +181,7 @@ function checkFile(file: string, target: string): string | undefined {
   if (from === undefined) return `${file} has no place in the table of tools/check-imports.ts`
   if (to === undefined) return `${target} has no place in the table of tools/check-imports.ts`
   const allowed = (isTest(file) ? TESTS : PLACES)[from] ?? []
-  if (from === to || isIn(to, allowed)) return undefined
+  if (from === to || to === GROUND || isIn(to, allowed)) return undefined
   return `${from} may not import ${to} (it may import: ${allowed.join(', ') || 'nothing'})`
 }
 
@@ -175,6 +191,7 @@ function checkLibrary(file: string, specifier: string): string | undefined {
     const pure = isIn(file, PURE) && !PURE_BUILTINS.includes(specifier)
     return pure ? `${placeOf(file)} does no I/O and may not import ${specifier}` : undefined
   }
+  if (roomOf(file) === GROUND) return `${GROUND} may import nothing but what Node brings, not ${specifier}`
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
   const fence = FENCES[name]
   if (fence === undefined || isIn(file, fence)) return undefined
@@ -192,7 +209,7 @@ function placeOf(file: string): string | undefined {
 }
 
 const roomOf = (file: string) => file.split('/')[0] ?? ''
-const isTest = (file: string) => file.endsWith('.test.ts') && roomOf(file) !== 'test'
+const isTest = (file: string) => /(\.test|\btesting)\.ts$/.test(file) && roomOf(file) !== 'test'
 const isForeign = (path: string) => /^(node_modules|dist|\.[^/]+)$|\/node_modules$/.test(path)
 
 if (import.meta.main) {

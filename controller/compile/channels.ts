@@ -1,8 +1,9 @@
 import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ChannelSpec, Resource } from '../../contract/api/index.ts'
+import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
 import { parseDuration } from '../../contract/duration.ts'
 import { endpointsOf } from '../../contract/endpoints.ts'
-import { type Features, featuresOf } from '../../contract/profiles.ts'
+import { featuresOf, type Overrides } from '../../contract/profiles.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import { withoutEnd } from '../../contract/text.ts'
 import type { ObjectStatus, SecretData, Snapshot } from '../snapshot.ts'
@@ -15,7 +16,7 @@ interface Served {
   namespace: string
   record: ChannelRecord
   /** Features that the channel overrides, also for a profile that a route sets. */
-  overrides: Partial<Features> | undefined
+  overrides: Overrides | undefined
 }
 
 export interface Channels {
@@ -74,11 +75,8 @@ function compileChannel(
   const findings = noFindings()
   const baseURL = normaliseBaseURL(spec)
   if (baseURL === undefined)
-    findings.refusals.push({
-      reason: 'Invalid',
-      message: 'spec.baseURL is not a valid URL; check host and port',
-    })
-  const scheme = spec.auth?.scheme ?? (spec.type === 'messages' ? 'XApiKey' : 'Bearer')
+    findings.refusals.push({ reason: 'Invalid', message: 'spec.baseURL is not a URL; check host and port' })
+  const auth = spec.auth ?? CHANNEL_TYPE_FACTS[spec.type].auth
   const secret = credential(resource, secrets, findings)
   const tls = tlsOf(resource, secrets, findings)
   const inForce = findings.refusals.length === 0 && findings.missing.length === 0
@@ -94,9 +92,9 @@ function compileChannel(
     type: spec.type,
     baseURL,
     auth: {
-      scheme,
-      ...(spec.auth?.header !== undefined && { header: spec.auth.header }),
-      ...(secret !== undefined && scheme !== 'None' && { secret }),
+      scheme: auth.scheme,
+      ...('header' in auth && auth.header !== undefined && { header: auth.header }),
+      ...(secret !== undefined && auth.scheme !== 'None' && { secret }),
     },
     headers: { ...spec.headers },
     query: { ...spec.query },
@@ -127,7 +125,8 @@ function compileChannel(
 function normaliseBaseURL({ baseURL, type }: ChannelSpec): string | undefined {
   if (!URL.canParse(baseURL)) return undefined
   const trimmed = withoutEnd(baseURL, '/')
-  return type !== 'messages' && /^https?:\/\/[^/]+$/.test(trimmed) ? `${trimmed}/v1` : trimmed
+  const { version, addsVersion } = CHANNEL_TYPE_FACTS[type]
+  return !addsVersion && /^https?:\/\/[^/]+$/.test(trimmed) ? `${trimmed}${version}` : trimmed
 }
 
 function credential(

@@ -1,6 +1,8 @@
+import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ModelRouteSpec, Resource } from '../../contract/api/index.ts'
+import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
 import { parseDuration } from '../../contract/duration.ts'
-import { ENDPOINTS, type EndpointName, endpointsOf } from '../../contract/endpoints.ts'
+import { ENDPOINT_NAMES, type EndpointName, endpointsOf } from '../../contract/endpoints.ts'
 import { RETRYABLE_CLASSES } from '../../contract/failures.ts'
 import { featuresOf } from '../../contract/profiles.ts'
 import type { RouteRecord, TargetRecord } from '../../contract/table/records.ts'
@@ -126,13 +128,13 @@ function reachedBy(
       return endpointsOf(found.type, features ?? found.features, picturesOnly)
     }),
   )
-  return (Object.keys(ENDPOINTS) as EndpointName[]).filter((name) => reached.has(name))
+  return ENDPOINT_NAMES.filter((name) => reached.has(name))
 }
 
 /** Disabled and refused channels count, so that a request does not change its meaning while one of them is missing. */
 function hasImagesChannelsOnly(namespace: string, spec: ModelRouteSpec, { types }: Channels): boolean {
   const known = spec.channels.map(({ name }) => `${namespace}/${name}`).filter((name) => types.has(name))
-  return known.every((name) => types.get(name) === 'images')
+  return known.every((name) => isImagesOnly(types.get(name)))
 }
 
 /** Whether every answer is an image: channels of the type images also send images to chat clients. */
@@ -141,7 +143,11 @@ function answersImagesOnly(
   targets: readonly TargetRecord[],
   { records }: Channels,
 ): boolean {
-  return targets.every(({ channel }) => records.get(`${namespace}/${channel}`)?.record.type === 'images')
+  return targets.every(({ channel }) => isImagesOnly(records.get(`${namespace}/${channel}`)?.record.type))
+}
+
+function isImagesOnly(type: ChannelType | undefined): boolean {
+  return type !== undefined && CHANNEL_TYPE_FACTS[type].imagesOnly === true
 }
 
 function priced(spec: ModelRouteSpec, imagesOnly: boolean, generation: number) {

@@ -1,13 +1,15 @@
 /** Requests to the API server over one pool of HTTP/1.1 connections. */
+
 import { setMaxListeners } from 'node:events'
+import type { ConnectionOptions } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import type { DispatcherOptions } from '@kubernetes/client-node'
-import { Agent, type Dispatcher, ProxyAgent, request } from 'undici'
+import { Agent, type buildConnector, type Dispatcher, ProxyAgent, request } from 'undici'
 import type { Log } from '../../contract/log.ts'
+import { pause } from '../../kit/time.ts'
 import { CredentialSource, type Credentials, type CredentialsOptions } from './credentials.ts'
 import { errorOf, errorOfAnswer } from './errors.ts'
 import { linesOf } from './lines.ts'
-import { pause } from './pause.ts'
 import type { KubeCall, KubeClient, KubeError } from './types.ts'
 
 export interface ConnectOptions extends CredentialsOptions {
@@ -92,7 +94,7 @@ class HttpKubeClient implements KubeClient {
       const error = await errorOfAnswer(call, answer)
       const waitMs = waitBeforeRepeat(call, error)
       if (waitMs === undefined || waitMs >= deadline.leftMs()) throw error
-      await pause(waitMs, deadline.signal)
+      await pause(waitMs, deadline.signal, 'reject')
     }
   }
 
@@ -153,12 +155,17 @@ function makeDispatcher(connection: DispatcherOptions): Dispatcher {
     case 'none':
       return new Agent(POOL)
     case 'agent':
-      return new Agent({ ...POOL, connect: connection.connect })
+      return new Agent({ ...POOL, connect: tlsOf(connection.connect) })
     case 'proxy':
-      return new ProxyAgent({ ...POOL, uri: connection.uri, requestTls: connection.requestTls })
+      return new ProxyAgent({ ...POOL, uri: connection.uri, requestTls: tlsOf(connection.requestTls) })
     case 'socks':
       throw new Error('a SOCKS proxy to the API server is not supported; use an HTTP proxy')
   }
+}
+
+/** The libraries agree on these options, but not on whether an absent one may be written as undefined. */
+function tlsOf(options: ConnectionOptions): buildConnector.BuildOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
 /** How long to wait before a retry; undefined if the server does not ask for one, or if it might do the work twice. */

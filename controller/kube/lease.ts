@@ -5,9 +5,10 @@
  *
  * https://kubernetes.io/docs/concepts/architecture/leases/#leader-election
  */
+
 import { z } from 'zod'
 import type { Log } from '../../contract/log.ts'
-import { pause } from './pause.ts'
+import { pause } from '../../kit/time.ts'
 import { microTime } from './time.ts'
 import { type KubeClient, KubeError } from './types.ts'
 
@@ -237,8 +238,8 @@ export class Elector {
     return this.#options.leaseMs * REQUEST
   }
 
-  async #pause(ms: number): Promise<void> {
-    await pause(ms, this.#release.signal).catch(() => {})
+  #pause(ms: number): Promise<void> {
+    return pause(ms, this.#release.signal, 'resolve')
   }
 
   #lost(reason: string): 'lost' {

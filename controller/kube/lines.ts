@@ -1,8 +1,8 @@
 /** Splits a byte stream into lines. */
+import { LF } from '../../kit/bytes.ts'
 
 /** Larger than any object that etcd accepts (1.5 MiB by default). */
 const MAX_LINE_BYTES = 16 * 1024 * 1024
-const LINE_FEED = 0x0a
 
 /**
  * Yields each line without its line feed as soon as that has arrived; the lines of one chunk follow without a pause. No
@@ -17,7 +17,7 @@ export async function* linesOf(
   let length = 0
   for await (const chunk of bytes) {
     let start = 0
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+    for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
       check(length + end - start, maxBytes)
       parts.push(chunk.subarray(start, end))
       const line = Buffer.concat(parts).toString('utf8')

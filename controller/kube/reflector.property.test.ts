@@ -74,7 +74,7 @@ test('whatever happens, the cache ends as the server is, and each difference was
             told.set(change.key, change.object)
           }
         },
-        backoff: { minMs: 1, maxMs: 4 },
+        backoff: { firstMs: 1, lastMs: 4 },
       })
       reflector.start()
       for (const act of actions) await act(api)

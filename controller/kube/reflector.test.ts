@@ -30,7 +30,7 @@ function reflect(more: Partial<ReflectorOptions<string>> = {}) {
     log,
     keep: (object) => String(object.value),
     changed: (changes) => void batches.push(changes.map(textOf)),
-    backoff: { minMs: 1, maxMs: 10 },
+    backoff: { firstMs: 1, lastMs: 10 },
     ...more,
   })
   reflectors.push(reflector)
@@ -183,13 +183,13 @@ test('after a version that is gone only differences are delivered', async () => 
 })
 
 test('a server that is back and has forgotten the version is listed without another wait', async () => {
-  const backoff = { minMs: 5, maxMs: 600_000 }
+  const backoff = { firstMs: 5, lastMs: 600_000 }
   const { reflector } = reflect({ backoff })
   await reflector.synced
   await watching()
   api.acts.push(...Array.from({ length: 6 }, () => refuse(503)), (request, response) => {
     // The next wait in the row of failures would be longer than a test; the first of a new row is short.
-    backoff.minMs = 500
+    backoff.firstMs = 500
     refuse(410)(request, response)
   })
   api.breakWatches()
@@ -307,7 +307,7 @@ test('stop ends a start, a list, a page, a watch and a pause, and nothing comes 
   await nothing(watching)
   api.acts.push(refuse(403))
   await nothing(() => until(() => log.warn.mock.calls.length > 0, 'the failure'), {
-    backoff: { minMs: 60_000, maxMs: 60_000 },
+    backoff: { firstMs: 60_000, lastMs: 60_000 },
   })
   const never = new Reflector({ client, path: THINGS, log, keep: String, changed: () => {} })
   await never.stop()

@@ -2,11 +2,13 @@
  * A copy of one collection of the API server: listed, then watched. Changes are delivered once and in order; changes
  * while the server was unreachable are delivered when it is back.
  */
+
 import type { Log } from '../../contract/log.ts'
+import { type Backoff, backoffMs } from '../../kit/backoff.ts'
+import { pause } from '../../kit/time.ts'
 import { statusError } from './errors.ts'
 import { type Change, type Collected, ObjectCache } from './object-cache.ts'
 import { endsInitialEvents, type Page, parseEvent, parsePage, type WatchEvent, wentBack } from './objects.ts'
-import { backoffMs, pause } from './pause.ts'
 import { type KubeCall, type KubeClient, KubeError, type KubeObject } from './types.ts'
 
 export type { Change } from './object-cache.ts'
@@ -30,7 +32,7 @@ export interface ReflectorOptions<T> {
   /** Interval of checks whether the server went back to an earlier state, which no watch reports. Default 10 min. */
   checkEveryMs?: number
   /** Time between attempts; doubles with each failure. Default 200 ms to 5 s. */
-  backoff?: { minMs: number; maxMs: number }
+  backoff?: Backoff
 }
 
 interface ReflectorHealth {
@@ -46,6 +48,7 @@ const PAGE_ITEMS = 1_000
 /** Seconds until the server ends a watch; random, so that watches do not reconnect at the same time. */
 const WATCH_SECONDS = { min: 300, max: 600 }
 const GONE = 410
+const BACKOFF: Backoff = { firstMs: 200, lastMs: 5_000, jitter: 0.5 }
 /** Statuses with which a server refuses a streaming list that it does not support. */
 const NO_STREAMING_LIST = [400, 422, 500]
 
@@ -123,11 +126,10 @@ export class Reflector<T> {
       if (this.#stop.signal.aborted) return
       if (error !== undefined) this.#failed(error)
       // Counted from the last opening, so that a watch that ends after minutes is opened again at once.
-      const { minMs, maxMs } = this.#options.backoff ?? { minMs: 200, maxMs: 5_000 }
-      const earliest = openedAt + backoffMs(this.#failures++, minMs, maxMs)
+      const earliest = openedAt + backoffMs(this.#failures++, this.#options.backoff ?? BACKOFF)
       const serverMs = (error instanceof KubeError && error.retryAfterMs) || 0
       const waitMs = Math.max(earliest - performance.now(), serverMs)
-      if (waitMs > 0) await pause(waitMs, this.#stop.signal).catch(() => {})
+      if (waitMs > 0) await pause(waitMs, this.#stop.signal, 'resolve')
     }
   }
 

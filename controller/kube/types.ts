@@ -5,14 +5,14 @@
 
 /** An object from the server. */
 export interface KubeObject {
-  apiVersion?: string
-  kind?: string
+  apiVersion?: string | undefined
+  kind?: string | undefined
   metadata: {
     name: string
-    namespace?: string
+    namespace?: string | undefined
     uid: string
     resourceVersion: string
-    generation?: number
+    generation?: number | undefined
     /** RFC 3339. */
     creationTimestamp: string
     [field: string]: unknown

@@ -1,5 +1,8 @@
 /** A queue of keys to work on. Each is at most once in the queue, and never worked on twice at the same time. */
+
 import type { Log } from '../../contract/log.ts'
+import { type Backoff, backoffMs } from '../../kit/backoff.ts'
+import { MAX_TIMER_MS } from '../../kit/time.ts'
 
 /** Metrics of a queue, as dashboards for controllers expect them. */
 export interface QueueMetrics {
@@ -27,12 +30,9 @@ interface WorkQueueOptions<K extends string> {
   log?: Log
 }
 
-const FIRST_RETRY_MS = 50
-const LAST_RETRY_MS = 30_000
+const RETRY: Backoff = { firstMs: 50, lastMs: 30_000 }
 /** How many keys may start at once after a pause: those of this time at `perSecond`. */
 const BURST_MS = 100
-/** A longer timer would fire at once. A key that comes too early is only worked on once more. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 export class WorkQueue<K extends string> {
   readonly #options: WorkQueueOptions<K>
@@ -68,6 +68,7 @@ export class WorkQueue<K extends string> {
   /** Adds the key after `ms`, unless it is already scheduled for an earlier time. */
   addAfter(key: K, ms: number): void {
     if (this.#stop.signal.aborted) return
+    // A key that comes too early is worked on once more, that is all.
     const delayMs = Math.min(ms, MAX_TIMER_MS)
     const at = performance.now() + delayMs
     const earlier = this.#delayed.get(key)
@@ -143,7 +144,7 @@ export class WorkQueue<K extends string> {
     const earlier = this.#failed.get(key)
     clearTimeout(earlier?.timer)
     const times = (earlier?.times ?? 0) + 1
-    const inMs = Math.min(FIRST_RETRY_MS * 2 ** (times - 1), LAST_RETRY_MS)
+    const inMs = backoffMs(times - 1, RETRY)
     this.#options.log?.warn(
       { err: error, queue: this.#options.name, key, inMs },
       'an item in the queue failed; will retry',

@@ -1,15 +1,16 @@
 /** Brings the store to the newest Compiled, and writes only what differs. */
+
 import type { Log } from '../../contract/log.ts'
+import { type Backoff, backoffMs } from '../../kit/backoff.ts'
+import { pause } from '../../kit/time.ts'
 import { type Inspection, type Position, RecordUnreadable, type Store } from '../../store/contract.ts'
 import type { Compiled, Published, Removal, Touched } from '../snapshot.ts'
 import { isEmpty } from './changes.ts'
 import type { CreditApplier } from './credits.ts'
-import { pause } from './pause.ts'
 import { done as noteDone, plan, routesOf, type Stored, sum } from './plan.ts'
 import { Removals } from './removals.ts'
 
-const FIRST_BACKOFF_MS = 100
-const MAX_BACKOFF_MS = 2_000
+const BACKOFF: Backoff = { firstMs: 100, lastMs: 2_000 }
 /** New epochs and generations exceed those in heartbeats up to this age. */
 const HEARTBEATS_WITHIN_MS = 60_000
 /** How many records of keys are read for their namespaces before the keys are removed. */
@@ -140,7 +141,7 @@ export class Publisher {
   }
 
   async #work(): Promise<void> {
-    let backoff = FIRST_BACKOFF_MS
+    let failures = 0
     while (this.#wanted !== undefined && !this.#stop.signal.aborted) {
       const job = this.#wanted
       const began = performance.now()
@@ -152,14 +153,15 @@ export class Publisher {
         if (complete && this.#wanted === job) this.#wanted = undefined
         if (result.outcome === 'fenced') this.#stop.abort()
         this.#options.onResult(result)
-        if (complete) backoff = FIRST_BACKOFF_MS
-        else backoff = await this.#pause(backoff, job)
+        if (complete) failures = 0
+        else await this.#pause(backoffMs(failures++, BACKOFF), job)
       } catch (error) {
         done('failed')
         // The store may or may not have executed the command.
         this.#stored = undefined
-        this.#options.log.warn({ err: error, retryInMs: backoff }, 'publishing failed; will retry')
-        backoff = await this.#pause(backoff, job)
+        const retryInMs = backoffMs(failures++, BACKOFF)
+        this.#options.log.warn({ err: error, retryInMs }, 'publishing failed; trying again')
+        await this.#pause(retryInMs, job)
       }
     }
     // Synchronously after the loop's last check, so that no job is lost in between.
@@ -167,10 +169,10 @@ export class Publisher {
   }
 
   /** Waits until `tried` should be retried, or until there is a newer job; returns the next, longer pause. */
-  async #pause(ms: number, tried: Job): Promise<number> {
+  async #pause(ms: number, tried: Job): Promise<void> {
     this.#wake = new AbortController()
-    if (this.#wanted === tried) await pause(ms, AbortSignal.any([this.#stop.signal, this.#wake.signal]))
-    return Math.min(ms * 2, MAX_BACKOFF_MS)
+    const signal = AbortSignal.any([this.#stop.signal, this.#wake.signal])
+    if (this.#wanted === tried) await pause(ms, signal, 'resolve')
   }
 
   /** `complete` is false if credits must be retried; the rest is published. */

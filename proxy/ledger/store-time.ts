@@ -1,3 +1,4 @@
+import { withDeadline } from '../../kit/time.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 
 /** With what else a request needs, its refusal is there within 300 ms. */
@@ -19,16 +20,14 @@ export class StoreTime {
   async spend<T>(ask: () => Promise<T>): Promise<T> {
     if (this.#leftMs <= 0) throw new StoreUnavailable('no time is left to ask the store')
     const since = performance.now()
-    const { promise: over, reject } = Promise.withResolvers<never>()
-    const timer = setTimeout(() => {
-      // Timers may be early by a part of a millisecond.
+    const onTimeout = () => {
+      // A timer may fire a fraction of a millisecond early, and would leave that much time.
       this.#leftMs = 0
-      reject(new StoreUnavailable('the store did not answer in time'))
-    }, this.#leftMs)
+      return new StoreUnavailable('the store did not answer in time')
+    }
     try {
-      return await Promise.race([ask(), over])
+      return await withDeadline(ask(), this.#leftMs, onTimeout)
     } finally {
-      clearTimeout(timer)
       this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - since))
     }
   }

@@ -1,7 +1,7 @@
 /** One call of a client, whatever it came by: a request over HTTP, or a frame of a WebSocket. */
 import type { IncomingMessage } from 'node:http'
 import type { Endpoint } from '../dialects/index.ts'
-import type { LargeBody } from './body.ts'
+import type { LargeBody } from './body/read-body.ts'
 
 export interface ServedEndpoint extends Endpoint {
   name: string

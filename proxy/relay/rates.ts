@@ -1,4 +1,5 @@
 /** How much may be relayed at a time, in the whole process and for each client. */
+import { PerClient } from '../../kit/per-client.ts'
 import { GatewayError } from '../errors.ts'
 
 /** 0: no bound. */
@@ -10,22 +11,20 @@ export interface RateLimits {
   requestsPerMinute: number
 }
 
-interface ClientState {
-  inFlight: number
-  /** When the requests so far would be over, were they spread evenly; in the past for a client that has a whole minute left. */
-  paidUntil: number
-}
-
 const MINUTE_MS = 60_000
-/** Clients that are remembered; beyond it the one is forgotten that was seen longest ago and has nothing in flight. */
+/** Beyond so many clients, the one seen longest ago that has nothing in flight is forgotten. */
 const MAX_CLIENTS = 100_000
 
 export class RelayRates {
   readonly #limits: RateLimits
   readonly #now: () => number
   readonly #maxClients: number
-  /** In the order in which they were last seen. */
-  readonly #clients = new Map<string, ClientState>()
+  readonly #inFlightOf = new PerClient()
+  /**
+   * When the requests of a client would be over if they were spread evenly: in the past for a client that has a whole
+   * minute left. In the order in which clients were last seen.
+   */
+  readonly #paidUntil = new Map<string, number>()
   #inFlight = 0
 
   /** `now`: milliseconds, monotonic. */
@@ -39,8 +38,9 @@ export class RelayRates {
     return this.#inFlight
   }
 
+  /** Whose rate is remembered. */
   get clients(): number {
-    return this.#clients.size
+    return this.#paidUntil.size
   }
 
   /** Throws GatewayError overloaded when no more can be relayed now. */
@@ -66,38 +66,35 @@ export class RelayRates {
    */
   admit(client: string): () => void {
     const { maxInFlightPerClient, requestsPerMinute } = this.#limits
-    if (maxInFlightPerClient === 0 && requestsPerMinute === 0) return () => undefined
-    const state = this.#seen(client)
-    if (maxInFlightPerClient > 0 && state.inFlight >= maxInFlightPerClient)
+    if (requestsPerMinute > 0) this.#see(client)
+    if (maxInFlightPerClient > 0 && this.#inFlightOf.of(client) >= maxInFlightPerClient)
       throw exceeded('Too many of your requests are being relayed at the same time.', 1)
-    if (requestsPerMinute > 0) {
-      const now = this.#now()
-      const paidUntil = Math.max(state.paidUntil, now) + MINUTE_MS / requestsPerMinute
-      const waitMs = paidUntil - now - MINUTE_MS
-      // Parts of a minute do not add up to it exactly.
-      if (waitMs > 0.001)
-        throw exceeded(`You may send ${requestsPerMinute} requests a minute.`, Math.ceil(waitMs / 1_000))
-      state.paidUntil = paidUntil
-    }
-    state.inFlight++
-    return () => {
-      state.inFlight--
-    }
+    if (requestsPerMinute > 0) this.#spend(client, requestsPerMinute)
+    return this.#inFlightOf.enter(client)
   }
 
-  #seen(client: string): ClientState {
-    const known = this.#clients.get(client)
-    if (known === undefined && this.#clients.size >= this.#maxClients) this.#forgetOne()
-    const state = known ?? { inFlight: 0, paidUntil: 0 }
-    this.#clients.delete(client)
-    this.#clients.set(client, state)
-    return state
+  #spend(client: string, requestsPerMinute: number): void {
+    const now = this.#now()
+    const paidUntil = Math.max(this.#paidUntil.get(client) ?? 0, now) + MINUTE_MS / requestsPerMinute
+    const waitMs = paidUntil - now - MINUTE_MS
+    // Parts of a minute do not add up to it exactly.
+    if (waitMs > 0.001)
+      throw exceeded(`You may send ${requestsPerMinute} requests a minute.`, Math.ceil(waitMs / 1_000))
+    this.#paidUntil.set(client, paidUntil)
+  }
+
+  /** Makes a client the one seen last, and forgets another one where there are too many. */
+  #see(client: string): void {
+    const known = this.#paidUntil.get(client)
+    if (known === undefined && this.#paidUntil.size >= this.#maxClients) this.#forgetOne()
+    this.#paidUntil.delete(client)
+    this.#paidUntil.set(client, known ?? 0)
   }
 
   #forgetOne(): void {
-    for (const [client, { inFlight }] of this.#clients) {
-      if (inFlight > 0) continue
-      this.#clients.delete(client)
+    for (const client of this.#paidUntil.keys()) {
+      if (this.#inFlightOf.of(client) > 0) continue
+      this.#paidUntil.delete(client)
       return
     }
   }

@@ -2,6 +2,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type AddressSet, networkOf } from '../../contract/address.ts'
+import { PerClient } from '../../kit/per-client.ts'
 import { GatewayError } from '../errors.ts'
 import { answerBare } from './bare-answer.ts'
 
@@ -18,26 +19,23 @@ const REFUSED_AT_ONCE = 100
 
 export function boundConnections(server: Server, limits: ConnectionLimits): void {
   let taken = 0
-  /** By network; who has no connection is not there. */
-  const byClient = new Map<string, number>()
+  /** By network. */
+  const byClient = new PerClient()
 
   const problemOf = (client: string | undefined): GatewayError | undefined => {
     if (taken >= limits.maxConnections) {
       const message = 'The gateway has all the connections that it takes; try again in a moment.'
       return new GatewayError('overloaded', message, { retryAfterSeconds: 1 })
     }
-    if (client === undefined || (byClient.get(client) ?? 0) < limits.maxConnectionsPerClient) return undefined
+    if (client === undefined || byClient.of(client) < limits.maxConnectionsPerClient) return undefined
     return new GatewayError('rate_limit_exceeded', 'You have too many connections.', { retryAfterSeconds: 1 })
   }
   const count = (socket: Socket, client: string | undefined) => {
     taken++
-    if (client !== undefined) byClient.set(client, (byClient.get(client) ?? 0) + 1)
+    const leave = client === undefined ? undefined : byClient.enter(client)
     socket.once('close', () => {
       taken--
-      if (client === undefined) return
-      const left = (byClient.get(client) ?? 0) - 1
-      if (left > 0) byClient.set(client, left)
-      else byClient.delete(client)
+      leave?.()
     })
   }
 

@@ -1,7 +1,7 @@
 /** The HTTP server with its limits: what is no request of ours ends here, before any route sees it. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { GatewayError } from '../errors.ts'
-import { onSilence } from '../pipeline/client.ts'
+import { onSilence } from '../pipeline/request/client.ts'
 import { answerBroken, answerInTurn, type Refusal } from './broken-request.ts'
 import { boundConnections, type ConnectionLimits } from './connection-bounds.ts'
 import { type HeadLimits, requestProblem } from './request-problem.ts'

@@ -1,7 +1,7 @@
 import { connect as connectTcp } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { GatewayError } from '../errors.ts'
-import { ClientGone } from '../pipeline/client.ts'
+import { ClientGone } from '../pipeline/request/client.ts'
 import { answer, completed, connect, create, patient, socketServer, until } from './testing.ts'
 
 describe('a client that leaves', () => {

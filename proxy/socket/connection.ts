@@ -1,10 +1,13 @@
 /** One WebSocket: its messages become calls of the pipeline, their answers become messages. */
+
 import type { IncomingMessage } from 'node:http'
 import type { RawData, WebSocket } from 'ws'
+import { SOCKET_ENDPOINT } from '../../contract/endpoints.ts'
+import { MAX_TIMER_MS } from '../../kit/time.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import type { Call } from '../pipeline/call.ts'
-import { ClientGone } from '../pipeline/client.ts'
+import { ClientGone } from '../pipeline/request/client.ts'
 import { errorFrame, steerFailedFrame } from './events.ts'
 import { type CreateFrame, readFrame, type StreamName } from './frames.ts'
 import { startHeartbeat } from './heartbeat.ts'
@@ -38,7 +41,7 @@ export interface ConnectionParts extends SocketParts {
   revoked: AbortSignal
 }
 
-const ENDPOINT = { ...ENDPOINTS.responses, name: 'responses' }
+const ENDPOINT = { ...ENDPOINTS[SOCKET_ENDPOINT], name: SOCKET_ENDPOINT }
 
 const NORMAL = 1000
 const GOING_AWAY = 1001
@@ -51,9 +54,6 @@ const REASONS: Record<number, string> = {
   [GOING_AWAY]: 'The gateway is shutting down.',
   [POLICY_VIOLATION]: 'The API key is not valid any more.',
 }
-
-/** Longer timers of Node go off at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 interface Job extends CreateFrame {
   bytes: number

@@ -2,10 +2,11 @@
  * The messages of a client (https://platform.openai.com/docs/guides/websocket-mode). What begins a response has the
  * fields of POST /v1/responses and three of its own; those are taken out, the bytes of all others stay as they came.
  */
+import { QUOTE } from '../../kit/bytes.ts'
 import type { JsonLimits } from '../dialects/core/dialect.ts'
 import { type JsonObject, parseJsonObject } from '../dialects/core/json/body.ts'
 import { refusal } from '../dialects/core/json/fields.ts'
-import { closingQuote, scanObject } from '../dialects/core/json/scan.ts'
+import { type Entry, JsonScanner, scanObject } from '../dialects/core/json/scanner.ts'
 import { isRecord } from '../dialects/core/json/value.ts'
 import { GatewayError } from '../errors.ts'
 
@@ -31,8 +32,9 @@ export type ClientFrame =
 /** Keys that belong to the message and not to the request; `stream` says nothing here, for there is no other way. */
 const OWN_KEYS: ReadonlySet<string> = new Set(['type', 'stream_id', 'generate', 'stream'])
 const STREAM_NAME = /^[A-Za-z0-9_.-]{1,256}$/
-/** The longest name, and the quote before it. */
-const MAX_QUOTED = 257
+/** The longest name with its quotes. */
+const MAX_QUOTED = 258
+const STREAM_KEY = 'stream_id'
 /** How far the name is looked for in a message that is not parsed: to look costs more than to refuse. */
 const MAX_SEARCHED_BYTES = 4 * 1_048_576
 /** A steer is told back to its sender. */
@@ -131,38 +133,19 @@ function tooMuch(bytes: Buffer, limits: JsonLimits): boolean {
   }
 }
 
-const QUOTE = 0x22
-const COLON = 0x3a
-const BRACES = { 123: 1, 91: 1, 125: -1, 93: -1 } as Record<number, number | undefined>
-const WHITE_SPACE = new Set([0x20, 0x0a, 0x0d, 0x09])
-
 /**
- * The name of the stream of a message that is not parsed, for the client to know what was refused: undefined where it
- * stands twice, is no name or comes late. Keeps nothing of the message, however deep it is and however many keys it has.
+ * The name of the stream of a message that is not parsed, so that the client knows what was refused: undefined where the
+ * name is missing, repeated, malformed or late. Keeps nothing of the message, however deep it is and however many keys it
+ * has.
  */
 function findStream(bytes: Buffer): StreamName {
   const found: string[] = []
-  let depth = 0
-  /** The last string in the outermost object, and whether it is the key in question. */
-  let text = ''
-  let named = false
-  const end = Math.min(bytes.length, MAX_SEARCHED_BYTES)
-  for (let i = 0; i < end && found.length < 2; i++) {
-    const byte = bytes[i] ?? 0
-    if (byte === QUOTE) {
-      const close = closingQuote(bytes, i)
-      if (depth === 1) {
-        text = close - i <= MAX_QUOTED ? bytes.toString('latin1', i + 1, close) : ''
-        if (named) found.push(text)
-        named = false
-      }
-      i = close
-    } else if (byte === COLON && depth === 1) named = text === 'stream_id'
-    else if (!WHITE_SPACE.has(byte)) {
-      named = false
-      depth += BRACES[byte] ?? 0
-    }
+  const each = ({ keyStart, keyEnd, start, end }: Entry) => {
+    if (keyEnd - keyStart !== STREAM_KEY.length || found.length > 1 || bytes[start] !== QUOTE) return
+    if (bytes.toString('latin1', keyStart, keyEnd) !== STREAM_KEY) return
+    found.push(end - start <= MAX_QUOTED ? bytes.toString('latin1', start + 1, end - 1) : '')
   }
+  new JsonScanner({ each }).push(bytes.subarray(0, MAX_SEARCHED_BYTES))
   const [name = '', again] = found
   return again === undefined && STREAM_NAME.test(name) ? name : undefined
 }

@@ -1,32 +1,9 @@
 /** What a client has made the gateway hold before it is served: a message that has begun, and calls that wait. */
 
+import { BytePool, type Holder } from '../../kit/byte-pool.ts'
+
 /** Bounds what all connections of a process hold together: the one that holds most is cut off. */
-export class IntakePool {
-  readonly #maxBytes: number
-  readonly #members = new Set<Intake>()
-  used = 0
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-  }
-
-  add(member: Intake): void {
-    this.#members.add(member)
-  }
-
-  remove(member: Intake): void {
-    this.#members.delete(member)
-  }
-
-  shrink(): void {
-    while (this.used > this.#maxBytes) {
-      let largest: Intake | undefined
-      for (const member of this.#members) if (member.held > (largest?.held ?? 0)) largest = member
-      if (largest === undefined) return
-      largest.cutOff()
-    }
-  }
-}
+export class IntakePool extends BytePool<Intake> {}
 
 export interface IntakeOptions {
   /** Time for a message to be complete, in milliseconds; what passes while nothing is read does not count. */
@@ -50,7 +27,7 @@ const CONTROL_HEADER_BYTES = 6
  * Of one connection. The WebSocket tells of whole messages only, so the bytes of one that has begun are those that
  * came since the last: not to the byte, for a chunk may hold the end of one and the beginning of the next.
  */
-export class Intake {
+export class Intake implements Holder {
   readonly #pool: IntakePool
   readonly #options: IntakeOptions
   /** Bytes that had come when the last message was complete, which hold nothing any more. */
@@ -58,7 +35,7 @@ export class Intake {
   /** Those of control frames since. */
   #control = 0
   #queued = 0
-  #held = 0
+  bytes = 0
   #clock: NodeJS.Timeout | undefined
   #ended = false
 
@@ -67,10 +44,6 @@ export class Intake {
     this.#options = options
     this.#done = options.bytesRead()
     pool.add(this)
-  }
-
-  get held(): number {
-    return this.#held
   }
 
   /** Bytes came; a message that they completed was told before. */
@@ -91,7 +64,7 @@ export class Intake {
    * are held all the same: a piece of one byte keeps the whole chunk that it came in.
    */
   control(bytes: number): void {
-    this.#control = Math.min(this.#control + CONTROL_HEADER_BYTES + bytes, this.#bytes)
+    this.#control = Math.min(this.#control + CONTROL_HEADER_BYTES + bytes, this.#unread)
   }
 
   /** So many bytes of calls wait. */
@@ -100,8 +73,8 @@ export class Intake {
     this.#count()
   }
 
-  /** Of one that is too much; holds nothing any more. */
-  cutOff(): void {
+  /** All connections together hold too much: this one is cut off, and holds nothing any more. */
+  giveWay(): void {
     this.end()
     this.#options.cutOff()
   }
@@ -115,21 +88,21 @@ export class Intake {
 
   #count(): void {
     if (this.#ended) return
-    const bytes = this.#bytes
-    if (bytes - this.#control > UNCOUNTED_BYTES) this.#clock ??= this.#startClock()
+    const unread = this.#unread
+    if (unread - this.#control > UNCOUNTED_BYTES) this.#clock ??= this.#startClock()
     else this.#stopClock()
-    this.#hold((bytes > UNCOUNTED_BYTES ? bytes : 0) + this.#queued)
+    this.#hold((unread > UNCOUNTED_BYTES ? unread : 0) + this.#queued)
     this.#pool.shrink()
   }
 
   /** Since the last message. */
-  get #bytes(): number {
+  get #unread(): number {
     return this.#options.bytesRead() - this.#done
   }
 
   #hold(bytes: number): void {
-    this.#pool.used += bytes - this.#held
-    this.#held = bytes
+    this.#pool.count(bytes - this.bytes)
+    this.bytes = bytes
   }
 
   #startClock(): NodeJS.Timeout {

@@ -2,6 +2,7 @@
  * What a connection remembers of its answers, for conversations that are stored nowhere else. An exchange is kept once
  * however many answers go on from it, and goes when nothing that is remembered needs it.
  */
+import { BytePool, type Holder } from '../../kit/byte-pool.ts'
 import type { ConnectionMemory } from '../pipeline/call.ts'
 import type { StreamName } from './frames.ts'
 
@@ -11,32 +12,7 @@ export interface MemoryLimits {
 }
 
 /** Bounds what all connections of a process remember together: the one that has most gives way. */
-export class MemoryPool {
-  readonly #maxBytes: number
-  readonly #members = new Set<SocketMemory>()
-  used = 0
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-  }
-
-  add(member: SocketMemory): void {
-    this.#members.add(member)
-  }
-
-  remove(member: SocketMemory): void {
-    this.#members.delete(member)
-  }
-
-  shrink(): void {
-    while (this.used > this.#maxBytes) {
-      let largest: SocketMemory | undefined
-      for (const member of this.#members) if (member.bytes > (largest?.bytes ?? 0)) largest = member
-      if (largest === undefined) return
-      largest.forgetOldest()
-    }
-  }
-}
+export class MemoryPool extends BytePool<SocketMemory> {}
 
 interface Exchange {
   id: string
@@ -55,7 +31,7 @@ interface Answer {
 /** What an item costs beside its text. */
 const ITEM_BYTES = 64
 
-export class SocketMemory {
+export class SocketMemory implements Holder {
   readonly #limits: MemoryLimits
   readonly #pool: MemoryPool
   /** By id, the oldest first. */
@@ -109,8 +85,8 @@ export class SocketMemory {
     this.#pool.remove(this)
   }
 
-  /** The newest answer of each stream goes only when there are no others. */
-  forgetOldest(): void {
+  /** Forgets the oldest answer; the newest one of each stream only when there are no others. */
+  giveWay(): void {
     const answers = [...this.#answers]
     const spared = ([id, { stream }]: [string, Answer]) => this.#latest.get(stream) === id
     const oldest = answers.find((answer) => !spared(answer)) ?? answers[0]
@@ -126,7 +102,7 @@ export class SocketMemory {
     this.#answers.set(id, { stream, exchange })
     this.#latest.set(stream, id)
     const { maxAnswers, maxBytes } = this.#limits
-    while (this.#answers.size > maxAnswers || this.#bytes > maxBytes) this.forgetOldest()
+    while (this.#answers.size > maxAnswers || this.#bytes > maxBytes) this.giveWay()
     this.#pool.shrink()
   }
 
@@ -148,7 +124,7 @@ export class SocketMemory {
 
   #count(bytes: number): void {
     this.#bytes += bytes
-    this.#pool.used += bytes
+    this.#pool.count(bytes)
   }
 }
 

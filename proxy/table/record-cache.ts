@@ -34,7 +34,7 @@ interface Known<R> {
   /** A change named it: the store has another one, or none. */
   changed: boolean
   /** Serves until then, in that stretch, because it could not be read again. */
-  excused?: { stretch: Stretch; until: number }
+  excused?: { stretch: Stretch; until: number } | undefined
 }
 
 export class RecordCache<R extends object> {

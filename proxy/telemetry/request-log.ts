@@ -3,6 +3,7 @@
  * timings and money; of an upstream only status, listed headers and an error's body with credentials masked. Never a
  * key, and of prompts nothing but what an upstream's error quotes.
  */
+import type { ApiName } from '../../contract/endpoints.ts'
 import { formatDollars, type Nanos } from '../../contract/money.ts'
 import type { Usage } from '../../contract/usage.ts'
 import type { StateStore } from '../../store/contract.ts'
@@ -29,8 +30,8 @@ const CREDENTIAL_SHAPES = [
 /** What a relayed request was about; nothing else of its URL, its body or its answer is kept. */
 export interface RelayRecord {
   /** Scheme, host and port. */
-  origin?: string
-  style: 'chat' | 'messages'
+  origin?: string | undefined
+  style: ApiName
   /** Bytes of the body to the upstream. */
   sent: number
   /** Bytes of the answer's body that came. */
@@ -41,19 +42,19 @@ export interface RelayRecord {
 export interface AttemptRecord {
   channel: string
   /** `byte`, or `hub` where a conversion took place. */
-  lane?: 'byte' | 'hub'
+  lane?: 'byte' | 'hub' | undefined
   /** Path of the URL that was called, without its query. */
-  path?: string
-  status?: number
+  path?: string | undefined
+  status?: number | undefined
   /** `ok` or the class of the failure. */
   class: string
   /** What went wrong, in our words. */
-  detail?: string
+  detail?: string | undefined
   /** What an operator can do about it. */
-  hint?: string
-  headers?: Record<string, string>
+  hint?: string | undefined
+  headers?: Record<string, string> | undefined
   /** Body of an error answer. */
-  body?: string
+  body?: string | undefined
   ms: number
 }
 
@@ -70,32 +71,32 @@ export function detailOf({ detail }: { detail: string }): Pick<AttemptRecord, 'd
 
 export interface RequestRecord {
   requestId: string
-  traceparent?: string
+  traceparent?: string | undefined
   endpoint: string
   /** The ApiKey: namespace/name. */
-  key?: string
+  key?: string | undefined
   /** The end of the key. */
-  keyPreview?: string
-  account?: string
-  namespace?: string
-  client?: string
-  model?: string
-  route?: string
-  stream?: boolean
+  keyPreview?: string | undefined
+  account?: string | undefined
+  namespace?: string | undefined
+  client?: string | undefined
+  model?: string | undefined
+  route?: string | undefined
+  stream?: boolean | undefined
   status: number
-  code?: string
+  code?: string | undefined
   /** The field of the client's request that the error names. */
-  param?: string
+  param?: string | undefined
   /** In our words: why there was no route, how a stream ended. */
-  outcome?: string
+  outcome?: string | undefined
   attempts: AttemptRecord[]
-  relay?: RelayRecord
+  relay?: RelayRecord | undefined
   /** What a conversion dropped, by the client's names. */
-  dropped?: string[]
-  usage?: Usage
-  hold?: Nanos
-  settled?: Nanos
-  reason?: string
+  dropped?: string[] | undefined
+  usage?: Usage | undefined
+  hold?: Nanos | undefined
+  settled?: Nanos | undefined
+  reason?: string | undefined
   ms: { total: number; body?: number; firstEvent?: number; overhead?: number }
 }
 

@@ -1,5 +1,6 @@
-const FIRST_CEILING_MS = 50
-const LAST_CEILING_MS = 400
+import { type Backoff, backoffMs } from '../../kit/backoff.ts'
+
+const BACKOFF: Backoff = { firstMs: 50, lastMs: 400, jitter: 1 }
 /** A longer Retry-After is not waited for: the client or another channel is the better place to retry. */
 const MAX_RETRY_AFTER_SECONDS = 5
 
@@ -15,5 +16,5 @@ export function retryDelay(
 ): number | undefined {
   if (retryAfterSeconds !== undefined)
     return retryAfterSeconds <= MAX_RETRY_AFTER_SECONDS ? Math.max(0, retryAfterSeconds * 1_000) : undefined
-  return random * Math.min(LAST_CEILING_MS, FIRST_CEILING_MS * 2 ** (retry - 1))
+  return backoffMs(retry - 1, BACKOFF, random)
 }

@@ -35,7 +35,7 @@ export interface Ledger {
 export interface Topup {
   account: string
   /** Sub-account that gets the allowance; absent: the account itself. */
-  sub?: string
+  sub?: string | undefined
   /** "namespace/name" of the Credit. */
   id: string
   /** May be negative. */
@@ -44,7 +44,7 @@ export interface Topup {
 
 export interface Reserve {
   account: string
-  sub?: string
+  sub?: string | undefined
   /** Created once per client request, before the first attempt; never reused. */
   id: string
   /** Upper bound of the cost; 0 for a free route, which still requires positive funds. */
@@ -53,7 +53,7 @@ export interface Reserve {
   enforced: boolean
   /** How far the balance may fall below zero. */
   overdraft: Nanos
-  subOverdraft?: Nanos
+  subOverdraft?: Nanos | undefined
   leaseMs: number
   /** Note for the entry if the hold expires; the channel is not known yet. */
   about: Pick<EntryNote, 'model' | 'key'>
@@ -68,13 +68,13 @@ export interface Renew {
   amount: Nanos
   enforced: boolean
   overdraft: Nanos
-  subOverdraft?: Nanos
+  subOverdraft?: Nanos | undefined
   leaseMs: number
 }
 
 export interface Settle {
   account: string
-  sub?: string
+  sub?: string | undefined
   id: string
   /** Real cost; 0 voids the hold. */
   actual: Nanos

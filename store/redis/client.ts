@@ -1,5 +1,5 @@
 /** ioredis for one server or a Cluster, configured so that no command waits for an unreachable server. */
-import { Cluster, type ClusterOptions, type Command, Redis, type RedisOptions } from 'ioredis'
+import { Cluster, type Command, Redis, type RedisOptions } from 'ioredis'
 import type { TlsOptions } from './tls.ts'
 
 const CONNECT_MS = 1_000
@@ -57,7 +57,10 @@ const COMMON = {
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions
 
-function credentials({ protocol, username, password }: URL, tls: TlsOptions | undefined): RedisOptions {
+/** How every connection is made, whoever it leads to. */
+type Shared = typeof COMMON & ReturnType<typeof credentials> & { connectionName: string }
+
+function credentials({ protocol, username, password }: URL, tls: TlsOptions | undefined) {
   return {
     ...(username !== '' && { username: decodeURIComponent(username) }),
     ...(password !== '' && { password: decodeURIComponent(password) }),
@@ -72,7 +75,7 @@ function endpoint({ hostname, port }: URL): { host: string; port: number } {
 
 const backoff = (attempt: number) => Math.min(50 * attempt, 500)
 
-function serverClient(url: URL, options: RedisOptions, events: ClientEvents): Client {
+function serverClient(url: URL, options: Shared, events: ClientEvents): Client {
   const node = url.host
   const redis = new Redis({
     ...options,
@@ -95,8 +98,8 @@ function serverClient(url: URL, options: RedisOptions, events: ClientEvents): Cl
   }
 }
 
-function clusterClient(addresses: URL[], redisOptions: RedisOptions, events: ClientEvents): Client {
-  const options: ClusterOptions = {
+function clusterClient(addresses: URL[], redisOptions: Shared, events: ClientEvents): Client {
+  const options = {
     redisOptions,
     clusterRetryStrategy: backoff,
     slotsRefreshTimeout: CONNECT_MS,

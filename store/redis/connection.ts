@@ -1,10 +1,11 @@
 /** A connection to one Redis or one Redis Cluster, as the parts of the store use it. */
+
 import { Command } from 'ioredis'
 import type { Log } from '../../contract/log.ts'
+import { withDeadline } from '../../kit/time.ts'
 import { StoreUnavailable } from '../contract.ts'
 import { Breaker } from './breaker.ts'
 import { type Client, type ClientEvents, createClient } from './client.ts'
-import { DeadlinePassed, withDeadline } from './deadline.ts'
 import { SCRIPTS, scriptNamed } from './scripts.ts'
 import type { TlsOptions } from './tls.ts'
 
@@ -39,7 +40,7 @@ interface RedisConnectionOptions {
   /** For rediss://; default: the public authorities. */
   tls?: TlsOptions | undefined
   /** Default 250. */
-  commandTimeoutMs?: number
+  commandTimeoutMs?: number | undefined
 }
 
 /** Connects in the background, now and whenever the connection is lost; never throws for an unreachable server. */
@@ -143,6 +144,7 @@ class Connection implements RedisConnection {
       return await withDeadline(
         this.#client.started.then(() => work(send)),
         timeoutMs,
+        late,
       )
     } catch (error) {
       if (error instanceof DeadlinePassed && last !== undefined) this.#timedOut(last)
@@ -167,7 +169,7 @@ class Connection implements RedisConnection {
     const probe = key === undefined ? new Command('ping') : new Command('exists', [key])
     try {
       if (this.#client.isAway()) return false
-      await withDeadline(this.#client.send(probe), this.#timeoutMs)
+      await withDeadline(this.#client.send(probe), this.#timeoutMs, late)
       return true
     } catch (error) {
       // A server that refuses the probe does answer.
@@ -198,3 +200,6 @@ function toStoreError(error: unknown): Error {
     return new RedisError('this Redis is a node of a Cluster: add ?cluster=true to its address')
   return new RedisError(message)
 }
+
+class DeadlinePassed extends Error {}
+const late = () => new DeadlinePassed('no answer in time')

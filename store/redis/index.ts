@@ -20,7 +20,7 @@ interface RedisStoreOptions {
   /** Name of this process, shown by CLIENT LIST. */
   instance: string
   /** Lines that the request log keeps; default 10,000. */
-  logCapacity?: number
+  logCapacity?: number | undefined
   /** Time for a command; default 250. Publications, the table and the manifest get more. */
   commandTimeoutMs?: number
 }

@@ -3,7 +3,7 @@
  * one step, with the clock of the server. store/ledger/transition.ts specifies what it does.
  */
 import { ACCOUNTS, accountKeys } from '../keys.ts'
-import type { Ledger, Reaped } from '../ledger/contract.ts'
+import type { Ledger, Reaped, Reserve } from '../ledger/contract.ts'
 import { ENTRIES_KEPT } from '../ledger/state.ts'
 import { integer, KEEP_MS, natural, REAPED_AT_ONCE } from '../ledger/transition.ts'
 import type { RedisConnection } from './connection.ts'
@@ -122,12 +122,7 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
 }
 
 /** The arguments for the limits and the lease of a hold. */
-function limitsOf(command: {
-  enforced: boolean
-  overdraft: number
-  subOverdraft?: number
-  leaseMs: number
-}): number[] {
+function limitsOf(command: Pick<Reserve, 'enforced' | 'overdraft' | 'subOverdraft' | 'leaseMs'>): number[] {
   return [
     command.enforced ? 1 : 0,
     natural('overdraft', command.overdraft),

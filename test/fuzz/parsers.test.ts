@@ -23,7 +23,7 @@ import { readHeader } from '../../proxy/dialects/images/form/parameters.ts'
 import { readPartHead } from '../../proxy/dialects/images/form/part-head.ts'
 import { ENDPOINTS } from '../../proxy/dialects/index.ts'
 import { GatewayError } from '../../proxy/errors.ts'
-import { itemQuery } from '../../proxy/pipeline/item-page.ts'
+import { itemQuery } from '../../proxy/pipeline/stored-responses/item-page.ts'
 
 const LIMITS: JsonLimits = {
   maxDepth: 64,

@@ -20,7 +20,7 @@ export function chat(
   base: string,
   headers: Headers,
   body: string,
-  { path = '/v1/chat/completions', localAddress }: { path?: string; localAddress?: string } = {},
+  { path = '/v1/chat/completions', localAddress }: { path?: string; localAddress?: string | undefined } = {},
 ): Promise<Answer> {
   const typed = headers.some(([name]) => name === 'content-type')
   const flat = [...headers.flat(), 'host', new URL(base).host]

@@ -14,7 +14,7 @@ export interface CallOptions {
   headers?: OutgoingHttpHeaders | string[]
   body?: string | Buffer
   /** Address that the connection comes from, such as 127.0.0.2. */
-  localAddress?: string
+  localAddress?: string | undefined
   /** Gives the request up, before its answer or in it. */
   signal?: AbortSignal
 }

@@ -32,7 +32,7 @@ export interface RunningRedis {
 export interface RedisOptions {
   /** More of the command line, such as ['--appendonly', 'yes']. */
   args?: string[]
-  clock?: Clock
+  clock?: Clock | undefined
 }
 
 /** Without persistence, in a folder of its own. Resolves when it answers. */

@@ -16,6 +16,7 @@ export const embeddings: ClientApi = {
       throw new Error('embeddings are never streamed')
     },
   },
+  lossNames: {},
   errorBody: openaiErrorBody,
   errorEvent: (error) => Buffer.from(`data: ${JSON.stringify(openaiErrorBody(error))}\n\n`),
   keepAlive: Buffer.from(': keep-alive\n\n'),

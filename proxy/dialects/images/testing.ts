@@ -1,7 +1,7 @@
 /** Requests for pictures, and pictures, for the tests of this folder. */
 import { GatewayError } from '../../errors.ts'
 import type { ClientView, ParsedRequest } from '../core/dialect.ts'
-import { Losses } from '../core/neutral/losses.ts'
+import { noLosses } from '../testing.ts'
 import { writeForm } from './form/write.ts'
 import { imageEdits, images } from './index.ts'
 
@@ -71,6 +71,6 @@ export function clientOf(parsed: ParsedRequest): ClientView {
     created: 1700,
     inputTokens: 9,
     envelopes: { seal: () => '', open: () => 'foreign' },
-    losses: new Losses(),
+    losses: noLosses('images'),
   }
 }

@@ -1,12 +1,13 @@
 /** Keeps what an answer adds to its conversation, before the client knows that it is complete. */
 import { totalInput, type Usage } from '../../../contract/usage.ts'
+import { withDeadline } from '../../../kit/time.ts'
 import type { ResponseBinding } from '../../../store/contract.ts'
 import type { AnswerRecord, ChainPosition } from '../../dialects/core/chains.ts'
 import { outputEstimate } from '../../ledger/estimate.ts'
-import type { Call } from '../call.ts'
-import type { Gateway } from '../gateway.ts'
-import { writeExchange } from './exchange.ts'
+import type { ConnectionMemory } from '../call.ts'
+import type { Conversations } from './conversations.ts'
 import type { Previous } from './previous.ts'
+import { writeExchange } from './stored-exchange.ts'
 
 /** How long an answer waits for the store. */
 const KEEP_MS = 1_000
@@ -21,8 +22,8 @@ export interface ServedBy {
 }
 
 export interface KeptRequest {
-  gateway: Gateway
-  call: Call
+  conversations: Pick<Conversations, 'state' | 'limits' | 'failed'>
+  memory: ConnectionMemory | undefined
   owner: string
   position: ChainPosition
   previous: Previous | undefined
@@ -32,15 +33,16 @@ export interface KeptRequest {
 
 /** Never rejects: an answer that cannot be kept is served all the same. */
 export async function keepAnswer(asked: KeptRequest, answer: AnswerRecord, by: ServedBy): Promise<void> {
-  const { gateway, position } = asked
+  const { conversations, position } = asked
   const work = [remember(asked, answer), ...(position.store ? [store(asked, answer, by)] : [])]
-  const failed = (error: unknown) => gateway.stateFailed(error)
-  await within(KEEP_MS, Promise.all(work.map((kept) => kept.catch(failed)))).catch(failed)
+  const failed = (error: unknown) => conversations.failed(error)
+  const late = () => new Error('the store did not answer in time')
+  await withDeadline(Promise.all(work.map((kept) => kept.catch(failed))), KEEP_MS, late).catch(failed)
 }
 
 /** On the connection that the answer goes to. */
 async function remember(
-  { call: { memory }, previous, input }: KeptRequest,
+  { memory, previous, input }: KeptRequest,
   { id, items }: AnswerRecord,
 ): Promise<void> {
   if (memory === undefined) return
@@ -55,11 +57,11 @@ async function remember(
 }
 
 async function store(
-  { gateway, owner, previous, input }: KeptRequest,
+  { conversations, owner, previous, input }: KeptRequest,
   { id, items: output, response }: AnswerRecord,
   { channel, native, usage }: ServedBy,
 ): Promise<void> {
-  const { state, conversations } = gateway
+  const { state, limits } = conversations
   // Some upstreams give all their answers one id: nothing can be its own parent.
   const before = previous?.id === id ? undefined : previous?.binding
   const place = before === undefined ? { root: id } : { root: before.root, parent: previous?.id ?? id }
@@ -73,7 +75,7 @@ async function store(
         ? (previous?.binding?.contextTokens ?? 0) + estimated([...input, ...output])
         : totalInput(usage) + usage.output,
   }
-  const { ttlMs, bindingTtlMs, exchangeBytes, ownerBytes } = conversations
+  const { ttlMs, bindingTtlMs, exchangeBytes, ownerBytes } = limits
   const keepText = async () => {
     // A chain that begins here holds all that was said before. Where that is lost, a part would pass for the whole.
     const earlier = before !== undefined || previous === undefined ? [] : await previous.history()
@@ -88,14 +90,4 @@ async function store(
 function estimated(items: readonly string[]): number {
   const bytes = items.reduce((sum, item) => sum + Buffer.byteLength(item), 0)
   return outputEstimate({ deltas: 0, bytes })
-}
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error('the store did not answer in time')), ms)
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

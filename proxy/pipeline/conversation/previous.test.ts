@@ -2,8 +2,8 @@ import { beforeEach, expect, test } from 'vitest'
 import type { ResponseBinding, StateStore } from '../../../store/contract.ts'
 import { createEmbeddedStore } from '../../../store/embedded/index.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
-import { type StoredExchange, writeExchange } from './exchange.ts'
 import { bindingOf, storedExchanges } from './previous.ts'
+import { type StoredExchange, writeExchange } from './stored-exchange.ts'
 
 const OWNER = 'o'
 const LIMITS = { ttlMs: 60_000, bindingTtlMs: 60_000, exchangeBytes: 1_000, ownerBytes: 10_000 }
@@ -28,8 +28,8 @@ const binding = (owner = OWNER) => bindingOf(state, new StoreTime(5_000), owner,
 test('a response is its owner’s alone', async () => {
   expect(await binding()).toEqual(BINDING)
   expect(await binding('other')).toBeUndefined()
-  expect(await storedExchanges(state, LIMITS, OWNER, BINDING, 'resp_1')).toEqual([SAID])
-  expect(await storedExchanges(state, LIMITS, 'other', BINDING, 'resp_1')).toBeUndefined()
+  expect(await storedExchanges({ state, limits: LIMITS }, OWNER, BINDING, 'resp_1')).toEqual([SAID])
+  expect(await storedExchanges({ state, limits: LIMITS }, 'other', BINDING, 'resp_1')).toBeUndefined()
 })
 
 test('a response that is deleted while it is read does not come back', async () => {
@@ -42,6 +42,6 @@ test('a response that is deleted while it is read does not come back', async () 
       return found
     },
   }
-  expect(await storedExchanges(racing, LIMITS, OWNER, BINDING, 'resp_1')).toEqual([SAID])
+  expect(await storedExchanges({ state: racing, limits: LIMITS }, OWNER, BINDING, 'resp_1')).toEqual([SAID])
   expect(await binding()).toBeUndefined()
 })

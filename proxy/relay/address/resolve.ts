@@ -1,5 +1,6 @@
 /** From names to addresses, in the operator's world and in the public one. */
 import { lookup, Resolver } from 'node:dns/promises'
+import { unlessAborted } from '../../../kit/time.ts'
 
 /** Both resolve with the addresses as they were answered, unjudged, perhaps none; they reject when nothing can be said. */
 export interface Lookups {
@@ -48,16 +49,3 @@ export class NameServers implements Lookups {
 }
 
 const bounded = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(LOOKUP_MS)])
-
-/** The answer, or a rejection as soon as the signal aborts, whatever becomes of the work. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = () => reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  if (signal.aborted) onAbort()
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
-}

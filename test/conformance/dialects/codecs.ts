@@ -9,10 +9,10 @@ import type {
   StreamEncoder,
 } from '../../../proxy/dialects/core/dialect.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
-import { hubLane } from '../../../proxy/dialects/core/lanes/hub.ts'
+import { lanesOf } from '../../../proxy/dialects/core/lanes/index.ts'
 import type { Lane } from '../../../proxy/dialects/core/lanes/lane.ts'
 import { fold } from '../../../proxy/dialects/core/neutral/fold.ts'
-import { addExtLosses, Losses } from '../../../proxy/dialects/core/neutral/losses.ts'
+import { addExtLosses, type Losses } from '../../../proxy/dialects/core/neutral/losses.ts'
 import type {
   Carrier,
   Envelopes,
@@ -21,6 +21,7 @@ import type {
   StreamPart,
 } from '../../../proxy/dialects/core/neutral/types.ts'
 import { DIALECTS } from '../../../proxy/dialects/index.ts'
+import { noLosses } from '../../../proxy/dialects/testing.ts'
 import type { UpstreamFailure } from '../../../proxy/errors.ts'
 import { specEvents } from './sse.ts'
 
@@ -85,7 +86,7 @@ export function encodeRequest(
   features = allFeatures(upstream),
   model = request.model,
 ): Converted {
-  const losses = new Losses()
+  const losses = noLosses(request.source)
   const { body } = dialectOf(upstream).codec.encodeRequest(request, {
     model,
     features,
@@ -106,11 +107,11 @@ export function clientOf(name: DialectName, body: object): ClientView & { losses
     created: 1_760_000_000,
     inputTokens: 7,
     envelopes,
-    losses: new Losses(),
+    losses: noLosses(name),
   }
 }
 
-/** The way of a request through the hub; equal dialects too, as routes that rename models take it. */
+/** The lane that the pipeline opens: bytes between equal dialects, the hub between different ones. */
 export function laneOf(
   client: DialectName,
   body: object,
@@ -118,14 +119,29 @@ export function laneOf(
   features: Partial<Features> = {},
   model = 'up',
 ): Lane {
-  const { losses: _losses, ...view } = clientOf(client, body)
-  return hubLane(dialectOf(client).codec, view, {
-    upstream: dialectOf(upstream),
+  const { parsed, id, created, inputTokens } = clientOf(client, body)
+  const lanes = lanesOf(
+    {
+      client: dialectOf(client),
+      upstreamPath: dialectOf(client).upstreamPath,
+      parsed,
+      id,
+      created,
+      inputTokens,
+      envelopes,
+      rewriteModel: true,
+      unsupported: 'Drop',
+      defaultMaxOutputTokens: 8192,
+    },
+    DIALECTS,
+  )
+  return lanes.open({
+    way: client === upstream ? 'native' : 'hub',
+    api: upstream,
     model,
     features: allFeatures(upstream, features),
+    channel: 'ns/c',
     withoutCarriers: false,
-    defaultMaxOutputTokens: 8192,
-    unsupported: 'Drop',
   })
 }
 

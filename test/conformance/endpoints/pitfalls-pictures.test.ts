@@ -133,11 +133,11 @@ describe('7.23 pictures', () => {
     const text = { type: client === 'responses' ? 'input_text' : 'text', text: 'A hat' }
     const turns = [{ role: 'user', content: [text, parts[client]] }]
     const body = client === 'responses' ? { model: 'm', input: turns } : { model: 'm', messages: turns }
-    const { codec } = dialectOf(client)
+    const { codec, lossNames } = dialectOf(client)
     const parsed = parse(client, client === 'messages' ? { ...body, max_tokens: 9 } : body)
     const about = { parsed, id: 'X', created: 1_700, inputTokens: 9, envelopes }
     const lane = hubLane(
-      codec,
+      { codec, lossNames },
       { ...about, request: codec.decodeRequest(parsed, envelopes) },
       {
         upstream: images,

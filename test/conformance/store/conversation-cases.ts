@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ConversationRoom, Exchange } from '../../../store/contract.ts'
+import { remoteRuns } from '../../harness/property-runs.ts'
 import { conversationProperty } from './conversation-property.ts'
 import type { Current } from './suite.ts'
 
@@ -11,7 +12,7 @@ const TTL_MS = 3_600_000
 const ROOM_BACK_MS = TTL_MS + 60_001
 const AMPLE: ConversationRoom = { exchangeBytes: 1_000_000, ownerBytes: 10_000_000 }
 // FC_RUNS raises it.
-const numRuns = Math.max(30, Number(process.env.FC_RUNS ?? 0))
+const numRuns = remoteRuns(30)
 
 export function conversationCases(current: Current): void {
   const state = () => current().store.state

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, test } from 'vitest'
+import { remoteRuns } from '../../harness/property-runs.ts'
 import { ledgerProperty } from './ledger-property.ts'
 import { clusterUnderTest, type RedisUnderTest } from './redis.ts'
 import { storeConformance } from './suite.ts'
 
 // FC_RUNS raises it.
-const numRuns = Math.max(40, Number(process.env.FC_RUNS ?? 0))
+const numRuns = remoteRuns(40)
 
 let redis: RedisUnderTest
 beforeAll(async () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Ledger } from '../../../store/ledger/contract.ts'
 import { KEEP_MS } from '../../../store/ledger/transition.ts'
+import { remoteRuns } from '../../harness/property-runs.ts'
 import { createEmbedded } from './embedded.ts'
 import { ACCOUNT, hold, LEASE_MS, NOTE, reservation } from './fixtures.ts'
 import { type Call, perform, type Reply } from './ledger-model.ts'
@@ -10,7 +11,7 @@ import { type RedisLedgers, startRedisLedgers } from './redis-ledger.ts'
 import type { StoreUnderTest } from './suite.ts'
 
 // FC_RUNS raises it.
-const numRuns = Math.max(100, Number(process.env.FC_RUNS ?? 0))
+const numRuns = remoteRuns(100)
 const MOST = Number.MAX_SAFE_INTEGER
 
 let redis: RedisLedgers

@@ -7,6 +7,7 @@ import { StoreUnavailable } from '../../../store/contract.ts'
 import { ENTRIES_KEPT } from '../../../store/ledger/state.ts'
 import { KEEP_MS } from '../../../store/ledger/transition.ts'
 import { until } from '../../harness/gateway.ts'
+import { remoteRuns } from '../../harness/property-runs.ts'
 import {
   ACCOUNT,
   fund,
@@ -26,7 +27,7 @@ import { type RedisLedgers, startRedisLedgers } from './redis-ledger.ts'
 import type { StoreUnderTest } from './suite.ts'
 
 // FC_RUNS raises it.
-const numRuns = Math.max(60, Number(process.env.FC_RUNS ?? 0))
+const numRuns = remoteRuns(60)
 
 let redis: RedisLedgers
 let current: StoreUnderTest

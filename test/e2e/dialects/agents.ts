@@ -115,7 +115,7 @@ export function frameworkModel(room: Room, client: DialectName | 'compatible', m
 export async function runFramework(
   model: LanguageModel,
   stream: boolean,
-): Promise<Told & { reasoning: string; input?: number; output?: number }> {
+): Promise<Told & { reasoning: string; input: number | undefined; output: number | undefined }> {
   const asked: string[] = []
   const settings = {
     model,

@@ -1,7 +1,7 @@
 /** Key, path, query and prompt of a relayed call: whatever becomes of it, they stand nowhere afterwards. */
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { httpServer, tcpServer } from '../../../proxy/upstream/testing.ts'
+import { httpServer, tcpServer } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, until } from '../../harness/gateway.ts'
 import { type HeapWatch, watchHeap } from '../../harness/heap.ts'
 import { call } from '../../harness/http.ts'
@@ -57,12 +57,19 @@ async function exercise(gateway: Pick<RunningGateway, 'base' | 'admin'>, caller:
     if (answer?.code !== undefined) told.push(JSON.stringify(answer.headers), answer.bytes.toString())
     return answer?.status ?? 0
   }
-  const quote = (status: number) => (req: { headers: object; url?: string }, res: ServerResponse) =>
-    void res
-      .writeHead(status, { 'x-request-id': SECRETS.answer, 'retry-after': SECRETS.key, server: SECRETS.key })
-      .end(
-        JSON.stringify({ error: { message: `${SECRETS.answer} ${req.url} ${JSON.stringify(req.headers)}` } }),
-      )
+  const quote =
+    (status: number) => (req: { headers: object; url?: string | undefined }, res: ServerResponse) =>
+      void res
+        .writeHead(status, {
+          'x-request-id': SECRETS.answer,
+          'retry-after': SECRETS.key,
+          server: SECRETS.key,
+        })
+        .end(
+          JSON.stringify({
+            error: { message: `${SECRETS.answer} ${req.url} ${JSON.stringify(req.headers)}` },
+          }),
+        )
 
   const statuses = []
   for (const status of [200, 307, 401, 500])

@@ -6,12 +6,13 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { chainPrefix, exchangeDigest, responseKey } from '../../../store/keys.ts'
 import { storyBody } from '../../e2e/dialects/tell.ts'
+import { remoteRuns } from '../../harness/property-runs.ts'
 import { json } from '../../harness/upstream.ts'
 import { ACCOUNT, METERED, UNMETERED } from '../proxy/world.ts'
 import { type ChannelName, KEEPING, NAMES, type Place, startPlace } from './place.ts'
 import { ask, type Heard, NOT_FOUND, type Refused, say, type Turn as Turned } from './say.ts'
 
-const numRuns = Math.max(100, Number(process.env.FC_RUNS ?? 0))
+const numRuns = remoteRuns(100)
 
 const OWNERS = [
   { key: UNMETERED, id: 'kkkkkkkkkkkkkkkkkkk1' },
@@ -219,7 +220,7 @@ test('an answer shows exactly its path, or the request is 400', async () => {
       await place.publish(tree.any)
       for (const step of taken) await tree.take(step as Step)
     }),
-    { numRuns, interruptAfterTimeLimit: 240_000, markInterruptAsFailure: false },
+    { numRuns },
   )
   // No upstream is ever asked to go on from what it cannot know.
   for (const name of KEEPING)

@@ -104,7 +104,7 @@ test('a resource that does not exist yet is waited for', async () => {
     log,
     keep: ({ metadata }) => metadata.name,
     changed: () => {},
-    backoff: { minMs: 50, maxMs: 200 },
+    backoff: { firstMs: 50, lastMs: 200 },
   })
   reflector.start()
   const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }

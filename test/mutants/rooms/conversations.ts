@@ -35,19 +35,22 @@ export const CONVERSATIONS: Mutant[] = [
     ': totalInput(usage)',
   ]),
   // Conversations are lost, and nobody is told.
-  ...faults('proxy/pipeline/conversation/keep.ts', AWAY, ['gateway.stateFailed(error)', 'void gateway']),
+  ...faults('proxy/pipeline/conversation/keep.ts', AWAY, [
+    'conversations.failed(error)',
+    'void conversations',
+  ]),
 
   // The end is sent before the answer is kept: the next request does not find it.
   ...faults(
-    'proxy/pipeline/relay.ts',
-    'proxy/pipeline/relay.test.ts',
+    'proxy/pipeline/answer/stream-answer.ts',
+    'proxy/pipeline/answer/stream-answer.test.ts',
     [
       'if (watch.due) keeping = watch.keep(observer.usage)\n        if (keeping !== undefined) {',
       'if (watch.due) void watch.keep(observer.usage)\n        if (keeping !== undefined) {',
     ],
     ['if (keeping !== undefined) await keeping', ''],
   ),
-  ...faults('proxy/pipeline/deliver.ts', 'test/integration/conversations/two-proxies.test.ts', [
+  ...faults('proxy/pipeline/answer/deliver.ts', 'test/integration/conversations/two-proxies.test.ts', [
     'await job.watch.keep(answer.usage)',
     'void job.watch.keep(answer.usage)',
   ]),
@@ -55,12 +58,12 @@ export const CONVERSATIONS: Mutant[] = [
     'proxy/pipeline/serve.ts',
     'test/e2e/sockets.test.ts',
     // What only prepares asks the model, or cannot be gone on from.
-    ['    if (call.generate === false) {', '    if (false) {'],
+    ['if (call.generate === false) await prepareOnly', 'if (false) await prepareOnly'],
     ['if (watch.due) await watch.keep(undefined)', ''],
   ),
 
   // All keys that pay nothing have their conversations in common.
-  ...faults('proxy/pipeline/owner.ts', OWNERS, ['account?.id ?? key.id', "account?.id ?? ''"]),
+  ...faults('proxy/auth/authenticate.ts', OWNERS, ['account?.id ?? key.id', "account?.id ?? ''"]),
   ...faults(
     'proxy/pipeline/conversation/open.ts',
     CHAINS,
@@ -92,8 +95,8 @@ export const CONVERSATIONS: Mutant[] = [
     'if (false)',
   ]),
   // What was deleted is still there.
-  ...faults('proxy/pipeline/serve-responses.ts', CHAINS, [
-    '    await gateway.state.removeResponse(owner, id)\n',
+  ...faults('proxy/pipeline/stored-responses/serve-stored-response.ts', CHAINS, [
+    '    await state.removeResponse(owner, id)\n',
     '',
   ]),
 

@@ -75,7 +75,10 @@ export const HTTP: Mutant[] = [
   ...faults(
     'proxy/server/connection-bounds.ts',
     LIMITS,
-    ['?? 0) < limits.maxConnectionsPerClient', '?? 0) <= limits.maxConnectionsPerClient'],
+    [
+      'byClient.of(client) < limits.maxConnectionsPerClient',
+      'byClient.of(client) <= limits.maxConnectionsPerClient',
+    ],
     ['taken >= limits.maxConnections', 'taken > limits.maxConnections'],
     // All clients of an ingress are taken for one.
     [
@@ -83,7 +86,7 @@ export const HTTP: Mutant[] = [
       'networkOf(remoteAddress)',
     ],
     // A client that was at its bound is refused for ever.
-    ['if (left > 0) byClient.set(client, left)', 'if (left >= 0) byClient.set(client, left + 1)'],
+    ['      leave?.()\n', ''],
     // Requests of connections that were refused are served.
     ["server.removeAllListeners('connection')", ''],
   ),

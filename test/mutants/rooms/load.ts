@@ -19,11 +19,11 @@ export const LOAD: Mutant[] = [
     'proxy/server/client-load.test.ts',
     // Each address of a /64 has a bound of its own.
     ["address === undefined ? '' : networkOf(address)", "address ?? ''"],
-    ['if (inFlight >= this.#max)', 'if (inFlight > this.#max)'],
+    ['if (this.#inFlight.of(client) >= this.#max)', 'if (this.#inFlight.of(client) > this.#max)'],
   ),
   ...faults(
-    'proxy/pipeline/body-turns.ts',
-    'proxy/pipeline/body-turns.test.ts',
+    'proxy/pipeline/body/turns.ts',
+    'proxy/pipeline/body/turns.test.ts',
     // One client's bodies are parsed one after the other, and nobody else is served meanwhile.
     ['if (client.parsing < this.#most) {', 'if (client.parsing < 1_000) {'],
     ['took * (2 * this.#most - 1)', '0'],
@@ -32,18 +32,21 @@ export const LOAD: Mutant[] = [
     // A client that nothing more comes of is remembered for ever.
     ['else if (--client.parsing === 0) this.#clients.delete(name)', 'else client.parsing--'],
   ),
+  // A small request is refused, and the large one that is in no hurry stays.
+  ...faults('kit/byte-pool.ts', 'proxy/pipeline/body/memory.test.ts', [
+    'if (holder.bytes > (largest?.bytes ?? 0)) largest = holder',
+    'if (holder.bytes < 0) largest = holder',
+  ]),
   ...faults(
-    'proxy/pipeline/body-memory.ts',
-    'proxy/pipeline/body-memory.test.ts',
-    // A small request is refused, and the large one that is in no hurry stays.
-    ['if (other.bytes > largest.bytes) largest = other', 'if (other.bytes < 0) largest = other'],
+    'proxy/pipeline/body/memory.ts',
+    'proxy/pipeline/body/memory.test.ts',
     // What a refused body took is never given back.
     ['    this.release()\n    this.#refuse', '    this.#over = true\n    this.#refuse'],
     // A complete body, perhaps at its upstream already, is refused.
-    ['  complete(): void {\n    this.#ended()', '  complete(): void {'],
+    ['  complete(): void {\n    this.#pool.remove(this)', '  complete(): void {'],
   ),
   ...faults(
-    'proxy/pipeline/body.ts',
+    'proxy/pipeline/body/read-body.ts',
     'test/e2e/overload.test.ts',
     // The memory of requests that are over stays taken.
     ["res.once('close', () => lease.release())", ''],
@@ -51,20 +54,17 @@ export const LOAD: Mutant[] = [
     ['limits.endpointBytes.get(endpoint) ?? Infinity', 'Infinity'],
   ),
   ...faults(
-    'proxy/pipeline/body.ts',
+    'proxy/pipeline/body/read-body.ts',
     'test/e2e/relay/held-once.test.ts',
     // A body is held twice for as long as its call lasts.
     ['      done(held.whole())\n      held.clear()', '      done(held.whole())'],
   ),
   ...faults(
-    'proxy/dialects/core/json/guard.ts',
-    'proxy/dialects/core/json/guard.test.ts',
+    'proxy/dialects/core/json/scanner.ts',
+    'proxy/dialects/core/json/scanner-pieces.test.ts',
     // An escape at the end of a piece is forgotten.
-    ['this.#escaped = isEscaped', 'this.#escaped = false'],
-    [
-      'if (quote < 0) {\n        this.#escaped',
-      'if (quote < 0) {\n        this.#inString = false\n        this.#escaped',
-    ],
+    ['if ((bytes.length - before) % 2 === 1) this.#escaped = true', ''],
+    ['this.#inString = close >= bytes.length\n    if (this.#inString) {', 'if (close >= bytes.length) {'],
   ),
   ...faults(
     'proxy/server/error-response.ts',

@@ -34,7 +34,7 @@ export const OPENAPI: Mutant[] = [
     'tools/generate/openapi/images.ts',
     DOCUMENT,
     // The checked-in document is another one.
-    ["summary: 'Make pictures'", "summary: 'Make a picture'"],
+    ["summary: 'Create images'", "summary: 'Create an image'"],
   ),
 
   // Longer names than the document allows are taken.
@@ -53,13 +53,13 @@ export const OPENAPI: Mutant[] = [
   ),
 
   // A model says something that no client expects.
-  ...faults('proxy/pipeline/models.ts', EXERCISE, [
+  ...faults('proxy/pipeline/models/models.ts', EXERCISE, [
     'created_at: new Date(route.created * 1_000).toISOString()',
     'created_at: new Date(route.created * 1_000).toUTCString()',
   ]),
 
   // Nonsense is taken for an order.
-  ...faults('proxy/pipeline/item-page.ts', EXERCISE, [
+  ...faults('proxy/pipeline/stored-responses/item-page.ts', EXERCISE, [
     "order !== null && order !== 'asc' && order !== 'desc'",
     'order !== null && order.length > 64',
   ]),

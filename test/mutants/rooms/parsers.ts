@@ -2,18 +2,18 @@
 import { faults, type Mutant } from '../fault.ts'
 
 const LIMITS = 'proxy/dialects/images/form/limits.test.ts'
-const GZIP = 'proxy/pipeline/body-gzip.test.ts'
+const GZIP = 'proxy/pipeline/body/gzip.test.ts'
 
 export const PARSERS: Mutant[] = [
   ...faults(
-    'proxy/dialects/core/json/scan.ts',
-    'proxy/dialects/core/json/scan.test.ts',
+    'proxy/dialects/core/json/scanner.ts',
+    'proxy/dialects/core/json/scanner.test.ts',
     // A list of a hundred million numbers stops the process while it is parsed.
     ['else if (++values > maxValues)', 'else if (values > maxValues)'],
     // Empty lists in lists are not counted.
     [
-      '      if (++values > maxValues) throw tooManyValues(maxValues)\n      if (++depth',
-      '      if (++depth',
+      '        if (++values > maxValues) throw tooManyValues(maxValues)\n        if (++depth',
+      '        if (++depth',
     ],
   ),
 
@@ -55,7 +55,7 @@ export const PARSERS: Mutant[] = [
   ),
 
   ...faults(
-    'proxy/pipeline/body.ts',
+    'proxy/pipeline/body/read-body.ts',
     GZIP,
     // Each member of a bomb may be as large as is allowed for all.
     ['        if (size > maxBytes) throw', '        if (chunk.length > maxBytes) throw'],

@@ -6,7 +6,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/serve.ts',
     'test/e2e/money.test.ts',
     // The money of a failed request stays held.
-    ['await settle(gateway, priced, hold', 'if (delivery !== undefined) await settle(gateway, priced, hold'],
+    ["await ctx.stage('settle'", "if (charged !== undefined) await ctx.stage('settle'"],
   ),
 
   ...faults(
@@ -14,19 +14,19 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/refusals.test.ts',
     // Balances are told before models are allowed.
     [
-      'allowModel(caller, request)',
-      'if (caller.account) await gateway.holds.admit(caller.account); allowModel(caller, request)',
+      'allowModel(ctx.caller, read.request)',
+      'await refuseWithoutFunds(billing, ctx); allowModel(ctx.caller, read.request)',
     ],
     // A missing route is told before the missing funds.
     [
-      "await gateway.holds.admit(caller.account, time)\n  throw new GatewayError('upstream_error'",
-      "void time\n  throw new GatewayError('upstream_error'",
+      "await refuseWithoutFunds(billing, ctx)\n  throw new GatewayError('upstream_error'",
+      "throw new GatewayError('upstream_error'",
     ],
   ),
 
   ...faults(
-    'proxy/pipeline/upstream-stream.ts',
-    'proxy/pipeline/upstream-stream.test.ts',
+    'proxy/pipeline/attempt/upstream-stream.ts',
+    'proxy/pipeline/attempt/upstream-stream.test.ts',
     // A comment of a queueing upstream rules out another attempt.
     ["!DATA_LINE.test(bytes.toString('latin1'))", 'false'],
     // Empty events of a queueing upstream rule out another attempt.
@@ -40,21 +40,21 @@ export const PIPELINE: Mutant[] = [
   ),
 
   ...faults(
-    'proxy/pipeline/client.ts',
-    'proxy/pipeline/client.test.ts',
+    'proxy/pipeline/request/client.ts',
+    'proxy/pipeline/request/client.test.ts',
     // The upstream works on, and is paid, for a client that left.
     ['if (!res.writableFinished) controller.abort(new ClientGone())', ''],
   ),
 
   ...faults(
-    'proxy/pipeline/event-stream.ts',
-    'proxy/pipeline/event-stream.test.ts',
+    'proxy/pipeline/answer/event-stream.ts',
+    'proxy/pipeline/answer/event-stream.test.ts',
     // Load balancers cut a stream while the model thinks.
     ['else this.#send(this.#begun ? this.#options.keepAlive : COMMENT)', ''],
   ),
 
   ...faults(
-    'proxy/pipeline/attempt.ts',
+    'proxy/pipeline/attempt/try-targets.ts',
     'test/e2e/routing.test.ts',
     // A request that is wrong in itself is sent to every channel.
     ['!route.retry.on.includes(outcome.class) && ', 'false && '],
@@ -64,7 +64,7 @@ export const PIPELINE: Mutant[] = [
     'contract/endpoints.ts',
     'test/e2e/text-or-picture.test.ts',
     // What a text channel cannot answer is painted.
-    ["if (type === 'images' && way === 'hub' && !picturesOnly) return undefined", ''],
+    ["if (CHANNEL_TYPE_FACTS[type].imagesOnly && way === 'hub' && !picturesOnly) return undefined", ''],
   ),
   // While its text channel is switched off the requests of a route are painted.
   ...faults('controller/compile/channels.ts', 'controller/compile/cases.test.ts', [
@@ -76,8 +76,8 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/text-or-picture.test.ts',
     // A picture is paid for by a client that asked for a call of its tool.
     [
-      "throw refused(name('tools'), 'may hold",
-      "if (turns.length < 0) throw refused(name('tools'), 'may hold",
+      "throw refused(losses.name('tools'), 'may hold",
+      "if (turns.length < 0) throw refused(losses.name('tools'), 'may hold",
     ],
   ),
 
@@ -88,14 +88,14 @@ export const PIPELINE: Mutant[] = [
   ]),
 
   ...faults(
-    'proxy/pipeline/body.ts',
+    'proxy/pipeline/body/read-body.ts',
     'test/e2e/bad-input.test.ts',
     // A body of exactly the limit is refused.
     ['if (size <= heldBytes) return', 'if (size < heldBytes) return'],
   ),
 
   // Clients fill the metrics with models that they make up.
-  ...faults('proxy/pipeline/record.ts', 'proxy/pipeline/record.test.ts', [
+  ...faults('proxy/pipeline/request/journal.ts', 'proxy/pipeline/request/journal.test.ts', [
     "record.route ?? 'unknown'",
     "record.route ?? record.model ?? 'unknown'",
   ]),
@@ -114,8 +114,8 @@ export const PIPELINE: Mutant[] = [
   ),
 
   ...faults(
-    'proxy/pipeline/revocation.ts',
-    'proxy/pipeline/revocation.test.ts',
+    'proxy/pipeline/admission/revocation.ts',
+    'proxy/pipeline/admission/revocation.test.ts',
     // A stream of a revoked key lasts when the store was slow once.
     ["if (key === 'unknown') unknown.push(hash)", "if (key === 'unknown') return"],
     // A WebSocket lasts beyond its key, as nothing changes when that expires.
@@ -125,18 +125,18 @@ export const PIPELINE: Mutant[] = [
   ),
 
   // A conversation that began with another channel cannot be gone on with.
-  ...faults('proxy/pipeline/refused-way.ts', 'test/e2e/faults/second-chance.test.ts', [
+  ...faults('proxy/pipeline/attempt/adapt-after-refusal.ts', 'test/e2e/faults/second-chance.test.ts', [
     '? { withoutCarriers: true }',
     '? undefined',
   ]),
   ...faults(
-    'proxy/pipeline/attempt.ts',
+    'proxy/pipeline/attempt/try-targets.ts',
     'test/e2e/faults/second-chance.test.ts',
     // What a conversion has spoilt is the caller's mistake.
     ['if (!targets.some(native)) return false', 'return false'],
   ),
   ...faults(
-    'proxy/pipeline/attempt.ts',
+    'proxy/pipeline/attempt/try-targets.ts',
     'test/e2e/second-tries.test.ts',
     // A refused credential is sent three times.
     ["credential: 'channel',", ''],
@@ -146,48 +146,48 @@ export const PIPELINE: Mutant[] = [
     ['final: passing.length === 0 && ', 'final: false && '],
   ),
   // What cannot be said to an upstream is told as that upstream's fault.
-  ...faults('proxy/pipeline/attempt.ts', 'test/e2e/dialects/rules.test.ts', [
+  ...faults('proxy/pipeline/attempt/try-targets.ts', 'test/e2e/dialects/rules.test.ts', [
     'progress.refusal ??= error',
     '',
   ]),
   ...faults(
-    'proxy/pipeline/one-attempt.ts',
+    'proxy/pipeline/attempt/try-once.ts',
     'test/e2e/channels.test.ts',
     // A route waits as long as its slowest channel.
     ['route.retry.perTryTimeoutMs ?? channel', 'channel'],
     // A channel that answers stays on its way to a rest.
-    ["if ('answer' in result) gateway.health.succeeded(place)", ''],
+    ["if ('answer' in result) health.succeeded(place)", ''],
   ),
   ...faults(
-    'proxy/pipeline/one-attempt.ts',
+    'proxy/pipeline/attempt/try-once.ts',
     'test/e2e/money-of-streams.test.ts',
     // Who leaves while a whole answer is on its way pays nothing for it.
     ['new AbandonedAttempt(target, progress.status === 200)', 'new AbandonedAttempt(target, false)'],
   ),
   // An error whose body never ends keeps a request from the next channel.
-  ...faults('proxy/pipeline/one-attempt.ts', 'test/e2e/broken-off.test.ts', [
+  ...faults('proxy/pipeline/attempt/try-once.ts', 'test/e2e/broken-off.test.ts', [
     'setTimeout(() => response.abort(), ERROR_BODY_MS)',
     'setTimeout(() => {}, ERROR_BODY_MS)',
   ]),
   ...faults(
-    'proxy/pipeline/lanes.ts',
+    'proxy/pipeline/conversation/request-lanes.ts',
     'test/e2e/dialects/reasoning.test.ts',
     // A conversation cannot be gone on with: its seals open for nobody.
     [
-      'createEnvelopes(gateway.sealing, ownerOf(caller))',
-      'createEnvelopes(gateway.sealing, String(Math.random()))',
+      'createEnvelopes(sealing, ownerOf(caller), DIALECTS)',
+      'createEnvelopes(sealing, String(Math.random()), DIALECTS)',
     ],
   ),
   ...faults(
-    'proxy/pipeline/upstream-stream.ts',
-    'proxy/pipeline/upstream-stream.test.ts',
+    'proxy/pipeline/attempt/upstream-stream.ts',
+    'proxy/pipeline/attempt/upstream-stream.test.ts',
     // A page for people is read as a stream.
     ["if (!STREAM_BEGIN.test(chunk.toString('latin1', at, at + BEGIN_BYTES)))", 'if (chunk[at] === 0x7b)'],
     // An answer that was complete is a failure when its connection breaks.
     ['this.#whole === undefined && this.observer.finished', 'this.#whole === undefined && false'],
   ),
   // Clients that know no ping are sent one before the first event.
-  ...faults('proxy/pipeline/event-stream.ts', 'proxy/pipeline/event-stream.test.ts', [
+  ...faults('proxy/pipeline/answer/event-stream.ts', 'proxy/pipeline/answer/event-stream.test.ts', [
     'this.#begun ? this.#options.keepAlive : COMMENT',
     'this.#options.keepAlive',
   ]),

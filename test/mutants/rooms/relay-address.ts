@@ -107,11 +107,15 @@ export const RELAY_ADDRESS: Mutant[] = [
       "answer.status === 'fulfilled' ? answer.value : []",
       "answer.status === 'fulfilled' ? answer.value : [answer.reason]",
     ],
-    // A name server of the attacker keeps the request.
-    ['if (signal.aborted) onAbort()', ''],
-    ["signal.addEventListener('abort', onAbort, { once: true })", ''],
     // The setting is not used.
     ['if (this.#servers.length > 0) resolver', 'if (this.#servers.length > 1) resolver'],
+  ),
+  // A name server of the attacker keeps the request.
+  ...faults(
+    'kit/time.ts',
+    RESOLVE,
+    ['if (signal.aborted) onAbort()', ''],
+    ["signal.addEventListener('abort', onAbort)", ''],
   ),
 
   // Names that URLs read as addresses, or otherwise.

@@ -44,7 +44,7 @@ export const SOCKETS: Mutant[] = [
     ["new Set(['type', 'stream_id', 'generate', 'stream'])", "new Set(['type', 'stream_id', 'stream'])"],
     [' && !(isRecord(cache) && cache.prewarm === true)', ''],
     // Everybody waits while the name of one hostile message is looked for.
-    ['const end = Math.min(bytes.length, MAX_SEARCHED_BYTES)', 'const end = bytes.length'],
+    ['bytes.subarray(0, MAX_SEARCHED_BYTES)', 'bytes'],
     // Whatever begins like a name is one.
     ['/^[A-Za-z0-9_.-]{1,256}$/', '/^[A-Za-z0-9_.-]{1,256}/'],
   ),
@@ -108,8 +108,8 @@ export const SOCKETS: Mutant[] = [
   ]),
   // What stands between pieces keeps as much memory as a client likes.
   ...faults('proxy/socket/intake.ts', 'proxy/socket/connection-intake.test.ts', [
-    '(bytes > UNCOUNTED_BYTES ? bytes : 0)',
-    '(bytes - this.#control > UNCOUNTED_BYTES ? bytes : 0)',
+    '(unread > UNCOUNTED_BYTES ? unread : 0)',
+    '(unread - this.#control > UNCOUNTED_BYTES ? unread : 0)',
   ]),
   // Connections of clients that are gone stay.
   ...faults('proxy/socket/heartbeat.ts', ENDS, ['if (!deaf() && bytesRead() === heard) dead()', '']),
@@ -153,9 +153,9 @@ export const SOCKETS: Mutant[] = [
     'proxy/server/upgrade.ts',
     UPGRADE,
     // A socket opens without a key, at a proxy that stops, and its calls are not counted.
-    ['await identify(gateway, req, record, new StoreTime())', 'void identify'],
+    ['await admit(admission, arrived)', '{ caller: { hash: admit.name, key: {} }, record: arrived.record }'],
     ['    const load = loadProblem(parts)\n', '    const load = loadOf(parts.overload)\n'],
-    ['leave = overload.enter(() => addressOf(gateway, call.req))', 'leave = () => undefined'],
+    ['leave = overload.enter(() => addressOf(ports.admission, call.req))', 'leave = () => undefined'],
     // Agents are not told to go on over HTTP.
     [
       "return new GatewayError('upgrade_required', message)",

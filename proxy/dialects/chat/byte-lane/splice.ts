@@ -1,6 +1,6 @@
 /** Splices the gateway's edits into the bytes of a chat request. */
 import type { JsonLimits, ParsedRequest, RequestEdits } from '../../core/dialect.ts'
-import { type Member, scanObject } from '../../core/json/scan.ts'
+import { type Member, scanObject } from '../../core/json/scanner.ts'
 import { type Cut, cut, type Span, spanOf } from '../../core/json/splice.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 
@@ -29,7 +29,7 @@ export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
   const { body, head } = request
   const { model, options } = SPLICE_POINTS.get(request) ?? splicePoints(scanObject(body, NO_LIMITS))
   if (model === undefined) throw new TypeError('the request has no model')
-  const cuts: Cut[] = []
+  const cuts: Cut[] = [...(edits.cuts ?? [])]
   if (edits.model !== head.model) cuts.push({ ...model, text: JSON.stringify(edits.model) })
   if (edits.askStreamUsage && head.stream && !asksUsagePlainly(request, options)) {
     if (options === undefined) {

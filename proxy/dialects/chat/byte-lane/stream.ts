@@ -60,7 +60,7 @@ export class ChatStreamObserver extends EventFollower implements StreamObserver 
     return 'last'
   }
 
-  protected read(chunk: Fields): Verdict | undefined {
+  protected inspect(chunk: Fields): Verdict | undefined {
     if (!Array.isArray(chunk.choices) && !isRecord(chunk.usage)) return undefined
     const choices: unknown = chunk.choices ?? []
     if (!Array.isArray(choices) || !choices.every(isRecord)) return undefined

@@ -1,8 +1,9 @@
 /** What the tests of the codec share. */
 import { type Features, featuresOf, type Profile } from '../../../../contract/profiles.ts'
 import type { ClientView, ParsedRequest, StreamFeatures } from '../../core/dialect.ts'
-import { Losses } from '../../core/neutral/losses.ts'
+import type { Losses } from '../../core/neutral/losses.ts'
 import type { ApiName, Carrier, Envelopes, ModelRequest, StreamPart } from '../../core/neutral/types.ts'
+import { noLosses } from '../../testing.ts'
 import { chat } from '../index.ts'
 
 /** Envelopes without secrets: `slc1.` and the carrier as JSON. `slc1.forged` is a broken one. */
@@ -30,7 +31,7 @@ export function encode(
   profile: Profile = 'generic',
   overrides: Partial<Features> = {},
 ) {
-  const losses = new Losses()
+  const losses = noLosses(request.source)
   const features = featuresOf('chat_completion', profile, overrides)
   const target = { model: 'up', features, defaultMaxOutputTokens: 8192, losses }
   const { body } = chat.codec.encodeRequest(request, target)
@@ -53,7 +54,7 @@ export function clientOf(fields: object = {}): ClientView & { losses: Losses } {
     created: 1_700_000_000,
     inputTokens: 7,
     envelopes,
-    losses: new Losses(),
+    losses: noLosses('chat'),
   }
 }
 

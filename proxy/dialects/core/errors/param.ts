@@ -1,3 +1,4 @@
+import { OPEN_OBJECT, SPACE } from '../../../../kit/bytes.ts'
 import { isRecord, tryParse } from '../json/value.ts'
 import type { UpstreamError } from './upstream-error.ts'
 
@@ -6,8 +7,6 @@ const PATH = /^[A-Za-z_]\w*(?:\.\w+|\[\d{1,6}\])*$/
 /** A field at the beginning, as Anthropic writes it, or in any kind of quotes. */
 const MENTION = /^([A-Za-z_][\w.[\]]{0,127}): |[`'"]([A-Za-z_][\w.[\]]{0,127})[`'"]/g
 const MAX_MENTIONS = 4
-const SPACE = 0x20
-const BRACE = 0x7b
 
 /**
  * The field of the client's request that an error is about: the upstream's `param`, or a field that its message
@@ -28,7 +27,7 @@ export function paramOf({ fields, text }: UpstreamError, body: Buffer): string |
 
 /** By its first byte: a form, which may be large, is not parsed. */
 function isJsonObject(body: Buffer): boolean {
-  return body.find((byte) => byte > SPACE) === BRACE
+  return body.find((byte) => byte > SPACE) === OPEN_OBJECT
 }
 
 function isPath(path: unknown): path is string {

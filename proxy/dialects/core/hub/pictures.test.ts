@@ -36,7 +36,7 @@ function laneOf(client: Dialect, upstream: Dialect, body: object, unsupported: '
   const request = client.codec.decodeRequest(parsed, envelopes)
   const about = { request, parsed, id: 'X', created: 1700, inputTokens: 9, envelopes }
   const type = upstream.name === 'images' ? 'images' : 'responses'
-  return hubLane(client.codec, about, {
+  return hubLane(client, about, {
     upstream,
     model: 'up',
     features: featuresOf(type, undefined),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Losses } from '../neutral/losses.ts'
+import { noLosses } from '../../testing.ts'
 import { anyRequest } from '../neutral/testing.ts'
 import type { AssistantPart, AssistantTurn, ModelRequest, ToolResult, Turn } from '../neutral/types.ts'
 import { repairHistory } from './repair.ts'
@@ -29,7 +29,7 @@ function request(turns: Turn[]): ModelRequest {
 }
 
 function repaired(...turns: Turn[]): { turns: Turn[]; losses: string[] } {
-  const losses = new Losses()
+  const losses = noLosses('chat')
   return { turns: repairHistory(request(turns), losses).turns, losses: losses.names }
 }
 
@@ -210,7 +210,7 @@ describe('repair of a history', () => {
   it('gives back a right request as it is', () => {
     fc.assert(
       fc.property(anyRequest, (request) => {
-        const losses = new Losses()
+        const losses = noLosses(request.source)
         expect(repairHistory(request, losses)).toBe(request)
         expect(losses.size).toBe(0)
       }),
@@ -236,10 +236,10 @@ describe('repair of a history', () => {
     fc.assert(
       fc.property(fc.array(anyTurn, { maxLength: 12 }), (turns) => {
         const before = structuredClone(turns)
-        const once = repairHistory(request(turns), new Losses())
+        const once = repairHistory(request(turns), noLosses('chat'))
         expect(turns).toEqual(before)
         expectRight(once.turns)
-        expect(repairHistory(once, new Losses())).toBe(once)
+        expect(repairHistory(once, noLosses('chat'))).toBe(once)
       }),
       { numRuns: 500 },
     )

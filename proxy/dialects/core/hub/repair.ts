@@ -2,7 +2,7 @@
  * Brings the history of a conversation into the order that every API accepts: each assistant turn whole, the results
  * of its calls directly behind it and in their order, each call with exactly one result, ids unique.
  */
-import { type Losses, lossName } from '../neutral/losses.ts'
+import type { Losses } from '../neutral/losses.ts'
 import type {
   AssistantPart,
   AssistantTurn,
@@ -40,7 +40,7 @@ interface SameId {
 
 /** The request with its history repaired; the same object when nothing is wrong. Losses: results that are dropped. */
 export function repairHistory(request: ModelRequest, losses: Losses): ModelRequest {
-  const repair = new Repair(() => losses.add(lossName(request.source, 'results')))
+  const repair = new Repair(() => losses.lose('results'))
   for (const turn of cleanTurns(request.turns)) repair.add(turn)
   const turns = repair.turns(request.turns)
   const same =

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../../errors.ts'
 import type { JsonLimits } from '../dialect.ts'
-import { type Member, scanObject } from './scan.ts'
+import { type Member, scanObject } from './scanner.ts'
 import { isRecord } from './value.ts'
 
 export interface JsonObject {

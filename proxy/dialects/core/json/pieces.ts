@@ -1,37 +1,21 @@
 /** Takes pieces out of JSON texts and puts them together again, each as it was written. */
-import { closingQuote, type Member } from './scan.ts'
-import type { Cut } from './splice.ts'
+import { COMMA, OPEN_OBJECT } from '../../../../kit/bytes.ts'
+import { type Entry, JsonScanner, type Member } from './scanner.ts'
+import type { Cut, Span } from './splice.ts'
 
-const TAB = 0x09
-const LF = 0x0a
-const CR = 0x0d
-const SPACE = 0x20
-const QUOTE = 0x22
-const COMMA = 0x2c
-const OPEN_ARRAY = 0x5b
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
-
-/** The texts of a list's elements. `list` is a valid JSON array, without space around it. */
+/** The texts of a list's elements. `list` is a valid JSON array. */
 export function elementsOf(list: Buffer): string[] {
-  const texts: string[] = []
-  let depth = 0
-  let start = -1
-  let end = 0
-  for (let i = 0; i < list.length; i++) {
-    const byte = list[i]
-    if (byte === SPACE || byte === LF || byte === CR || byte === TAB) continue
-    if (depth === 1 && (byte === COMMA || byte === CLOSE_ARRAY)) {
-      if (start >= 0) texts.push(list.toString('utf8', start, end))
-      start = -1
-    } else if (depth === 1 && start < 0) start = i
-    if (byte === QUOTE) i = closingQuote(list, i)
-    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++
-    else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--
-    end = i + 1
-  }
-  return texts
+  const spans = elementSpans(list, { start: 0, end: list.length })
+  return spans.map(({ start, end }) => list.toString('utf8', start, end))
+}
+
+/** Where the elements of the list at `list` stand, which is a valid JSON array. */
+export function elementSpans(bytes: Buffer, list: Span): Span[] {
+  const spans: Span[] = []
+  const each = ({ start, end }: Entry) =>
+    void spans.push({ start: list.start + start, end: list.start + end })
+  new JsonScanner({ each }).push(bytes.subarray(list.start, list.end))
+  return spans
 }
 
 /** An object of these members, which scanObject found in `bytes`. */

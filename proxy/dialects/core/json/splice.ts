@@ -1,5 +1,5 @@
 /** Replaces single values in the bytes of a JSON object and leaves all others as the client wrote them. */
-import type { Member } from './scan.ts'
+import type { Member } from './scanner.ts'
 
 /** Where a value stands. */
 export interface Span {

@@ -3,7 +3,7 @@ import { addExtLosses, Losses } from './losses.ts'
 import type { ModelRequest } from './types.ts'
 
 function header(...names: string[]): string | undefined {
-  const losses = new Losses()
+  const losses = new Losses({})
   for (const name of names) losses.add(name)
   return losses.header()
 }
@@ -54,7 +54,7 @@ it('what only other dialects know is lost, wherever it stands; what the target k
     tools: [{ type: 'function', name: 'f', parameters: { ext: ext('chat', 'schema', 'inside') } }],
     ext: ext('chat', '', 'logit_bias'),
   }
-  const losses = new Losses()
+  const losses = new Losses({})
   addExtLosses(request, 'messages', losses)
   expect(losses.names.toSorted()).toEqual(['logit_bias', 'messages.content.mood'])
 })

@@ -1,3 +1,4 @@
+import { CR, LF } from '../../../../kit/bytes.ts'
 import { readEvents } from './reader.ts'
 import { endsEmptyLine } from './splitter.ts'
 
@@ -8,9 +9,6 @@ export interface SseEvent {
   /** The `data` lines, joined with a line feed. */
   data: string
 }
-
-const LF = 0x0a
-const CR = 0x0d
 
 /** The events in a buffer that begins where an event begins; what counts as one, readEvents says. */
 export function sseEvents(bytes: Buffer): SseEvent[] {

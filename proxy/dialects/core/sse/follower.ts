@@ -2,7 +2,9 @@
  * Follows a stream whose client speaks the upstream's dialect. Events pass as bytes, but only those that have the form
  * of the dialect: an upstream's page, its error in another form and whatever else it writes never reach a client.
  */
+
 import type { Delivered } from '../../../../contract/sizes.ts'
+import { COLON, CR, LF } from '../../../../kit/bytes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { ParsedRequest } from '../dialect.ts'
 import { readFailure } from '../errors/read.ts'
@@ -19,9 +21,6 @@ import { EventSplitter } from './splitter.ts'
  */
 export type Verdict = 'pass' | 'quiet' | 'withhold' | 'last' | 'fail'
 
-const LF = 0x0a
-const CR = 0x0d
-const COLON = 0x3a
 const DONE = '[DONE]'
 /** No longer data is looked at for a word. */
 const MAX_WORD = 32
@@ -50,8 +49,8 @@ export abstract class EventFollower {
     this.#splitter = new EventSplitter(maxEventBytes)
   }
 
-  /** Reads an event; undefined when it has not the form of the dialect. It has no `error`. */
-  protected abstract read(value: Fields): Verdict | undefined
+  /** What becomes of an event without an `error`; undefined when it does not have the form of the dialect. */
+  protected abstract inspect(event: Fields): Verdict | undefined
 
   /** `[DONE]` has come. */
   protected readDone(): Verdict {
@@ -120,7 +119,7 @@ export abstract class EventFollower {
     }
     if (text.charCodeAt(start) === COLON && isOneLine(text, start, end)) return 'pass'
     const { deltas, bytes: before } = this.delivered
-    const verdict = this.#inspect(bytes.toString('utf8', start, end))
+    const verdict = this.#judge(bytes.toString('utf8', start, end))
     if (verdict === 'quiet') return this.#admitQuiet('pass')
     if (verdict === 'pass') {
       this.begun = true
@@ -130,7 +129,7 @@ export abstract class EventFollower {
     return verdict
   }
 
-  #inspect(text: string): Verdict {
+  #judge(text: string): Verdict {
     let verdict: Verdict | undefined
     readEvents(text, (event, data) => {
       verdict = this.#read(event, data)
@@ -149,7 +148,7 @@ export abstract class EventFollower {
     }
     const value = tryParse(data)
     if (event !== 'error' && isRecord(value) && !value.error && value.type !== 'error') {
-      const verdict = this.read(value)
+      const verdict = this.inspect(value)
       if (verdict !== undefined) return verdict
     }
     const type = isRecord(value) ? value.type : undefined

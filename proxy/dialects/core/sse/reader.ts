@@ -1,5 +1,6 @@
+import { SPACE } from '../../../../kit/bytes.ts'
+
 const BYTE_ORDER_MARK = 0xfeff
-const SPACE = 0x20
 
 /**
  * Calls `each` for every server-sent event of a text that begins where an event begins

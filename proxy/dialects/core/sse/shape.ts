@@ -3,6 +3,7 @@
  * as valid as the one that was parsed, and says nothing else, so that it need not be parsed. Positions are those of the
  * stream's bytes as Latin-1.
  */
+import { BACKSLASH, NINE, QUOTE, SPACE, ZERO } from '../../../../kit/bytes.ts'
 
 /** Keys whose text the model wrote, in any dialect. */
 const TEXTS = new Set([
@@ -24,12 +25,7 @@ const PADDING = 'obfuscation'
 
 type Hole = 'text' | 'padding' | 'counter'
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const SMALL_U = 0x75
-const ZERO = 0x30
-const NINE = 0x39
-const FIRST_PRINTABLE = 0x20
 const ESCAPES = new Set([...'"\\/bfnrt'].map((char) => char.charCodeAt(0)))
 
 export class EventShape {
@@ -99,7 +95,7 @@ function textEnd(latin1: string, from: number, end: number): number {
   for (let i = from; i < end; i++) {
     const code = latin1.charCodeAt(i)
     if (code === QUOTE) return i
-    if (code < FIRST_PRINTABLE) return -1
+    if (code < SPACE) return -1
     if (code !== BACKSLASH) continue
     const escaped = latin1.charCodeAt(++i)
     if (ESCAPES.has(escaped)) continue

@@ -3,9 +3,8 @@
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream). Lines end in LF, CR LF
  * or CR, also mixed; an event ends with an empty line.
  */
+import { CR, LF } from '../../../../kit/bytes.ts'
 
-const LF = 0x0a
-const CR = 0x0d
 const FIRST_CAPACITY = 4096
 
 /** An event of the upstream is larger than the limit. */

@@ -29,7 +29,7 @@ export class ImagesStreamObserver extends EventFollower implements StreamObserve
     return 'last'
   }
 
-  protected read(event: Fields): Verdict | undefined {
+  protected inspect(event: Fields): Verdict | undefined {
     const { type } = event
     if (typeof type !== 'string' || !type.startsWith('image_')) return undefined
     if (isPartial(type)) {

@@ -3,6 +3,7 @@
  * linear in its length, whatever is in it: what is compared with the boundary has no carriage return, so that no byte
  * is compared more than once for two beginnings.
  */
+import { CR, DASH, LF, SPACE, TAB } from '../../../../kit/bytes.ts'
 import {
   headTooLarge,
   MAX_HEADER_BYTES,
@@ -18,12 +19,6 @@ export interface Part extends PartHead {
   start: number
   end: number
 }
-
-const TAB = 0x09
-const LF = 0x0a
-const CR = 0x0d
-const SPACE = 0x20
-const DASH = 0x2d
 
 /** A line that begins with the boundary. */
 interface Delimiter {

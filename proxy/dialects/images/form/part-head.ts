@@ -1,4 +1,5 @@
 /** The headers of a part of a form (RFC 7578), and the bounds of what is taken. */
+import { DELETE, SPACE, TAB } from '../../../../kit/bytes.ts'
 import { GatewayError } from '../../../errors.ts'
 import { readHeader } from './parameters.ts'
 
@@ -18,10 +19,6 @@ const MAX_NAME = 200
 const MAX_TYPE = 200
 /** Encodings that leave the bytes as they are; any other is obsolete (RFC 7578 4.7). */
 const PLAIN_ENCODINGS = ['7bit', '8bit', 'binary']
-
-const TAB = 0x09
-const SPACE = 0x20
-const DELETE = 0x7f
 
 /** `text`: the lines before the empty one, in Latin-1. Throws GatewayError invalid_request. */
 export function readPartHead(text: string): PartHead {

@@ -2,6 +2,7 @@
  * Reads multipart/form-data (RFC 7578) as it comes, as form/parse.ts does with one that is complete. Of what has come it
  * keeps only what cannot be told yet: part of a boundary's line, or of a part's headers. Time is linear in the bytes.
  */
+import { CR, DASH, LF, SPACE, TAB } from '../../../../kit/bytes.ts'
 import {
   headTooLarge,
   MAX_HEADER_BYTES,
@@ -26,11 +27,6 @@ type LineTail = { next?: number } | 'unknown' | undefined
 
 const NOTHING = Buffer.alloc(0)
 const HEAD_END = Buffer.from('\r\n\r\n')
-const TAB = 0x09
-const LF = 0x0a
-const CR = 0x0d
-const SPACE = 0x20
-const DASH = 0x2d
 
 export class FormScanner {
   readonly #sink: FormSink

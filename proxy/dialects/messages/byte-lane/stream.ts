@@ -23,7 +23,7 @@ export class MessagesStreamObserver extends EventFollower implements StreamObser
     return errorEvent(error, requestId)
   }
 
-  protected read(event: Fields): Verdict | undefined {
+  protected inspect(event: Fields): Verdict | undefined {
     const { type, delta } = event
     switch (type) {
       case 'message_start':

@@ -18,6 +18,7 @@ export const countTokens: ClientApi = {
     },
   },
   estimate: (_request, inputTokens) => ({ input_tokens: inputTokens }),
+  lossNames: messages.lossNames,
   errorBody: messages.errorBody,
   errorEvent: messages.errorEvent,
   keepAlive: messages.keepAlive,

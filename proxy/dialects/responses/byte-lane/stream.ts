@@ -43,7 +43,7 @@ export class ResponsesStreamObserver extends EventFollower implements StreamObse
     if (bytes.includes('data')) this.#lastPassed = bytes
   }
 
-  protected read(event: Fields): Verdict | undefined {
+  protected inspect(event: Fields): Verdict | undefined {
     const { type, delta } = event
     if (isSignOfLife(event)) return 'quiet'
     if (typeof type !== 'string' || !type.startsWith('response.')) return undefined

@@ -1,18 +1,15 @@
 /** The items that a request adds to its conversation, as they are written in its bytes. */
+import { OPEN_ARRAY, QUOTE } from '../../../../kit/bytes.ts'
 import type { ParsedRequest } from '../../core/dialect.ts'
 import { elementsOf, objectOf } from '../../core/json/pieces.ts'
-import { type Member, scanObject } from '../../core/json/scan.ts'
+import { type Member, scanObject } from '../../core/json/scanner.ts'
 import { spanOf } from '../../core/json/splice.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 
-/** For bytes that were within their limits when they were parsed. */
-export const NO_LIMITS = { maxDepth: Infinity, maxKeys: Infinity }
 const TRIGGER = 'compaction_trigger'
-const QUOTE = 0x22
-const OPEN_ARRAY = 0x5b
 
 /** Items of the request that others go on from: a trigger asks for its compaction, and is none of them. */
-export function keptItems(request: ParsedRequest): string[] {
+export function keptItems(request: Pick<ParsedRequest, 'body'>): string[] {
   return inputItems(request).filter((item) => !item.includes(TRIGGER) || typeOf(item) !== TRIGGER)
 }
 
@@ -22,8 +19,8 @@ function typeOf(item: string): unknown {
 }
 
 /** JSON texts. A string is one message of the user; an item without a type gets the one that it means. */
-export function inputItems({ body }: ParsedRequest): string[] {
-  const span = spanOf(scanObject(body, NO_LIMITS), 'input')
+export function inputItems({ body }: Pick<ParsedRequest, 'body'>): string[] {
+  const span = spanOf(scanObject(body), 'input')
   if (span === undefined) return []
   const input = body.subarray(span.start, span.end)
   if (input[0] === QUOTE) return [`{"type":"message","role":"user","content":${input.toString('utf8')}}`]
@@ -33,7 +30,7 @@ export function inputItems({ body }: ParsedRequest): string[] {
 function withType(item: string): string {
   if (item.startsWith('{"type":"')) return item
   const bytes = Buffer.from(item)
-  const members = scanObject(bytes, NO_LIMITS)
+  const members = scanObject(bytes)
   const type = members.find(({ rawKey }) => rawKey === 'type')
   if (type !== undefined && bytes.toString('utf8', type.start, type.end) !== 'null') return item
   const meant = meaning(members)

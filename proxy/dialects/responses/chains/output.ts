@@ -1,13 +1,12 @@
 /** What an answer leaves for the next request of its chain. */
+import { OPEN_ARRAY } from '../../../../kit/bytes.ts'
 import type { AnswerRecord } from '../../core/chains.ts'
 import { elementsOf, objectOf } from '../../core/json/pieces.ts'
-import { scanObject } from '../../core/json/scan.ts'
+import { scanObject } from '../../core/json/scanner.ts'
 import { cut, spanOf } from '../../core/json/splice.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
-import { NO_LIMITS } from './input.ts'
 import { boundOf, encryptedOf, MAX_ID_LENGTH } from './position.ts'
 
-const OPEN_ARRAY = 0x5b
 /** Items that say by themselves all that they mean. */
 const SELF_CONTAINED: ReadonlySet<unknown> = new Set([
   'message',
@@ -26,7 +25,7 @@ export function recordOf(response: string, seen: readonly string[]): AnswerRecor
   const value = tryParse(response)
   if (!isRecord(value) || !isId(value.id)) return undefined
   const bytes = Buffer.from(response)
-  const members = scanObject(bytes, NO_LIMITS)
+  const members = scanObject(bytes)
   const span = spanOf(members, 'output')
   const list = span === undefined ? undefined : bytes.subarray(span.start, span.end)
   const told = list?.[0] === OPEN_ARRAY ? elementsOf(list) : []
@@ -50,7 +49,7 @@ function isId(id: unknown): id is string {
 /** Items of a response by their ids, as a client sends them back. */
 export function itemsOf(response: string): ReadonlyMap<string, string> {
   const bytes = Buffer.from(response)
-  const span = spanOf(scanObject(bytes, NO_LIMITS), 'output')
+  const span = spanOf(scanObject(bytes), 'output')
   const list = span === undefined ? undefined : bytes.subarray(span.start, span.end)
   const items = new Map<string, string>()
   for (const text of list?.[0] === OPEN_ARRAY ? elementsOf(list) : []) {
@@ -82,7 +81,7 @@ function sent(text: string, item: Fields): string {
   const isClients = item.type === 'tool_search_call' && item.execution === 'client'
   if (!SELF_CONTAINED.has(item.type) && !isClients && encryptedOf(item) === undefined) return text
   const bytes = Buffer.from(text)
-  const members = scanObject(bytes, NO_LIMITS)
+  const members = scanObject(bytes)
   return objectOf(
     bytes,
     members.filter(({ rawKey }) => !IDENTITY.includes(rawKey)),

@@ -1,11 +1,11 @@
 /** A request of a chain, rewritten for an upstream: all other bytes stay as the client wrote them. */
 import type { JsonLimits, ParsedRequest } from '../../core/dialect.ts'
 import { removal } from '../../core/json/pieces.ts'
-import { scanObject } from '../../core/json/scan.ts'
+import { scanObject } from '../../core/json/scanner.ts'
 import { cut, spanOf } from '../../core/json/splice.ts'
 import { tryParse } from '../../core/json/value.ts'
 import { echoAs } from '../codec/answer/answer-echo.ts'
-import { inputItems, NO_LIMITS } from './input.ts'
+import { inputItems } from './input.ts'
 import { referenceOf } from './position.ts'
 import { refuseStrayResults } from './stray.ts'
 
@@ -24,7 +24,7 @@ export function expand(
   parse: Parse,
 ): ParsedRequest {
   const { body } = request
-  const members = scanObject(body, NO_LIMITS)
+  const members = scanObject(body)
   const added = inputItems(request)
   refuseStrayResults(history, added)
   const items = `[${[...history, ...added].join(',')}]`
@@ -46,7 +46,7 @@ export function resolve(
   parse: Parse,
 ): ParsedRequest {
   const { body } = request
-  const input = spanOf(scanObject(body, NO_LIMITS), 'input')
+  const input = spanOf(scanObject(body), 'input')
   if (input === undefined) return request
   const said = inputItems(request).map((text) => {
     const id = text.includes('"id"') ? referenceOf(tryParse(text)) : undefined

@@ -1,10 +1,9 @@
 /** Reads an answer on its way to the client, for those who will go on from it. */
 import type { AnswerRecord, AnswerTap } from '../../core/chains.ts'
-import { scanObject } from '../../core/json/scan.ts'
+import { scanObject } from '../../core/json/scanner.ts'
 import { spanOf } from '../../core/json/splice.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { readEvents } from '../../core/sse/reader.ts'
-import { NO_LIMITS } from './input.ts'
 import { recordOf } from './output.ts'
 
 /** Characters of an answer that are held; a larger one cannot be continued. */
@@ -101,6 +100,6 @@ function isAnswer({ object, status, error }: Fields): boolean {
 /** A copy, not a piece of the text that would hold the whole. */
 function memberText(object: string, key: string): string | undefined {
   const bytes = Buffer.from(object)
-  const span = spanOf(scanObject(bytes, NO_LIMITS), key)
+  const span = spanOf(scanObject(bytes), key)
   return span && bytes.toString('utf8', span.start, span.end)
 }

@@ -49,9 +49,9 @@ export const CHAT: Mutant[] = [
     'proxy/dialects/core/sse/shape.ts',
     'proxy/dialects/core/sse/shape.test.ts',
     ['return stop === end ? bytes : -1', 'return stop >= 0 ? bytes : -1'],
-    ['if (code < FIRST_PRINTABLE) return -1', ''],
+    ['if (code < SPACE) return -1', ''],
   ),
-  ...faults('proxy/pipeline/mask.ts', 'proxy/pipeline/mask.test.ts', [
+  ...faults('proxy/pipeline/attempt/mask.ts', 'proxy/pipeline/attempt/mask.test.ts', [
     // An upstream that quotes its key shows it to clients.
     'secrets.reduce(without, bytes)',
     'bytes',

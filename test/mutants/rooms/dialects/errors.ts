@@ -75,7 +75,7 @@ export const ERRORS: Mutant[] = [
     ['return parts.some(isRandom)', 'return false'],
   ),
   ...faults(
-    'proxy/pipeline/caller-error.ts',
+    'proxy/pipeline/attempt/caller-error.ts',
     'test/e2e/upstream-words.test.ts',
     // A channel whose upstream is not to be quoted is quoted.
     [" || channel.errorMessages === 'Generic'", ''],

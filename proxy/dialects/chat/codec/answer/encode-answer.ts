@@ -1,7 +1,7 @@
 /** Writes a whole answer for a client. */
 import type { ClientView } from '../../../core/dialect.ts'
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
-import { lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownPicture } from '../../../core/neutral/media.ts'
 import type { AssistantPart, ModelAnswer, ModelRequest, ToolCallPart } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
@@ -42,7 +42,7 @@ export function isLegacy(request: ModelRequest): boolean {
 }
 
 function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: ClientView): Fields {
-  const lose = (field: TypedField) => client.losses.add(lossName(client.request.source, field))
+  const lose = (field: TypedField) => client.losses.lose(field)
   let content: string | null = null
   let refusal: string | null = null
   const annotations: Fields[] = []

@@ -3,7 +3,7 @@ import type { Usage } from '../../../../../contract/usage.ts'
 import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
 import { type Fields, tryParse } from '../../../core/json/value.ts'
-import { lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownPicture } from '../../../core/neutral/media.ts'
 import type { Annotation, Finish, ImagePart, StreamPart } from '../../../core/neutral/types.ts'
 import { errorText } from '../../error.ts'
@@ -288,6 +288,6 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   #lose(field: TypedField): void {
-    this.#client.losses.add(lossName(this.#client.request.source, field))
+    this.#client.losses.lose(field)
   }
 }

@@ -5,7 +5,6 @@
 
 import { oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
-import { lossName } from '../../../core/neutral/losses.ts'
 import type { CacheMark, Extended, Names } from '../../../core/neutral/types.ts'
 import { cacheBreakpoint, lifetimeOf } from '../../../openai/fields.ts'
 import { shapeOf } from '../ext.ts'
@@ -61,7 +60,7 @@ export function cacheMark(owner: Extended & { cache?: CacheMark }, writing: Writ
     const control = shapeOf(ext)[CONTROL]
     return control === undefined ? cacheBreakpoint(cache) : { [CONTROL]: control }
   }
-  const name = lossName(writing.source, 'cacheMark', owner)
+  const name = writing.losses.name('cacheMark', owner)
   if (!writing.features.cacheMarks) {
     writing.losses.add(name)
     return {}

@@ -2,7 +2,7 @@
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../core/dialect.ts'
 import type { Fields } from '../../../core/json/value.ts'
-import { lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import type { TypedField } from '../../../core/neutral/losses.ts'
 import { dataUrl } from '../../../core/neutral/media.ts'
 import type {
   ApiName,
@@ -31,7 +31,7 @@ type Part = TextPart | ImagePart | FilePart | AudioPart | RefusalPart
 
 /** `owner`: what the field belongs to, when that is not the request itself. */
 export function lose(writing: Writing, field: TypedField, owner?: Extended): void {
-  writing.losses.add(lossName(writing.source, field, owner, writing.request))
+  writing.losses.lose(field, owner, writing.request)
 }
 
 /** What chat cannot say, named as the client calls it. */
@@ -41,7 +41,7 @@ export function unsupported(
   problem: string,
   owner?: Extended,
 ): GatewayError {
-  const param = lossName(writing.source, field, owner, writing.request)
+  const param = writing.losses.name(field, owner, writing.request)
   return new GatewayError('unsupported_parameter', `${param} ${problem}.`, { param })
 }
 

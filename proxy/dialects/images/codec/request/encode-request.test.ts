@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { featuresOf } from '../../../../../contract/profiles.ts'
-import { Losses } from '../../../core/neutral/losses.ts'
 import type { Media, ModelRequest, Tool, UserPart } from '../../../core/neutral/types.ts'
+import { noLosses } from '../../../testing.ts'
 import { readBoundary } from '../../form/boundary.ts'
 import { parseForm } from '../../form/parse.ts'
 import { images } from '../../index.ts'
@@ -23,7 +23,7 @@ const picture = (tool: object): Tool => ({
 })
 
 function encode(fields: Partial<ModelRequest>) {
-  const losses = new Losses()
+  const losses = noLosses(fields.source ?? 'responses')
   const request: ModelRequest = {
     source: 'responses',
     model: 'm',

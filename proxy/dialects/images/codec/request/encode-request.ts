@@ -2,7 +2,7 @@
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
 import type { Fields } from '../../../core/json/value.ts'
-import { type Losses, lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import type { Losses, TypedField } from '../../../core/neutral/losses.ts'
 import { dataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Media, ModelRequest, Tool, UserTurn } from '../../../core/neutral/types.ts'
 import { shortUser } from '../../../openai/fields.ts'
@@ -28,7 +28,7 @@ type File = Extract<Media, { kind: 'data' }>
 export function encodeRequest(request: ModelRequest, { model, losses }: EncodeTarget): EncodedRequest {
   const turn = lastTurn(request)
   const prompt = turn?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n\n') ?? ''
-  if (turn === undefined || prompt.trim() === '') throw unsupported(request, 'turns', 'must end in a text')
+  if (turn === undefined || prompt.trim() === '') throw unsupported(losses, 'turns', 'must end in a text')
   const images = turn.parts.filter((part) => part.type === 'image')
   loseSettings(request, turn, losses)
   const fields = {
@@ -38,9 +38,9 @@ export function encodeRequest(request: ModelRequest, { model, losses }: EncodeTa
     ...(request.user !== undefined && { user: shortUser(request.user) }),
   }
   if (images.length === 0) return { body: fields }
-  const sources = images.map((image) => checked(request, image))
+  const sources = images.map((image) => checked(image, losses))
   if (sources.length > MAX_PICTURES) {
-    throw unsupported(request, 'image', `must be at most ${MAX_PICTURES} pictures`)
+    throw unsupported(losses, 'image', `must be at most ${MAX_PICTURES} pictures`)
   }
   const files = sources.filter((source) => source.kind === 'data')
   if (files.length === sources.length) return { body: {}, form: formOf(fields, files), path: EDITS }
@@ -60,7 +60,7 @@ function toolFields(request: ModelRequest, names: readonly string[], losses: Los
   for (const [name, value] of Object.entries(tool)) {
     const isPlain = typeof value === 'string' || typeof value === 'number'
     if (names.includes(name) && isPlain) fields[name] = value
-    else if (!SILENT.includes(name) && !isNothing(name, value)) losses.add(lossName(request.source, 'tools'))
+    else if (!SILENT.includes(name) && !isNothing(name, value)) losses.lose('tools')
   }
   return fields
 }
@@ -75,11 +75,11 @@ export function isPictureTool(tool: Tool): tool is Extract<Tool, { type: 'hosted
 }
 
 /** A picture with the type that its bytes have, or where it is. */
-function checked(request: ModelRequest, { source }: ImagePart): File | Extract<Media, { kind: 'url' }> {
+function checked({ source }: ImagePart, losses: Losses): File | Extract<Media, { kind: 'url' }> {
   if (source.kind === 'url') return source
   const type = source.kind === 'data' ? typeOf(source.base64) : undefined
   if (source.kind !== 'data' || type === undefined) {
-    throw unsupported(request, 'image', 'must be a PNG, JPEG or WebP picture')
+    throw unsupported(losses, 'image', 'must be a PNG, JPEG or WebP picture')
   }
   return { ...source, mediaType: type.mediaType }
 }
@@ -95,7 +95,7 @@ function formOf(fields: Fields, files: readonly File[]): NonNullable<EncodedRequ
   return { contentType: multipartType(boundary), bytes: writeForm([...texts, ...pictures], boundary) }
 }
 
-export function unsupported({ source }: ModelRequest, field: TypedField, problem: string): GatewayError {
-  const param = lossName(source, field)
+export function unsupported(losses: Losses, field: TypedField, problem: string): GatewayError {
+  const param = losses.name(field)
   return new GatewayError('unsupported_parameter', `${param} ${problem} with this model.`, { param })
 }

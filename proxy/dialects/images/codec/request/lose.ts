@@ -1,6 +1,6 @@
 /** What of a conversation does not reach a model that only makes pictures. */
 import { GatewayError } from '../../../../errors.ts'
-import { type Losses, lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import type { Losses, TypedField } from '../../../core/neutral/losses.ts'
 import type { ModelRequest, ToolChoice, UserTurn } from '../../../core/neutral/types.ts'
 
 /** Typed fields of a request that the API of pictures lacks; limits of text mean nothing where there is none. */
@@ -21,31 +21,30 @@ const SETTINGS = [
 
 /** Notes it all. Throws GatewayError unsupported_parameter for what nobody may drop. `last`: the turn that is kept. */
 export function loseSettings(request: ModelRequest, last: UserTurn, losses: Losses): void {
-  const { source, turns, tools, toolChoice, reasoning, choices } = request
-  const name = (field: TypedField) => lossName(source, field)
-  const lose = (field: TypedField) => losses.add(name(field))
-  if (choices !== undefined && choices > 1) throw refused(name('choices'), 'must be 1 with this model')
+  const { turns, tools, toolChoice, reasoning, choices } = request
+  if (choices !== undefined && choices > 1) throw refused(losses.name('choices'), 'must be 1 with this model')
   if (toolChoice !== undefined && !isMet(toolChoice)) {
-    throw refused(name('toolChoice'), 'asks for a tool that this model does not offer')
+    throw refused(losses.name('toolChoice'), 'asks for a tool that this model does not offer')
   }
   // A picture is neither a call nor JSON: a caller that waits for one would pay for what it cannot use.
   if (tools.some((tool) => tool.type !== 'hosted' || tool.name !== 'image_generation')) {
-    throw refused(name('tools'), 'may hold image_generation alone with this model')
+    throw refused(losses.name('tools'), 'may hold image_generation alone with this model')
   }
   if (request.format !== undefined)
-    throw refused(name('format'), 'is not supported: this model answers by pictures')
-  for (const turn of turns) if (turn !== last) lose(turn.role === 'system' ? 'system' : 'turns')
+    throw refused(losses.name('format'), 'is not supported: this model answers by pictures')
+  for (const turn of turns) if (turn !== last) losses.lose(turn.role === 'system' ? 'system' : 'turns')
   for (const part of last.parts) {
-    if (part.type === 'file' || part.type === 'audio' || part.type === 'hosted') lose(part.type)
-    if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto') lose('image.detail')
-    if ('cache' in part && part.cache !== undefined) lose('cacheMark')
+    if (part.type === 'file' || part.type === 'audio' || part.type === 'hosted') losses.lose(part.type)
+    if (part.type === 'image' && part.detail !== undefined && part.detail !== 'auto')
+      losses.lose('image.detail')
+    if ('cache' in part && part.cache !== undefined) losses.lose('cacheMark')
   }
-  for (const field of SETTINGS) if (request[field] !== undefined) lose(field)
-  if (reasoning?.effort !== undefined) lose('effort')
-  if (reasoning?.budgetTokens !== undefined) lose('budgetTokens')
-  if (reasoning?.thinking === 'adaptive') lose('thinking')
-  if (reasoning?.summary !== undefined) lose('summary')
-  if (request.store === true) lose('store')
+  for (const field of SETTINGS) if (request[field] !== undefined) losses.lose(field)
+  if (reasoning?.effort !== undefined) losses.lose('effort')
+  if (reasoning?.budgetTokens !== undefined) losses.lose('budgetTokens')
+  if (reasoning?.thinking === 'adaptive') losses.lose('thinking')
+  if (reasoning?.summary !== undefined) losses.lose('summary')
+  if (request.store === true) losses.lose('store')
 }
 
 /** The one tool that this model is. */

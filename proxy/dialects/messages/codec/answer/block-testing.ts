@@ -1,8 +1,8 @@
 /** What the tests of answers and streams need around a codec. */
 import { GatewayError } from '../../../../errors.ts'
 import type { ClientView, ParsedRequest } from '../../../core/dialect.ts'
-import { Losses } from '../../../core/neutral/losses.ts'
 import type { Carrier, ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
+import { noLosses } from '../../../testing.ts'
 import { decodeAnswer } from './decode-answer.ts'
 import { decodeStream } from './decode-stream.ts'
 import { encodeAnswer } from './encode-answer.ts'
@@ -33,7 +33,7 @@ export function newClient(): ClientView {
     created: 1_700_000_000,
     inputTokens: 7,
     envelopes: { seal: sealed, open: () => 'foreign' },
-    losses: new Losses(),
+    losses: noLosses('messages'),
   }
 }
 

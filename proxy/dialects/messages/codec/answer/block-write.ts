@@ -2,7 +2,7 @@
 import type { ClientView } from '../../../core/dialect.ts'
 import { parseArguments } from '../../../core/json/exact.ts'
 import { isRecord } from '../../../core/json/value.ts'
-import { lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownPicture } from '../../../core/neutral/media.ts'
 import type {
   Annotation,
@@ -117,5 +117,5 @@ export function writeWhole(part: Whole, client: ClientView): Block[] {
 }
 
 export function addLoss(client: ClientView, field: TypedField): void {
-  client.losses.add(lossName(client.request.source, field))
+  client.losses.lose(field)
 }

@@ -1,8 +1,9 @@
 /** Requests of clients of this dialect, and what they are in the neutral form and back. */
 import { describe, expect, test } from 'vitest'
 import { featuresOf } from '../../../../../contract/profiles.ts'
-import { addExtLosses, Losses } from '../../../core/neutral/losses.ts'
+import { addExtLosses } from '../../../core/neutral/losses.ts'
 import type { Carrier, Envelopes, ModelRequest } from '../../../core/neutral/types.ts'
+import { noLosses } from '../../../testing.ts'
 import { parseRequest } from '../../request.ts'
 import { decodeRequest } from './decode-request.ts'
 import { encodeRequest } from './encode-request.ts'
@@ -19,13 +20,13 @@ export function decode(fields: object, headers = {}): ModelRequest {
   return decodeRequest(parseRequest(bytes, { maxDepth: 64, maxKeys: 10_000 }, headers), ENVELOPES)
 }
 export function encode(request: ModelRequest) {
-  const losses = new Losses()
+  const losses = noLosses(request.source)
   const features = featuresOf('messages', 'generic', { cacheMarks: false, webSearch: false })
   const target = { model: 'm', features, defaultMaxOutputTokens: 8192, losses }
   return { ...encodeRequest(request, target), losses: losses.names }
 }
 function lossesElsewhere(request: ModelRequest): string[] {
-  const losses = new Losses()
+  const losses = noLosses(request.source)
   addExtLosses(request, 'chat', losses)
   return losses.names.sort()
 }

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
-import { Losses } from '../../../core/neutral/losses.ts'
 import { requestOf } from '../../../core/neutral/testing.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
+import { noLosses } from '../../../testing.ts'
 import { parseRequest } from '../../request.ts'
 import { decodeRequest } from './decode-request.ts'
 import { encodeRequest } from './encode-request.ts'
@@ -31,7 +31,7 @@ const features: fc.Arbitrary<Features> = fc
 /** Undefined for a request that is refused by name. */
 function encode(request: ModelRequest, features: Features): Record<string, unknown> | undefined {
   try {
-    const target = { model: 'M', features, defaultMaxOutputTokens: 8192, losses: new Losses() }
+    const target = { model: 'M', features, defaultMaxOutputTokens: 8192, losses: noLosses(request.source) }
     return encodeRequest(request, target).body
   } catch (error) {
     if (error instanceof GatewayError && error.param !== undefined) return undefined

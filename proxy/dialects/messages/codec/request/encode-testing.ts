@@ -1,7 +1,7 @@
 /** Requests of other dialects, and what the encoder makes of them. */
 import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
-import { Losses } from '../../../core/neutral/losses.ts'
 import type { AssistantPart, ModelRequest, Turn, UserPart } from '../../../core/neutral/types.ts'
+import { noLosses } from '../../../testing.ts'
 import { encodeRequest } from './encode-request.ts'
 
 const ADAPTIVE = featuresOf('messages', 'anthropic-adaptive')
@@ -23,7 +23,7 @@ export function encode(fields: Partial<ModelRequest>, features: Partial<Features
     tools: [],
     ...fields,
   }
-  const losses = new Losses()
+  const losses = noLosses(request.source)
   const target = { model: 'M', features: { ...base, ...features }, defaultMaxOutputTokens: 8192, losses }
   const { body, headers } = encodeRequest(request, target)
   return { body, headers, losses: losses.names.sort() }

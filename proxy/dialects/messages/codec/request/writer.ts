@@ -2,7 +2,7 @@ import type { ApiName } from '../../../../../contract/endpoints.ts'
 import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../core/dialect.ts'
-import { lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import type { TypedField } from '../../../core/neutral/losses.ts'
 import type { Extended, ModelRequest } from '../../../core/neutral/types.ts'
 
 /** What the parts of the request encoder share. */
@@ -29,7 +29,7 @@ export interface Writer {
 
 export function writerFor(request: ModelRequest, { features, losses }: EncodeTarget): Writer {
   const { source } = request
-  const name = (field: TypedField, owner?: Extended) => lossName(source, field, owner, request)
+  const name = (field: TypedField, owner?: Extended) => losses.name(field, owner, request)
   const lose = (field: TypedField, owner?: Extended) => losses.add(name(field, owner))
   return {
     source,

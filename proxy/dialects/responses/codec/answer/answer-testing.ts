@@ -1,7 +1,7 @@
 /** What tests of answers need: a client, and the way from events to parts and back. */
 import type { ClientView, ParsedRequest } from '../../../core/dialect.ts'
-import { Losses } from '../../../core/neutral/losses.ts'
 import type { ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
+import { noLosses } from '../../../testing.ts'
 import { decodeStream } from './decode-stream.ts'
 import { encodeStream } from './encode-stream.ts'
 
@@ -28,7 +28,7 @@ export function clientFor(body: object = {}): ClientView {
     created: 1700,
     inputTokens: 9,
     envelopes: { seal: (carrier) => `slc1.${carrier.kind}.${carrier.value}`, open: () => 'foreign' },
-    losses: new Losses(),
+    losses: noLosses('responses'),
   }
 }
 

@@ -3,7 +3,7 @@ import type { ClientView } from '../../../core/dialect.ts'
 import { parseArguments } from '../../../core/json/exact.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { itemId } from '../../../core/neutral/ids.ts'
-import { lossName } from '../../../core/neutral/losses.ts'
+import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownPicture } from '../../../core/neutral/media.ts'
 import type { AssistantPart, Carrier, Ext, Finish, HostedPart, Making } from '../../../core/neutral/types.ts'
 import { writeAnnotation } from './item-annotations.ts'
@@ -177,6 +177,6 @@ export function explanationOf(finish: Finish, hasRefusal: boolean): string | und
   return isTold || finish.explanation === '' ? undefined : finish.explanation
 }
 
-export function lose(client: ClientView, field: Parameters<typeof lossName>[1]): void {
-  client.losses.add(lossName(client.request.source, field))
+export function lose(client: ClientView, field: TypedField): void {
+  client.losses.lose(field)
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../../errors.ts'
-import { addExtLosses, Losses } from '../../../core/neutral/losses.ts'
+import { addExtLosses } from '../../../core/neutral/losses.ts'
 import type { Envelopes, ModelRequest } from '../../../core/neutral/types.ts'
+import { noLosses } from '../../../testing.ts'
 import { parseRequest } from '../../request.ts'
 import { decodeRequest } from './decode-request.ts'
 
@@ -29,7 +30,7 @@ function bare(value: unknown): unknown {
 const turns = (input: unknown, fields: object = {}) => bare(decode({ input, ...fields }).turns)
 
 function lossesOf(fields: object): string[] {
-  const losses = new Losses()
+  const losses = noLosses('responses')
   addExtLosses(decode(fields), 'chat', losses)
   return losses.names
 }

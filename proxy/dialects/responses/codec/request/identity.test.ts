@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { featuresOf } from '../../../../../contract/profiles.ts'
-import { Losses } from '../../../core/neutral/losses.ts'
 import type { Carrier, Envelopes } from '../../../core/neutral/types.ts'
+import { noLosses } from '../../../testing.ts'
 import { parseRequest } from '../../request.ts'
 import { decodeRequest } from './decode-request.ts'
 import { encodeRequest } from './encode-request.ts'
@@ -15,7 +15,7 @@ const ENVELOPES: Envelopes = {
 
 function roundTrip(body: object, lost: string[] = []): Record<string, unknown> {
   const request = decodeRequest(parseRequest(Buffer.from(JSON.stringify(body)), LIMITS), ENVELOPES)
-  const losses = new Losses()
+  const losses = noLosses('responses')
   const target = {
     model: 'm',
     features: featuresOf('responses', 'generic'),

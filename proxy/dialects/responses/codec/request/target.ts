@@ -2,8 +2,9 @@
 import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../core/dialect.ts'
-import { lossName, type TypedField } from '../../../core/neutral/losses.ts'
+import { Losses, type TypedField } from '../../../core/neutral/losses.ts'
 import type { ApiName, Extended, ModelRequest } from '../../../core/neutral/types.ts'
+import { lossNames } from '../../loss-names.ts'
 
 export interface Target {
   /** The client spoke this dialect too: everything is written as it was, whatever the upstream can do. */
@@ -17,11 +18,13 @@ export interface Target {
   tell(name: string): void
 }
 
+const OWN = new Losses(lossNames)
+
 /** For writing what was just read, to see how it differs. */
 export const SAME: Target = {
   same: true,
   source: 'responses',
-  name: (field, owner) => lossName('responses', field, owner),
+  name: (field, owner) => OWN.name(field, owner),
   lose: () => {},
   tell: () => {},
 }
@@ -29,7 +32,7 @@ export const SAME: Target = {
 export function targetOf(request: ModelRequest, { features, losses }: EncodeTarget): Target {
   const { source } = request
   const same = source === 'responses'
-  const name = (field: TypedField, owner?: Extended) => lossName(source, field, owner, request)
+  const name = (field: TypedField, owner?: Extended) => losses.name(field, owner, request)
   const tell = (loss: string) => losses.add(loss)
   return { same, source, features, name, lose: (field, owner) => tell(name(field, owner)), tell }
 }

@@ -1,6 +1,5 @@
 /** Requests of other dialects for the tests of the encoder. */
 import { type Features, featuresOf } from '../../../../../contract/profiles.ts'
-import { Losses } from '../../../core/neutral/losses.ts'
 import type {
   AssistantPart,
   DialectName,
@@ -9,6 +8,7 @@ import type {
   ToolCallPart,
   Turn,
 } from '../../../core/neutral/types.ts'
+import { noLosses } from '../../../testing.ts'
 import { encodeRequest } from './encode-request.ts'
 
 export const USER: Turn = { role: 'user', parts: [{ type: 'text', text: 'Hi' }] }
@@ -21,7 +21,7 @@ export interface Options {
 }
 
 export function encode(fields: Partial<ModelRequest>, { source = 'chat', features = {} }: Options = {}) {
-  const losses = new Losses()
+  const losses = noLosses(source)
   const request: ModelRequest = {
     source,
     model: 'client',

@@ -1,0 +1,52 @@
+/** Waiting: pauses, deadlines, and the longest delay that a timer takes. */
+
+/** In milliseconds; for a longer delay `setTimeout` fires at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** Waits `ms`. When `signal` aborts, the wait ends at once: it resolves, or rejects with the reason of the signal. */
+export function pause(ms: number, signal: AbortSignal, onAbort: 'resolve' | 'reject'): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      if (signal.aborted && onAbort === 'reject') reject(signal.reason)
+      else resolve()
+    }
+    const timer = setTimeout(end, Math.min(ms, MAX_TIMER_MS))
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
+  })
+}
+
+/** The result of `work`, or a rejection with `onTimeout()` after `ms`. The work itself goes on. */
+export function withDeadline<T>(work: Promise<T>, ms: number, onTimeout: () => Error): Promise<T> {
+  return raced(work, (reject) => {
+    // A result may have arrived while this process stood still. The event loop reads it before setImmediate runs.
+    const timer = setTimeout(() => setImmediate(() => reject(onTimeout())), Math.min(ms, MAX_TIMER_MS))
+    return () => clearTimeout(timer)
+  })
+}
+
+/** The result of `work`, or a rejection with the reason of `signal` as soon as it aborts. The work itself goes on. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return raced(work, (reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort)
+    if (signal.aborted) onAbort()
+    return () => signal.removeEventListener('abort', onAbort)
+  })
+}
+
+/** `watch` may reject the result until the function that it returns is called. */
+async function raced<T>(
+  work: Promise<T>,
+  watch: (reject: (error: unknown) => void) => () => void,
+): Promise<T> {
+  const { promise: cut, reject } = Promise.withResolvers<never>()
+  const stop = watch(reject)
+  try {
+    return await Promise.race([work, cut])
+  } finally {
+    stop()
+  }
+}

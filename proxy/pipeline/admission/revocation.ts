@@ -1,0 +1,78 @@
+import type { KeyRecord } from '../../../contract/table/records.ts'
+import { type Caller, isInForce, mayComeFrom } from '../../auth/authenticate.ts'
+import { GatewayError } from '../../errors.ts'
+
+/** A key of which nobody could tell is looked at again. */
+const RETRY_MS = 1_000
+/** The clock may be set meanwhile, and Node's longest timer is shorter than the life of some keys. */
+const MAX_WAIT_MS = 60_000
+
+interface Watched {
+  /** What must end with the key, and from where it came. */
+  uses: Map<AbortController, string | undefined>
+  /** Goes off when the key expires. */
+  expiry: NodeJS.Timeout | undefined
+}
+
+/** Breaks off the requests in flight, and the open WebSockets, of a key that may not be used any more. */
+export class Revocation {
+  readonly #keyOf: (hash: string) => Promise<KeyRecord | undefined>
+  readonly #watched = new Map<string, Watched>()
+
+  /** `keyOf` finds the record of a key by its SHA-256; it rejects where it cannot be told whether there is one. */
+  constructor(keyOf: (hash: string) => Promise<KeyRecord | undefined>) {
+    this.#keyOf = keyOf
+  }
+
+  /**
+   * Until the returned function is called, `use` is aborted when the key is deleted, disabled, expires, or may not be
+   * used from `address` any more.
+   */
+  watch({ hash, key }: Pick<Caller, 'hash' | 'key'>, address: string | undefined, use: AbortController) {
+    const watched = this.#watched.get(hash) ?? { uses: new Map(), expiry: undefined }
+    this.#watched.set(hash, watched)
+    watched.uses.set(use, address)
+    if (watched.expiry === undefined) this.#awaitExpiry(hash, watched, key)
+    return () => {
+      watched.uses.delete(use)
+      if (watched.uses.size > 0 || this.#watched.get(hash) !== watched) return
+      clearTimeout(watched.expiry)
+      this.#watched.delete(hash)
+    }
+  }
+
+  /** Looks again at these keys (all, when undefined), as far as they are used now. */
+  async recheck(hashes: Iterable<string> = this.#watched.keys()): Promise<void> {
+    const unknown: string[] = []
+    const look = async (hash: string) => {
+      const key = await this.#keyOf(hash).catch(() => 'unknown' as const)
+      // A store that does not answer takes no key back.
+      if (key === 'unknown') unknown.push(hash)
+      else this.#judge(hash, key)
+    }
+    await Promise.all([...hashes].filter((hash) => this.#watched.has(hash)).map(look))
+    if (unknown.length > 0) setTimeout(() => void this.recheck(unknown), RETRY_MS).unref()
+  }
+
+  #judge(hash: string, key: KeyRecord | undefined): void {
+    const watched = this.#watched.get(hash)
+    if (watched === undefined) return
+    const revoked = key === undefined || !isInForce(key, Date.now())
+    if (!revoked) this.#awaitExpiry(hash, watched, key)
+    for (const [use, address] of watched.uses) {
+      if (revoked) use.abort(new GatewayError('unauthorized', 'This API key was taken back.'))
+      else if (!mayComeFrom(key, address))
+        use.abort(
+          new GatewayError('ip_not_allowed', 'This API key may not be used from your address any more.'),
+        )
+    }
+  }
+
+  #awaitExpiry(hash: string, watched: Watched, { expiresAt }: KeyRecord): void {
+    clearTimeout(watched.expiry)
+    watched.expiry = undefined
+    if (expiresAt === undefined) return
+    const waitMs = Math.min(Math.max(expiresAt - Date.now(), 1), MAX_WAIT_MS)
+    watched.expiry = setTimeout(() => void this.recheck([hash]), waitMs).unref()
+  }
+}

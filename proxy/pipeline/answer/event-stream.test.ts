@@ -1,0 +1,156 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage, type ServerResponse } from 'node:http'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { httpServer } from '../../outbound/testing.ts'
+import { EventStream, type EventStreamOptions } from './event-stream.ts'
+
+const OPTIONS: EventStreamOptions = { keepAlive: Buffer.from(':\n\n'), keepAliveMs: 15_000, stallMs: 60_000 }
+
+/** An answer that a server is about to give, and the client that waits for it. */
+async function exchange(options: Partial<EventStreamOptions> = {}) {
+  const asked = Promise.withResolvers<ServerResponse>()
+  const { origin } = await httpServer((_, res) => asked.resolve(res))
+  const request = get(origin, { agent: false })
+  request.on('error', () => undefined)
+  onTestFinished(() => void request.destroy())
+  const answered = new Promise<IncomingMessage>((resolve) => request.once('response', resolve))
+  const res = await asked.promise
+  return { request, answered, res, stream: new EventStream(res, { ...OPTIONS, ...options }) }
+}
+
+async function textOf(answer: Promise<IncomingMessage>): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of await answer) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+/** More than fits between a server and a client that does not read. */
+const TOO_MUCH = Buffer.alloc(32_000_000, 'x')
+
+describe('on a clock of the test', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  test('it opens with the first bytes, as an event stream that nobody buffers', async () => {
+    const { answered, res, stream } = await exchange()
+    await vi.advanceTimersByTimeAsync(14_999)
+    expect([stream.opened, res.headersSent]).toEqual([false, false])
+    stream.write(Buffer.from('data: 1\n\n'))
+    expect(stream.opened).toBe(true)
+    const { statusCode, headers } = await answered
+    expect(statusCode).toBe(200)
+    expect(headers).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+    })
+    expect(headers).not.toHaveProperty('content-length')
+  })
+
+  test('an end without events is an empty stream', async () => {
+    const { answered, stream } = await exchange()
+    stream.end()
+    expect((await answered).statusCode).toBe(200)
+    expect(await textOf(answered)).toBe('')
+  })
+
+  test('keep-alives are sent in silence only, open the stream, and are comments before the first event', async () => {
+    const { answered, stream } = await exchange()
+    await vi.advanceTimersByTimeAsync(15_000)
+    expect(stream.opened).toBe(true)
+    await vi.advanceTimersByTimeAsync(30_000)
+    for (const text of ['a', 'b', 'c']) {
+      await vi.advanceTimersByTimeAsync(14_999)
+      stream.write(Buffer.from(text))
+    }
+    await vi.advanceTimersByTimeAsync(15_000)
+    stream.end(Buffer.from('z'))
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await textOf(answered)).toBe(`${': keep-alive\n\n'.repeat(3)}abc:\n\nz`)
+  })
+
+  test.each<[string, (stream: EventStream, res: ServerResponse) => void]>([
+    ['has ended', (stream) => stream.end()],
+    ['was abandoned', (stream) => stream.abandon()],
+    ['was broken off', (_, res) => res.destroy()],
+  ])('a stream that %s has no clocks', async (_, finish) => {
+    const { res, stream } = await exchange()
+    expect(vi.getTimerCount()).toBe(1)
+    finish(stream, res)
+    await vi.waitUntil(() => vi.getTimerCount() === 0)
+  })
+
+  test('abandoned before it opened, it leaves the answer to others', async () => {
+    const { answered, res, stream } = await exchange()
+    stream.abandon()
+    expect(stream.opened).toBe(false)
+    res.writeHead(502).end('{}')
+    expect((await answered).statusCode).toBe(502)
+    expect(await textOf(answered)).toBe('{}')
+  })
+
+  test('to a client that left nothing is written, and nothing holds up the sender', async () => {
+    const { request, res, stream } = await exchange()
+    stream.write(Buffer.from('a'))
+    request.destroy()
+    await once(res, 'close')
+    expect(stream.write(Buffer.alloc(1_000_000))).toBe(true)
+    stream.end(Buffer.from('z'))
+    expect([stream.stalled, res.writableEnded]).toEqual([false, false])
+  })
+
+  test('a client that falls behind is waited for, without keep-alives', async () => {
+    const { answered, stream } = await exchange()
+    const drained = vi.fn()
+    stream.onDrain(drained)
+    expect(stream.write(TOO_MUCH)).toBe(false)
+    await vi.advanceTimersByTimeAsync(50_000)
+    expect(drained).not.toHaveBeenCalled()
+
+    const answer = await answered
+    let text = ''
+    answer.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+    await vi.waitUntil(() => drained.mock.calls.length === 1)
+    expect(stream.write(Buffer.from('more'))).toBe(true)
+    stream.end()
+    await once(answer, 'end')
+    expect(text.length).toBe(TOO_MUCH.length + 4)
+    expect(text).not.toContain(':')
+  })
+})
+
+describe('a client that does not read', () => {
+  test('is cut off in mid-stream', async () => {
+    const { res, stream } = await exchange({ stallMs: 100 })
+    stream.write(TOO_MUCH)
+    await once(res, 'close')
+    expect(stream.stalled).toBe(true)
+  })
+
+  test('is cut off after the end, when it had fallen behind before', async () => {
+    const { res, stream } = await exchange({ stallMs: 100 })
+    stream.write(TOO_MUCH)
+    stream.end(Buffer.from('z'))
+    await once(res, 'close')
+    expect([stream.stalled, res.writableFinished]).toEqual([true, false])
+  })
+
+  test('is cut off when a large answer comes in one piece', async () => {
+    const { res, stream } = await exchange({ stallMs: 100 })
+    stream.end(TOO_MUCH)
+    await once(res, 'close')
+    expect([stream.stalled, res.writableFinished]).toEqual([true, false])
+  })
+
+  test('is not one whose upstream is silent', async () => {
+    const { answered, res, stream } = await exchange({ stallMs: 50 })
+    await once(res, 'timeout')
+    stream.write(Buffer.from('a'))
+    await once(res, 'timeout')
+    stream.end(Buffer.from('z'))
+    expect(await textOf(answered)).toBe('az')
+    expect(stream.stalled).toBe(false)
+  })
+})

@@ -1,0 +1,96 @@
+/** A Server-Sent Events answer to a client: opened late, kept alive in silence, dropped when nobody reads it. */
+import type { ServerResponse } from 'node:http'
+import type { ClientStream } from '../call.ts'
+import { onSilence } from '../request/client.ts'
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  // nginx buffers answers unless it is told not to.
+  'x-accel-buffering': 'no',
+}
+
+/** The one sign of life that every client takes before the first event. */
+const COMMENT = Buffer.from(': keep-alive\n\n')
+
+export interface EventStreamOptions {
+  /** Sent in silence between events. */
+  keepAlive: Buffer
+  keepAliveMs: number
+  stallMs: number
+}
+
+export class EventStream implements ClientStream {
+  readonly #res: ServerResponse
+  readonly #options: EventStreamOptions
+  readonly #silence: NodeJS.Timeout
+  #begun = false
+  /** True when the client was cut off because it did not read. */
+  stalled = false
+
+  /** The clock of silence starts at once: an upstream that thinks for long must not look dead. */
+  constructor(res: ServerResponse, options: EventStreamOptions) {
+    this.#res = res
+    this.#options = options
+    this.#silence = setTimeout(() => this.#keepAlive(), options.keepAliveMs)
+    this.#silence.unref()
+    res.once('close', () => this.#stop())
+    onSilence(res, options.stallMs, () => this.#cutIfUnread())
+  }
+
+  /** True once a status was sent: from then on a failure can only be told by an event. */
+  get opened(): boolean {
+    return this.#res.headersSent
+  }
+
+  /** Sends bytes; false means: wait for onDrain before sending more. */
+  write(bytes: Buffer): boolean {
+    this.#begun = true
+    return this.#send(bytes)
+  }
+
+  #send(bytes: Buffer): boolean {
+    if (this.#res.destroyed) return true
+    this.#open()
+    this.#silence.refresh()
+    return this.#res.write(bytes)
+  }
+
+  /** Calls `drained` each time the client has caught up. */
+  onDrain(drained: () => void): void {
+    this.#res.on('drain', drained)
+  }
+
+  /** Ends the stream, after `last` if given. */
+  end(last?: Buffer): void {
+    this.#stop()
+    if (this.#res.destroyed) return
+    this.#open()
+    this.#res.end(last)
+  }
+
+  /** Ends the clocks of a stream that was never opened: its answer takes another form. */
+  abandon(): void {
+    this.#stop()
+  }
+
+  #open(): void {
+    if (!this.#res.headersSent) this.#res.writeHead(200, HEADERS)
+  }
+
+  #keepAlive(): void {
+    if (this.#res.writableNeedDrain) this.#silence.refresh()
+    else this.#send(this.#begun ? this.#options.keepAlive : COMMENT)
+  }
+
+  /** Silence of the upstream is no fault of the client: only one that leaves bytes unread is cut off. */
+  #cutIfUnread(): void {
+    if (!this.#res.writableNeedDrain && !this.#res.writableEnded) return
+    this.stalled = true
+    this.#res.destroy()
+  }
+
+  #stop(): void {
+    clearTimeout(this.#silence)
+  }
+}

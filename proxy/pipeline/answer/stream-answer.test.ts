@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { GatewayError, type UpstreamFailure } from '../../errors.ts'
+import type { UpstreamStream } from '../attempt/upstream-stream.ts'
+import type { ClientStream } from '../call.ts'
+import { streamAnswer } from './stream-answer.ts'
+
+/** Streams an answer that breaks at once; gives the error of its last event. */
+async function told(failure: UpstreamFailure): Promise<GatewayError | undefined> {
+  const errors: GatewayError[] = []
+  const observer = {
+    usage: undefined,
+    tier: undefined,
+    delivered: { deltas: 0, bytes: 0 },
+  }
+  const upstream = {
+    observer,
+    errorEvent(error: GatewayError) {
+      errors.push(error)
+      return Buffer.from('error')
+    },
+    deliverTo: (to: { broke(failure: UpstreamFailure): void }) => to.broke(failure),
+  } as unknown as UpstreamStream
+  const client = { onDrain: () => undefined, end: () => undefined } as unknown as ClientStream
+  const { signal } = new AbortController()
+  const result = await streamAnswer(upstream, client, {
+    requestId: 'req_1',
+    cancel: signal,
+    meterFor: () => undefined,
+    callerError: ({ forCaller }) => forCaller,
+    watch: { push: () => undefined, due: false, keep: async () => undefined },
+  })
+  expect(result).toMatchObject({ outcome: 'upstream_failed', failure, error: errors[0] })
+  return errors[0]
+}
+
+test('the caller’s own fault is told also behind the first event: agents act on it', async () => {
+  const forCaller = new GatewayError('context_length_exceeded', 'Too long.')
+  expect(await told({ class: 'caller_fault', forCaller, detail: 'error_event' })).toBe(forCaller)
+})
+
+test('of any other failure no more than that there was one', async () => {
+  expect(await told({ class: 'rate_limit', detail: 'error_event' })).toMatchObject({ code: 'upstream_error' })
+})
+
+test.each(['as an event', 'behind the last event'])(
+  'the end of an answer waits until it is kept: %s',
+  async (where) => {
+    const sent: string[] = []
+    const kept = Promise.withResolvers<void>()
+    const upstream = {
+      observer: { usage: undefined, tier: undefined, delivered: { deltas: 0, bytes: 0 }, finished: true },
+      async deliverTo(to: { take(bytes: Buffer): boolean; finished(last?: Buffer): Promise<void> }) {
+        to.take(Buffer.from('begin'))
+        if (where === 'as an event') to.take(Buffer.from('end'))
+        await to.finished(where === 'as an event' ? undefined : Buffer.from('end'))
+      },
+    } as unknown as UpstreamStream
+    const client = {
+      onDrain: () => undefined,
+      write: (bytes: Buffer) => sent.push(bytes.toString()) > 0,
+      end: (last?: Buffer) => sent.push(`${last ?? ''}.`),
+    } as unknown as ClientStream
+    let seen = ''
+    let keeps = 0
+    const watch = {
+      push: (bytes: Buffer) => {
+        seen += bytes.toString()
+      },
+      get due() {
+        return keeps === 0 && seen.endsWith('end')
+      },
+      keep: () => {
+        keeps++
+        return kept.promise
+      },
+    }
+    const relayed = streamAnswer(upstream, client, {
+      requestId: 'req_1',
+      cancel: new AbortController().signal,
+      meterFor: () => undefined,
+      callerError: ({ forCaller }) => forCaller,
+      watch,
+    })
+    await new Promise(setImmediate)
+    expect([keeps, sent]).toEqual([1, ['begin']])
+    kept.resolve()
+    expect(await relayed).toMatchObject({ outcome: 'finished' })
+    expect([keeps, sent.join('')]).toEqual([1, 'beginend.'])
+  },
+)

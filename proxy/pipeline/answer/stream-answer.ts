@@ -1,0 +1,125 @@
+/** Streams an answer from upstream to client, with back-pressure from end to end. */
+
+import type { Delivered } from '../../../contract/sizes.ts'
+import type { Usage } from '../../../contract/usage.ts'
+import { type ErrorCode, GatewayError, type UpstreamFailure } from '../../errors.ts'
+import type { UpstreamStream } from '../attempt/upstream-stream.ts'
+import type { StreamMeter } from '../billing/meter.ts'
+import type { ClientStream } from '../call.ts'
+import type { AnswerWatch } from '../conversation/watch.ts'
+
+/** How a stream ended, and what is known of its cost. */
+export interface StreamResult {
+  outcome:
+    | 'finished'
+    | 'client_gone'
+    | 'client_stalled'
+    | 'upstream_failed'
+    | 'balance_exhausted'
+    | 'shutdown'
+    | 'key_revoked'
+    | 'bad_upload'
+  /** Why the upstream failed, for health and log. */
+  failure?: UpstreamFailure
+  /** The error that the client was told by an event. */
+  error?: GatewayError
+  usage: Usage | undefined
+  tier: string | undefined
+  delivered: Delivered
+}
+
+export interface StreamJob {
+  requestId: string
+  cancel: AbortSignal
+  /** Gets what ends the stream when the funds are used up. */
+  meterFor: (exhausted: () => void) => StreamMeter | undefined
+  /** What the client is told of a failure that is its own fault. */
+  callerError(failure: UpstreamFailure): GatewayError | undefined
+  /** Sees all that the client gets, and keeps the answer before the client hears of its end. */
+  watch: Pick<AnswerWatch, 'push' | 'due' | 'keep'>
+}
+
+/** Of what cancels an answer; anything else is a fault in a request that was still being sent. */
+const OUTCOMES: Partial<Record<ErrorCode, StreamResult['outcome']>> = {
+  unauthorized: 'key_revoked',
+  overloaded: 'shutdown',
+}
+
+/** Resolves when the stream is over. A broken stream ends in the dialect's error event, never like a finished one. */
+export function streamAnswer(
+  upstream: UpstreamStream,
+  client: ClientStream,
+  { requestId, cancel, meterFor, callerError, watch }: StreamJob,
+): Promise<StreamResult> {
+  return new Promise((resolve) => {
+    const { observer } = upstream
+    let over = false
+    /** While the answer is kept, its end waits. */
+    let keeping: Promise<void> | undefined
+    const finish = (result: Omit<StreamResult, 'usage' | 'tier' | 'delivered'>) => {
+      if (over) return
+      over = true
+      cancel.removeEventListener('abort', onCancel)
+      resolve({ ...result, usage: observer.usage, tier: observer.tier, delivered: observer.delivered })
+    }
+    const endWith = (error: GatewayError) => client.end(upstream.errorEvent(error, requestId))
+
+    const onCancel = () => {
+      upstream.abort()
+      if (cancel.reason instanceof GatewayError) {
+        finish({ outcome: OUTCOMES[cancel.reason.code] ?? 'bad_upload', error: cancel.reason })
+        endWith(cancel.reason)
+        return
+      }
+      // A client that leaves after the last event has got its answer.
+      finish({ outcome: observer.finished ? 'finished' : client.stalled ? 'client_stalled' : 'client_gone' })
+    }
+    const meter = meterFor(() => {
+      if (over) return
+      const error = new GatewayError(
+        'insufficient_balance',
+        'The balance of this account does not cover the rest of the answer.',
+      )
+      finish({ outcome: 'balance_exhausted', error })
+      upstream.abort()
+      endWith(error)
+    })
+
+    if (cancel.aborted) return onCancel()
+    cancel.addEventListener('abort', onCancel)
+    client.onDrain(() => upstream.resume())
+    upstream.deliverTo({
+      take(bytes) {
+        if (over) return true
+        watch.push(bytes)
+        if (watch.due) keeping = watch.keep(observer.usage)
+        if (keeping !== undefined) {
+          keeping = keeping.then(() => {
+            if (!over) client.write(bytes)
+          })
+          return true
+        }
+        const flowing = client.write(bytes)
+        meter?.progress(observer.delivered)
+        return flowing
+      },
+      async finished(last) {
+        if (over) return
+        if (last !== undefined) watch.push(last)
+        if (watch.due) keeping = watch.keep(observer.usage)
+        if (keeping !== undefined) await keeping
+        if (over) return
+        finish({ outcome: 'finished' })
+        client.end(last)
+      },
+      broke(failure) {
+        // What was cancelled broke because we broke it.
+        if (over || cancel.aborted) return
+        const error =
+          callerError(failure) ?? new GatewayError('upstream_error', 'The upstream broke off its answer.')
+        finish({ outcome: 'upstream_failed', failure, error })
+        endWith(error)
+      },
+    })
+  })
+}

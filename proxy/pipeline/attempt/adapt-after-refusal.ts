@@ -1,0 +1,31 @@
+/** Refusals of the way in which a request was sent. The channel is fine; the same channel may accept a changed request. */
+import type { ParsedRequest } from '../../dialects/core/dialect.ts'
+import type { LaneTarget } from '../../dialects/core/lanes/index.ts'
+import type { Lane } from '../../dialects/core/lanes/lane.ts'
+import type { UpstreamFailure } from '../../errors.ts'
+
+/** How a later lane differs; see LaneTarget. */
+export type Changes = Pick<LaneTarget, 'withoutCarriers' | 'withoutState' | 'emulate'>
+
+/** Statuses by which an upstream of the responses API says that it has no compaction. */
+const NO_COMPACTION = [400, 404, 405, 422, 501]
+/** Statuses by which an upstream says that it does not keep a conversation: most name the id, some only its absence. */
+const NO_STATE = [400, 404]
+
+/** The change to retry with; undefined for a failure that no change repairs. */
+export function adaptAfterRefusal(
+  request: ParsedRequest,
+  lane: Pick<Lane, 'kind' | 'byReference' | 'hasState'>,
+  { status, forCaller, carrierRefused, stateRefused, detail }: UpstreamFailure,
+): Partial<Changes> | undefined {
+  if (lane.byReference === true) {
+    const isUnknown = stateRefused === true && (status === undefined || NO_STATE.includes(status))
+    return isUnknown || status === 404 ? { withoutState: true } : undefined
+  }
+  if (request.compacts === true && lane.kind === 'byte') {
+    const mayBe = detail === 'no_compaction' || (status !== undefined && NO_COMPACTION.includes(status))
+    return mayBe && forCaller?.code !== 'context_length_exceeded' ? { emulate: true } : undefined
+  }
+  const mayDrop = lane.kind === 'hub' || lane.hasState === true
+  return carrierRefused === true && mayDrop ? { withoutCarriers: true } : undefined
+}

@@ -1,0 +1,187 @@
+/** One attempt on one channel: the call, and what its answer turns out to be. */
+import type { Answer } from '../../dialects/core/dialect.ts'
+import { readError } from '../../dialects/core/errors/read.ts'
+import type { Lane } from '../../dialects/core/lanes/lane.ts'
+import { GatewayError, type UpstreamFailure } from '../../errors.ts'
+import { send, type UpstreamResponse } from '../../outbound/exchange.ts'
+import { AttemptFailed } from '../../outbound/failure.ts'
+import { type AttemptRecord, detailOf, mask } from '../../telemetry/request-log.ts'
+import type { Place } from '../../upstream/health.ts'
+import { pathOf, upstreamRequest } from '../../upstream/request.ts'
+import { ClientGone } from '../request/client.ts'
+import type { RequestContext } from '../request/context.ts'
+import type { PlannedTarget } from '../route.ts'
+import { adaptAfterRefusal } from './adapt-after-refusal.ts'
+import { callerError } from './caller-error.ts'
+import type { AttemptJob, Choice, Upstreams } from './job.ts'
+import { type Mask, maskOf } from './mask.ts'
+import { secretsOf } from './secrets.ts'
+import { UpstreamStream } from './upstream-stream.ts'
+
+/** Larger error bodies are not read at all; the log keeps the beginning of smaller ones. */
+const MAX_ERROR_BYTES = 1_048_576
+/** How long the body of an error answer may take. */
+const ERROR_BODY_MS = 3_000
+/** Not the upstream's fault while it still waits for the request. */
+const SLOW = ['first_byte_timeout', 'total_timeout']
+/** Statuses of an endpoint that an upstream does not have. */
+const ABSENT = [404, 405, 501]
+
+/** A place at the chosen target: it must be released when the attempt, or the answer, is over. */
+export interface Attempt extends Choice {
+  place: Place
+}
+
+/** An answer that is good so far; the receiver must call `release` when it is over. */
+export type Committed = Attempt & { release: () => void } & (
+    | { kind: 'answer'; answer: Answer }
+    | { kind: 'stream'; stream: UpstreamStream }
+  )
+
+/** The client left while an upstream was at work; `accepted`: the upstream had already answered 200. */
+export class AbandonedAttempt extends ClientGone {
+  readonly target: PlannedTarget
+  readonly accepted: boolean
+  constructor(target: PlannedTarget, accepted: boolean) {
+    super()
+    this.target = target
+    this.accepted = accepted
+  }
+}
+
+/** Releases the place of the attempt when it fails; the receiver of a committed answer releases it otherwise. */
+export async function tryOnce(
+  upstreams: Upstreams,
+  ctx: RequestContext,
+  job: AttemptJob,
+  attempt: Attempt,
+): Promise<Committed | UpstreamFailure> {
+  const { health } = upstreams
+  const { cancel } = ctx
+  const { target, lane, place } = attempt
+  const startedAt = performance.now()
+  const progress = { status: undefined as number | undefined }
+  const release = () => health.release(place)
+  const note = (outcome: string, extra: Partial<AttemptRecord> = {}) => {
+    const ms = Math.round(performance.now() - startedAt)
+    const { status } = progress
+    const path = mask(pathOf(target.channel, lane.path), [])
+    ctx.attempted({ channel: target.key, lane: lane.kind, path, status, class: outcome, ...extra, ms })
+  }
+  let failure: UpstreamFailure
+  let quote: Partial<AttemptRecord> = {}
+  try {
+    const response = await dispatch(upstreams, ctx, job, attempt)
+    progress.status = response.status
+    const result =
+      response.status === 200
+        ? await readSuccess(upstreams, job, attempt, response)
+        : await readRefusal(ctx, job, target, response)
+    if ('answer' in result || 'stream' in result) {
+      // A stream has succeeded only when it is over: many break after a good beginning.
+      if ('answer' in result) health.succeeded(place)
+      note('ok')
+      return { ...result, ...attempt, release }
+    }
+    failure = result.failure
+    quote = result.quote ?? {}
+  } catch (error) {
+    if (!(error instanceof AttemptFailed)) {
+      release()
+      throw error
+    }
+    failure = error.failure
+  }
+  const cancelled = cancel.aborted
+  const waited = job.upload?.waitsForClient === true && SLOW.includes(failure.detail)
+  if (!cancelled && !waited && countsAgainstChannel(job, attempt, failure))
+    health.failed(place, failure, target.channel.ejection)
+  release()
+  if (cancelled) {
+    note('cancelled')
+    throw cancel.reason instanceof ClientGone
+      ? new AbandonedAttempt(target, progress.status === 200)
+      : cancel.reason
+  }
+  if (waited) {
+    note('cancelled')
+    throw new GatewayError('request_timeout', 'The request was not sent in time.')
+  }
+  note(failure.class, { ...detailOf(failure), ...quote })
+  const forCaller = callerError(failure, target, job.request.head.model)
+  return forCaller === undefined ? failure : { ...failure, forCaller }
+}
+
+/** False for a failure that says nothing about the health of the channel. */
+function countsAgainstChannel(
+  { request }: AttemptJob,
+  { target, lane }: Attempt,
+  failure: UpstreamFailure,
+): boolean {
+  if (failure.blameless === true || adaptAfterRefusal(request, lane, failure) !== undefined) return false
+  return !(target.isOptionalEndpoint && failure.status !== undefined && ABSENT.includes(failure.status))
+}
+
+function dispatch(
+  { dispatchers }: Upstreams,
+  { cancel }: RequestContext,
+  { request, upload, route }: AttemptJob,
+  { target: { channel, key }, lane }: Attempt,
+): Promise<UpstreamResponse> {
+  const accept = request.head.stream ? 'text/event-stream' : 'application/json'
+  const timeouts = {
+    ...channel.timeoutsMs,
+    firstByte: route.retry.perTryTimeoutMs ?? channel.timeoutsMs.firstByte,
+  }
+  return send(
+    dispatchers.get(key, channel),
+    upstreamRequest(channel, upload === undefined ? lane : { ...lane, body: upload.open(lane.body) }, accept),
+    timeouts,
+    cancel,
+  )
+}
+
+type Read =
+  | { kind: 'answer'; answer: Answer }
+  | { kind: 'stream'; stream: UpstreamStream }
+  | { failure: UpstreamFailure; quote?: Partial<AttemptRecord> }
+
+async function readSuccess(
+  { limits: { maxAnswerBytes, maxEventBytes } }: Upstreams,
+  { request }: AttemptJob,
+  { target: { channel }, lane }: Attempt,
+  response: UpstreamResponse,
+): Promise<Read> {
+  const mask = maskOf(channel)
+  if (!request.head.stream) return answerOf(lane, await response.readAll(maxAnswerBytes), false, mask)
+  const stream = new UpstreamStream(response, lane.observe(maxEventBytes), maxAnswerBytes, mask)
+  const opening = await stream.opening()
+  switch (opening.kind) {
+    case 'stream':
+      return { kind: 'stream', stream }
+    case 'whole':
+      return answerOf(lane, opening.body, true, mask)
+    case 'failed':
+      return { failure: opening.failure }
+  }
+}
+
+function answerOf(lane: Lane, body: Buffer, asStream: boolean, mask: Mask): Read {
+  const read = lane.readAnswer(body, asStream)
+  return 'body' in read ? { kind: 'answer', answer: { ...read, body: mask(read.body) } } : { failure: read }
+}
+
+/** Reads an error answer. Where its body cannot be read, the status alone decides. */
+async function readRefusal(
+  { notes }: RequestContext,
+  { request }: AttemptJob,
+  { channel }: PlannedTarget,
+  response: UpstreamResponse,
+): Promise<Read> {
+  // The status is enough to act on: the client must not wait long for the rest.
+  const slow = setTimeout(() => response.abort(), ERROR_BODY_MS)
+  const body = await response.readAll(MAX_ERROR_BYTES).catch(() => Buffer.alloc(0))
+  clearTimeout(slow)
+  const failure = readError(response.status, response.headers, body, request)
+  return { failure, quote: notes.quoted(response.headers, body, secretsOf(channel)) }
+}

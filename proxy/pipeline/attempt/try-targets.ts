@@ -1,0 +1,224 @@
+/**
+ * Attempts, before the commit point: nothing of an upstream's answer has reached the client yet, so a failure may be
+ * retried on the same or another channel.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { FailureClass } from '../../../contract/failures.ts'
+import type { Lane } from '../../dialects/core/lanes/lane.ts'
+import { GatewayError, type UpstreamFailure } from '../../errors.ts'
+import { retryDelay } from '../../upstream/backoff.ts'
+import { choose } from '../../upstream/choose.ts'
+import type { RequestContext } from '../request/context.ts'
+import type { PlannedTarget } from '../route.ts'
+import { adaptAfterRefusal, type Changes } from './adapt-after-refusal.ts'
+import type { AttemptJob, Choice, Upstreams } from './job.ts'
+import { type Committed, tryOnce } from './try-once.ts'
+
+/**
+ * After these the same credential, or the same model there, would be refused again: the rest of the attempts go to
+ * other channels.
+ */
+const REFUSES_AGAIN: Partial<Record<FailureClass, 'channel' | 'model'>> = {
+  credential: 'channel',
+  quota: 'channel',
+  region_blocked: 'channel',
+  model_gone: 'model',
+  model_access: 'model',
+}
+
+/** How the attempts of one request stand. */
+interface Progress {
+  tried: Map<PlannedTarget, number>
+  /** Targets that get no (further) attempt. */
+  excluded: Set<PlannedTarget>
+  /** The first reason why the request could not be converted for a target. */
+  refusal?: GatewayError
+  last?: UpstreamFailure
+  /** Failures after which the same channel may serve the request later. */
+  passing: UpstreamFailure[]
+  /** How later lanes differ. */
+  changes: Changes
+  /** Target to retry first, with a changed request. */
+  again?: PlannedTarget | undefined
+}
+
+/** Throws GatewayError when no channel could serve, ClientGone when the client left. */
+export async function tryTargets(
+  upstreams: Upstreams,
+  ctx: RequestContext,
+  job: AttemptJob,
+): Promise<Committed> {
+  const { health, retryBudget } = upstreams
+  const { route } = job
+  const { cancel } = ctx
+  const progress: Progress = {
+    tried: new Map(),
+    excluded: new Set(),
+    passing: [],
+    changes: { withoutCarriers: false },
+  }
+  const { tried } = progress
+  const startedAt = performance.now()
+  retryBudget.countRequest()
+
+  for (let count = 0; count < route.retry.attempts; ) {
+    const next = await nextChoice(upstreams, job, progress)
+    if (next === undefined) break
+    const { target } = next
+    const before = tried.get(target) ?? 0
+    if (progress.last !== undefined) {
+      if (performance.now() - startedAt > target.channel.timeoutsMs.total) break
+      // The budget bounds retries on the same channel only: another channel has no part in the trouble of the first.
+      if (before > 0 && !retryBudget.takeRetry()) break
+      const waitMs = before === 0 ? 0 : retryDelay(before, progress.last.retryAfterSeconds, Math.random())
+      if (waitMs === undefined) break
+      if (waitMs > 0) await delay(waitMs, undefined, { signal: cancel }).catch(() => undefined)
+      if (cancel.aborted) throw cancel.reason
+    }
+    tried.set(target, before + 1)
+    count++
+    const place = health.acquire(target.key, target.model, target.channel.maxConcurrentRequests)
+    if (place === undefined) continue
+    const outcome = await tryOnce(upstreams, ctx, job, { ...next, place })
+    if ('kind' in outcome) return outcome
+    progress.last = outcome
+    if (job.upload?.touched) break
+    // Each change is made once and costs no attempt: the channel did not fail.
+    if (retryWithChanges(job, progress, next, outcome)) {
+      count--
+      continue
+    }
+    exclude(job, progress, target, outcome)
+    if (!route.retry.on.includes(outcome.class) && !isConversionFault(job, progress, next.lane, outcome))
+      break
+  }
+  throw clientError(job, progress)
+}
+
+/** Excludes the targets that would fail in the same way again. */
+function exclude(
+  { targets }: AttemptJob,
+  { excluded, passing }: Progress,
+  target: PlannedTarget,
+  failure: UpstreamFailure,
+): void {
+  const again = REFUSES_AGAIN[failure.class]
+  if (again === undefined) passing.push(failure)
+  else
+    for (const other of targets)
+      if (other.key === target.key && (again === 'channel' || other.model === target.model))
+        excluded.add(other)
+  // The same model would refuse the request again.
+  if (failure.blameless) excluded.add(target)
+}
+
+/** The next target whose dialect can express the request, and the lane there. */
+async function nextChoice(
+  upstreams: Upstreams,
+  job: AttemptJob,
+  progress: Progress,
+): Promise<Choice | undefined> {
+  for (;;) {
+    const target = nextTarget(upstreams, job, progress)
+    if (target === undefined) return undefined
+    const { key: channel, way, api, model, features } = target
+    try {
+      const how = { channel, way, model, features, ...(api && { api }), ...progress.changes }
+      return { target, lane: await job.lanes.open(how) }
+    } catch (error) {
+      // If the store is down no channel can be tried, so this error wins over what any upstream said.
+      if (!(error instanceof GatewayError) || error.code === 'store_unavailable') throw error
+      progress.refusal ??= error
+      progress.excluded.add(target)
+    }
+  }
+}
+
+function nextTarget(
+  { health }: Upstreams,
+  { targets, preferred }: AttemptJob,
+  progress: Progress,
+): PlannedTarget | undefined {
+  const { tried, excluded, again } = progress
+  progress.again = undefined
+  if (again !== undefined && !excluded.has(again)) return again
+  const candidates = targets.flatMap((planned) =>
+    excluded.has(planned)
+      ? []
+      : [
+          {
+            planned,
+            target: planned.target,
+            restingUntil: health.restingUntil(planned.key, planned.model),
+            full: health.isFull(planned.key, planned.channel.maxConcurrentRequests),
+            tried: tried.get(planned) ?? 0,
+          },
+        ],
+  )
+  for (const key of preferred) {
+    const wanted = candidates.find(({ planned }) => planned.key === key)
+    if (wanted !== undefined && wanted.tried === 0 && wanted.restingUntil === 0 && !wanted.full)
+      return wanted.planned
+  }
+  const choice = choose(candidates, Math.random())
+  return 'candidate' in choice ? choice.candidate.planned : undefined
+}
+
+/** Plans a retry on the same channel with a changed request, where one may succeed. False: there is no such change. */
+function retryWithChanges(
+  { request }: AttemptJob,
+  progress: Progress,
+  { target, lane }: Choice,
+  failure: UpstreamFailure,
+): boolean {
+  const change = adaptAfterRefusal(request, lane, failure)
+  const changes = { ...progress.changes, ...change }
+  if (change === undefined || isDeepStrictEqual(changes, progress.changes)) return false
+  progress.changes = changes
+  progress.tried.delete(target)
+  progress.again = target
+  return true
+}
+
+/**
+ * Whether a failure that an upstream calls the caller's fault may come from our conversion. If so only targets that need
+ * no conversion are left.
+ */
+function isConversionFault(
+  { lanes, targets }: AttemptJob,
+  { tried, excluded }: Progress,
+  lane: Lane,
+  failure: UpstreamFailure,
+): boolean {
+  if (failure.class !== 'caller_fault' || lane.kind === 'byte') return false
+  const native = (other: PlannedTarget) =>
+    lanes.kindFor(other) === 'byte' && !tried.has(other) && !excluded.has(other)
+  if (!targets.some(native)) return false
+  for (const other of targets) if (!native(other)) excluded.add(other)
+  return true
+}
+
+/** The error for the client after the last attempt. */
+function clientError(
+  { targets }: AttemptJob,
+  { last, refusal, changes, passing, excluded }: Progress,
+): GatewayError {
+  // The upstream does not know the conversation, and the gateway cannot replay it.
+  if (changes.withoutState === true && refusal !== undefined) return refusal
+  if (last?.forCaller !== undefined) return last.forCaller
+  if (last === undefined) return refusal ?? busy(1)
+  const waits = passing.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? [])
+  const retryAfter = waits.length === 0 ? undefined : Math.min(...waits)
+  if (passing.length > 0 && passing.every((failure) => failure.class === 'rate_limit'))
+    return busy(retryAfter)
+  return new GatewayError('upstream_error', 'The upstream could not serve the request.', {
+    retryAfterSeconds: retryAfter,
+    // Each channel that could have served has refused, and will refuse again.
+    final: passing.length === 0 && targets.every((one) => excluded.has(one) || one.target.weight === 0),
+  })
+}
+
+function busy(retryAfterSeconds: number | undefined): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream is busy.', { retryAfterSeconds })
+}

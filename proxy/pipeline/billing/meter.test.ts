@@ -1,0 +1,208 @@
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Price } from '../../../contract/money.ts'
+import { StoreUnavailable } from '../../../store/contract.ts'
+import { createEmbeddedStore } from '../../../store/embedded/index.ts'
+import type { Ledger, Renew } from '../../../store/ledger/contract.ts'
+import { type Hold, Holds } from '../../ledger/holds.ts'
+import { testPayer, testPrice } from '../../ledger/testing.ts'
+import { type MeterOptions, StreamMeter } from './meter.ts'
+
+const ACCOUNT = testPayer()
+const PROMPT = { textBytes: 0, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 }
+/** A nano-dollar for each output token, so that money and tokens are the same number. */
+const PRICE = testPrice({ output: '0.001' })
+/** By how many output tokens a hold grows. */
+const QUANTUM = 2_048
+/** Output tokens between two looks at most. */
+const STEP = 32
+
+interface Setup extends Partial<Pick<MeterOptions, 'tier' | 'prompt' | 'factor' | 'capped'>> {
+  funds: number
+  held: number
+  price?: Price
+  renew?: Ledger['renew']
+}
+
+/** A stream that is metered; `to` delivers up to so many deltas, `by` at a time. */
+async function stream({ funds, held, price = PRICE, renew, ...options }: Setup) {
+  const { ledger } = createEmbeddedStore()
+  await ledger.open(ACCOUNT.id)
+  await ledger.topup({ account: ACCOUNT.id, id: 'default/first', amount: funds })
+  const asked: { at: number; command: Renew }[] = []
+  let tokens = 0
+  const watched: Ledger = {
+    ...ledger,
+    renew(command) {
+      asked.push({ at: tokens, command })
+      return (renew ?? ledger.renew)(command)
+    },
+  }
+  const holds = new Holds(watched, {
+    failed: () => undefined,
+    accountMissing: () => undefined,
+    dead: () => undefined,
+  })
+  onTestFinished(() => holds.stop(0))
+  const hold: Hold = await holds.take(ACCOUNT, { id: 'r1', amount: held, about: { model: 'm', key: 'k' } })
+  const exhausted = vi.fn()
+  const meter = new StreamMeter({
+    hold,
+    price,
+    tier: undefined,
+    prompt: PROMPT,
+    factor: 1,
+    capped: false,
+    exhausted,
+    ...options,
+  })
+  const to = async (end: number, by = 1) => {
+    while (tokens < end && exhausted.mock.calls.length === 0) {
+      tokens = Math.min(tokens + by, end)
+      meter.progress({ deltas: tokens, bytes: 0 })
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return tokens
+  }
+  return { hold, asked, exhausted, to, now: () => tokens }
+}
+
+describe('a hold grows', () => {
+  test('by one quantum, when 80 % of it is used up', async () => {
+    const { hold, asked, to } = await stream({ funds: 1_000_000, held: 4_000 })
+    await to(3_200)
+    expect([asked, hold.amount]).toEqual([[], 4_000])
+    await to(3_200 + STEP + 1)
+    expect(hold.amount).toBe(4_000 + QUANTUM)
+    expect(asked).toHaveLength(1)
+    expect(asked[0]?.command.amount).toBe(4_000 + QUANTUM)
+    await to(4_800)
+    expect(asked).toHaveLength(1)
+    // 80 % of 6,048.
+    await to(4_839 + STEP)
+    expect(asked).toHaveLength(2)
+  })
+
+  test('never, as long as the caller keeps to a limit that the hold covers', async () => {
+    const { hold, asked, exhausted, to } = await stream({ funds: 1_000_000, held: 4_000, capped: true })
+    await to(4_000)
+    expect([asked, hold.amount, exhausted.mock.calls]).toEqual([[], 4_000, []])
+    await to(4_000 + STEP + 1)
+    expect(hold.amount).toBe(4_000 + QUANTUM)
+  })
+
+  test('for as long as the funds allow', async () => {
+    const { hold, exhausted, to } = await stream({ funds: 1_000_000, held: 100 })
+    await to(20_000, 10)
+    expect(exhausted).not.toHaveBeenCalled()
+    expect(hold.amount).toBeGreaterThan(20_000)
+    expect(hold.amount).toBeLessThan(20_000 / 0.8 + QUANTUM)
+  })
+
+  test('once at a time', async () => {
+    const answer = Promise.withResolvers<'OK'>()
+    const { asked, exhausted, to } = await stream({
+      funds: 1_000_000,
+      held: 1_000,
+      renew: () => answer.promise,
+    })
+    await to(3_000)
+    expect([asked.length, exhausted.mock.calls]).toEqual([1, []])
+    answer.resolve('OK')
+    await to(3_000 + STEP + 2)
+    expect(asked).toHaveLength(2)
+  })
+})
+
+describe('a stream ends', () => {
+  test('when funds were refused and the hold is used up, not before', async () => {
+    const { asked, exhausted, to, now } = await stream({ funds: 4_000, held: 4_000 })
+    await to(4_000)
+    expect([asked.length, exhausted.mock.calls]).toEqual([1, []])
+    await to(9_999)
+    expect(exhausted).toHaveBeenCalledOnce()
+    expect(now()).toBeLessThanOrEqual(4_000 + STEP + 1)
+    expect(asked).toHaveLength(1)
+  })
+
+  test('also when the caller named a limit and the answer goes past it', async () => {
+    const { exhausted, to, now } = await stream({ funds: 1_000, held: 1_000, capped: true })
+    await to(9_999)
+    expect(exhausted).toHaveBeenCalledOnce()
+    expect(now()).toBeGreaterThan(1_000)
+    expect(now()).toBeLessThanOrEqual(1_000 + 2 * (STEP + 1))
+  })
+
+  test('never because the store is away', async () => {
+    const { asked, exhausted, to } = await stream({
+      funds: 1_000,
+      held: 1_000,
+      renew: () => Promise.reject(new StoreUnavailable('away')),
+    })
+    await to(3_000)
+    expect(exhausted).not.toHaveBeenCalled()
+    expect(asked.length).toBeGreaterThan(1)
+  })
+
+  test.each([
+    ['requests alone', testPrice({ perRequest: '1' }), 1_000_000_000],
+    ['the prompt alone', testPrice({ input: '1000' }), 1],
+    ['nothing', testPrice({}), 0],
+  ])('never under a price for %s', async (_, price, held) => {
+    const { asked, exhausted, to } = await stream({
+      funds: 1_000_000_000,
+      held,
+      price,
+      prompt: { ...PROMPT, textBytes: 1_000_000 },
+    })
+    await to(50_000, 100)
+    expect([asked, exhausted.mock.calls]).toEqual([[], []])
+  })
+
+  test('by one look past its hold at most, whatever the funds and the pieces', async () => {
+    const amount = fc.integer({ min: 1, max: 12_000 })
+    const piece = fc.integer({ min: 1, max: 200 })
+    await fc.assert(
+      fc.asyncProperty(amount, amount, piece, fc.boolean(), async (funds, part, by, capped) => {
+        const held = Math.min(part, funds)
+        const { hold, exhausted, to } = await stream({ funds, held, capped })
+        const end = await to(40_000, by)
+        expect(exhausted).toHaveBeenCalledOnce()
+        expect(hold.amount).toBeLessThanOrEqual(funds)
+        // What is left is less than the quantum that was refused.
+        expect(hold.amount).toBeGreaterThan(funds - QUANTUM)
+        expect(end).toBeGreaterThan(hold.amount)
+        expect(end).toBeLessThanOrEqual(hold.amount + 2 * (STEP + by))
+      }),
+      { numRuns: 30 },
+    )
+  })
+})
+
+describe('the cost so far', () => {
+  /** What the ledger was told when the hold was renewed after `tokens`. */
+  async function seenAfter(tokens: number, setup: Partial<Setup>): Promise<number | undefined> {
+    const { hold, asked, to } = await stream({ funds: 1_000_000, held: 900_000, ...setup })
+    await to(tokens, tokens)
+    await hold.renew()
+    return asked.at(-1)?.command.seen
+  }
+
+  test('is what was delivered, with the prompt, the factor and the tier', async () => {
+    const price = { ...testPrice({ input: '0.002', output: '0.001' }), multipliers: { fast: 3_000_000_000 } }
+    expect(await seenAfter(1_000, {})).toBe(1_000)
+    expect(await seenAfter(1_000, { factor: 1.5 })).toBe(1_500)
+    expect(await seenAfter(1_000, { price, prompt: { ...PROMPT, textBytes: 400 } })).toBe(1_200)
+    expect(await seenAfter(1_000, { price, tier: 'fast' })).toBe(3_000)
+  })
+
+  test('is told also where the hold need not grow', async () => {
+    const price = testPrice({ perRequest: '0.0001' })
+    expect(await seenAfter(1_000, { price, capped: true })).toBe(100_000)
+  })
+
+  test('is not looked at for every token', async () => {
+    expect(await seenAfter(STEP - 1, {})).toBe(0)
+    expect(await seenAfter(STEP, {})).toBe(STEP)
+  })
+})

@@ -1,0 +1,61 @@
+/** Watches what a stream costs while it runs, so that a balance used up in mid-stream ends it. */
+import { cost, flatCost, type Price } from '../../../contract/money.ts'
+import type { Delivered, InputSize } from '../../../contract/sizes.ts'
+import { zeroUsage } from '../../../contract/usage.ts'
+import { inputEstimate, outputEstimate } from '../../ledger/estimate.ts'
+import type { Hold } from '../../ledger/holds.ts'
+
+/** Tokens by which a hold grows at a time: with it the most that a stream can overspend is known. */
+const QUANTUM_TOKENS = 2_048
+/** Output tokens between two looks at the cost. */
+const STEP_TOKENS = 32
+const EXTEND_AT = 0.8
+
+export interface MeterOptions {
+  hold: Hold
+  price: Price
+  tier: string | undefined
+  prompt: InputSize
+  factor: number
+  /** The caller named a limit on output tokens, so the hold covers all there can be. */
+  capped: boolean
+  /** Funds are used up: the stream must end now. */
+  exhausted(): void
+}
+
+export class StreamMeter {
+  readonly #options: MeterOptions
+  readonly #inputTokens: number
+  readonly #quantum: number
+  #nextLook = STEP_TOKENS
+  #asking = false
+  #refused = false
+
+  constructor(options: MeterOptions) {
+    this.#options = options
+    this.#inputTokens = inputEstimate(options.prompt)
+    this.#quantum =
+      cost(options.price, { ...zeroUsage(), output: QUANTUM_TOKENS }, options.tier) -
+      flatCost(options.price, options.tier)
+  }
+
+  /** To be called with the totals after each piece that was forwarded. */
+  progress(delivered: Delivered): void {
+    const output = Math.ceil(outputEstimate(delivered) * this.#options.factor)
+    if (output < this.#nextLook) return
+    this.#nextLook = output + STEP_TOKENS
+    const { hold, price, tier, capped } = this.#options
+    const spent = cost(price, { ...zeroUsage(), input: this.#inputTokens, output }, tier)
+    hold.seen(spent)
+    if (this.#quantum <= 0 || this.#asking) return
+    const over = spent > hold.amount
+    if (over && this.#refused) this.#options.exhausted()
+    else if (over || (!capped && !this.#refused && spent > hold.amount * EXTEND_AT)) void this.#extend()
+  }
+
+  async #extend(): Promise<void> {
+    this.#asking = true
+    this.#refused = !(await this.#options.hold.extend(this.#quantum))
+    this.#asking = false
+  }
+}

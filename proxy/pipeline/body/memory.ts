@@ -1,0 +1,68 @@
+/** Bounds the memory that the bodies of all requests in flight take together. */
+import { BytePool, type Holder } from '../../../kit/byte-pool.ts'
+import { GatewayError } from '../../errors.ts'
+
+/** Only incomplete bodies give way: a client that sends much and slowly cannot keep small requests out. */
+export class BodyMemory {
+  readonly #pool: BytePool<BodyLease>
+
+  constructor(maxBytes: number) {
+    this.#pool = new BytePool(maxBytes)
+  }
+
+  get used(): number {
+    return this.#pool.used
+  }
+
+  /** Room for one more body. `refuse` is called at most once, when other bodies need the memory. */
+  lease(refuse: (error: GatewayError) => void): BodyLease {
+    return new BodyLease(this.#pool, refuse)
+  }
+}
+
+/** The memory of one body. */
+export class BodyLease implements Holder {
+  bytes = 0
+  #over = false
+  readonly #pool: BytePool<BodyLease>
+  readonly #refuse: (error: GatewayError) => void
+
+  constructor(pool: BytePool<BodyLease>, refuse: (error: GatewayError) => void) {
+    this.#pool = pool
+    this.#refuse = refuse
+    pool.add(this)
+  }
+
+  /** Counts bytes that arrived; this body or a larger one may be refused for them. False: it was this one. */
+  take(bytes: number): boolean {
+    if (!this.#over) {
+      this.bytes += bytes
+      this.#pool.count(bytes)
+      this.#pool.shrink(this)
+    }
+    return !this.#over
+  }
+
+  /** The whole body has arrived: it cannot be refused any more. */
+  complete(): void {
+    this.#pool.remove(this)
+  }
+
+  /** The request is over. */
+  release(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#pool.remove(this)
+    this.#pool.count(-this.bytes)
+  }
+
+  giveWay(): void {
+    this.release()
+    this.#refuse(noMemory())
+  }
+}
+
+export function noMemory(): GatewayError {
+  const message = 'The gateway has no memory for a request of this size; try again in a moment.'
+  return new GatewayError('overloaded', message, { retryAfterSeconds: 1 })
+}

@@ -1,0 +1,122 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { PassThrough } from 'node:stream'
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { BodyMemory } from './memory.ts'
+import { readBody } from './read-body.ts'
+
+const MIB = 1_048_576
+const LIMITS = {
+  maxBodyBytes: MIB,
+  maxUploadBytes: 8 * MIB,
+  maxInflatedBytes: MIB,
+  memory: new BodyMemory(Infinity),
+}
+const FORM = 'form/data'
+const API = {
+  forms: [FORM],
+  parseUpload: () => {
+    throw new TypeError('not called')
+  },
+}
+
+/** Reads a body that comes in exactly these chunks. */
+async function read(chunks: Iterable<Buffer>, limits = LIMITS) {
+  const stream = new PassThrough({ objectMode: true })
+  const req = Object.assign(stream, { headers: { 'content-type': FORM } }) as unknown as IncomingMessage
+  const res = new PassThrough() as unknown as ServerResponse
+  const body = readBody(req, res, limits, API)
+  for (const chunk of chunks) stream.emit('data', chunk)
+  stream.emit('end')
+  const read = await body
+  return Buffer.isBuffer(read) ? read : read.prefix
+}
+
+function* cut(whole: Buffer, sizes: Iterable<number>) {
+  let at = 0
+  for (const size of sizes) {
+    // With memory of its own, as chunks of HTTP have.
+    yield Buffer.from(new Uint8Array(whole.subarray(at, at + size)).buffer)
+    at += size
+  }
+}
+
+function bytes(size: number): Buffer {
+  return Buffer.from(Uint8Array.from({ length: size }, (_, n) => (n * 31 + (n >> 8)) & 0xff))
+}
+
+/** What was held of a body at its end: how many Buffers, and all memory behind them. */
+function watchHeld() {
+  const concat = vi.spyOn(Buffer, 'concat')
+  onTestFinished(() => concat.mockRestore())
+  return () => {
+    const held = concat.mock.calls.at(-1)?.[0] ?? []
+    const memory = new Set(held.map(({ buffer }) => buffer))
+    return {
+      count: held.length,
+      bytes: [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0),
+    }
+  }
+}
+
+describe('a body in small chunks', () => {
+  test.each<[string, readonly number[]]>([
+    ['a byte at a time', [1]],
+    ['just below what is kept as it is', [4_095]],
+    ['of a little more than half a block', [2_100]],
+    ['small and large in turn', [1, 4_096]],
+    ['many small ones and a large one', [...Array.from({ length: 100 }, () => 1), 65_536]],
+  ])('is held in at most twice its size: %s', async (_, sizes) => {
+    const held = watchHeld()
+    const round = sizes.reduce((sum, size) => sum + size)
+    const rounds = Math.floor(MIB / round)
+    const whole = bytes(rounds * round)
+    const all = Array.from({ length: rounds }, () => sizes).flat()
+    expect((await read(cut(whole, all))).equals(whole)).toBe(true)
+    const { count, bytes: memory } = held()
+    // 256 pieces of 4 KiB, and one that is not full between each two.
+    expect(count).toBeGreaterThan(1)
+    expect(count).toBeLessThanOrEqual(2 * 256 + 2)
+    expect(memory).toBeLessThanOrEqual(2 * whole.length + 4_096)
+  })
+
+  test('a few of them take four KiB', async () => {
+    const held = watchHeld()
+    expect(String(await read(cut(Buffer.from('abc'), [1, 1, 1])))).toBe('abc')
+    expect(held()).toEqual({ count: 2, bytes: 1 + 4_096 })
+  })
+
+  test('the beginning of a large one is held in the same way', async () => {
+    const held = watchHeld()
+    const whole = bytes(MIB + 1)
+    const prefix = await read(
+      cut(
+        whole,
+        Array.from({ length: MIB + 1 }, () => 1),
+      ),
+    )
+    expect(prefix.equals(whole)).toBe(true)
+    expect(held().count).toBeLessThan(100)
+  })
+})
+
+test('a body in one chunk is not copied', async () => {
+  const chunk = Buffer.from('{"model":"m"}')
+  expect(await read([chunk])).toBe(chunk)
+})
+
+test('whatever it is cut into, a body is what was sent', async () => {
+  const size = fc.oneof(
+    fc.integer({ min: 1, max: 20 }),
+    fc.integer({ min: 1, max: 9_000 }),
+    fc.constant(70_000),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(size, { maxLength: 60 }), async (sizes) => {
+      const whole = bytes(sizes.reduce((sum, n) => sum + n, 0))
+      const body = await read(cut(whole, sizes), { ...LIMITS, maxBodyBytes: 8 * MIB })
+      expect(body.equals(whole)).toBe(true)
+    }),
+    { numRuns: 50 },
+  )
+})

@@ -1,0 +1,251 @@
+/** Reads the body of a request within its limits. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createGunzip } from 'node:zlib'
+import type { ClientApi, JsonLimits } from '../../dialects/core/dialect.ts'
+import { JsonScanner } from '../../dialects/core/json/scanner.ts'
+import { GatewayError } from '../../errors.ts'
+import { jsonLimitsOf, type Limits } from '../limits.ts'
+import { ClientGone } from '../request/client.ts'
+import type { BodyIntake } from './intake.ts'
+import { type BodyLease, type BodyMemory, noMemory } from './memory.ts'
+
+/** The beginning of a body that is larger than what is held in memory. Nothing more is read until somebody does. */
+export interface LargeBody {
+  prefix: Buffer
+  /** Tells that the beginning is held no more. */
+  sent: () => void
+  /** Paused. */
+  req: IncomingMessage
+  res: ServerResponse
+  /** Of the whole. */
+  maxBytes: number
+}
+
+/** What a body may take, and what all of them take together. */
+export type BodyBounds = Pick<Limits, 'maxBodyBytes' | 'maxUploadBytes' | 'maxInflatedBytes'> & {
+  memory: BodyMemory
+  /** Of JSON; absent: it is not looked at while it comes. */
+  json?: JsonLimits
+}
+
+/** The bounds for bodies of one endpoint, or of the relay. */
+export function bodyBounds(
+  { limits, memory }: Pick<BodyIntake, 'limits' | 'memory'>,
+  endpoint: string,
+): BodyBounds {
+  const most = limits.endpointBytes.get(endpoint) ?? Infinity
+  return {
+    maxBodyBytes: Math.min(limits.maxBodyBytes, most),
+    maxUploadBytes: Math.min(limits.maxUploadBytes, most),
+    maxInflatedBytes: Math.min(limits.maxInflatedBytes, most),
+    memory,
+    json: jsonLimitsOf(limits),
+  }
+}
+
+/**
+ * The body of a request, gzip undone: JSON, or a form that the API takes. Of a form that is too large to be held only
+ * the beginning, where the API takes uploads. Throws GatewayError (413, 415, 400 for broken gzip, 503 where there is no
+ * memory for it) and ClientGone. A client that waits for `100 Continue` gets it here, so that a refusal before costs no
+ * upload.
+ */
+export async function readBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { memory, json, ...limits }: BodyBounds,
+  { forms = [], parseUpload }: Pick<ClientApi, 'forms' | 'parseUpload'> = {},
+): Promise<Buffer | LargeBody> {
+  const isForm = requireType(req.headers['content-type'], forms) === 'form'
+  const encoding = (req.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
+  if (encoding !== 'identity' && encoding !== 'gzip') {
+    throw new GatewayError('unsupported_media_type', 'Content-Encoding must be identity or gzip.')
+  }
+  const { maxBodyBytes, maxUploadBytes } = limits
+  const passesOn = isForm && parseUpload !== undefined && encoding === 'identity'
+  const maxBytes = passesOn ? Math.max(maxBodyBytes, maxUploadBytes) : maxBodyBytes
+  const length = Number(req.headers['content-length'] ?? Infinity)
+  if (length > maxBytes && length < Infinity) throw tooLarge(maxBytes)
+  if (req.headers.expect?.toLowerCase() === '100-continue') res.writeContinue()
+  const isGzip = encoding === 'gzip'
+  const guard =
+    isForm || json === undefined || (length <= GUARD_FROM_BYTES && !isGzip)
+      ? undefined
+      : new JsonScanner({ limits: json, onlyObjects: true })
+  const look = (chunk: Buffer) => guard?.push(chunk)
+  const { body, lease } = await collect(req, res, {
+    maxBodyBytes,
+    maxBytes,
+    memory,
+    look: isGzip ? undefined : look,
+  })
+  if (!isGzip || !Buffer.isBuffer(body)) return body
+  return inflate(body, limits.maxInflatedBytes, lease, look)
+}
+
+/** A smaller body is looked at when it is whole. */
+const GUARD_FROM_BYTES = 131_072
+/** Larger than zlib's own 16 KiB: each chunk is a turn of the event loop. */
+const INFLATED_CHUNK_BYTES = 131_072
+
+function requireType(contentType: string | undefined, forms: readonly string[]): 'json' | 'form' {
+  const type = contentType?.split(';')[0]?.trim().toLowerCase()
+  if (type === undefined || type === '' || type === 'application/json' || type.endsWith('+json'))
+    return 'json'
+  if (forms.includes(type)) return 'form'
+  const taken = ['application/json', ...forms].join(' or ')
+  throw new GatewayError('unsupported_media_type', `Content-Type must be ${taken}.`)
+}
+
+interface Collecting {
+  /** Beyond it the rest is left to be read. */
+  maxBodyBytes: number
+  /** Beyond it the body is refused. */
+  maxBytes: number
+  memory: BodyMemory
+  /** Looks at what comes; throws GatewayError when it is refused. */
+  look: ((chunk: Buffer) => void) | undefined
+}
+
+function collect(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { maxBodyBytes: heldBytes, maxBytes, memory, look }: Collecting,
+): Promise<{ body: Buffer | LargeBody; lease: BodyLease }> {
+  return new Promise((resolve, reject) => {
+    // What happened before anybody listened is not told again: the client left, or its body was refused as broken.
+    if (req.destroyed || res.destroyed || res.writableEnded) return reject(new ClientGone())
+    const held = new Pieces()
+    const refuse = (error: unknown) => {
+      req.off('data', take)
+      held.clear()
+      lease.release()
+      reject(error)
+    }
+    const lease = memory.lease(refuse)
+    res.once('close', () => lease.release())
+    let size = 0
+    let ended = false
+    const done = (body: Buffer | LargeBody) => {
+      lease.complete()
+      resolve({ body, lease })
+    }
+    const take = (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= maxBytes) {
+        held.push(chunk)
+        lease.take(chunk.length)
+        try {
+          look?.(chunk)
+        } catch (error) {
+          refuse(error)
+          return
+        }
+      }
+      if (size <= heldBytes) return
+      if (size > maxBytes) refuse(tooLarge(maxBytes))
+      else {
+        req.off('data', take).pause()
+        done({ prefix: held.whole(), sent: () => lease.release(), req, res, maxBytes })
+      }
+      held.clear()
+    }
+    req.on('data', take)
+    const gone = () => {
+      if (!ended) reject(new ClientGone())
+    }
+    req.on('end', () => {
+      ended = true
+      done(held.whole())
+      held.clear()
+    })
+    req.on('error', gone)
+    req.on('close', gone)
+    // The server has answered a body that came too slowly or broken; of the request nothing more is heard.
+    res.on('close', gone)
+  })
+}
+
+/** A chunk below this is copied to others: what Buffers cost beside their bytes would be most of it. */
+const SMALL_BYTES = 4_096
+const MAX_BLOCK_BYTES = 65_536
+
+/** Chunks as they come, however small, in at most twice the memory of their bytes. */
+class Pieces {
+  #whole: Buffer[] = []
+  /** Not full yet; it belongs behind the others. */
+  #block = Buffer.alloc(0)
+  #used = 0
+  #size = 0
+
+  push(chunk: Buffer): void {
+    const fits = chunk.length <= this.#block.length - this.#used
+    if (!fits) this.#seal()
+    // The first is most often the only one.
+    if (!fits && (chunk.length >= SMALL_BYTES || this.#size === 0)) this.#whole.push(chunk)
+    else this.#copy(chunk)
+    this.#size += chunk.length
+  }
+
+  whole(): Buffer {
+    this.#seal()
+    const [only, second] = this.#whole
+    return only !== undefined && second === undefined ? only : Buffer.concat(this.#whole)
+  }
+
+  clear(): void {
+    this.#whole = []
+    this.#block = Buffer.alloc(0)
+    this.#used = 0
+  }
+
+  #copy(chunk: Buffer): void {
+    // Hardly more is set aside than has come: a slow client shall not hold memory that it never fills.
+    if (this.#block.length === 0)
+      this.#block = Buffer.allocUnsafeSlow(Math.min(MAX_BLOCK_BYTES, Math.max(SMALL_BYTES, this.#size)))
+    chunk.copy(this.#block, this.#used)
+    this.#used += chunk.length
+  }
+
+  #seal(): void {
+    if (this.#used > 0) this.#whole.push(this.#block.subarray(0, this.#used))
+    this.#block = Buffer.alloc(0)
+    this.#used = 0
+  }
+}
+
+function inflate(
+  body: Buffer,
+  maxBytes: number,
+  lease: BodyLease,
+  look: (chunk: Buffer) => void,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const gunzip = createGunzip({ chunkSize: INFLATED_CHUNK_BYTES })
+    gunzip.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      try {
+        if (size > maxBytes) throw tooLarge(maxBytes)
+        if (!lease.take(chunk.length)) throw noMemory()
+        look(chunk)
+        chunks.push(chunk)
+      } catch (error) {
+        gunzip.destroy(GatewayError.from(error))
+      }
+    })
+    gunzip.on('end', () => resolve(Buffer.concat(chunks)))
+    gunzip.on('error', (error) =>
+      reject(
+        error instanceof GatewayError
+          ? error
+          : new GatewayError('invalid_request', 'The body is not valid gzip.'),
+      ),
+    )
+    gunzip.end(body)
+  })
+}
+
+export function tooLarge(maxBytes: number): GatewayError {
+  return new GatewayError('request_too_large', `The request body is larger than ${maxBytes} bytes.`)
+}

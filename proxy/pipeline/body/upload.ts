@@ -1,0 +1,145 @@
+/** A request body that is passed on to an upstream while it comes, with back-pressure from there to the client. */
+
+import { Readable } from 'node:stream'
+import type {
+  BodyRest,
+  ClientApi,
+  FormLimits,
+  ParsedRequest,
+  ParsedUpload,
+} from '../../dialects/core/dialect.ts'
+import { GatewayError } from '../../errors.ts'
+import { ClientGone } from '../request/client.ts'
+import { type LargeBody, tooLarge } from './read-body.ts'
+
+/** What is written at once of what is in memory, and what may wait for the upstream. */
+const PIECE_BYTES = 65_536
+
+export class Upload {
+  readonly #body: Omit<LargeBody, 'prefix'>
+  readonly #rest: BodyRest
+  readonly #control: AbortController
+  #first: Buffer[]
+  #size: number
+  #stream: Readable | undefined
+  #touched = false
+  #over = false
+
+  /** `control` is aborted, with what the client is to be told, when what comes is no good request. */
+  constructor({ prefix, ...body }: LargeBody, { first, rest }: ParsedUpload, control: AbortController) {
+    this.#body = body
+    this.#size = prefix.length
+    this.#first = first
+    this.#rest = rest
+    this.#control = control
+  }
+
+  /** Bytes were taken from the client that are there no more: the request cannot be sent again. */
+  get touched(): boolean {
+    return this.#touched
+  }
+
+  /** It is the client who lets the upstream wait. */
+  get waitsForClient(): boolean {
+    return this.#touched && !this.#over && !this.#body.req.isPaused() && this.#stream?.readableLength === 0
+  }
+
+  /** The body of an attempt: `beginning`, and all that comes behind it. */
+  open(beginning: Buffer): Readable {
+    const ahead = pieces([beginning, ...this.#first])
+    const stream = new Readable({
+      highWaterMark: PIECE_BYTES,
+      read: () => {
+        const next = ahead.next()
+        if (next.done !== true) stream.push(next.value)
+        else if (this.#touched) this.#body.req.resume()
+        else this.#take(stream)
+      },
+    })
+    // Whoever destroys it has told of the failure by other ways.
+    stream.on('error', () => undefined)
+    return stream
+  }
+
+  /** Nobody reads it any more: what still comes is dropped. */
+  drop(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#first = []
+    this.#body.sent()
+    this.#body.req.off('data', this.#onData).off('end', this.#onEnd).resume()
+    this.#stream?.destroy()
+  }
+
+  #take(stream: Readable): void {
+    const { req, res } = this.#body
+    this.#touched = true
+    this.#first = []
+    this.#body.sent()
+    this.#stream = stream
+    // What happened before is not told again: the client left, or its body was refused as broken or slow.
+    if (req.destroyed || res.destroyed || res.writableEnded) {
+      this.#onClose()
+      return
+    }
+    req.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onClose).on('close', this.#onClose)
+    res.on('close', this.#onClose)
+    req.resume()
+  }
+
+  readonly #onData = (chunk: Buffer) => {
+    this.#check(() => {
+      this.#size += chunk.length
+      if (this.#size > this.#body.maxBytes) throw tooLarge(this.#body.maxBytes)
+      return this.#rest.push(chunk)
+    })
+  }
+
+  readonly #onEnd = () => {
+    if (!this.#check(() => this.#rest.end())) return
+    this.#over = true
+    this.#stream?.push(null)
+  }
+
+  readonly #onClose = () => this.#fail(new ClientGone())
+
+  /** Hands on what `next` gives; false when it throws. */
+  #check(next: () => Buffer[]): boolean {
+    try {
+      for (const bytes of next()) if (this.#stream?.push(bytes) === false) this.#body.req.pause()
+      return true
+    } catch (error) {
+      this.#fail(GatewayError.from(error))
+      return false
+    }
+  }
+
+  #fail(reason: GatewayError | ClientGone): void {
+    if (this.#over) return
+    this.#control.abort(reason)
+    this.drop()
+  }
+}
+
+/** Throws GatewayError for a beginning that is no good request; the rest of it is dropped then. */
+export function openUpload(
+  { parseUpload }: Pick<ClientApi, 'parseUpload'>,
+  body: LargeBody,
+  control: AbortController,
+  limits: FormLimits,
+): { request: ParsedRequest; upload: Upload } {
+  if (parseUpload === undefined) throw new TypeError('this endpoint takes no uploads')
+  try {
+    const parsed = parseUpload(body.prefix, limits, body.req.headers)
+    return { request: parsed.request, upload: new Upload(body, parsed, control) }
+  } catch (error) {
+    body.req.resume()
+    throw error
+  }
+}
+
+function* pieces(buffers: readonly Buffer[]): Generator<Buffer, void, undefined> {
+  for (const buffer of buffers) {
+    for (let at = 0; at < buffer.length; at += PIECE_BYTES) yield buffer.subarray(at, at + PIECE_BYTES)
+  }
+}

@@ -1,0 +1,52 @@
+/** The client's side of a request over HTTP: whether it is still there, and answers of one piece. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Arrival } from './context.ts'
+import type { Shutdown } from './shutdown.ts'
+
+/** The client closed the connection; nobody waits for an answer. */
+export class ClientGone extends Error {
+  override name = 'ClientGone'
+}
+
+/** A request over HTTP with its answer. */
+export interface HttpRequest {
+  requestId: string
+  req: IncomingMessage
+  res: ServerResponse
+  /** See requestControl. */
+  control: AbortController
+}
+
+/** `endpoint`: its name, for log and metrics. */
+export function arrivalOf(endpoint: string, { requestId, req, res, control }: HttpRequest): Arrival {
+  const status = () => (res.headersSent ? res.statusCode : 0)
+  return { endpoint, requestId, req, control, status }
+}
+
+/**
+ * Aborts when work on an answer must end early. The reason is ClientGone, or the GatewayError to tell the client: the
+ * process shuts down, or the key was revoked.
+ */
+export function requestControl(res: ServerResponse, shutdown: Shutdown): AbortController {
+  const controller = new AbortController()
+  shutdown.add(controller)
+  res.once('close', () => {
+    shutdown.remove(controller)
+    if (!res.writableFinished) controller.abort(new ClientGone())
+  })
+  return controller
+}
+
+/** Sends a whole answer in JSON with status 200; cuts off a client that does not read it for `stallMs`. */
+export function sendWhole(res: ServerResponse, body: Buffer, stallMs: number): void {
+  res.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length })
+  onSilence(res, stallMs, () => res.destroy())
+  res.end(body)
+}
+
+/** Calls `silent` when for `ms` nothing was sent and the client took nothing of what is still to be sent. */
+export function onSilence(res: ServerResponse, ms: number, silent: () => void): void {
+  res.setTimeout(ms, silent)
+  // Before the server's own listener, which sets the time-out of the idle connection.
+  res.prependOnceListener('finish', () => res.setTimeout(0))
+}

@@ -1,0 +1,111 @@
+/** The life of a request, written once: its start, its work, its end in log and metrics. */
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../../errors.ts'
+import type { ProxyMetrics, RequestFacts } from '../../telemetry/metrics.ts'
+import { mask, type RequestLog, type RequestRecord } from '../../telemetry/request-log.ts'
+import { ClientGone } from './client.ts'
+import { type Arrival, type AttemptNotes, elapsed, newRecord, RequestContext } from './context.ts'
+
+/** nginx logs this status for a client that left before its answer; never sent. */
+const CLIENT_CLOSED = 499
+/** Names of fields are short; a longer one is the client's text. */
+const MAX_PARAM = 200
+
+/** A request that is refused before any stage runs. */
+export interface Refused {
+  endpoint: string
+  requestId: string
+  req: IncomingMessage
+  /** Fields that are known of the caller all the same. */
+  known?: Partial<RequestRecord>
+}
+
+export class Journal {
+  readonly #log: Pick<RequestLog, 'write'>
+  readonly #metrics: Pick<ProxyMetrics, 'finished'>
+  readonly #notes: AttemptNotes
+
+  constructor(
+    log: Pick<RequestLog, 'write' | 'errorAnswer'>,
+    metrics: Pick<ProxyMetrics, 'finished' | 'attempt'>,
+  ) {
+    this.#log = log
+    this.#metrics = metrics
+    this.#notes = {
+      attempted: (attempt) => metrics.attempt(attempt.channel, attempt.class),
+      quoted: (headers, body, secrets) => log.errorAnswer(headers, body, secrets),
+    }
+  }
+
+  /**
+   * Runs a request in a context of its own; logs and counts it when it is over, however it ends. Rejects with the
+   * GatewayError that the client is to be told. Resolves when the client left: there is nobody to tell.
+   */
+  async run(arrival: Arrival, work: (ctx: RequestContext) => Promise<void>): Promise<void> {
+    const ctx = new RequestContext(arrival, this.#notes)
+    try {
+      await work(ctx)
+    } catch (error) {
+      if (error instanceof ClientGone) ctx.record.outcome = 'client_gone'
+      else {
+        ctx.error = GatewayError.from(error)
+        throw ctx.error
+      }
+    } finally {
+      ctx.end()
+      if (ctx.error !== undefined || arrival.failuresOnly !== true)
+        this.#finish(ctx.record, { error: ctx.error, sent: arrival.status(), startedAt: ctx.startedAt })
+    }
+  }
+
+  /** Logs and counts a request that was refused before any stage ran. */
+  refused({ endpoint, requestId, req, known = {} }: Refused, error: GatewayError): void {
+    const record = { ...newRecord(endpoint, requestId, req), ...known }
+    this.#finish(record, { error, sent: 0, startedAt: performance.now() })
+  }
+
+  #finish(record: RequestRecord, { error, sent, startedAt }: Ended): void {
+    record.status = sent || (error?.status ?? CLIENT_CLOSED)
+    record.code = error?.code
+    if (error?.param != null) record.param = mask(error.param, []).slice(0, MAX_PARAM)
+    record.ms.total = elapsed(startedAt)
+    this.#log.write(record)
+    this.#metrics.finished(factsOf(record, error))
+  }
+}
+
+interface Ended {
+  /** The client was told of it, or is about to be. */
+  error: GatewayError | undefined
+  /** The HTTP status that the client got; 0 for none. */
+  sent: number
+  startedAt: number
+}
+
+function factsOf(record: RequestRecord, error: GatewayError | undefined): RequestFacts {
+  const { ms } = record
+  return {
+    endpoint: record.endpoint,
+    model: record.route ?? 'unknown',
+    status: record.relay !== undefined && error === undefined ? classOf(record.status) : record.status,
+    error: errorOf(error, record),
+    durationSeconds: ms.total / 1_000,
+    overheadSeconds: ms.overhead === undefined ? undefined : ms.overhead / 1_000,
+    firstTokenSeconds: record.stream && ms.firstEvent !== undefined ? ms.firstEvent / 1_000 : undefined,
+    usage: record.usage,
+  }
+}
+
+/**
+ * A bad end without an error of ours: the client gave up, or its body broke. A status that an upstream chose and the
+ * relay passed on is no error of ours.
+ */
+function errorOf(error: GatewayError | undefined, { status, outcome }: RequestRecord): RequestFacts['error'] {
+  if (error !== undefined) return { code: error.code, domain: error.entry.domain }
+  return status < 400 || outcome === 'finished' ? undefined : { code: 'client_gone', domain: 'caller' }
+}
+
+/** Without classes, statuses that foreign upstreams choose would each become a series. */
+function classOf(status: number): string {
+  return status >= 200 && status < 600 ? `${Math.floor(status / 100)}xx` : 'other'
+}

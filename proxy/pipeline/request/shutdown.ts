@@ -1,0 +1,27 @@
+import { GatewayError } from '../../errors.ts'
+
+/** Breaks off the requests in flight when the process must end. A set, because thousands may be in flight. */
+export class Shutdown {
+  readonly #requests = new Set<AbortController>()
+  #begun = false
+
+  add(request: AbortController): void {
+    this.#requests.add(request)
+    if (this.#begun) abort(request)
+  }
+
+  remove(request: AbortController): void {
+    this.#requests.delete(request)
+  }
+
+  begin(): void {
+    this.#begun = true
+    for (const request of this.#requests) abort(request)
+  }
+}
+
+function abort(request: AbortController): void {
+  request.abort(
+    new GatewayError('overloaded', 'The gateway is shutting down; try again.', { retryAfterSeconds: 1 }),
+  )
+}
