@@ -75,7 +75,10 @@ function compileChannel(
   const findings = noFindings()
   const baseURL = normaliseBaseURL(spec)
   if (baseURL === undefined)
-    findings.refusals.push({ reason: 'Invalid', message: 'spec.baseURL is not a URL; check host and port' })
+    findings.refusals.push({
+      reason: 'Invalid',
+      message: 'spec.baseURL is not a valid URL; check host and port',
+    })
   const auth = spec.auth ?? CHANNEL_TYPE_FACTS[spec.type].auth
   const secret = credential(resource, secrets, findings)
   const tls = tlsOf(resource, secrets, findings)
