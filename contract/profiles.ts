@@ -17,11 +17,11 @@ export type Effort = (typeof EFFORTS)[number]
  * `thinking.budget_tokens`, for older models. Adaptive: messages' `thinking: adaptive` with an effort level.
  */
 export const REASONINGS = ['None', 'Effort', 'Budget', 'Adaptive'] as const
-export type ReasoningControl = (typeof REASONINGS)[number]
+type ReasoningControl = (typeof REASONINGS)[number]
 
 /** Which reasoning of earlier turns a chat upstream accepts as `reasoning_content`. */
 export const REASONING_HISTORIES = ['None', 'CurrentTurn', 'All'] as const
-export type ReasoningHistory = (typeof REASONING_HISTORIES)[number]
+type ReasoningHistory = (typeof REASONING_HISTORIES)[number]
 
 export interface Features {
   /** Reports usage in a chat stream when `stream_options.include_usage` is set. */

@@ -27,7 +27,7 @@ import { LIVE_MS, type ListedStatus } from './status/board.ts'
 import { StatusWriter } from './status/writer.ts'
 import { ControllerMetrics } from './telemetry/metrics.ts'
 
-export interface ClusterControllerOptions {
+interface ClusterControllerOptions {
   store: Store
   kube: KubeClient
   env: Pick<

@@ -30,7 +30,7 @@ const REAP_MS = 10_000
 /** Holds that one call expires, so that the ledger never blocks for long. */
 const REAP_BATCH = 1_000
 
-export interface LeadOptions {
+interface LeadOptions {
   store: Store
   log: Log
   /** Milliseconds since the epoch. */

@@ -11,7 +11,7 @@ import { createFolderSource } from './source/folder/folder.ts'
 import type { Problem } from './source/folder/problem.ts'
 import { LIVE_MS, type ListedStatus } from './status/board.ts'
 
-export interface ControllerOptions {
+interface ControllerOptions {
   store: Store
   /** Folder of resources. */
   dir: string

@@ -4,7 +4,7 @@ import type { Heartbeat, Position } from '../store/contract.ts'
 import type { Compiled, Removal } from './snapshot.ts'
 import type { ListedStatus } from './status/board.ts'
 
-export interface ControllerView {
+interface ControllerView {
   instance: string
   leading(): boolean
   /** Position of a leader; undefined while it is unknown. */
@@ -20,7 +20,7 @@ export interface ControllerView {
 }
 
 /** A controller in the answer of `/status`. */
-export interface ControllerInstance {
+interface ControllerInstance {
   role: 'controller'
   instance: string
   leading: boolean
@@ -34,7 +34,7 @@ export interface ControllerInstance {
   proxies?: readonly Heartbeat[]
 }
 
-export interface KeyPage {
+interface KeyPage {
   namespace: string
   name: string
   /** SHA-256 of the key; several while it is being replaced, none if it is not in force. */
@@ -51,7 +51,7 @@ export function controllerPages(view: ControllerView): Record<string, AdminPage>
   }
 }
 
-export async function controllerInstance(view: ControllerView): Promise<ControllerInstance> {
+async function controllerInstance(view: ControllerView): Promise<ControllerInstance> {
   const reason = view.notReady()
   const removal = view.removal()
   const proxies = await view.proxies().catch(() => undefined)

@@ -202,8 +202,7 @@ export interface StateStore {
    */
   exchanges(
     owner: string,
-    root: string,
-    id: string,
+    chain: { root: string; id: string },
     ttlMs: number,
     most: number,
   ): Promise<Exchange[] | undefined>

@@ -41,7 +41,6 @@ const status = statusOf({
   spent: amount().optional().meta({ description: 'Dollars spent so far.' }),
   credited: amount().optional().meta({ description: 'Dollars credited so far.' }),
 })
-export type AccountStatus = z.output<typeof status>
 
 const rules: Rule<AccountSpec>[] = [
   amountWithinLedger('overdraft', (s) => s.overdraft),

@@ -80,7 +80,6 @@ const status = statusOf({
     .optional()
     .meta({ description: 'Secret that contains the key; the first of several.' }),
 })
-export type ApiKeyStatus = z.output<typeof status>
 
 export const apiKey = defineKind({
   kind: 'ApiKey',

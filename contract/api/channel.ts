@@ -230,7 +230,6 @@ const status = statusOf({
       description: 'Failures that the proxies report, updated every 10 s; absent while there are none.',
     }),
 })
-export type ChannelStatus = z.output<typeof status>
 
 const rules: Rule<ChannelSpec>[] = [
   {

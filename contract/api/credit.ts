@@ -23,7 +23,6 @@ const status = statusOf({
     .optional()
     .meta({ description: 'When the ledger applied the credit, or was found to have applied it.' }),
 })
-export type CreditStatus = z.output<typeof status>
 
 const rules: Rule<CreditSpec>[] = [
   amountWithinLedger('amount', (s) => s.amount),

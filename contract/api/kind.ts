@@ -19,7 +19,7 @@ export interface Rule<Spec> {
 }
 
 /** A column of `kubectl get`. */
-export interface Column {
+interface Column {
   name: string
   jsonPath: string
   type: 'string' | 'integer' | 'boolean' | 'date'

@@ -6,8 +6,7 @@ import { defineKind, type Rule } from './kind.ts'
 import { READY_COLUMNS, statusOf } from './status.ts'
 
 /** Service tiers that may have a multiplier; `speed: fast` counts as the tier `fast`. */
-export const TIERS = ['flex', 'scale', 'priority', 'fast', 'ultrafast'] as const
-export type Tier = (typeof TIERS)[number]
+type Tier = 'flex' | 'scale' | 'priority' | 'fast' | 'ultrafast'
 
 /** Tiers that cost more at the upstream: without a multiplier, enforced accounts may not request them. */
 export const COSTLIER_TIERS: readonly Tier[] = ['priority', 'fast', 'ultrafast']
@@ -211,7 +210,6 @@ const status = statusOf({
     .optional()
     .meta({ description: 'Endpoints that the route can serve.' }),
 })
-export type ModelRouteStatus = z.output<typeof status>
 
 const PRICE_FIELDS = [
   'input',

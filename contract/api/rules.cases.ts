@@ -10,7 +10,7 @@ export interface RuleCase {
   old?: object
 }
 
-export interface RuleCases {
+interface RuleCases {
   passes: RuleCase[]
   fails: RuleCase[]
 }

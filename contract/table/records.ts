@@ -38,7 +38,7 @@ const featuresRecord: z.ZodType<Features> = z.object({
 })
 
 /** An upstream, with all that a call needs. In plain text only in memory: a shared store seals it. */
-export const channelRecord = z.object({
+const channelRecord = z.object({
   name: z.string(),
   type: z.enum(CHANNEL_TYPES),
   baseURL: z.string(),
@@ -74,7 +74,7 @@ export const channelRecord = z.object({
 export type ChannelRecord = z.output<typeof channelRecord>
 
 /** One channel of a route. */
-export const targetRecord = z.object({
+const targetRecord = z.object({
   /** Key in `channels` of the namespace. */
   channel: z.string(),
   /** Upstream model; `*` stands for the text that the wildcard matched. Absent: the client's model, or that text. */
@@ -87,7 +87,7 @@ export const targetRecord = z.object({
 })
 export type TargetRecord = z.output<typeof targetRecord>
 
-export const priceRecord = z.object({
+const priceRecord = z.object({
   input: nanos,
   cachedInput: nanos,
   cacheWrite: nanos,
@@ -99,7 +99,7 @@ export const priceRecord = z.object({
   multipliers: z.record(z.string(), z.int()),
 })
 
-export const routeRecord = z.object({
+const routeRecord = z.object({
   /** Name of the ModelRoute: the only model label that metrics carry. */
   name: z.string(),
   /** As clients send it; a wildcard ends in `*`. */

@@ -79,7 +79,7 @@ function accountOf(resource: Resource<AccountSpec>): CompiledAccount {
   if (spec.disabled === true)
     findings.notes.push({ reason: 'Disabled', message: 'the account is disabled by spec.disabled' })
   const inForce = findings.refusals.length === 0
-  const status = judge('Account', metadata, findings, inForce)
+  const status = judge('Account', metadata, { findings, inForce })
   if (!inForce || overdraft === undefined) return { status }
   const record: AccountRecord = {
     version: RECORD_VERSION,

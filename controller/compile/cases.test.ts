@@ -1,4 +1,4 @@
-/** What the golden cases must say, by hand: a golden alone agrees with anything. */
+/** Hand-written expectations for the golden cases: a golden file alone agrees with anything. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -38,7 +38,7 @@ const route = (compiled: Compiled, name: string) => table(compiled).routes.find(
 const team = objectId('default', 'team')
 
 describe('keys', () => {
-  it('become a record under the SHA-256 of what the Secret holds', () => {
+  it('become a record under the SHA-256 of the value in the Secret', () => {
     const compiled = compileCase('minimal')
     // printf %s sk-client-0123456789-not-to-be-seen | sha256sum
     const hash = '2e484a48779a699d85893dd0d0c607b6c8be1664c3582cfadf25c6e771da373a'
@@ -77,14 +77,14 @@ describe('keys', () => {
     expect(condition(compiled, 'ApiKey/spaced', 'ResolvedRefs')).toBe('False Invalid')
   })
 
-  it('belong to the oldest who claims them', () => {
+  it('belong to the oldest ApiKey that has them', () => {
     const compiled = compileCase('key-conflict')
     expect(publishedNames(compiled)).toEqual(['a-old', 'free'])
     for (const name of ['b-old', 'young', 'partly'])
       expect(condition(compiled, `ApiKey/${name}`, 'Accepted')).toBe('False Conflicted')
   })
 
-  it('with limits are not served', () => {
+  it('with limits are not in force', () => {
     const compiled = compileCase('key-limits')
     expect(publishedNames(compiled)).toEqual(['unlimited'])
     expect(condition(compiled, 'ApiKey/limited', 'Accepted')).toBe('False NotSupported')
@@ -95,14 +95,14 @@ describe('keys', () => {
 
   it('of an account that cannot pay are published without its record', () => {
     const compiled = compileCase('key-account-missing')
-    expect(compiled.keys.get('56'.repeat(32))?.account).toBe(objectId('default', 'nobody'))
+    expect(compiled.keys.get('56'.repeat(32))?.account).toBe(objectId('default', 'missing'))
     expect(compiled.keys.get('78'.repeat(32))?.account).toBe(objectId('default', 'limited'))
     expect(compiled.accounts.size).toBe(0)
     expect(condition(compiled, 'ApiKey/absent', 'ResolvedRefs')).toBe('False RefNotFound')
     expect(condition(compiled, 'ApiKey/refused', 'ResolvedRefs')).toBe('False RefNotInForce')
   })
 
-  it('of two namespaces do not tell on each other', () => {
+  it('of one namespace are not named in another', () => {
     const snapshot = emptySnapshot()
     for (const [namespace, createdAt] of [
       ['one', 1],
@@ -125,7 +125,7 @@ describe('a key that expires', () => {
   const hash = 'ab'.repeat(32)
   const metadata = { namespace: 'default', name: 'alice', generation: 1, createdAt: 0 }
   const spec = { hashes: [hash], expiresAt: '2027-01-01T00:00:00Z' }
-  // One and the same object throughout, as the sources hand it on.
+  // The same object throughout, as from the sources.
   const snapshot = { ...emptySnapshot(), apiKeys: [{ kind: 'ApiKey', metadata, spec }] }
 
   it.each([
@@ -184,7 +184,7 @@ describe('a key in several Secrets', () => {
   const ends = (compiled: Compiled) =>
     [...compiled.keys.values()].map(({ preview, expiresAt }) => `${preview} ${expiresAt}`)
 
-  it('is served under each, the old one as long as it lasts', () => {
+  it('is in force with each, the old one until its notAfter', () => {
     const rotating = given({ secretRefs: [old, fresh] })
     const before = compile(rotating, END - 1)
     expect(ends(before)).toEqual([`...-old ${END}`, '...resh undefined'])
@@ -192,7 +192,7 @@ describe('a key in several Secrets', () => {
       preview: '...-old, ...resh',
       secretName: 'old',
     })
-    // That one of several ends is what was wanted, and no reason to warn.
+    // One of several keys expires as intended, so that there is no warning.
     expect(condition(before, 'ApiKey/alice', 'Accepted')).toBe('True Accepted')
     expect(before.until).toBe(END)
     const after = compile(rotating, END)
@@ -201,13 +201,13 @@ describe('a key in several Secrets', () => {
     expect(condition(after, 'ApiKey/alice', 'Accepted')).toBe('True Accepted')
   })
 
-  it('asks nothing more of a Secret whose time is over', () => {
+  it('ignores a Secret whose time is over', () => {
     const gone = { ...given({ secretRefs: [old, fresh] }), secrets: new Map([...secrets].slice(1)) }
     expect(condition(compile(gone, END - 1), 'ApiKey/alice', 'ResolvedRefs')).toBe('False RefNotFound')
     expect(condition(compile(gone, END), 'ApiKey/alice', 'ResolvedRefs')).toBe('True ResolvedRefs')
   })
 
-  it('takes over what changes in any of them', () => {
+  it('follows changes in any of them', () => {
     const rotating = given({ secretRefs: [old, fresh] })
     compile(rotating, NOW)
     const renewed = new Map(secrets).set(
@@ -220,7 +220,7 @@ describe('a key in several Secrets', () => {
     ])
   })
 
-  it('ends with the last of them, or at expiresAt', () => {
+  it('expires with the last of them, or at expiresAt', () => {
     const last = compile(given({ secretRefs: [old] }), END - HOUR)
     expect(condition(last, 'ApiKey/alice', 'Accepted')).toBe('True Expiring')
     const over = compile(given({ secretRefs: [old] }), END)
@@ -231,7 +231,7 @@ describe('a key in several Secrets', () => {
     expect(ends(sooner)).toEqual([`...-old ${Date.parse(expiresAt)}`, `...resh ${Date.parse(expiresAt)}`])
   })
 
-  it('is one key where two of them say the same, as long as either lasts', () => {
+  it('is a single key if two of them are equal, as long as either lasts', () => {
     const twice = new Map(secrets).set('default/fresh', secrets.get('default/old') ?? new SecretData([]))
     for (const secretRefs of [
       [old, fresh],
@@ -242,7 +242,7 @@ describe('a key in several Secrets', () => {
 })
 
 describe('accounts and credits', () => {
-  it('carry overdraft, enforcement and the switch', () => {
+  it('have overdraft, enforcement and disabled in their records', () => {
     const { accounts } = compileCase('accounts')
     expect([...accounts.values()].map(({ name }) => name).sort()).toEqual(['plain', 'unlimited'])
     expect(accounts.get(objectId('default', 'plain'))).toMatchObject({
@@ -253,11 +253,11 @@ describe('accounts and credits', () => {
     expect(accounts.get(objectId('default', 'unlimited'))).toMatchObject({ enforced: false, overdraft: 0 })
   })
 
-  it('say that they are switched off', () => {
+  it('say that they are disabled', () => {
     expect(condition(compileCase('accounts'), 'Account/plain', 'Accepted')).toBe('True Disabled')
   })
 
-  it('are not served with what nothing enforces yet', () => {
+  it('with settings that are not enforced yet are not in force', () => {
     const compiled = compileCase('accounts')
     for (const name of ['sub', 'renewing', 'everything'])
       expect(condition(compiled, `Account/${name}`, 'Accepted')).toBe('False NotSupported')
@@ -278,7 +278,7 @@ describe('accounts and credits', () => {
 
 const TEXT = ['chat', 'responses', 'compact', 'messages', 'count_tokens']
 const ALL = [...TEXT, 'embeddings', 'images', 'image_edits']
-const PICTURES = ['chat', 'responses', 'messages', 'images', 'image_edits']
+const IMAGES = ['chat', 'responses', 'messages', 'images', 'image_edits']
 
 describe('channels', () => {
   it.each([
@@ -287,7 +287,7 @@ describe('channels', () => {
     ['chat-path', 'https://api.example.com/openai/v2', 'Bearer', ALL],
     ['responses', 'https://api.example.com/v1', 'Bearer', ALL],
     ['embeddings', 'https://api.example.com/v1', 'Bearer', ['embeddings']],
-    ['images', 'https://api.example.com/v1', 'Bearer', PICTURES],
+    ['images', 'https://api.example.com/v1', 'Bearer', IMAGES],
     ['messages-bare', 'https://api.example.com', 'XApiKey', TEXT],
     ['messages-version', 'https://api.example.com/v1', 'XApiKey', TEXT],
   ])('%s has its defaults', (name, baseURL, scheme, endpoints) => {
@@ -347,7 +347,7 @@ describe('channels', () => {
     })
   })
 
-  it('are left out with a client certificate that cannot be shown', () => {
+  it('are left out if their client certificate cannot be used', () => {
     const compiled = compileCase('channel-certificates')
     expect(Object.keys(table(compiled).channels)).toEqual(['good', 'chain'])
     const refused: Record<string, string> = {
@@ -371,7 +371,7 @@ describe('channels', () => {
     expect(both).toContain('spec.tls.clientCertificateRef: the entry tls.crt of the Secret both')
   })
 
-  it('are left out for what they name in vain, and without a credential when they name none', () => {
+  it('are left out if a reference cannot be resolved, and have no credential without secretRef', () => {
     const compiled = compileCase('channel-secrets')
     expect(Object.keys(table(compiled).channels)).toEqual(['no-credential', 'never-sent'])
     expect(table(compiled).channels['no-credential']?.auth).toEqual({ scheme: 'XApiKey' })
@@ -404,7 +404,7 @@ describe('routes', () => {
         priority: 5,
         weight: 1,
         profile: 'anthropic',
-        // What the channel says of itself holds under every profile.
+        // Overrides of the channel apply with every profile.
         features: expect.objectContaining({
           reasoning: 'Budget',
           sampling: true,
@@ -424,7 +424,7 @@ describe('routes', () => {
     expect(statusOf(compiled, 'ModelRoute/mixed').fields.endpoints).toEqual(ALL)
   })
 
-  it('say when nothing can serve them', () => {
+  it('report that no channel can serve them', () => {
     const compiled = compileCase('route-channels')
     expect(condition(compiled, 'ModelRoute/all-off', 'Accepted')).toBe('True Disabled')
     expect(statusOf(compiled, 'ModelRoute/all-off').fields.endpoints).toEqual([])
@@ -466,7 +466,7 @@ describe('routes', () => {
 
   it('without a price are in the table and not Priced', () => {
     const compiled = compileCase('route-prices')
-    const withoutText = ['by-image-only', 'pictures-and-text', 'vectors-by-image']
+    const withoutText = ['by-image-only', 'images-and-text', 'vectors-by-image']
     for (const name of ['unpriced', 'not-free', ...withoutText]) {
       expect(route(compiled, name)).toMatchObject({ free: false })
       expect(route(compiled, name)?.price).toBeUndefined()
@@ -481,14 +481,14 @@ describe('routes', () => {
   })
 
   it.each([
-    ['pictures-by-image', { input: 0, output: 0, perImage: 40_000_000 }],
-    // A channel that is off or missing answers nothing.
-    ['pictures-beside-off', { perImage: 40_000_000 }],
-    ['pictures-by-token', { input: 5_000_000_000, output: 40_000_000_000, perImage: 0 }],
-    ['pictures-and-text-by-token', { input: 5_000_000_000, perImage: 40_000_000 }],
+    ['images-by-image', { input: 0, output: 0, perImage: 40_000_000 }],
+    // A disabled or missing channel serves nothing.
+    ['images-beside-off', { perImage: 40_000_000 }],
+    ['images-by-token', { input: 5_000_000_000, output: 40_000_000_000, perImage: 0 }],
+    ['images-and-text-by-token', { input: 5_000_000_000, perImage: 40_000_000 }],
     ['vectors-by-token', { input: 20_000_000, output: 0 }],
     ['off-by-image', { perImage: 40_000_000 }],
-  ])('have a price for pictures and vectors: %s', (name, price) => {
+  ])('have a price for images and vectors: %s', (name, price) => {
     const compiled = compileCase('route-prices')
     expect(route(compiled, name)?.price).toMatchObject(price)
     expect(condition(compiled, `ModelRoute/${name}`, 'Priced')).toBe('True Priced')
@@ -525,12 +525,12 @@ describe('endpoints', () => {
     ['chat-text-only', TEXT],
     ['chat-anthropic', TEXT],
     ['chat-anthropic-vectors', [...TEXT, 'embeddings']],
-    // It paints by a tool, and shortens by a summary.
+    // It generates images with a tool, and compacts with a summary.
     ['responses-plain', [...TEXT, 'images', 'image_edits']],
-    // An API without them, whatever the channel says.
+    // The API has no such endpoints, even if the channel enables them.
     ['messages-with-all', TEXT],
     ['vectors', ['embeddings']],
-    ['pictures', PICTURES],
+    ['images', IMAGES],
   ])('of a channel depend on its type and features: %s', (name, expected) => {
     expect(endpoints(`Channel/${name}`)).toEqual(expected)
   })
@@ -541,18 +541,18 @@ describe('endpoints', () => {
     ['profile-gives', ALL],
     ['channel-knows-better', TEXT],
     ['twice', [...TEXT, 'embeddings']],
-    ['pictures-alone', PICTURES],
-    ['pictures-beside-off', ['images', 'image_edits']],
-    ['pictures-beside-refused', ['images', 'image_edits']],
+    ['images-alone', IMAGES],
+    ['images-beside-off', ['images', 'image_edits']],
+    ['images-beside-refused', ['images', 'image_edits']],
     ['chat-of-no-weight', ['images', 'image_edits']],
-  ])('of a route are those of its channels, under the profile that it names: %s', (name, expected) => {
+  ])('of a route are those of its channels, with the profile that it sets: %s', (name, expected) => {
     expect(endpoints(`ModelRoute/${name}`)).toEqual(expected)
     expect(condition(compileCase('endpoints'), `ModelRoute/${name}`, 'Accepted')).toBe('True Accepted')
   })
 })
 
 describe('documents that do not parse', () => {
-  it('get a condition and touch nothing else', () => {
+  it('get a condition and change nothing else', () => {
     const compiled = compileCase('invalid')
     for (const object of ['Credit/number', 'ApiKey/typo', 'ModelRoute/half-price', 'Channel/protocol']) {
       expect(condition(compiled, object, 'Accepted')).toBe('False Invalid')
@@ -562,7 +562,7 @@ describe('documents that do not parse', () => {
   })
 })
 
-describe('a key that is made for an ApiKey', () => {
+describe('a generated key', () => {
   const KEY = 'sk-made-0123456789-abcdefgh'
   function compileWith(state: GeneratedKey['state'] | undefined, data = new SecretData([['key', KEY]])) {
     const metadata = { namespace: 'default', name: 'alice', generation: 1, createdAt: 0 }
@@ -579,7 +579,7 @@ describe('a key that is made for an ApiKey', () => {
     )
   }
 
-  it('is in force once its Secret is there', () => {
+  it('is in force once its Secret exists', () => {
     const compiled = compileWith('made')
     expect(publishedNames(compiled)).toEqual(['alice'])
     expect(statusOf(compiled, 'ApiKey/alice').fields).toEqual({
@@ -595,7 +595,7 @@ describe('a key that is made for an ApiKey', () => {
     expect(condition(compiled, 'ApiKey/alice', 'ResolvedRefs')).toBe('False Pending')
   })
 
-  it('is never taken from a Secret of somebody else', () => {
+  it('is never read from a Secret with another owner', () => {
     const compiled = compileWith('foreign')
     expect(publishedNames(compiled)).toEqual([])
     expect(condition(compiled, 'ApiKey/alice', 'ResolvedRefs')).toBe('False Conflicted')
@@ -603,19 +603,19 @@ describe('a key that is made for an ApiKey', () => {
     expect(statusOf(compiled, 'ApiKey/alice').fields).toEqual({})
   })
 
-  it('is never expected where none are made', () => {
+  it('is never expected in folder mode', () => {
     expect(message(compileWith(undefined), 'ApiKey/alice', 'ResolvedRefs')).toContain('spec.secretRef')
   })
 
-  it('that was emptied by hand is not made again', () => {
+  it('that was emptied by hand is not created again', () => {
     const compiled = compileWith('made', new SecretData([]))
     expect(publishedNames(compiled)).toEqual([])
     expect(message(compiled, 'ApiKey/alice', 'ResolvedRefs')).toContain('no entry key')
   })
 })
 
-describe('what is remembered of a resource', () => {
-  it('follows its Secret, its account and its rivals', () => {
+describe('the cached result of a resource', () => {
+  it('depends on its Secret, its account and its rivals', () => {
     const metadata = { namespace: 'default', name: 'alice', generation: 1, createdAt: 5 }
     const alice = {
       kind: 'ApiKey',

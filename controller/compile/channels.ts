@@ -75,7 +75,10 @@ function compileChannel(
   const findings = noFindings()
   const baseURL = normaliseBaseURL(spec)
   if (baseURL === undefined)
-    findings.refusals.push({ reason: 'Invalid', message: 'spec.baseURL is not a URL; check host and port' })
+    findings.refusals.push({
+      reason: 'Invalid',
+      message: 'spec.baseURL is not a valid URL; check host and port',
+    })
   const auth = spec.auth ?? CHANNEL_TYPE_FACTS[spec.type].auth
   const secret = credential(resource, secrets, findings)
   const tls = tlsOf(resource, secrets, findings)
@@ -85,7 +88,7 @@ function compileChannel(
   const endpoints = served ? endpointsOf(spec.type, features, true) : []
   if (spec.disabled === true)
     findings.notes.push({ reason: 'Disabled', message: 'the channel is disabled by spec.disabled' })
-  const status = judge('Channel', metadata, findings, inForce, { endpoints })
+  const status = judge('Channel', metadata, { findings, inForce, fields: { endpoints } })
   if (!inForce || baseURL === undefined) return { status }
   const record: ChannelRecord = {
     name: metadata.name,

@@ -1,4 +1,4 @@
-/** What is compiled piece by piece is what compile makes of everything. */
+/** Incremental compilation gives the same result as a complete one. */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { KINDS, type KindName } from '../../contract/api/index.ts'
@@ -21,10 +21,10 @@ const name = fc.constantFrom('a', 'b', 'c', 'constructor')
 const namespace = fc.constantFrom('one', 'two')
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
 const KEY = 'key-of-twenty-letters'
-/** One of them is the key that a Secret may hold. */
+/** Hashes of keys; one of them is also in a Secret. */
 const hash = fc.constantFrom('11'.repeat(32), '22'.repeat(32), '33'.repeat(32), keyHash(KEY))
 
-/** Steps are an hour apart: some keys end, or are about to, between two of them. */
+/** Steps are an hour apart: some keys expire, or are about to, between two of them. */
 const START = Date.parse('2030-01-01T00:00:00Z')
 const HOUR_MS = 3_600_000
 const moment = fc
@@ -105,7 +105,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   ),
 })
 
-/** What a source would hand on: it knows who names a Secret, and tells of them when it changes. */
+/** Changes as from a source, which includes the resources that refer to a changed Secret. */
 class Source {
   readonly resources = new Map<string, AnyResource | InvalidResource>()
   #generation = 0
@@ -165,14 +165,14 @@ class Source {
 function names(found: AnyResource | InvalidResource, secret: string): boolean {
   if (isInvalid(found) || (found.kind !== 'ApiKey' && found.kind !== 'Channel')) return false
   const { namespace, name } = found.metadata
-  // A generated key stands in the Secret of its own name here.
+  // Here, the Secret of a generated key has the name of the ApiKey.
   const generated = { secretName: name, state: 'made' as const }
   const secrets =
     found.kind === 'ApiKey' ? secretNamesOf(found.spec, generated) : [found.spec.secretRef?.name]
   return secrets.some((each) => `${namespace}/${each}` === secret)
 }
 
-/** Without the order, which a table and a list of statuses do not have. */
+/** Sorted, because the order of routes and statuses does not matter. */
 function plain({ table, keys, accounts, credits, statuses, until }: Compiled) {
   const sorted = <T>(list: readonly T[]) => list.map((item) => JSON.stringify(item)).sort()
   return {
@@ -185,7 +185,7 @@ function plain({ table, keys, accounts, credits, statuses, until }: Compiled) {
   }
 }
 
-it('after any sequence of changes, and what became different is all that was touched', () => {
+it('after any sequence of changes, with exactly the differences in touched', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
       const source = new Source()
@@ -238,7 +238,7 @@ it('a change of a key compiles no other key', () => {
   expect(touched.table).toBe(false)
 })
 
-it('a key is judged again when its time has come, without a change', () => {
+it('a key is compiled again when its time has come, without a change', () => {
   const source = new Source()
   const compilation = new Compilation(compileSlice)
   const expiresAt = new Date(START + HOUR_MS).toISOString()

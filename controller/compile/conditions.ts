@@ -25,11 +25,12 @@ export function noFindings(): Findings {
 export function judge(
   kind: ObjectStatus['kind'],
   metadata: Metadata,
-  findings: Findings,
-  inForce: boolean,
-  fields: ObjectStatus['fields'] = {},
+  {
+    findings: { refusals, missing, notes },
+    inForce,
+    fields = {},
+  }: { findings: Findings; inForce: boolean; fields?: ObjectStatus['fields'] },
 ): ObjectStatus {
-  const { refusals, missing, notes } = findings
   const generation = metadata.generation
   return {
     kind,
@@ -38,30 +39,26 @@ export function judge(
     conditions: [
       refusals.length > 0
         ? condition('Accepted', 'False', generation, refusals)
-        : condition('Accepted', 'True', generation, notes, {
-            reason: 'Accepted',
-            message: 'the spec is valid',
-          }),
+        : condition('Accepted', 'True', generation, notes.length > 0 ? notes : [ACCEPTED]),
       missing.length > 0
         ? condition('ResolvedRefs', 'False', generation, missing)
-        : condition('ResolvedRefs', 'True', generation, [], {
-            reason: 'ResolvedRefs',
-            message: 'everything that the spec refers to exists',
-          }),
+        : condition('ResolvedRefs', 'True', generation, [RESOLVED]),
     ],
     fields,
   }
 }
+
+const ACCEPTED: Finding = { reason: 'Accepted', message: 'the spec is valid' }
+const RESOLVED: Finding = { reason: 'ResolvedRefs', message: 'everything that the spec refers to exists' }
 
 export function condition(
   type: ConditionType,
   status: Judgement['status'],
   observedGeneration: number,
   findings: readonly Finding[],
-  otherwise?: Finding,
 ): Judgement {
-  const reason = findings[0]?.reason ?? otherwise?.reason ?? 'Invalid'
-  const message = findings.length > 0 ? findings.map((f) => f.message).join('; ') : (otherwise?.message ?? '')
+  const reason = findings[0]?.reason ?? 'Invalid'
+  const message = findings.map((f) => f.message).join('; ')
   // Limit of the status schema.
   return { type, status, observedGeneration, reason, message: message.slice(0, 4096) }
 }

@@ -27,15 +27,20 @@ interface Place {
   until: number
 }
 
+interface CredentialInputs {
+  generated: GeneratedKey | undefined
+  secrets: ReadonlyMap<string, SecretData>
+  expiry: Expiry
+  now: number
+}
+
 /** The keys in force at `now`, each once. */
 export function credentialsOf(
   { metadata, spec }: Resource<ApiKeySpec>,
-  generated: GeneratedKey | undefined,
-  secrets: ReadonlyMap<string, SecretData>,
-  { expiresAt, notAfter }: Expiry,
-  now: number,
+  { generated, secrets, expiry, now }: CredentialInputs,
   findings: Findings,
 ): Credential[] {
+  const { expiresAt, notAfter } = expiry
   if (spec.hashes !== undefined)
     return spec.hashes.map((hash) => ({ hash, preview: `sha256:${hash.slice(0, 8)}`, until: expiresAt }))
   const credentials = new Map<string, Credential>()

@@ -49,6 +49,6 @@ function compileCredit(resource: Resource<CreditSpec>, fault: Finding | undefine
   return {
     fault: fault?.message,
     ...(inForce && { plan: { ...plan, amount } }),
-    status: judge('Credit', metadata, findings, inForce),
+    status: judge('Credit', metadata, { findings, inForce }),
   }
 }

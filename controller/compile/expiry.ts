@@ -42,20 +42,16 @@ export function expiryOf(spec: ApiKeySpec, now: number, findings: Findings): Exp
     expiresAt <= last
       ? 'set spec.expiresAt to a later time, or remove it'
       : 'add an entry to spec.secretRefs, or set a later notAfter'
-  judge(end, cure, now, spec.disabled === true, findings)
+  const near = WARNINGS.find(({ ms }) => end - now <= ms)
+  if (near !== undefined) {
+    const moment = new Date(end).toISOString()
+    const expired = `the key expired at ${moment} and is refused; ${cure}`
+    const expiring = `the key expires at ${moment}, within ${near.words}`
+    if (end <= now) findings.refusals.push({ reason: 'Expired', message: expired })
+    else if (spec.disabled !== true) findings.notes.push({ reason: 'Expiring', message: expiring })
+  }
   const warnings = WARNINGS.map(({ ms }) => end - ms)
   return { expiresAt, notAfter, span: spanAround(now, [end, ...warnings, ...notAfter]) }
-}
-
-function judge(end: number, cure: string, now: number, disabled: boolean, findings: Findings): void {
-  const near = WARNINGS.find(({ ms }) => end - now <= ms)
-  if (near === undefined) return
-  const moment = new Date(end).toISOString()
-  if (end <= now) {
-    const message = `the key expired at ${moment} and is refused; ${cure}`
-    findings.refusals.push({ reason: 'Expired', message })
-  } else if (!disabled)
-    findings.notes.push({ reason: 'Expiring', message: `the key expires at ${moment}, within ${near.words}` })
 }
 
 /** The span around `now` between these moments. */

@@ -51,7 +51,7 @@ export function compileKeys(
     const inForce =
       claimed === undefined && reading.credentials.length > 0 && reading.findings.refusals.length === 0
     if (inForce) for (const { hash, record } of reading.credentials) keys.set(hash, record)
-    statuses.push(statusOf(resource, reading, claimed, accounts, inForce))
+    statuses.push(statusOf(resource, reading, accounts, { claimed, inForce }))
   }
   return { keys, claims, untils, statuses }
 }
@@ -69,9 +69,11 @@ function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot, now: number): 
   const findings = noFindings()
   refuseLimits(spec, findings)
   const expiry = expiryOf(spec, now, findings)
-  const credentials = credentialsOf(resource, generated, snapshot.secrets, expiry, now, findings).map(
-    (credential) => ({ ...credential, record: recordOf(resource, credential) }),
-  )
+  const credentials = credentialsOf(
+    resource,
+    { generated, secrets: snapshot.secrets, expiry, now },
+    findings,
+  ).map((credential) => ({ ...credential, record: recordOf(resource, credential) }))
   const reading = { secrets, generated, span: expiry.span, credentials, findings }
   readings.set(resource, reading)
   return reading
@@ -126,9 +128,8 @@ function recordOf({ metadata, spec }: Resource<ApiKeySpec>, { preview, until }: 
 function statusOf(
   resource: Resource<ApiKeySpec>,
   reading: Reading,
-  claimed: Finding | undefined,
   accounts: Accounts,
-  inForce: boolean,
+  { claimed, inForce }: { claimed: Finding | undefined; inForce: boolean },
 ): ObjectStatus {
   const { metadata, spec } = resource
   const fault = spec.accountRef && accounts.fault(metadata.namespace, spec.accountRef.name)
@@ -145,10 +146,11 @@ function statusOf(
   const { generated, credentials } = reading
   const made = generated?.state === 'made' ? generated : undefined
   const secretName = secretNamesOf(spec, made)[0]
-  const object = judge('ApiKey', metadata, findings, inForce, {
+  const fields = {
     ...(credentials.length > 0 && { preview: credentials.map(({ preview }) => preview).join(', ') }),
     ...(secretName !== undefined && { secretName }),
-  })
+  }
+  const object = judge('ApiKey', metadata, { findings, inForce, fields })
   if (claimed === undefined) reading.status = { fault: fault?.message, object }
   return object
 }

@@ -32,7 +32,7 @@ export function compileRoutes(snapshot: Snapshot, channels: Channels): Routes {
       claimed.set(claim, metadata.name)
       routes.records.push({ namespace: metadata.namespace, record })
     }
-    routes.statuses.push(routeStatus(resource, record, channels, findings, inForce))
+    routes.statuses.push(routeStatus(resource, record, channels, findings))
   }
   return routes
 }
@@ -102,14 +102,14 @@ function routeStatus(
   record: RouteRecord,
   channels: Channels,
   findings: Findings,
-  inForce: boolean,
 ): ObjectStatus {
   const { metadata, spec } = resource
+  const inForce = findings.refusals.length === 0
   const endpoints = inForce ? reachedBy(metadata.namespace, record, channels) : []
   const names = spec.channels.map(({ name }) => `${metadata.namespace}/${name}`)
   if (names.every((name) => channels.disabled.has(name)))
     findings.notes.push({ reason: 'Disabled', message: 'all channels of the route are disabled' })
-  const status = judge('ModelRoute', metadata, findings, inForce, { endpoints })
+  const status = judge('ModelRoute', metadata, { findings, inForce, fields: { endpoints } })
   const imagesOnly = answersImagesOnly(metadata.namespace, record.targets, channels)
   status.conditions.push(priced(spec, imagesOnly, metadata.generation))
   return status

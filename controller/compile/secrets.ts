@@ -2,7 +2,7 @@
 import type { SecretData } from '../snapshot.ts'
 import type { Finding } from './conditions.ts'
 
-export type SecretEntry = { value: string } | { missing: Finding }
+type SecretEntry = { value: string } | { missing: Finding }
 
 /** The entry `ref` of a Secret in `namespace`; `field` is the path of the reference in the spec. */
 export function secretEntry(

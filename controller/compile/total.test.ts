@@ -5,7 +5,7 @@ import { type TableRecord, tableRecord } from '../../contract/table/records.ts'
 import { emptySnapshot, type ObjectStatus, SecretData, type Snapshot } from '../snapshot.ts'
 import { compile } from './index.ts'
 
-/** Few names, so that references meet and clash. */
+/** Few names, so that references match and conflict. */
 const name = fc.constantFrom('a', 'b', 'constructor')
 const ref = fc.record({ name })
 const secretRef = fc.record({ name, key: fc.constantFrom('key', 'ca.crt') })
@@ -62,7 +62,7 @@ const metadata = fc.record({
   namespace: fc.constantFrom('one', 'two'),
   name,
   generation: fc.integer({ min: 1, max: 9 }),
-  // Few, so that resources of one age meet.
+  // Few, so that some resources have the same age.
   createdAt: fc.constantFrom(0, 1_000, 2_000),
 })
 const secretData = fc
@@ -72,7 +72,7 @@ const secretData = fc
   )
   .map((entries) => new SecretData(Object.entries(entries)))
 
-/** A list of resources whose specs have been through the schema, each name once. */
+/** A list of resources with parsed specs and unique names. */
 function resources<Spec>(
   spec: fc.Arbitrary<unknown>,
   kind: { kind: string; spec: { parse(value: unknown): Spec } },
@@ -104,7 +104,7 @@ const idOf = ({ kind, metadata: { namespace, name } }: Pick<ObjectStatus, 'kind'
 const NOW = Date.UTC(2026, 0, 1)
 
 describe('compile', () => {
-  it('never throws, keeps the record schemas and says something of every resource', () => {
+  it('never throws, follows the record schemas and gives every resource a status', () => {
     fc.assert(
       fc.property(snapshots, (snapshot) => {
         const compiled = compile(snapshot, NOW)
@@ -123,7 +123,7 @@ describe('compile', () => {
     )
   })
 
-  it('names in a route only channels that are in the table', () => {
+  it('puts only channels of the table into routes', () => {
     fc.assert(
       fc.property(snapshots, (snapshot) => {
         for (const { routes, channels } of Object.values(compile(snapshot, NOW).table.namespaces))
@@ -153,7 +153,7 @@ describe('compile', () => {
     )
   })
 
-  /** Without what says that a route names channels of one type: those that are not in force count there. */
+  /** Without picturesOnly, which depends on channels that are not in force, too. */
   const plain = ({ namespaces }: TableRecord) =>
     Object.entries(namespaces).map(([name, { routes, channels }]) => ({
       name,
@@ -161,7 +161,7 @@ describe('compile', () => {
       routes: routes.map(({ picturesOnly: _picturesOnly, ...route }) => route),
     }))
 
-  it('lets a resource that is not in force change nothing of what the others become', () => {
+  it('gives the others the same result without a resource that is not in force', () => {
     let removed = 0
     fc.assert(
       fc.property(snapshots, (snapshot) => {
@@ -206,7 +206,7 @@ describe('compile', () => {
     )
   })
 
-  it('makes nothing of nothing', () => {
+  it('gives an empty result for an empty snapshot', () => {
     const compiled = compile(emptySnapshot(), NOW)
     expect(compiled.table.namespaces).toEqual({})
     expect(compiled.statuses).toEqual([])

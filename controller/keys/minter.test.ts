@@ -41,7 +41,7 @@ beforeEach(() => {
 afterEach(() => minter.stop())
 
 describe('the Secret of an ApiKey', () => {
-  it('is made once, owned, with a key of our format that nobody else hears of', async () => {
+  it('is created once, with an owner and a key in our format that appears nowhere else', async () => {
     minter.want([alice])
     minter.want([alice])
     await vi.waitFor(() => expect(events).toEqual(['Normal KeyCreated']))
@@ -70,7 +70,7 @@ describe('the Secret of an ApiKey', () => {
     expect(said.join()).not.toContain(key)
   })
 
-  it('that somebody else has is left alone', async () => {
+  it('is left alone if it has another owner', async () => {
     failures = [new KubeError('exists', 409)]
     minter.want([alice])
     await vi.waitFor(() => expect(calls).toHaveLength(1))
@@ -78,14 +78,14 @@ describe('the Secret of an ApiKey', () => {
     expect(events).toEqual([])
   })
 
-  it('is tried again when the API server fails, and told to be another one when one was there before', async () => {
+  it('is retried when the API server fails, and reported as replaced if there was one before', async () => {
     failures = [new KubeError('no answer', 0)]
     minter.want([{ ...alice, again: true }])
     await vi.waitFor(() => expect(events).toEqual(['Warning KeyReplaced']))
     expect(calls).toHaveLength(2)
   })
 
-  it('is not made when it is no longer wanted', async () => {
+  it('is not created when it is no longer wanted', async () => {
     failures = [new KubeError('no answer', 0)]
     minter.want([alice])
     await vi.waitFor(() => expect(calls).toHaveLength(1))

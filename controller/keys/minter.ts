@@ -23,7 +23,7 @@ export interface KeyWanted {
   again: boolean
 }
 
-export interface MinterOptions {
+interface MinterOptions {
   client: KubeClient
   /** Additional labels for the Secrets: the controller may only read Secrets that have them. */
   labels: Readonly<Record<string, string>>

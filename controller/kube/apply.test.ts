@@ -17,7 +17,7 @@ function answering(status: number) {
   return { client, calls }
 }
 
-test('a status is applied on its own, by force', async () => {
+test('a status is applied separately, with force', async () => {
   const { client, calls } = answering(200)
   expect(await applyStatus(client, target, { ready: true }, 'manager')).toBe('applied')
   expect(calls).toEqual([
@@ -36,7 +36,7 @@ test('a status is applied on its own, by force', async () => {
   ])
 })
 
-test('an object that is gone is no failure; anything else is', async () => {
+test('a missing object is not a failure; anything else is', async () => {
   expect(await applyStatus(answering(404).client, target, {}, 'manager')).toBe('gone')
   await expect(applyStatus(answering(409).client, target, {}, 'manager')).rejects.toThrow(KubeError)
   await expect(applyStatus(answering(500).client, target, {}, 'manager')).rejects.toThrow(KubeError)

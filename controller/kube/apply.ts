@@ -2,12 +2,12 @@
 import { type KubeClient, KubeError, type KubeObject } from './types.ts'
 
 /** An object to apply. */
-export type Applied = Pick<KubeObject, 'apiVersion' | 'kind'> & {
+type Applied = Pick<KubeObject, 'apiVersion' | 'kind'> & {
   metadata: { name: string; namespace?: string; uid?: string; [field: string]: unknown }
   [field: string]: unknown
 }
 
-export interface StatusTarget {
+interface StatusTarget {
   apiVersion: string
   kind: string
   namespace?: string
@@ -40,7 +40,7 @@ export async function applyStatus(
  * Creates the object if there is none, and takes over fields that others own. Resolves with the server's answer. For
  * Secrets, set `data`: the server records ownership of `stringData` under names that later applies do not find.
  */
-export function applyObject(
+function applyObject(
   client: KubeClient,
   path: string,
   object: Applied,

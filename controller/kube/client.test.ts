@@ -33,16 +33,16 @@ async function failure(call: KubeCall): Promise<KubeError> {
   return error
 }
 
-test('a request carries credentials, and its answer is parsed', async () => {
+test('a request has credentials, and its answer is parsed', async () => {
   api.put('a', 'äöü€😀')
-  const client = connected({ impersonate: 'somebody' })
+  const client = connected({ impersonate: 'someone' })
   expect(client.namespace).toBe('tests')
   const list = await client.request({ path: THINGS, query: { limit: '5' } })
   expect(list).toMatchObject({ items: [{ metadata: { name: 'a' }, value: 'äöü€😀' }] })
   const [request] = api.requests
   expect(request?.headers).toMatchObject({
     authorization: 'Bearer token-of-the-test',
-    'impersonate-user': 'somebody',
+    'impersonate-user': 'someone',
   })
   expect(request?.query.get('limit')).toBe('5')
 })
@@ -72,7 +72,7 @@ test('requests share few connections', async () => {
   expect(ports.size).toBeLessThanOrEqual(2)
 })
 
-test('429 and 503 are waited for as long as the server says', async () => {
+test('after 429 and 503, the client waits as long as the server says', async () => {
   api.acts.push(refuse(429, { retryAfter: 0 }), refuse(503, { retryAfter: 0 }))
   const seen: [string, number][] = []
   const client = connected({ onRequest: (verb, code) => seen.push([verb, code]) })
@@ -85,7 +85,7 @@ test('429 and 503 are waited for as long as the server says', async () => {
   expect(performance.now() - started).toBeGreaterThan(990)
 })
 
-test('what waits longer than the call has time, or might be done twice, fails at once', async () => {
+test('a retry beyond the time of the call, or one that might repeat work, fails at once', async () => {
   api.acts.push(refuse(429, { retryAfter: 60 }))
   expect(await failure({ path: THINGS })).toMatchObject({ status: 429, retryAfterMs: 60_000 })
   api.acts.push(refuse(503, { retryAfter: 0 }))
@@ -95,7 +95,7 @@ test('what waits longer than the call has time, or might be done twice, fails at
   expect(api.requests).toHaveLength(3)
 })
 
-test('errors name the call, the status and the server’s word, and no secret', async () => {
+test('errors contain the call, the status and the reason of the server, and no secret', async () => {
   const token = 'eyJhbGciOi.eyJzdWIiOiJ4.c2lnbmF0dXJl'
   const text = `no ${token} nor Bearer abcdef`
   api.acts.push((_request, response) =>
@@ -121,7 +121,7 @@ test('errors name the call, the status and the server’s word, and no secret', 
   expect(broken.cause).toBeUndefined()
 })
 
-test('no answer, a broken one, a server that is away, and a caller that gives up', async () => {
+test('no answer, a broken one, an unreachable server, and a caller that aborts', async () => {
   api.acts.push(() => {})
   const late = await failure({ path: THINGS, timeoutMs: 50 })
   expect(late).toMatchObject({ status: 0, reason: 'Timeout' })
@@ -142,7 +142,7 @@ test('no answer, a broken one, a server that is away, and a caller that gives up
   expect((await failure({ path: THINGS })).message).toContain('ECONNREFUSED')
 })
 
-test('a stream gives objects as they come, and ends with its reader', async () => {
+test('a stream yields objects as they arrive, and ends with its reader', async () => {
   const client = connected()
   const bytes = Buffer.from(line('ADDED', { value: '€' }))
   const stream = client.stream({ path: THINGS, query: { watch: 'true' } })[Symbol.asyncIterator]()
@@ -178,7 +178,7 @@ test('closing ends streams and refuses calls', async () => {
   await expect(client.request({ path: THINGS })).rejects.toThrow(KubeError)
 })
 
-test('without a configuration, or a context of that name, it says so', () => {
+test('a missing configuration or context is reported', () => {
   expect(() => connected({ context: 'other' })).toThrow('no context other')
   writeFileSync(api.kubeconfig, '{"apiVersion":"v1","kind":"Config"}')
   expect(() => connected()).toThrow('no Kubernetes configuration')

@@ -38,7 +38,7 @@ function recorder(fail: (call: KubeCall) => void = () => {}) {
   return { events, calls, clock, log }
 }
 
-test('an event says who, what and why', async () => {
+test('an event has its object, reason, action and note', async () => {
   const { events, calls } = recorder()
   events.record(record)
   await until(() => calls.length === 1, 'the event')
@@ -61,7 +61,7 @@ test('an event says who, what and why', async () => {
   })
 })
 
-test('a repeat within ten minutes counts up; later, or with other words, it is another event', async () => {
+test('a repeat within ten minutes raises the count; later, or with another text, it is another event', async () => {
   const { events, calls, clock } = recorder()
   const next = async () => {
     const { length } = calls
@@ -85,7 +85,7 @@ test('a repeat within ten minutes counts up; later, or with other words, it is a
   expect(calls[4]).toMatchObject({ method: 'POST', body: { note: 'other' } })
 })
 
-test('an object has 25 events at once and one per five minutes, and others are not held up', async () => {
+test('an object has 25 events at once and then one per five minutes, without delaying others', async () => {
   const { events, calls, clock } = recorder()
   for (let i = 0; i < 40; i++) events.record({ ...record, note: `note ${i}` })
   events.record({ ...record, regarding: { ...regarding, uid: 'uid-2' } })
@@ -98,7 +98,7 @@ test('an object has 25 events at once and one per five minutes, and others are n
   expect(calls.slice(26)).toMatchObject([{ body: { note: 'one more' } }, { body: { note: 'last' } }])
 })
 
-test('a repeat of an event that the server forgot makes it anew', async () => {
+test('a repeat of an event that the server has removed creates it again', async () => {
   const { events, calls } = recorder(({ method }) => {
     if (method === 'PATCH') throw new KubeError('not found', 404)
   })
@@ -110,13 +110,13 @@ test('a repeat of an event that the server forgot makes it anew', async () => {
   expect(calls.map(({ method }) => method)).toEqual(['POST', 'PATCH', 'POST'])
 })
 
-test('what fails is logged and holds nothing up; the queue is bounded', async () => {
+test('a failure is logged and delays nothing; the queue is bounded', async () => {
   const { events, calls, log } = recorder(() => {
     throw new KubeError('forbidden', 403)
   })
   for (let i = 0; i < 1_500; i++) events.record({ ...record, regarding: { ...regarding, uid: `uid-${i}` } })
   await until(() => log.warn.mock.calls.length >= 1_000, 'the failures')
-  // The first is on its way when the queue fills.
+  // The first one is being written when the queue fills.
   expect(calls.length).toBeLessThanOrEqual(1_001)
   await events.stop()
   events.record(record)

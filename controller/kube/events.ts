@@ -5,7 +5,7 @@ import type { Log } from '../../contract/log.ts'
 import { microTime } from './time.ts'
 import { type KubeClient, KubeError } from './types.ts'
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   client: KubeClient
   /** Name of this process. */
   instance: string

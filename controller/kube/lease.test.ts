@@ -16,13 +16,13 @@ interface Lease {
   }
 }
 
-/** The part of the API server that has Leases. */
+/** The Leases of an API server. */
 class Leases {
   lease: Lease | undefined
   writes = 0
   #version = 0
 
-  /** For one process; `before` and `after` may fail a call before or after it had its effect. */
+  /** A client for one process; `before` and `after` may fail a call before or after its effect. */
   client(
     before: (call: KubeCall) => void = () => {},
     after: (call: KubeCall) => void = () => {},
@@ -56,7 +56,7 @@ class Leases {
     this.lease = { ...lease, metadata: { ...lease.metadata, resourceVersion: String(++this.#version) } }
   }
 
-  /** As another process does that takes it by force. */
+  /** Like another process that takes the Lease by force. */
   steal(): void {
     if (this.lease === undefined) throw new Error('no lease')
     const spec = { ...this.lease.spec, holderIdentity: 'thief', renewTime: '2030-01-01T00:00:00.000000Z' }
@@ -118,9 +118,9 @@ test('one leads and renews; when it stops the other leads at once', async () => 
   expect(b.terms[0]?.transitions).toBe(1)
 })
 
-test('who renews nothing has lost it after its length on the clock of the others', async () => {
+test('a holder that does not renew loses the Lease after its length on the clock of the others', async () => {
   const leases = new Leases()
-  // Its time is far in the future, which does not matter.
+  // Its renewTime is far in the future, which does not matter.
   const spec = {
     holderIdentity: 'dead',
     renewTime: '2099-01-01T00:00:00.000000Z',
@@ -137,7 +137,7 @@ test('who renews nothing has lost it after its length on the clock of the others
   expect(leases.lease?.metadata.annotations).toEqual({ kept: 'yes' })
 })
 
-test('an own name is another process’s, unless this one wrote it', async () => {
+test('a Lease with our name belongs to another process, unless this one wrote it', async () => {
   const leases = new Leases()
   const spec = { holderIdentity: 'a', renewTime: '2026-01-01T00:00:00.000000Z', leaseDurationSeconds: 1 }
   leases.write({ metadata: { name: 'controller', resourceVersion: '' }, spec })
@@ -153,7 +153,7 @@ test('an own name is another process’s, unless this one wrote it', async () =>
   await until(a.leading, 'a to lead')
 })
 
-test('a write whose answer was lost is found again', async () => {
+test('a write whose answer was lost is recognised', async () => {
   const leases = new Leases()
   let lost = 0
   const client = leases.client(undefined, ({ method = 'GET' }) => {
@@ -169,7 +169,7 @@ test('a write whose answer was lost is found again', async () => {
   expect(leases.lease?.spec.leaseTransitions).toBe(0)
 })
 
-test('a Lease that somebody else has, or nobody, is lost', async () => {
+test('a Lease with another holder, or without one, is lost', async () => {
   const leases = new Leases()
   const a = stand(leases.client(), 'a')
   await until(a.leading, 'a to lead')
@@ -187,7 +187,7 @@ test('a Lease that somebody else has, or nobody, is lost', async () => {
   expect(b.ended).toBe('lost')
 })
 
-test('a leader that cannot renew ends before others may lead', async () => {
+test('a leader that cannot renew stops before others may lead', async () => {
   const leases = new Leases()
   let away = false
   const a = stand(
@@ -206,7 +206,7 @@ test('a leader that cannot renew ends before others may lead', async () => {
   expect(log.warn).toHaveBeenCalledTimes(1)
 })
 
-test('a leader that was paused ends when it wakes', async () => {
+test('a leader that was paused stops when it wakes', async () => {
   const leases = new Leases()
   let clock = 0
   const a = stand(leases.client(), 'a', { now: () => clock })
@@ -216,14 +216,14 @@ test('a leader that was paused ends when it wakes', async () => {
   expect(a.ended).toBe('lost')
 })
 
-test('two who come at once: one leads', async () => {
+test('of two simultaneous candidates, one leads', async () => {
   const leases = new Leases()
   const both = [stand(leases.client(), 'a'), stand(leases.client(), 'b')]
   await until(() => leases.writes > 5, 'renewals')
   expect(both.filter((each) => each.leading())).toHaveLength(1)
 })
 
-test('released while it stands or is about to lead, it leads nothing and leaves nothing', async () => {
+test('a candidate that is released before it leads never leads and leaves no holder', async () => {
   const leases = new Leases()
   const stopping: { stop: () => void } = { stop: () => {} }
   const a = stand(

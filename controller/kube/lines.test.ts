@@ -7,7 +7,7 @@ async function* chunks(...parts: Uint8Array[]) {
   yield* parts
 }
 
-test('lines come out whole wherever the bytes are cut', async () => {
+test('lines are whole wherever the bytes are split', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.string({ unit: 'binary', minLength: 1 }).filter((text) => !text.includes('\n'))),

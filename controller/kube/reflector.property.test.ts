@@ -5,16 +5,16 @@ import { KubeApi, refuse, THINGS } from '../../test/harness/kube-api.ts'
 import { connectKube } from './client.ts'
 import { Reflector } from './reflector.ts'
 
-/** Runs that wait for real connections; FC_RUNS raises it within bounds. */
+/** Runs use real connections; FC_RUNS raises their number within limits. */
 const RUNS = Math.min(Number(process.env.FC_RUNS ?? 60), 400)
 
 const log = { info: () => {}, warn: () => {}, error: () => {} }
 const name = fc.constantFrom('a', 'b', 'c', 'd')
-/** Never deleted: whatever fails, it is never missing. */
+/** Never deleted, so that it must never be missing. */
 const LASTING = 'e'
 const code = fc.constantFrom(410, 429, 500, 503, 400, 401, 403, 404)
 
-/** What happens to the server, or on the way to it. */
+/** Events at the server, or on the way to it. */
 const action: fc.Arbitrary<(api: KubeApi) => void | Promise<void>> = fc.oneof(
   {
     weight: 5,
@@ -47,7 +47,7 @@ interface Kept {
   value: string
 }
 
-test('whatever happens, the cache ends as the server is, and each difference was delivered once', async () => {
+test('after any events, the cache equals the server, and each change was delivered once', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (actions) => {
       const api = await KubeApi.start()
@@ -63,7 +63,7 @@ test('whatever happens, the cache ends as the server is, and each difference was
           for (const change of changes) {
             const before = told.get(change.key)
             if (change.type === 'removed') {
-              if (change.key === `tests/${LASTING}`) faults.push('removed what nobody deleted')
+              if (change.key === `tests/${LASTING}`) faults.push('removed an object that was not deleted')
               if (before !== change.object) faults.push(`removed ${change.key}, which was told otherwise`)
               told.delete(change.key)
               continue

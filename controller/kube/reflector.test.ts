@@ -46,7 +46,7 @@ function textOf(change: Change<string>): string {
 const watching = () => until(() => api.watches === 1, 'the watch')
 const openings = () => api.requests.filter(({ query }) => query.get('watch') === 'true')
 
-test('a streaming list is one batch, and news follow', async () => {
+test('a streaming list is one batch, and changes follow', async () => {
   api.put('a', '1')
   api.put('b', '2')
   const { reflector, batches, all } = reflect({ labelSelector: 'x=y', fieldSelector: 'type!=z' })
@@ -73,7 +73,7 @@ test('a streaming list is one batch, and news follow', async () => {
   expect(reflector.health()).toMatchObject({ synced: true, relists: 0 })
 })
 
-test('what one chunk carries is one batch', async () => {
+test('the events of one chunk are one batch', async () => {
   const { reflector, batches } = reflect()
   await reflector.synced
   await watching()
@@ -108,7 +108,7 @@ test.each([400, 422, 500])(
   },
 )
 
-test('a page that has expired starts the list anew', async () => {
+test('an expired page restarts the list', async () => {
   api.noStreamingList = 400
   api.pageItems = 2
   for (let i = 0; i < 5; i++) api.put(`thing-${i}`, String(i))
@@ -129,7 +129,7 @@ test('a page that has expired starts the list anew', async () => {
   expect(reflector.health().relists).toBe(0)
 })
 
-test('a watch goes on where it was: broken, ended, or cut within a line', async () => {
+test('a watch continues at its version: broken, ended, or cut within a line', async () => {
   const { reflector, all } = reflect()
   await reflector.synced
   const cuts = [
@@ -154,7 +154,7 @@ test('a watch goes on where it was: broken, ended, or cut within a line', async 
   expect(openings().filter(({ query }) => query.has('sendInitialEvents'))).toHaveLength(1)
 })
 
-test('a bookmark moves the place where the watch goes on', async () => {
+test('a bookmark changes the version at which the watch continues', async () => {
   const { reflector } = reflect()
   await reflector.synced
   await watching()
@@ -165,7 +165,7 @@ test('a bookmark moves the place where the watch goes on', async () => {
   expect(openings()[1]?.query.get('resourceVersion')).toBe('500')
 })
 
-test('after a version that is gone only differences are delivered', async () => {
+test('after an expired version, only differences are delivered', async () => {
   for (const name of ['same', 'changed', 'removed']) api.put(name, '1')
   const { reflector, batches } = reflect()
   await reflector.synced
@@ -182,13 +182,13 @@ test('after a version that is gone only differences are delivered', async () => 
   expect(reflector.health().relists).toBe(1)
 })
 
-test('a server that is back and has forgotten the version is listed without another wait', async () => {
+test('a reachable server that has forgotten the version is listed without another wait', async () => {
   const backoff = { firstMs: 5, lastMs: 600_000 }
   const { reflector } = reflect({ backoff })
   await reflector.synced
   await watching()
   api.acts.push(...Array.from({ length: 6 }, () => refuse(503)), (request, response) => {
-    // The next wait in the row of failures would be longer than a test; the first of a new row is short.
+    // The next wait after these failures would be longer than the test; the first one is short.
     backoff.firstMs = 500
     refuse(410)(request, response)
   })
@@ -208,7 +208,7 @@ test('an Expired event makes it list again', async () => {
   await until(() => all().includes('+a=2'), 'news')
 })
 
-test('a server that says when is asked then, and not before', async () => {
+test('a server with Retry-After gets no earlier request', async () => {
   const { reflector } = reflect()
   await reflector.synced
   await watching()
@@ -219,7 +219,7 @@ test('a server that says when is asked then, and not before', async () => {
   expect(performance.now() - from).toBeGreaterThan(990)
 })
 
-test('failures in a row are told once, and the end of them', async () => {
+test('failures in a row are logged once, and so is their end', async () => {
   api.acts.push(...Array.from({ length: 5 }, () => refuse(404)))
   const { reflector } = reflect()
   await reflector.synced
@@ -228,7 +228,7 @@ test('failures in a row are told once, and the end of them', async () => {
   expect(log.info).toHaveBeenCalledWith({ path: THINGS }, 'the API server responds again')
 })
 
-test('a watch that says nothing is replaced, also on a connection that is silently dead', async () => {
+test('a silent watch is replaced, also on a dead connection', async () => {
   const proxy = await SilentProxy.start(api.port)
   api.writeKubeconfig(proxy.port)
   const through = connectKube({ log, kubeconfig: api.kubeconfig })
@@ -255,7 +255,7 @@ test('a server that went back to an earlier state is listed again', async () => 
   expect(all()).toEqual(['+a=1', '+b=1', '-b'])
 })
 
-test('what throws is logged and ends nothing', async () => {
+test('a callback that throws is logged and stops nothing', async () => {
   api.put('bad', '1')
   api.put('good', '1')
   const seen: string[] = []
@@ -280,7 +280,7 @@ test('what throws is logged and ends nothing', async () => {
   expect(log.error).toHaveBeenCalledTimes(4)
 })
 
-test('stop ends a start, a list, a page, a watch and a pause, and nothing comes after', async () => {
+test('stop ends a start, a list, a page, a watch and a pause, and nothing follows', async () => {
   const nothing = async (when: () => Promise<unknown>, more: Partial<ReflectorOptions<string>> = {}) => {
     api.requests.length = 0
     const { reflector, batches } = reflect(more)
@@ -299,7 +299,7 @@ test('stop ends a start, a list, a page, a watch and a pause, and nothing comes 
   // No answer to the list.
   api.acts.push(() => {})
   await nothing(() => until(() => api.requests.length === 1, 'the list'))
-  // In the middle of the first state.
+  // Within the first state.
   api.acts.push((_request, response) => void response.write(line('BOOKMARK', bookmark(1))))
   await nothing(() => until(() => api.requests.length === 1, 'the list'))
   api.acts.push(refuse(400), () => {})

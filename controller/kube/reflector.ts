@@ -35,7 +35,7 @@ export interface ReflectorOptions<T> {
   backoff?: Backoff
 }
 
-export interface ReflectorHealth {
+interface ReflectorHealth {
   synced: boolean
   /** Time since the server last sent something, or since the start. */
   lastEventAgeMs: number

@@ -6,7 +6,7 @@ function gate() {
   return Promise.withResolvers<void>()
 }
 
-test('a key waits once, and is worked on again when it was added meanwhile', async () => {
+test('a key waits once, and is worked on again if it was added in the meantime', async () => {
   const worked: string[] = []
   const first = gate()
   const queue = new WorkQueue({
@@ -50,7 +50,7 @@ test('never more at once than allowed, and never one key twice', async () => {
   await queue.stop()
 })
 
-test('a failure is tried again, later each time; success forgets it', async () => {
+test('a failure is retried, later each time; success resets it', async () => {
   const at: number[] = []
   const results: string[] = []
   let retried = 0
@@ -83,7 +83,7 @@ test('a failure is tried again, later each time; success forgets it', async () =
   await queue.stop()
 })
 
-test('addAfter: the earliest counts, and very late is not now', async () => {
+test('addAfter: the earliest time counts, and a very late one does not fire at once', async () => {
   const worked: string[] = []
   const queue = new WorkQueue<string>({
     name: 'test',
@@ -99,7 +99,7 @@ test('addAfter: the earliest counts, and very late is not now', async () => {
   await queue.stop()
 })
 
-test('perSecond bounds what is begun', async () => {
+test('perSecond limits the starts', async () => {
   const at: number[] = []
   const queue = new WorkQueue<string>({
     name: 'test',
@@ -114,7 +114,7 @@ test('perSecond bounds what is begun', async () => {
   await queue.stop()
 })
 
-test('stop tells running work, waits for it, and begins nothing more', async () => {
+test('stop aborts running work, waits for it, and starts nothing more', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const worked: string[] = []

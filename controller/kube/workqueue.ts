@@ -17,7 +17,7 @@ export interface QueueMetrics {
   worked(seconds: number, result: 'success' | 'error'): void
 }
 
-export interface WorkQueueOptions<K extends string> {
+interface WorkQueueOptions<K extends string> {
   /** Name for the log. */
   name: string
   /** Maximum number of keys in work at the same time. */
@@ -68,7 +68,7 @@ export class WorkQueue<K extends string> {
   /** Adds the key after `ms`, unless it is already scheduled for an earlier time. */
   addAfter(key: K, ms: number): void {
     if (this.#stop.signal.aborted) return
-    // A key that comes too early is worked on once more, that is all.
+    // A key that comes too early is only worked on once more.
     const delayMs = Math.min(ms, MAX_TIMER_MS)
     const at = performance.now() + delayMs
     const earlier = this.#delayed.get(key)

@@ -30,7 +30,7 @@ beforeEach(() => {
   wipe()
 })
 
-/** A ledger that knows nothing, in place of the one before. */
+/** Replaces the ledger by an empty one. */
 function wipe(): void {
   const fresh = createEmbeddedStore().ledger
   ledger = {
@@ -79,7 +79,7 @@ const spend = async (amount: number) => {
 }
 
 describe('a ledger that was wiped', () => {
-  it('gets no credit again: accounts that had some stay closed, new ones open', async () => {
+  it('gets no credit again: accounts that had credits stay closed, new ones open', async () => {
     const credits = applier()
     await credits.apply(money(['default/one', 7]))
     wipe()
@@ -98,7 +98,7 @@ describe('a ledger that was wiped', () => {
     [{ 'default/team': { credited: 7, spent: 0 } }],
     [{ 'default/team': { credited: 0, spent: 3 } }],
     [{ 'default/one': NOW - 5 }],
-  ])('is told by what statuses say: %o', async (recorded) => {
+  ])('is recognised by the recorded statuses: %o', async (recorded) => {
     const credits = applier(recorded)
     await credits.apply(money(['default/one', 7], ['default/two', 5]))
     const { lost } = await credits.reassert(money(['default/one', 7], ['default/two', 5]))
@@ -106,7 +106,7 @@ describe('a ledger that was wiped', () => {
     expect(await ledger.balance(TEAM)).toBeUndefined()
   })
 
-  it('says of a new credit that the account is closed', async () => {
+  it('refuses a new credit because the account is closed', async () => {
     const credits = applier({ 'default/team': { credited: 7, spent: 0 } })
     await credits.verify(money(['default/two', 5]))
     const { applied } = await credits.apply(money(['default/two', 5]))
@@ -118,7 +118,7 @@ describe('a ledger that was wiped', () => {
     expect(restored.applied.results.get('default/two')).toEqual({ outcome: 'applied', appliedAt: NOW })
   })
 
-  it('knows an account again once it is restored', async () => {
+  it('has an account again once it is restored', async () => {
     const credits = applier({ 'default/team': { credited: 7, spent: 2 } })
     expect((await credits.verify(money())).lost.has(TEAM)).toBe(true)
     await ledger.open(TEAM)
@@ -139,7 +139,7 @@ describe('a ledger that was wiped', () => {
 })
 
 describe('a process that starts again', () => {
-  it('asks nothing about what is recorded, and then reasserts it without a difference', async () => {
+  it('makes no calls for recorded results, and reasserts them without a difference', async () => {
     await applier().apply(money(['default/one', 7]))
     topups = []
     opened = []
@@ -155,16 +155,16 @@ describe('a process that starts again', () => {
     expect(again.funds.get(TEAM)).toEqual({ balance: 7, held: 0, credited: 7, spent: 0 })
   })
 
-  it('goes on where a process died between the ledger and the status', async () => {
+  it('continues after a process that died between the ledger and the status', async () => {
     await applier().apply(money(['default/one', 7]))
     await spend(2)
-    // Nothing was recorded: the account is known all the same, and its credit is not given twice.
+    // Nothing was recorded, but the account exists in the ledger, and its credit is not applied twice.
     const credits = applier()
     await credits.apply(money(['default/one', 7]))
     const { funds, lost } = await credits.reassert(money(['default/one', 7]))
     expect(lost.size).toBe(0)
     expect(funds.get(TEAM)?.balance).toBe(5)
-    // What the status is to keep of it, or a wiped ledger would be given the credit again.
+    // The status must keep this, or a wiped ledger would get the credit again.
     expect(credits.applied(money(['default/one', 7])).results.get('default/one')).toEqual({
       outcome: 'already',
       appliedAt: NOW,
@@ -174,7 +174,7 @@ describe('a process that starts again', () => {
   it.each([
     ['under another uid', [{ id: 'default/one', account: TEAM, amount: 7, uid: 'new' }]],
     ['after it was gone', []],
-  ])('says of a credit that is made anew that the ledger has it: %s', async (_, next) => {
+  ])('reports that the ledger already has a re-created credit: %s', async (_, next) => {
     const credits = applier()
     const first = { id: 'default/one', account: TEAM, amount: 7, uid: 'old' }
     const outcome = async (wanted: Compiled['credits']) =>
@@ -185,10 +185,10 @@ describe('a process that starts again', () => {
     expect((await credits.verify(money())).funds.get(TEAM)?.balance).toBe(7)
   })
 
-  it('counts credits that were removed, and a credit that was taken and not recorded', async () => {
+  it('counts deleted credits, and a credit that was applied but not recorded', async () => {
     await applier().apply(money(['default/gone', 7], ['default/late', 10]))
     await spend(3)
-    // Recorded before the second credit.
+    // Recorded before the second credit was applied.
     const credits = applier({ 'default/team': { credited: 7, spent: 3 } })
     await credits.apply(money(['default/late', 10], ['default/new', 1]))
     const { funds } = await credits.verify(money(['default/late', 10], ['default/new', 1]))

@@ -17,7 +17,7 @@ import type {
 } from '../snapshot.ts'
 import { Attempt } from './attempt.ts'
 
-export interface CreditOptions {
+interface CreditOptions {
   ledger: Ledger
   log: Log
   /** Milliseconds since the epoch. */

@@ -12,7 +12,7 @@ export interface Stored {
   routes: ReadonlyMap<string, number>
 }
 
-export interface Plan {
+interface Plan {
   changes: Pick<Publication, 'table' | 'keys' | 'accounts'>
   /** digest() of the table after these changes, and its routes. */
   table: string | undefined

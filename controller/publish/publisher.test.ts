@@ -74,7 +74,7 @@ let logged: string[]
 let results: PublishResult[]
 let publisher: Publisher
 let removals: Removal[]
-/** Errors that the next calls of publish end with: before or after the store took it. */
+/** Errors of the next calls of publish: before or after the store has executed it. */
 let failures: ('before' | 'after')[]
 
 function start(options: { now?: () => number } = {}): void {
@@ -125,7 +125,7 @@ afterEach(async () => {
 })
 
 describe('a publication', () => {
-  it('carries table, keys and accounts, above the clock', async () => {
+  it('contains table, keys and accounts, with a generation above the clock', async () => {
     const { generation } = await publish(compiled({ keys: [['hash', key]] }))
     expect(generation).toBe(NOW + 1)
     expect((await store.config.table())?.table).toEqual(compiled().table)
@@ -133,7 +133,7 @@ describe('a publication', () => {
     expect(await store.config.account(TEAM)).toEqual(account)
   })
 
-  it('is not made when nothing differs, however the records are ordered', async () => {
+  it('is skipped when nothing differs, regardless of the order of records', async () => {
     const { generation } = await publish(compiled({ keys: [['hash', key]] }))
     const { version, ...rest } = key
     const again = await publish(compiled({ keys: [['hash', { ...rest, version }]] }))
@@ -141,7 +141,7 @@ describe('a publication', () => {
     expect(publications).toHaveLength(1)
   })
 
-  it('holds only what differs', async () => {
+  it('contains only records that differ', async () => {
     await publish(compiled({ keys: [['hash', key]] }))
     await publish(compiled({ keys: [['hash', { ...key, disabled: true }]] }))
     expect(publications[1]?.table).toBeUndefined()
@@ -150,14 +150,14 @@ describe('a publication', () => {
     expect((await store.config.key('hash'))?.disabled).toBe(true)
   })
 
-  it('removes what is gone', async () => {
+  it('removes records that are gone', async () => {
     await publish(compiled({ keys: [['hash', key]] }))
     await publish(compiled({ accounts: [] }))
     expect(await store.config.key('hash')).toBeUndefined()
     expect(await store.config.account(TEAM)).toBeUndefined()
   })
 
-  it('continues from what another process stored, and removes its orphans', async () => {
+  it('continues after another process, and removes its orphans', async () => {
     await publish(
       compiled({
         keys: [
@@ -182,15 +182,15 @@ describe('a publication', () => {
   })
 })
 
-describe('a wish that says what was touched', () => {
+describe('a job with the changed records', () => {
   const nothing = (): Touched => ({
     ...{ table: false, keys: new Map(), accounts: new Map(), credits: new Map(), statuses: new Map() },
   })
 
-  it('writes that alone, and removes it', async () => {
+  it('writes and removes only those', async () => {
     await publish(compiled({ keys: [['hash', key]] }))
     const touched = { ...nothing(), keys: new Map([['new', key]]) }
-    // What is not touched is not looked at.
+    // Other records are not compared.
     await publish(compiled({ routes: [] }), touched)
     expect(await store.config.key('new')).toEqual(key)
     expect(await store.config.key('hash')).toEqual(key)
@@ -200,7 +200,7 @@ describe('a wish that says what was touched', () => {
     expect(publications.at(-1)?.keys.remove).toEqual(['new'])
   })
 
-  it('is not lost when a newer one comes before it is begun', async () => {
+  it('is not lost when a newer one arrives before it has begun', async () => {
     await publish(compiled())
     const wish = compiled({
       keys: [
@@ -215,7 +215,7 @@ describe('a wish that says what was touched', () => {
     expect(await store.config.key('one')).toEqual(key)
   })
 
-  it('is made up for by comparing everything when the store failed', async () => {
+  it('is followed by a complete comparison if the store fails', async () => {
     await publish(compiled())
     failures = ['before']
     const wish = compiled({ keys: [['one', key]] })
@@ -227,7 +227,7 @@ describe('a wish that says what was touched', () => {
 })
 
 describe('money', () => {
-  it('is there before the key that needs it', async () => {
+  it('is available before the key that needs it', async () => {
     let balance: number | undefined
     const changes = await store.config.follow(() => {
       void store.ledger.balance(TEAM).then((found) => {
@@ -239,7 +239,7 @@ describe('money', () => {
     await changes()
   })
 
-  it('is given once: taken, taken before, or refused for another amount', async () => {
+  it('is applied once: applied, applied before, or refused for another amount', async () => {
     const credits = [{ id: 'default/start', amount: 7 }]
     const outcome = (result: Awaited<ReturnType<typeof publish>>) =>
       result.credits.results.get('default/start')?.outcome
@@ -256,7 +256,7 @@ describe('money', () => {
     expect((await store.ledger.balance(TEAM))?.posted).toBe(7)
   })
 
-  it('counts what was credited once, removed credits included', async () => {
+  it('counts each credit once, including deleted ones', async () => {
     const one = { id: 'default/one', amount: 7 }
     await publish(compiled({ credits: [one, { id: 'default/two', amount: -2 }] }))
     await publish(compiled({ credits: [{ ...one, amount: 9 }] }))
@@ -268,7 +268,7 @@ describe('money', () => {
 describe('a credit that fails', () => {
   const disabled = compiled({ keys: [['hash', { ...key, disabled: true }]] })
 
-  it('by its size is refused alone, and a disabled key is published', async () => {
+  it('because of its size does not affect others, and a disabled key is published', async () => {
     const half = 8_999_999_999_999_999
     const credits = [
       { id: 'default/one', amount: half },
@@ -283,7 +283,7 @@ describe('a credit that fails', () => {
     expect(result.credits.funds.get(TEAM)?.credited).toBe(half + 5)
   })
 
-  it('in a way that nobody foresaw is tried again without the others', async () => {
+  it('unexpectedly is retried without the others', async () => {
     const { topup } = store.ledger
     const broken = vi.spyOn(store.ledger, 'topup').mockImplementation(async (command) => {
       if (command.id === 'default/bad') throw new RangeError('no')
@@ -297,12 +297,12 @@ describe('a credit that fails', () => {
     await vi.waitFor(async () => expect((await store.ledger.balance(TEAM))?.posted).toBe(10))
   })
 
-  it('because the ledger is away delays no revocation, and follows when it is back', async () => {
+  it('because the ledger is unreachable delays no revocation, and is applied later', async () => {
     await publish(compiled({ keys: [['hash', key]] }))
     const away = vi.spyOn(store.ledger, 'topup').mockRejectedValue(new StoreUnavailable('away'))
     const credits = [{ id: 'default/start', amount: 7 }]
     publisher.submit(compiled({ keys: [['hash', key]], credits }))
-    // By now it waits longer between two attempts than a revocation may take.
+    // By now, the pause between two attempts is longer than a revocation may take.
     await vi.waitFor(() => expect(away.mock.calls.length).toBeGreaterThanOrEqual(4))
     publisher.submit({ ...disabled, credits: credits.map((credit) => ({ ...credit, account: TEAM })) })
     await vi.waitFor(async () => expect((await store.config.key('hash'))?.disabled).toBe(true), {
@@ -332,16 +332,19 @@ describe('an empty table', () => {
 })
 
 describe('a store that fails', () => {
-  it.each(['before', 'after'] as const)('is asked again, %s it took the publication', async (failure) => {
-    failures = [failure]
-    await publish(compiled({ keys: [['hash', key]] }))
-    expect(await store.config.key('hash')).toEqual(key)
-    // What had been taken is seen there and not written again.
-    expect(publications).toHaveLength(failure === 'before' ? 1 : 0)
-    expect(logged.join()).toContain('will retry')
-  })
+  it.each(['before', 'after'] as const)(
+    'gets the publication again if it failed %s executing it',
+    async (failure) => {
+      failures = [failure]
+      await publish(compiled({ keys: [['hash', key]] }))
+      expect(await store.config.key('hash')).toEqual(key)
+      // Records that were stored are found and not written again.
+      expect(publications).toHaveLength(failure === 'before' ? 1 : 0)
+      expect(logged.join()).toContain('will retry')
+    },
+  )
 
-  it('does not lose a later wish, and skips the older one', async () => {
+  it('does not lose a later job, and skips the older one', async () => {
     failures = ['before', 'before']
     publisher.submit(compiled({ keys: [['old', key]] }))
     await vi.waitFor(() => expect(logged).toHaveLength(1), { interval: 2 })
@@ -350,14 +353,14 @@ describe('a store that fails', () => {
     expect(await store.config.key('old')).toBeUndefined()
   })
 
-  it('and one that is slow do not lose a wish that comes meanwhile', async () => {
+  it('does not lose a job that arrives while it is slow', async () => {
     publisher.submit(compiled({ keys: [['old', key]] }))
     publisher.submit(compiled({ keys: [['new', key]] }))
     await vi.waitFor(async () => expect(await store.config.key('new')).toEqual(key), { interval: 2 })
     expect(await store.config.key('old')).toBeUndefined()
   })
 
-  it('holds up no stop', async () => {
+  it('does not delay stop', async () => {
     failures = Array.from({ length: 100 }, () => 'before' as const)
     publisher.submit(compiled())
     await vi.waitFor(() => expect(logged.length).toBeGreaterThan(0), { interval: 2 })
@@ -365,9 +368,9 @@ describe('a store that fails', () => {
     expect(results).toEqual([])
   })
 
-  it('that someone else has written to is read again', async () => {
+  it('is read again if another process has written to it', async () => {
     await publish(compiled())
-    // As a publication would that this process does not know of.
+    // Like a publication that this process does not know.
     await store.config.publish({
       epoch: 1,
       generation: NOW + 1_000,
@@ -381,7 +384,7 @@ describe('a store that fails', () => {
 })
 
 describe('a newer controller', () => {
-  it('ends this one', async () => {
+  it('stops this one', async () => {
     await publish(compiled())
     await store.config.newEpoch()
     publisher.submit(compiled({ keys: [['hash', key]] }))
@@ -395,14 +398,14 @@ describe('a newer controller', () => {
 })
 
 describe('a store that was wiped', () => {
-  /** What a new embedded store would be to a process that knew the old one. */
+  /** Replaces the store by an empty one. */
   function wipe(): void {
     const fresh = createEmbeddedStore()
     Object.assign(store.config, fresh.config)
     Object.assign(store.ledger, fresh.ledger)
   }
 
-  it('is noticed without a change, and gets everything again under a higher epoch', async () => {
+  it('is noticed without a change, and gets everything again with a higher epoch', async () => {
     await store.config.newEpoch(41)
     await publish(compiled({ keys: [['hash', key]] }))
     expect(publisher.position?.epoch).toBe(43)
@@ -414,7 +417,7 @@ describe('a store that was wiped', () => {
     expect((await store.config.position()).epoch).toBeGreaterThan(43)
   })
 
-  it('is noticed by a change too, which does not take it for a newer controller', async () => {
+  it('is noticed by a change, too, which does not mistake it for a newer controller', async () => {
     await publish(compiled({ keys: [['hash', key]] }))
     wipe()
     const other = { ...key, name: 'bob' }
@@ -436,7 +439,7 @@ describe('a store that was wiped', () => {
     expect(publisher.position?.epoch).toBe(71)
   })
 
-  it('is not asked while nothing is known, and left alone while it holds what was published', async () => {
+  it('is not read before the first publication, and not changed while it has the published position', async () => {
     await publisher.verify()
     await publish(compiled())
     await publisher.verify()
@@ -468,7 +471,7 @@ describe('a removal of most', () => {
     }))
   const stored = async () => (await store.config.manifest()).keys.size
 
-  it('is in force at once, and told with its numbers and namespaces', async () => {
+  it('is in force at once, and is reported with numbers and namespaces', async () => {
     await publish(compiled({ keys: [...many(0, 30, 'one'), ...many(30, 35, 'two')] }))
     await publish(compiled({ keys: many(30, 35, 'two') }))
     expect(await stored()).toBe(5)
@@ -478,7 +481,7 @@ describe('a removal of most', () => {
     ])
   })
 
-  it('at the start of a term is in force too', async () => {
+  it('at the start of a term is in force, too', async () => {
     await publish(compiled({ keys: many(0, 30), routes: routes(20) }))
     await publisher.stop()
     start()

@@ -16,7 +16,7 @@ const HEARTBEATS_WITHIN_MS = 60_000
 /** How many records of keys are read for their namespaces before the keys are removed. */
 const MOST_READ = 100
 
-export interface PublisherOptions {
+interface PublisherOptions {
   store: Store
   credits: CreditApplier
   log: Log
@@ -160,7 +160,7 @@ export class Publisher {
         // The store may or may not have executed the command.
         this.#stored = undefined
         const retryInMs = backoffMs(failures++, BACKOFF)
-        this.#options.log.warn({ err: error, retryInMs }, 'publishing failed; trying again')
+        this.#options.log.warn({ err: error, retryInMs }, 'publishing failed; will retry')
         await this.#pause(retryInMs, job)
       }
     }
@@ -168,7 +168,7 @@ export class Publisher {
     this.#working = undefined
   }
 
-  /** Waits until `tried` should be retried, or until there is a newer job; returns the next, longer pause. */
+  /** Waits until `tried` should be retried, or until there is a newer job. */
   async #pause(ms: number, tried: Job): Promise<void> {
     this.#wake = new AbortController()
     const signal = AbortSignal.any([this.#stop.signal, this.#wake.signal])

@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
-it('a deletion that arrives piece by piece is one', () => {
+it('a deletion that arrives in pieces counts as one', () => {
   removals.published({ keys: 10, routes: 4 }, { keys: 8, routes: 4 }, ['b'])
   vi.advanceTimersByTime(900)
   removals.published({ keys: 8, routes: 4 }, { keys: 4, routes: 4 }, ['a', 'b'])
@@ -23,7 +23,7 @@ it('a deletion that arrives piece by piece is one', () => {
   expect(told[0]?.message).toMatch(/^6 of 10 keys were removed at once/)
 })
 
-it('half is not most, and what was lost long before does not count', () => {
+it('half is not most, and earlier removals do not count', () => {
   removals.published({ keys: 10, routes: 10 }, { keys: 5, routes: 5 }, ['a'])
   vi.advanceTimersByTime(1_000)
   removals.published({ keys: 5, routes: 5 }, { keys: 3, routes: 5 }, ['a'])
@@ -31,14 +31,14 @@ it('half is not most, and what was lost long before does not count', () => {
   expect(told).toEqual([])
 })
 
-it('what is there again within the moment is not gone', () => {
+it('records that come back at once do not count', () => {
   removals.published({ keys: 10, routes: 0 }, { keys: 1, routes: 0 }, ['a'])
   removals.published({ keys: 1, routes: 0 }, { keys: 10, routes: 0 }, [])
   vi.advanceTimersByTime(5_000)
   expect(told).toEqual([])
 })
 
-it('stopping reports a removal that is still pending', () => {
+it('stopping reports a pending removal', () => {
   removals.published({ keys: 0, routes: 3 }, { keys: 0, routes: 0 }, ['a'])
   removals.stop()
   vi.advanceTimersByTime(5_000)

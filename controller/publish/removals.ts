@@ -14,7 +14,7 @@ export interface Counts {
   routes: number
 }
 
-export interface RemovalOptions {
+interface RemovalOptions {
   /** Milliseconds since the epoch. */
   now: () => number
   onRemoval: (removal: Removal) => void

@@ -14,15 +14,14 @@ export interface Fault {
 export function explain(schema: z.ZodType, value: unknown, prefix: Path, error: z.ZodError): Fault[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.filter((part) => typeof part !== 'symbol')
+    const full = [...prefix, ...path]
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
-        path: [...prefix, ...path, key],
-        message: unknownField(key, [...prefix, ...path], fieldsAt(schema, path)),
+        path: [...full, key],
+        message: unknownField(key, full, fieldsAt(schema, path)),
       }))
     }
-    return [
-      { path: [...prefix, ...path], message: sentence(schema, value, [...prefix, ...path], path, issue) },
-    ]
+    return [{ path: full, message: sentence(schema, value, { path, field: fieldName(full) }, issue) }]
   })
 }
 
@@ -69,8 +68,12 @@ const TYPE_WORDS: Record<string, string> = {
   int: 'a whole number',
 }
 
-function sentence(schema: z.ZodType, root: unknown, full: Path, path: Path, issue: z.core.$ZodIssue): string {
-  const field = fieldName(full)
+function sentence(
+  schema: z.ZodType,
+  root: unknown,
+  { path, field }: { path: Path; field: string },
+  issue: z.core.$ZodIssue,
+): string {
   const found = typeName(valueAt(root, path))
   if (found === 'nothing') return `${field} is missing${about(schema, path)}`
   switch (issue.code) {

@@ -8,8 +8,8 @@ const messages = (kind: Kind, spec: unknown, old?: unknown) =>
 const kinds: Kind[] = Object.values(KINDS)
 const { Account, ApiKey, Channel, Credit, ModelRoute } = KINDS
 
-describe('a spec with faults of its fields', () => {
-  it('hears of rules too, so that everything can be mended at once', () => {
+describe('a spec with invalid fields', () => {
+  it('is also checked by rules, so that everything can be fixed at once', () => {
     expect(
       messages(Channel, { type: 'messages', baseURL: 'ftp://example.com', auth: { scheme: 'Header' } }),
     ).toEqual([
@@ -23,7 +23,7 @@ describe('a spec with faults of its fields', () => {
     ])
   })
 
-  it('hears nothing of a bound when the text is no amount', () => {
+  it('is not checked for limits if the text is not an amount', () => {
     expect(messages(Account, { overdraft: 'much' })).toEqual([
       expect.stringMatching(/^spec\.overdraft must be dollars as decimal text/),
     ])
@@ -47,7 +47,7 @@ describe('a spec with faults of its fields', () => {
 })
 
 describe('null', () => {
-  it('stands for a field that was not written', () => {
+  it('counts as a missing field', () => {
     expect(
       readSpec(ApiKey, { models: null, accountRef: null, secretRef: { name: 's', key: null } }, undefined),
     ).toEqual({
@@ -63,7 +63,7 @@ describe('null', () => {
     expect(readSpec(Channel, channel, undefined).spec?.headers).toEqual({ 'x-b': 'b' })
   })
 
-  it('is missed where a field must be, and refused in a list and for a field that is not known', () => {
+  it('is refused for a required field, in a list and for an unknown field', () => {
     expect(messages(Credit, { accountRef: { name: 'a' }, amount: null })).toEqual([
       'spec.amount is missing: Dollars, as decimal text such as "25.00"',
     ])
@@ -86,6 +86,6 @@ it.each<[object, string]>([
   [{ models: [['a']] }, 'spec.models[0] must be text, not a list'],
   [{ disabled: 'yes' }, 'spec.disabled must be true or false, without quotes'],
   [{ disabled: 1 }, 'spec.disabled must be true or false, not a number'],
-])('%j: says what to write', (more, message) => {
+])('%j: the message says what to write', (more, message) => {
   expect(messages(ApiKey, { ...more })).toEqual([message])
 })

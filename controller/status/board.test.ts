@@ -110,8 +110,8 @@ async function entry(name: string) {
   return found
 }
 
-describe('the generation', () => {
-  it('stands at the top of the status, in step with all of its conditions', async () => {
+describe('observedGeneration', () => {
+  it('is at the top of the status and in all of its conditions', async () => {
     for (const generation of [1, 2]) {
       board.judged(compiled(object({ generation, accepted: generation === 1 })))
       const { status } = await entry('alice')
@@ -124,11 +124,11 @@ describe('the generation', () => {
 })
 
 describe('Stalled', () => {
-  it('is true while the spec is refused, with the words of the refusal, and else absent', async () => {
+  it('is true while the spec is refused, with the same message, and otherwise absent', async () => {
     board.judged(compiled(object({ accepted: false })))
     const refused = (await entry('alice')).status.conditions.find(({ type }) => type === 'Stalled')
     expect(refused).toMatchObject({ status: 'True', reason: 'NotSupported', message: 'remove spec.limits' })
-    // A Secret may still come.
+    // The Secret may still be created.
     board.judged(compiled(object({ generation: 2, resolved: false })))
     expect(await condition('Stalled')).toBe('undefined undefined')
     expect(await condition('Ready')).toBe('False RefNotFound')
@@ -156,7 +156,7 @@ describe('Programmed', () => {
     expect(await condition('Programmed')).toBe('True Programmed')
   })
 
-  it('counts proxies that were heard of within 5 seconds', async () => {
+  it('counts proxies with a heartbeat within 5 seconds', async () => {
     const wish = compiled(object())
     board.judged(wish)
     publish(wish, 100)
@@ -170,7 +170,7 @@ describe('Programmed', () => {
     expect(await condition('Programmed')).toBe('Unknown NoProxies')
   })
 
-  it('asks for the publication that carried the generation, not for the newest', async () => {
+  it('needs the publication that contains the generation, not the newest', async () => {
     const first = compiled(object())
     board.judged(first)
     publish(first, 100)
@@ -180,7 +180,7 @@ describe('Programmed', () => {
     const edited = compiled(object({ generation: 2 }))
     board.judged(edited)
     expect(await condition('Programmed')).toBe('False Pending')
-    // The answer to an older wish says nothing of the new generation.
+    // The result of an older job says nothing about the new generation.
     publish(first, 300)
     await beat('one', 300)
     expect(await condition('Programmed')).toBe('False Pending')
@@ -189,7 +189,7 @@ describe('Programmed', () => {
     expect(await condition('Programmed')).toBe('True Programmed')
   })
 
-  it('starts anew when a Secret brings the same generation into force', async () => {
+  it('starts again when a Secret brings the same generation into force', async () => {
     const without = compiled(object({ resolved: false }))
     board.judged(without)
     publish(without, 100)
@@ -211,7 +211,7 @@ describe('Programmed', () => {
     ['what it names comes, though it was in force without', { resolved: false, inForce: true }, {}],
     ['its key is exchanged', { preview: '...aaaa' }, { preview: '...bbbb' }],
     ['it is made anew under its name', { uid: 'u1' }, { uid: 'u2' }],
-  ])('starts anew when %s', async (_what, before, after) => {
+  ])('starts again when %s', async (_what, before, after) => {
     const old = compiled(object(before))
     board.judged(old)
     publish(old, 100)
@@ -228,7 +228,7 @@ describe('Programmed', () => {
     expect(await condition('Ready')).toBe('True Ready')
   })
 
-  it('takes no time from an earlier resource of the name', async () => {
+  it('takes no time from an earlier resource with the same name', async () => {
     board.judged(compiled(object({ uid: 'u1' })))
     now += 60_000
     board.judged(compiled(object({ uid: 'u2' })))
@@ -252,7 +252,7 @@ describe('Ready', () => {
     expect(await condition('Ready')).toBe(expected)
   })
 
-  it('has the reason of what Accepted notes', async () => {
+  it('has the reason of a note in Accepted', async () => {
     const disabled = object({ kind: 'Account', name: 'team' })
     const [accepted, ...others] = disabled.conditions
     if (accepted === undefined) throw new Error('it has no condition')
@@ -276,7 +276,7 @@ describe('Ready', () => {
 describe('credits', () => {
   const credit = compiled(object({ kind: 'Credit', name: 'start' }))
 
-  it('are ready when the ledger has taken them, without any proxy', async () => {
+  it('are ready when the ledger has applied them, without any proxy', async () => {
     board.judged(credit)
     expect(await condition('Ready', 'start')).toBe('False Pending')
     publish(credit, 100, { credit: { outcome: 'applied', appliedAt: now } })
@@ -284,14 +284,14 @@ describe('credits', () => {
     expect((await entry('start')).status).toMatchObject({ appliedAt: '1970-01-01T00:16:40.000Z' })
   })
 
-  it('say when they were taken before', async () => {
+  it('say so if the ledger had applied them before', async () => {
     board.judged(credit)
     publish(credit, 100, { credit: { outcome: 'already' } })
     expect(await condition('Programmed', 'start')).toBe('True AlreadyApplied')
     expect(await condition('Ready', 'start')).toBe('True AlreadyApplied')
   })
 
-  it('are told to be refused by a closed account, until it opens', async () => {
+  it('are refused by a closed account until it opens', async () => {
     board.judged(credit)
     publish(credit, 100, { credit: { outcome: 'closed' } })
     expect(await condition('Accepted', 'start')).toBe('True Accepted')
@@ -302,7 +302,7 @@ describe('credits', () => {
     expect(await condition('Ready', 'start')).toBe('True Ready')
   })
 
-  it('keep when they were taken, whatever becomes of their account and of the ledger’s answer', async () => {
+  it('keep the time of their application, even if the account or the answer of the ledger changes', async () => {
     const taken = '1970-01-01T00:16:40.000Z'
     board.judged(credit)
     publish(credit, 100, { credit: { outcome: 'applied', appliedAt: now } })
@@ -310,7 +310,7 @@ describe('credits', () => {
     board.judged(without)
     publish(without, 101)
     expect((await entry('start')).status).toMatchObject({ appliedAt: taken })
-    // So does a controller that knows it from its status alone.
+    // So does a controller that knows it only from the status.
     const log = { info() {}, warn() {}, error() {} }
     board = new StatusBoard({ store, log, now: () => now, found: () => ({ appliedAt: taken }) })
     board.judged(without)
@@ -318,7 +318,7 @@ describe('credits', () => {
     expect((await entry('start')).status).toMatchObject({ appliedAt: taken })
   })
 
-  it('made anew under the name of another have no time of that one', async () => {
+  it('that were re-created with the same name do not keep the earlier time', async () => {
     board.judged(credit)
     publish(credit, 100, { credit: { outcome: 'applied', appliedAt: now } })
     const other = compiled(object({ kind: 'Credit', name: 'start', uid: 'u2' }))
@@ -328,7 +328,7 @@ describe('credits', () => {
     expect(await condition('Ready', 'start')).toBe('False Conflicted')
   })
 
-  it('are refused when their name stands for another amount', async () => {
+  it('are refused if their name was used for another amount', async () => {
     board.judged(credit)
     publish(credit, 100, { credit: { outcome: 'conflict' } })
     expect(await condition('Accepted', 'start')).toBe('False Conflicted')
@@ -337,7 +337,7 @@ describe('credits', () => {
   })
 })
 
-describe('a credit beyond what the ledger counts', () => {
+describe('a credit beyond the limit of the ledger', () => {
   it('is refused, with the reason', async () => {
     const credit = compiled(object({ kind: 'Credit', name: 'start' }))
     board.judged(credit)
@@ -378,13 +378,13 @@ describe('the list', () => {
     }
   })
 
-  it('forgets what is gone', async () => {
+  it('drops deleted resources', async () => {
     board.judged(compiled(object(), object({ name: 'bob' })))
     board.judged(compiled(object({ name: 'bob' })))
     expect((await board.list()).map(({ name }) => name)).toEqual(['bob'])
   })
 
-  it('moves a time only when the status flips', async () => {
+  it('changes a time only when the status changes', async () => {
     const wish = compiled(object())
     const since = async () =>
       (await entry('alice')).status.conditions.find((c) => c.type === 'Programmed')?.lastTransitionTime
@@ -403,7 +403,7 @@ describe('the list', () => {
 })
 
 describe('the log', () => {
-  it('tells once what is refused, and when it recovers', async () => {
+  it('reports a refused resource once, and its recovery', async () => {
     board.judged(compiled(object({ resolved: false })))
     await board.refresh()
     board.judged(compiled(object({ resolved: false })))
@@ -413,7 +413,7 @@ describe('the log', () => {
     expect(logged.slice(1)).toEqual(['info ApiKey/alice is ResolvedRefs again'])
   })
 
-  it('says nothing of what is in order', async () => {
+  it('contains nothing about valid resources', async () => {
     const wish = compiled(object())
     board.judged(wish)
     publish(wish, 100)
@@ -423,7 +423,7 @@ describe('the log', () => {
 })
 
 describe('a resource that every proxy has served', () => {
-  it('stays programmed when a proxy joins that is still behind', async () => {
+  it('stays programmed when a proxy that is still behind joins', async () => {
     const wish = compiled(object())
     board.judged(wish)
     publish(wish, 100)
@@ -435,7 +435,7 @@ describe('a resource that every proxy has served', () => {
     expect(await condition('Programmed')).toBe('False Pending')
   })
 
-  it('is what a look at the heartbeats no longer waits for', async () => {
+  it('no longer makes the board wait', async () => {
     const wish = compiled(object(), object({ name: 'bob', accepted: false }))
     board.judged(wish)
     expect(board.waiting).toBe(false)
@@ -451,7 +451,7 @@ describe('a resource that every proxy has served', () => {
 })
 
 describe('an account whose balance the ledger has lost', () => {
-  it('is accepted and not ready, with what was recorded of its funds', async () => {
+  it('is accepted but not ready, and keeps its recorded funds', async () => {
     const found = { conditions: [], balance: '6.5', held: '0', credited: '7', spent: '0.5' }
     const log = { info() {}, warn() {}, error() {} }
     board = new StatusBoard({ store, log, now: () => now, found: () => found })
@@ -468,7 +468,7 @@ describe('an account whose balance the ledger has lost', () => {
     expect(await condition('Ready', 'team')).toBe('True Ready')
   })
 
-  it('stays as it was found until a new leader has asked the ledger', async () => {
+  it('keeps its status until the ledger has answered a new leader', async () => {
     const lost = { type: 'Programmed', status: 'False' as const, reason: 'LedgerLost', message: 'lost' }
     const condition = { ...lost, lastTransitionTime: '2026-01-01T00:00:00.000Z' }
     const found = { conditions: [condition], balance: '6.5' }
@@ -488,7 +488,7 @@ describe('an account whose balance the ledger has lost', () => {
     expect(reasons()).toContain('Ready Ready')
   })
 
-  it('is told at once where it is refused, whatever the ledger says', () => {
+  it('is refused at once, regardless of the ledger', () => {
     const found = {
       conditions: [
         {
@@ -524,7 +524,7 @@ describe('the health of a channel', () => {
     await board.refresh()
   })
 
-  it('is a condition of its own, with what all live proxies see, and Ready does not depend on it', async () => {
+  it('is a separate condition with the failures of all live proxies, and Ready does not depend on it', async () => {
     expect(await condition('Healthy', 'up')).toBe('True Healthy')
     expect(await health()).toBeUndefined()
     now += 10_000
@@ -561,7 +561,7 @@ describe('the health of a channel', () => {
     expect(await condition('Healthy', 'up')).toBe('False Ejected')
   })
 
-  it('is none where the channel is not in force', async () => {
+  it('is absent if the channel is not in force', async () => {
     board.judged(compiled(object({ kind: 'Channel', name: 'up', resolved: false })))
     expect(await condition('Healthy', 'up')).toBe('undefined undefined')
   })
@@ -579,7 +579,7 @@ describe('a new account', () => {
   })
 })
 
-describe('a route that lacks some of its channels', () => {
+describe('a route with missing channels', () => {
   const route = (endpoints: string[], given: Given = {}) => {
     const found = object({ kind: 'ModelRoute', name: 'm', resolved: false, inForce: true, ...given })
     return { ...found, fields: { endpoints } }
@@ -606,8 +606,8 @@ describe('a route that lacks some of its channels', () => {
   })
 })
 
-describe('a status that was found', () => {
-  it('keeps its times while nothing flips, whatever happened in between', async () => {
+describe('a status in the API server', () => {
+  it('keeps its times as long as no condition changes its status', async () => {
     const since = '2026-01-01T00:00:00.000Z'
     const found = {
       conditions: ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'].map((type) => ({

@@ -25,7 +25,7 @@ export interface ListedStatus {
   status: Status
 }
 
-export interface BoardOptions {
+interface BoardOptions {
   store: Store
   log: Log
   /** Milliseconds since the epoch. */
@@ -50,7 +50,7 @@ interface Entry {
 }
 
 /** "ApiKey/namespace/name" */
-export function statusId({ kind, metadata }: Pick<ObjectStatus, 'kind' | 'metadata'>): string {
+function statusId({ kind, metadata }: Pick<ObjectStatus, 'kind' | 'metadata'>): string {
   return `${kind}/${metadata.namespace}/${metadata.name}`
 }
 

@@ -6,7 +6,7 @@ import type { Status } from './board.ts'
 import { type Found, StatusWriter } from './writer.ts'
 
 const ID = 'ApiKey/default/alice'
-/** Has no status yet: what is queued after others shows that those were looked at. */
+/** A resource without a status: queued last, it shows that the ones before it were processed. */
 const MARKER = 'ApiKey/default/marker'
 const SINCE = '2026-01-01T00:00:00.000Z'
 
@@ -91,7 +91,7 @@ describe('a status', () => {
     expect(calls[0]?.query).toEqual({ fieldManager: 'sluice-controller', force: 'true' })
   })
 
-  it('is written once, whether or not the watch has told of it', async () => {
+  it('is written once, whether or not the watch has reported it', async () => {
     writer.changed([ID])
     await vi.waitFor(() => expect(calls).toHaveLength(1))
     writer.changed([ID])
@@ -103,7 +103,7 @@ describe('a status', () => {
     expect(calls[1]?.body).toMatchObject({ status: wanted })
   })
 
-  it('is written again when it was taken away after the watch told of it before the answer came', async () => {
+  it('is written again when it was removed after the watch had reported it, but before the answer arrived', async () => {
     const [before, first] = [found, wanted]
     onRequest = () => {
       found = { uid: 'u1', status: first }
@@ -118,7 +118,7 @@ describe('a status', () => {
     await vi.waitFor(() => expect(calls).toHaveLength(2))
   })
 
-  it('that stands there already is not written', async () => {
+  it('that is already there is not written', async () => {
     found = { uid: 'u1', status: structuredClone(wanted) }
     writer.changed([ID, MARKER])
     await vi.waitFor(() => expect(calls.length).toBeGreaterThan(0))
@@ -126,7 +126,7 @@ describe('a status', () => {
     expect(writes()).toEqual([expect.stringContaining('/marker/status')])
   })
 
-  it('is written again when somebody else has changed it', async () => {
+  it('is written again when another program has changed it', async () => {
     found = { uid: 'u1', status: wanted }
     writer.changed([ID])
     found = { uid: 'u1', status: { ...wanted, preview: 'edited' } }
@@ -134,7 +134,7 @@ describe('a status', () => {
     await vi.waitFor(() => expect(calls).toHaveLength(1))
   })
 
-  it('keeps conditions of others, and lacks what is no longer ours', async () => {
+  it('keeps conditions of others and drops our own obsolete ones', async () => {
     found = { uid: 'u1', status: { ...status(), conditions: [condition('Foreign'), ...status().conditions] } }
     writer.changed([ID])
     found = { uid: 'u1', status: { ...status(), secretName: 'old' } }
@@ -142,7 +142,7 @@ describe('a status', () => {
     await vi.waitFor(() => expect(calls).toHaveLength(1))
   })
 
-  it('is tried again when the API server fails', async () => {
+  it('is retried when the API server fails', async () => {
     failures = [new Error('no answer')]
     writer.changed([ID])
     await vi.waitFor(() => expect(calls).toHaveLength(2))
@@ -161,8 +161,8 @@ describe('a status', () => {
   })
 })
 
-describe('a condition that may pass', () => {
-  it('is never written when it passes in time', async () => {
+describe('a transient condition', () => {
+  it('is never written if it disappears in time', async () => {
     found = { uid: 'u1', status: status() }
     wanted = pending()
     writer.changed([ID])
@@ -172,7 +172,7 @@ describe('a condition that may pass', () => {
     expect(calls[0]?.body).toMatchObject({ status: wanted })
   })
 
-  it('is written at once when an older generation is said to be ready', async () => {
+  it('is written at once if the API server calls an older generation ready', async () => {
     found = { uid: 'u1', status: { ...status(), observedGeneration: 1 } }
     wanted = { ...pending(), observedGeneration: 2 }
     writer.changed([ID, MARKER])
@@ -180,7 +180,7 @@ describe('a condition that may pass', () => {
     expect(calls[0]?.body).toMatchObject({ metadata: { name: 'alice' }, status: wanted })
   })
 
-  it('is written when it stays', async () => {
+  it('is written if it stays', async () => {
     wanted = pending()
     const began = performance.now()
     writer.changed([ID])
@@ -193,7 +193,7 @@ describe('a condition that may pass', () => {
 describe('an event', () => {
   const refused = condition('Accepted', { status: 'False', reason: 'Invalid', message: 'spec.x is wrong' })
 
-  it('tells a fault once', async () => {
+  it('reports a fault once', async () => {
     wanted = status(refused)
     writer.changed([ID])
     await vi.waitFor(() => expect(events).toHaveLength(2))
@@ -232,7 +232,7 @@ describe('an event', () => {
     ])
   })
 
-  it('says Programmed of what is ready alone', async () => {
+  it('says Programmed only for a ready resource', async () => {
     const missing = {
       status: 'False' as const,
       reason: 'RefNotFound',
@@ -247,7 +247,7 @@ describe('an event', () => {
     await vi.waitFor(() => expect(events.map(({ reason }) => reason)).toEqual(['RefNotFound', 'Programmed']))
   })
 
-  it('is none when a proxy lives again', async () => {
+  it('is not written when a proxy is alive again', async () => {
     const none = { status: 'False' as const, reason: 'NoProxies', message: 'no proxy is alive' }
     found = {
       uid: 'u1',
@@ -262,7 +262,7 @@ describe('an event', () => {
     expect(events).toEqual([])
   })
 
-  it('tells when a resource is in force for the first time, or again after a fault', async () => {
+  it('reports that a resource is in force for the first time, or again after a fault', async () => {
     writer.changed([ID])
     await vi.waitFor(() => expect(events.map(({ reason }) => reason)).toEqual(['Programmed']))
     found = { uid: 'u1', status: wanted }

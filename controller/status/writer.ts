@@ -16,7 +16,7 @@ import type { FoundStatus } from '../snapshot.ts'
 import { announcements } from './announce.ts'
 import type { Status } from './board.ts'
 
-export const FIELD_MANAGER = 'sluice-controller'
+const FIELD_MANAGER = 'sluice-controller'
 const CONCURRENCY = 8
 const WRITES_PER_SECOND = 200
 
@@ -38,7 +38,7 @@ export interface Found {
   status: FoundStatus | undefined
 }
 
-export interface StatusWriterOptions {
+interface StatusWriterOptions {
   client: KubeClient
   /** The status that a resource should have, and the one it has, by statusId. */
   wanted: (id: string) => Status | undefined

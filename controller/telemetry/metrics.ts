@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { addProcessMetrics } from '../../admin/process-metrics.ts'
 
 /** Values of gauges, read at each scrape. */
-export interface Readings {
+interface Readings {
   leading: boolean
   epoch: number | undefined
   generation: number | undefined

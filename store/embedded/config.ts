@@ -17,7 +17,7 @@ const MAX_PROXIES = 1_000
 
 type Follower = (change: Change | Gap) => void
 
-export interface EmbeddedConfig extends ConfigStore {
+interface EmbeddedConfig extends ConfigStore {
   /** Unsubscribes all followers. */
   close(): void
 }

@@ -12,7 +12,7 @@ function conversations(capacity?: number) {
     put: (owner: string, id: string, text = 'x'.repeat(9_000)) =>
       stored.putExchange(owner, { id, root: id, text }, TTL_MS, ROOM),
     has: async (owner: string, id: string) =>
-      (await stored.exchanges(owner, id, id, TTL_MS, 1)) !== undefined,
+      (await stored.exchanges(owner, { root: id, id }, TTL_MS, 1)) !== undefined,
   }
 }
 
@@ -48,7 +48,7 @@ test('an exchange that is larger than the capacity replaces nothing', async () =
 test('callers cannot change the exchanges that they get', async () => {
   const stored = createConversations(() => 0)
   await stored.putExchange('o', { id: 'r', root: 'r', text: '{}' }, TTL_MS, ROOM)
-  const [exchange] = (await stored.exchanges('o', 'r', 'r', TTL_MS, 1)) ?? []
+  const [exchange] = (await stored.exchanges('o', { root: 'r', id: 'r' }, TTL_MS, 1)) ?? []
   expect(exchange).toBeDefined()
   expect(Object.isFrozen(exchange)).toBe(true)
 })

@@ -78,7 +78,7 @@ export function createConversations(
       take(owner, key, bytes)
       return 'kept'
     },
-    async exchanges(owner, root, id, ttlMs, most) {
+    async exchanges(owner, { root, id }, ttlMs, most) {
       // Newest first.
       const chain = new Map<string, Kept>()
       for (let next: string | undefined = id; next !== undefined; ) {

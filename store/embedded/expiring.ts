@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 
 /** A bounded map whose entries each have their own lifetime; the least recently used make room. */
-export interface Expiring<V> {
+interface Expiring<V> {
   get(key: string): V | undefined
   set(key: string, value: V, ttlMs: number): void
   /** Extends the lifetime of an existing entry to at least `ttlMs`. */

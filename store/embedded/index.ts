@@ -5,7 +5,7 @@ import { createConfigStore } from './config.ts'
 import { createLedger } from './ledger.ts'
 import { createStateStore } from './state.ts'
 
-export interface EmbeddedStoreOptions {
+interface EmbeddedStoreOptions {
   /** Milliseconds since the epoch; default Date.now. */
   now?: () => number
   /** Lines that the request log keeps; default 1,000. */

@@ -57,7 +57,7 @@ const COMMON = {
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions
 
-/** How every connection is made, whoever it leads to. */
+/** Options of every connection, to a server or a Cluster. */
 type Shared = typeof COMMON & ReturnType<typeof credentials> & { connectionName: string }
 
 function credentials({ protocol, username, password }: URL, tls: TlsOptions | undefined) {

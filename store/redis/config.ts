@@ -33,7 +33,7 @@ const SLOW_BYTES = 2_000
 const SLOW_RECORDS = 5
 const BEATS_KEPT_MS = 60_000
 
-export interface RedisConfig extends ConfigStore {
+interface RedisConfig extends ConfigStore {
   /** Stops all followers. */
   close(): Promise<void>
 }

@@ -31,7 +31,7 @@ export interface RedisConnection {
   close(): Promise<void>
 }
 
-export interface RedisConnectionOptions {
+interface RedisConnectionOptions {
   /** See createClient. */
   url: string
   /** Name of this connection in CLIENT LIST. */
@@ -144,7 +144,7 @@ class Connection implements RedisConnection {
       return await withDeadline(
         this.#client.started.then(() => work(send)),
         timeoutMs,
-        late,
+        onTimeout,
       )
     } catch (error) {
       if (error instanceof DeadlinePassed && last !== undefined) this.#timedOut(last)
@@ -169,7 +169,7 @@ class Connection implements RedisConnection {
     const probe = key === undefined ? new Command('ping') : new Command('exists', [key])
     try {
       if (this.#client.isAway()) return false
-      await withDeadline(this.#client.send(probe), this.#timeoutMs, late)
+      await withDeadline(this.#client.send(probe), this.#timeoutMs, onTimeout)
       return true
     } catch (error) {
       // A server that refuses the probe does answer.
@@ -202,4 +202,4 @@ function toStoreError(error: unknown): Error {
 }
 
 class DeadlinePassed extends Error {}
-const late = () => new DeadlinePassed('no answer in time')
+const onTimeout = () => new DeadlinePassed('no answer in time')

@@ -27,8 +27,13 @@ export function createRedisConversations(
   connection: RedisConnection,
   ring: KeyRing,
 ): Pick<StateStore, 'putExchange' | 'exchanges' | 'exchange' | 'removeExchange'> {
-  async function takeRoom(owner: string, digest: string, bytes: number, most: number, ttlMs: number) {
-    const args = [digest, bytes, most, lifetime(ttlMs) + ROOM_LONGER_MS, FREED_AT_ONCE]
+  async function takeRoom(
+    owner: string,
+    digest: string,
+    bytes: { text: number; most: number },
+    ttlMs: number,
+  ) {
+    const args = [digest, bytes.text, bytes.most, lifetime(ttlMs) + ROOM_LONGER_MS, FREED_AT_ONCE]
     for (;;) {
       const reply = takeReply.parse(await connection.run('conversation/take', roomKeys(owner), args))
       if (reply !== 'AGAIN') return reply
@@ -52,7 +57,8 @@ export function createRedisConversations(
       const bytes = Buffer.byteLength(text)
       if (bytes > exchangeBytes) return 'full'
       const digest = exchangeDigest(root, id)
-      if ((await takeRoom(owner, digest, bytes, ownerBytes, ttlMs)) === 'FULL') return 'full'
+      const room = await takeRoom(owner, digest, { text: bytes, most: ownerBytes }, ttlMs)
+      if (room === 'FULL') return 'full'
       const key = `${chainPrefix(owner, root)}${digest}`
       const follows = parent === undefined ? '' : exchangeDigest(root, parent)
       const sealed = ring.seal(key, `${JSON.stringify([id, parent ?? null])}\n${text}`)
@@ -60,7 +66,7 @@ export function createRedisConversations(
       await connection.command(['SET', key, `${follows} ${sealed}`, 'PX', lifetime(ttlMs)], TEXT_MS)
       return 'kept'
     },
-    async exchanges(owner, root, id, ttlMs, most) {
+    async exchanges(owner, { root, id }, ttlMs, most) {
       const newest = `${chainPrefix(owner, root)}${exchangeDigest(root, id)}`
       const digests = chainReply.parse(await connection.run('conversation/chain', [newest], [most]))
       if (digests === null) return undefined

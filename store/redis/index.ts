@@ -8,7 +8,7 @@ import { createRedisLedger } from './ledger.ts'
 import { createRedisState } from './state.ts'
 import type { TlsOptions } from './tls.ts'
 
-export interface RedisStoreOptions {
+interface RedisStoreOptions {
   /** redis:// or rediss://. Several addresses separated by commas, or one with ?cluster=true, are a Cluster. */
   url: string
   /** Redis for affinity, responses, conversations and the request log; default `url`. */

@@ -11,7 +11,7 @@ import { accountRecordKey, keyRecordKey, TABLE } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
 import { pairs } from './config-replies.ts'
 
-export const TABLE_FIELD = 'table'
+const TABLE_FIELD = 'table'
 export const keyField = (sha256: string) => `key:${sha256}`
 export const accountField = (id: string) => `account:${id}`
 

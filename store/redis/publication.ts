@@ -14,7 +14,7 @@ const KEPT = 10_000
 const MOST_NAMED = 1_000
 const NO_TABLE = { sealed: '', note: '' }
 
-export interface PublishCall {
+interface PublishCall {
   keys: string[]
   args: string[]
   /** Length of all arguments. */

@@ -18,13 +18,13 @@ interface More {
   deleting?: boolean
 }
 
-/** An API server in memory: collections by path, whose watches hear of every change. */
+/** An API server in memory: collections by path, with watches that get every change. */
 class FakeServer implements KubeClient {
   readonly collections = new Map<string, Map<string, Stored>>()
   readonly requests: KubeCall[] = []
   readonly streams: KubeCall[] = []
   readonly watches = new Map<string, Set<(event: object) => void>>()
-  /** Objects that are refused when they are read one by one. */
+  /** Objects that cannot be read one by one. */
   readonly refused = new Set<string>()
   /** Collections that do not answer. */
   readonly away = new Set<string>()
@@ -133,7 +133,7 @@ beforeEach(() => {
 afterEach(() => source.stop())
 
 const last = () => snapshots.at(-1)
-/** Its maps change with the next changes. */
+/** The next changes modify its maps. */
 const copyOf = (snapshot: Snapshot): Snapshot => ({
   ...snapshot,
   secrets: new Map(snapshot.secrets),
@@ -144,7 +144,7 @@ const apiKey = (name: string) => ({ kind: 'ApiKey', name, uid: `uid-${name}` })
 const keyRef = (name: string) => ({ spec: { secretRef: { name } } })
 
 describe('the first snapshot', () => {
-  it('asks for the Secrets with the labels that are set, and for all resources', async () => {
+  it('requests the Secrets with the configured labels, and all resources', async () => {
     await source.start()
     const selectors = server.streams.map(({ path, query }) => `${path} ${query?.labelSelector ?? 'all'}`)
     expect([...new Set(selectors)].sort()).toEqual(
@@ -155,7 +155,7 @@ describe('the first snapshot', () => {
     )
   })
 
-  it('has every kind and the Secrets that are named, and no others', async () => {
+  it('has every kind and only Secrets that resources refer to', async () => {
     server.put(SECRETS, 'client', { data: { key: base64('sk-client\n') } })
     server.put(SECRETS, 'private', { data: { password: base64('hunter2') } })
     server.put(path('apikeys'), 'alice', keyRef('client'))
@@ -199,7 +199,7 @@ describe('the first snapshot', () => {
     expect(snapshots).toHaveLength(1)
   })
 
-  it('tells what does not parse in the words of folder mode', async () => {
+  it('reports parse errors with the messages of folder mode', async () => {
     server.put(path('modelroutes'), 'wrong', { spec: { model: 7, channels: [] } })
     await source.start()
     expect(last()?.modelRoutes).toEqual([])
@@ -214,7 +214,7 @@ describe('the first snapshot', () => {
 })
 
 describe('a change', () => {
-  it('of a spec makes a snapshot in which the rest are the same objects', async () => {
+  it('of a spec gives a snapshot with the same objects for the rest', async () => {
     server.put(path('accounts'), 'team', { spec: {} })
     server.put(path('accounts'), 'other', { spec: {} })
     await source.start()
@@ -226,7 +226,7 @@ describe('a change', () => {
     expect(byName(last(), 'other')).toBe(byName(snapshots[0], 'other'))
   })
 
-  it('of a status makes none, and is told', async () => {
+  it('of a status gives no snapshot, but calls onSeen', async () => {
     server.put(path('accounts'), 'team', { spec: {} })
     await source.start()
     const status = { credited: '7', spent: '0.5' }
@@ -242,7 +242,7 @@ describe('a change', () => {
     expect(last()?.accounts).toHaveLength(2)
   })
 
-  it('takes away what is deleted, and what becomes wrong', async () => {
+  it('removes deleted and invalid resources', async () => {
     server.put(path('accounts'), 'team', { spec: {} })
     server.put(path('accounts'), 'other', { spec: {} })
     await source.start()
@@ -252,7 +252,7 @@ describe('a change', () => {
     expect(last()?.invalid).toHaveLength(1)
   })
 
-  it('that is the end of a resource is told, and so is that it will end', async () => {
+  it('that deletes a resource, or marks it as deleting, calls onSeen', async () => {
     server.put(path('accounts'), 'team', { spec: {} })
     await source.start()
     expect(source.found('Account/default/team')?.deleting).toBe(false)
@@ -263,7 +263,7 @@ describe('a change', () => {
     await vi.waitFor(() => expect(seen).toEqual(['Account/default/team', 'Account/default/team']))
   })
 
-  it('of an object that was made anew under its name is one', async () => {
+  it('is noticed if an object was re-created with the same name', async () => {
     server.put(path('accounts'), 'team', { spec: {} })
     await source.start()
     server.collections.clear()
@@ -277,7 +277,7 @@ describe('a change', () => {
   })
 })
 
-describe('what is missing', () => {
+describe('a missing object', () => {
   const health = () => source.health().find(({ kind }) => kind === 'Account')
 
   /** Ends the watch of Accounts for good, so that all of them are listed again. */
@@ -299,7 +299,7 @@ describe('what is missing', () => {
     expect(last()?.accounts).toEqual([])
   })
 
-  it('while its kind cannot be listed is not known to be gone, and other kinds change', async () => {
+  it('is kept while its kind cannot be listed, and other kinds change', async () => {
     server.put(path('accounts'), 'team', { spec: {} })
     await source.start()
     const watches = server.watches.get(path('accounts')) ?? new Set()
@@ -315,7 +315,7 @@ describe('what is missing', () => {
     await vi.waitFor(() => expect(last()?.accounts).toEqual([]), 5_000)
   })
 
-  it('was deleted when the watch says so, also after a list that found nothing new', async () => {
+  it('was deleted if the watch says so, also after a list without changes', async () => {
     server.put(path('accounts'), 'team', { spec: {} })
     await source.start()
     await listAgain(() => {})
@@ -326,17 +326,17 @@ describe('what is missing', () => {
 })
 
 describe('a Secret', () => {
-  it('that came before the resource that names it is read', async () => {
+  it('that was created before the resource that refers to it is read', async () => {
     server.put(SECRETS, 'client', { data: { key: base64('sk-client') } })
     await source.start()
     server.put(path('apikeys'), 'alice', keyRef('client'))
     await vi.waitFor(() => expect(key('client')).toBe('sk-client'))
-    // It was there in the first snapshot that had the resource: nobody is told that it is missing.
+    // It is in the first snapshot with the resource, so that no condition says that it is missing.
     expect(snapshots).toHaveLength(2)
     expect(server.requests.map((call) => call.path)).toEqual(['/api/v1/namespaces/default/secrets/client'])
   })
 
-  it('that cannot be read is not known: who names it now stays as it was, and others change', async () => {
+  it('that cannot be read leaves resources that refer to it unchanged, and others change', async () => {
     server.put(SECRETS, 'client', { data: { key: base64('sk-client') } })
     server.put(SECRETS, 'other', { data: { key: base64('sk-other') } })
     server.put(path('apikeys'), 'alice', keyRef('client'))
@@ -380,7 +380,7 @@ describe('a Secret', () => {
     await vi.waitFor(() => expect(last()?.secrets.size).toBe(0))
   })
 
-  it('that nobody names makes no snapshot', async () => {
+  it('without a reference gives no snapshot', async () => {
     await source.start()
     server.put(SECRETS, 'private', { data: { password: base64('hunter2') } })
     server.put(path('accounts'), 'marker', { spec: {} })
@@ -388,7 +388,7 @@ describe('a Secret', () => {
     expect(last()?.secrets.size).toBe(0)
   })
 
-  it('that is unlike any is nobody’s fault but its own', async () => {
+  it('that is invalid does not affect others', async () => {
     server.put(SECRETS, 'odd', { data: { key: 7 } })
     server.put(SECRETS, 'client', { data: { key: base64('sk-client') } })
     server.put(path('apikeys'), 'alice', keyRef('client'))
@@ -396,7 +396,7 @@ describe('a Secret', () => {
     expect(key('client')).toBe('sk-client')
   })
 
-  it('of a generated key is taken only from its owner', async () => {
+  it('of a generated key is used only by its owner', async () => {
     server.put(path('apikeys'), 'mine', { spec: {} })
     server.put(path('apikeys'), 'theirs', { spec: {} })
     server.put(path('apikeys'), 'new', { spec: {} })
@@ -411,7 +411,7 @@ describe('a Secret', () => {
     expect(key('mine-key')).toBe('sk-mine')
   })
 
-  it('of an earlier ApiKey of the name is about to go, and no reason to complain', async () => {
+  it('of an earlier ApiKey with the same name is about to be deleted and causes no condition', async () => {
     server.put(path('apikeys'), 'mine', { spec: {} })
     const owner = { ...apiKey('mine'), uid: 'uid-before' }
     server.put(SECRETS, 'mine-key', { data: { key: base64('sk-before') } }, { owner })
@@ -421,7 +421,7 @@ describe('a Secret', () => {
 })
 
 describe('a flood of changes', () => {
-  it('becomes few snapshots, the last of which has all', async () => {
+  it('gives few snapshots, and the last one has everything', async () => {
     await source.start()
     for (let i = 0; i < 200; i++) server.put(path('accounts'), `a${i}`, { spec: {} })
     await vi.waitFor(() => expect(last()?.accounts).toHaveLength(200))

@@ -36,7 +36,7 @@ export interface ClusterOptions {
 }
 
 /** State of the watches of one kind. */
-export interface KindHealth {
+interface KindHealth {
   kind: KindName | 'Secret'
   synced: boolean
   lastEventAgeMs: number

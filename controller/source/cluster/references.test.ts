@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { KINDS } from '../../../contract/api/index.ts'
 import { secretsNamedBy } from './references.ts'
 
-test('every Secret that a channel names is read', () => {
+test('every Secret that a channel refers to is read', () => {
   const spec = KINDS.Channel.spec.parse({
     type: 'responses',
     baseURL: 'https://a.example',

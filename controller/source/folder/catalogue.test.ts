@@ -40,7 +40,7 @@ function problemOf(files: Record<string, string>, env?: Record<string, string>):
   return problems[0] ?? { file: '', line: 0, column: 0, subject: undefined, message: '' }
 }
 
-describe('what a folder says', () => {
+describe('a folder', () => {
   it('reads several documents, empty ones and JSON', () => {
     const json = JSON.stringify({
       apiVersion: 'sluice.dev/v1alpha1',
@@ -71,7 +71,7 @@ describe('what a folder says', () => {
     expect(generation(account('a'))).toBe(3)
   })
 
-  it('is as old as its creationTimestamp, else as its first sight, to the second', () => {
+  it('has the age of its creationTimestamp, else of the first reading, to the second', () => {
     const it = folder()
     const stamped = account('b').replace(
       'name: b',
@@ -86,7 +86,7 @@ describe('what a folder says', () => {
     expect(created(9_000)).toEqual([5_000, stamp])
   })
 
-  it('puts stringData over base64 data, fills in the environment and drops line breaks at the end', () => {
+  it('prefers stringData over base64 data, replaces variables and removes trailing line breaks', () => {
     const entries = `data: { a: ${btoa('from data\n')}, b: ${btoa('hidden')} }\nstringData: { b: "\${WORD}\\r\\n", c: "$\${WORD}" }`
     const { snapshot, problems } = folder({ WORD: 'filled' }).read({ 'a.yaml': secret(entries) })
     expect(problems).toEqual([])
@@ -99,7 +99,7 @@ describe('what a folder says', () => {
     ])
   })
 
-  it('fills in the environment in a base URL and nowhere else', () => {
+  it('replaces variables in a base URL and nowhere else', () => {
     const channel = `${HEAD}\nkind: Channel\nmetadata: { name: c }\nspec:\n  type: chat_completion\n  baseURL: "http://127.0.0.1:\${PORT:-8082}/v1"\n  query: { v: "\${PORT}" }\n`
     const { snapshot } = folder({ PORT: '99' }).read({ 'a.yaml': channel })
     expect(snapshot.channels[0]?.spec).toMatchObject({
@@ -110,7 +110,7 @@ describe('what a folder says', () => {
 })
 
 describe('problems', () => {
-  it('say where and what to change: a number where text is wanted', () => {
+  it('say where and what to change: a number instead of text', () => {
     const problem = problemOf({ 'a.yaml': `${account('a')}---\n${credit('c', '25')}` })
     expect(problem).toMatchObject({ file: 'a.yaml', line: 11, column: 3, subject: 'Credit/c' })
     expect(problem.message).toBe('spec.amount must be text, not a number; put it in quotes')
@@ -136,14 +136,14 @@ describe('problems', () => {
     ['no spec', account('a').replace('Account', 'Channel').replace('spec: {}', ''), 'spec is missing'],
     ['no name', account('a').replace('name: a', ''), 'metadata.name is missing'],
     [
-      'a name that is none',
+      'an invalid name',
       account('a').replace('name: a', 'name: A_b'),
       'metadata.name must be lower-case letters, digits, - and ., with a letter or digit at both ends',
     ],
     ['a list without items', 'apiVersion: v1\nkind: List\n', 'items must be a list of resources'],
     ['an amount that is none', credit('c', '"a lot"'), 'must be dollars as decimal text, with at most'],
     [
-      'a price that is none',
+      'an invalid price',
       route('price: { input: free, output: "1" }'),
       'must be dollars as decimal text, not negative',
     ],
@@ -187,7 +187,7 @@ describe('problems', () => {
     expect(JSON.stringify({ problems, snapshot })).not.toContain('777001')
   })
 
-  it('tell where the first of two definitions is, and keep to it', () => {
+  it('name the place of the first of two definitions, which counts', () => {
     const first = account('a', '{ disabled: true }')
     const files = { 'a.yaml': `# one\n${first}`, 'b.yaml': account('a') }
     expect(problemOf(files)).toMatchObject({ file: 'b.yaml', message: expect.stringContaining('a.yaml:2:1') })
@@ -195,7 +195,7 @@ describe('problems', () => {
     expect(folder().read(files).snapshot.accounts[0]?.spec.disabled).toBe(true)
   })
 
-  it('make a resource invalid that never was in order', () => {
+  it('make a resource invalid if it has never been valid', () => {
     const { snapshot } = folder().read({ 'a.yaml': credit('c', '25') }, 7_500)
     expect(snapshot.invalid).toEqual([
       {
@@ -226,7 +226,7 @@ describe('a refused edit changes nothing', () => {
     expect(snapshot.accounts[0]?.metadata.generation).toBe(1)
   })
 
-  it('stays so when broken again, and ends when fixed', () => {
+  it('stays when broken again, and disappears when fixed', () => {
     const it = folder()
     it.read({ 'a.yaml': good })
     it.read({ 'a.yaml': account('a', '{ disabled: 1 }') })
@@ -241,21 +241,21 @@ describe('a refused edit changes nothing', () => {
     })
   })
 
-  it('keeps what a broken document may have swallowed, in that file alone', () => {
+  it('keeps resources that a broken document may contain, only in that file', () => {
     const it = folder()
     it.read({ 'a.yaml': `${account('a')}---\n${account('b')}`, 'b.yaml': account('c') })
     const { snapshot } = it.read({ 'a.yaml': `${account('a')}---\nkind: "Acc\n---\n${account('b')}` })
     expect(names(snapshot).sort()).toEqual(['a', 'b'])
   })
 
-  it('removes what is gone from files that are in order', () => {
+  it('removes resources that are gone from valid files', () => {
     const it = folder()
     it.read({ 'a.yaml': `${account('a')}---\n${account('b')}` })
     expect(names(it.read({ 'a.yaml': account('b') }).snapshot)).toEqual(['b'])
     expect(names(it.read({}).snapshot)).toEqual([])
   })
 
-  it('lets a document of other software hold nothing back', () => {
+  it('ignores documents of other software', () => {
     const it = folder()
     const foreign = 'apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: x }\n'
     it.read({ 'a.yaml': `${account('a')}---\n${foreign}` })
@@ -269,7 +269,7 @@ describe('a refused edit changes nothing', () => {
     expect(snapshot.accounts.map(({ spec }) => spec.disabled)).toEqual([false])
   })
 
-  it('does not let a Credit change, and takes the same one again', () => {
+  it('does not change a Credit, and accepts the same one again', () => {
     const it = folder()
     it.read({ 'a.yaml': credit('c', '"5"') })
     const edited = it.read({ 'a.yaml': credit('c', '"6"') })
@@ -285,7 +285,7 @@ describe('a refused edit changes nothing', () => {
     expect(snapshot.secrets.get('default/s')?.get('key')).toBe('one')
   })
 
-  it('keeps what a file said that cannot be read any more', () => {
+  it('keeps the resources of a file that cannot be read any more', () => {
     const catalogue = new Catalogue({ namespace: 'default', env: {} })
     catalogue.update([{ path: 'a.yaml', text: good }], 0)
     const { snapshot, problems } = catalogue.update([{ path: 'a.yaml', unreadable: 'EACCES' }], 0)

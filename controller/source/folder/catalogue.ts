@@ -27,7 +27,7 @@ interface Refused {
   message: string
 }
 
-export interface CatalogueOptions {
+interface CatalogueOptions {
   namespace: string
   /** Allows other namespaces than `namespace`. */
   anyNamespace?: boolean

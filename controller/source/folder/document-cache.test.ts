@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { DocumentCache } from './document-cache.ts'
 import { readDocuments } from './documents.ts'
 
-it('parses a file again only when its text is another, and forgets files that are gone', () => {
+it('parses a file again only when its text has changed, and forgets deleted files', () => {
   const parsed: string[] = []
   const cache = new DocumentCache((path, text) => {
     parsed.push(path)
@@ -17,7 +17,7 @@ it('parses a file again only when its text is another, and forgets files that ar
   expect(parsed).toEqual(['a', 'b'])
   expect(values({ a: 'x: 1', b: 'x: 3' })).toEqual([{ x: 1 }, { x: 3 }])
   expect(parsed).toEqual(['b'])
-  // The same text under another path has other places to name.
+  // The same text at another path has other positions.
   expect(values({ b: 'x: 1' })).toEqual([{ x: 1 }])
   expect(parsed).toEqual(['b'])
   expect(values({ a: 'x: 1', b: 'x: 1' })).toHaveLength(2)

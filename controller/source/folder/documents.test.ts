@@ -4,7 +4,7 @@ import { readDocuments } from './documents.ts'
 
 const values = (text: string) => readDocuments('a.yaml', text).documents.map(({ value }) => value)
 
-describe('words that are truth values to kubectl', () => {
+describe('words that kubectl reads as booleans', () => {
   it.each(['yes', 'Yes', 'YES', 'y', 'Y', 'on', 'On', 'ON', 'true', 'True', 'TRUE'])('%s is true', (word) => {
     expect(values(`a: ${word}`)).toEqual([{ a: true }])
   })
@@ -18,7 +18,7 @@ describe('words that are truth values to kubectl', () => {
     expect(values(`a: ${word}`)).toEqual([{ a: word.replaceAll(/["']/g, '') }])
   })
 
-  it('are text as names, and doubtful there', () => {
+  it('are text as field names, with a warning', () => {
     const { documents, doubts } = readDocuments(
       'a.yaml',
       'retry:\n  on: [x]\n  attempts: 2\ny: 1\n"no": 2\nfalse: 3\n',
@@ -77,7 +77,7 @@ describe('a list as kubectl prints it', () => {
     },
   )
 
-  it('tells where in the file an item is wrong', () => {
+  it('reports the position of a bad item in the file', () => {
     const { snapshot, problems } = read(
       `kind: List\nitems:\n${item('a', '{}')}${item('b', '{ overdraft: 5 }')}- { kind: Account }\n`,
     )

@@ -15,11 +15,11 @@ it('a file that is truncated and filled again is never empty', () => {
   expect(read('', START + 10)).toEqual({ files: says('old'), lookAgainInMs: EMPTY_FOR_MS })
   expect(read(' \n', START + 60)).toEqual({ files: says('old'), lookAgainInMs: EMPTY_FOR_MS - 50 })
   expect(read('new', START + 70)).toEqual({ files: says('new') })
-  // The time begins again.
+  // The time starts again.
   expect(read('', START + 500).files).toEqual(says('new'))
 })
 
-it('a file that stays empty is, and then is at once', () => {
+it('a file that stays empty counts as empty, from then on at once', () => {
   const read = folder()
   read('old', START)
   read('', START)
@@ -28,7 +28,7 @@ it('a file that stays empty is, and then is at once', () => {
   expect(read('\n', START + EMPTY_FOR_MS + 1)).toEqual({ files: says('\n') })
 })
 
-it('a file that is new, or was away, has nothing to keep', () => {
+it('a new or restored file has no text to keep', () => {
   const emptied = new EmptiedFiles()
   expect(emptied.settle(says(''), START)).toEqual({ files: says('') })
   emptied.settle(says('old'), START)

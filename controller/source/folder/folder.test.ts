@@ -18,7 +18,7 @@ let seen: { names: string[]; problems: Problem[] }[]
 let logged: string[]
 
 const last = () => seen.at(-1)?.names
-/** Never within the time of a test: what is seen is seen by events. */
+/** Never within the time of a test, so that only events count. */
 const NEVER_MS = 3_600_000
 
 beforeEach(async () => {
@@ -73,7 +73,7 @@ describe('a folder', () => {
     await expect(start(join(root, 'file'))).rejects.toThrow(FolderMissing)
   })
 
-  it('that is empty says so at once', async () => {
+  it('that is empty gives an empty snapshot at once', async () => {
     await start()
     expect(seen).toEqual([{ names: [], problems: [] }])
   })
@@ -143,7 +143,7 @@ describe('an edit is seen', () => {
     await becomes([])
   })
 
-  it('in a subfolder that is new, also when that is replaced', async () => {
+  it('in a new subfolder, also when that is replaced', async () => {
     await start()
     await mkdir(join(dir, 'sub'))
     await writeFile(join(dir, 'sub/b.yaml'), account('b'))
@@ -180,7 +180,7 @@ describe('an edit is seen', () => {
     }
   })
 
-  it('when the folder is a link that is swapped, and in the folder that it then names', async () => {
+  it('when the folder is a link that is swapped, and in its new target', async () => {
     const link = join(root, 'link')
     const swap = async (target: string) => {
       await symlink(target, join(root, 'link_tmp'))
@@ -207,7 +207,7 @@ describe('an edit is seen', () => {
     await becomes(['b'])
   })
 
-  it('when no event came, by re-reading', async () => {
+  it('without an event, by periodic reading', async () => {
     const outside = join(root, 'outside')
     await mkdir(outside)
     // A link to a link elsewhere: only the last folder of the chain is watched.
@@ -228,14 +228,14 @@ describe('a file that is empty', () => {
     await writeFile(join(dir, 'a.yaml'), account('a'))
   })
 
-  it('keeps what it said for a moment, in which it may be filled again', async () => {
+  it('keeps its text for a moment, in which it may be filled again', async () => {
     await start()
     await Promise.all([writeFile(join(dir, 'a.yaml'), ' \n'), writeFile(join(dir, 'b.yaml'), account('b'))])
     await becomes(['b'])
     expect(seen.map(({ names }) => names)).toContainEqual(['a', 'b'])
   })
 
-  it('and stays so says nothing any more', async () => {
+  it('and stays empty loses its resources', async () => {
     await start()
     await writeFile(join(dir, 'a.yaml'), '')
     await becomes([])
@@ -248,12 +248,12 @@ describe('a file that is empty', () => {
   })
 })
 
-it('a snapshot that could not be taken is given again', async () => {
+it('a snapshot is delivered again if the callback threw', async () => {
   await writeFile(join(dir, 'a.yaml'), account('a'))
   await accepts(['a'])
 })
 
-it('of the directory of a linked file only that name is watched', async () => {
+it('in the directory of a linked file, only that name is watched', async () => {
   const outside = join(root, 'outside')
   await mkdir(outside)
   await writeFile(join(outside, 'one.yaml'), account('one'))
@@ -266,7 +266,7 @@ it('of the directory of a linked file only that name is watched', async () => {
   await becomes(['two'])
 })
 
-describe('what was good stays', () => {
+describe('the last good state stays', () => {
   it('while the folder is gone, and follows when it is back', async () => {
     await writeFile(join(dir, 'a.yaml'), account('a'))
     await start()
@@ -296,7 +296,7 @@ describe('what was good stays', () => {
     await vi.waitFor(() => expect(logged.filter(complaint)).toHaveLength(2))
   })
 
-  it('and says nothing new when the content is the same', async () => {
+  it('and nothing is delivered when the content is the same', async () => {
     const readings = vi.spyOn(DirectoryWatch.prototype, 'follow')
     await writeFile(join(dir, 'a.yaml'), account('a'))
     await start(dir, 10)
@@ -305,7 +305,7 @@ describe('what was good stays', () => {
     readings.mockRestore()
   })
 
-  it('says nothing after stop', async () => {
+  it('after stop, nothing is delivered', async () => {
     await start(dir, 10)
     await source?.stop()
     const count = seen.length

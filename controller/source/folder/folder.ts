@@ -8,7 +8,7 @@ import { type Problem, problemText } from './problem.ts'
 import type { SourceFile } from './source-file.ts'
 import { DirectoryWatch } from './watch.ts'
 
-export interface FolderOptions {
+interface FolderOptions {
   dir: string
   /** Namespace of all resources; documents may set it or leave it out. */
   namespace: string

@@ -37,11 +37,11 @@ describe('substitute', () => {
     },
   )
 
-  it('does not take inherited names for variables', () => {
+  it('does not use inherited properties as variables', () => {
     expect(substitute(`${dollar}{constructor}`, env).ok).toBe(false)
   })
 
-  it('leaves text without a dollar sign alone', () => {
+  it('does not change text without a dollar sign', () => {
     fc.assert(
       fc.property(
         fc.string().filter((text) => !text.includes(dollar)),

@@ -1,6 +1,6 @@
 /** `${NAME}` and `${NAME:-default}` in the few fields of resources in a folder that may use the environment. */
 
-export type Substituted = { ok: true; text: string } | { ok: false; message: string }
+type Substituted = { ok: true; text: string } | { ok: false; message: string }
 
 const PLACEHOLDER = /\$\$\{|\$\{([^}]*)\}?/g
 const REFERENCE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}$/

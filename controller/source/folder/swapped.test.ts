@@ -1,4 +1,4 @@
-/** The folder becomes another one between its listing and the reading of its files. */
+/** The folder is swapped between its listing and the reading of its files. */
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,12 +47,12 @@ async function fill(dir: string): Promise<void> {
 const account = (name: string) =>
   `apiVersion: sluice.dev/v1alpha1\nkind: Account\nmetadata: {name: ${name}}\nspec: {}\n`
 
-it('nothing is taken for deleted', async () => {
+it('nothing counts as deleted', async () => {
   await source.start((snapshot) => snapshots.push(snapshot))
   let reads = 0
   beforeRead = async () => {
     reads += 1
-    // Away before the first file is read, and back, as another folder, before the second one is.
+    // Removed before the first file is read, and replaced by another folder before the second one.
     if (reads === 1) await rename(join(root, 'folder'), join(root, 'away'))
     if (reads === 2) await fill('folder')
   }

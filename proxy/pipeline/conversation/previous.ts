@@ -110,7 +110,7 @@ export async function storedExchanges(
 ): Promise<StoredExchange[] | undefined> {
   const time = new StoreTime(READ_MS)
   const exchanges = await toldUnavailable(
-    time.spend(() => state.exchanges(owner, root, id, ttlMs, MAX_EXCHANGES)),
+    time.spend(() => state.exchanges(owner, { root, id }, ttlMs, MAX_EXCHANGES)),
   )
   // What was said lives longer now: so does the way to it.
   if (exchanges !== undefined && !native)

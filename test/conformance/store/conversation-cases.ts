@@ -19,7 +19,7 @@ export function conversationCases(current: Current): void {
   const put = (exchange: Exchange, room = AMPLE, owner = OWNER) =>
     state().putExchange(owner, exchange, TTL_MS, room)
   const read = (root: string, id: string, most = 100, owner = OWNER) =>
-    state().exchanges(owner, root, id, TTL_MS, most)
+    state().exchanges(owner, { root, id }, TTL_MS, most)
   const textsOf = async (root: string, id: string) => (await read(root, id))?.map((exchange) => exchange.text)
   /** r1 <- r2 <- r3, and a branch r1 <- b2. */
   const tree = async () => {

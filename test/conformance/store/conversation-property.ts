@@ -58,7 +58,7 @@ export function conversationProperty(current: Current) {
         const reply = await store.state.putExchange(of, step.exchange, TTL_MS, ROOM)
         model.put(of, step.exchange, reply)
       } else if (step.type === 'read') {
-        const chain = await store.state.exchanges(of, step.root, step.id, TTL_MS, MOST)
+        const chain = await store.state.exchanges(of, { root: step.root, id: step.id }, TTL_MS, MOST)
         assert.deepEqual(chain, model.read(of, step.root, step.id))
       } else if (step.type === 'one') {
         const found = await store.state.exchange(of, step.root, step.id, TTL_MS)

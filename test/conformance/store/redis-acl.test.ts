@@ -88,7 +88,7 @@ test('the controller publishes, credits and reaps; the proxy follows, reads, bil
   const room = { exchangeBytes: 100, ownerBytes: 100 }
   const exchange = { id: 'r', root: 'r', text: '{}' }
   expect(await proxy.state.putExchange('o', exchange, 1_000, room)).toBe('kept')
-  expect(await proxy.state.exchanges('o', 'r', 'r', 1_000, 10)).toEqual([exchange])
+  expect(await proxy.state.exchanges('o', { root: 'r', id: 'r' }, 1_000, 10)).toEqual([exchange])
   expect(await proxy.state.exchange('o', 'r', 'r', 1_000)).toEqual(exchange)
   await proxy.state.removeExchange('o', 'r', 'r')
   await proxy.state.appendLog('line')

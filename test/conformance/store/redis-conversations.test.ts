@@ -36,7 +36,8 @@ beforeEach(async () => {
 })
 afterEach(() => close())
 
-const read = (id = 'resp_second', owner = OWNER) => state.exchanges(owner, 'resp_first', id, TTL_MS, 10)
+const read = (id = 'resp_second', owner = OWNER) =>
+  state.exchanges(owner, { root: 'resp_first', id }, TTL_MS, 10)
 const command = (name: string, ...args: (string | number)[]) => server.command(name, ...args)
 const ttlOf = async (key: string) => Number(await command('PTTL', key))
 
@@ -227,7 +228,9 @@ describe('between room and text', () => {
 
   test('texts are not renewed before their room is', async () => {
     const { asked, conversations } = failing('conversation/extend')
-    await expect(conversations.exchanges(OWNER, 'r', 'r', TTL_MS, 1)).rejects.toThrow(StoreUnavailable)
+    await expect(conversations.exchanges(OWNER, { root: 'r', id: 'r' }, TTL_MS, 1)).rejects.toThrow(
+      StoreUnavailable,
+    )
     expect(asked).toEqual(['conversation/chain', 'conversation/extend'])
   })
 

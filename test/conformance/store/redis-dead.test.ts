@@ -63,7 +63,7 @@ const COMMANDS: Record<string, (store: Store) => Promise<unknown>> = {
   response: ({ state }) => state.response('o', 'r'),
   keepResponse: ({ state }) => state.keepResponse('o', 'r', 1_000),
   putExchange: ({ state }) => state.putExchange('o', EXCHANGE, 1_000, ROOM),
-  exchanges: ({ state }) => state.exchanges('o', 'r', 'r', 1_000, 10),
+  exchanges: ({ state }) => state.exchanges('o', { root: 'r', id: 'r' }, 1_000, 10),
   exchange: ({ state }) => state.exchange('o', 'r', 'r', 1_000),
   removeExchange: ({ state }) => state.removeExchange('o', 'r', 'r'),
   appendLog: ({ state }) => state.appendLog('line'),
