@@ -1,4 +1,4 @@
-/** The users of docs/redis.md, as they are written there: each can do its work, and a proxy cannot do the controller's. */
+/** The users of docs/redis.md as written there: each can do its work, and a proxy cannot do the controller's. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Change, Gap, Store } from '../../../store/contract.ts'
@@ -35,7 +35,7 @@ beforeAll(async () => {
     rules,
   }))
   expect(users.map(({ name }) => name)).toEqual(['default', 'sluice-controller', 'sluice-proxy'])
-  // The default user of this server is the test's own.
+  // The test itself uses the server's default user.
   for (const { name, rules } of users.slice(1))
     await server.command('ACL', 'SETUSER', name, ...rules.split(' '))
   const url = (user: string) => `redis://${user}:change-me@127.0.0.1:${server.port}`
@@ -66,7 +66,7 @@ test('the controller publishes, credits and reaps; the proxy follows, reads, bil
   expect(await proxy.config.beat({ proxy: 'p', epoch, generation: 1 })).toEqual({ epoch, generation: 1 })
   expect(await controller.config.heartbeats(5_000)).toHaveLength(1)
   expect(await controller.config.manifest()).toMatchObject({ epoch, generation: 1 })
-  // What a flood of unknown keys makes a proxy ask for.
+  // The command that a flood of unknown keys makes a proxy send.
   expect(await proxy.config.keyHashes()).toEqual(new Set())
   await proxy.config.retire('p')
 
@@ -117,19 +117,19 @@ describe('a proxy may not', () => {
   })
 })
 
-test('no error carries a password', async () => {
+test('no error contains a password', async () => {
   const logged: unknown[] = []
   const note = (...line: unknown[]) => void logged.push(line)
   const url = `redis://sluice-proxy:wrong-pass-word@127.0.0.1:${server.port}`
-  const stranger = createRedisStore({
+  const unknownUser = createRedisStore({
     url,
     sealing,
     log: { info: note, warn: note, error: note },
     instance: 'test',
   })
-  const error = await stranger.config.position().catch((refused: unknown) => refused)
+  const error = await unknownUser.config.position().catch((refused: unknown) => refused)
   await until(() => logged.length > 0, 'the refusal to be logged')
-  await stranger.close()
+  await unknownUser.close()
   const told = [error, ...logged].map(
     (line) => JSON.stringify(line, Object.getOwnPropertyNames(line)) + String(line),
   )
