@@ -130,9 +130,9 @@ test('no error contains a password', async () => {
   const error = await unknownUser.config.position().catch((refused: unknown) => refused)
   await until(() => logged.length > 0, 'the refusal to be logged')
   await unknownUser.close()
-  const told = [error, ...logged].map(
+  const messages = [error, ...logged].map(
     (line) => JSON.stringify(line, Object.getOwnPropertyNames(line)) + String(line),
   )
   expect(JSON.stringify(logged)).toContain('WRONGPASS')
-  expect(told.join('\n')).not.toContain('wrong-pass-word')
+  expect(messages.join('\n')).not.toContain('wrong-pass-word')
 })

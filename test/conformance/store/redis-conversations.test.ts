@@ -198,9 +198,9 @@ test('a text copied to another owner does not open', async () => {
 describe('the order of room and text', () => {
   /** A server that answers `OK` and fails the named commands; records the commands sent to it. */
   function failing(...names: string[]) {
-    const asked: string[] = []
+    const commands: string[] = []
     const answer = async (name: string) => {
-      asked.push(name)
+      commands.push(name)
       if (names.includes(name)) throw new StoreUnavailable('away')
       if (name === 'EXISTS') return 1
       return name === 'conversation/chain' ? ['a'.repeat(64)] : 'OK'
@@ -211,38 +211,38 @@ describe('the order of room and text', () => {
       onRestored: () => () => {},
       close: async () => {},
     }
-    return { asked, conversations: createRedisConversations(connection, SEALING) }
+    return { commands, conversations: createRedisConversations(connection, SEALING) }
   }
 
   test('room is taken before a text is written and stays if the write fails', async () => {
-    const { asked, conversations } = failing('SET')
+    const { commands, conversations } = failing('SET')
     await expect(conversations.putExchange(OWNER, R1, TTL_MS, ROOM)).rejects.toThrow(StoreUnavailable)
-    expect(asked).toEqual(['conversation/take', 'SET'])
+    expect(commands).toEqual(['conversation/take', 'SET'])
   })
 
   test('nothing is written without a reply about the room', async () => {
-    const { asked, conversations } = failing('conversation/take')
+    const { commands, conversations } = failing('conversation/take')
     await expect(conversations.putExchange(OWNER, R1, TTL_MS, ROOM)).rejects.toThrow(StoreUnavailable)
-    expect(asked).toEqual(['conversation/take'])
+    expect(commands).toEqual(['conversation/take'])
   })
 
   test('texts are not renewed before their room', async () => {
-    const { asked, conversations } = failing('conversation/extend')
+    const { commands, conversations } = failing('conversation/extend')
     await expect(conversations.exchanges(OWNER, { root: 'r', id: 'r' }, TTL_MS, 1)).rejects.toThrow(
       StoreUnavailable,
     )
-    expect(asked).toEqual(['conversation/chain', 'conversation/extend'])
+    expect(commands).toEqual(['conversation/chain', 'conversation/extend'])
   })
 
   test('nor is a text that is read alone', async () => {
-    const { asked, conversations } = failing('conversation/extend')
+    const { commands, conversations } = failing('conversation/extend')
     await expect(conversations.exchange(OWNER, 'r', 'r', TTL_MS)).rejects.toThrow(StoreUnavailable)
-    expect(asked).toEqual(['EXISTS', 'conversation/extend'])
+    expect(commands).toEqual(['EXISTS', 'conversation/extend'])
   })
 
   test('room is not freed before the text is gone', async () => {
-    const { asked, conversations } = failing('DEL')
+    const { commands, conversations } = failing('DEL')
     await expect(conversations.removeExchange(OWNER, 'r', 'r')).rejects.toThrow(StoreUnavailable)
-    expect(asked).toEqual(['DEL'])
+    expect(commands).toEqual(['DEL'])
   })
 })
