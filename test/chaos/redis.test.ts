@@ -1,4 +1,4 @@
-/** A Redis that is killed, stands still, holds what it should not, or is emptied. */
+/** A Redis that is killed, hangs, holds invalid data, or is emptied. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keyRecordKey, TABLE } from '../../store/keys.ts'
 import { controlPlane } from '../harness/control-plane.ts'
@@ -37,16 +37,16 @@ async function allReady(): Promise<boolean> {
   return (await Promise.all(states)).every((ready) => ready)
 }
 
-/** What is written behind the back of the controller. */
+/** Writes behind the controller's back. */
 const put = (key: string, value: unknown) => world.fleet.redis.command('SET', key, String(value))
 const stored = (key: string) => world.fleet.redis.command('GET', key)
 
-/** As a connection that is lost does, this makes every proxy read everything again. */
+/** Like a lost connection, this makes every proxy read everything again. */
 async function breakConnections(): Promise<void> {
   await world.fleet.redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
 }
 
-/** Writes it again, where it was mended meanwhile, until every proxy has seen it and told so. */
+/** Writes it, again if it was repaired meanwhile, until every proxy has seen and reported it. */
 async function attack(kind: 'table' | 'key', name: string, value: unknown): Promise<void> {
   const series = `sluice_records_unreadable_total{kind="${kind}"}`
   const counts = () =>
@@ -68,7 +68,7 @@ const FAULTS = [
 
 describe.each(ROUNDS)('round %i', () => {
   describe.each(FAULTS)('%s of Redis', (_, begin, end) => {
-    it('refuses who pays, serves who does not, and charges each stream once afterwards', async () => {
+    it('refuses metered callers, serves the others, and charges each stream once afterwards', async () => {
       const victim = await world.createVictim()
       const before = await world.charged()
       const streams = await openStreams()
@@ -104,7 +104,7 @@ describe.each(ROUNDS)('round %i', () => {
     })
   })
 
-  it('what an attacker writes is ignored, told, and mended', async () => {
+  it("an attacker's records are ignored, reported and repaired", async () => {
     const { unmetered, metered } = world.credentials
     const victim = await world.createVictim()
     const old = await stored(TABLE)
@@ -120,10 +120,10 @@ describe.each(ROUNDS)('round %i', () => {
       await attack('table', TABLE, table)
       await until(async () => (await stored(TABLE)) !== table, 'the table to be mended')
     }
-    // That of a key that pays nothing, and half of its own.
+    // The record of a key without an account, and half of the key's own.
     for (const bad of [await stored(ofUnmetered), record.slice(0, record.length / 2)])
       await attack('key', ofMetered, bad)
-    // Who takes the lead compares everything.
+    // A new leader compares everything.
     const leader = await world.fleet.leader()
     leader.kill('SIGTERM')
     await leader.exited
@@ -139,11 +139,11 @@ describe.each(ROUNDS)('round %i', () => {
     await world.expectCharged(before, served)
   })
 
-  it('an emptied Redis is filled again, but for money', async () => {
+  it('an emptied Redis is refilled, except for money', async () => {
     const { kube, redis, bases } = world.fleet
     const closed = world.account()
     const { key } = world.credentials.metered
-    // What it had is on record, as it is a moment after a Credit.
+    // What the account had is on record soon after a Credit.
     await until(
       async () => (await kube.condition('Account', closed.name, 'Ready')) === 'True Ready',
       'the account',
@@ -167,7 +167,7 @@ describe.each(ROUNDS)('round %i', () => {
     const events = `/apis/events.k8s.io/v1/namespaces/${world.fleet.namespace}/events`
     const told = async () => JSON.stringify(await kube.request('GET', events)).includes('LedgerLost')
     await until(told, 'an event')
-    // Neither a new term nor a restart gives the credit again.
+    // Neither a new leader nor a restart gives the credit again.
     const leader = await world.fleet.leader()
     await leader.restart()
     await world.fleet.leader()
