@@ -52,13 +52,13 @@ async function attack(kind: 'table' | 'key', name: string, value: unknown): Prom
   const counts = () =>
     Promise.all(world.fleet.proxies.map(async (proxy) => Number(await metric(proxy, series))))
   const before = await counts()
-  const told = async () => {
+  const attacked = async () => {
     await put(name, value)
     await breakConnections()
     const all = async () => (await counts()).every((count, i) => count > (before[i] ?? 0))
     return until(all, 'alarms', 1_500).catch(() => false)
   }
-  await until(told, `alarms about a ${kind}`)
+  await until(attacked, `alarms about a ${kind}`)
 }
 
 const FAULTS = [
@@ -118,7 +118,7 @@ describe.each(ROUNDS)('round %i', () => {
 
     for (const table of ['{"kid":"k1","iv":"AAAA","ct":"AAAA"}', String(good).slice(0, -40), old]) {
       await attack('table', TABLE, table)
-      await until(async () => (await stored(TABLE)) !== table, 'the table to be mended')
+      await until(async () => (await stored(TABLE)) !== table, 'the table to be repaired')
     }
     // The record of a key without an account, and half of the key's own.
     for (const bad of [await stored(ofUnmetered), record.slice(0, record.length / 2)])
@@ -129,9 +129,9 @@ describe.each(ROUNDS)('round %i', () => {
     await leader.exited
     await leader.restart()
     const name = world.account().name.replace('account', 'metered')
-    const mended = async () =>
+    const repaired = async () =>
       (await world.store.config.key(digestOf(metered.key)).catch(() => undefined))?.name
-    await until(async () => (await mended()) === name, 'the record to be mended')
+    await until(async () => (await repaired()) === name, 'the record to be repaired')
     await world.expectInForce(await world.edit(await world.createVictim()))
     await world.expectHealthy()
     const { served } = await traffic.stop()
@@ -158,15 +158,15 @@ describe.each(ROUNDS)('round %i', () => {
     await until(async () => (await keys()) >= 4, 'the keys to be stored again')
     await until(
       () => traffic.of('unknown', since).some(({ status }) => status === 401),
-      'unknown keys to be told from others',
+      'unknown keys to be refused again',
     )
     await world.expectInForce(await world.edit(victim))
     console.log(`filled again after ${Math.round(performance.now() - since)} ms`)
     const lost = async () => (await kube.condition('Account', closed.name, 'Ready')) === 'False LedgerLost'
-    await until(lost, 'the account to be told lost')
+    await until(lost, 'the account to be reported lost')
     const events = `/apis/events.k8s.io/v1/namespaces/${world.fleet.namespace}/events`
-    const told = async () => JSON.stringify(await kube.request('GET', events)).includes('LedgerLost')
-    await until(told, 'an event')
+    const hasEvent = async () => JSON.stringify(await kube.request('GET', events)).includes('LedgerLost')
+    await until(hasEvent, 'an event')
     // Neither a new leader nor a restart gives the credit again.
     const leader = await world.fleet.leader()
     await leader.restart()

@@ -189,7 +189,7 @@ class ChaosWorld implements World {
       charged = ((await this.charged().catch(() => before - PRICE)) - before) / PRICE
       return charged >= served
     }
-    await until(isRight, 'all that was served to be charged', 30_000).catch(() => undefined)
+    await until(isRight, 'every served request to be charged', 30_000).catch(() => undefined)
     expect(served).toBeGreaterThan(0)
     expect(charged).toBeGreaterThanOrEqual(served)
     expect(charged).toBeLessThanOrEqual(served + broken)
@@ -256,7 +256,7 @@ async function taken(write: () => Promise<void>): Promise<void> {
       () => true,
       () => false,
     )
-  await until(tried, 'the API server to take a change')
+  await until(tried, 'the API server to accept a change')
 }
 
 /** An upstream's script: streams on `slow` pause after their first event until a test opens the gate. */

@@ -69,9 +69,9 @@ const crds = async () =>
 
 describe('a release', () => {
   it.each([
-    ['nothing set', {}],
+    ['defaults', {}],
     [
-      'everything that a bare cluster knows',
+      'every option that needs no extra CRDs',
       {
         autoscaling: { enabled: true },
         ingress: { enabled: true, className: 'nginx', hosts: ['llm.example.com'] },
@@ -82,7 +82,7 @@ describe('a release', () => {
         proxy: { priorityClassName: 'system-cluster-critical', podLabels: { team: 'llm' } },
       },
     ],
-    ['a Redis of one’s own', { redis: { enabled: false, url: 'redis://redis.data.svc:6379' } }],
+    ['an existing Redis', { redis: { enabled: false, url: 'redis://redis.data.svc:6379' } }],
   ])('passes the restricted profile without a warning: %s', async (_, values) => {
     const yaml = await helm(['template', 'sluice', CHART, '--namespace', NAMESPACE], values)
     const { stdout, stderr, status } = await cluster.kubectl(
@@ -274,7 +274,7 @@ describe('a release', () => {
       ['delete a Secret', '/api/v1/namespaces/default/secrets/k-key', 'DELETE', undefined, 403],
       ['read another Lease', `${LEASES}/other`, 'GET', undefined, 403],
       [
-        'make a Lease elsewhere',
+        'create a Lease elsewhere',
         LEASES.replace(NAMESPACE, 'default'),
         'POST',
         { ...lease('x'), metadata: { name: 'x' } },

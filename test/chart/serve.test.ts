@@ -169,7 +169,7 @@ describe('metrics', () => {
       input: text,
       encoding: 'utf8',
     })
-    expect({ status, said: `${stdout}${stderr}` }).toEqual({ status: 0, said: '' })
+    expect({ status, output: `${stdout}${stderr}` }).toEqual({ status: 0, output: '' })
   })
 
   it('reach Prometheus, from both programs', async () => {

@@ -209,11 +209,11 @@ describe('values', () => {
 describe('refused with a sentence', () => {
   it.each([
     [
-      'a value that there is not',
+      'an unknown value',
       { proxy: { replica: 3 } },
       /at '\/proxy': additional properties 'replica' not allowed/,
     ],
-    ['no proxy at all', { proxy: { replicas: 0 } }, /at '\/proxy\/replicas': minimum: got 0, want 1/],
+    ['no proxy', { proxy: { replicas: 0 } }, /at '\/proxy\/replicas': minimum: got 0, want 1/],
     [
       'a name for an address',
       { trustedProxies: ['ingress'] },
@@ -222,11 +222,15 @@ describe('refused with a sentence', () => {
     ['two kinds of Redis', { redis: { url: 'redis://r' } }, /set redis\.enabled to false/],
     ['no Redis', { redis: { enabled: false } }, /name your own Redis in redis\.url/],
     [
-      'a Secret for a server that is not there',
+      'a Secret for a server that is not installed',
       { redis: { enabled: false, url: 'redis://r', serverSecret: 's' } },
       /redis\.serverSecret is for the chart's Redis/,
     ],
-    ['a Redis twice', { redis: { enabled: false, url: 'redis://r', existingSecret: 's' } }, /are both set/],
+    [
+      'two Redis servers',
+      { redis: { enabled: false, url: 'redis://r', existingSecret: 's' } },
+      /are both set/,
+    ],
     [
       'a grace that is used up before SIGTERM',
       { proxy: { preStopSeconds: 700 } },

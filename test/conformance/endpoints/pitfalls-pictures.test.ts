@@ -71,7 +71,7 @@ describe('7.12 content types are not trusted', () => {
   })
 
   it.each<[string, ClientApi, object]>([
-    ['pictures', images, { model: 'm', prompt: 'A cat' }],
+    ['images', images, { model: 'm', prompt: 'A cat' }],
     ['vectors', embeddings, { model: 'm', input: 'a' }],
   ])('an error under status 200 is not returned as %s', (_, api, body) => {
     const answer = answerOf(api, body, { error: { message: 'No.', type: 'server_error' }, data: [] })

@@ -142,7 +142,7 @@ export function configCases(current: Current): void {
 
   test.each([
     ['fenced', 'an older epoch', { epoch: 1, generation: 9 }],
-    ['fenced', 'an epoch that was never begun', { epoch: 3, generation: 9 }],
+    ['fenced', 'an epoch that was never issued', { epoch: 3, generation: 9 }],
     ['stale', 'the stored generation', { epoch: 2, generation: 5 }],
     ['stale', 'a lower generation', { epoch: 2, generation: 4 }],
   ])('%s: refuses %s, writes nothing and announces nothing', async (expected, _what, given) => {

@@ -58,7 +58,7 @@ test('the controller publishes, credits and reaps; the proxy follows, reads, bil
   expect(await controller.config.publish(publication(epoch, 1, { table: tableOf('small') }))).toBe(
     'published',
   )
-  await until(() => seen.length > 0, 'the publication to be heard of')
+  await until(() => seen.length > 0, 'the publication to arrive')
   expect(seen).toMatchObject([{ generation: 1, table: true }])
   expect(await proxy.config.table()).toMatchObject({ generation: 1 })
   expect(await proxy.config.key('h1')).toBeUndefined()
@@ -100,7 +100,7 @@ describe('a proxy may not', () => {
     ['write the table', (redis) => redis.command(['SET', TABLE, 'x'])],
     ['write a key record', (redis) => redis.command(['SET', keyRecordKey('h'), 'x'])],
     ['remove a key record', (redis) => redis.command(['DEL', keyRecordKey('h')])],
-    ['start a term', (redis) => redis.run('config/new-epoch', [EPOCH], [0])],
+    ['start an epoch', (redis) => redis.run('config/new-epoch', [EPOCH], [0])],
     ['announce', (redis) => redis.command(['XADD', CHANGES, '*', 'a', 'b'])],
     ['change the manifest', (redis) => redis.command(['HSET', MANIFEST, 'routes', '0'])],
     [
@@ -110,7 +110,7 @@ describe('a proxy may not', () => {
     ['list keys', (redis) => redis.command(['KEYS', '*'])],
     ['wipe', (redis) => redis.command(['FLUSHALL', 'SYNC'])],
     ['read settings', (redis) => redis.command(['CONFIG', 'GET', '*'])],
-    ['read what is not ours', (redis) => redis.command(['GET', 'other'])],
+    ['read foreign keys', (redis) => redis.command(['GET', 'other'])],
   ])('%s', async (_what, command) => {
     await expect(command(asProxy)).rejects.toThrow(RedisError)
     await expect(command(asProxy)).rejects.toThrow(/NOPERM|can't access/)

@@ -105,9 +105,9 @@ describe('sealing', () => {
   test.each([
     ['cut short', (sealed: string) => sealed.slice(0, -9)],
     ['empty', () => ''],
-    ['written by somebody in clear', () => JSON.stringify(keyOf('mallory'))],
-    ['of a foreign version', () => ring.seal(keyRecordKey('hash-a'), '{"version":2}')],
-    ['of something else', () => ring.seal(keyRecordKey('hash-a'), '[]')],
+    ['in clear', () => JSON.stringify(keyOf('mallory'))],
+    ['of an unknown version', () => ring.seal(keyRecordKey('hash-a'), '{"version":2}')],
+    ['of another type', () => ring.seal(keyRecordKey('hash-a'), '[]')],
   ])('a record that is %s is unreadable, never absent', async (_what, change) => {
     const { config } = open(ring)
     await config.publish(publication(await config.newEpoch(), 1, { keys: put('a') }))
@@ -187,9 +187,9 @@ describe("changes behind the store's back", () => {
   }
 
   test.each<[string, (key: string) => Promise<unknown>]>([
-    ['is gone', (key) => server.command('DEL', key)],
-    ['is another one', (key) => server.command('SET', key, 'garbage')],
-    ['is no string', (key) => server.command('DEL', key).then(() => server.command('LPUSH', key, 'x'))],
+    ['was deleted', (key) => server.command('DEL', key)],
+    ['is garbage', (key) => server.command('SET', key, 'garbage')],
+    ['is not a string', (key) => server.command('DEL', key).then(() => server.command('LPUSH', key, 'x'))],
   ])(
     'a record that %s is unreadable, never absent, and is repaired by writing it again',
     async (_what, spoil) => {
@@ -219,10 +219,10 @@ describe("changes behind the store's back", () => {
   )
 
   test.each<[string, (old: string) => Promise<unknown>]>([
-    ['is gone', () => server.command('DEL', TABLE)],
-    ['is another one', () => server.command('SET', TABLE, 'garbage')],
-    ['is an old one', (old) => server.command('SET', TABLE, old)],
-    ['is no string', () => server.command('DEL', TABLE).then(() => server.command('LPUSH', TABLE, 'x'))],
+    ['was deleted', () => server.command('DEL', TABLE)],
+    ['is garbage', () => server.command('SET', TABLE, 'garbage')],
+    ['is outdated', (old) => server.command('SET', TABLE, old)],
+    ['is not a string', () => server.command('DEL', TABLE).then(() => server.command('LPUSH', TABLE, 'x'))],
   ])('a table that %s is unreadable, even to a new reader, and is noticed', async (_what, spoil) => {
     const { config, epoch, old } = await published()
     expect(await config.intact()).toBe(true)

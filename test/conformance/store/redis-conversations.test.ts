@@ -145,9 +145,9 @@ describe('an altered text is gone', () => {
     ['changed', () => change((value) => value.replace(/"ct":"..../, '"ct":"AAAA'))],
     ['cut', () => change((value) => value.slice(0, -5))],
     ['moved', () => move(keyOf('resp_first'), keyOf('resp_second'))],
-    ['shown as the first', () => change((value) => value.replace(/^\w+ /, ' '))],
+    ['presented as the first', () => change((value) => value.replace(/^\w+ /, ' '))],
     [
-      'shown behind another',
+      'presented after another',
       async () => {
         await state.putExchange(OWNER, { ...R1, id: 'else' }, TTL_MS, ROOM)
         const digest = exchangeDigest('resp_first', 'else')

@@ -103,7 +103,7 @@ async function works({ store, seen }: Watched): Promise<void> {
   expect(await store.config.key('h1')).toEqual(keyOf('one'))
   await until(
     () => seen.some((change) => 'gap' in change || change.generation === generation + 1),
-    'the publication to be heard of',
+    'the publication to arrive',
   )
 }
 
@@ -230,7 +230,7 @@ test('one server of a Cluster is killed: the others serve, and it recovers after
     await until(() => watch.restored() > 0, 'the server to be back')
     await until(
       async () => (await Promise.all(sessions.map(set))).every((reply) => reply === 'set'),
-      'all to be served again',
+      'every method to work again',
     )
   } finally {
     await watch.store.close()

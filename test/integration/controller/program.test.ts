@@ -247,8 +247,8 @@ describe('a wiped ledger', () => {
   }
 
   it.each([
-    ['was there all the time', false],
-    ['started again while the Account was absent', true],
+    ['ran throughout', false],
+    ['restarted while the Account was absent', true],
   ])(
     'never gets a Credit twice, even if its Account is recreated; the controller %s',
     async (_what, restarts) => {

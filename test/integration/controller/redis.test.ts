@@ -130,7 +130,7 @@ describe('records changed by others', () => {
     await world.apply('ModelRoute', 'small', route)
     await until(routed, 'the route')
     // A new leader compares everything after two seconds.
-    await until(() => performance.now() - since > FIRST_LOOK_MS, 'the first look to be over')
+    await until(() => performance.now() - since > FIRST_LOOK_MS, 'the first comparison to end')
     return { controller, old }
   }
 
@@ -144,8 +144,8 @@ describe('records changed by others', () => {
   }
 
   it.each<[string, (old: string) => Promise<unknown>]>([
-    ['a table that is gone', () => redis.command('DEL', TABLE)],
-    ['a table that is garbage', () => redis.command('SET', TABLE, 'garbage')],
+    ['a deleted table', () => redis.command('DEL', TABLE)],
+    ['a garbage table', () => redis.command('SET', TABLE, 'garbage')],
     ['a table of an earlier publication', (old) => redis.command('SET', TABLE, old)],
   ])('are repaired within seconds and reported: %s', async (_what, spoil) => {
     const { controller, old } = await published()

@@ -101,5 +101,5 @@ it('everything of a conversation expires', async () => {
   const bindings = found.flatMap(([key, ms]) => (ids.has(key) ? [[ids.get(key), ms / HOUR]] : []))
   expect(Object.fromEntries(bindings)).toEqual({ chat: 1, messages: 1, first: 48 })
   passes(48.1 * HOUR)
-  await until(async () => (await ends()).length === 0, 'all to be gone')
+  await until(async () => (await ends()).length === 0, 'every key to expire')
 })

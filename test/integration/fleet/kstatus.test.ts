@@ -77,7 +77,7 @@ it.each<[KindName, string, object, object, string, Verdict]>([
         seen.push(await textOf(kind, name))
         return (await kube.condition(kind, name, 'Ready')) === `False ${reason}`
       },
-      'the fault to be told',
+      'the fault to be reported',
       15_000,
     )
     seen.push(await textOf(kind, name))

@@ -110,7 +110,7 @@ it('writes nothing when both controllers restart and nothing has changed', async
   )
   // The server answers an unchanged status like a write but keeps its version. The Lease is a PUT.
   const patched = () => metric(leader, 'rest_client_requests_total{method="PATCH",code="200"}')
-  const patches = await until(patched, 'the leader to tell what it has written')
+  const patches = await until(patched, 'the leader to report its writes')
   expect(patches).toBeLessThanOrEqual(2)
   const after = { versions: await versions(), stored: await stored() }
   const added = { ...before.versions, 'ApiKey/after': after.versions['ApiKey/after'] }

@@ -16,12 +16,12 @@ export function guess(n: number, good: string): Guess {
     ['minted with a wrong checksum', wrongChecksum(mintKey()), false],
     ['short', `k${n}`, true],
     ['long', `${'x'.repeat(900)}${n}`, true],
-    ['beyond all length', `${'x'.repeat(2_000)}${n}`, false],
+    ['far too long', `${'x'.repeat(2_000)}${n}`, false],
     ['not ASCII', `sk-\u00e9\u00ff${n}`, true],
-    ['the beginning of a good one', `${good.slice(0, 1 + (n % good.length))}${n}`, true],
-    ['a good one and more', `${good}${n}`, true],
-    ['a good one in other letters', `${good.toUpperCase()}${n}`, true],
-    ['one of all keys to a prototype', `__proto__${n}`, true],
+    ['a prefix of a good one', `${good.slice(0, 1 + (n % good.length))}${n}`, true],
+    ['a good one with a suffix', `${good}${n}`, true],
+    ['a good one in capitals', `${good.toUpperCase()}${n}`, true],
+    ['a prototype name', `__proto__${n}`, true],
   ]
   const [shape, key, costs] = shapes[n % shapes.length] ?? ['none', '', false]
   const isBearer = Math.floor(n / shapes.length) % 2 === 0

@@ -85,7 +85,7 @@ test('a flood over Redis', async () => {
   const put = new Map([[keyHash(fresh), testKey({ name: 'fresh' })]])
   await world.publish({ keys: { put, remove: [] } })
   const isAccepted = async () => (await client.get(models(proxy), bearer(fresh))).status === 200
-  await until(isAccepted, 'a key that was made meanwhile')
+  await until(isAccepted, 'a key created meanwhile')
   const answers = await flood
   const used = await stop()
   const seconds = (performance.now() - began) / 1_000
@@ -135,7 +135,7 @@ test('Redis fails midway: keys to look up are 503, never 401, and known keys are
   await client.flood(models(proxy), 0, seen.length, UNMETERED)
   world.redis.pause()
   onTestFinished(() => world.redis.resume())
-  await until(async () => (await metric(proxy, 'sluice_store_available')) === 0, 'it to be missed')
+  await until(async () => (await metric(proxy, 'sluice_store_available')) === 0, 'the outage to be noticed')
   const statusOf = async (headers: readonly string[]) => (await client.get(models(proxy), headers)).status
   for (let turn = 0; turn < 2; turn++) {
     for (const { shape, headers, costs } of seen.slice(turn * 600, turn * 600 + 600))

@@ -42,7 +42,7 @@ it('causes no 401 for a good key, and is over once the key is put back', async (
   expect(proxy.log.join('')).not.toContain(after.slice(3).trim())
 
   secret.turn(after + before)
-  await until(async () => (await statusOf(proxy, NEVER_USED)) === 200, 'the key that was never used')
+  await until(async () => (await statusOf(proxy, NEVER_USED)) === 200, 'a never used key')
   await until(() => cold.running.status().ready, 'the other proxy')
   expect([await statusOf(cold, UNMETERED), await statusOf(proxy, UNKNOWN)]).toEqual([200, 401])
 })

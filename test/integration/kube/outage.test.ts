@@ -75,9 +75,9 @@ test('kill -9 of the API server: nothing is lost or reported twice, and later ch
     'a write',
   )
   await kube.request({ method: 'DELETE', path: `${MAPS}/map-2` })
-  await until(() => reported.length >= 2, 'the news', 60_000)
+  await until(() => reported.length >= 2, 'the changes', 60_000)
   await put('map-3', 'newer')
-  await until(() => reported.length >= 3, 'later news')
+  await until(() => reported.length >= 3, 'a later change')
   expect(reported).toHaveLength(3)
   expect(reported.slice(0, 2).sort()).toEqual(['put default/map-1 new', 'removed default/map-2 '])
   expect(reported[2]).toBe('put default/map-3 newer')

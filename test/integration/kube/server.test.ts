@@ -92,7 +92,7 @@ test('a streaming list and a paged list give the same, each in one batch; change
   await client.request({ method: 'PATCH', path, contentType, body: { data: { value: 'new' } } })
   await client.request({ method: 'DELETE', path: path.replace('many-7', 'many-8') })
   for (const { seen } of [streamed, paged])
-    await until(() => seen.get('many-7') === 'new' && !seen.has('many-8'), 'the news')
+    await until(() => seen.get('many-7') === 'new' && !seen.has('many-8'), 'the changes')
   await Promise.all([streamed.reflector.stop(), paged.reflector.stop()])
 })
 
