@@ -9,11 +9,11 @@ import type { Fields } from '../../core/json/value.ts'
 import { FieldRules, isFile, isRead, readText } from '../fields.ts'
 import { multipartType, newBoundary, readBoundary } from '../form/boundary.ts'
 import type { PartHead } from '../form/part-head.ts'
+import { FormScanner, type FormSink } from '../form/scanner.ts'
 import { type Field, fieldStart, formEnd, LINE_END, writeFields } from '../form/write.ts'
 import { readHead } from '../head.ts'
 import { MAX_PICTURES } from '../pictures.ts'
 import { type ContentCheck, contentCheck } from './contents.ts'
-import { FormScanner, type FormSink } from './scanner.ts'
 
 /** What stands before the first file, and how it is sent on. */
 interface Beginning {
