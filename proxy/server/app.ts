@@ -1,6 +1,7 @@
 /** The routes of the API. Each is there twice: at its own path and under /api. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
+import { SOCKET_ENDPOINT, STORED_ENDPOINT } from '../../contract/endpoints.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { HttpClient } from '../pipeline/answer/http-client.ts'
@@ -50,7 +51,7 @@ export function createApp(
   // Queries are read with URLSearchParams where one is wanted.
   app.set('query parser', false)
 
-  app.get(both(ENDPOINTS.responses.path), (req, res, next) => {
+  app.get(both(ENDPOINTS[SOCKET_ENDPOINT].path), (req, res, next) => {
     if (req.method !== 'GET') return next()
     const refusal = upgrades.refusal(req)
     if (refusal.code === 'upgrade_required') res.set(UPGRADE_HEADERS)
@@ -70,13 +71,14 @@ export function createApp(
       }),
     )
     // What GET asks of it is answered above.
-    const also = name === 'responses' ? ['GET'] : []
+    const also = endpoint.webSocket ? ['GET'] : []
     app.all(both(endpoint.path), onlyOf(['POST'], also), handler)
   }
   // What else the API has one post to, such as input_tokens, would be the id of a response.
-  app.post(both('/v1/responses/:id'), nothingHere)
+  const stored = `${ENDPOINTS[STORED_ENDPOINT].path}/:id`
+  app.post(both(stored), nothingHere)
   app.all(
-    both('/v1/responses/:id'),
+    both(stored),
     only('GET', 'DELETE'),
     work(gateway, overload, (req, res, id) => {
       const what = req.method === 'DELETE' ? 'delete' : 'response'
@@ -84,7 +86,7 @@ export function createApp(
     }),
   )
   app.all(
-    both('/v1/responses/:id/input_items'),
+    both(`${stored}/input_items`),
     only('GET'),
     work(gateway, overload, (req, res, id) =>
       serveStoredResponse(gateway, req, res, id, { id: idOf(req), what: 'input_items', query: queryOf(req) }),

@@ -1,5 +1,6 @@
 /** Handshakes of WebSockets (RFC 6455, section 4.2): what is refused is answered like any other request. */
 import { type IncomingMessage, ServerResponse } from 'node:http'
+import { SOCKET_ENDPOINT } from '../../contract/endpoints.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { StoreTime } from '../ledger/store-time.ts'
@@ -14,8 +15,7 @@ import { sendError } from './error-response.ts'
 import type { Overload } from './overload.ts'
 import { newRequestId } from './request-id.ts'
 
-const ENDPOINT = 'responses'
-const { path } = ENDPOINTS[ENDPOINT]
+const { path } = ENDPOINTS[SOCKET_ENDPOINT]
 const PATHS: readonly string[] = [path, `/api${path}`]
 const PROTOCOL = 'websocket'
 const VERSION = '13'
@@ -69,7 +69,7 @@ export function socketCalls(
   events: AppEvents,
 ): Pick<SocketParts, 'serve' | 'refused' | 'newRequestId' | 'shutdown'> {
   const refused = (req: IncomingMessage, error: GatewayError, requestId = newRequestId()) => {
-    const record = { ...newRecord(ENDPOINT, requestId, req), ...openers.get(req) }
+    const record = { ...newRecord(SOCKET_ENDPOINT, requestId, req), ...openers.get(req) }
     finish(gateway, record, error, 0, performance.now())
   }
   return {
@@ -104,7 +104,7 @@ async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Pr
   req.socket.on('error', () => req.socket.destroy())
   const startedAt = performance.now()
   const requestId = newRequestId()
-  const record = newRecord(ENDPOINT, requestId, req)
+  const record = newRecord(SOCKET_ENDPOINT, requestId, req)
   try {
     const caller = await identify(gateway, req, record, new StoreTime())
     const load = loadProblem(parts)

@@ -15,7 +15,7 @@ const NO_STATE = [400, 404]
 /** What should be done differently; undefined for a failure that is what it seems. */
 export function refusedWay(
   request: ParsedRequest,
-  lane: Pick<Lane, 'kind' | 'byReference'>,
+  lane: Pick<Lane, 'kind' | 'byReference' | 'hasState'>,
   { status, forCaller, carrierRefused, stateRefused, detail }: UpstreamFailure,
 ): Partial<Changes> | undefined {
   if (lane.byReference === true) {
@@ -26,5 +26,6 @@ export function refusedWay(
     const mayBe = detail === 'no_compaction' || (status !== undefined && NO_COMPACTION.includes(status))
     return mayBe && forCaller?.code !== 'context_length_exceeded' ? { emulate: true } : undefined
   }
-  return carrierRefused === true && lane.kind === 'hub' ? { withoutCarriers: true } : undefined
+  const mayDrop = lane.kind === 'hub' || lane.hasState === true
+  return carrierRefused === true && mayDrop ? { withoutCarriers: true } : undefined
 }

@@ -92,8 +92,7 @@ async function continued(
   const { binding } = previous
   // What passes as bytes keeps its id: the upstream knows the response by the one that its client has.
   const native = lanesFor(asked, request)
-  const keeps = (channel: string | undefined) =>
-    binding?.native === true && channel === binding.channel && native.kindFor({ way: 'native' }) === 'byte'
+  const keeps = (channel: string | undefined) => binding?.native === true && channel === binding.channel
   const whole = async () => lanesFor(asked, await expanded())
   if (binding === undefined || !targets.some(({ key, way }) => way === 'native' && keeps(key))) {
     const all = await expanded()

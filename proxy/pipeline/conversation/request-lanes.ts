@@ -24,7 +24,7 @@ export function openLanes(
       id: newAnswerId(),
       created: Math.floor(Date.now() / 1_000),
       inputTokens: Math.max(1, inputEstimate(request.head.input)),
-      envelopes: createEnvelopes(gateway.sealing, ownerOf(caller)),
+      envelopes: createEnvelopes(gateway.sealing, ownerOf(caller), DIALECTS),
       rewriteModel: route.rewriteModel,
       unsupported: route.conversion.unsupported,
       defaultMaxOutputTokens: route.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,

@@ -7,10 +7,16 @@ export const RELAY: Mutant[] = [
     'proxy/relay/request.test.ts',
     // The gateway and the upstream read different bodies.
     ["new Set(['url', 'format', 'body'])", 'new Set()'],
-    // A beta that a client did not ask for.
-    ["Object.hasOwn(body, 'speed')", "'speed' in Object.assign(Object.create(body), body.__proto__)"],
-    ['/anthropic|claude|messages/i', '/anthropic|claude|messages/'],
   ),
+  // A beta that a client did not ask for.
+  ...faults('proxy/dialects/messages/version.ts', 'proxy/relay/request.test.ts', [
+    "Object.hasOwn(body, 'speed')",
+    "'speed' in Object.assign(Object.create(body), body.__proto__)",
+  ]),
+  ...faults('proxy/dialects/messages/index.ts', 'proxy/relay/request.test.ts', [
+    '/anthropic|claude|messages/i',
+    '/anthropic|claude|messages/',
+  ]),
 
   ...faults(
     'proxy/relay/upstream-key.ts',
