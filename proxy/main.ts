@@ -109,7 +109,7 @@ export async function startProxy({
         dispatchers.retain(channels)
         health.retain(channels)
         for (const [key, channel] of channels)
-          if (!isDeepStrictEqual(channel, earlier.get(key))) health.forgive(key)
+          if (!isDeepStrictEqual(channel, earlier.get(key))) health.reset(key)
         metrics.tableSwapped()
         log.info({ epoch: table.epoch, generation: table.generation }, 'table in force')
       },
@@ -135,7 +135,7 @@ export async function startProxy({
     generation: () => follower.applied.generation,
     tableAgeSeconds: () => follower.ageMs / 1_000,
     storeAvailable: () => follower.reachable,
-    ejected: () => health.snapshot().flatMap((state) => (state.resting ? [state.channel] : [])),
+    ejected: () => health.snapshot().flatMap((state) => (state.ejected ? [state.channel] : [])),
     recordKinds: RECORD_KINDS,
   })
   const alarms = new StoreAlarms(log, metrics)

@@ -146,7 +146,7 @@ export const PROXY: Mutant[] = [
 
   // A model is gone while all its channels rest.
   ...faults('proxy/upstream/choose.ts', 'proxy/upstream/choose.test.ts', [
-    'awake.length > 0 ? awake : free',
+    'healthy.length > 0 ? healthy : free',
     'awake',
   ]),
 
