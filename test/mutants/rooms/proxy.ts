@@ -147,7 +147,7 @@ export const PROXY: Mutant[] = [
   // A model is gone while all its channels rest.
   ...faults('proxy/upstream/choose.ts', 'proxy/upstream/choose.test.ts', [
     'healthy.length > 0 ? healthy : free',
-    'awake',
+    'healthy',
   ]),
 
   // A busy upstream is asked again at once.

@@ -59,7 +59,7 @@ export const PICTURES: Mutant[] = [
   ]),
   // Of two models the one is allowed and the other asked.
   ...faults(`${IMAGES}/fields.ts`, `${IMAGES}/request.test.ts`, [
-    "if (this.#seen.has(name)) throw refusal(name, 'stands twice in the form')",
+    "if (this.#seen.has(name)) throw refusal(name, 'appears twice in the form')",
     '',
   ]),
   // Pictures without end.
