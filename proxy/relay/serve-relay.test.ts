@@ -299,7 +299,7 @@ describe('where a gateway key is required', () => {
       body: relayBody(upstream.origin),
     })
     keys.delete(keyHash('good'))
-    await relay.gateway.revocation.recheck([keyHash('good')])
+    await relay.revocation.recheck([keyHash('good')])
     await expect(readAll(res)).rejects.toMatchObject({ code: 'ECONNRESET' })
     await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
     expect(relay.lines).toMatchObject([{ status: 200, code: 'unauthorized' }])

@@ -4,9 +4,9 @@ import { faults, type Mutant } from '../fault.ts'
 export const PIPELINE: Mutant[] = [
   ...faults(
     'proxy/pipeline/serve.ts',
-    'test/e2e/money.test.ts',
+    'test/e2e/billing.test.ts',
     // The money of a failed request stays held.
-    ['await settle(gateway, priced, hold', 'if (delivery !== undefined) await settle(gateway, priced, hold'],
+    ["await ctx.stage('settle'", "if (charged !== undefined) await ctx.stage('settle'"],
   ),
 
   ...faults(
@@ -14,13 +14,13 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/refusals.test.ts',
     // Balances are told before models are allowed.
     [
-      'allowModel(caller, request)',
-      'if (caller.account) await gateway.holds.admit(caller.account); allowModel(caller, request)',
+      'allowModel(ctx.caller, read.request)',
+      'await refuseWithoutFunds(billing, ctx); allowModel(ctx.caller, read.request)',
     ],
     // A missing route is told before the missing funds.
     [
-      "await gateway.holds.admit(caller.account, time)\n  throw new GatewayError('upstream_error'",
-      "void time\n  throw new GatewayError('upstream_error'",
+      "await refuseWithoutFunds(billing, ctx)\n  throw new GatewayError('upstream_error'",
+      "throw new GatewayError('upstream_error'",
     ],
   ),
 
@@ -62,7 +62,7 @@ export const PIPELINE: Mutant[] = [
 
   ...faults(
     'contract/endpoints.ts',
-    'test/e2e/text-or-picture.test.ts',
+    'test/e2e/text-or-image.test.ts',
     // What a text channel cannot answer is painted.
     ["if (CHANNEL_TYPE_FACTS[type].imagesOnly && way === 'hub' && !picturesOnly) return undefined", ''],
   ),
@@ -73,7 +73,7 @@ export const PIPELINE: Mutant[] = [
   ]),
   ...faults(
     'proxy/dialects/images/codec/request/lose.ts',
-    'test/e2e/text-or-picture.test.ts',
+    'test/e2e/text-or-image.test.ts',
     // A picture is paid for by a client that asked for a call of its tool.
     [
       "throw refused(losses.name('tools'), 'may hold",
@@ -125,19 +125,19 @@ export const PIPELINE: Mutant[] = [
   ),
 
   // A conversation that began with another channel cannot be gone on with.
-  ...faults('proxy/pipeline/attempt/adapt-after-refusal.ts', 'test/e2e/faults/second-chance.test.ts', [
+  ...faults('proxy/pipeline/attempt/adapt-after-refusal.ts', 'test/e2e/faults/retry-with-changes.test.ts', [
     '? { withoutCarriers: true }',
     '? undefined',
   ]),
   ...faults(
     'proxy/pipeline/attempt/try-targets.ts',
-    'test/e2e/faults/second-chance.test.ts',
+    'test/e2e/faults/retry-with-changes.test.ts',
     // What a conversion has spoilt is the caller's mistake.
     ['if (!targets.some(native)) return false', 'return false'],
   ),
   ...faults(
     'proxy/pipeline/attempt/try-targets.ts',
-    'test/e2e/second-tries.test.ts',
+    'test/e2e/retries.test.ts',
     // A refused credential is sent three times.
     ["credential: 'channel',", ''],
     // SDKs give up though a channel is only busy.
@@ -156,16 +156,16 @@ export const PIPELINE: Mutant[] = [
     // A route waits as long as its slowest channel.
     ['route.retry.perTryTimeoutMs ?? channel', 'channel'],
     // A channel that answers stays on its way to a rest.
-    ["if ('answer' in result) gateway.health.succeeded(place)", ''],
+    ["if ('answer' in result) health.succeeded(place)", ''],
   ),
   ...faults(
     'proxy/pipeline/attempt/try-once.ts',
-    'test/e2e/money-of-streams.test.ts',
+    'test/e2e/stream-billing.test.ts',
     // Who leaves while a whole answer is on its way pays nothing for it.
     ['new AbandonedAttempt(target, progress.status === 200)', 'new AbandonedAttempt(target, false)'],
   ),
   // An error whose body never ends keeps a request from the next channel.
-  ...faults('proxy/pipeline/attempt/try-once.ts', 'test/e2e/broken-off.test.ts', [
+  ...faults('proxy/pipeline/attempt/try-once.ts', 'test/e2e/interrupted-requests.test.ts', [
     'setTimeout(() => response.abort(), ERROR_BODY_MS)',
     'setTimeout(() => {}, ERROR_BODY_MS)',
   ]),
@@ -174,8 +174,8 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/dialects/reasoning.test.ts',
     // A conversation cannot be gone on with: its seals open for nobody.
     [
-      'createEnvelopes(gateway.sealing, ownerOf(caller), DIALECTS)',
-      'createEnvelopes(gateway.sealing, String(Math.random()), DIALECTS)',
+      'createEnvelopes(sealing, ownerOf(caller), DIALECTS)',
+      'createEnvelopes(sealing, String(Math.random()), DIALECTS)',
     ],
   ),
   ...faults(

@@ -111,7 +111,7 @@ export const PROXY: Mutant[] = [
   ...faults('proxy/server/app.ts', 'test/e2e/refusals.test.ts', ["res.setHeader('request-id', id)", '']),
 
   // A load balancer sends traffic to a proxy that stops.
-  ...faults('proxy/main.ts', 'test/e2e/drain.test.ts', ["if (draining) return 'draining'", '']),
+  ...faults('proxy/open/edge.ts', 'test/e2e/drain.test.ts', ["if (draining) return 'draining'", '']),
 
   // A channel's own Authorization is sent beside the credential, not instead of it.
   // A port that is free on one address of loopback alone ends the start.

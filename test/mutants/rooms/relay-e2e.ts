@@ -29,8 +29,8 @@ export const RELAY_E2E: Mutant[] = [
   ),
 
   // Settings that are read and not heeded.
-  ...faults('proxy/main.ts', ADDRESSES, ['portOf(api), portOf(adminServer)', 'portOf(api)']),
-  ...faults('proxy/main.ts', ADDRESSES, ['portOf(api), portOf(adminServer)', 'portOf(adminServer)']),
+  ...faults('proxy/open/edge.ts', ADDRESSES, ['servers.push(api, admin)', 'servers.push(api)']),
+  ...faults('proxy/open/edge.ts', ADDRESSES, ['servers.push(api, admin)', 'servers.push(admin)']),
   ...faults(
     'proxy/settings.ts',
     REFUSALS,

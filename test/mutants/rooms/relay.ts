@@ -117,10 +117,14 @@ export const RELAY: Mutant[] = [
     // The log keeps what a URL holds.
     ['undefined : url.origin', 'undefined : url.href'],
     // A revoked key's stream goes on.
-    ['leave.push(gateway.revocation.watch(caller, record.client, control))', ''],
-    // What is over counts for ever.
-    ['for (const end of leave) end()', ''],
+    ['endWithKey(admission, admitted)', ''],
     // The process has no bound.
-    ['relayed.leave.push(relay.rates.enter())', ''],
+    ['ctx.onEnd(relay.rates.enter())', ''],
+  ),
+  ...faults(
+    'proxy/pipeline/request/context.ts',
+    'proxy/relay/serve-relay.test.ts',
+    // A request that is over counts for ever.
+    ['for (const release of this.#ends) release()', ''],
   ),
 ]

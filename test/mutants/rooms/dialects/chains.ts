@@ -3,7 +3,7 @@ import { faults, type Mutant } from '../../fault.ts'
 
 const FOLDER = 'proxy/dialects/responses/chains'
 const COMPACTION = 'proxy/dialects/responses/compact/lanes.test.ts'
-const COUNTS = 'test/e2e/money-of-pictures.test.ts'
+const COUNTS = 'test/e2e/image-billing.test.ts'
 
 export const CHAINS: Mutant[] = [
   ...faults(
@@ -113,6 +113,6 @@ export const CHAINS: Mutant[] = [
     COUNTS,
     // An estimate passes for a count, and there is none where the upstream cannot count.
     ["  client.setHeader('x-sluice-estimated', 'true')\n", ''],
-    ["if (!counts || error.code !== 'upstream_error') throw error", 'if (counts || !counts) throw error'],
+    ["if (!isCount || error.code !== 'upstream_error') throw error", 'if (isCount || !isCount) throw error'],
   ),
 ]
