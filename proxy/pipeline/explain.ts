@@ -75,7 +75,7 @@ export interface ExplainedCandidate {
 /** What the proxy knows now. */
 export interface Known {
   follower: Pick<TableFollower, 'table' | 'applied' | 'key' | 'account'>
-  health: Pick<ChannelHealth, 'restingUntil' | 'isFull'>
+  health: Pick<ChannelHealth, 'ejectedUntil' | 'isFull'>
 }
 
 /** `nowMs` is milliseconds since the epoch. */
@@ -211,9 +211,9 @@ function candidatesOf(
       continue
     }
     const key = `${namespace}/${target.channel}`
-    const restingUntil = health.restingUntil(key, facts.model)
+    const ejectedUntil = health.ejectedUntil(key, facts.model)
     const full = health.isFull(key, channel.maxConcurrentRequests)
-    eligible.push({ facts, lane, target, restingUntil, full, tried: 0 })
+    eligible.push({ facts, lane, target, ejectedUntil, full, tried: 0 })
   }
   return [...byTurn(eligible), ...others]
 }
@@ -224,7 +224,7 @@ interface Judged {
   facts: Facts
   lane: 'byte' | 'hub'
   target: TargetRecord
-  restingUntil: number
+  ejectedUntil: number
   full: boolean
   tried: number
 }
@@ -247,8 +247,8 @@ function byTurn(eligible: readonly Judged[]): ExplainedCandidate[] {
   return [...ordered, ...left.map((judged) => shown(judged, 0))]
 }
 
-function shown({ facts, lane, restingUntil, full }: Judged, share: number): ExplainedCandidate {
-  const restsForMs = Math.max(0, Math.round(restingUntil - performance.now()))
-  const state = full ? 'full' : restingUntil > 0 ? 'resting' : 'ready'
-  return { ...facts, share, lane, state, ...(restingUntil > 0 && { restsForMs }) }
+function shown({ facts, lane, ejectedUntil, full }: Judged, share: number): ExplainedCandidate {
+  const restsForMs = Math.max(0, Math.round(ejectedUntil - performance.now()))
+  const state = full ? 'full' : ejectedUntil > 0 ? 'resting' : 'ready'
+  return { ...facts, share, lane, state, ...(ejectedUntil > 0 && { restsForMs }) }
 }

@@ -150,7 +150,7 @@ function nextTarget(
           {
             planned,
             target: planned.target,
-            restingUntil: health.restingUntil(planned.key, planned.model),
+            ejectedUntil: health.ejectedUntil(planned.key, planned.model),
             full: health.isFull(planned.key, planned.channel.maxConcurrentRequests),
             tried: tried.get(planned) ?? 0,
           },
@@ -158,7 +158,7 @@ function nextTarget(
   )
   for (const key of preferred) {
     const wanted = candidates.find(({ planned }) => planned.key === key)
-    if (wanted !== undefined && wanted.tried === 0 && wanted.restingUntil === 0 && !wanted.full)
+    if (wanted !== undefined && wanted.tried === 0 && wanted.ejectedUntil === 0 && !wanted.full)
       return wanted.planned
   }
   const choice = choose(candidates, Math.random())

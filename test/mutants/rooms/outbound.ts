@@ -27,6 +27,11 @@ export const OUTBOUND_WAYS: Mutant[] = [
   ]),
   // A certificate that cannot be used is told as a connection that failed somehow.
   ...faults('proxy/outbound/failure.ts', OUTBOUND, ["  ['ERR_OSSL_', 'tls'],\n", '']),
+  // What the proxy answers instead of a tunnel is taken for one.
+  ...faults('proxy/outbound/proxied.ts', 'proxy/outbound/checked.test.ts', [
+    'status >= 200 && status < 300',
+    'status >= 200',
+  ]),
   ...faults(
     'proxy/outbound/proxied.ts',
     OUTBOUND,
@@ -38,8 +43,6 @@ export const OUTBOUND_WAYS: Mutant[] = [
     ['{ servername: _upstream, ...options }, callback', 'options, callback'],
     // A proxy that says nothing keeps a request for as long as the client waits.
     ['callback(new errors.ConnectTimeoutError(), null)', 'undefined'],
-    // What the proxy answers instead of a tunnel is taken for one.
-    ['status >= 200 && status < 300', 'status >= 200'],
     // Proxy credentials are not sent.
     ['headers: proxy.headers,', 'headers: {},'],
     // A proxy that is away counts against the upstream.

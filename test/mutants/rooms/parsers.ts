@@ -35,11 +35,11 @@ export const PARSERS: Mutant[] = [
     'proxy/dialects/images/form/parse.ts',
     LIMITS,
     // The setting means nothing for forms in memory.
-    ['parts.length === maxParts', 'parts.length === 64'],
+    ['FormScanner(boundary, maxParts, ', 'FormScanner(boundary, 64, '],
   ),
 
   ...faults(
-    'proxy/dialects/images/upload/scanner.ts',
+    'proxy/dialects/images/form/scanner.ts',
     LIMITS,
     // One part more than is allowed.
     ['this.#parts++ === this.#maxParts', 'this.#parts++ > this.#maxParts'],

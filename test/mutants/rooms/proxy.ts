@@ -146,8 +146,8 @@ export const PROXY: Mutant[] = [
 
   // A model is gone while all its channels rest.
   ...faults('proxy/upstream/choose.ts', 'proxy/upstream/choose.test.ts', [
-    'awake.length > 0 ? awake : free',
-    'awake',
+    'healthy.length > 0 ? healthy : free',
+    'healthy',
   ]),
 
   // A busy upstream is asked again at once.

@@ -38,15 +38,15 @@ export const PICTURES: Mutant[] = [
   ),
 
   ...faults(
-    `${IMAGES}/form/parse.ts`,
+    `${IMAGES}/form/scanner.ts`,
     `${IMAGES}/form/parse.test.ts`,
     // A picture ends where a line of it begins like the boundary, and a boundary without its line end counts.
     [
-      'return body[at] === CR && body[at + 1] === LF ? { next: at + 2 } : undefined',
+      'return bytes[at] === CR && bytes[at + 1] === LF ? { next: at + 2 } : undefined',
       'return { next: at + 2 }',
     ],
-    ['if (body[i] !== CR || body[i + 1] !== LF) continue', ''],
-    ['if (parts.length === maxParts)', 'if (false)'],
+    ['bytes.indexOf(this.#delimiter, search)', 'bytes.indexOf(this.#line, search)'],
+    ['this.#parts++ === this.#maxParts', 'false'],
   ),
   // A name brings parameters of its own.
   ...faults(`${IMAGES}/form/write.ts`, `${IMAGES}/request.test.ts`, ['/["\\r\\n]/g', '/[\\r\\n]/g']),
@@ -59,7 +59,7 @@ export const PICTURES: Mutant[] = [
   ]),
   // Of two models the one is allowed and the other asked.
   ...faults(`${IMAGES}/fields.ts`, `${IMAGES}/request.test.ts`, [
-    "if (this.#seen.has(name)) throw refusal(name, 'stands twice in the form')",
+    "if (this.#seen.has(name)) throw refusal(name, 'appears twice in the form')",
     '',
   ]),
   // Pictures without end.
@@ -68,7 +68,7 @@ export const PICTURES: Mutant[] = [
     'if (false)',
   ]),
   // A boundary that comes in two pieces is part of a picture.
-  ...faults(`${IMAGES}/upload/scanner.ts`, `${IMAGES}/upload/scanner.test.ts`, [
+  ...faults(`${IMAGES}/form/scanner.ts`, `${IMAGES}/form/scanner.test.ts`, [
     '      ? bytes.length - begun.length\n',
     '      ? bytes.length\n',
   ]),
