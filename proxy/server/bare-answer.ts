@@ -1,14 +1,14 @@
-/** Refusals where there is no request object, written on the bare socket. */
+/** Writes a refusal on the bare socket, where Node has no request object. */
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { DIALECTS } from '../dialects/index.ts'
 import type { GatewayError } from '../errors.ts'
 import { newRequestId } from './request-id.ts'
 
-/** Time for a peer to read its refusal and close its side; one that goes on sending does not keep the socket. */
+/** Time for a client to read the refusal and close its side. Without this bound a client that keeps sending holds the socket. */
 const LINGER_MS = 1_000
 
-/** Answers in the chat dialect, the request being unknown, and closes the connection. */
+/** Answers in the chat dialect, because the request is unknown, and closes the connection. */
 export function answerBare(socket: Duplex, error: GatewayError): void {
   const requestId = newRequestId()
   const body = JSON.stringify(DIALECTS.chat.errorBody(error, requestId))
@@ -26,7 +26,7 @@ export function answerBare(socket: Duplex, error: GatewayError): void {
   destroyAfterLinger(socket)
 }
 
-/** Destroys a socket on which all is said. */
+/** Destroys a socket after its last answer. */
 export function destroyAfterLinger(socket: Duplex): void {
   const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref()
   socket.once('close', () => clearTimeout(cut))
