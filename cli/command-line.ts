@@ -1,12 +1,11 @@
 /** The commands with their arguments and help. What a command does is loaded when it runs, so that each answers fast. */
 import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError } from 'commander'
-import { ENDPOINTS, type EndpointName } from '../contract/endpoints.ts'
+import { DEFAULT_ENDPOINT, ENDPOINT_NAMES } from '../contract/endpoints.ts'
 import { addresses, choice, count, status, text, texts, valued } from './arguments.ts'
 import { CommandFailure, type Terminal, type Tool, UsageError } from './command.ts'
 import { version } from './version.ts'
 
-const ENDPOINT_NAMES = Object.keys(ENDPOINTS) as EndpointName[]
 const MAX_TOKENS = 10_000_000
 const MAX_LINES = 1_000
 const PORT = count(0, 65_535)
@@ -162,7 +161,9 @@ would do now. No upstream is called and nothing is held.`),
       .addOption(valued('--model <model>', 'model as the client sends it', text).makeOptionMandatory())
       .addOption(valued('-n, --namespace <name>', 'namespace of the ApiKey', text).default('default'))
       .addOption(
-        valued('--endpoint <name>', ENDPOINT_NAMES.join(', '), choice(ENDPOINT_NAMES)).default('chat'),
+        valued('--endpoint <name>', ENDPOINT_NAMES.join(', '), choice(ENDPOINT_NAMES)).default(
+          DEFAULT_ENDPOINT,
+        ),
       )
       .addOption(
         valued(

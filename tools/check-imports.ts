@@ -13,6 +13,7 @@ const STAGES = [
   'proxy/affinity',
   'proxy/ledger',
   'proxy/table',
+  'proxy/outbound',
   'proxy/upstream',
   'proxy/dialects',
   'proxy/telemetry',
@@ -98,6 +99,7 @@ const PLACES: Record<string, string[]> = {
   'proxy/socket': [...BELOW_STAGES, ...STAGES, 'proxy/pipeline'],
   'proxy/pipeline': [...BELOW_STAGES, ...STAGES],
   ...Object.fromEntries(STAGES.map((stage) => [stage, BELOW_STAGES])),
+  'proxy/upstream': [...BELOW_STAGES, 'proxy/outbound'],
   'proxy/dialects': [...BELOW_STAGES, 'proxy/dialects/*'],
   'proxy/dialects/core': BELOW_STAGES,
   'proxy/dialects/openai': [...BELOW_STAGES, 'proxy/dialects/core'],
@@ -136,7 +138,7 @@ const TESTS: Record<string, string[]> = {
   [GROUND]: [],
   contract: ['contract', 'test'],
   store: ['store', 'contract', 'test'],
-  admin: ['admin', 'contract', 'proxy/upstream'],
+  admin: ['admin', 'contract', 'proxy/outbound'],
   controller: ['controller/*', 'admin', 'contract', 'store', 'examples', 'test'],
   proxy: ['proxy/*', 'admin', 'contract', 'store', 'examples', 'test'],
   cli: ['cli', 'admin', 'controller/*', 'proxy/*', 'contract', 'store', 'examples', 'test'],
@@ -147,7 +149,7 @@ const TESTS: Record<string, string[]> = {
 /** Libraries that only these places load; tests may use any. */
 const FENCES: Record<string, string[]> = {
   express: ['proxy/server'],
-  undici: ['proxy/upstream', 'controller/kube', 'bench'],
+  undici: ['proxy/outbound', 'controller/kube', 'bench'],
   commander: ['cli'],
   pino: ['cli', 'controller/main.ts', 'proxy/main.ts'],
   ioredis: ['store/redis'],

@@ -10,9 +10,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { CHANNEL_TYPE_FACTS } from '../contract/channel-types.ts'
+import { DIALECT_NAMES, type DialectName } from '../contract/endpoints.ts'
 import { isRecord } from '../proxy/dialects/core/json/value.ts'
 
-export const DIALECTS = ['chat', 'responses', 'messages'] as const
 export const FEATURES = [
   'JSON',
   'stream',
@@ -32,7 +33,8 @@ export const WITNESSES = ['sdk', 'recording', 'third-party'] as const
 /** From the best to the worst. */
 export const RESULTS = ['byte', 'exact', 'lossy', 'not eligible'] as const
 
-export type Dialect = (typeof DIALECTS)[number]
+export const DIALECTS = DIALECT_NAMES
+export type Dialect = DialectName
 export type Feature = (typeof FEATURES)[number]
 export type Witness = (typeof WITNESSES)[number]
 export type Result = (typeof RESULTS)[number]
@@ -47,11 +49,13 @@ export interface Observation {
   losses?: string[]
 }
 
-const CHANNEL_TYPE: Record<Dialect, string> = {
-  chat: 'chat_completion',
-  responses: 'responses',
-  messages: 'messages',
+/** The type of channel that speaks a dialect. */
+function typeOf(dialect: DialectName): string {
+  const found = Object.entries(CHANNEL_TYPE_FACTS).find(([, { api }]) => api === dialect)
+  if (found === undefined) throw new Error(`no type of channel speaks ${dialect}`)
+  return found[0]
 }
+
 const LETTER: Record<Witness, string> = { sdk: 'S', recording: 'R', 'third-party': 'T' }
 
 const HEAD = `# Conversion matrix
@@ -88,7 +92,7 @@ function cellText(group: readonly Observation[]): string {
 export function matrixPage(observations: readonly Observation[]): string {
   const cells = cellsOf(observations)
   const tables = DIALECTS.map((client) => {
-    const head = ['', ...DIALECTS.map((upstream) => CHANNEL_TYPE[upstream])]
+    const head = ['', ...DIALECTS.map(typeOf)]
     const rows = FEATURES.map((feature) => [
       feature,
       ...DIALECTS.map((upstream) => cells.get(cellName({ client, upstream, feature })) ?? ''),

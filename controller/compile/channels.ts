@@ -1,5 +1,6 @@
 import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ChannelSpec, Resource } from '../../contract/api/index.ts'
+import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
 import { parseDuration } from '../../contract/duration.ts'
 import { endpointsOf } from '../../contract/endpoints.ts'
 import { featuresOf, type Overrides } from '../../contract/profiles.ts'
@@ -75,7 +76,7 @@ function compileChannel(
   const baseURL = normaliseBaseURL(spec)
   if (baseURL === undefined)
     findings.refusals.push({ reason: 'Invalid', message: 'spec.baseURL is not a URL; check host and port' })
-  const scheme = spec.auth?.scheme ?? (spec.type === 'messages' ? 'XApiKey' : 'Bearer')
+  const auth = spec.auth ?? CHANNEL_TYPE_FACTS[spec.type].auth
   const secret = credential(resource, secrets, findings)
   const tls = tlsOf(resource, secrets, findings)
   const inForce = findings.refusals.length === 0 && findings.missing.length === 0
@@ -91,9 +92,9 @@ function compileChannel(
     type: spec.type,
     baseURL,
     auth: {
-      scheme,
-      ...(spec.auth?.header !== undefined && { header: spec.auth.header }),
-      ...(secret !== undefined && scheme !== 'None' && { secret }),
+      scheme: auth.scheme,
+      ...('header' in auth && auth.header !== undefined && { header: auth.header }),
+      ...(secret !== undefined && auth.scheme !== 'None' && { secret }),
     },
     headers: { ...spec.headers },
     query: { ...spec.query },
@@ -118,13 +119,14 @@ function compileChannel(
 }
 
 /**
- * Without trailing slashes; an empty path becomes /v1, but for messages, where the version is part of what the
- * gateway appends. Undefined when the text is no URL.
+ * Without trailing slashes. An empty path becomes the version of the API, unless the gateway adds the version to every
+ * path. Undefined when the text is no URL.
  */
 function normaliseBaseURL({ baseURL, type }: ChannelSpec): string | undefined {
   if (!URL.canParse(baseURL)) return undefined
   const trimmed = withoutEnd(baseURL, '/')
-  return type !== 'messages' && /^https?:\/\/[^/]+$/.test(trimmed) ? `${trimmed}/v1` : trimmed
+  const { version, addsVersion } = CHANNEL_TYPE_FACTS[type]
+  return !addsVersion && /^https?:\/\/[^/]+$/.test(trimmed) ? `${trimmed}${version}` : trimmed
 }
 
 function credential(

@@ -1,6 +1,8 @@
+import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ModelRouteSpec, Resource } from '../../contract/api/index.ts'
+import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
 import { parseDuration } from '../../contract/duration.ts'
-import { ENDPOINTS, type EndpointName, endpointsOf } from '../../contract/endpoints.ts'
+import { ENDPOINT_NAMES, type EndpointName, endpointsOf } from '../../contract/endpoints.ts'
 import { RETRYABLE_CLASSES } from '../../contract/failures.ts'
 import { featuresOf } from '../../contract/profiles.ts'
 import type { RouteRecord, TargetRecord } from '../../contract/table/records.ts'
@@ -125,13 +127,13 @@ function reachedBy(
       return endpointsOf(found.type, features ?? found.features, picturesOnly)
     }),
   )
-  return (Object.keys(ENDPOINTS) as EndpointName[]).filter((name) => reached.has(name))
+  return ENDPOINT_NAMES.filter((name) => reached.has(name))
 }
 
 /** Channels that are switched off or refused count, so that no request changes its meaning while one is away. */
 function isPicturesOnly(namespace: string, spec: ModelRouteSpec, { types }: Channels): boolean {
   const known = spec.channels.map(({ name }) => `${namespace}/${name}`).filter((name) => types.has(name))
-  return known.every((name) => types.get(name) === 'images')
+  return known.every((name) => isImagesOnly(types.get(name)))
 }
 
 /** Whether every answer is a picture: channels of the type images give chat clients pictures, too. */
@@ -140,7 +142,11 @@ function answersPictures(
   targets: readonly TargetRecord[],
   { records }: Channels,
 ): boolean {
-  return targets.every(({ channel }) => records.get(`${namespace}/${channel}`)?.record.type === 'images')
+  return targets.every(({ channel }) => isImagesOnly(records.get(`${namespace}/${channel}`)?.record.type))
+}
+
+function isImagesOnly(type: ChannelType | undefined): boolean {
+  return type !== undefined && CHANNEL_TYPE_FACTS[type].imagesOnly === true
 }
 
 function priced(spec: ModelRouteSpec, pictures: boolean, generation: number) {

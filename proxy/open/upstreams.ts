@@ -1,13 +1,13 @@
 /** The way to upstreams: their connections, their health, the budget for retries. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Environment } from '../../contract/env.ts'
+import { Dispatchers } from '../outbound/dispatchers.ts'
+import { readOutbound } from '../outbound/settings.ts'
 import type { Upstreams } from '../pipeline/attempt/job.ts'
 import type { Limits } from '../pipeline/limits.ts'
 import type { RoutingTable } from '../table/routing.ts'
 import type { ProxyGauges } from '../telemetry/metrics.ts'
-import { Dispatchers } from '../upstream/dispatchers.ts'
 import { ChannelHealth } from '../upstream/health.ts'
-import { readOutbound } from '../upstream/outbound.ts'
 import { RetryBudget } from '../upstream/retry-budget.ts'
 import { Troubles } from '../upstream/troubles.ts'
 

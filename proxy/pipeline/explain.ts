@@ -20,7 +20,7 @@ export interface Question {
   /** SHA-256 of the key. */
   keyHash: string
   model: string
-  /** Name of an endpoint, such as `chat`. */
+  /** Name of an endpoint: a key of ENDPOINTS. */
   endpoint: string
   /** Prompt tokens to hold for. */
   inputTokens: number
@@ -205,7 +205,7 @@ function candidatesOf(
     const facts = factsOf(target, channel, targetModel(target, upstreamModel))
     const reason = notEligible(route, target, channel, endpoint)
     const way = eligibleWay(route, target, channel, endpoint)
-    const lane = way === 'native' && !route.rewriteModel ? 'byte' : 'hub'
+    const lane = way === 'native' ? 'byte' : 'hub'
     if (reason !== undefined) {
       others.push({ ...facts, share: 0, state: 'not_eligible', reason })
       continue

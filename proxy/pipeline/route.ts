@@ -1,5 +1,6 @@
 /** From a model name to the channels that can serve this endpoint, or the reason why there are none. */
-import { API_OF_TYPE, type ApiName, type Way, wayTo } from '../../contract/endpoints.ts'
+import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
+import { type ApiName, type Way, wayTo } from '../../contract/endpoints.ts'
 import type { Features } from '../../contract/profiles.ts'
 import type { ChannelRecord, RouteRecord, TargetRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
@@ -49,7 +50,7 @@ export function planRoute(
     const way = eligibleWay(route, target, channel, endpoint)
     if (way === 'estimate') estimated = true
     if (way === undefined || way === 'estimate') continue
-    const api = API_OF_TYPE[channel.type]
+    const api = CHANNEL_TYPE_FACTS[channel.type].api
     targets.push({
       key: `${namespace}/${target.channel}`,
       channel,

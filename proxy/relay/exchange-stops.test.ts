@@ -2,7 +2,7 @@
 import { createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { open, readAll } from '../../test/harness/http.ts'
-import { httpServer, listen, settledAt, tcpServer } from '../upstream/testing.ts'
+import { httpServer, listen, settledAt, tcpServer } from '../outbound/testing.ts'
 import { HEADERS, relayBody, startRelay, type TestRelay } from './testing.ts'
 
 const post = (relay: TestRelay, url: string, signal?: AbortSignal) =>

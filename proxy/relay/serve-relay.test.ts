@@ -5,7 +5,7 @@ import { keyHash } from '../../contract/ids.ts'
 import { mintKey } from '../../contract/key-format.ts'
 import { open, readAll } from '../../test/harness/http.ts'
 import { testKey } from '../auth/testing.ts'
-import { httpServer, type TestServer } from '../upstream/testing.ts'
+import { httpServer, type TestServer } from '../outbound/testing.ts'
 import { HEADERS, relayBody, startRelay, type TestRelay, textOf, UPSTREAM_KEY } from './testing.ts'
 
 interface Seen {

@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { AddressSet } from '../../contract/address.ts'
 import type { KeyRecord } from '../../contract/table/records.ts'
 import { GatewayError } from '../errors.ts'
+import type { CheckedTarget } from '../outbound/checked.ts'
+import { listen, type TestServer } from '../outbound/testing.ts'
 import { Revocation } from '../pipeline/admission/revocation.ts'
 import { BodyMemory } from '../pipeline/body/memory.ts'
 import { BodyTurns } from '../pipeline/body/turns.ts'
@@ -12,8 +14,6 @@ import { Journal } from '../pipeline/request/journal.ts'
 import { Shutdown } from '../pipeline/request/shutdown.ts'
 import type { RequestFacts } from '../telemetry/metrics.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
-import { listen, type TestServer } from '../upstream/testing.ts'
-import type { RelayTarget } from './address/policy.ts'
 import { createRelay, type Relay, type RelaySettings } from './relay.ts'
 import { serveRelay } from './serve-relay.ts'
 
@@ -109,7 +109,7 @@ export async function startRelay({ settings, policy, findKey }: TestRelayOptions
 /** A policy that takes any name for these addresses. */
 export function resolvesTo(...addresses: string[]): NonNullable<Relay['policy']> {
   return {
-    async target(text): Promise<RelayTarget> {
+    async target(text): Promise<CheckedTarget> {
       const url = new URL(text)
       const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
       return { url, hostname: url.hostname.replace(/^\[|\]$/g, ''), port, addresses }

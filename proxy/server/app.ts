@@ -1,6 +1,7 @@
 /** The routes of the API. Each is served at its own path and under /api. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
+import { SOCKET_ENDPOINT, STORED_ENDPOINT } from '../../contract/endpoints.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { addressOf } from '../pipeline/admission/admit.ts'
@@ -57,7 +58,7 @@ export function createApp(parts: AppParts): Express {
   // Endpoints that take a query read it with URLSearchParams.
   app.set('query parser', false)
 
-  app.get(both(ENDPOINTS.responses.path), (req, res, next) => {
+  app.get(both(ENDPOINTS[SOCKET_ENDPOINT].path), (req, res, next) => {
     if (req.method !== 'GET') return next()
     const refusal = upgrades.refusal(req)
     if (refusal.code === 'upgrade_required') res.set(UPGRADE_HEADERS)
@@ -75,13 +76,14 @@ export function createApp(parts: AppParts): Express {
       }),
     )
     // A GET of this path is answered above.
-    const also = name === 'responses' ? ['GET'] : []
+    const also = endpoint.webSocket ? ['GET'] : []
     app.all(both(endpoint.path), onlyOf(['POST'], also), handler)
   }
   // Without this, other endpoints of the API that take a POST, such as input_tokens, would pass for the id of a response.
-  app.post(both('/v1/responses/:id'), nothingHere)
+  const stored = `${ENDPOINTS[STORED_ENDPOINT].path}/:id`
+  app.post(both(stored), nothingHere)
   app.all(
-    both('/v1/responses/:id'),
+    both(stored),
     only('GET', 'DELETE'),
     work(parts, (http) => {
       const { req } = http
@@ -90,7 +92,7 @@ export function createApp(parts: AppParts): Express {
     }),
   )
   app.all(
-    both('/v1/responses/:id/input_items'),
+    both(`${stored}/input_items`),
     only('GET'),
     work(parts, (http) => {
       const { req } = http

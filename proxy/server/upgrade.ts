@@ -1,5 +1,6 @@
 /** Handshakes of WebSockets (RFC 6455, section 4.2). A refused one is answered like any other request. */
 import { type IncomingMessage, ServerResponse } from 'node:http'
+import { SOCKET_ENDPOINT } from '../../contract/endpoints.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { addressOf, admit } from '../pipeline/admission/admit.ts'
@@ -14,8 +15,7 @@ import { sendError } from './error-response.ts'
 import type { Overload } from './overload.ts'
 import { newRequestId } from './request-id.ts'
 
-const ENDPOINT = 'responses'
-const { path } = ENDPOINTS[ENDPOINT]
+const { path } = ENDPOINTS[SOCKET_ENDPOINT]
 const PATHS: readonly string[] = [path, `/api${path}`]
 const PROTOCOL = 'websocket'
 const VERSION = '13'
@@ -77,7 +77,7 @@ export function socketCalls({
   events,
 }: SocketCallParts): Pick<SocketParts, 'serve' | 'refused' | 'newRequestId' | 'shutdown'> {
   const refused = (req: IncomingMessage, error: GatewayError, requestId = newRequestId()) =>
-    ports.journal.refused({ endpoint: ENDPOINT, requestId, req, known: openers.get(req) ?? {} }, error)
+    ports.journal.refused({ endpoint: SOCKET_ENDPOINT, requestId, req, known: openers.get(req) ?? {} }, error)
   return {
     newRequestId,
     shutdown,
@@ -112,7 +112,7 @@ async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Pr
   const requestId = newRequestId()
   const control = new AbortController()
   // A handshake that succeeds is not logged: the calls of its socket are.
-  const arrival = { endpoint: ENDPOINT, requestId, req, control, status: () => 0, failuresOnly: true }
+  const arrival = { endpoint: SOCKET_ENDPOINT, requestId, req, control, status: () => 0, failuresOnly: true }
   try {
     await journal.run(arrival, async (arrived) => {
       const { caller, record } = await admit(admission, arrived)

@@ -15,7 +15,7 @@ const NO_STATE = [400, 404]
 /** The change to retry with; undefined for a failure that no change repairs. */
 export function adaptAfterRefusal(
   request: ParsedRequest,
-  lane: Pick<Lane, 'kind' | 'byReference'>,
+  lane: Pick<Lane, 'kind' | 'byReference' | 'hasState'>,
   { status, forCaller, carrierRefused, stateRefused, detail }: UpstreamFailure,
 ): Partial<Changes> | undefined {
   if (lane.byReference === true) {
@@ -26,5 +26,6 @@ export function adaptAfterRefusal(
     const mayBe = detail === 'no_compaction' || (status !== undefined && NO_COMPACTION.includes(status))
     return mayBe && forCaller?.code !== 'context_length_exceeded' ? { emulate: true } : undefined
   }
-  return carrierRefused === true && lane.kind === 'hub' ? { withoutCarriers: true } : undefined
+  const mayDrop = lane.kind === 'hub' || lane.hasState === true
+  return carrierRefused === true && mayDrop ? { withoutCarriers: true } : undefined
 }

@@ -103,8 +103,7 @@ async function continued(
   const { binding } = previous
   // On the byte lane an answer keeps its id: the upstream knows the response by the id that the client has.
   const native = lanesFor(opening, request)
-  const keeps = (channel: string | undefined) =>
-    binding?.native === true && channel === binding.channel && native.kindFor({ way: 'native' }) === 'byte'
+  const keeps = (channel: string | undefined) => binding?.native === true && channel === binding.channel
   const whole = async () => lanesFor(opening, await expanded())
   if (binding === undefined || !targets.some(({ key, way }) => way === 'native' && keeps(key))) {
     const all = await expanded()

@@ -26,7 +26,7 @@ export function requestLanes(
       id: newAnswerId(),
       created: Math.floor(Date.now() / 1_000),
       inputTokens: Math.max(1, inputEstimate(request.head.input)),
-      envelopes: createEnvelopes(sealing, ownerOf(caller)),
+      envelopes: createEnvelopes(sealing, ownerOf(caller), DIALECTS),
       rewriteModel: route.rewriteModel,
       unsupported: route.conversion.unsupported,
       defaultMaxOutputTokens: route.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { GatewayError } from '../../errors.ts'
-import { httpServer } from '../../upstream/testing.ts'
+import { httpServer } from '../../outbound/testing.ts'
 import { ClientGone, requestControl, sendWhole } from './client.ts'
 import { Shutdown } from './shutdown.ts'
 

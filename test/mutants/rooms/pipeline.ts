@@ -64,7 +64,7 @@ export const PIPELINE: Mutant[] = [
     'contract/endpoints.ts',
     'test/e2e/text-or-picture.test.ts',
     // What a text channel cannot answer is painted.
-    ["if (type === 'images' && way === 'hub' && !picturesOnly) return undefined", ''],
+    ["if (CHANNEL_TYPE_FACTS[type].imagesOnly && way === 'hub' && !picturesOnly) return undefined", ''],
   ),
   // While its text channel is switched off the requests of a route are painted.
   ...faults('controller/compile/channels.ts', 'controller/compile/cases.test.ts', [
@@ -173,7 +173,10 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/conversation/request-lanes.ts',
     'test/e2e/dialects/reasoning.test.ts',
     // A conversation cannot be gone on with: its seals open for nobody.
-    ['createEnvelopes(sealing, ownerOf(caller))', 'createEnvelopes(sealing, String(Math.random()))'],
+    [
+      'createEnvelopes(sealing, ownerOf(caller), DIALECTS)',
+      'createEnvelopes(sealing, String(Math.random()), DIALECTS)',
+    ],
   ),
   ...faults(
     'proxy/pipeline/attempt/upstream-stream.ts',

@@ -1,8 +1,8 @@
 /**
  * State that a chat upstream ties to a tool call (Gemini's thought signatures). Clients of other dialects have no field
- * for it there; they carry it as a thought without words behind the call, and it goes back to its call.
+ * for it in a call: they get it as a thought without text behind the call, and send it back as such.
  */
-import type { AssistantPart, Carrier, ModelRequest, StreamPart, Turn } from '../neutral/types.ts'
+import type { AssistantPart, Carrier, ModelRequest, StreamPart, Turn } from '../core/neutral/types.ts'
 
 type Emit = (part: StreamPart) => void
 

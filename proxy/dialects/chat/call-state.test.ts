@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { featuresOf } from '../../../../contract/profiles.ts'
-import { ephemeralKeyRing } from '../../../../store/sealing.ts'
-import { DIALECTS } from '../../index.ts'
-import type { ParsedRequest } from '../dialect.ts'
-import { lanesOf } from '../lanes/index.ts'
-import type { DialectName } from '../neutral/types.ts'
-import { createEnvelopes } from './envelope.ts'
+import { featuresOf } from '../../../contract/profiles.ts'
+import { ephemeralKeyRing } from '../../../store/sealing.ts'
+import type { ParsedRequest } from '../core/dialect.ts'
+import { createEnvelopes } from '../core/hub/envelope.ts'
+import { lanesOf } from '../core/lanes/index.ts'
+import type { DialectName } from '../core/neutral/types.ts'
+import { DIALECTS } from '../index.ts'
 
 const STATE = { google: { thought_signature: 'SIG-OF-CALL' } }
-const ENVELOPES = createEnvelopes(ephemeralKeyRing(), 'owner')
+const ENVELOPES = createEnvelopes(ephemeralKeyRing(), 'owner', DIALECTS)
 
 const answer = {
   id: 'c1',
