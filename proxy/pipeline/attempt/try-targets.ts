@@ -80,7 +80,7 @@ export async function tryTargets(
     count++
     const place = health.acquire(target.key, target.model, target.channel.maxConcurrentRequests)
     if (place === undefined) continue
-    const outcome = await tryOnce(upstreams, ctx, job, { ...next, place })
+    const outcome = await ctx.stage('attempt', () => tryOnce(upstreams, ctx, job, { ...next, place }))
     if ('kind' in outcome) return outcome
     progress.last = outcome
     if (job.upload?.touched) break

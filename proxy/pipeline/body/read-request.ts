@@ -14,7 +14,7 @@ export interface ReadRequest {
   upload?: Upload
 }
 
-/** Throws GatewayError for a body that is no request of the endpoint, and ClientGone. */
+/** Throws GatewayError for a body that is not a valid request of the endpoint, and ClientGone. */
 export async function readRequest(
   bodies: Pick<BodyIntake, 'limits' | 'turns'>,
   ctx: AdmittedContext,

@@ -51,7 +51,7 @@ test.each<[string, () => void, (() => object)?]>([
     busy.send({ type: 'response.create', model: 'm', input: 'Hello' })
     await until(() => upstream.calls.length > calls, 'the turn to begin')
     revoke()
-    const end = { code: 1008, reason: 'The API key is not valid any more.' }
+    const end = { code: 1008, reason: 'The API key is no longer valid.' }
     expect([await idle.closed, await busy.closed]).toEqual([end, end])
     expect(busy.messages).toMatchObject([{ type: 'error' }])
     expect(other.ws.readyState).toBe(other.ws.OPEN)

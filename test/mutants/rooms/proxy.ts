@@ -176,7 +176,7 @@ export const PROXY: Mutant[] = [
 
   // A cost that is being charged is written down as lost.
   ...faults('proxy/ledger/settles.ts', 'proxy/ledger/settles.test.ts', [
-    '    // What is under way may still be posted.\n    await this.#round\n',
+    '    // Settles that were sent may still be posted.\n    await this.#round\n',
     '',
   ]),
 

@@ -107,8 +107,8 @@ export const PICTURES: Mutant[] = [
   ...faults(
     'proxy/pipeline/billing/charge.ts',
     MONEY,
-    ['Math.max(texts, pictureTokens(pictures))', 'texts'],
-    ['outputTokens, tier, images: pictures }', 'outputTokens, tier }'],
+    ['Math.max(texts, imageTokens(images))', 'texts'],
+    ['outputTokens, tier, images }', 'outputTokens, tier }'],
   ),
   ...faults('proxy/pipeline/serve.ts', MONEY, ["api === 'images') ? 1 : 0)", "api === 'images') ? 0 : 0)"]),
   // Pictures that nobody counted cost nothing.
