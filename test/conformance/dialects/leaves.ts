@@ -59,6 +59,8 @@ const DEFAULTS = [
   'n: 1',
   'modalities: text',
   'speed: standard',
+  'input.content.detail: auto',
+  'input.output.detail: auto',
   'truncation: disabled',
   'tool_choice: auto',
   'tool_choice: any',

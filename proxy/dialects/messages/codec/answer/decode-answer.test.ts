@@ -17,10 +17,7 @@ const MESSAGE = {
   usage: { input_tokens: 5, output_tokens: 3 },
 }
 const partsOf = (...content: unknown[]): AssistantPart[] => read({ ...MESSAGE, content }).parts
-const finishOf = (fields: object): Finish => {
-  const { ext: _ext, ...finish } = read({ ...MESSAGE, ...fields }).finish
-  return finish
-}
+const finishOf = (fields: object): Finish => read({ ...MESSAGE, ...fields }).finish
 
 describe('blocks', () => {
   test('text, thinking with a signature and a call', () => {
