@@ -10,6 +10,7 @@ import type { Delivered, InputSize } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
 import type { Chains } from './chains.ts'
+import type { Wordings } from './errors/wordings.ts'
 import type { Losses, LossNames } from './neutral/losses.ts'
 import type { Envelopes, ModelAnswer, ModelRequest, PartFilter, StreamPart } from './neutral/types.ts'
 
@@ -326,6 +327,8 @@ export interface Dialect extends ClientApi {
   readonly codec: Codec
   /** Kinds of vendor state that its upstreams give to clients (see Carrier). */
   readonly carriers: readonly string[]
+  /** How its vendors word their errors. */
+  readonly wordings: readonly Wordings[]
   /** Absent: upstreams take a single prompt, neither a history nor tools. */
   readonly conversation?: ConversationRules
   /** Headers that its upstreams want beside the credential, names in lower case. `body`: of a request. */

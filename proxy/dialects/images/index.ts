@@ -1,6 +1,7 @@
 /** The images API: https://platform.openai.com/docs/api-reference/images */
 import type { ByteLane, Dialect } from '../core/dialect.ts'
 import { openaiErrorBody } from '../openai/error.ts'
+import { openaiWordings } from '../openai/error-wordings.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { ImagesStreamObserver } from './byte-lane/stream.ts'
 import { imagesCodec } from './codec/index.ts'
@@ -16,6 +17,7 @@ export const images: Dialect = {
   parseRequest: parseGeneration,
   byteLane: byteLane('image_generation'),
   codec: imagesCodec('image_generation'),
+  wordings: [openaiWordings],
   carriers: [],
   lossNames,
   errorBody: openaiErrorBody,

@@ -6,6 +6,7 @@ import { upstreamHeaders } from './byte-lane/headers.ts'
 import { MessagesStreamObserver } from './byte-lane/stream.ts'
 import { messagesCodec } from './codec/index.ts'
 import { errorBody, errorEvent } from './error.ts'
+import { messagesWordings } from './error-wordings.ts'
 import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
 import { versionHeaders } from './version.ts'
@@ -21,6 +22,7 @@ export const messages: Dialect = {
     observe: (request, maxEventBytes) => new MessagesStreamObserver(request, maxEventBytes),
   },
   codec: messagesCodec,
+  wordings: [messagesWordings],
   carriers: ['signature', 'redacted'],
   conversation: {
     stopSequences: true,

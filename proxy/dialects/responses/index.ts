@@ -2,6 +2,7 @@
 import type { Dialect } from '../core/dialect.ts'
 import { splice } from '../core/json/model-splice.ts'
 import { openaiErrorBody } from '../openai/error.ts'
+import { openaiWordings } from '../openai/error-wordings.ts'
 import { openaiTools } from '../openai/tools.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { ResponsesStreamObserver } from './byte-lane/stream.ts'
@@ -9,6 +10,7 @@ import { createChains } from './chains/index.ts'
 import { responsesCodec } from './codec/index.ts'
 import { CompactionObserver } from './compact/native.ts'
 import { errorEvent } from './error.ts'
+import { responsesWordings } from './error-wordings.ts'
 import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
 
@@ -26,6 +28,7 @@ export const responses: Dialect = {
     },
   },
   codec: responsesCodec,
+  wordings: [openaiWordings, responsesWordings],
   carriers: ['encrypted', 'compaction'],
   conversation: { tools: openaiTools({ namespaces: true }), stopSequences: false },
   chains: createChains(parseRequest),
