@@ -16,7 +16,7 @@ import { parseRequest } from './request.ts'
 
 export const chat: Dialect = {
   name: 'chat',
-  upstreamPath: '/chat/completions',
+  upstreamPath: () => '/chat/completions',
   parseRequest,
   byteLane: {
     splice,

@@ -28,9 +28,9 @@ export interface RequestHead {
   cacheKey?: string
   /** Answers asked for (`n`); each may use the whole output limit. */
   choices: number
-  /** Service tier asked for, such as `priority`; `fast` also for messages' `speed: fast`. */
+  /** Service tier asked for, such as `priority`; `fast` for a request that asks for speed. */
   tier?: string
-  /** True when the client itself asked for usage in the stream (chat). */
+  /** True when the client itself asked for usage in the stream. */
   wantsStreamUsage: boolean
   input: InputSize
 }
@@ -69,7 +69,7 @@ export interface ParsedRequest {
   goesOn?: true
   /** It asks for a shorter conversation, which not every upstream of its API can make. */
   compacts?: true
-  /** Client headers that mean something in the dialect (`anthropic-version`), names in lower case. */
+  /** Client headers that mean something in the dialect, such as a version; names in lower case. */
   headers: Record<string, string>
 }
 
@@ -93,7 +93,7 @@ export interface BodyRest {
 export interface RequestEdits {
   /** Upstream model name. */
   model: string
-  /** Ask the upstream to report usage in the stream (chat). */
+  /** Ask the upstream to report usage in the stream, where the dialect reports it on demand alone. */
   askStreamUsage: boolean
   /** More cuts in the body, which overlap none of these. */
   cuts?: readonly Cut[]
@@ -179,9 +179,8 @@ export interface ByteLane {
    */
   fromStream?(events: Buffer): object
   /**
-   * Observer for a stream: bytes pass as they are. An error of the observer never touches them. `askedUsage` (chat)
-   * says that the gateway asked for the usage event, which then is withheld from a client who did not. `finishReason`
-   * (chat, default true) is the feature of the channel.
+   * Observer for a stream: bytes pass as they are, even when the observer fails. `askedUsage`: the gateway asked for the
+   * usage event, which is withheld from a client that did not. `finishReason` (default true): the channel's feature.
    */
   observe(
     request: ParsedRequest,
@@ -222,7 +221,7 @@ export interface Form {
 /** Whom an answer is for. */
 export interface ClientView {
   request: ModelRequest
-  /** The same request as it came: the responses dialect repeats its fields in the answer. */
+  /** The same request as it came: some dialects repeat its fields in the answer. */
   parsed: ParsedRequest
   /** Random letters and digits, from which all ids of the answer are made: `chatcmpl-<x>`, `resp_<x>`, `msg_<x>`. */
   id: string
@@ -310,16 +309,18 @@ export interface Codec extends ClientCodec, UpstreamCodec {}
 
 /** What an endpoint speaks with its clients. */
 export interface ClientApi {
-  readonly name: ApiName | 'embeddings'
+  readonly name: string
   /**
    * Checks what the interface requires and reads the head. Throws GatewayError (invalid_request,
-   * unsupported_parameter) naming the field.
+   * unsupported_parameter) naming the field. `url` is that of the request, for dialects that name the model in it.
    */
-  parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest
+  parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders, url?: string): ParsedRequest
   /** Content types that it takes beside JSON. */
   readonly forms?: readonly string[]
   /** As parseRequest, for a form that is too large to be held; `prefix` is what has come. Absent: it takes none. */
   parseUpload?(prefix: Buffer, limits: FormLimits, headers: IncomingHttpHeaders): ParsedUpload
+  /** The path below a channel's base URL, with a query where the dialect has one. `model`: the upstream's name for it. */
+  upstreamPath(model: string, stream: boolean): string
   readonly byteLane: ByteLane
   /** Absent: it is never converted. */
   readonly codec?: ClientCodec
@@ -365,8 +366,6 @@ export interface ConversationRules {
 /** An API that others are converted into and from. */
 export interface Dialect extends ClientApi {
   readonly name: ApiName
-  /** Path that is appended to a channel's base URL. */
-  readonly upstreamPath: string
   readonly codec: Codec
   /** Kinds of vendor state that its upstreams give to clients (see Carrier). */
   readonly carriers: readonly string[]

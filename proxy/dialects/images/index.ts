@@ -14,7 +14,7 @@ import { parseEdit, parseGeneration, parseUpload, spliceRequest } from './reques
 /** `/images/generations`, which every other API is converted into as well. */
 export const images: Dialect = {
   name: 'images',
-  upstreamPath: '/images/generations',
+  upstreamPath: () => '/images/generations',
   parseRequest: parseGeneration,
   byteLane: byteLane('image_generation'),
   codec: imagesCodec('image_generation'),
@@ -29,7 +29,7 @@ export const images: Dialect = {
 /** `/images/edits`: pictures come with the request, as files of a form or as URLs. */
 export const imageEdits: Dialect = {
   ...images,
-  upstreamPath: '/images/edits',
+  upstreamPath: () => '/images/edits',
   parseRequest: parseEdit,
   forms: [MULTIPART],
   parseUpload,

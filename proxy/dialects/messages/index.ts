@@ -15,7 +15,7 @@ import { versionHeaders } from './version.ts'
 
 export const messages: Dialect = {
   name: 'messages',
-  upstreamPath: '/messages',
+  upstreamPath: () => '/messages',
   parseRequest,
   byteLane: {
     splice,

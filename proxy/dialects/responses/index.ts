@@ -19,7 +19,7 @@ import { parseRequest } from './request.ts'
 
 export const responses: Dialect = {
   name: 'responses',
-  upstreamPath: '/responses',
+  upstreamPath: () => '/responses',
   parseRequest,
   byteLane: {
     splice,

@@ -39,7 +39,7 @@ function errorObject(body: unknown): Record<string, unknown> {
   return body
 }
 
-/** OpenRouter keeps the words of the upstream behind it in `metadata.raw`; FastAPI servers write `detail`. */
+/** Some upstreams keep the words of the one behind them in `metadata.raw`; others write `detail`. */
 function textOf({ message, detail, metadata }: Record<string, unknown>): string {
   return [message, detail, isRecord(metadata) ? metadata.raw : undefined]
     .filter((text) => typeof text === 'string')
@@ -66,7 +66,7 @@ function nested(text: string, depth: number): string | undefined {
   return messageOf(found, depth + 1)
 }
 
-/** Of FastAPI servers: a text, or a list of what is wrong at which place. */
+/** `detail` is a text, or a list of faults with their places. */
 function detailOf(detail: unknown): string | undefined {
   if (typeof detail === 'string') return detail
   const first = Array.isArray(detail) ? detail[0] : undefined

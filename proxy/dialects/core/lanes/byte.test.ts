@@ -17,7 +17,7 @@ const BODIES = {
 function laneOf(dialect: Dialect, { rewriteModel = false, more = {}, finishReason = true } = {}) {
   const body = { ...BODIES[dialect.name as keyof typeof BODIES], ...more }
   const parsed = dialect.parseRequest(Buffer.from(JSON.stringify(body)), LIMITS, {})
-  const path = dialect.upstreamPath
+  const path = dialect.upstreamPath('up', false)
   return byteLane(dialect, parsed, { path, model: 'up', rewriteModel, askStreamUsage: false, finishReason })
 }
 
