@@ -1,6 +1,6 @@
 /**
- * Checks who imports whom. The table below is the architecture: a file belongs to the place with the longest matching
- * path, and may import its own place and the places listed. Cycles are the linter's part.
+ * Checks which folder imports which. The table below is the architecture: a file belongs to the place with the longest matching
+ * path, and may import its own place and the places listed. The linter finds cycles.
  *
  *     node tools/check-imports.ts [<folder>]
  */

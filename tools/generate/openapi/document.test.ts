@@ -50,7 +50,7 @@ function resolve(document: unknown, reference: string): unknown {
 }
 
 describe('paths', () => {
-  it('are those of the server, each but the relay with its twin', () => {
+  it('are those of the server, each except the relay also below /api', () => {
     const documented = OPERATIONS.flatMap(({ path, alone }) => (alone ? [path] : [path, `/api${path}`]))
     expect(registeredPaths()).toEqual(new Set(documented))
   })
@@ -60,7 +60,7 @@ describe('paths', () => {
     expect(posts).toEqual(expect.arrayContaining(Object.values(ENDPOINTS).map(({ path }) => path)))
   })
 
-  it('name their parameters, and operations have names of their own', () => {
+  it('name their parameters, and operations have unique names', () => {
     for (const { path, parameters = [] } of OPERATIONS) {
       const names = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)
       expect([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)).toEqual(names)
@@ -73,13 +73,13 @@ describe('paths', () => {
 describe('the document', () => {
   const document = openapiDocument()
 
-  it('refers to what it has', () => {
+  it('has no dangling reference', () => {
     const references = new Set(referencesIn(document))
     expect(references.size).toBeGreaterThan(20)
     for (const reference of references) expect(resolve(document, reference), reference).toBeDefined()
   })
 
-  it('is the one in the tree', async () => {
+  it('equals the file in the tree', async () => {
     expect(await readFile(new URL('../../../docs/openapi.yaml', import.meta.url), 'utf8')).toBe(openapiPage())
   })
 
@@ -93,13 +93,13 @@ describe('the document', () => {
 })
 
 describe('errors', () => {
-  it('have every code of the catalogue somewhere, but for the one of any other method', () => {
+  it('include every code of the catalogue, except the one for other methods', () => {
     const documented = OPERATIONS.flatMap((operation) => [...codesByStatus(operation).values()].flat())
     const known = new Set<ErrorCode>([...documented, ...SOCKET_CODES, 'method_not_allowed'])
     expect(CODES.filter((code) => !known.has(code))).toEqual([])
   })
 
-  it('stand at the status of the catalogue, or at one that an upstream keeps', () => {
+  it('have the status of the catalogue, or an upstream’s own', () => {
     for (const operation of OPERATIONS)
       for (const [status, codes] of codesByStatus(operation))
         for (const code of codes) if (status !== CATALOGUE[code].status) expect([413, 422]).toContain(status)

@@ -3,7 +3,7 @@ import { faults, type Mutant } from '../../fault.ts'
 
 const VECTORS = 'proxy/dialects/embeddings'
 const IMAGES = 'proxy/dialects/images'
-const MONEY = 'test/e2e/money-of-pictures.test.ts'
+const MONEY = 'test/e2e/image-billing.test.ts'
 
 export const PICTURES: Mutant[] = [
   ...faults(
@@ -110,7 +110,7 @@ export const PICTURES: Mutant[] = [
     ['Math.max(texts, pictureTokens(pictures))', 'texts'],
     ['outputTokens, tier, images: pictures }', 'outputTokens, tier }'],
   ),
-  ...faults('proxy/pipeline/serve.ts', MONEY, ["makesImages(api)) ? 1 : 0)", "api === 'images') ? 0 : 0)"]),
+  ...faults('proxy/pipeline/serve.ts', MONEY, ["makesImages(api)) ? 1 : 0)", "makesImages(api)) ? 0 : 0)"]),
   // Pictures that nobody counted cost nothing.
   ...faults(
     'proxy/ledger/bill.ts',

@@ -1,0 +1,306 @@
+/** What a stream costs that does not come to its end. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bearer, chat } from '../harness/chat-client.ts'
+import { type FollowedAnswer, follow } from '../harness/follow.ts'
+import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
+import { chatBody, eventData, jsonHeaders } from '../harness/http.ts'
+import { balanceOf, lineOf, logged, metric, nanos } from '../harness/ledger.ts'
+import { account, apiKey, channel, route } from '../harness/resources.ts'
+import { chatEvents, type Script, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
+
+const CREDIT = '10'
+const KEEPALIVE_MS = 60
+const keyOf = (name: string) => `sk-streams-of-the-account-${name}`
+
+/** 400 bytes, an estimated 100 tokens: 100 micro-dollars. */
+const MESSAGES = [{ role: 'user', content: 'p'.repeat(400) }]
+/** Ten deltas of five bytes, an estimated 13 tokens: 52 micro-dollars. */
+const CONTENT = 'word '.repeat(10)
+const PRICE = { input: '1.00', output: '4.00' }
+const INPUT_COST = nanos('0.0001')
+const OUTPUT_COST = nanos('0.000052')
+
+/** Estimates learn from finished streams of a route, so each test has one of its own. */
+const ROUTES = [
+  'before',
+  'before-json',
+  'middle',
+  'cut',
+  'reset',
+  'failed',
+  'unused',
+  'finished',
+  'left-last',
+]
+
+let upstream: ScriptedUpstream
+let gateway: RunningGateway
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  gateway = await startGateway(
+    {
+      'all.yaml':
+        channel('upstream', upstream.baseURL) +
+        ROUTES.map((name) => route(name, name, ['upstream'], { price: PRICE, retry: { attempts: 1 } })).join(
+          '',
+        ) +
+        ['endless', 'endless-burst']
+          .map((name) =>
+            route(name, name, ['upstream'], { price: { input: '0', output: '1000' }, maxOutputTokens: 10 }),
+          )
+          .join('') +
+        [...ROUTES, 'endless', 'endless-burst', 'capped']
+          .map((name) => apiKey(name, keyOf(name), { accountRef: { name } }) + account(name, creditOf(name)))
+          .join(''),
+    },
+    { SLUICE_STREAM_KEEPALIVE: `${KEEPALIVE_MS}ms` },
+  )
+})
+
+const creditOf = (name: string) => (name.startsWith('endless') ? '0.05' : CREDIT)
+
+afterAll(async () => {
+  await gateway?.stop()
+  await upstream?.close()
+})
+
+const stream = (model: string, more: object = {}, who = model) =>
+  follow(`${gateway.base}/v1/chat/completions`, {
+    headers: jsonHeaders(keyOf(who)),
+    body: chatBody(model, { messages: MESSAGES, stream: true, ...more }),
+  })
+
+/** Sends the events of CONTENT except the finish, then does `next`. */
+const begins =
+  (next: Script): Script =>
+  async (call, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const event of chatEvents('any', CONTENT, null).slice(0, -1)) res.write(event)
+    await next(call, res)
+  }
+
+const never: Script = () => new Promise(() => undefined)
+
+const deltas = (text: string) => text.split('"content":"word "').length - 1
+const sawAll = (answer: FollowedAnswer) => until(() => deltas(answer.text()) === 10, 'ten deltas')
+const upstreamLeft = () => until(() => upstream.calls.at(-1)?.aborted, 'the upstream to be left')
+
+async function charged(name: string, answer: FollowedAnswer) {
+  const { settled, reason, outcome } = await lineOf(gateway, answer)
+  const { balance, held } = await balanceOf(gateway, name)
+  expect(held).toBe(0)
+  expect(nanos(CREDIT) - balance).toBe(nanos(settled ?? '0'))
+  return { settled: nanos(settled ?? '0'), reason, outcome }
+}
+
+/** The stream ended in an error event, not like a finished one. */
+function endsInError(text: string, code: string) {
+  expect(text).not.toContain('[DONE]')
+  expect(JSON.parse(eventData(text).at(-1) ?? '')).toMatchObject({ error: { code } })
+}
+
+describe('a client that leaves', () => {
+  it('before the first delta pays for its prompt', async () => {
+    let flushed = 0
+    upstream.answer((call, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.flushHeaders()
+      flushed = performance.now()
+      return never(call, res)
+    })
+    const answer = await stream('before')
+    // A keep-alive of the gateway that is sent well after the upstream's headers: it has seen them.
+    const keepAlives = () => answer.text().split(': ').length
+    await until(() => flushed > 0, 'the upstream to accept')
+    const then = keepAlives()
+    await until(() => keepAlives() >= then + 2, 'two more keep-alives')
+    expect(eventData(answer.text())).toEqual([])
+    answer.leave()
+    await upstreamLeft()
+    expect(await charged('before', answer)).toEqual({
+      settled: INPUT_COST,
+      reason: 'input_only',
+      outcome: 'client_gone',
+    })
+  })
+
+  it('in mid-stream pays for what was delivered', async () => {
+    upstream.answer(begins(never))
+    const answer = await stream('middle')
+    await sawAll(answer)
+    answer.leave()
+    await upstreamLeft()
+    expect(await charged('middle', answer)).toEqual({
+      settled: INPUT_COST + OUTPUT_COST,
+      reason: 'estimate',
+      outcome: 'client_gone',
+    })
+  })
+
+  it('before the upstream has accepted pays nothing', async () => {
+    let asked = false
+    upstream.answer((call, res) => {
+      asked = true
+      return never(call, res)
+    })
+    const leaving = new AbortController()
+    const answer = follow(`${gateway.base}/v1/chat/completions`, {
+      headers: jsonHeaders(keyOf('unused')),
+      body: chatBody('unused'),
+      signal: leaving.signal,
+    })
+    await until(() => asked, 'the upstream to be asked')
+    expect((await balanceOf(gateway, 'unused')).held).toBeGreaterThan(0)
+    leaving.abort()
+    await expect(answer).rejects.toThrow()
+    await upstreamLeft()
+    await until(async () => (await balanceOf(gateway, 'unused')).held === 0, 'the hold to be free')
+    expect((await balanceOf(gateway, 'unused')).balance).toBe(nanos(CREDIT))
+  })
+
+  it('while a whole answer is on its way pays for its prompt', async () => {
+    // More than the buffers in between hold: it is gone only once the gateway reads the answer.
+    const read = Promise.withResolvers<void>()
+    upstream.answer((call, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' })
+      res.write(' '.repeat(16_777_216))
+      res.once('drain', read.resolve)
+      return never(call, res)
+    })
+    const leaving = new AbortController()
+    const answer = follow(`${gateway.base}/v1/chat/completions`, {
+      headers: jsonHeaders(keyOf('before-json')),
+      body: chatBody('before-json', { messages: MESSAGES }),
+      signal: leaving.signal,
+    })
+    await read.promise
+    leaving.abort()
+    await expect(answer).rejects.toThrow()
+    await upstreamLeft()
+    const line = await until(
+      () => logged(gateway).find((entry) => entry.account === 'before-json'),
+      'the request log line',
+    )
+    expect(line).toMatchObject({ reason: 'input_only', settled: '0.0001', outcome: 'client_gone' })
+    expect((await balanceOf(gateway, 'before-json')).balance).toBe(nanos(CREDIT) - INPUT_COST)
+  })
+})
+
+describe('an upstream that breaks off', () => {
+  it.each<[string, Script]>([
+    ['cut', (_, res) => void res.end()],
+    ['reset', (_, res) => void res.socket?.resetAndDestroy()],
+  ])('%s: what was delivered is paid, and the client is told', async (name, breakOff) => {
+    const seen = Promise.withResolvers<void>()
+    upstream.answer(
+      begins(async (call, res) => {
+        await seen.promise
+        await breakOff(call, res)
+      }),
+    )
+    const answer = await stream(name)
+    await sawAll(answer)
+    seen.resolve()
+    expect(await answer.ended).toBe(true)
+    endsInError(answer.text(), 'upstream_error')
+    expect(await charged(name, answer)).toEqual({
+      settled: INPUT_COST + OUTPUT_COST,
+      reason: 'estimate',
+      outcome: 'upstream_failed',
+    })
+  })
+
+  it('before anything: nothing is paid', async () => {
+    upstream.answer((_, res) => void res.socket?.resetAndDestroy())
+    const answer = await stream('failed')
+    await answer.ended
+    expect(answer.status).toBe(502)
+    expect(await charged('failed', answer)).toMatchObject({ settled: 0 })
+  })
+})
+
+describe('a stream that comes to its end', () => {
+  const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
+
+  it.each([true, false])('is charged its usage, whether the client asked for it (%s)', async (asked) => {
+    const before = (await balanceOf(gateway, 'finished')).balance
+    upstream.answer((_, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.end(`${chatEvents('any', CONTENT, usage).join('')}data: [DONE]\n\n`)
+    })
+    const answer = await stream('finished', asked ? { stream_options: { include_usage: true } } : {})
+    expect(await answer.ended).toBe(true)
+    expect(answer.text().includes('"usage"')).toBe(asked)
+    expect(await lineOf(gateway, answer)).toMatchObject({ reason: 'usage', settled: '0.000019' })
+    expect((await balanceOf(gateway, 'finished')).balance).toBe(before - nanos('0.000019'))
+  })
+
+  it('is charged its usage when the client leaves after the last event', async () => {
+    upstream.answer((call, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.write(`${chatEvents('any', CONTENT, usage).join('')}data: [DONE]\n\n`)
+      return never(call, res)
+    })
+    const answer = await stream('left-last')
+    await until(() => answer.text().includes('[DONE]'), 'the last event')
+    answer.leave()
+    expect(await charged('left-last', answer)).toMatchObject({ settled: nanos('0.000019'), reason: 'usage' })
+  })
+})
+
+describe('a balance that is used up in mid-stream', () => {
+  /** Words without end, one turn of the event loop or one millisecond apart. */
+  const endless =
+    (waitMs: number): Script =>
+    async (_, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      const [first = '', word = ''] = chatEvents('any', 'word', null)
+      res.write(first)
+      while (!res.destroyed) {
+        res.write(word)
+        await pause(waitMs)
+      }
+    }
+
+  it.each([
+    ['endless', 1],
+    ['endless-burst', 0],
+  ])('%s: ends in an error event, with the overspend bounded', async (name, waitMs) => {
+    upstream.answer(endless(waitMs))
+    const answer = await stream(name)
+    expect(await answer.ended).toBe(true)
+    expect(answer.status).toBe(200)
+    endsInError(answer.text(), 'insufficient_balance')
+    await upstreamLeft()
+    const { settled, reason, outcome } = await lineOf(gateway, answer)
+    expect({ reason, outcome }).toEqual({ reason: 'estimate', outcome: 'balance_exhausted' })
+    // The hold was 10 tokens; a quantum of 2,048 more is the bound that is promised. A token costs a tenth of a cent.
+    const tokens = answer.text().split('"content":"word"').length - 1
+    expect(nanos(settled ?? '')).toBeGreaterThanOrEqual(tokens * nanos('0.001'))
+    expect(nanos(settled ?? '')).toBeLessThan((10 + 2_048) * nanos('0.001'))
+    expect((await balanceOf(gateway, name)).balance).toBe(nanos('0.05') - nanos(settled ?? ''))
+    const next = await chat(gateway.base, bearer(keyOf(name)), chatBody(name))
+    expect(next.status).toBe(402)
+  })
+
+  it('a stream that has more funds goes on past its first hold', async () => {
+    upstream.answer(async (_, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (const event of chatEvents('any', 'word '.repeat(400).trim(), null)) {
+        res.write(event)
+        await pause(0)
+      }
+      res.end('data: [DONE]\n\n')
+    })
+    const answer = await stream('endless', {}, 'capped')
+    expect(await answer.ended).toBe(true)
+    expect(answer.text()).toContain('[DONE]')
+    expect(nanos((await lineOf(gateway, answer)).hold ?? '')).toBeGreaterThan(nanos('0.4'))
+  })
+})
+
+it('no hold is left when all is over', async () => {
+  await until(async () => (await metric(gateway, 'sluice_holds')) === 0, 'all holds to be settled')
+})
