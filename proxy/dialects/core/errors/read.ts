@@ -1,4 +1,4 @@
-/** Reads the errors of upstreams of every dialect: their class, and what the caller is told of its own fault. */
+/** Classifies the errors of upstreams, and writes the client's error for a fault of its own. */
 import type { FailureClass } from '../../../../contract/failures.ts'
 import { type ErrorCode, GatewayError, Unshown, type UpstreamFailure } from '../../../errors.ts'
 import type { ParsedRequest } from '../dialect.ts'
@@ -11,7 +11,7 @@ import { retryAfterSeconds, retryAfterText } from './retry-after.ts'
 import { type UpstreamError, upstreamError } from './upstream-error.ts'
 import { allWordings, describes, says, statusOf } from './wordings.ts'
 
-/** Errors are short; what is longer is a page for people. */
+/** Errors are short. A longer body is a page for people. */
 const MAX_ERROR_BYTES = 1024 * 1024
 
 type Verdict = Pick<UpstreamFailure, 'class' | 'forCaller' | 'words' | 'carrierRefused' | 'stateRefused'>
@@ -80,7 +80,7 @@ function classify(status: number | undefined, error: UpstreamError, request: Par
   }
 }
 
-/** Statuses by which an upstream calls a request wrong in itself. */
+/** Statuses that call the request itself wrong. */
 const REFUSALS = [400, 413, 422]
 
 function wordsOf(status: number, { message }: UpstreamError): Pick<UpstreamFailure, 'words'> {
@@ -88,7 +88,7 @@ function wordsOf(status: number, { message }: UpstreamError): Pick<UpstreamFailu
 }
 
 function classOf(status: number, error: UpstreamError): FailureClass {
-  // A caller's own mistake, whatever status an upstream gives it.
+  // The client's own mistake, whatever the status.
   if (status < 500 && (says(error, 'previousResponse') || says(error, 'conversation'))) return 'caller_fault'
   switch (status) {
     case 400:
@@ -120,13 +120,13 @@ function classOfRefusal(status: number, error: UpstreamError): FailureClass {
   if (describes(error, 'quota')) return 'quota'
   if (says(error, 'region')) return 'region_blocked'
   if (says(error, 'modelGone')) return 'model_gone'
-  // More tokens than the account may send in a minute: another account may.
+  // The account may not send so many tokens in a minute, but another one may.
   return status === 413 && says(error, 'rate') ? 'rate_limit' : 'caller_fault'
 }
 
 /**
- * What the caller is told of its own fault: sentences of ours, with numbers and field names that are the caller's. The
- * upstream's words go with those that say less; the others are in the words on which agents and SDKs act.
+ * The client's error for a fault of its own: a fixed sentence with numbers and field names of the client's request. The
+ * upstream's own words are added where the sentence says less; other sentences have the words that agents and SDKs act on.
  */
 function callerFault(
   status: number,
@@ -176,7 +176,7 @@ function refusal(status: number, error: UpstreamError, param: string | undefined
 const BEFORE = /\b(?:not support|unsupported)\W?\w{0,12}[^.]{0,40}$/i
 const BEHIND = /^[\w.[\]]{0,64}\W{0,3}(?:is|are) (?:not supported|unsupported|deprecated)\b/i
 
-/** Whether it is the field that is not supported, and not what it holds: a type of file, a language. */
+/** True when the field itself is not supported, rather than its value, such as a type of file. */
 function isUnsupported(text: string, param: string): boolean {
   const at = text.indexOf(param)
   if (at === -1) return false

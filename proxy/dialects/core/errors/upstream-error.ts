@@ -1,14 +1,14 @@
-/** What an upstream said, whatever its body looks like: sentences and classes are made from it. */
+/** Reads the error out of an upstream's body, whatever the body looks like. */
 import { isRecord, tryParse } from '../json/value.ts'
 
 export interface UpstreamError {
-  /** The object that says what happened. */
+  /** The object with the error. */
   fields: Record<string, unknown>
   /** Its codes and types in lower case, the most specific first. */
   words: string[]
   /** The beginning of its message: the sentences looked for stand there. */
   text: string
-  /** Its message alone, as the upstream wrote it: not to be shown as it is. */
+  /** The message alone, as the upstream wrote it. It must be sanitised before a client reads it. */
   message?: string
 }
 

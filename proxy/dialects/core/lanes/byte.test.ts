@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import '../../index.ts'
 import { GatewayError } from '../../../errors.ts'
 import { chat } from '../../chat/index.ts'
 import { messages } from '../../messages/index.ts'
