@@ -110,7 +110,7 @@ export const PICTURES: Mutant[] = [
     ['Math.max(texts, pictureTokens(pictures))', 'texts'],
     ['outputTokens, tier, images: pictures }', 'outputTokens, tier }'],
   ),
-  ...faults('proxy/pipeline/serve.ts', MONEY, ["makesImages(api)) ? 1 : 0)", "makesImages(api)) ? 0 : 0)"]),
+  ...faults('proxy/pipeline/serve.ts', MONEY, ['makesImages(api)) ? 1 : 0)', 'makesImages(api)) ? 0 : 0)']),
   // Pictures that nobody counted cost nothing.
   ...faults(
     'proxy/ledger/bill.ts',
