@@ -17,10 +17,8 @@ export type ApiName = (typeof API_NAMES)[number]
 export type Way = 'native' | 'hub' | 'estimate'
 
 export interface EndpointFacts {
-  /** Path at the gateway. */
+  /** Path at the gateway: a pattern of express, in which a dialect may find the model. */
   path: string
-  /** Path below the base URL of a channel that is reached natively. */
-  upstreamPath: string
   /**
    * By type of channel. `{ feature, else }`: native where the upstream has the feature, otherwise as `else` says; not at
    * all without it. A type that is not there is not reached.
@@ -43,43 +41,37 @@ const PICTURES: EndpointFacts['ways'] = {
 export const ENDPOINTS = {
   chat: {
     path: '/v1/chat/completions',
-    upstreamPath: '/chat/completions',
     ways: { chat_completion: 'native', responses: 'hub', messages: 'hub', images: 'hub' },
   },
   responses: {
     path: '/v1/responses',
-    upstreamPath: '/responses',
     ways: { responses: 'native', chat_completion: 'hub', messages: 'hub', images: 'hub' },
     webSocket: true,
     stored: true,
   },
   compact: {
     path: '/v1/responses/compact',
-    upstreamPath: '/responses/compact',
     ways: { responses: { feature: 'compaction', else: 'hub' }, chat_completion: 'hub', messages: 'hub' },
   },
   messages: {
     path: '/v1/messages',
-    upstreamPath: '/messages',
     ways: { messages: 'native', chat_completion: 'hub', responses: 'hub', images: 'hub' },
   },
   count_tokens: {
     path: '/v1/messages/count_tokens',
-    upstreamPath: '/messages/count_tokens',
     ways: { messages: 'native', chat_completion: 'estimate', responses: 'estimate' },
     unbilled: true,
   },
   embeddings: {
     path: '/v1/embeddings',
-    upstreamPath: '/embeddings',
     ways: {
       embeddings: 'native',
       chat_completion: { feature: 'embeddings' },
       responses: { feature: 'embeddings' },
     },
   },
-  images: { path: '/v1/images/generations', upstreamPath: '/images/generations', ways: PICTURES },
-  image_edits: { path: '/v1/images/edits', upstreamPath: '/images/edits', ways: PICTURES },
+  images: { path: '/v1/images/generations', ways: PICTURES },
+  image_edits: { path: '/v1/images/edits', ways: PICTURES },
 } as const satisfies Record<string, EndpointFacts>
 
 export type EndpointName = keyof typeof ENDPOINTS

@@ -26,7 +26,7 @@ export function upstreamRequest(
   const own = { 'content-type': contentType, 'accept-encoding': 'identity' }
   return {
     origin,
-    path: base + path + query,
+    path: withQuery(base + path, query),
     headers: { accept, 'user-agent': 'sluice', ...dialect, ...headers, ...own },
     body,
   }
@@ -34,7 +34,7 @@ export function upstreamRequest(
 
 /** Path of the URL of such a request, without its query. */
 export function pathOf(channel: ChannelRecord, path: string): string {
-  return fixedOf(channel).base + path
+  return fixedOf(channel).base + path.replace(/\?.*/, '')
 }
 
 /** The parts that all requests of a channel share. */
@@ -59,6 +59,11 @@ function fixedOf(channel: ChannelRecord): Fixed {
   const fixed = { origin, base, query: queryOf(channel), headers }
   fixedParts.set(channel, fixed)
   return fixed
+}
+
+/** A path may have a query of its own. */
+function withQuery(path: string, query: string): string {
+  return path.includes('?') && query !== '' ? `${path}&${query.slice(1)}` : path + query
 }
 
 function queryOf(channel: ChannelRecord): string {

@@ -39,7 +39,7 @@ function parse(
   const bounds = { ...jsonLimitsOf(limits), mayBeEmpty: generate === false }
   return ctx.stage('parse', () =>
     turns.take(ctx.caller.hash, body.length, ctx.cancel, () =>
-      api.parseRequest(body, bounds, ctx.req.headers),
+      api.parseRequest(body, bounds, ctx.req.headers, ctx.req.url),
     ),
   )
 }

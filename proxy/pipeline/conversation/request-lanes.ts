@@ -21,7 +21,6 @@ export function requestLanes(
   return lanesOf(
     {
       client: endpoint.api,
-      upstreamPath: endpoint.upstreamPath,
       parsed: request,
       id: newAnswerId(),
       created: Math.floor(Date.now() / 1_000),

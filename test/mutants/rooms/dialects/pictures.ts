@@ -110,7 +110,7 @@ export const PICTURES: Mutant[] = [
     ['Math.max(texts, imageTokens(images))', 'texts'],
     ['outputTokens, tier, images }', 'outputTokens, tier }'],
   ),
-  ...faults('proxy/pipeline/serve.ts', MONEY, ["api === 'images') ? 1 : 0)", "api === 'images') ? 0 : 0)"]),
+  ...faults('proxy/pipeline/serve.ts', MONEY, ['makesImages(api)) ? 1 : 0)', 'makesImages(api)) ? 0 : 0)']),
   // Pictures that nobody counted cost nothing.
   ...faults(
     'proxy/ledger/bill.ts',

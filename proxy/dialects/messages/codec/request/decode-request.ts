@@ -44,7 +44,7 @@ const OWN_EFFORTS = EFFORTS.filter((effort) => effort !== 'none' && effort !== '
 const THINKING_FIELDS = ['type', 'budget_tokens', 'display']
 
 export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): ModelRequest {
-  const body = parseWithInputs(parsed.body.toString('utf8'))
+  const body = parseWithInputs(parsed.body.toString('utf8'), 'messages')
   if (!isRecord(body)) throw refusal('messages', 'must be part of a JSON object')
   /** Fields at the top that are typed, and say more than that. */
   const more = noFields()
