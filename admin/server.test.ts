@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { Gauge, Registry } from 'prom-client'
 import { describe, expect, test, vi } from 'vitest'
-import { listen } from '../proxy/upstream/testing.ts'
+import { listen } from '../proxy/outbound/testing.ts'
 import { AdminError, type AdminOptions, createAdminServer } from './server.ts'
 
 const TOKEN = 'a-token-of-the-operator'

@@ -19,8 +19,8 @@ export interface PlannedTarget {
   channel: ChannelRecord
   target: TargetRecord
   way: 'native' | 'hub'
-  /** The endpoint is one that upstreams of the channel's type may lack. */
-  aside: boolean
+  /** Upstreams of the channel's type may lack the endpoint. */
+  isOptionalEndpoint: boolean
   /** What the channel speaks; absent where nothing is ever converted. */
   api?: ApiName
   features: Features
@@ -56,7 +56,7 @@ export function planRoute(
       channel,
       target,
       way,
-      aside: endpoint.unbilled === true || typeof endpoint.ways[channel.type] === 'object',
+      isOptionalEndpoint: endpoint.unbilled === true || typeof endpoint.ways[channel.type] === 'object',
       ...(api !== undefined && { api }),
       features: featuresAt(target, channel),
       model: targetModel(target, upstreamModel),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { testChannel } from '../outbound/testing.ts'
 import { upstreamRequest } from './request.ts'
-import { testChannel } from './testing.ts'
 
 const body = Buffer.from('{"model":"m"}')
 

@@ -3,20 +3,7 @@
 import type { Readable } from 'node:stream'
 import { endpointBase } from '../../contract/channel-types.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
-
-/** A request, ready to be sent. */
-export interface UpstreamRequest {
-  /** Absent: POST. */
-  method?: 'GET' | 'DELETE'
-  /** Scheme, host and port. */
-  origin: string
-  /** Path and query. */
-  path: string
-  /** Names in lower case. */
-  headers: Record<string, string>
-  /** Null: none. Of a stream nobody knows the length; it is destroyed with the request. */
-  body: Buffer | Readable | null
-}
+import type { UpstreamRequest } from '../outbound/exchange.ts'
 
 /** What is asked of a channel. */
 export interface Content {

@@ -2,7 +2,9 @@
 import type { Dialect } from '../core/dialect.ts'
 import { splice } from '../core/json/model-splice.ts'
 import { readAnswer } from './byte-lane/answer.ts'
+import { fromStream } from './byte-lane/from-stream.ts'
 import { upstreamHeaders } from './byte-lane/headers.ts'
+import { openState } from './byte-lane/state.ts'
 import { MessagesStreamObserver } from './byte-lane/stream.ts'
 import { messagesCodec } from './codec/index.ts'
 import { errorBody, errorEvent } from './error.ts'
@@ -17,7 +19,10 @@ export const messages: Dialect = {
   byteLane: {
     splice,
     upstreamHeaders,
+    openState,
+    modelAt: { answer: ['model'], event: ['message', 'model'] },
     readAnswer,
+    fromStream,
     observe: (request, maxEventBytes) => new MessagesStreamObserver(request, maxEventBytes),
   },
   codec: messagesCodec,

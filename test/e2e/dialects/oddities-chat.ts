@@ -39,7 +39,6 @@ export const CHAT: Oddity[] = [
   {
     name: 'the same, whole',
     upstream: 'chat',
-    foreignOnly: true,
     body: {
       ...chunk({}),
       object: 'chat.completion',
@@ -172,7 +171,6 @@ export const CHAT: Oddity[] = [
     ],
     calls: [['one', '{"x":1}']],
     counts: { ...COUNTS, cached: 12 },
-    foreignOnly: true,
   },
   {
     name: 'a chunk without choices in the middle, reasoning beside the completion tokens',

@@ -43,7 +43,6 @@ export const RESPONSES: Oddity[] = [
   {
     name: 'another id in every event',
     upstream: 'responses',
-    foreignOnly: true,
     events: numbered([
       created,
       {
@@ -127,7 +126,6 @@ export const RESPONSES: Oddity[] = [
   {
     name: 'items without their lists, deltas without an index, an end without items and status',
     upstream: 'responses',
-    foreignOnly: true,
     events: [
       { type: 'response.created', response: { id: 'resp_1', created_at: 1, model: 'm' } },
       {

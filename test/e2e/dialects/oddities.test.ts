@@ -14,27 +14,23 @@ const ODDITIES = [...CHAT, ...RESPONSES, ...MESSAGES]
 
 let room: Room
 beforeAll(async () => {
-  // So that equal dialects are converted too.
   const more = DIALECTS.map((name) => route(`named-${name}`, `named-${name}`, [name], { rewriteModel: true }))
   room = await openRoom(more.join(''))
 })
 afterAll(() => room?.close())
 
 describe.each(DIALECTS)('read by %s', (client) => {
-  it.each(ODDITIES.filter(({ upstream, foreignOnly }) => !foreignOnly || upstream !== client))(
-    '$upstream: $name',
-    async (oddity) => {
-      const { upstream, body, text = '', reasoning = '', calls = [], counts } = oddity
-      room.upstream.answer((_call, res) =>
-        body === undefined ? stream(res, [framed(oddity)]) : json(res, 200, body),
-      )
-      const seen = await ask(room, client, `named-${upstream}`, question('Hello'), body === undefined)
-      expect({ text: seen.text, reasoning: seen.reasoning }).toEqual({ text, reasoning })
-      expect(seen.calls.map(({ name, input }) => [name, input])).toEqual(calls)
-      expect(seen.calls.filter(({ id }) => id === '')).toEqual([])
-      if (calls.length > 0)
-        expect(seen.end).toBe({ chat: 'tool_calls', responses: 'completed', messages: 'tool_use' }[client])
-      if (counts) expect(seen.counts).toMatchObject(counts)
-    },
-  )
+  it.each(ODDITIES.filter(({ upstream }) => upstream !== client))('$upstream: $name', async (oddity) => {
+    const { upstream, body, text = '', reasoning = '', calls = [], counts } = oddity
+    room.upstream.answer((_call, res) =>
+      body === undefined ? stream(res, [framed(oddity)]) : json(res, 200, body),
+    )
+    const seen = await ask(room, client, `named-${upstream}`, question('Hello'), body === undefined)
+    expect({ text: seen.text, reasoning: seen.reasoning }).toEqual({ text, reasoning })
+    expect(seen.calls.map(({ name, input }) => [name, input])).toEqual(calls)
+    expect(seen.calls.filter(({ id }) => id === '')).toEqual([])
+    if (calls.length > 0)
+      expect(seen.end).toBe({ chat: 'tool_calls', responses: 'completed', messages: 'tool_use' }[client])
+    if (counts) expect(seen.counts).toMatchObject(counts)
+  })
 })

@@ -12,8 +12,6 @@ export interface Oddity {
   /** Name and input. */
   calls?: [string, string][]
   counts?: Partial<Counts>
-  /** A client of the same dialect gets it as it is, which its SDK does not understand. */
-  foreignOnly?: true
 }
 
 /** What most of them use. */

@@ -1,7 +1,7 @@
 /** A server that nobody may reach, at every address of this machine. */
 import { createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { portOf } from '../../../proxy/upstream/testing.ts'
+import { portOf } from '../../../proxy/outbound/testing.ts'
 import { OK } from './stage.ts'
 
 export interface Canary {

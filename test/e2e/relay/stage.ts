@@ -1,7 +1,7 @@
 /** The relay of the real program: a gateway without resources, its callers, and upstreams that count every byte. */
 import { createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { listen, type TestServer } from '../../../proxy/upstream/testing.ts'
+import { listen, type TestServer } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type CallOptions, open, readAll } from '../../harness/http.ts'
 

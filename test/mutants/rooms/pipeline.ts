@@ -6,7 +6,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/serve.ts',
     'test/e2e/money.test.ts',
     // The money of a failed request stays held.
-    ['await settle(gateway, priced, hold', 'if (delivery !== undefined) await settle(gateway, priced, hold'],
+    ["await ctx.stage('settle'", "if (charged !== undefined) await ctx.stage('settle'"],
   ),
 
   ...faults(
@@ -14,13 +14,13 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/refusals.test.ts',
     // Balances are told before models are allowed.
     [
-      'allowModel(caller, request)',
-      'if (caller.account) await gateway.holds.admit(caller.account); allowModel(caller, request)',
+      'allowModel(ctx.caller, read.request)',
+      'await refuseWithoutFunds(billing, ctx); allowModel(ctx.caller, read.request)',
     ],
     // A missing route is told before the missing funds.
     [
-      "await gateway.holds.admit(caller.account, time)\n  throw new GatewayError('upstream_error'",
-      "void time\n  throw new GatewayError('upstream_error'",
+      "await refuseWithoutFunds(billing, ctx)\n  throw new GatewayError('upstream_error'",
+      "throw new GatewayError('upstream_error'",
     ],
   ),
 
@@ -156,7 +156,7 @@ export const PIPELINE: Mutant[] = [
     // A route waits as long as its slowest channel.
     ['route.retry.perTryTimeoutMs ?? channel', 'channel'],
     // A channel that answers stays on its way to a rest.
-    ["if ('answer' in result) gateway.health.succeeded(place)", ''],
+    ["if ('answer' in result) health.succeeded(place)", ''],
   ),
   ...faults(
     'proxy/pipeline/attempt/try-once.ts',
@@ -174,8 +174,8 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/dialects/reasoning.test.ts',
     // A conversation cannot be gone on with: its seals open for nobody.
     [
-      'createEnvelopes(gateway.sealing, ownerOf(caller), DIALECTS)',
-      'createEnvelopes(gateway.sealing, String(Math.random()), DIALECTS)',
+      'createEnvelopes(sealing, ownerOf(caller), DIALECTS)',
+      'createEnvelopes(sealing, String(Math.random()), DIALECTS)',
     ],
   ),
   ...faults(

@@ -5,10 +5,7 @@ import { z } from 'zod'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
 import { DIALECTS } from '../../../proxy/dialects/index.ts'
 import { CATALOGUE, type ErrorCode, GatewayError } from '../../../proxy/errors.ts'
-import type { Gateway } from '../../../proxy/pipeline/gateway.ts'
-import type { Relay } from '../../../proxy/relay/relay.ts'
-import { createApp } from '../../../proxy/server/app.ts'
-import type { Overload } from '../../../proxy/server/overload.ts'
+import { type AppParts, createApp } from '../../../proxy/server/app.ts'
 import { OPERATIONS, openapiDocument, openapiPage } from './document.ts'
 import { codesByStatus, ERROR_SCHEMAS, SOCKET_CODES } from './errors.ts'
 
@@ -21,8 +18,8 @@ const routers = z.object({
 function registeredPaths(): Set<string> {
   const refusal = () => new GatewayError('upgrade_required', 'Not here.')
   // Routes are registered and never called.
-  const gateway = { limits: { endpointBytes: new Map() } } as unknown as Gateway
-  const app = createApp(gateway, {} as Relay, {} as Overload, { refusal }, { unexpected() {} })
+  const ports = { bodies: { limits: { endpointBytes: new Map() } } }
+  const app = createApp({ ports, upgrades: { refusal } } as unknown as AppParts)
   const paths = routers.parse({ stack: app.router.stack }).stack.flatMap(({ route }) => route?.path ?? [])
   return new Set(
     paths

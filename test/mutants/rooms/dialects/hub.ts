@@ -118,23 +118,46 @@ export const HUB: Mutant[] = [
   ]),
 
   // A client reads the name of the upstream's model.
-  ...faults('proxy/dialects/core/lanes/index.ts', RULES, ['about.rewriteModel || ', '']),
+  ...faults('proxy/dialects/core/lanes/index.ts', RULES, [
+    'rewriteModel: about.rewriteModel',
+    'rewriteModel: false',
+  ]),
   // State that the gateway sealed reaches an upstream of the client's dialect as it is.
-  ...faults('proxy/dialects/core/lanes/index.ts', 'test/e2e/faults/switched.test.ts', [
-    ' || parsed.body.includes(SEALED)',
+  ...faults('proxy/dialects/core/lanes/index.ts', 'proxy/dialects/core/lanes/state.test.ts', [
+    'const isSealed = parsed.body.includes(SEALED)',
+    'const isSealed = false',
+  ]),
+  // State of another vendor goes to an upstream of the client's dialect, once it is opened.
+  ...faults('proxy/dialects/messages/byte-lane/state.ts', 'proxy/dialects/core/lanes/state.test.ts', [
+    "opened.dialect === 'messages' && opened.kind === carrying?.kind",
+    'true',
+  ]),
+  // A message without content is sent.
+  ...faults('proxy/dialects/messages/byte-lane/state.ts', 'proxy/dialects/core/lanes/state.test.ts', [
+    'removed.length > 0 && removed.length === content.length',
+    'false',
+  ]),
+  // State that an upstream refused is sent to it again.
+  ...faults('proxy/dialects/responses/byte-lane/state.ts', 'proxy/dialects/core/lanes/state.test.ts', [
+    'if (!withoutCarriers) {',
+    'if (true) {',
+  ]),
+  // A text about a model is taken for its name.
+  ...faults('proxy/dialects/core/json/edit.ts', 'proxy/dialects/core/lanes/byte.test.ts', [
+    '\n    .filter((member) => keyOf(member) === key)',
     '',
   ]),
   // A route that rejects drops.
   ...faults('proxy/dialects/core/lanes/hub.ts', RULES, [
-    "if (target.unsupported === 'Reject') refuse(losses)",
+    "if (target.unsupported === 'Reject') refuseLosses(losses)",
     '',
   ]),
   // JSON that an upstream streams unasked reaches the client as a stream.
-  ...faults('proxy/dialects/core/lanes/byte.ts', RULES, ['asStream || !looksLikeStream(body)', 'true']),
-  // A client is blamed for an upstream that streams unasked.
+  ...faults('proxy/dialects/core/lanes/byte.ts', RULES, ['!looksLikeStream(body)', 'true']),
+  // A stream that came unasked and was cut is presented as an answer.
   ...faults('proxy/dialects/core/lanes/byte.ts', 'proxy/dialects/core/lanes/byte.test.ts', [
-    'if (error instanceof GatewayError) return undefined',
-    '',
+    'if (!observer.finished) return',
+    'if (false) return',
   ]),
   // Thousands of stop sequences are looked for in each character of an answer.
   ...faults('proxy/dialects/core/hub/prepare.ts', 'proxy/dialects/core/hub/prepare.test.ts', [

@@ -5,11 +5,21 @@
  */
 import type { ApiName } from '../../../../contract/endpoints.ts'
 import { GatewayError, type UpstreamFailure } from '../../../errors.ts'
-import type { ClientView, StreamEncoder } from '../dialect.ts'
-import { itemId } from '../neutral/ids.ts'
-import type { HostedPart, ModelAnswer, ModelRequest, StreamPart } from '../neutral/types.ts'
-import { unfold } from '../neutral/unfold.ts'
-import { INSTRUCTION } from './compaction-words.ts'
+import type { ClientView, Emulation, StreamEncoder } from '../../core/dialect.ts'
+import { itemId } from '../../core/neutral/ids.ts'
+import type { HostedPart, ModelAnswer, ModelRequest, StreamPart } from '../../core/neutral/types.ts'
+import { unfold } from '../../core/neutral/unfold.ts'
+import { INSTRUCTION } from './words.ts'
+
+/** The task of compacting a conversation; undefined for a request that does not ask for it. */
+export function emulate(request: ModelRequest, upstream: ApiName): Emulation | undefined {
+  if (request.compact !== true) return undefined
+  return {
+    request: summarise(request, upstream),
+    answer: compacted,
+    stream: (encoder, client) => new CompactingEncoder(encoder, client),
+  }
+}
 
 /** Whom a summary is for. */
 type Owner = Pick<ClientView, 'id' | 'envelopes'>

@@ -14,10 +14,10 @@ import {
 } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { open, readAll } from '../../test/harness/http.ts'
-import { never, portOf } from '../upstream/testing.ts'
-import type { RelayTarget } from './address/policy.ts'
-import { type ConnectOptions, connectTo } from './connect.ts'
-import { HEADERS, relayBody, resolvesTo, startRelay } from './testing.ts'
+import { HEADERS, relayBody, resolvesTo, startRelay } from '../relay/testing.ts'
+import { type CheckedTarget, type ConnectOptions, connectTo } from './checked.ts'
+import { proxyAt } from './proxies.ts'
+import { never, portOf } from './testing.ts'
 
 const UNREACHABLE = { code: 'upstream_error', status: 502, message: 'The upstream could not be reached.' }
 
@@ -84,7 +84,7 @@ describe('the address', () => {
     const closed = vi.fn()
     const server = createServer((socket) => void socket.resume().on('close', closed))
     const port = await listenOn(server, '127.0.0.1')
-    const isAllowed = vi.fn((_address: string, _target: RelayTarget) => false)
+    const isAllowed = vi.fn((_address: string, _target: CheckedTarget) => false)
     await expect(connected(`http://a.example:${port}`, ['127.0.0.1'], { isAllowed })).rejects.toMatchObject(
       UNREACHABLE,
     )
@@ -139,7 +139,7 @@ describe('through a proxy', () => {
       socket.once('data', () => socket.write('inside'))
     })
     const port = await listenOn(proxy, '127.0.0.1')
-    return { asked, url: (login = '') => new URL(`http://${login}127.0.0.1:${port}`) }
+    return { asked, url: (login = '') => proxyAt(`http://${login}127.0.0.1:${port}`) }
   }
 
   test('it gets the first checked address and never the name; its answer about the peer is not judged', async () => {
@@ -174,7 +174,7 @@ describe('through a proxy', () => {
     proxy.on('connect', (_req, socket) => {
       socket.on('error', () => undefined).write('HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n')
     })
-    const options = { proxy: new URL(`http://127.0.0.1:${await listenOn(proxy, '127.0.0.1')}`) }
+    const options = { proxy: proxyAt(`http://127.0.0.1:${await listenOn(proxy, '127.0.0.1')}`) }
     await expect(connected('http://a.example', ['192.0.2.1'], options)).rejects.toMatchObject(UNREACHABLE)
   })
 
@@ -183,7 +183,7 @@ describe('through a proxy', () => {
       createServer((socket) => void socket.resume()),
       '127.0.0.1',
     )
-    const proxy = new URL(`http://127.0.0.1:${port}`)
+    const proxy = proxyAt(`http://127.0.0.1:${port}`)
     await expect(
       connected('http://a.example', ['192.0.2.1'], { proxy, connectMs: 50 }),
     ).rejects.toMatchObject(UNREACHABLE)
@@ -309,7 +309,7 @@ describe.runIf(hasOpenssl())('TLS', () => {
       socket.on('error', () => undefined).write('HTTP/1.1 200 OK\r\n\r\n')
       socket.pipe(onward).pipe(socket)
     })
-    const options = { proxy: new URL(`http://127.0.0.1:${await listenOn(proxy, '127.0.0.1')}`) }
+    const options = { proxy: proxyAt(`http://127.0.0.1:${await listenOn(proxy, '127.0.0.1')}`) }
     expect(await greeting(`https://relay.test:${port}`, ['127.0.0.3'], options)).toBe('secure')
     await expect(connected(`https://other.test:${port}`, ['127.0.0.3'], options)).rejects.toMatchObject(
       UNREACHABLE,

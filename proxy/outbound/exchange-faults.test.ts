@@ -149,3 +149,10 @@ describe('no answer at all', () => {
     expect(server.accepted()).toBe(0)
   })
 })
+
+test('an unasked 100 Continue ends a call: the reason why the relay does not use undici', async () => {
+  const upstream = await tcpServer((socket) => {
+    socket.end('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi')
+  })
+  expect(await faultIn(call(upstream))).toBe('reset')
+})

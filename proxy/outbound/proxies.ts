@@ -18,7 +18,7 @@ export function proxyChooser(
   { http, https }: { http?: string | undefined; https?: string | undefined },
   direct: readonly string[],
 ): (url: URL) => HttpProxy | undefined {
-  const proxies: Record<string, HttpProxy | undefined> = { 'http:': parsed(http), 'https:': parsed(https) }
+  const proxies: Record<string, HttpProxy | undefined> = { 'http:': proxyAt(http), 'https:': proxyAt(https) }
   const exceptions = direct.flatMap((text) => text.split(/\s+/)).flatMap(exceptionIn)
   return (url) => {
     const host = plainHost(url.hostname)
@@ -30,7 +30,8 @@ export function proxyChooser(
   }
 }
 
-function parsed(text: string | undefined): HttpProxy | undefined {
+/** The proxy that a URL names, its user and password included. */
+export function proxyAt(text: string | undefined): HttpProxy | undefined {
   if (text === undefined) return undefined
   const { origin, username, password } = new URL(text)
   const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`

@@ -4,14 +4,14 @@ import { createServer as createHttpsServer, type ServerOptions } from 'node:http
 import { createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TLSSocket } from 'node:tls'
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import { startProxy, type TestProxy } from '../../test/harness/http-proxy.ts'
 import { type Authority, createAuthority, type Pair } from '../../test/harness/pki.ts'
 import { Dispatchers } from './dispatchers.ts'
 import { send } from './exchange.ts'
-import { type Outbound, readOutbound } from './outbound.ts'
+import { type Outbound, readOutbound } from './settings.ts'
 import {
   faultIn,
   httpServer,
@@ -317,6 +317,34 @@ test('a proxy with a certificate that nobody vouches for is not used', async () 
   for (const scheme of ['http', 'https'])
     expect(await faultIn(ask(dispatchers, `${scheme}://upstream.test`))).toBe('proxy')
   expect(proxy.asked).toEqual([])
+})
+
+test('an address is no server name for a proxy that speaks TLS', async () => {
+  const names: unknown[] = []
+  const proxy = await listen(
+    createTlsServer(authority.issue('127.0.0.1'), (socket: TLSSocket & { servername?: unknown }) => {
+      names.push(socket.servername)
+      socket.destroy()
+    }),
+    'https',
+  )
+  const dispatchers = open({
+    SLUICE_HTTP_PROXY: proxy.origin,
+    SLUICE_HTTPS_PROXY: proxy.origin,
+    SLUICE_UPSTREAM_CA_FILE: fileOf(authority.ca),
+  })
+  for (const scheme of ['http', 'https'])
+    expect(await faultIn(ask(dispatchers, `${scheme}://upstream.test`))).toMatch(/^(proxy|reset)$/)
+  expect(names).toEqual([false, false])
+})
+
+test('a header that is the proxy’s own fails its request alone', async () => {
+  const proxy = await proxyOf()
+  const dispatchers = open({ SLUICE_HTTPS_PROXY: proxy.url })
+  const headers = { 'proxy-authorization': 'Basic eA==' }
+  const dispatcher = dispatchers.get('default/a', testChannel({ baseURL: 'https://upstream.test' }))
+  const sent = send(dispatcher, { ...testRequest('https://upstream.test'), headers }, PATIENT, never)
+  expect(await faultIn(sent)).toBe('bad_request')
 })
 
 test('without settings there is no proxy', () => {

@@ -2,11 +2,17 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '../../../../contract/usage.ts'
 import { GatewayError } from '../../../errors.ts'
-import { anyAnswer } from '../neutral/testing.ts'
-import type { AssistantPart, Carrier, ModelAnswer, ModelRequest, StreamPart } from '../neutral/types.ts'
-import { CompactingEncoder, compacted, summarise } from './compaction.ts'
-import { INSTRUCTION } from './compaction-words.ts'
-import { weather } from './testing.ts'
+import { weather } from '../../core/hub/testing.ts'
+import { anyAnswer } from '../../core/neutral/testing.ts'
+import type {
+  AssistantPart,
+  Carrier,
+  ModelAnswer,
+  ModelRequest,
+  StreamPart,
+} from '../../core/neutral/types.ts'
+import { CompactingEncoder, compacted, summarise } from './emulated.ts'
+import { INSTRUCTION } from './words.ts'
 
 /** Seals by writing down what it was given. */
 const OWNER = {

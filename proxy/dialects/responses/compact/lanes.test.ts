@@ -6,21 +6,18 @@ import {
   assertComplete,
   readResponsesStream,
 } from '../../../../test/conformance/dialects/strict-responses.ts'
-import { chat } from '../../chat/index.ts'
+import type { ClientApi } from '../../core/dialect.ts'
+import { createEnvelopes } from '../../core/hub/envelope.ts'
+import { type Fields, isRecord } from '../../core/json/value.ts'
+import { lanesOf } from '../../core/lanes/index.ts'
 import { DIALECTS } from '../../index.ts'
-import { messages } from '../../messages/index.ts'
-import { compact } from '../../responses/compact/index.ts'
-import { responses } from '../../responses/index.ts'
-import type { ClientApi, Dialect } from '../dialect.ts'
-import { INSTRUCTION } from '../hub/compaction-words.ts'
-import { createEnvelopes } from '../hub/envelope.ts'
-import { type Fields, isRecord } from '../json/value.ts'
-import { hubLane } from './hub.ts'
+import { responses } from '../index.ts'
+import { compact } from './index.ts'
+import { INSTRUCTION } from './words.ts'
 
 const ENVELOPES = createEnvelopes(ephemeralKeyRing(), 'account', DIALECTS)
-const UPSTREAMS = { chat, responses, messages }
 const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
-type Name = keyof typeof UPSTREAMS
+type Name = keyof typeof TYPES
 const NAMES: Name[] = ['chat', 'responses', 'messages']
 
 /** What codex sends. */
@@ -51,24 +48,15 @@ const BODY = {
 function open(name: Name, body: object, client: ClientApi = responses) {
   const limits = { maxDepth: 64, maxKeys: 10_000 }
   const parsed = client.parseRequest(Buffer.from(JSON.stringify(body)), limits, {})
-  const { codec } = client
-  if (codec === undefined) throw new Error('no codec')
-  const view = {
-    request: codec.decodeRequest(parsed, ENVELOPES),
-    parsed,
-    id: 'X',
-    created: 1700,
-    inputTokens: 5,
-    envelopes: ENVELOPES,
-  }
-  const upstream: Dialect = UPSTREAMS[name]
-  return hubLane({ codec, lossNames: client.lossNames }, view, {
-    upstream,
+  const about = { parsed, id: 'X', created: 1700, inputTokens: 5, envelopes: ENVELOPES, rewriteModel: false }
+  const settings = { upstreamPath: '/responses', unsupported: 'Reject', defaultMaxOutputTokens: 500 } as const
+  return lanesOf({ client, ...about, ...settings }, DIALECTS).open({
+    way: name === 'responses' ? 'native' : 'hub',
+    api: name,
     model: 'up',
-    features: featuresOf(TYPES[name], undefined),
+    features: featuresOf(TYPES[name], undefined, { compaction: false }),
+    channel: 'd/c',
     withoutCarriers: false,
-    unsupported: 'Reject',
-    defaultMaxOutputTokens: 500,
   })
 }
 
@@ -135,7 +123,7 @@ describe('the request for a summary', () => {
   it('of a responses upstream, when the conversation is one text, or kept there', () => {
     expect(sent('responses', { model: 'm', input: 'Hi' }, compact)).toEqual({
       model: 'up',
-      input: [user('Hi'), user(INSTRUCTION)],
+      input: [{ type: 'message', role: 'user', content: 'Hi' }, user(INSTRUCTION)],
       store: false,
     })
     const body = { model: 'm', input: [], previous_response_id: 'resp_1', stream: false }

@@ -1,4 +1,4 @@
-/** Servers on loopback and records for the tests of this folder. */
+/** Servers on loopback and records for the tests of this room. */
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { Pool } from 'undici'
@@ -6,9 +6,14 @@ import { expect, onTestFinished, vi } from 'vitest'
 import { featuresOf } from '../../contract/profiles.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import type { UpstreamFailure } from '../errors.ts'
-import { type AnswerSink, type ExchangeTimeouts, send, type UpstreamResponse } from './exchange.ts'
+import {
+  type AnswerSink,
+  type ExchangeTimeouts,
+  send,
+  type UpstreamRequest,
+  type UpstreamResponse,
+} from './exchange.ts'
 import { AttemptFailed } from './failure.ts'
-import type { UpstreamRequest } from './request.ts'
 
 export interface TestServer {
   origin: string

@@ -2,15 +2,28 @@
  * One call to an upstream: a request out, an answer in as raw chunks. Exactly one of three things happens: `send`
  * rejects, or the sink hears `end`, or the sink hears `fail`. After it no timer, listener or socket is held.
  */
-import type { Transform } from 'node:stream'
-import type { Dispatcher } from 'undici'
+import type { Readable, Transform } from 'node:stream'
+import { type Dispatcher, errors } from 'undici'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import { isSpace } from '../../kit/bytes.ts'
 import { MAX_TIMER_MS } from '../../kit/time.ts'
 import type { UpstreamFailure } from '../errors.ts'
 import { decoderFor } from './decode.ts'
 import { AttemptFailed, faultOf, type TransportFault, transportFailure } from './failure.ts'
-import type { UpstreamRequest } from './request.ts'
+
+/** A request, ready to be sent. */
+export interface UpstreamRequest {
+  /** Absent: POST. */
+  method?: 'GET' | 'DELETE'
+  /** Scheme, host and port. */
+  origin: string
+  /** Path and query. */
+  path: string
+  /** Names in lower case. */
+  headers: Record<string, string>
+  /** Null: none. The length of a stream is not known; it is destroyed with the request. */
+  body: Buffer | Readable | null
+}
 
 /** Milliseconds: until the answer begins, between two chunks of it, and for the whole exchange. */
 export type ExchangeTimeouts = Omit<ChannelRecord['timeoutsMs'], 'connect'>
@@ -60,7 +73,13 @@ export function send(
 ): Promise<UpstreamResponse> {
   return new Promise((resolve, reject) => {
     const exchange = new Exchange(timeouts, signal, resolve, reject)
-    if (!signal.aborted) dispatcher.dispatch({ method: 'POST', ...request, ...OWN_TIMERS }, exchange)
+    if (signal.aborted) return
+    try {
+      dispatcher.dispatch({ method: 'POST', ...request, ...OWN_TIMERS }, exchange)
+    } catch (error) {
+      // ProxyAgent throws on headers that it does not take.
+      exchange.onResponseError(null, error instanceof Error ? error : new Error('not sent'))
+    }
   })
 }
 
@@ -153,9 +172,12 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     else this.#decoder.end()
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+  onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void {
     this.#controller = undefined
-    this.#finish(transportFailure(faultOf(error, this.#answered)))
+    // ProxyAgent reports a 407 of the proxy like an invalid request, which never gets a controller, and reads on.
+    const is407 = controller !== null && error instanceof errors.InvalidArgumentError
+    this.#finish(transportFailure(is407 ? 'proxy' : faultOf(error, this.#answered)))
+    if (is407) controller.abort(STOPPED)
   }
 
   attach(sink: AnswerSink): void {
