@@ -39,7 +39,7 @@ const run = async (options: Partial<ValidateOptions>) => {
     warned,
   }
 }
-const MESSAGE = 'write "on" in quotes: to kubectl a bare on is the word true'
+const MESSAGE = 'write "on" in quotes: kubectl reads an unquoted on as true'
 
 it('warns of a bare on, which kubectl reads as true', async () => {
   writeFileSync(file, route('on'))

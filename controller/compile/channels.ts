@@ -15,23 +15,23 @@ import { tlsOf } from './tls.ts'
 interface Served {
   namespace: string
   record: ChannelRecord
-  /** Its own word on single features, which also holds under a profile that a route names. */
+  /** Features that the channel overrides, also for a profile that a route sets. */
   overrides: Overrides | undefined
 }
 
 export interface Channels {
-  /** "namespace/name" to each channel that is in the table. */
+  /** Channels in the table, by "namespace/name". */
   records: Map<string, Served>
-  /** "namespace/name" to the type of each channel that exists, in force or not; undefined when its spec does not parse. */
+  /** Types of all channels, in force or not, by "namespace/name"; undefined if the spec does not parse. */
   types: Map<string, ChannelType | undefined>
-  /** "namespace/name" of channels that are switched off. */
+  /** "namespace/name" of disabled channels. */
   disabled: Set<string>
   statuses: ObjectStatus[]
-  /** Why a route cannot use this channel; undefined when it can, or when the channel is switched off. */
+  /** Why a route cannot use this channel; undefined if it can, or if the channel is disabled. */
   fault(namespace: string, name: string): Finding | undefined
 }
 
-/** What a header may carry. */
+/** A credential that a header can contain. */
 const CREDENTIAL = /^[\x21-\x7e]+( +[\x21-\x7e]+)*$/
 
 export function compileChannels(snapshot: Snapshot): Channels {
@@ -84,7 +84,7 @@ function compileChannel(
   const features = featuresOf(spec.type, spec.profile, spec.features)
   const endpoints = served ? endpointsOf(spec.type, features, true) : []
   if (spec.disabled === true)
-    findings.notes.push({ reason: 'Disabled', message: 'the channel is switched off by spec.disabled' })
+    findings.notes.push({ reason: 'Disabled', message: 'the channel is disabled by spec.disabled' })
   const status = judge('Channel', metadata, findings, inForce, { endpoints })
   if (!inForce || baseURL === undefined) return { status }
   const record: ChannelRecord = {
@@ -119,8 +119,8 @@ function compileChannel(
 }
 
 /**
- * Without trailing slashes. An empty path becomes the version of the API, unless the gateway adds the version to every
- * path. Undefined when the text is no URL.
+ * Removes trailing slashes. An empty path becomes /v1, except for messages, where the gateway appends the version itself.
+ * Undefined if the text is not a URL.
  */
 function normaliseBaseURL({ baseURL, type }: ChannelSpec): string | undefined {
   if (!URL.canParse(baseURL)) return undefined
@@ -141,7 +141,7 @@ function credential(
     return undefined
   }
   if (CREDENTIAL.test(entry.value)) return entry.value
-  const message = `spec.secretRef: the entry ${spec.secretRef.key} of the Secret ${spec.secretRef.name} is not visible ASCII, so no header can carry it`
+  const message = `spec.secretRef: the entry ${spec.secretRef.key} of the Secret ${spec.secretRef.name} must have visible ASCII characters only, so that a header can contain it`
   findings.missing.push({ reason: 'Invalid', message })
   return undefined
 }

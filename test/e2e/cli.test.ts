@@ -250,7 +250,7 @@ describe('sluice explain', () => {
     expect((await explained('alice', 'lost')).notes).toEqual(
       expect.arrayContaining([
         expect.stringContaining('ModelRoute/lost: spec.channels[0]: the Channel nowhere does not exist'),
-        expect.stringContaining('Channel/idle: the channel is switched off'),
+        expect.stringContaining('Channel/idle: the channel is disabled'),
       ]),
     )
   })

@@ -148,7 +148,7 @@ describe('the program', () => {
     const started = await start('one')
     await leads(started)
     await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
-    await started.program.printed(/"msg":"publishing failed; trying again"/)
+    await started.program.printed(/"msg":"publishing failed; will retry"/)
     await redis.restart()
     await has(keyHash(KEY))
   })

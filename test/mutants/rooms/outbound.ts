@@ -74,7 +74,7 @@ export const OUTBOUND_WAYS: Mutant[] = [
     // A renewed certificate is shown after a restart only.
     ['found.ca !== seen.ca || found.cert !== seen.cert || found.key !== seen.key', 'found.ca !== seen.ca'],
     // A file that cannot be read for a moment takes Redis away.
-    ['        told = reason\n      }', '        told = reason\n        throw error\n      }'],
+    ['        lastReason = reason\n      }', '        lastReason = reason\n        throw error\n      }'],
   ),
   ...faults(
     'controller/compile/tls.ts',
