@@ -80,7 +80,7 @@ describe('guarded by a token', () => {
   })
 
   const refused: [string, Record<string, string | string[]>][] = [
-    ['nobody, loopback or not', {}],
+    ['none, loopback or not', {}],
     ['an empty one', { 'x-sluice-admin-token': '' }],
     ['another one', { 'x-sluice-admin-token': 'a-token-of-the-operatox' }],
     ['the beginning of it', { 'x-sluice-admin-token': TOKEN.slice(0, -1) }],
