@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Fleet, metric, startFleet } from '../test/harness/fleet.ts'
-import { ask, askAll, digestOf, startTellingUpstream } from '../test/harness/fleet-traffic.ts'
+import { ask, askAll, digestOf, startReportingUpstream } from '../test/harness/fleet-traffic.ts'
 import { startControlPlane } from '../tools/cluster/control-plane.ts'
 import { applyCrds } from '../tools/cluster/crds.ts'
 
@@ -51,9 +51,9 @@ async function measure(fleet: Fleet, kind: Kind, n: number): Promise<number> {
   const answered = performance.now()
   const seen = fleet.bases.map(async (base) => {
     for (;;) {
-      const { said, endedAt } = await ask(base, kind.key(n), kind.model(n))
-      if (said === kind.said(n)) return endedAt - answered
-      if (endedAt - answered > GIVE_UP_MS) throw new Error(`${kind.name}: a proxy still answers ${said}`)
+      const { summary, endedAt } = await ask(base, kind.key(n), kind.model(n))
+      if (summary === kind.said(n)) return endedAt - answered
+      if (endedAt - answered > GIVE_UP_MS) throw new Error(`${kind.name}: a proxy still answers ${summary}`)
       await delay(POLL_MS)
     }
   })
@@ -204,7 +204,7 @@ const at = (sorted: readonly number[], share: number) => sorted[Math.ceil(sorted
 
 async function main(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-propagation-'))
-  const upstreams = [await startTellingUpstream('first'), await startTellingUpstream('second')]
+  const upstreams = [await startReportingUpstream('first'), await startReportingUpstream('second')]
   const controlPlane = await startControlPlane({ dir })
   try {
     await applyCrds(controlPlane.kubectl)

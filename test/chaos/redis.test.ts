@@ -172,7 +172,7 @@ describe.each(ROUNDS)('round %i', () => {
     await leader.restart()
     await world.fleet.leader()
     expect(await world.store.ledger.balance(closed.id)).toBeUndefined()
-    for (const base of bases) expect((await ask(base, key, 'paid')).said).toBe('503 store_unavailable')
+    for (const base of bases) expect((await ask(base, key, 'paid')).summary).toBe('503 store_unavailable')
     expect([...new Set(traffic.of('metered', since).map(({ status }) => status))]).toEqual([503])
 
     await world.openAccount()

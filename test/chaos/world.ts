@@ -237,8 +237,8 @@ class ChaosWorld implements World {
   async #answered(key: string, model: string, status: number, withinMs = 15_000): Promise<void> {
     let last: string[] = []
     const asWanted = async () => {
-      const said = this.fleet.bases.map((base) => ask(base, key, model).catch(() => undefined))
-      last = (await Promise.all(said)).map((told) => told?.said ?? 'broken')
+      const answers = this.fleet.bases.map((base) => ask(base, key, model).catch(() => undefined))
+      last = (await Promise.all(answers)).map((answer) => answer?.summary ?? 'broken')
       return last.every((each) => each.startsWith(`${status} `))
     }
     await until(asWanted, `${status} for ${model} on every proxy`, withinMs).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 /** Who is let in: keys in both headers, and addresses behind a trusted proxy. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bearer, chat, errorIn, type Headers, refusedEverywhere } from '../harness/everywhere.ts'
+import { bearer, chat, errorIn, expectSameRefusal, type Headers } from '../harness/chat-client.ts'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'
 import { call, chatBody, jsonHeaders } from '../harness/http.ts'
 import { apiKey, channel, route } from '../harness/resources.ts'
@@ -70,7 +70,7 @@ describe('unauthorized', () => {
   const texts = new Set<string>()
 
   it.each(Object.entries(cases))('%s', async (_, headers) => {
-    const answer = await refusedEverywhere(gateway.base, headers, 'good')
+    const answer = await expectSameRefusal(gateway.base, headers, 'good')
     expect(answer.status).toBe(401)
     expect(answer.headers['x-should-retry']).toBe('false')
     expect(errorIn(answer.text)).toMatchObject({

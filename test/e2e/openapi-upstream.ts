@@ -1,7 +1,7 @@
 /** An upstream with every endpoint, whose answers are as simple as they may be. */
 import type { ServerResponse } from 'node:http'
 import { json, type Script, type UpstreamCall } from '../harness/upstream.ts'
-import { storyBody, storyEvents, stream } from './dialects/tell.ts'
+import { answerBody, answerEvents, stream } from './dialects/scripted-upstream.ts'
 
 /** Of every response that it makes, so that the one in the document can be asked for. */
 export const RESPONSE_ID = 'resp_0123'
@@ -39,7 +39,7 @@ export const everyEndpoint: Script = (call, res) => {
     case `responses/${RESPONSE_ID}/input_items`:
       return json(res, 200, PAGE)
     case `responses/${RESPONSE_ID}`:
-      return json(res, 200, { ...storyBody('responses', STORY), id: RESPONSE_ID })
+      return json(res, 200, { ...answerBody('responses', STORY), id: RESPONSE_ID })
     default:
       return json(res, 404, { error: { message: 'Not found' } })
   }
@@ -49,8 +49,8 @@ function tell(call: UpstreamCall, res: ServerResponse, dialect: 'chat' | 'messag
   const { stream: asStream, input } = bodyOf(call)
   const items: unknown[] = Array.isArray(input) ? input : []
   const last = items.at(-1) as { type?: unknown } | null | undefined
-  const events = storyEvents(dialect, STORY).map((event) => event.replaceAll('resp_up', RESPONSE_ID))
-  const body = { ...storyBody(dialect, STORY), ...(dialect === 'responses' && { id: RESPONSE_ID }) }
+  const events = answerEvents(dialect, STORY).map((event) => event.replaceAll('resp_up', RESPONSE_ID))
+  const body = { ...answerBody(dialect, STORY), ...(dialect === 'responses' && { id: RESPONSE_ID }) }
   if (last?.type === 'compaction_trigger') json(res, 200, { ...COMPACTED, object: 'response' })
   else if (asStream === true) stream(res, events)
   else json(res, 200, body)

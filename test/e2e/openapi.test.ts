@@ -5,8 +5,8 @@ import { type RunningGateway, startGateway } from '../harness/gateway.ts'
 import { call } from '../harness/http.ts'
 import { apiKey, channel, route } from '../harness/resources.ts'
 import { type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
-import { EXAMPLES, type Report, type Run, schemathesis } from './openapi-run.ts'
 import { everyEndpoint } from './openapi-upstream.ts'
+import { EXAMPLES, type Report, type Run, schemathesis } from './schemathesis.ts'
 
 const KEY = 'sk-openapi-0123456789'
 const TYPES = ['chat_completion', 'responses', 'messages', 'embeddings', 'images']

@@ -1,6 +1,6 @@
 /** Every refusal of the interface, on both paths and in both modes, and which of two comes first. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bearer, chat, errorIn, type Headers, refusedEverywhere } from '../harness/everywhere.ts'
+import { bearer, chat, errorIn, expectSameRefusal, type Headers } from '../harness/chat-client.ts'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'
 import { chatBody } from '../harness/http.ts'
 import { account, apiKey, channel, route } from '../harness/resources.ts'
@@ -143,7 +143,7 @@ function planned(name: string, { headers, model, more }: Plan): [Headers, string
 describe('each refusal', () => {
   it.each(ALONE.map((entry, i) => ({ ...entry, i })))('$name', async ({ violation, plan, i }) => {
     const before = upstream.calls.length
-    const answer = await refusedEverywhere(gateway.base, ...planned(`alone-${i}`, plan))
+    const answer = await expectSameRefusal(gateway.base, ...planned(`alone-${i}`, plan))
     expect(answer.status).toBe(violation.status)
     const error = errorIn(answer.text)
     expect(error.code).toBe(violation.code)
@@ -156,7 +156,7 @@ describe('each refusal', () => {
   })
 
   it('a key whose account does not exist: 503, to be tried again', async () => {
-    const answer = await refusedEverywhere(gateway.base, bearer(secretOf('orphan')), 'good')
+    const answer = await expectSameRefusal(gateway.base, bearer(secretOf('orphan')), 'good')
     expect(answer.status).toBe(503)
     expect(errorIn(answer.text)).toMatchObject({
       code: 'store_unavailable',
@@ -168,7 +168,7 @@ describe('each refusal', () => {
 
   it('no funds on a free model: 402 as well', async () => {
     const i = ALONE.findIndex(({ name }) => name === 'an empty balance')
-    const answer = await refusedEverywhere(gateway.base, bearer(secretOf(`alone-${i}`)), 'good')
+    const answer = await expectSameRefusal(gateway.base, bearer(secretOf(`alone-${i}`)), 'good')
     expect(answer.status).toBe(402)
   })
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { DialectName } from '../../contract/endpoints.ts'
 import { connect } from '../../proxy/socket/testing.ts'
-import { VOICES } from '../fixtures/faults/index.ts'
+import { UPSTREAM_FIXTURES } from '../fixtures/faults/index.ts'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
 import { call, jsonHeaders } from '../harness/http.ts'
 import { apiKey, channel, documents, route } from '../harness/resources.ts'
@@ -40,8 +40,8 @@ beforeAll(async () => {
         }) +
         DIALECTS.map(
           (name) =>
-            channel(name, first.baseURL, { ...quick, type: VOICES[name].type }) +
-            channel(`${name}-spare`, spare.baseURL, { type: VOICES[name].type }) +
+            channel(name, first.baseURL, { ...quick, type: UPSTREAM_FIXTURES[name].type }) +
+            channel(`${name}-spare`, spare.baseURL, { type: UPSTREAM_FIXTURES[name].type }) +
             route(name, name, both(name), once),
         ).join('') +
         channel('wordless', first.baseURL, { ...quick, features: { finishReason: false } }) +
@@ -71,11 +71,11 @@ const ask = (client: DialectName, { model = client as string, stream = true } = 
 
 /** The spare channel of a dialect answers. */
 function spareAnswers(name: DialectName, stream = true): void {
-  const { begin, body: deltas, end } = VOICES[name].frames({ text: SPARE })
+  const { begin, body: deltas, end } = UPSTREAM_FIXTURES[name].frames({ text: SPARE })
   spare.answer(
     stream
       ? sse([...begin, ...deltas, ...end])
-      : (_call, res) => json(res, 200, VOICES[name].whole({ text: SPARE })),
+      : (_call, res) => json(res, 200, UPSTREAM_FIXTURES[name].whole({ text: SPARE })),
   )
 }
 
@@ -98,7 +98,7 @@ const FOREIGN = [
 ]
 
 describe.each(DIALECTS)('%s', (name) => {
-  const { begin, body: deltas, end } = VOICES[name].frames()
+  const { begin, body: deltas, end } = UPSTREAM_FIXTURES[name].frames()
   beforeEach(() => spareAnswers(name))
 
   it.each(FOREIGN)('an answer that begins with %j is asked for elsewhere', async (event) => {
@@ -120,11 +120,13 @@ describe.each(DIALECTS)('%s', (name) => {
   })
 
   it('the credential of the channel is masked', async () => {
-    first.answer(sse([...begin, VOICES[name].delta(`It is ${CREDENTIAL}, I think.`), ...end]))
+    first.answer(sse([...begin, UPSTREAM_FIXTURES[name].delta(`It is ${CREDENTIAL}, I think.`), ...end]))
     const { text } = await ask(name)
     expect(text).toContain('It is ***, I think.')
     expect(text).not.toContain(CREDENTIAL)
-    first.answer((_call, res) => json(res, 200, VOICES[name].whole({ text: `It is ${CREDENTIAL}.` })))
+    first.answer((_call, res) =>
+      json(res, 200, UPSTREAM_FIXTURES[name].whole({ text: `It is ${CREDENTIAL}.` })),
+    )
     expect((await ask(name, { stream: false })).text).toContain('It is ***.')
   })
 
@@ -175,7 +177,7 @@ it('an answer without choices is none', async () => {
 })
 
 it('[DONE] without a reason is no end, unless the channel says that there never is one', async () => {
-  const { begin, body: deltas } = VOICES.chat.frames()
+  const { begin, body: deltas } = UPSTREAM_FIXTURES.chat.frames()
   const cut = [...begin, ...deltas]
   first.answer(sse([...cut, 'data: [DONE]\n\n']))
   const { text, headers } = await ask('chat')
@@ -195,7 +197,7 @@ it('[DONE] without a reason is no end, unless the channel says that there never 
 })
 
 it('on a socket every message is JSON, and what is none ends the answer with an error', async () => {
-  const { begin, body: deltas, end } = VOICES.responses.frames()
+  const { begin, body: deltas, end } = UPSTREAM_FIXTURES.responses.frames()
   const client = await connect(`${gateway.base.replace('http', 'ws')}/v1/responses`, {
     headers: { authorization: `Bearer ${KEY}` },
   })

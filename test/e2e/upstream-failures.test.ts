@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { bearer, chat, errorIn, refusedEverywhere } from '../harness/everywhere.ts'
+import { bearer, chat, errorIn, expectSameRefusal } from '../harness/chat-client.ts'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'
 import { type Answer, call, chatBody } from '../harness/http.ts'
 import { apiKey, channel, documents, route } from '../harness/resources.ts'
@@ -85,7 +85,7 @@ afterAll(async () => {
 })
 
 async function refused(model: string, more: object = {}): Promise<Answer> {
-  const answer = await refusedEverywhere(gateway.base, bearer(KEY), model, more)
+  const answer = await expectSameRefusal(gateway.base, bearer(KEY), model, more)
   answers.push(answer)
   return answer
 }

@@ -1,4 +1,4 @@
-/** Readers of what strangers write: on any text they give a result or their own refusal, and nothing else. */
+/** Parsers of untrusted input: any text yields a result or the parser's own error, never another exception. */
 import type { IncomingHttpHeaders } from 'node:http'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -32,8 +32,8 @@ const LIMITS: JsonLimits = {
   form: { maxParts: 8, maxFiles: 4, maxFileBytes: 1_000, maxFieldBytes: 1_000 },
 }
 
-/** Characters that mean something to some reader, and some that mean trouble. */
-const SIGNS = [
+/** Characters with a meaning in some syntax, and troublesome ones. */
+const SPECIAL = [
   ...'{}[]:,"\\\'=;/*%.-+ \t\r\n0129aAeEmsh_&?#@<>',
   '\0',
   '\u007f',
@@ -41,17 +41,18 @@ const SIGNS = [
   '\u202e',
   '\ufeff',
 ]
-const HALVES = ['\ud800', '\udc00', '😀', '\u0301', '\u200d']
-const sign = fc.constantFrom(...SIGNS, ...HALVES)
+const UNICODE = ['\ud800', '\udc00', '😀', '\u0301', '\u200d']
+const sign = fc.constantFrom(...SPECIAL, ...UNICODE)
 const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: sign, maxLength: 40 }))
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array)),
   text.map((written) => Buffer.from(written)),
 )
 
-type Refusal = new (...args: never[]) => Error
+type ErrorClass = new (...args: never[]) => Error
 
-function orRefusal<T>(run: () => T, ...refusals: Refusal[]): T | undefined {
+/** The result, or undefined if `run` throws one of these errors. */
+function unlessRefused<T>(run: () => T, ...refusals: ErrorClass[]): T | undefined {
   try {
     return run()
   } catch (error) {
@@ -60,12 +61,12 @@ function orRefusal<T>(run: () => T, ...refusals: Refusal[]): T | undefined {
   }
 }
 
-const over = <T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void) =>
+const forAll = <T>(arbitrary: fc.Arbitrary<T>, check: (value: T) => void) =>
   fc.assert(fc.property(arbitrary, check))
 
 describe('a request body', () => {
   const endpoints = Object.entries(ENDPOINTS)
-  /** Fields of any endpoint, with anything in them. */
+  /** Field names of all endpoints. */
   const names = [
     ...[
       'model',
@@ -95,7 +96,7 @@ describe('a request body', () => {
     text,
     fc.constantFrom(1e308, -0, 2 ** 53, '9'.repeat(400)),
   )
-  const wellMeant = {
+  const valid = {
     model: 'm',
     max_tokens: 1,
     prompt: 'x',
@@ -104,12 +105,12 @@ describe('a request body', () => {
   }
   const body = fc
     .array(fc.tuple(fc.constantFrom(...names), junk), { maxLength: 4 })
-    .map((fields) => Buffer.from(JSON.stringify({ ...wellMeant, ...Object.fromEntries(fields) })))
+    .map((fields) => Buffer.from(JSON.stringify({ ...valid, ...Object.fromEntries(fields) })))
   const headers: IncomingHttpHeaders = { 'content-type': 'application/json' }
 
   test.each(endpoints)('for %s', (_name, { api }) => {
-    over(fc.oneof(body, bytes), (given) => {
-      const parsed = orRefusal(() => api.parseRequest(given, LIMITS, headers), GatewayError)
+    forAll(fc.oneof(body, bytes), (given) => {
+      const parsed = unlessRefused(() => api.parseRequest(given, LIMITS, headers), GatewayError)
       if (parsed === undefined) return
       expect(parsed.head.model).not.toBe('')
       const sent = api.byteLane.splice(parsed, { model: 'other', askStreamUsage: false })
@@ -117,22 +118,22 @@ describe('a request body', () => {
     })
   })
 
-  test('that was cut or changed in one byte', () => {
-    const whole = Buffer.from(JSON.stringify(wellMeant))
-    over(
+  test('cut off or with one byte changed', () => {
+    const whole = Buffer.from(JSON.stringify(valid))
+    forAll(
       fc.tuple(fc.nat(whole.length), fc.integer({ min: 0, max: 255 }), fc.boolean()),
       ([at, byte, cuts]) => {
-        const spoiled = cuts ? whole.subarray(0, at) : Buffer.from(whole)
-        if (!cuts && at < spoiled.length) spoiled[at] = byte
+        const corrupted = cuts ? whole.subarray(0, at) : Buffer.from(whole)
+        if (!cuts && at < corrupted.length) corrupted[at] = byte
         for (const [, { api }] of endpoints)
-          orRefusal(() => api.parseRequest(spoiled, LIMITS, headers), GatewayError)
+          unlessRefused(() => api.parseRequest(corrupted, LIMITS, headers), GatewayError)
       },
     )
   })
 
-  test('finds in JSON what JSON.parse finds', () => {
-    over(bytes, (given) => {
-      const read = orRefusal(() => parseJsonObject(given, LIMITS, new Set()), GatewayError)
+  test('finds the same members as JSON.parse', () => {
+    forAll(bytes, (given) => {
+      const read = unlessRefused(() => parseJsonObject(given, LIMITS, new Set()), GatewayError)
       if (read === undefined) return
       const keys = read.members.map(({ rawKey }) => JSON.parse(`"${rawKey}"`))
       expect(new Set(keys)).toEqual(new Set(Object.keys(JSON.parse(given.toString()))))
@@ -140,26 +141,26 @@ describe('a request body', () => {
   })
 })
 
-test('a list of JSON values comes apart into them', () => {
-  over(fc.array(fc.jsonValue()), (list) => {
+test('splits a JSON array into its elements', () => {
+  forAll(fc.array(fc.jsonValue()), (list) => {
     const written = JSON.stringify(list, undefined, 1)
     expect(elementsOf(Buffer.from(written)).map((one) => JSON.parse(one))).toEqual(JSON.parse(written))
   })
 })
 
-test('arguments of tools', () => {
-  over(text, (given) => {
+test('tool arguments', () => {
+  forAll(text, (given) => {
     parseArguments(given)
     parseWithInputs(given)
   })
 })
 
-test('a form: boundary, parameters and heads of parts', () => {
-  over(text, (given) => {
+test('forms: boundary, parameters and part headers', () => {
+  forAll(text, (given) => {
     readHeader(given)
-    orRefusal(() => readBoundary(`multipart/form-data; ${given}`), GatewayError)
-    orRefusal(() => readPartHead(given), GatewayError)
-    orRefusal(() => readPartHead(`content-disposition: form-data; name="a"; ${given}`), GatewayError)
+    unlessRefused(() => readBoundary(`multipart/form-data; ${given}`), GatewayError)
+    unlessRefused(() => readPartHead(given), GatewayError)
+    unlessRefused(() => readPartHead(`content-disposition: form-data; name="a"; ${given}`), GatewayError)
   })
 })
 
@@ -168,13 +169,13 @@ describe('events', () => {
     fc.constantFrom('data:', 'event:', ': ', '\n', '\r', '\r\n', '\n\n', '\0', '{"a":1}', '[DONE]'),
     text,
   )
-  // A byte order mark stands at the beginning or nowhere: later ones depend on where the stream was cut.
+  // Only a leading byte order mark: how a later one is read depends on where the stream is cut.
   const stream = fc
     .tuple(fc.constantFrom('', '\ufeff'), fc.array(piece, { maxLength: 20 }))
     .map(([mark, pieces]) => Buffer.from(mark + pieces.join('').replaceAll('\ufeff', '')))
 
-  test('come the same however the stream is cut', () => {
-    over(fc.tuple(stream, fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 })), ([whole, sizes]) => {
+  test('are the same however the stream is cut', () => {
+    forAll(fc.tuple(stream, fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 })), ([whole, sizes]) => {
       const splitter = new EventSplitter(10_000)
       const read: Buffer[] = []
       for (let at = 0, n = 0; at < whole.length; n++) {
@@ -195,15 +196,15 @@ describe('events', () => {
     return splitter.rest()
   }
 
-  test('are never larger than is allowed', () => {
-    over(fc.tuple(stream, fc.integer({ min: 1, max: 20 })), ([whole, limit]) => {
+  test('never exceed the size limit', () => {
+    forAll(fc.tuple(stream, fc.integer({ min: 1, max: 20 })), ([whole, limit]) => {
       const splitter = new EventSplitter(limit)
-      const told = orRefusal(() => splitter.push(whole) ?? Buffer.alloc(0), EventTooLarge)
-      if (told === undefined) return
-      const latin1 = told.toString('latin1')
+      const events = unlessRefused(() => splitter.push(whole) ?? Buffer.alloc(0), EventTooLarge)
+      if (events === undefined) return
+      const latin1 = events.toString('latin1')
       for (let at = 0; at < latin1.length; ) {
         const end = eventEnd(latin1, at)
-        // The line ends of its last line and of the empty one are not counted.
+        // The final line ends are not counted.
         expect(latin1.slice(at, end).replace(/[\r\n]+$/, '').length).toBeLessThanOrEqual(limit)
         at = end
       }
@@ -234,24 +235,26 @@ describe('addresses', () => {
     fc.array(part, { maxLength: 10 }).map((parts) => parts.join('')),
   )
 
-  test('are read strictly: what is one can be in a set, and is found there', () => {
-    over(written, (given) => {
+  test('are parsed strictly: every address can be added to a set and is found in it', () => {
+    forAll(written, (given) => {
       unmap(given)
-      expect(isAddressRange(given)).toBe(orRefusal(() => new AddressSet([given]), RangeError) !== undefined)
+      expect(isAddressRange(given)).toBe(
+        unlessRefused(() => new AddressSet([given]), RangeError) !== undefined,
+      )
       if (isAddress(given)) expect(new AddressSet([given]).has(given)).toBe(true)
     })
   })
 
-  test('of clients are addresses, or unknown', () => {
+  test('of clients are valid or undefined', () => {
     const trusted = new AddressSet(['10.0.0.0/8'])
-    over(written, (given) => {
+    forAll(written, (given) => {
       const client = clientAddress('10.0.0.1', given, trusted)
       if (client !== undefined) expect(new AddressSet(['0.0.0.0/0', '::/0']).has(client)).toBe(true)
     })
   })
 
-  test('that the relay may call', () => {
-    over(written, (given) => {
+  test('in the relay’s allow list', () => {
+    forAll(written, (given) => {
       const entry = parseAllowEntry(given)
       if (entry !== undefined && 'host' in entry)
         expect(new URL(`http://${entry.host}/`).hostname).toBe(entry.host)
@@ -259,15 +262,15 @@ describe('addresses', () => {
   })
 })
 
-test('credentials', () => {
-  over(fc.array(fc.tuple(fc.constantFrom('authorization', 'X-Api-Key'), text)), (headers) => {
+test('presented API keys are part of a header', () => {
+  forAll(fc.array(fc.tuple(fc.constantFrom('authorization', 'X-Api-Key'), text)), (headers) => {
     const read = presentedKey(headers.flat())
     if ('key' in read) expect(headers.some(([, value]) => value.includes(read.key))).toBe(true)
   })
 })
 
-test('keys: of ours only those that were minted have the checksum', () => {
-  over(text, (given) => {
+test('only minted API keys have a valid checksum', () => {
+  forAll(text, (given) => {
     expect(isMintedFormat(given) && hasValidChecksum(given)).toBe(false)
     const key = mintKey()
     expect(isMintedFormat(key) && hasValidChecksum(key)).toBe(true)
@@ -277,22 +280,22 @@ test('keys: of ours only those that were minted have the checksum', () => {
 
 test('durations and dollars', () => {
   const unit = fc.constantFrom('1', '0', '9', 'h', 'm', 's', 'ms', '.', '-', '+', 'e', ' ')
-  over(
+  forAll(
     fc.oneof(
       text,
       fc.array(unit).map((units) => units.join('')),
     ),
     (given) => {
-      const ms = orRefusal(() => parseDuration(given), RangeError)
+      const ms = unlessRefused(() => parseDuration(given), RangeError)
       if (ms !== undefined) expect(ms > 0 && ms < 2 ** 31).toBe(true)
-      const nanos = orRefusal(() => parseDollars(given), RangeError)
+      const nanos = unlessRefused(() => parseDollars(given), RangeError)
       if (nanos !== undefined) expect(parseDollars(formatDollars(nanos))).toBe(nanos)
     },
   )
 })
 
 test('globs', () => {
-  over(fc.tuple(text, text), ([glob, model]) => {
+  forAll(fc.tuple(text, text), ([glob, model]) => {
     matchesGlob(glob, model)
     expect(matchesGlob('*', model)).toBe(true)
     if (!model.includes('*')) expect(matchesGlob(model, model)).toBe(true)
@@ -300,13 +303,13 @@ test('globs', () => {
 })
 
 test('sessions and queries', () => {
-  over(fc.tuple(text, text), ([name, value]) => {
+  forAll(fc.tuple(text, text), ([name, value]) => {
     const session = sessionOf({ 'session-id': value }, name)
     expect([value, name, undefined]).toContain(session)
-    orRefusal(() => itemQuery(new URLSearchParams(`limit=${value}&order=${name}&${value}`)), GatewayError)
+    unlessRefused(() => itemQuery(new URLSearchParams(`limit=${value}&order=${name}&${value}`)), GatewayError)
   })
 })
 
-test('every endpoint was tried', () => {
+test('covers every endpoint', () => {
   expect(Object.keys(ENDPOINTS).sort()).toEqual(Object.keys(FACTS).sort())
 })

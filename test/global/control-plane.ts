@@ -1,6 +1,6 @@
 /**
- * One control plane for a whole run of the tests. It starts when the first test asks, at the address that this setup
- * provides, so a run without such tests pays nothing; it ends with the run.
+ * One control plane for a whole test run. It starts on the first request to the address that this setup provides, so a
+ * run that does not need it pays nothing. It stops at the end of the run.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -12,12 +12,12 @@ import type { ControlPlane } from '../../tools/cluster/control-plane.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Answers POST with a SharedControlPlane, or 500 and the reason. */
+    /** Answers POST with a SharedControlPlane, or with 500 and the reason. */
     controlPlaneAddress: string
   }
 }
 
-/** What a test needs to reach it. */
+/** What a test needs to connect to it. */
 export interface SharedControlPlane {
   kubeconfig: string
   url: string

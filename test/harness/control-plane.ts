@@ -1,4 +1,4 @@
-/** The control plane that all tests of a run share: the CRDs are there, and each test works in a namespace of its own. */
+/** The control plane that all tests of a run share. It has the CRDs; each test works in its own namespace. */
 import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import { z } from 'zod'
@@ -6,9 +6,9 @@ import { type Kubectl, kubectlFor, mustKubectl } from '../../tools/cluster/kubec
 import type { SharedControlPlane } from '../global/control-plane.ts'
 
 export interface TestControlPlane extends SharedControlPlane {
-  /** As the administrator. */
+  /** With the administrator's rights. */
   kubectl: Kubectl
-  /** A new namespace with a name of its own. */
+  /** Creates a namespace with a unique name. */
   createNamespace(): Promise<string>
 }
 
@@ -19,8 +19,8 @@ const shared = z.object({
 })
 
 /**
- * Starts it when it does not run yet, which takes some seconds: call it in `beforeAll`. For tests that break a control
- * plane there is `startControlPlane` of tools/cluster.
+ * Starts the control plane unless it is running, which takes some seconds: call it in `beforeAll`. Tests that break a
+ * control plane use `startControlPlane` of tools/cluster.
  */
 export async function controlPlane(): Promise<TestControlPlane> {
   const answer = await fetch(inject('controlPlaneAddress'), { method: 'POST' })

@@ -1,4 +1,4 @@
-/** Milliseconds of CPU that this thread spends on `work`: other programs on the machine do not count. */
+/** CPU milliseconds that this thread spends on `work`; other programs do not count. */
 export function cpuMs(work: () => void): number {
   const before = process.threadCpuUsage()
   work()

@@ -1,4 +1,4 @@
-/** The example folders, started as their first lines say. */
+/** Starts the example folders as their first lines say. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunningGateway, startGateway } from './gateway.ts'
@@ -9,7 +9,7 @@ const FOLDER = join(ROOT, 'examples')
 /** As in examples/quickstart/3-clients.yaml. */
 export const QUICKSTART_KEY = 'sk-quickstart-0123456789abcdef'
 
-/** Folders of resources for `sluice dev`: those that hold YAML. What is in `cluster` needs one: test/e2e/up.test.ts. */
+/** Example folders for `sluice dev`. `cluster` needs a cluster: test/e2e/up.test.ts. */
 export const exampleNames = (): string[] =>
   readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -20,6 +20,6 @@ export const exampleNames = (): string[] =>
 export const exampleText = (example: string, file: string): string =>
   readFileSync(join(FOLDER, example, file), 'utf8')
 
-/** Starts an example where it lies; the quickstart comes with its upstream, on a free port. */
+/** Starts an example in place; the quickstart starts its upstream on a free port. */
 export const startExample = (example: string, env: Record<string, string> = {}): Promise<RunningGateway> =>
   startGateway({}, { SLUICE_CONFIG_DIR: join(FOLDER, example), UPSTREAM_PORT: '0', ...env })

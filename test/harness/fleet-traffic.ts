@@ -1,4 +1,4 @@
-/** Requests through every proxy of a fleet, and upstreams whose answers tell what they were sent. */
+/** Requests through every proxy of a fleet, and upstreams that report what they received. */
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
@@ -7,15 +7,16 @@ import { completion, json, type ScriptedUpstream, startUpstream } from './upstre
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 })
 
-/** SHA-256 as `spec.hashes` of an ApiKey takes it. */
+/** SHA-256 in the form of an ApiKey's `spec.hashes`. */
 export const digestOf = (key: string): string => hash('sha256', key)
 
-/** One answer in short: "200 upstream credential model" from a telling upstream, else status and error code. */
-export interface Told {
-  said: string
+/** Outcome of a chat request. */
+export interface ChatResult {
+  /** "200 upstream credential model" from a reporting upstream, otherwise status and error code. */
+  summary: string
   status: number
   headers: IncomingMessage['headers']
-  /** By performance.now(): when the request was sent, and when its answer was complete. */
+  /** performance.now() when the request was sent and when its answer was complete. */
   sentAt: number
   endedAt: number
 }
@@ -23,8 +24,8 @@ export interface Told {
 const success = z.object({ choices: z.tuple([z.object({ message: z.object({ content: z.string() }) })]) })
 const failure = z.object({ error: z.object({ code: z.string().nullable() }) })
 
-/** One chat request on a kept connection. Rejects when there is no answer. */
-export async function ask(base: string, key: string, model: string): Promise<Told> {
+/** Sends a chat request on a keep-alive connection. Rejects if no answer comes. */
+export async function ask(base: string, key: string, model: string): Promise<ChatResult> {
   const sentAt = performance.now()
   const sent = request(`${base}/v1/chat/completions`, {
     method: 'POST',
@@ -37,7 +38,7 @@ export async function ask(base: string, key: string, model: string): Promise<Tol
   let text = ''
   for await (const chunk of response.setEncoding('utf8')) text += chunk
   const { statusCode: status = 0, headers } = response
-  return { said: `${status} ${gist(text)}`, status, headers, sentAt, endedAt: performance.now() }
+  return { summary: `${status} ${gist(text)}`, status, headers, sentAt, endedAt: performance.now() }
 }
 
 function gist(text: string): string {
@@ -46,16 +47,16 @@ function gist(text: string): string {
   return good.success ? good.data.choices[0].message.content : String(failure.parse(body).error.code)
 }
 
-/** What every proxy answers to the same request, sent to all at once. */
+/** Sends a request to all proxies at once; returns the summaries of their answers. */
 export async function askAll(bases: readonly string[], key: string, model: string): Promise<string[]> {
-  return Promise.all(bases.map(async (base) => (await ask(base, key, model)).said))
+  return Promise.all(bases.map(async (base) => (await ask(base, key, model)).summary))
 }
 
-/** An upstream that answers with its name, the credential and the model that it was sent. */
-export async function startTellingUpstream(name: string): Promise<ScriptedUpstream> {
+/** An upstream that answers with its name, and the credential and model that it received. */
+export async function startReportingUpstream(name: string): Promise<ScriptedUpstream> {
   const upstream = await startUpstream((call, res) => {
     const { model } = z.object({ model: z.string() }).parse(JSON.parse(call.body.toString()))
-    // Long runs send many requests that nobody looks at.
+    // Long runs send many requests, which no test reads: do not keep them.
     upstream.calls.length = 0
     const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
     json(res, 200, completion(model, `${name} ${credentialOf(call.headers.authorization)} ${model}`, usage))

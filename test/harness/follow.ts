@@ -1,13 +1,13 @@
-/** An answer that is followed while it comes. */
+/** Reads an answer while it arrives. */
 import type { IncomingMessage } from 'node:http'
 import { type CallOptions, open } from './http.ts'
 
 export interface FollowedAnswer {
   status: number
   headers: IncomingMessage['headers']
-  /** All that came so far. */
+  /** The body received so far. */
   text(): string
-  /** True when the answer ended as an answer ends, false when the connection broke. */
+  /** True once the answer is complete, false if the connection breaks first. */
   ended: Promise<boolean>
   /** Closes the connection. */
   leave(): void

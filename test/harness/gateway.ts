@@ -1,4 +1,4 @@
-/** Starts the real program, `sluice dev`, as a child process on free ports, with a folder of its own. */
+/** Starts the real program, `sluice dev`, as a child process on free ports with its own folder. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,10 +14,10 @@ export interface RunningGateway {
   /** Without a path: http://127.0.0.1:PORT */
   base: string
   admin: string
-  /** The folder of resources; write files into it to change what is in force. */
+  /** The resource folder; the gateway reloads files that change in it. */
   dir: string
   child: ChildProcess
-  /** All that was printed so far, both streams. */
+  /** stdout and stderr so far. */
   output(): string
   /** Request log lines so far. */
   requests(): Record<string, unknown>[]
@@ -26,7 +26,7 @@ export interface RunningGateway {
   stop(): Promise<void>
 }
 
-/** `files` maps file names to YAML; `env` adds settings. Resolves when the gateway says that it is ready. */
+/** `files` maps file names to YAML; `env` adds settings. Resolves when the gateway is ready. */
 export async function startGateway(
   files: Record<string, string>,
   env: Record<string, string> = {},
@@ -90,7 +90,7 @@ export async function startGateway(
   }
 }
 
-/** Waits until `look` gives something other than undefined, null and false. Throws after `timeoutMs`. */
+/** Polls `look` until it returns something other than undefined, null or false. Throws after `timeoutMs`. */
 export async function until<T>(
   look: () => T | Promise<T>,
   what: string,

@@ -1,4 +1,4 @@
-/** What a program holds in its memory, as V8 writes it down. */
+/** The strings in a program's memory, read from V8 heap snapshots. */
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,9 +10,9 @@ const SNAPSHOT_MS = 30_000
 const snapshot = z.object({ strings: z.array(z.string()) })
 
 export interface HeapWatch {
-  /** For the program that is to be watched. */
+  /** Environment for the program to watch. */
   env: { NODE_OPTIONS: string }
-  /** All strings that a program can still reach, after a collection of garbage, of each at least its beginning. */
+  /** The strings that are still reachable after a garbage collection; long ones may be truncated. */
   strings(child: ChildProcess): Promise<string[]>
   remove(): void
 }
@@ -25,7 +25,7 @@ export function watchHeap(): HeapWatch {
     try {
       return snapshot.parse(JSON.parse(readFileSync(join(dir, name), 'utf8'))).strings
     } catch (error) {
-      // It is being written.
+      // The file is still being written.
       if (error instanceof SyntaxError) return undefined
       throw error
     }

@@ -1,4 +1,4 @@
-/** A real HTTP proxy on loopback: tunnels, and requests passed on. Every name leads to 127.0.0.1. */
+/** A real HTTP proxy on loopback that tunnels and forwards. It sends every host to 127.0.0.1. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -8,18 +8,18 @@ import type { Pair } from './pki.ts'
 export interface TestProxy {
   /** http://127.0.0.1:PORT, or https:// */
   url: string
-  /** What it was asked: "CONNECT host:port" or "POST http://host:port/path". */
+  /** The requests that it received: "CONNECT host:port" or "POST http://host:port/path". */
   asked: string[]
-  /** Headers of each of them. */
+  /** Headers of each request. */
   headers: IncomingMessage['headers'][]
-  /** Tunnels that are open now. */
+  /** Open tunnels. */
   tunnels: Set<Socket>
-  /** Answers everything with this status; 0 says nothing at all, undefined works again. */
+  /** Answers every request with this status; 0: never answers; undefined: works again. */
   refuseWith(status: number | undefined): void
   close(): Promise<void>
 }
 
-/** `tls` makes it speak HTTPS with its clients. */
+/** With `tls`, clients connect to the proxy over HTTPS. */
 export async function startProxy(tls?: Pair): Promise<TestProxy> {
   const asked: string[] = []
   const headers: IncomingMessage['headers'][] = []
@@ -36,7 +36,7 @@ export async function startProxy(tls?: Pair): Promise<TestProxy> {
     const status = take(req)
     tunnels.add(socket)
     socket.on('close', () => tunnels.delete(socket))
-    // A client that goes is noticed also by one who says nothing.
+    // A silent proxy, too, must notice when the client leaves.
     socket.on('end', () => socket.destroy()).resume()
     if (status === 0) return
     if (status !== undefined) {

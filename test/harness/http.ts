@@ -1,4 +1,4 @@
-/** HTTP calls of a test: headers exactly as given, the answer whole or as a stream. */
+/** HTTP calls with exactly the given headers; the answer is returned whole or as a stream. */
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
 import { expect } from 'vitest'
 
@@ -10,16 +10,16 @@ export interface Answer {
 
 export interface CallOptions {
   method?: string
-  /** A flat list of names and values may repeat a name; it must hold a Host. */
+  /** A flat list of names and values may repeat names and must contain Host. */
   headers?: OutgoingHttpHeaders | string[]
   body?: string | Buffer
-  /** Address that the connection comes from, such as 127.0.0.2. */
+  /** Local address to connect from, such as 127.0.0.2. */
   localAddress?: string | undefined
-  /** Gives the request up, before its answer or in it. */
+  /** Aborts the request, before or during its answer. */
   signal?: AbortSignal
 }
 
-/** Resolves when the headers of the answer are there; the body waits to be read. */
+/** Resolves with the headers of the answer; the body is left to read. */
 export function open(url: string, { method, body, ...options }: CallOptions = {}): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const req = request(url, {
@@ -38,25 +38,25 @@ export async function call(url: string, options: CallOptions = {}): Promise<Answ
   return { status: res.statusCode ?? 0, headers: res.headers, text: (await readAll(res)).toString() }
 }
 
-/** The rest of a body. Rejects when the connection breaks before its end. */
+/** Reads the rest of a body. Rejects if the connection breaks first. */
 export async function readAll(res: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of res) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
 }
 
-/** Headers of a JSON request with a key. */
+/** Headers of a JSON request with an API key. */
 export const jsonHeaders = (key: string, more: OutgoingHttpHeaders = {}): OutgoingHttpHeaders => ({
   authorization: `Bearer ${key}`,
   'content-type': 'application/json',
   ...more,
 })
 
-/** A chat request with one short message; `more` adds or replaces fields. */
+/** A chat request body with one short message; `more` adds or replaces fields. */
 export const chatBody = (model: string, more: object = {}): string =>
   JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }], ...more })
 
-/** Asserts an error of the gateway in the chat dialect, with its ids. */
+/** Asserts a gateway error in the chat dialect, with its request ids. */
 export function expectError(
   answer: Answer,
   status: number,
@@ -73,7 +73,7 @@ export function expectError(
   expect(answer.headers['request-id']).toBe(answer.headers['x-request-id'])
 }
 
-/** The data of each event of a stream in the chat dialect; comments are left out. */
+/** The data of each event of a chat stream, without comments. */
 export function eventData(text: string): string[] {
   return text
     .split('\n\n')

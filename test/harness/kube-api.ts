@@ -1,4 +1,4 @@
-/** An API server with one collection, as bad as a test needs it. What it has and when it fails is in the test's hand. */
+/** A fake API server with one collection. The test controls its objects and its failures. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -29,7 +29,7 @@ export interface KubeRequest {
   body: string
 }
 
-/** What happens to one request in place of the usual. */
+/** Handles one request instead of the server. */
 export type Act = (request: KubeRequest, response: ServerResponse) => void
 
 interface HistoryEvent {
@@ -41,19 +41,19 @@ interface HistoryEvent {
 export class KubeApi {
   readonly requests: KubeRequest[] = []
   readonly things = new Map<string, Thing>()
-  /** Taken in order, one for each request. */
+  /** Each handles one request, in order. */
   readonly acts: Act[] = []
   readonly kubeconfig: string
-  /** The status with which a streaming list is refused; undefined: it is not. */
+  /** Status that refuses a streaming list; undefined: it is served. */
   noStreamingList: number | undefined
-  /** Items of a page, whatever the limit says. */
+  /** Most items of a page, whatever the limit says. */
   pageItems = 1_000
   version: number
   readonly #server = createServer((request, response) => void this.#serve(request, response))
   readonly #dir = mkdtempSync(join(tmpdir(), 'sluice-kube-api-'))
   readonly #watches = new Set<ServerResponse>()
   #history: HistoryEvent[] = []
-  /** What happened before this version is forgotten. */
+  /** Events before this version are forgotten. */
   #oldest: number
 
   private constructor(version: number) {
@@ -78,7 +78,7 @@ export class KubeApi {
     return this.#watches.size
   }
 
-  /** The kubeconfig then names this port, as of a proxy. */
+  /** Points the kubeconfig at this port, for example of a proxy. */
   writeKubeconfig(port: number): void {
     const cluster = { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true }
     const config = {
@@ -104,7 +104,7 @@ export class KubeApi {
     }
     const thing = { apiVersion: 'test.dev/v1', kind: 'Thing', metadata, value }
     this.things.set(name, thing)
-    this.#happened(old === undefined ? 'ADDED' : 'MODIFIED', thing)
+    this.#record(old === undefined ? 'ADDED' : 'MODIFIED', thing)
   }
 
   remove(name: string): void {
@@ -112,36 +112,36 @@ export class KubeApi {
     if (old === undefined) return
     this.things.delete(name)
     const metadata = { ...old.metadata, resourceVersion: String(++this.version) }
-    this.#happened('DELETED', { ...old, metadata })
+    this.#record('DELETED', { ...old, metadata })
   }
 
   bookmark(): void {
     for (const watch of this.#watches) watch.write(line('BOOKMARK', bookmark(this.version)))
   }
 
-  /** Forgets what happened; watches hear of it. */
+  /** Forgets all events and tells the watches. */
   compact(): void {
     this.#history = []
     this.#oldest = ++this.version
     for (const watch of this.#watches) watch.end(line('ERROR', status(410, 'Expired')))
   }
 
-  /** Ends watches as the server does after timeoutSeconds. */
+  /** Ends the watches as the server does after timeoutSeconds. */
   endWatches(): void {
     for (const watch of this.#watches) watch.end()
   }
 
-  /** Breaks connections, where `half` after the beginning of this text. */
+  /** Breaks the watches' connections after writing `half`. */
   breakWatches(half = ''): void {
     for (const watch of this.#watches) watch.write(half, () => watch.destroy())
   }
 
-  /** Writes to every watch as it is. */
+  /** Writes raw bytes to every watch. */
   write(bytes: string | Uint8Array): void {
     for (const watch of this.#watches) watch.write(bytes)
   }
 
-  /** As if its storage came from a backup. Watches do not hear of it. */
+  /** Replaces the storage as a restored backup would. Watches are not told. */
   restore(version: number, things: Iterable<Thing>): void {
     this.version = version
     this.#oldest = 0
@@ -172,10 +172,13 @@ export class KubeApi {
 
   #list(query: URLSearchParams, response: ServerResponse): void {
     const limit = Math.min(this.pageItems, Number(query.get('limit') ?? 1_000_000))
-    const [from = 0, asked = this.version] = query.get('continue')?.split(' ').map(Number) ?? []
+    const [from = 0, listVersion = this.version] = query.get('continue')?.split(' ').map(Number) ?? []
     const items = [...this.things.values()].slice(from, from + limit)
     const more = from + limit < this.things.size
-    const metadata = { resourceVersion: String(asked), ...(more && { continue: `${from + limit} ${asked}` }) }
+    const metadata = {
+      resourceVersion: String(listVersion),
+      ...(more && { continue: `${from + limit} ${listVersion}` }),
+    }
     send(response, 200, { kind: 'ThingList', metadata, items })
   }
 
@@ -204,13 +207,13 @@ export class KubeApi {
     response.on('close', () => this.#watches.delete(response))
   }
 
-  #happened(type: HistoryEvent['type'], object: Thing): void {
+  #record(type: HistoryEvent['type'], object: Thing): void {
     this.#history.push({ version: this.version, type, object })
     for (const watch of this.#watches) watch.write(line(type, object))
   }
 }
 
-/** Refuses a request as the API server does. */
+/** Refuses a request like the API server. */
 export function refuse(
   code: number,
   { message = 'refused', retryAfter }: { message?: string; retryAfter?: number } = {},
@@ -246,7 +249,7 @@ export async function readAll<T>(stream: AsyncIterable<T>): Promise<T[]> {
   return all
 }
 
-/** A TCP proxy whose connections can go silently dead, as behind a load balancer that drops them without a word. */
+/** A TCP proxy whose connections can die silently, as when a load balancer drops them. */
 export class SilentProxy {
   readonly #sockets = new Set<Socket>()
   readonly #server
@@ -280,7 +283,7 @@ export class SilentProxy {
     return portOf(this.#server.address())
   }
 
-  /** The connections that there are carry nothing any more, in neither direction. New ones are fine. */
+  /** Open connections carry no more data in either direction. New ones work. */
   goSilent(): void {
     for (const socket of this.#sockets) socket.unpipe().pause()
   }
@@ -292,6 +295,6 @@ export class SilentProxy {
 }
 
 function portOf(address: AddressInfo | string | null): number {
-  if (address === null || typeof address === 'string') throw new Error('the server does not listen')
+  if (address === null || typeof address === 'string') throw new Error('the server is not listening')
   return address.port
 }

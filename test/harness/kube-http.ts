@@ -1,4 +1,4 @@
-/** The API server as the administrator reaches it: plain requests on kept connections, so that a call costs little. */
+/** Administrator requests to the API server on keep-alive connections, which are much cheaper than kubectl. */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
@@ -44,11 +44,11 @@ export interface KubeAccess {
 }
 
 export interface KubeHttp {
-  /** Resolves when the answer is complete; rejects with its text when the status is not 2xx. */
+  /** Resolves with the answer's JSON; rejects with its text if the status is not 2xx. */
   request(method: string, path: string, body?: object, contentType?: string): Promise<unknown>
-  /** Creates the resource; rejects when it is there. */
+  /** Creates the resource; rejects if it exists. */
   create(kind: KindName, name: string, spec: object): Promise<void>
-  /** Creates the resource, or changes it so that these fields of its spec are as said. */
+  /** Creates the resource, or sets these fields of its spec. */
   apply(kind: KindName, name: string, spec: object): Promise<void>
   /** Changes fields of the spec; null removes one. */
   patch(kind: KindName, name: string, spec: object): Promise<void>
@@ -57,12 +57,12 @@ export interface KubeHttp {
   list(kind: KindName): Promise<FoundResource[]>
   /** Creates a Secret, or replaces its entries. */
   secret(name: string, entries: Record<string, string>): Promise<void>
-  /** Status and reason of a condition that was judged of the resource as it is now: "True Ready". */
+  /** Status and reason of a condition ("True Ready"); undefined while it is missing or of an older generation. */
   condition(kind: KindName, name: string, type: string): Promise<string | undefined>
   close(): void
 }
 
-/** All methods but `request` work in this namespace. */
+/** All methods except `request` work in this namespace. */
 export function kubeHttp({ url, tls }: KubeAccess, namespace: string): KubeHttp {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, ...tls })
   const group = `/apis/sluice.dev/v1alpha1/namespaces/${namespace}`

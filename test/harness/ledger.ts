@@ -1,4 +1,4 @@
-/** What the program says of money: balances on the admin port, settled amounts in the request log. */
+/** Reads balances from the admin port and settled amounts from the request log. */
 import { z } from 'zod'
 import { type RunningGateway, until } from './gateway.ts'
 import { type Answer, call } from './http.ts'
@@ -7,7 +7,7 @@ const statuses = z.array(
   z.object({ kind: z.string(), name: z.string(), status: z.looseObject({ balance: z.string().optional() }) }),
 )
 
-/** Nano-dollars of a decimal text; amounts of tests are small enough for a float. */
+/** Nano-dollars of a decimal text; test amounts are small enough for a float. */
 export const nanos = (dollars: string) => Math.round(Number(dollars) * 1e9)
 
 /** Balance and holds of an Account, in nano-dollars. */
@@ -33,7 +33,7 @@ export type LoggedRequest = z.output<typeof line>
 /** All request log lines so far. */
 export const logged = (gateway: RunningGateway) => gateway.requests().map((entry) => line.parse(entry))
 
-/** The request log line of an answer; it is written when the request is settled, after the answer. */
+/** Waits for an answer's request log line, which is written after the answer, once the request is settled. */
 export function lineOf(
   gateway: RunningGateway,
   { headers }: Pick<Answer, 'headers'>,

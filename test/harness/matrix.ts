@@ -1,26 +1,26 @@
-/** Where tests write down what they saw of the conversion matrix; tools/matrix.ts makes the page of it. */
+/** Records test results for the conversion matrix; tools/matrix.ts generates the page. */
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Feature, Observation } from '../../tools/matrix.ts'
 
 export type { Feature, Observation } from '../../tools/matrix.ts'
 
-/** `make test` empties the folder; what several runs by hand append is merged. */
+/** `make test` empties the folder; results of manual runs add up. */
 const REPORT = join(import.meta.dirname, '..', '..', '.run', 'reports', 'matrix.jsonl')
 
 const written = new Set<string>()
 
-/** Call it where a test has passed: what is written counts as shown. */
+/** Records a cell as proven: call it after the test's assertions. */
 export function recordCell(observation: Observation): void {
   const line = `${JSON.stringify(observation)}\n`
   if (written.has(line)) return
   written.add(line)
   mkdirSync(dirname(REPORT), { recursive: true })
-  // One short write: lines of several workers do not mix.
+  // One short write, so that lines of several workers do not mix.
   appendFileSync(REPORT, line)
 }
 
-/** Losses that concern a feature: the others belong to other cells. */
+/** Losses that concern a feature; the others belong to other cells. */
 const CONCERNS: Partial<Record<Feature, RegExp>> = {
   tools: /^tools|tool_choice|parallel_tool_calls|tool_calls|call/,
   'parallel tools': /^tools|tool_choice|parallel_tool_calls|tool_calls|call/,
@@ -31,11 +31,11 @@ const CONCERNS: Partial<Record<Feature, RegExp>> = {
   stop: /stop/,
 }
 
-/** `exact` or `lossy` by the losses that concern the feature; none concerns one that is not in the table. */
+/** `lossy` if a loss concerns the feature, otherwise `exact`; so is every feature without an entry in CONCERNS. */
 export function resultOf(
   feature: Feature,
   losses: readonly string[],
 ): Pick<Observation, 'result' | 'losses'> {
-  const concerned = losses.filter((loss) => CONCERNS[feature]?.test(loss)).sort()
-  return concerned.length === 0 ? { result: 'exact' } : { result: 'lossy', losses: concerned }
+  const relevant = losses.filter((loss) => CONCERNS[feature]?.test(loss)).sort()
+  return relevant.length === 0 ? { result: 'exact' } : { result: 'lossy', losses: relevant }
 }

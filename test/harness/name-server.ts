@@ -1,9 +1,9 @@
-/** A name server on loopback, over UDP and TCP, that answers as a test says (RFC 1035, section 4). */
+/** A scripted name server on loopback, over UDP and TCP (RFC 1035, section 4). */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, isIPv4, type Socket } from 'node:net'
 
-/** An address, or the name that a CNAME leads to. `owner` is another name than the one asked for; `ttl` in seconds. */
+/** An address, or the target of a CNAME. `owner` defaults to the queried name; `ttl` is in seconds. */
 export interface DnsRecord {
   value: string
   owner?: string
@@ -13,22 +13,22 @@ export interface DnsRecord {
 export type DnsAnswer =
   | (string | DnsRecord)[]
   | { rcode: number }
-  /** Bytes that are no answer. */
+  /** Bytes that are not a DNS answer. */
   | 'noise'
   | 'silence'
-  /** Only the question again, with a count of records that are not there. */
+  /** The question with a count of records that are missing. */
   | 'broken'
 
 export interface NameServer {
   /** ADDRESS:PORT */
   address: string
-  /** "A name" and "AAAA name" in the order in which they were asked. */
-  asked: string[]
+  /** "A name" and "AAAA name", in order of arrival. */
+  queries: string[]
   /**
-   * What a name is answered: records of the type that was asked for and CNAMEs of these. A function is asked each time;
-   * it may take a while. Names that were not given do not exist.
+   * Sets the answer for a name: records of the queried type and CNAMEs. A function is called for each query; `time`
+   * counts the queries of its type. Names without an answer do not exist.
    */
-  give(
+  set(
     name: string,
     answer: DnsAnswer | ((type: 'A' | 'AAAA', time: number) => DnsAnswer | Promise<DnsAnswer>),
   ): void
@@ -37,12 +37,12 @@ export interface NameServer {
 
 const TYPES = { A: 1, CNAME: 5, AAAA: 28 }
 const NXDOMAIN = 3
-/** What a client takes in one packet (RFC 9715); the rest it has to ask for over TCP. */
+/** Most bytes of a UDP packet (RFC 9715); a client repeats the query over TCP for more. */
 const MAX_PACKET = 1_232
 
 export async function startNameServer(): Promise<NameServer> {
-  const asked: string[] = []
-  const names = new Map<string, Parameters<NameServer['give']>[1]>()
+  const queries: string[] = []
+  const names = new Map<string, Parameters<NameServer['set']>[1]>()
   const times = new Map<string, number>()
 
   const reply = async (question: Buffer): Promise<Buffer | undefined> => {
@@ -50,7 +50,7 @@ export async function startNameServer(): Promise<NameServer> {
     const type = number === TYPES.A ? 'A' : number === TYPES.AAAA ? 'AAAA' : undefined
     if (type === undefined) return undefined
     const key = `${type} ${name}`
-    asked.push(key)
+    queries.push(key)
     const time = times.get(key) ?? 0
     times.set(key, time + 1)
     const given = names.get(name) ?? { rcode: NXDOMAIN }
@@ -82,14 +82,14 @@ export async function startNameServer(): Promise<NameServer> {
   let closed = false
   udp.on('message', async (question, from) => {
     const bytes = await reply(question)
-    if (bytes !== undefined && !closed) udp.send(fitting(bytes), from.port, from.address)
+    if (bytes !== undefined && !closed) udp.send(truncateIfLarge(bytes), from.port, from.address)
   })
   udp.bind(port, '127.0.0.1')
   await once(udp, 'listening')
   return {
     address: `127.0.0.1:${port}`,
-    asked,
-    give: (name, answer) => void names.set(name, answer),
+    queries,
+    set: (name, answer) => void names.set(name, answer),
     async close() {
       closed = true
       udp.close()
@@ -98,7 +98,7 @@ export async function startNameServer(): Promise<NameServer> {
   }
 }
 
-/** Of the one question; `end` is the byte behind it. */
+/** Reads the only question; `end` is the offset after it. */
 function readQuestion(packet: Buffer): { name: string; number: number; end: number } {
   const labels: string[] = []
   let at = 12
@@ -117,17 +117,17 @@ function written(question: Buffer, type: 'A' | 'AAAA', answer: DnsAnswer): Buffe
     recordBytes(typeof record === 'string' ? { value: record } : record, type),
   )
   const head = Buffer.from(question.subarray(0, 12))
-  // An answer, from a server that looks further itself.
+  // Flags: a response with recursion available.
   head.writeUInt16BE(0x8180 | (typeof answer === 'object' && 'rcode' in answer ? answer.rcode : 0), 2)
   head.writeUInt16BE(answer === 'broken' ? 3 : bodies.length, 6)
   head.writeUInt32BE(0, 8)
   return Buffer.concat([head, question.subarray(12), ...bodies])
 }
 
-function recordBytes({ value, owner, ttl = 60 }: DnsRecord, asked: 'A' | 'AAAA'): Buffer[] {
+function recordBytes({ value, owner, ttl = 60 }: DnsRecord, queryType: 'A' | 'AAAA'): Buffer[] {
   const isAddress = isIPv4(value) || value.includes(':')
   const type = isIPv4(value) ? 'A' : isAddress ? 'AAAA' : 'CNAME'
-  if (isAddress && type !== asked) return []
+  if (isAddress && type !== queryType) return []
   const data = isIPv4(value)
     ? Buffer.from(value.split('.').map(Number))
     : isAddress
@@ -138,7 +138,7 @@ function recordBytes({ value, owner, ttl = 60 }: DnsRecord, asked: 'A' | 'AAAA')
   head.writeUInt16BE(1, 2)
   head.writeUInt32BE(ttl, 4)
   head.writeUInt16BE(data.length, 8)
-  // The question's name stands behind the head of the packet.
+  // A pointer to the question's name, which follows the packet header.
   const name = owner === undefined ? Buffer.from([0xc0, 12]) : nameBytes(owner)
   return [Buffer.concat([name, head, data])]
 }
@@ -150,7 +150,7 @@ function nameBytes(name: string): Buffer {
   return Buffer.concat([...labels, Buffer.from([0])])
 }
 
-/** Groups in hexadecimal, with one `::` at most and an IPv4 address at the end at most. */
+/** Parses hexadecimal groups with at most one `::` and at most one trailing IPv4 address. */
 function v6(address: string): Buffer {
   const text = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, ...parts: string[]) => {
     const [a = 0, b = 0, c = 0, d = 0] = parts.slice(0, 4).map(Number)
@@ -164,8 +164,8 @@ function v6(address: string): Buffer {
   return Buffer.from(all.flatMap((group) => [group >> 8, group & 255]))
 }
 
-/** A packet that is too large comes without its records, marked as cut. */
-function fitting(bytes: Buffer): Buffer {
+/** Replaces a packet that is too large by one without records, marked as truncated. */
+function truncateIfLarge(bytes: Buffer): Buffer {
   if (bytes.length <= MAX_PACKET) return bytes
   const { end } = readQuestion(bytes)
   const cut = Buffer.from(bytes.subarray(0, end))

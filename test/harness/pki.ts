@@ -1,4 +1,4 @@
-/** Certificates made on the spot with openssl: an authority, and what it vouches for. */
+/** Creates a certificate authority and certificates with openssl. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ export interface Pair {
 export interface Authority {
   /** Its own certificate, PEM. */
   ca: string
-  /** A certificate for these names or addresses, the first of them its subject; for servers and clients. */
+  /** Issues a certificate for servers and clients with these names or addresses; the first is its subject. */
   issue(...names: string[]): Pair
   remove(): void
 }

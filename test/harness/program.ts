@@ -1,4 +1,4 @@
-/** A program of the checkout as a child process, for what happens at its start and its end. */
+/** A program of the checkout as a child process, for tests of its start and exit. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -11,21 +11,21 @@ const START_MS = 60_000
 
 export interface Program {
   child: ChildProcess
-  /** All that was printed so far, both streams. */
+  /** stdout and stderr so far. */
   output(): string
   /** Exit code, or the signal that ended it. */
   exited: Promise<number | string>
-  /** Waits for a text in the output and gives what matched. */
+  /** Waits until the output matches and returns the match. */
   printed(pattern: RegExp): Promise<RegExpExecArray>
 }
 
 export interface ProgramOptions {
-  /** The whole environment beside PATH and HOME. */
+  /** The whole environment except PATH and HOME. */
   env?: Record<string, string>
   cwd?: string
 }
 
-/** Starts a program as the leader of a process group of its own, as a shell at a terminal does. */
+/** Starts a program as the leader of its own process group, as a shell at a terminal does. */
 export function startProgram(
   command: string,
   args: string[],
@@ -43,7 +43,7 @@ export function startProgram(
   }
   child.stdout.on('data', take)
   child.stderr.on('data', take)
-  // Once the output is complete.
+  // "close", not "exit": the output must be complete.
   const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
   const printed = (pattern: RegExp) => {
     const look = () => {
@@ -57,13 +57,13 @@ export function startProgram(
   return { child, output: () => output, exited, printed }
 }
 
-/** `sluice dev`, or another command of it. */
+/** Starts `sluice dev`, or another sluice command. */
 export const startSluice = (env: Record<string, string>, args: string[] = ['dev']) =>
   startProgram(process.execPath, [`${ROOT}/cli/main.ts`, ...args], {
     env: { SLUICE_PORT: '0', SLUICE_ADMIN_PORT: '0', UPSTREAM_PORT: '0', SLUICE_HOST: '127.0.0.1', ...env },
   })
 
-/** Ends a program that may still run, with all its children. */
+/** Kills a program that may still be running, with all its children. */
 export async function endProgram(program: Program | undefined): Promise<void> {
   if (program?.child.pid === undefined) return
   if (groupRuns(program)) process.kill(-program.child.pid, 'SIGKILL')
@@ -96,7 +96,7 @@ export async function takenPort(): Promise<{ port: number; free(): Promise<void>
 
 const given = new Set<number>()
 
-/** A port that nobody uses at the moment, another one at each call. */
+/** A port that is unused at the moment, a different one for each call. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = await unusedPort()

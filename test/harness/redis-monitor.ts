@@ -1,4 +1,4 @@
-/** What a Redis is told, by MONITOR: every command, also those of scripts. */
+/** Records every command that a Redis executes, including those of scripts, with MONITOR. */
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 
@@ -8,7 +8,7 @@ export interface RedisMonitor {
   stop(): void
 }
 
-/** Resolves when nothing that comes later is missed. */
+/** Resolves when recording has begun. */
 export async function monitorRedis(port: number): Promise<RedisMonitor> {
   const socket = connect({ port, host: '127.0.0.1' })
   const seen: string[] = []

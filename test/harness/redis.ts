@@ -1,4 +1,4 @@
-/** Real Redis servers for tests: one, or a Cluster of three, with a clock that moves when told where a test asks for it. */
+/** Real Redis servers for tests: a single one or a Cluster of three, optionally with a clock that the test controls. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,28 +14,28 @@ const SLOTS = 16_384
 export interface RunningRedis {
   url: string
   port: number
-  /** Of the process that runs now. */
+  /** Of the current process. */
   pid(): number
-  /** One command, as an administrator; replies as ioredis gives them. */
+  /** Runs a command as an administrator; returns the reply as ioredis does. */
   command(name: string, ...args: (string | number)[]): Promise<unknown>
-  /** SIGSTOP: the port still takes connections, and nothing is answered. */
+  /** SIGSTOP: the port still accepts connections, but no command is answered. */
   pause(): void
   resume(): void
-  /** SIGKILL; resolves when it is gone. */
+  /** SIGKILL; resolves when the process has exited. */
   kill(): Promise<void>
-  /** Starts it again on its port, after `kill`; or ends it first. */
+  /** Restarts it on its port; kills it first if it is running. */
   restart(): Promise<void>
-  /** Ends it and removes its files. */
+  /** Kills it and removes its files. */
   stop(): Promise<void>
 }
 
 export interface RedisOptions {
-  /** More of the command line, such as ['--appendonly', 'yes']. */
+  /** More arguments, such as ['--appendonly', 'yes']. */
   args?: string[]
   clock?: Clock | undefined
 }
 
-/** Without persistence, in a folder of its own. Resolves when it answers. */
+/** Without persistence, in its own folder. Resolves when it accepts commands. */
 export async function startRedis({ args = [], clock }: RedisOptions = {}): Promise<RunningRedis> {
   const port = await freePort()
   const dir = mkdtempSync(join(tmpdir(), 'sluice-redis-'))
@@ -98,9 +98,9 @@ export interface RunningCluster {
   stop(): Promise<void>
 }
 
-/** Three primaries without replicas, which share the slots. Resolves when all of them say that the Cluster is whole. */
+/** Three primaries without replicas that share the slots. Resolves when all of them report a complete Cluster. */
 export async function startRedisCluster({ args = [], clock }: RedisOptions = {}): Promise<RunningCluster> {
-  // Not the port + 10,000 that is the default, which may be none.
+  // The default, the port + 10,000, may be beyond the largest port.
   const buses = await Promise.all([freePort(), freePort(), freePort()])
   const modes = buses.map((bus) => ['--cluster-enabled', 'yes', '--cluster-port', `${bus}`])
   const timeout = ['--cluster-node-timeout', '2000']
@@ -120,7 +120,7 @@ export async function startRedisCluster({ args = [], clock }: RedisOptions = {})
         await node.command('CLUSTER', 'MEET', '127.0.0.1', first.port, buses[0] ?? 0)
     }
     const isWhole = async () => {
-      // Nodes make friends by their clocks.
+      // Nodes join by their clocks.
       clock?.advance(100)
       const infos = await Promise.all(nodes.map((node) => node.command('CLUSTER', 'INFO')))
       return infos.every((info) =>
@@ -142,20 +142,20 @@ export async function startRedisCluster({ args = [], clock }: RedisOptions = {})
   }
 }
 
-/** Wall-clock time of servers, which stands still until it is moved; their timers run on. */
+/** Wall-clock time of servers that stands still until it is advanced; their timers keep running. */
 export interface Clock {
   advance(ms: number): void
-  /** What servers that shall follow it need in their environment. */
+  /** Environment of servers that use this clock. */
   env: Record<string, string>
   remove(): void
 }
 
-/** Debian's package faketime has the library. */
+/** From Debian's package faketime. */
 const FAKETIME = ['x86_64-linux-gnu', 'aarch64-linux-gnu'].map(
   (machine) => `/usr/lib/${machine}/faketime/libfaketime.so.1`,
 )
 
-/** A clock that begins in 2030. Fails when libfaketime is not installed. */
+/** A clock that starts in 2030. Throws if libfaketime is not installed. */
 export function createClock(): Clock {
   const library = FAKETIME.find(existsSync)
   if (library === undefined) throw new Error('libfaketime is missing: apt-get install faketime')
@@ -163,20 +163,20 @@ export function createClock(): Clock {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-clock-'))
   const file = join(dir, 'now')
   let now = Date.UTC(2030, 0, 1)
-  const tell = () => {
-    // Half a millisecond more, because the library reads the fraction as a float. A rename, so that none is read half.
+  const writeTime = () => {
+    // Half a millisecond more, because the library parses the fraction as a float. Renamed, so that no server reads half.
     const text = new Date(now).toISOString().replace('T', ' ').replace('Z', '5')
     writeFileSync(`${file}.new`, text)
     renameSync(`${file}.new`, file)
   }
-  tell()
+  writeTime()
   return {
     advance(ms) {
       now += ms
-      tell()
+      writeTime()
     },
     env: {
-      // libc again, so that memory comes from there: jemalloc asks for the time before the library can tell it.
+      // libc too, so that malloc comes from it: jemalloc reads the time before the library is ready.
       LD_PRELOAD: `${library}:${libc}`,
       FAKETIME_TIMESTAMP_FILE: file,
       FAKETIME_NO_CACHE: '1',

@@ -1,4 +1,4 @@
-/** Resources as YAML text, short enough for a test to read. JSON is YAML. */
+/** Builds resources as YAML text; JSON is valid YAML. */
 
 export const apiKey = (name: string, key: string, spec: object = {}) =>
   documents(

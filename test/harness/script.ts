@@ -1,18 +1,18 @@
-/** Snippets and scripts that a test runs to their end. */
+/** Runs snippets and scripts to completion. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from './program.ts'
 
-/** The Python with the official SDKs. Throws when it is not there. */
+/** Path of the Python with the official SDKs. Throws if it is missing. */
 export function python(): string {
   const path = join(ROOT, '.venv/bin/python')
   if (!existsSync(path)) throw new Error('.venv is missing: `make test` makes it')
   return path
 }
 
-/** Runs a program in the checkout and gives what it printed. Rejects when it fails, with its error output. */
+/** Runs a program in the checkout and returns its stdout. Rejects with its output if it fails. */
 export async function run(
   program: string,
   args: string[],

@@ -1,4 +1,4 @@
-/** The official Node SDKs, pointed at the gateway as docs/clients.md says. */
+/** The official Node SDKs, configured for the gateway as docs/clients.md says. */
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI, { type ClientOptions } from 'openai'
 
@@ -13,17 +13,17 @@ export const anthropic = (base: string, apiKey: string): Anthropic => new Anthro
 
 export const HELLO: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Hello' }]
 
-/** What a promise rejects with. Throws when it does not. */
+/** The rejection of a promise. Throws if it resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   const outcome = await promise.then(
     () => 'resolved',
     (error: unknown) => ({ error }),
   )
-  if (typeof outcome === 'string') throw new Error('this should have failed')
+  if (typeof outcome === 'string') throw new Error('the promise should have rejected')
   return outcome.error
 }
 
-/** Everything that an iterable gives. */
+/** All items of an iterable. */
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []
   for await (const item of items) all.push(item)

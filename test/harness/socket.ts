@@ -1,4 +1,4 @@
-/** Bare connections, for what no HTTP client would send. */
+/** Raw TCP connections, to send what no HTTP client would. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Answer } from './http.ts'
@@ -6,11 +6,11 @@ import type { Answer } from './http.ts'
 export interface Connection {
   socket: Socket
   received(): string
-  /** All that was received; resolves when the other side has closed the connection. */
+  /** Everything received; resolves when the connection is closed. */
   closed: Promise<string>
 }
 
-/** Connects and writes; nothing else is sent unless the test does. */
+/** Connects and writes `bytes`; anything more is up to the test. */
 export async function connection(base: string, bytes: string | Buffer): Promise<Connection> {
   const { hostname, port } = new URL(base)
   const socket = connect(Number(port), hostname)
@@ -18,7 +18,7 @@ export async function connection(base: string, bytes: string | Buffer): Promise<
   socket.on('data', (chunk: Buffer) => {
     received += chunk.toString('latin1')
   })
-  // A reset is an end, too.
+  // A reset also closes the connection.
   socket.on('error', () => undefined)
   const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(received)))
   await once(socket, 'connect')
@@ -26,12 +26,12 @@ export async function connection(base: string, bytes: string | Buffer): Promise<
   return { socket, received: () => received, closed }
 }
 
-/** Sends bytes and reads the one answer, which must close the connection. */
+/** Sends bytes and reads the only answer, which must close the connection. */
 export async function exchange(base: string, bytes: string | Buffer): Promise<Answer> {
   return parseAnswer(await (await connection(base, bytes)).closed)
 }
 
-/** Reads the one answer in a text; its body must have a content-length or end with the text. */
+/** Parses a text that is one answer. */
 export function parseAnswer(text: string): Answer {
   const [head = '', ...rest] = text.split('\r\n\r\n')
   const [statusLine = '', ...lines] = head.split('\r\n')
@@ -45,7 +45,7 @@ export function parseAnswer(text: string): Answer {
   return { status, headers, text: rest.join('\r\n\r\n') }
 }
 
-/** A request as bytes; `headers` are whole lines. The connection is to be closed after it. */
+/** A request with `connection: close` as bytes; `headers` are whole lines. */
 export function requestBytes(
   start: string,
   headers: string[],

@@ -1,4 +1,4 @@
-/** Scripted streams in the chat dialect, and what becomes of one that breaks. */
+/** Scripted chat streams. */
 import type { ServerResponse } from 'node:http'
 import { expect } from 'vitest'
 import { eventData } from './http.ts'
@@ -6,7 +6,7 @@ import type { Script } from './upstream.ts'
 
 export const DONE = 'data: [DONE]\n\n'
 
-/** Answers with these pieces, each in a write of its own. */
+/** Answers with these pieces, one write each. */
 export const sse = (pieces: readonly (string | Buffer)[], headers: Record<string, string> = {}): Script => {
   return async (_call, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream', ...headers })
@@ -15,7 +15,7 @@ export const sse = (pieces: readonly (string | Buffer)[], headers: Record<string
   }
 }
 
-/** Resolves when the bytes have left, so that the next ones do not join them. */
+/** Resolves when the bytes are flushed, so that the next write does not join them. */
 export function written(res: ServerResponse, bytes: string | Buffer): Promise<void> {
   return new Promise((resolve) => res.write(bytes, () => resolve()))
 }
@@ -23,12 +23,12 @@ export function written(res: ServerResponse, bytes: string | Buffer): Promise<vo
 export const chunked = (text: Buffer, size: number) =>
   Array.from({ length: Math.ceil(text.length / size) }, (_, i) => text.subarray(i * size, (i + 1) * size))
 
-/** Ways in which the bytes of a stream may come. */
+/** Ways to split the bytes of a stream. */
 export const CHUNKINGS: [string, (text: Buffer) => Buffer[]][] = [
   ['one write', (text) => [text]],
   ['7-byte writes', (text) => chunked(text, 7)],
   [
-    'a write an event',
+    'one write per event',
     (text) =>
       text
         .toString('latin1')
@@ -36,13 +36,14 @@ export const CHUNKINGS: [string, (text: Buffer) => Buffer[]][] = [
         .map((event) => Buffer.from(event, 'latin1')),
   ],
 ]
-/** The answer ended in an error event and nothing behind it; all before it came whole from `events`. */
+
+/** Asserts that an answer consists of `events` and a final error event. */
 export function expectBroken(
   text: string,
   events: readonly string[],
   error: object = { type: 'server_error', code: 'upstream_error' },
 ) {
-  const told = eventData(text).at(-1) ?? ''
-  expect(JSON.parse(told)).toEqual({ error: { message: expect.any(String), param: null, ...error } })
-  expect(text).toBe(`${events.join('')}data: ${told}\n\n`)
+  const last = eventData(text).at(-1) ?? ''
+  expect(JSON.parse(last)).toEqual({ error: { message: expect.any(String), param: null, ...error } })
+  expect(text).toBe(`${events.join('')}data: ${last}\n\n`)
 }

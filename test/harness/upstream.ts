@@ -1,4 +1,4 @@
-/** A scripted upstream on loopback: every request is kept, and answered as the test says. */
+/** A scripted upstream on loopback that records every request. */
 
 import { once } from 'node:events'
 import {
@@ -16,14 +16,14 @@ export interface UpstreamCall {
   path: string
   headers: IncomingMessage['headers']
   body: Buffer
-  /** True once the gateway broke the connection off before the answer was complete. */
+  /** True if the gateway closed the connection before the answer was complete. */
   aborted: boolean
 }
 
 export type Script = (call: UpstreamCall, res: ServerResponse) => void | Promise<void>
 
 export interface ScriptedUpstream {
-  /** Base URL as a Channel takes it. */
+  /** Base URL for a Channel. */
   baseURL: string
   calls: UpstreamCall[]
   server: Server
@@ -32,7 +32,7 @@ export interface ScriptedUpstream {
   close(): Promise<void>
 }
 
-/** `tls` makes it speak HTTPS. */
+/** With `tls` it serves HTTPS. */
 export async function startUpstream(
   script: Script = chatAnswer(),
   tls?: TlsOptions,
@@ -76,7 +76,7 @@ export interface ChatOptions {
 
 const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 
-/** Answers a chat completion as the hosted API does: JSON, or a stream when the body asks for one. */
+/** Answers a chat completion like the hosted API: JSON, or a stream if the body requests one. */
 export function chatAnswer({ content = 'Hello there', usage = USAGE }: ChatOptions = {}): Script {
   return (call, res) => {
     const request = JSON.parse(call.body.toString()) as {
@@ -109,7 +109,7 @@ export function completion(model: string, content: string, usage: object | null)
   }
 }
 
-/** The events of a stream, a word a delta, without the final [DONE]. */
+/** The events of a stream, one delta per word, without the final [DONE]. */
 export function chatEvents(model: string, content: string, usage: object | null): string[] {
   const chunk = (choices: object[], more: object = {}) =>
     `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model, choices, ...more })}\n\n`

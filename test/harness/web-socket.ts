@@ -1,4 +1,4 @@
-/** WebSockets by hand (RFC 6455, section 5): frames that no client would send, and all that comes back. */
+/** Raw WebSockets (RFC 6455, section 5), to send frames that no client would. */
 import { connect, type Socket } from 'node:net'
 
 export const CONTINUATION = 0x0
@@ -8,7 +8,7 @@ export const CLOSE = 0x8
 export const PING = 0x9
 export const PONG = 0xa
 
-/** What an end without a close frame counts as, and one whose close frame has no code. */
+/** Codes for an end without a close frame, and for a close frame without a code. */
 export const CUT_OFF = 1006
 export const NO_CODE = 1005
 
@@ -17,9 +17,9 @@ export interface FrameOptions {
   /** The reserved bits, as a number: 4 is the first. */
   rsv?: number
   masked?: boolean
-  /** Bits in which the length is written; without it as few as there must be. */
+  /** Size of the length field; by default the smallest that fits. */
   lengthBits?: 7 | 16 | 64
-  /** Told instead of the true length. */
+  /** Written instead of the true length. */
   length?: bigint
 }
 
@@ -39,12 +39,12 @@ export function frame(opcode: number, payload: string | Buffer = '', options: Fr
   return Buffer.concat([head, mask, data.map((byte, i) => byte ^ (mask[i % 4] ?? 0))])
 }
 
-/** A close frame; `reason` need not be text. */
+/** A close frame; `reason` may be invalid UTF-8. */
 export function closeFrame(code: number, reason: string | Buffer = ''): Buffer {
   return frame(CLOSE, Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]))
 }
 
-/** Lines of a handshake that asks for a WebSocket. */
+/** Header lines of a WebSocket handshake. */
 export const HANDSHAKE = [
   'host: localhost',
   'connection: Upgrade',
@@ -65,23 +65,23 @@ export interface ReceivedFrame {
 export interface RawSocket {
   socket: Socket
   frames: ReceivedFrame[]
-  /** The texts so far, parsed. */
+  /** The text messages so far, parsed as JSON. */
   messages(): Record<string, unknown>[]
   send(...frames: Buffer[]): void
-  /** The code of the other side's close frame, once the connection has ended. */
+  /** The code of the server's close frame, once the connection has ended. */
   ended: Promise<number>
 }
 
 export interface RawOptions {
-  /** More headers. */
+  /** More header lines. */
   lines?: string[]
-  /** Goes in the same piece as the handshake. */
+  /** Bytes sent in the same write as the handshake. */
   behind?: Buffer
-  /** Pings are answered. */
+  /** Answers pings. */
   pongs?: boolean
 }
 
-/** Opens a WebSocket that answers a close frame, and nothing else by itself. Rejects when its handshake is refused. */
+/** Opens a WebSocket that by itself answers only close frames. Rejects if the handshake is refused. */
 export async function openRaw(
   base: string,
   { lines = [], behind = Buffer.alloc(0), pongs = false }: RawOptions = {},
@@ -112,7 +112,7 @@ export async function openRaw(
       if (read.opcode === CLOSE && socket.writable) socket.end(frame(CLOSE, read.payload))
     }
   })
-  // A reset is an end, too.
+  // A reset also ends the connection.
   socket.on('error', () => undefined)
   socket.on('close', () => {
     opened.reject(new Error('ended before it was open'))
@@ -133,13 +133,13 @@ export async function openRaw(
   }
 }
 
-/** Bytes before the payload of a frame that a server wrote. */
+/** Size of the header of a server's frame. */
 function headOf(bytes: Buffer): number {
   const length = bytes[1] ?? 0
   return length < 126 ? 2 : length === 126 ? 4 : 10
 }
 
-/** Bytes of the first frame; Infinity while that is not known. */
+/** Size of the first frame; Infinity until its header is complete. */
 function sizeOf(bytes: Buffer): number {
   const head = headOf(bytes)
   if (bytes.length < head) return Infinity

@@ -11,7 +11,7 @@ import { cpuMicros } from '../../bench/processes.ts'
 import { type ControlPlane, startControlPlane } from '../../tools/cluster/control-plane.ts'
 import { applyCrds } from '../../tools/cluster/crds.ts'
 import { type Fleet, type Member, metric, startFleet } from '../harness/fleet.ts'
-import { ask, digestOf, startTellingUpstream } from '../harness/fleet-traffic.ts'
+import { ask, digestOf, startReportingUpstream } from '../harness/fleet-traffic.ts'
 import { until } from '../harness/gateway.ts'
 import { monitorRedis } from '../harness/redis-monitor.ts'
 import type { ScriptedUpstream } from '../harness/upstream.ts'
@@ -30,7 +30,7 @@ let upstream: ScriptedUpstream
 const bearer = (n: number) => `sk-scale-${n}`
 
 beforeAll(async () => {
-  upstream = await startTellingUpstream('up')
+  upstream = await startReportingUpstream('up')
   controlPlane = await startControlPlane({ dir })
   await applyCrds(controlPlane.kubectl)
   fleet = await startFleet({ controlPlane })
@@ -72,7 +72,7 @@ async function everywhere(key: string, said: string, timeoutMs: number): Promise
   await Promise.all(
     fleet.bases.map((base) =>
       until(
-        async () => (await ask(base, key, 'm').catch(() => undefined))?.said === said,
+        async () => (await ask(base, key, 'm').catch(() => undefined))?.summary === said,
         `a proxy to say ${said}`,
         timeoutMs,
       ),

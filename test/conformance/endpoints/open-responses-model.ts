@@ -5,8 +5,8 @@
  * responses have all fields, it shortens conversations, and it refuses the result of a call that nobody made.
  */
 
-import type { DialectName, Story } from '../../e2e/dialects/story.ts'
-import { dialectOf, storyBody, storyEvents, stream } from '../../e2e/dialects/tell.ts'
+import type { DialectName, ScriptedAnswer } from '../../e2e/dialects/scripted-answer.ts'
+import { answerBody, answerEvents, dialectOf, stream } from '../../e2e/dialects/scripted-upstream.ts'
 import { json, type Script } from '../../harness/upstream.ts'
 
 type Json = Record<string, unknown>
@@ -44,10 +44,10 @@ export function hostedModel(): Script {
     if (dialect === 'responses' && body.store !== false) kept.set(id, [...items, ...saidBy(story)])
     const own = (text: string) => (dialect === 'responses' ? hosted(text, body, id) : text)
     if (body.stream === true) {
-      const events = storyEvents(dialect, story).map(ownData(own))
+      const events = answerEvents(dialect, story).map(ownData(own))
       return stream(res, brokenOff(events, dialect, /Break off\.|Go wrong\./.exec(call.body.toString())?.[0]))
     }
-    json(res, 200, JSON.parse(own(JSON.stringify(storyBody(dialect, story)))) as object)
+    json(res, 200, JSON.parse(own(JSON.stringify(answerBody(dialect, story)))) as object)
   }
 }
 
@@ -64,14 +64,14 @@ function refuse(res: Answer, message: string, param: string, code: string | null
   json(res, 400, { type: 'error', error: { message, type: 'invalid_request_error', param, code } })
 }
 
-function answerOf({ tools }: Json, items: Json[]): Story {
+function answerOf({ tools }: Json, items: Json[]): ScriptedAnswer {
   const asked = Array.isArray(tools) && tools.length > 0 && !items.some((item) => resultsOf(item).length > 0)
   if (asked) return { calls: [CALL] }
   const text = JSON.stringify(items.flatMap(toldBy))
   return text.includes('Be short.') ? { text, end: 'length' } : { text }
 }
 
-const saidBy = ({ text, calls = [] }: Story): Json[] =>
+const saidBy = ({ text, calls = [] }: ScriptedAnswer): Json[] =>
   text === undefined
     ? calls.map(({ id, name, input }) => ({ type: 'function_call', call_id: id, name, arguments: input }))
     : [{ role: 'assistant', content: text }]

@@ -2,7 +2,7 @@
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import type { z } from 'zod'
-import { KEY } from '../../e2e/dialects/room.ts'
+import { KEY } from '../../e2e/dialects/world.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { call } from '../../harness/http.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { framesOf } from '../../../proxy/socket/events.ts'
 import { answer, connect, socketServer } from '../../../proxy/socket/testing.ts'
-import { KEY } from '../../e2e/dialects/room.ts'
+import { KEY } from '../../e2e/dialects/world.ts'
 import { type RunningGateway, startGateway, until } from '../../harness/gateway.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { chunked, sse } from '../../harness/sse.ts'

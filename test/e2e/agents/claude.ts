@@ -1,27 +1,27 @@
-/** Claude Code as docs/clients.md says to set it up. */
+/** Claude Code, set up as docs/clients.md says. */
 
 import { settings } from './docs.ts'
-import { type Desk, type Json, KEY, type Room, type Run } from './room.ts'
+import { type Json, KEY, type Run, type Workspace, type World } from './world.ts'
 
-/** The variable that the key comes in; it is then sent in another header. */
+/** The environment variable with the key; it decides the header that carries the key. */
 export type KeyVariable = 'ANTHROPIC_AUTH_TOKEN' | 'ANTHROPIC_API_KEY'
 
 export interface Options {
   key?: KeyVariable
-  /** Tools that it may use without asking. */
+  /** Tools that it may use without permission. */
   tools?: string[]
-  /** A file that names MCP servers. */
+  /** Path of the MCP configuration. */
   mcp?: string
-  /** Goes on with the last conversation. */
-  goOn?: boolean
+  /** Continues the last conversation. */
+  resume?: boolean
   /** Replaces the key. */
   secret?: string
 }
 
-/** One prompt without a terminal. */
+/** Runs one prompt without a terminal. */
 export function claude(
-  desk: Desk,
-  room: Room,
+  workspace: Workspace,
+  world: World,
   model: string,
   prompt: string,
   options: Options = {},
@@ -29,17 +29,17 @@ export function claude(
   const { key = 'ANTHROPIC_AUTH_TOKEN', tools = [], secret = KEY } = options
   const args = ['-p', prompt, '--output-format', 'stream-json', '--verbose']
   if (options.mcp !== undefined) args.push('--mcp-config', options.mcp)
-  if (options.goOn) args.push('--continue')
+  if (options.resume) args.push('--continue')
   if (tools.length > 0) args.push('--allowedTools', tools.join(','))
-  return desk.run('claude', args, { ...variables(room), ANTHROPIC_MODEL: model, [key]: secret })
+  return workspace.run('claude', args, { ...variables(world), ANTHROPIC_MODEL: model, [key]: secret })
 }
 
-/** Those of the page, but for the key and the model. */
-function variables({ gateway }: Room): Record<string, string> {
+/** The page's variables except the key and the model. */
+function variables({ gateway }: World): Record<string, string> {
   const found = [...settings('Claude Code', gateway.base).matchAll(/^export (\w+)=(\S+)$/gm)]
   const named = found.filter(([, name]) => name !== 'ANTHROPIC_AUTH_TOKEN' && name !== 'ANTHROPIC_MODEL')
   return Object.fromEntries(named.map(([, name = '', value = '']) => [name, value]))
 }
 
-/** The last line: what came of the prompt. */
+/** The event with the result of the prompt. */
 export const outcome = ({ events }: Run): Json => events.find(({ type }) => type === 'result') ?? {}

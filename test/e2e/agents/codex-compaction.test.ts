@@ -1,78 +1,87 @@
 /**
- * Codex when a conversation grows too long. With its own provider it asks the API for a compaction, which the upstream
- * makes or the gateway in its stead; with another one it asks the model for a summary.
+ * Codex when a conversation grows too long. With its built-in provider it requests a compaction from the API, which the
+ * upstream makes or the gateway emulates; with another provider it asks the model for a summary.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { stream } from '../dialects/tell.ts'
-import { codex, setUpAsHosted, setUpCodex, shown } from './codex.ts'
-import { ABSENT, AGENTS_ARE_HERE } from './install.ts'
-import { said, tools } from './read.ts'
-import { type Asked, type Desk, type Json, openDesk, openRoom, type Room, why } from './room.ts'
+import { stream } from '../dialects/scripted-upstream.ts'
+import { agentMessages, codex, setUpAsHosted, setUpCodex } from './codex.ts'
+import { ABSENT, AGENTS_INSTALLED } from './install.ts'
+import { textsOf, tools } from './read-request.ts'
+import {
+  createWorkspace,
+  type Json,
+  outputTail,
+  startWorld,
+  type UpstreamRequest,
+  type Workspace,
+  type World,
+} from './world.ts'
 
 const SUITE_MS = 90_000
-/** Tokens: any answer is too long. */
+/** In tokens, so low that every answer exceeds it. */
 const LIMIT = ['model_auto_compact_token_limit = 5']
 
-let room: Room
-let desk: Desk
+let world: World
+let workspace: Workspace
 beforeAll(async () => {
-  room = await openRoom()
+  world = await startWorld()
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 beforeEach(() => {
-  desk = openDesk()
+  workspace = createWorkspace()
 })
-afterEach(() => desk?.clear())
+afterEach(() => workspace?.clear())
 
-const texts = (asked: Asked | undefined) => (asked === undefined ? [] : said(asked).map(({ text }) => text))
+const texts = (request: UpstreamRequest | undefined) =>
+  request === undefined ? [] : textsOf(request).map(({ text }) => text)
 
-describe.skipIf(!AGENTS_ARE_HERE)(`compaction by Codex${ABSENT}`, { timeout: SUITE_MS }, () => {
+describe.skipIf(!AGENTS_INSTALLED)(`compaction by Codex${ABSENT}`, { timeout: SUITE_MS }, () => {
   it.each([
     ['chat', 'chat'],
     ['plain', 'responses'],
     ['messages', 'messages'],
-  ])('the gateway makes it, over %s', async (upstream, dialect) => {
-    setUpAsHosted(desk, room, LIMIT)
-    room.plays({ text: 'One.' }, { text: 'We spoke of one.' }, { text: 'Two.' })
-    await codex(desk, `gpt-5.5-${upstream}`, 'First?')
-    const run = await codex(desk, `gpt-5.5-${upstream}`, 'Second?', true)
-    expect(shown(run), why(run)).toEqual(['Two.'])
-    const [, summary, last] = room.asked()
-    expect(room.asked().map((asked) => asked.dialect)).toEqual([dialect, dialect, dialect])
+  ])('the gateway emulates it over %s', async (upstream, dialect) => {
+    setUpAsHosted(workspace, world, LIMIT)
+    world.answerWith({ text: 'One.' }, { text: 'We spoke of one.' }, { text: 'Two.' })
+    await codex(workspace, `gpt-5.5-${upstream}`, 'First?')
+    const run = await codex(workspace, `gpt-5.5-${upstream}`, 'Second?', true)
+    expect(agentMessages(run), outputTail(run)).toEqual(['Two.'])
+    const [, summary, last] = world.requests()
+    expect(world.requests().map((request) => request.dialect)).toEqual([dialect, dialect, dialect])
     expect(texts(summary)).toEqual(expect.arrayContaining(['First?', 'One.']))
     expect(texts(summary).at(-1)).toContain('Write the summary as plain text')
-    // What was said is gone but for the summary; messages of the user stay.
+    // Only the summary and the user's messages remain.
     expect(texts(last)).not.toContain('One.')
     expect(texts(last).filter((text) => text.endsWith('We spoke of one.'))).toHaveLength(1)
     expect(texts(last).at(-1)).toBe('Second?')
   })
 
   it('the upstream makes it', async () => {
-    setUpAsHosted(desk, room, LIMIT)
+    setUpAsHosted(workspace, world, LIMIT)
     const input = ({ body }: { body: Buffer }) => (JSON.parse(body.toString()) as { input: Json[] }).input
-    room.plays({ text: 'One.' })
-    await codex(desk, 'gpt-5.5-responses', 'First?')
+    world.answerWith({ text: 'One.' })
+    await codex(workspace, 'gpt-5.5-responses', 'First?')
     const compaction = { type: 'compaction', id: 'cmp_up', encrypted_content: 'c2VhbGVk' }
-    const before = room.upstream.calls.length
-    room.upstream.answer((call, res) => {
+    const before = world.upstream.calls.length
+    world.upstream.answer((call, res) => {
       const item = input(call).at(-1)?.type === 'compaction_trigger' ? compaction : message('Two.')
       stream(res, events(item))
     })
-    const run = await codex(desk, 'gpt-5.5-responses', 'Second?', true)
-    expect(shown(run), why(run)).toEqual(['Two.'])
-    const [asked, last] = room.upstream.calls.slice(before).map(input)
-    expect(asked?.at(-1)).toEqual({ type: 'compaction_trigger' })
+    const run = await codex(workspace, 'gpt-5.5-responses', 'Second?', true)
+    expect(agentMessages(run), outputTail(run)).toEqual(['Two.'])
+    const [compacting, last] = world.upstream.calls.slice(before).map(input)
+    expect(compacting?.at(-1)).toEqual({ type: 'compaction_trigger' })
     expect(last?.find(({ type }) => type === 'compaction')).toMatchObject({ encrypted_content: 'c2VhbGVk' })
     expect(JSON.stringify(last)).not.toContain('One.')
   })
 
-  it('another provider’s model writes it', async () => {
-    setUpCodex(desk, room, LIMIT)
-    room.plays({ text: 'One.' }, { text: 'We spoke of one.' }, { text: 'Two.' })
-    await codex(desk, 'gpt-5.5-chat', 'First?')
-    const run = await codex(desk, 'gpt-5.5-chat', 'Second?', true)
-    expect(shown(run), why(run)).toEqual(['Two.'])
-    const [, summary, last] = room.asked()
+  it('with another provider the model writes a summary', async () => {
+    setUpCodex(workspace, world, LIMIT)
+    world.answerWith({ text: 'One.' }, { text: 'We spoke of one.' }, { text: 'Two.' })
+    await codex(workspace, 'gpt-5.5-chat', 'First?')
+    const run = await codex(workspace, 'gpt-5.5-chat', 'Second?', true)
+    expect(agentMessages(run), outputTail(run)).toEqual(['Two.'])
+    const [, summary, last] = world.requests()
     expect(summary && tools(summary)).toEqual([])
     expect(texts(last).filter((text) => text.endsWith('We spoke of one.'))).toHaveLength(1)
   })

@@ -2,55 +2,55 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { DIALECTS, freeCall } from '../dialects/story.ts'
-import { codex, items, setUpCodex, shown } from './codex.ts'
-import { ABSENT, AGENTS_ARE_HERE } from './install.ts'
-import { instructions, results, said, thoughts, tools } from './read.ts'
-import { type Desk, openDesk, openRoom, type Room, TOO_LONG, why } from './room.ts'
+import { customCall, DIALECTS } from '../dialects/scripted-answer.ts'
+import { agentMessages, codex, items, setUpCodex } from './codex.ts'
+import { ABSENT, AGENTS_INSTALLED } from './install.ts'
+import { carriers, instructions, results, textsOf, tools } from './read-request.ts'
+import { createWorkspace, outputTail, startWorld, TOO_LONG, type Workspace, type World } from './world.ts'
 
 const SUITE_MS = 90_000
 
-let room: Room
-let desk: Desk
+let world: World
+let workspace: Workspace
 beforeAll(async () => {
-  room = await openRoom()
+  world = await startWorld()
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 beforeEach(() => {
-  desk = openDesk()
+  workspace = createWorkspace()
 })
-afterEach(() => desk?.clear())
+afterEach(() => workspace?.clear())
 
 const shell = (id: string, cmd: string) => ({ id, name: 'exec_command', input: JSON.stringify({ cmd }) })
 const PATCH = '*** Begin Patch\n*** Add File: city.txt\n+Łódź\n*** End Patch\n'
 
-const WAYS = DIALECTS.flatMap((upstream) => [false, true].map((socket) => ({ upstream, socket })))
+const CASES = DIALECTS.flatMap((upstream) => [false, true].map((socket) => ({ upstream, socket })))
 
-describe.skipIf(!AGENTS_ARE_HERE)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () => {
-  describe.each(WAYS)('over $upstream, WebSocket: $socket', ({ upstream, socket }) => {
+describe.skipIf(!AGENTS_INSTALLED)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () => {
+  describe.each(CASES)('over $upstream, WebSocket: $socket', ({ upstream, socket }) => {
     beforeEach(() => {
-      setUpCodex(desk, room)
+      setUpCodex(workspace, world)
       if (!socket)
-        desk.edit('.codex/config.toml', 'supports_websockets = true', 'supports_websockets = false')
+        workspace.edit('.codex/config.toml', 'supports_websockets = true', 'supports_websockets = false')
     })
 
-    it('a turn of text', async () => {
-      room.plays({ text: 'Good morning.' })
-      const run = await codex(desk, upstream, 'Say good morning')
-      expect(shown(run), why(run)).toEqual(['Good morning.'])
+    it('answers with text', async () => {
+      world.answerWith({ text: 'Good morning.' })
+      const run = await codex(workspace, upstream, 'Say good morning')
+      expect(agentMessages(run), outputTail(run)).toEqual(['Good morning.'])
       expect(run.code).toBe(0)
       expect(run.events.at(-1)).toMatchObject({
         type: 'turn.completed',
         usage: { input_tokens: 100, cached_input_tokens: 40, output_tokens: 30, reasoning_output_tokens: 12 },
       })
-      const [asked] = room.asked()
-      expect(room.asked().map(({ dialect }) => dialect)).toEqual([upstream])
-      expect(asked && said(asked).at(-1)).toEqual({ role: 'user', text: 'Say good morning' })
-      expect(asked && [...instructions(asked), ...said(asked).map(({ text }) => text)].join()).toContain(
-        'Codex CLI',
-      )
-      // By socket it prepares the conversation first, which no upstream hears of.
-      const lines = await room.logged(socket ? 2 : 1)
+      const [request] = world.requests()
+      expect(world.requests().map(({ dialect }) => dialect)).toEqual([upstream])
+      expect(request && textsOf(request).at(-1)).toEqual({ role: 'user', text: 'Say good morning' })
+      expect(
+        request && [...instructions(request), ...textsOf(request).map(({ text }) => text)].join(),
+      ).toContain('Codex CLI')
+      // Over a WebSocket Codex first prepares the conversation, without an upstream request.
+      const lines = await world.logged(socket ? 2 : 1)
       expect(
         lines.map(({ endpoint, status, attempts }) => [endpoint, status, (attempts as []).length]),
       ).toEqual(
@@ -63,8 +63,8 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () =>
       )
     })
 
-    it('commands that the model asks for, and their output', async () => {
-      room.plays(
+    it('runs the commands that the model asks for and returns their output', async () => {
+      world.answerWith(
         {
           reasoning: 'Two places.',
           opaque: 'c2lnbmVk',
@@ -76,48 +76,48 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () =>
         },
         { text: 'Done.' },
       )
-      const run = await codex(desk, upstream, 'Look')
-      expect(shown(run), why(run)).toEqual(['I look.', 'Done.'])
-      expect(readFileSync(join(desk.work, 'a.txt'), 'utf8')).toBe('42\n')
-      const [, second] = room.asked()
+      const run = await codex(workspace, upstream, 'Look')
+      expect(agentMessages(run), outputTail(run)).toEqual(['I look.', 'Done.'])
+      expect(readFileSync(join(workspace.work, 'a.txt'), 'utf8')).toBe('42\n')
+      const [, second] = world.requests()
       expect(second && results(second)).toEqual([
         { id: 'call_a', text: expect.stringMatching(/code 0\n[\s\S]*42\n$/) },
         { id: 'call_b', text: expect.stringMatching(/code 3\n[\s\S]*Łódź\n$/) },
       ])
-      if (upstream !== 'chat') expect(second && thoughts(second)).toEqual(['c2lnbmVk'])
-      expect(room.asked()).toHaveLength(2)
+      if (upstream !== 'chat') expect(second && carriers(second)).toEqual(['c2lnbmVk'])
+      expect(world.requests()).toHaveLength(2)
     })
 
-    it('a patch in free text', async () => {
-      room.plays({ calls: [freeCall('call_p', 'apply_patch', PATCH)] }, { text: 'Patched.' })
-      const run = await codex(desk, `gpt-5.5-${upstream}`, 'Patch')
-      expect(shown(run), why(run)).toEqual(['Patched.'])
-      expect(readFileSync(join(desk.work, 'city.txt'), 'utf8')).toBe('Łódź\n')
+    it('applies a patch from a custom tool call', async () => {
+      world.answerWith({ calls: [customCall('call_p', 'apply_patch', PATCH)] }, { text: 'Patched.' })
+      const run = await codex(workspace, `gpt-5.5-${upstream}`, 'Patch')
+      expect(agentMessages(run), outputTail(run)).toEqual(['Patched.'])
+      expect(readFileSync(join(workspace.work, 'city.txt'), 'utf8')).toBe('Łódź\n')
       expect(items(run.events).map(({ type }) => type)).toContain('file_change')
-      const [first, second] = room.asked()
+      const [first, second] = world.requests()
       expect(first && tools(first)).toContain('apply_patch')
       expect(second && results(second)).toEqual([{ id: 'call_p', text: expect.stringContaining('city.txt') }])
     })
 
-    it('tools in namespaces, which come within the conversation', async () => {
+    it('calls namespaced tools that are declared in the conversation', async () => {
       const command = "text(await tools.exec_command({ cmd: 'echo $((6*7)) > n.txt; cat n.txt' }))"
       const code = `${command}\ntext(await tools.apply_patch(${JSON.stringify(PATCH)}))`
-      room.plays({ calls: [freeCall('call_e', 'functions__exec', code)] }, { text: 'Ran.' })
-      const run = await codex(desk, `gpt-6.1-sol-${upstream}`, 'Run')
-      expect(shown(run), why(run)).toEqual(['Ran.'])
-      expect(existsSync(join(desk.work, 'n.txt')), why(run)).toBe(true)
-      expect(readFileSync(join(desk.work, 'city.txt'), 'utf8')).toBe('Łódź\n')
-      const [, second] = room.asked()
+      world.answerWith({ calls: [customCall('call_e', 'functions__exec', code)] }, { text: 'Ran.' })
+      const run = await codex(workspace, `gpt-6.1-sol-${upstream}`, 'Run')
+      expect(agentMessages(run), outputTail(run)).toEqual(['Ran.'])
+      expect(existsSync(join(workspace.work, 'n.txt')), outputTail(run)).toBe(true)
+      expect(readFileSync(join(workspace.work, 'city.txt'), 'utf8')).toBe('Łódź\n')
+      const [, second] = world.requests()
       expect(second && results(second)).toEqual([{ id: 'call_e', text: expect.stringContaining('42') }])
     })
 
-    it('a later turn, in which all is told again', async () => {
-      room.plays({ text: 'First.' }, { text: 'Second.' })
-      await codex(desk, upstream, 'One')
-      const run = await codex(desk, upstream, 'Two', true)
-      expect(shown(run), why(run)).toEqual(['Second.'])
-      const [, second] = room.asked()
-      const texts = (second ? said(second) : []).map(({ text }) => text)
+    it('a later turn repeats the conversation', async () => {
+      world.answerWith({ text: 'First.' }, { text: 'Second.' })
+      await codex(workspace, upstream, 'One')
+      const run = await codex(workspace, upstream, 'Two', true)
+      expect(agentMessages(run), outputTail(run)).toEqual(['Second.'])
+      const [, second] = world.requests()
+      const texts = (second ? textsOf(second) : []).map(({ text }) => text)
       expect(texts.filter((text) => ['One', 'First.', 'Two'].includes(text))).toEqual([
         'One',
         'First.',
@@ -125,33 +125,33 @@ describe.skipIf(!AGENTS_ARE_HERE)(`Codex${ABSENT}`, { timeout: SUITE_MS }, () =>
       ])
     })
 
-    it('a conversation that is too long is not asked again', async () => {
-      room.plays(TOO_LONG)
-      const run = await codex(desk, upstream, 'Hello')
+    it('does not retry a conversation that is too long', async () => {
+      world.answerWith(TOO_LONG)
+      const run = await codex(workspace, upstream, 'Hello')
       expect(run.code).toBe(1)
       expect(run.output).toContain('ran out of room in the model')
-      expect(room.asked()).toHaveLength(1)
+      expect(world.requests()).toHaveLength(1)
     })
   })
 
-  it('a wrong key is told', async () => {
-    setUpCodex(desk, room)
-    desk.edit('.codex/config.toml', 'SLUICE_API_KEY', 'WRONG_API_KEY')
-    desk.edit('.codex/config.toml', 'supports_websockets = true', 'supports_websockets = false')
-    room.plays()
-    const run = await codex(desk, 'chat', 'Hello')
+  it('reports a wrong key', async () => {
+    setUpCodex(workspace, world)
+    workspace.edit('.codex/config.toml', 'SLUICE_API_KEY', 'WRONG_API_KEY')
+    workspace.edit('.codex/config.toml', 'supports_websockets = true', 'supports_websockets = false')
+    world.answerWith()
+    const run = await codex(workspace, 'chat', 'Hello')
     expect(run.code).toBe(1)
     expect(run.output).toContain('401')
-    expect(room.asked()).toEqual([])
+    expect(world.requests()).toEqual([])
   })
 
-  it('an upstream that fails is asked as often as the settings say', async () => {
-    setUpCodex(desk, room)
-    desk.edit('.codex/config.toml', 'supports_websockets = true', 'supports_websockets = false')
-    room.plays()
-    const run = await codex(desk, 'chat', 'Hello')
+  it('retries a failing upstream as often as the settings say', async () => {
+    setUpCodex(workspace, world)
+    workspace.edit('.codex/config.toml', 'supports_websockets = true', 'supports_websockets = false')
+    world.answerWith()
+    const run = await codex(workspace, 'chat', 'Hello')
     expect(run.code).toBe(1)
     expect(run.output).toContain('502')
-    expect(room.asked()).toHaveLength(3)
+    expect(world.requests()).toHaveLength(3)
   })
 })

@@ -1,35 +1,35 @@
-/** Codex as docs/clients.md says to set it up. */
+/** Codex, set up as docs/clients.md says. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { settings } from './docs.ts'
-import { type Desk, type Json, KEY, type Room, type Run } from './room.ts'
+import { type Json, KEY, type Run, type Workspace, type World } from './world.ts'
 
-/** Writes the settings of the page, with the gateway's address, and more lines before them. */
-export function setUpCodex(desk: Desk, { gateway }: Room, more: readonly string[] = []): void {
-  write(desk, [...more, settings('Codex', gateway.base)])
+/** Writes the page's settings with the gateway's address, after the lines in `more`. */
+export function setUpCodex(workspace: Workspace, { gateway }: World, more: readonly string[] = []): void {
+  write(workspace, [...more, settings('Codex', gateway.base)])
 }
 
-/** Its own provider, at another address: it then asks as it asks the hosted API. */
-export function setUpAsHosted(desk: Desk, { gateway }: Room, more: readonly string[] = []): void {
-  write(desk, [...more, `openai_base_url = "${gateway.base}/v1"`])
+/** Codex's built-in provider at the gateway's address: it then uses the features of the hosted API. */
+export function setUpAsHosted(workspace: Workspace, { gateway }: World, more: readonly string[] = []): void {
+  write(workspace, [...more, `openai_base_url = "${gateway.base}/v1"`])
 }
 
-function write({ home }: Desk, lines: string[]): void {
+function write({ home }: Workspace, lines: string[]): void {
   mkdirSync(join(home, '.codex'), { recursive: true })
   writeFileSync(join(home, '.codex/config.toml'), `${lines.join('\n')}\n`)
 }
 
-/** It runs what the model asks for: the folder is empty and the model a script. */
-const FREELY = ['--skip-git-repo-check', '--json', '--dangerously-bypass-approvals-and-sandbox']
+/** Runs all commands of the model: the folder is empty and the model is a script. */
+const UNATTENDED = ['--skip-git-repo-check', '--json', '--dangerously-bypass-approvals-and-sandbox']
 
-/** One turn without a terminal; `resume` goes on with the last one. */
-export function codex(desk: Desk, model: string, prompt: string, resume = false): Promise<Run> {
-  const args = ['exec', ...(resume ? ['resume', '--last'] : []), ...FREELY, '-m', model, prompt]
-  return desk.run('codex', args, { SLUICE_API_KEY: KEY, CODEX_API_KEY: KEY, WRONG_API_KEY: 'sk-wrong' })
+/** Runs one turn without a terminal; `resume` continues the last conversation. */
+export function codex(workspace: Workspace, model: string, prompt: string, resume = false): Promise<Run> {
+  const args = ['exec', ...(resume ? ['resume', '--last'] : []), ...UNATTENDED, '-m', model, prompt]
+  return workspace.run('codex', args, { SLUICE_API_KEY: KEY, CODEX_API_KEY: KEY, WRONG_API_KEY: 'sk-wrong' })
 }
 
-/** What it has shown to its user as the model's words. */
-export const shown = ({ events }: Run): string[] =>
+/** The model texts that Codex showed to its user. */
+export const agentMessages = ({ events }: Run): string[] =>
   items(events)
     .filter(({ type }) => type === 'agent_message')
     .map(({ text }) => String(text))

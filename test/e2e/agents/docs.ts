@@ -1,11 +1,11 @@
-/** The settings of docs/clients.md: its indented blocks. */
+/** Settings from docs/clients.md: its indented blocks. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../../harness/program.ts'
 
 const ADDRESS = 'http://localhost:8080'
 
-/** The first block of a section, with the gateway's address. Throws when there is none that names an address. */
+/** The first block of a section, with the gateway's address. Throws if it contains no address. */
 export function settings(section: string, base: string): string {
   const page = readFileSync(join(ROOT, 'docs/clients.md'), 'utf8')
   const [, text = ''] = page.split(new RegExp(`^## ${section}$`, 'm'))

@@ -1,7 +1,7 @@
 /**
  * The agents that these tests run: Codex and Claude Code, in the versions of npm/package-lock.json. They are hundreds of
- * megabytes and no part of the project, so `node test/e2e/agents/install.ts` puts them into a cache folder, which is
- * keyed by the lock file: another version is another folder.
+ * megabytes and not part of the project, so `node test/e2e/agents/install.ts` installs them into a cache folder whose
+ * name depends on the lock file.
  */
 import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
@@ -11,7 +11,7 @@ import { join } from 'node:path'
 
 const NPM = join(import.meta.dirname, 'npm')
 const LOCK = readFileSync(join(NPM, 'package-lock.json'), 'utf8')
-/** Folder and name of what npm makes of another system. */
+/** Platform and architecture, as in the packages' names. */
 const SYSTEM = `${process.platform}-${process.arch}`
 const TRIPLE: Record<string, string> = {
   'linux-x64': 'x86_64-unknown-linux-musl',
@@ -20,7 +20,7 @@ const TRIPLE: Record<string, string> = {
   'darwin-arm64': 'aarch64-apple-darwin',
 }
 
-/** The programs themselves: the scripts in front of them need a Node, and an installation that ran scripts. */
+/** The programs themselves: their launch scripts need Node and the install scripts, which are skipped. */
 const PROGRAMS = {
   codex: `@openai/codex-${SYSTEM}/vendor/${TRIPLE[SYSTEM]}/bin/codex`,
   claude: `@anthropic-ai/claude-code-${SYSTEM}/claude`,
@@ -28,15 +28,15 @@ const PROGRAMS = {
 
 export type AgentName = keyof typeof PROGRAMS
 
-/** Where an agent's program is, whether it is there or not. */
+/** Path of an agent's program, installed or not. */
 export const agent = (name: AgentName): string => join(cacheFolder(), 'node_modules', PROGRAMS[name])
 
-/** AGENTS=1 says that they must be there: then the tests run, and fail without them. */
-export const AGENTS_ARE_HERE =
+/** With AGENTS=1 the tests always run, and fail if the agents are missing. */
+export const AGENTS_INSTALLED =
   Boolean(process.env.AGENTS) ||
   (Object.keys(PROGRAMS) as AgentName[]).every((name) => existsSync(agent(name)))
-/** For the name of a suite that is skipped without them. */
-export const ABSENT = AGENTS_ARE_HERE ? '' : ' (not installed: make agents)'
+/** Suffix for the names of suites that are skipped without the agents. */
+export const ABSENT = AGENTS_INSTALLED ? '' : ' (not installed: make agents)'
 
 function cacheFolder(): string {
   const root =

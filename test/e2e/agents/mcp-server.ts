@@ -1,4 +1,4 @@
-/** A server of the Model Context Protocol on stdin and stdout, with one tool: the population of a city. */
+/** An MCP server on stdin and stdout with one tool: the population of a city. */
 import { createInterface } from 'node:readline'
 
 const TOOL = {

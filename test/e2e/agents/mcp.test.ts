@@ -1,78 +1,78 @@
-/** Tools of an MCP server: declared in namespaces by Codex, or once the model has sought them. */
+/** MCP tools: Codex declares them in namespaces, or after the model has searched for them. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { DIALECTS, freeCall } from '../dialects/story.ts'
+import { customCall, DIALECTS } from '../dialects/scripted-answer.ts'
 import { claude, outcome } from './claude.ts'
-import { codex, setUpCodex, shown } from './codex.ts'
-import { ABSENT, AGENTS_ARE_HERE } from './install.ts'
-import { results, tools } from './read.ts'
-import { type Desk, openDesk, openRoom, type Room, why } from './room.ts'
+import { agentMessages, codex, setUpCodex } from './codex.ts'
+import { ABSENT, AGENTS_INSTALLED } from './install.ts'
+import { results, tools } from './read-request.ts'
+import { createWorkspace, outputTail, startWorld, type Workspace, type World } from './world.ts'
 
 const SUITE_MS = 90_000
 const SERVER = [process.execPath, join(import.meta.dirname, 'mcp-server.ts')] as const
 const INPUT = '{"city":"Łódź"}'
 
-let room: Room
-let desk: Desk
+let world: World
+let workspace: Workspace
 beforeAll(async () => {
-  room = await openRoom()
+  world = await startWorld()
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 beforeEach(() => {
-  desk = openDesk()
+  workspace = createWorkspace()
 })
-afterEach(() => desk?.clear())
+afterEach(() => workspace?.clear())
 
-/** Tells Codex of the server. */
-function serve(): void {
+/** Adds the server to the settings of Codex. */
+function addServer(): void {
   const server = `[mcp_servers.cities]\ncommand = "${SERVER[0]}"\nargs = ["${SERVER[1]}"]\n`
-  desk.edit('.codex/config.toml', '[model_providers', `${server}\n[model_providers`)
+  workspace.edit('.codex/config.toml', '[model_providers', `${server}\n[model_providers`)
 }
 
-describe.skipIf(!AGENTS_ARE_HERE)(`tools of others${ABSENT}`, { timeout: SUITE_MS }, () => {
+describe.skipIf(!AGENTS_INSTALLED)(`MCP tools${ABSENT}`, { timeout: SUITE_MS }, () => {
   describe.each(DIALECTS)('Codex over %s', (upstream) => {
     beforeEach(() => {
-      setUpCodex(desk, room)
-      serve()
+      setUpCodex(workspace, world)
+      addServer()
     })
 
-    it('calls it by its name', async () => {
+    it('calls a tool by name', async () => {
       const name = 'mcp__cities__population'
-      room.plays({ calls: [{ id: 'call_m', name, input: INPUT }] }, { text: 'Many.' })
-      const run = await codex(desk, upstream, 'How many?')
-      expect(shown(run), why(run)).toEqual(['Many.'])
-      const [first, second] = room.asked()
+      world.answerWith({ calls: [{ id: 'call_m', name, input: INPUT }] }, { text: 'Many.' })
+      const run = await codex(workspace, upstream, 'How many?')
+      expect(agentMessages(run), outputTail(run)).toEqual(['Many.'])
+      const [first, second] = world.requests()
       expect(first && tools(first)).toContain(upstream === 'responses' ? 'mcp__cities' : name)
       expect(second && results(second)).toEqual([
         { id: 'call_m', text: expect.stringContaining('Łódź: 652015') },
       ])
     })
 
-    it('calls it from code', async () => {
+    it('calls a tool from code', async () => {
       const code = `text(JSON.stringify(await tools.mcp__cities__population(${INPUT})))`
-      room.plays({ calls: [freeCall('call_e', 'functions__exec', code)] }, { text: 'Many.' })
-      const run = await codex(desk, `gpt-6.1-sol-${upstream}`, 'How many?')
-      expect(shown(run), why(run)).toEqual(['Many.'])
-      const [, second] = room.asked()
+      world.answerWith({ calls: [customCall('call_e', 'functions__exec', code)] }, { text: 'Many.' })
+      const run = await codex(workspace, `gpt-6.1-sol-${upstream}`, 'How many?')
+      expect(agentMessages(run), outputTail(run)).toEqual(['Many.'])
+      const [, second] = world.requests()
       expect(second && results(second)).toEqual([
         { id: 'call_e', text: expect.stringContaining('Łódź: 652015') },
       ])
     })
   })
 
-  it.each(['chat', 'messages'])('Codex over %s, which has to look for it', async (upstream) => {
-    setUpCodex(desk, room)
-    serve()
+  it.each(['chat', 'messages'])('Codex over %s finds the tool by searching', async (upstream) => {
+    setUpCodex(workspace, world)
+    addServer()
     const name = 'mcp__cities__population'
-    room.plays(
+    world.answerWith(
       { calls: [{ id: 'call_s', name: 'tool_search', input: '{"query":"population of a city"}' }] },
       { calls: [{ id: 'call_m', name, input: INPUT }] },
       { text: 'Many.' },
     )
-    const run = await codex(desk, `gpt-5.5-${upstream}`, 'How many?')
-    expect(shown(run), why(run)).toEqual(['Many.'])
-    const [first, second, third] = room.asked()
+    const run = await codex(workspace, `gpt-5.5-${upstream}`, 'How many?')
+    expect(agentMessages(run), outputTail(run)).toEqual(['Many.'])
+    const [first, second, third] = world.requests()
     expect(first && tools(first)).toContain('tool_search')
     expect(first && tools(first)).not.toContain(name)
     expect(second && tools(second)).toContain(name)
@@ -83,21 +83,21 @@ describe.skipIf(!AGENTS_ARE_HERE)(`tools of others${ABSENT}`, { timeout: SUITE_M
   })
 
   it.each(DIALECTS)('Claude Code over %s', async (upstream) => {
-    const config = join(desk.home, 'mcp.json')
+    const config = join(workspace.home, 'mcp.json')
     const cities = { command: SERVER[0], args: [SERVER[1]] }
     writeFileSync(config, JSON.stringify({ mcpServers: { cities } }))
     const name = 'mcp__cities__population'
-    room.plays(
+    world.answerWith(
       { calls: [{ id: 'call_s', name: 'ToolSearch', input: JSON.stringify({ query: `select:${name}` }) }] },
       { calls: [{ id: 'call_m', name, input: INPUT }] },
       { text: 'Many.' },
     )
-    const run = await claude(desk, room, `claude-opus-5-${upstream}`, 'How many?', {
+    const run = await claude(workspace, world, `claude-opus-5-${upstream}`, 'How many?', {
       tools: [name],
       mcp: config,
     })
-    expect(outcome(run), why(run)).toMatchObject({ is_error: false, result: 'Many.' })
-    const [first, second, third] = room.asked()
+    expect(outcome(run), outputTail(run)).toMatchObject({ is_error: false, result: 'Many.' })
+    const [first, second, third] = world.requests()
     expect(first && tools(first)).not.toContain(name)
     expect(second && tools(second)).toContain(name)
     expect(third && results(third)).toEqual([

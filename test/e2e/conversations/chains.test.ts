@@ -1,30 +1,30 @@
-/** Conversations that go on by previous_response_id, over each type of channel. */
+/** Conversations continued by previous_response_id, over each type of channel. */
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { rejection } from '../../harness/sdk.ts'
-import { type Reader, reads, startReader } from './reader.ts'
+import { type EchoUpstream, echo, startEchoUpstream } from './echo-upstream.ts'
 
 const KEY = 'sk-chains-0123456789'
 const OTHER = 'sk-other-0123456789'
 const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
 
-let reader: Reader
-let second: Reader
+let first: EchoUpstream
+let second: EchoUpstream
 let gateway: RunningGateway
 let openai: OpenAI
 let other: OpenAI
 
 beforeAll(async () => {
-  reader = await startReader()
-  second = await startReader()
+  first = await startEchoUpstream()
+  second = await startEchoUpstream()
   const types = Object.entries(TYPES).map(([name, type]) => {
-    const base = name === 'messages' ? reader.baseURL.replace(/\/v1$/, '') : reader.baseURL
+    const base = name === 'messages' ? first.baseURL.replace(/\/v1$/, '') : first.baseURL
     return channel(name, base, { type }) + route(name, name, [name])
   })
   const pair =
-    channel('first', reader.baseURL, { type: 'responses', ejection: { consecutiveFailures: 0 } }) +
+    channel('first', first.baseURL, { type: 'responses', ejection: { consecutiveFailures: 0 } }) +
     channel('second', second.baseURL, { type: 'responses' }) +
     route('pair', 'pair', [
       { name: 'first', priority: 0 },
@@ -40,43 +40,46 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await gateway?.stop()
-  await reader?.close()
+  await first?.close()
   await second?.close()
 })
 
 type Params = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'>
 
-async function say(stream: boolean, params: Params) {
+async function respond(stream: boolean, params: Params) {
   if (!stream) return openai.responses.create(params)
   return openai.responses.stream(params).finalResponse()
 }
 
-const heard = (response: { output_text: string }) => JSON.parse(response.output_text) as string[]
+const textsIn = (response: { output_text: string }) => JSON.parse(response.output_text) as string[]
 
 describe.each(Object.keys(TYPES))('over %s', (model) => {
-  it.each([false, true])('the model knows all turns, and forks stay apart (stream: %s)', async (stream) => {
-    const one = await say(stream, { model, input: 'one' })
-    const two = await say(stream, { model, input: 'two', previous_response_id: one.id })
-    expect(heard(two)).toEqual(['one', 'two'])
-    expect(two.previous_response_id ?? one.id).toBe(one.id)
-    const three = await say(!stream, {
-      model,
-      previous_response_id: two.id,
-      input: [{ role: 'user', content: [{ type: 'input_text', text: 'three' }] }],
-    })
-    expect(heard(three)).toEqual(['one', 'two', 'three'])
-    const fork = await say(stream, { model, input: 'fork', previous_response_id: one.id })
-    expect(heard(fork)).toEqual(['one', 'fork'])
-  })
+  it.each([false, true])(
+    'the model receives all turns, and forks stay separate (stream: %s)',
+    async (stream) => {
+      const one = await respond(stream, { model, input: 'one' })
+      const two = await respond(stream, { model, input: 'two', previous_response_id: one.id })
+      expect(textsIn(two)).toEqual(['one', 'two'])
+      expect(two.previous_response_id ?? one.id).toBe(one.id)
+      const three = await respond(!stream, {
+        model,
+        previous_response_id: two.id,
+        input: [{ role: 'user', content: [{ type: 'input_text', text: 'three' }] }],
+      })
+      expect(textsIn(three)).toEqual(['one', 'two', 'three'])
+      const fork = await respond(stream, { model, input: 'fork', previous_response_id: one.id })
+      expect(textsIn(fork)).toEqual(['one', 'fork'])
+    },
+  )
 
-  it('what is unknown, another owner’s or not to be stored is not found', async () => {
-    const mine = await say(false, { model, input: 'mine' })
-    const unstored = await say(false, { model, input: 'mine', store: false })
-    const asked = { model, input: 'more' }
+  it('does not find an unknown response, another owner’s, or one that was not stored', async () => {
+    const mine = await respond(false, { model, input: 'mine' })
+    const unstored = await respond(false, { model, input: 'mine', store: false })
+    const params = { model, input: 'more' }
     const errors = await Promise.all([
-      rejection(openai.responses.create({ ...asked, previous_response_id: 'resp_nobody' })),
-      rejection(other.responses.create({ ...asked, previous_response_id: mine.id })),
-      rejection(openai.responses.create({ ...asked, previous_response_id: unstored.id })),
+      rejection(openai.responses.create({ ...params, previous_response_id: 'resp_nobody' })),
+      rejection(other.responses.create({ ...params, previous_response_id: mine.id })),
+      rejection(openai.responses.create({ ...params, previous_response_id: unstored.id })),
     ])
     for (const error of errors)
       expect(error).toMatchObject({
@@ -86,9 +89,9 @@ describe.each(Object.keys(TYPES))('over %s', (model) => {
       })
   })
 
-  it('a stored response can be read, listed and deleted by its owner alone', async () => {
-    const one = await say(false, { model, input: 'one' })
-    const two = await say(true, { model, input: 'two', previous_response_id: one.id })
+  it('only the owner can read, list and delete a stored response', async () => {
+    const one = await respond(false, { model, input: 'one' })
+    const two = await respond(true, { model, input: 'two', previous_response_id: one.id })
     const read = await openai.responses.retrieve(two.id)
     expect(read).toMatchObject({ id: two.id, output_text: two.output_text, status: 'completed' })
     const items = await openai.responses.inputItems.list(two.id, { order: 'asc' })
@@ -106,11 +109,11 @@ describe.each(Object.keys(TYPES))('over %s', (model) => {
   })
 })
 
-it('a conversation that has grown larger than a request may be is told so', async () => {
+it('refuses to continue a conversation that exceeds the body limit', async () => {
   let last: string | undefined
   const grow = async () => {
     const input = 'x'.repeat(40_000)
-    const { id } = await say(false, { model: 'chat', input, ...(last && { previous_response_id: last }) })
+    const { id } = await respond(false, { model: 'chat', input, ...(last && { previous_response_id: last }) })
     last = id
   }
   expect(
@@ -126,41 +129,41 @@ it('a conversation that has grown larger than a request may be is told so', asyn
   })
 })
 
-describe('a chain that its upstream keeps', () => {
-  it('goes on by reference, and is charged for what the upstream reads', async () => {
-    const one = await say(false, { model: 'responses', input: 'one' })
-    await say(false, { model: 'responses', input: 'two', previous_response_id: one.id })
-    expect(reader.last()).toMatchObject({ input: 'two', previous_response_id: one.id })
+describe('a chain that its upstream stores', () => {
+  it('continues by reference', async () => {
+    const one = await respond(false, { model: 'responses', input: 'one' })
+    await respond(false, { model: 'responses', input: 'two', previous_response_id: one.id })
+    expect(first.last()).toMatchObject({ input: 'two', previous_response_id: one.id })
   })
 
-  it('is told again to an upstream that has forgotten it', async () => {
-    const one = await say(false, { model: 'responses', input: 'one' })
-    reader.kept.delete(one.id)
+  it('is replayed to an upstream that has forgotten it', async () => {
+    const one = await respond(false, { model: 'responses', input: 'one' })
+    first.stored.delete(one.id)
     expect(
-      heard(await say(true, { model: 'responses', input: 'two', previous_response_id: one.id })),
+      textsIn(await respond(true, { model: 'responses', input: 'two', previous_response_id: one.id })),
     ).toEqual(['one', 'two'])
-    expect(reader.last()).not.toHaveProperty('previous_response_id')
+    expect(first.last()).not.toHaveProperty('previous_response_id')
   })
 
-  it('goes on at another channel when its own fails, with all that was said', async () => {
-    const one = await say(false, { model: 'pair', input: 'one' })
-    expect(reader.kept.has(one.id)).toBe(true)
-    reader.answer((_, res) => void res.writeHead(500).end())
+  it('falls over to another channel with the whole conversation', async () => {
+    const one = await respond(false, { model: 'pair', input: 'one' })
+    expect(first.stored.has(one.id)).toBe(true)
+    first.answer((_, res) => void res.writeHead(500).end())
     try {
-      const two = await say(true, { model: 'pair', input: 'two', previous_response_id: one.id })
-      expect(heard(two)).toEqual(['one', 'two'])
-      expect(second.kept.has(two.id)).toBe(true)
+      const two = await respond(true, { model: 'pair', input: 'two', previous_response_id: one.id })
+      expect(textsIn(two)).toEqual(['one', 'two'])
+      expect(second.stored.has(two.id)).toBe(true)
     } finally {
-      reader.answer(reads(reader.kept))
+      first.answer(echo(first.stored))
     }
   })
 
-  it('stays where it went, although another channel comes first', async () => {
+  it('stays on the channel it fell over to, despite its lower priority', async () => {
     const calls = second.calls.length
-    reader.answer((_, res) => void res.writeHead(500).end())
-    const one = await say(false, { model: 'pair', input: 'one' })
-    reader.answer(reads(reader.kept))
-    await say(false, { model: 'pair', input: 'two', previous_response_id: one.id })
+    first.answer((_, res) => void res.writeHead(500).end())
+    const one = await respond(false, { model: 'pair', input: 'one' })
+    first.answer(echo(first.stored))
+    await respond(false, { model: 'pair', input: 'two', previous_response_id: one.id })
     expect(second.calls.length).toBe(calls + 2)
     expect(second.last()).toMatchObject({ previous_response_id: one.id })
   })

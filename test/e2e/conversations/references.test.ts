@@ -1,4 +1,4 @@
-/** The AI SDK names items of stored answers by their ids, as it does against the hosted API by default. */
+/** References to items of stored answers, which the AI SDK sends by default. */
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, isStepCount, tool } from 'ai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { call } from '../../harness/http.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
-import { tells } from '../dialects/tell.ts'
+import { scripted } from '../dialects/scripted-upstream.ts'
 
 const KEY = 'sk-references-0123456789'
 const OTHER = 'sk-references-9876543210'
@@ -34,9 +34,9 @@ afterAll(async () => {
 })
 
 describe.each(['chat', 'messages'])('over %s', (model) => {
-  it('an agent of several steps goes on', async () => {
+  it('an agent runs several steps', async () => {
     upstream.answer(
-      tells((body) => {
+      scripted((body) => {
         const text = JSON.stringify(body)
         if (!text.includes('sunny'))
           return {
@@ -65,8 +65,8 @@ describe.each(['chat', 'messages'])('over %s', (model) => {
     expect(sent).toContain('sunny in Oslo')
   })
 
-  it('nobody else’s items are said', async () => {
-    upstream.answer(tells({ text: 'A secret answer' }))
+  it('does not resolve references to another owner’s items', async () => {
+    upstream.answer(scripted({ text: 'A secret answer' }))
     const ask = (key: string, input: unknown) =>
       call(`${gateway.base}/v1/responses`, {
         body: JSON.stringify({ model, input }),

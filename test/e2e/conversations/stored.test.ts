@@ -1,10 +1,10 @@
-/** Stored responses: what is asked of the upstream that keeps one, and which of two owners has which. */
+/** Stored responses: calls to the upstream that stores one, and ownership. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { call, expectError, jsonHeaders } from '../../harness/http.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { json, type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
-import { storyBody } from '../dialects/tell.ts'
+import { answerBody } from '../dialects/scripted-upstream.ts'
 
 const KEY = 'sk-stored-0123456789'
 const OTHER = 'sk-stored-9876543210'
@@ -13,7 +13,7 @@ const BODY = JSON.stringify({ model: 'm', input: 'Hi' })
 
 let upstream: ScriptedUpstream
 let gateway: RunningGateway
-/** Of which nothing that was said is kept at the gateway. */
+/** A gateway whose limit is too small to store any conversation. */
 let forgetful: RunningGateway
 
 beforeAll(async () => {
@@ -37,10 +37,10 @@ afterAll(async () => {
   await upstream?.close()
 })
 beforeEach(() => {
-  // All answers have one id.
+  // All answers have the same id.
   upstream.answer(({ method, path }, res) => {
     if (method === 'POST')
-      return json(res, 200, storyBody('responses', { text: `call ${upstream.calls.length} ${LONG}` }))
+      return json(res, 200, answerBody('responses', { text: `call ${upstream.calls.length} ${LONG}` }))
     if (path.includes('after=msg_gone'))
       return json(res, 400, { error: { message: 'a secret of the upstream' } })
     json(res, 200, { object: 'list', data: [] })
@@ -50,16 +50,17 @@ beforeEach(() => {
 
 const ask = (at: RunningGateway, path: string, key = KEY, method = 'GET') =>
   call(`${at.base}/v1/responses${path}`, { method, headers: jsonHeaders(key) })
-async function made(at: RunningGateway, key = KEY): Promise<string> {
+async function createResponse(at: RunningGateway, key = KEY): Promise<string> {
   const { status, text } = await call(`${at.base}/v1/responses`, { body: BODY, headers: jsonHeaders(key) })
   expect(status).toBe(200)
   return (JSON.parse(text) as { id: string }).id
 }
 
-describe('items that only the upstream has', () => {
-  const items = async (query: string) => ask(forgetful, `/${await made(forgetful)}/input_items${query}`)
+describe('items that only the upstream stores', () => {
+  const items = async (query: string) =>
+    ask(forgetful, `/${await createResponse(forgetful)}/input_items${query}`)
 
-  it('are asked for as the client asks', async () => {
+  it('are requested with the client’s query', async () => {
     const answer = await items('?limit=5&order=asc&after=msg_1&include[]=reasoning.encrypted_content&x=1')
     expect(answer).toMatchObject({ status: 200, text: '{"object":"list","data":[]}' })
     expect(upstream.calls.at(-1)).toMatchObject({
@@ -68,7 +69,7 @@ describe('items that only the upstream has', () => {
     })
   })
 
-  it('are asked for without a query where there is none', async () => {
+  it('are requested without a query if the client sent none', async () => {
     expect(await items('')).toMatchObject({ status: 200 })
     expect(upstream.calls.at(-1)?.path).toBe('/v1/responses/resp_up/input_items?api-version=2030')
   })
@@ -78,7 +79,7 @@ describe('items that only the upstream has', () => {
     ['order', '?order=newest'],
     ['after', '?after=a/b'],
     ['include', '?include=%0a'],
-  ])('a bad %s is 400, and nobody is asked', async (param, query) => {
+  ])('a bad %s is 400, without an upstream call', async (param, query) => {
     expectError(await items(query), 400, 'invalid_request', param)
     expect(upstream.calls.map(({ method }) => method)).toEqual(['POST'])
   })
@@ -90,8 +91,8 @@ describe('items that only the upstream has', () => {
   })
 })
 
-it('items that are kept here: a bad query is 400', async () => {
-  const id = await made(gateway)
+it('items that the gateway stores: a bad query is 400', async () => {
+  const id = await createResponse(gateway)
   expect(await ask(gateway, `/${id}/input_items?limit=1`)).toMatchObject({
     status: 200,
     text: expect.stringContaining('"Hi"'),
@@ -101,25 +102,28 @@ it('items that are kept here: a bad query is 400', async () => {
   expect(upstream.calls).toHaveLength(1)
 })
 
-it('of an upstream that gives all answers one id each owner has its own', async () => {
+it('keeps owners apart when an upstream reuses a response id', async () => {
   const text = async (key: string) => {
     const answer = await ask(gateway, '/resp_up', key)
     return answer.status === 200 ? /call [0-9]+/.exec(answer.text)?.[0] : answer.status
   }
-  expect([await made(gateway, KEY), await made(gateway, OTHER)]).toEqual(['resp_up', 'resp_up'])
+  expect([await createResponse(gateway, KEY), await createResponse(gateway, OTHER)]).toEqual([
+    'resp_up',
+    'resp_up',
+  ])
   expect([await text(KEY), await text(OTHER)]).toEqual(['call 1', 'call 2'])
   expect(await ask(gateway, '/resp_up', OTHER, 'DELETE')).toMatchObject({ status: 200 })
   expect([await text(KEY), await text(OTHER)]).toEqual(['call 1', 404])
 })
 
-describe('what is not served', () => {
+describe('paths that are not served', () => {
   it.each([
     ['POST', '/input_tokens'],
     ['POST', '/resp_up'],
     ['POST', '/resp_up/cancel'],
     ['GET', '/resp_up/more'],
     ['DELETE', '/resp_up/more'],
-  ])('%s %s is not there', async (method, path) => {
+  ])('%s %s is 404', async (method, path) => {
     expectError(await ask(gateway, path, KEY, method), 404, 'not_found')
     const anthropic = await call(`${gateway.base}/api/v1/responses${path}`, {
       method,
@@ -128,7 +132,7 @@ describe('what is not served', () => {
     expectError(anthropic, 404, 'not_found')
   })
 
-  it('a stored response takes no other method', async () => {
+  it('a stored response allows no other method', async () => {
     const answer = await ask(gateway, '/resp_up', KEY, 'PUT')
     expectError(answer, 405, 'method_not_allowed')
     expect(answer.headers.allow).toBe('GET, HEAD, DELETE')

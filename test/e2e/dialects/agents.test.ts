@@ -1,18 +1,18 @@
-/** The tool runners of the official SDKs and an agent framework, to their last word, over every upstream. */
+/** Complete runs of the official SDKs' tool runners and of an agent framework, over every upstream. */
 import { generateObject } from 'ai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { json, type Script } from '../../harness/upstream.ts'
 import { frameworkModel, QUESTION, runFramework, runTools } from './agents.ts'
-import { openRoom, type Room } from './room.ts'
-import { CELLS, DIALECTS, type DialectName, type Story } from './story.ts'
-import { tells } from './tell.ts'
+import { CELLS, DIALECTS, type DialectName, type ScriptedAnswer } from './scripted-answer.ts'
+import { scripted } from './scripted-upstream.ts'
+import { startWorld, type World } from './world.ts'
 
-let room: Room
+let world: World
 beforeAll(async () => {
-  room = await openRoom()
+  world = await startWorld()
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
 const CALLS = [
   { id: 'call_u', name: 'weather', input: '{"city":"Ulm"}' },
@@ -20,19 +20,19 @@ const CALLS = [
 ]
 const RESULTS = ['Ulm: 20 degrees', 'Łódź: 20 degrees']
 
-/** Calls the tool for both cities, and repeats the results when it has them. */
-const model = (first: Story): Script => {
-  const tell = tells((body) => {
+/** Calls the tool for both cities, then answers with the results. */
+const model = (first: ScriptedAnswer): Script => {
+  const answer = scripted((body) => {
     const text = JSON.stringify(body)
     return RESULTS.every((result) => text.includes(result)) ? { text: RESULTS.join(', ') } : first
   })
   return (call, res) => {
     const { thread } = JSON.parse(call.body.toString()) as { thread?: object }
-    return thread === undefined ? tell(call, res) : json(res, 400, NO_THREADS)
+    return thread === undefined ? answer(call, res) : json(res, 400, NO_THREADS)
   }
 }
 
-/** The runner of Anthropic's SDK first asks the API to keep the conversation. This upstream keeps none. */
+/** The runner of Anthropic's SDK first asks the API for a stored thread, which this upstream does not support. */
 const NO_THREADS = {
   type: 'error',
   error: {
@@ -42,7 +42,7 @@ const NO_THREADS = {
   },
 }
 
-/** The conversation as the upstream must get it at last. */
+/** The conversation in the upstream's last request. */
 const HISTORY: Record<DialectName, object> = {
   chat: {
     messages: [
@@ -94,18 +94,18 @@ const HISTORY: Record<DialectName, object> = {
   },
 }
 
-const WHOLE = { text: RESULTS.join(', '), asked: ['Ulm', 'Łódź'] }
+const WHOLE = { text: RESULTS.join(', '), cities: ['Ulm', 'Łódź'] }
 
 describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
-  it('the tool runner of the SDK', async () => {
-    room.upstream.answer(model({ text: 'Let me look.', calls: CALLS }))
-    const told = await runTools(room, client, upstream, stream)
-    expect({ ...told, asked: told.asked.toSorted().reverse() }).toEqual({ ...WHOLE, asked: ['Łódź', 'Ulm'] })
-    const sent = room.sent()
+  it('runs the SDK’s tool runner', async () => {
+    world.upstream.answer(model({ text: 'Let me look.', calls: CALLS }))
+    const run = await runTools(world, client, upstream, stream)
+    expect({ ...run, cities: run.cities.toSorted().reverse() }).toEqual({ ...WHOLE, cities: ['Łódź', 'Ulm'] })
+    const sent = world.sent()
     expect(sent).toMatchObject(HISTORY[upstream])
     expect(JSON.stringify(sent)).toContain(QUESTION)
-    room.passed(client, upstream, 'tools')
-    room.passed(client, upstream, 'parallel tools')
+    world.passed(client, upstream, 'tools')
+    world.passed(client, upstream, 'parallel tools')
   })
 })
 
@@ -117,28 +117,28 @@ const FRAMEWORK = CLIENTS.flatMap((client) =>
 describe.each(FRAMEWORK)(
   'a framework: $client over $upstream, stream: $stream',
   ({ client, upstream, stream }) => {
-    it('an agent with tools', async () => {
-      const story = { reasoning: 'Two cities.', opaque: 'U0VBTA==', text: 'Let me look.', calls: CALLS }
-      room.upstream.answer(model(story))
-      const told = await runFramework(frameworkModel(room, client, upstream), stream)
-      expect(told).toMatchObject({ ...WHOLE, input: 200, output: 60 })
-      // Its client for chat knows no reasoning.
-      if (client !== 'chat') expect(told.reasoning).toBe('Two cities.')
-      const { messages, input } = room.sent() as { messages?: object[]; input?: object[] }
+    it('runs an agent with tools', async () => {
+      const answer = { reasoning: 'Two cities.', opaque: 'U0VBTA==', text: 'Let me look.', calls: CALLS }
+      world.upstream.answer(model(answer))
+      const run = await runFramework(frameworkModel(world, client, upstream), stream)
+      expect(run).toMatchObject({ ...WHOLE, input: 200, output: 60 })
+      // The framework's chat client ignores reasoning.
+      if (client !== 'chat') expect(run.reasoning).toBe('Two cities.')
+      const { messages, input } = world.sent() as { messages?: object[]; input?: object[] }
       const text = JSON.stringify(messages ?? input)
       for (const result of RESULTS) expect(text).toContain(result)
-      // The upstream has its own seal back where the framework keeps it.
+      // The upstream gets its signature back where the framework keeps it.
       if (client !== 'chat' && client !== 'compatible') expect(text).toContain('U0VBTA==')
     })
   },
 )
 
 describe.each(CLIENTS)('a framework: %s', (client) => {
-  it.each(DIALECTS)('an object over %s', async (upstream) => {
-    room.upstream.answer(tells({ text: '{"city":"Ulm","degrees":20}' }))
+  it.each(DIALECTS)('generates an object over %s', async (upstream) => {
+    world.upstream.answer(scripted({ text: '{"city":"Ulm","degrees":20}' }))
     const schema = z.object({ city: z.string(), degrees: z.number() })
     const { object } = await generateObject({
-      model: frameworkModel(room, client, upstream),
+      model: frameworkModel(world, client, upstream),
       schema,
       prompt: QUESTION,
       maxRetries: 0,

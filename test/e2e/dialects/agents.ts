@@ -1,4 +1,4 @@
-/** Agents of each SDK: they ask, run the tools that the model calls, and give its last words. */
+/** Agents on each SDK: they run the tools that the model calls and return its final text. */
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
@@ -6,34 +6,34 @@ import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'
 import { generateText, isStepCount, type LanguageModel, streamText, tool } from 'ai'
 import { ResponsesToolRunner } from 'openai/helpers/responses-tool-runner'
 import { z } from 'zod'
-import { KEY, type Room } from './room.ts'
-import type { DialectName } from './story.ts'
+import type { DialectName } from './scripted-answer.ts'
+import { KEY, type World } from './world.ts'
 
 export const QUESTION = 'Weather in Ulm and Łódź?'
 
-/** What the tool gives for a city. */
+/** The tool's result. */
 const weather = (city: string) => `${city}: 20 degrees`
 
-export interface Told {
+export interface ToolRun {
   text: string
-  /** Cities that the tool was asked for. */
-  asked: string[]
+  /** Arguments of the tool calls. */
+  cities: string[]
 }
 
 /**
- * Runs the tool runner of the official SDK. That of Anthropic first asks the upstream to keep the conversation, as a
- * thread; `thread` false: for an upstream that does not even refuse.
+ * Runs the official SDK's tool runner. Anthropic's first requests a stored thread; `thread: false` turns that off, for an
+ * upstream that would not even refuse it.
  */
 export async function runTools(
-  room: Room,
+  world: World,
   client: DialectName,
   model: string,
   stream: boolean,
   thread?: false,
-): Promise<Told> {
-  const asked: string[] = []
+): Promise<ToolRun> {
+  const cities: string[] = []
   const look = (city: string) => {
-    asked.push(city)
+    cities.push(city)
     return weather(city)
   }
   const parameters = {
@@ -61,9 +61,9 @@ export async function runTools(
       ],
     }
     const runner = stream
-      ? room.openai.chat.completions.runTools({ ...body, stream: true })
-      : room.openai.chat.completions.runTools(body)
-    return { text: (await runner.finalContent()) ?? '', asked }
+      ? world.openai.chat.completions.runTools({ ...body, stream: true })
+      : world.openai.chat.completions.runTools(body)
+    return { text: (await runner.finalContent()) ?? '', cities }
   }
   if (client === 'responses') {
     const runner = new ResponsesToolRunner({
@@ -74,10 +74,10 @@ export async function runTools(
         },
       ],
     })
-    const answer = await runner.run(room.openai, { model, input: QUESTION }, { stream })
-    return { text: answer.output_text, asked }
+    const answer = await runner.run(world.openai, { model, input: QUESTION }, { stream })
+    return { text: answer.output_text, cities }
   }
-  const runner = room.anthropic.beta.messages.toolRunner({
+  const runner = world.anthropic.beta.messages.toolRunner({
     model,
     max_tokens: 1000,
     messages: [{ role: 'user', content: QUESTION }],
@@ -93,12 +93,16 @@ export async function runTools(
     ],
   })
   const last = await runner.runUntilDone()
-  return { text: last.content.map((block) => (block.type === 'text' ? block.text : '')).join(''), asked }
+  return { text: last.content.map((block) => (block.type === 'text' ? block.text : '')).join(''), cities }
 }
 
-/** A framework's model of the client's dialect; `compatible` is its client for OpenAI-like servers. */
-export function frameworkModel(room: Room, client: DialectName | 'compatible', model: string): LanguageModel {
-  const to = { baseURL: `${room.gateway.base}/v1`, apiKey: KEY }
+/** The framework's model for a dialect; `compatible` is its client for OpenAI-compatible servers. */
+export function frameworkModel(
+  world: World,
+  client: DialectName | 'compatible',
+  model: string,
+): LanguageModel {
+  const to = { baseURL: `${world.gateway.base}/v1`, apiKey: KEY }
   switch (client) {
     case 'chat':
       return createOpenAI(to).chat(model)
@@ -111,17 +115,17 @@ export function frameworkModel(room: Room, client: DialectName | 'compatible', m
   }
 }
 
-/** Runs an agent of the framework; `usage` is that of its last step. */
+/** Runs an agent of the framework. `input` and `output` are the tokens of the last step. */
 export async function runFramework(
   model: LanguageModel,
   stream: boolean,
-): Promise<Told & { reasoning: string; input: number | undefined; output: number | undefined }> {
-  const asked: string[] = []
+): Promise<ToolRun & { reasoning: string; input: number | undefined; output: number | undefined }> {
+  const cities: string[] = []
   const settings = {
     model,
     prompt: QUESTION,
     maxRetries: 0,
-    // Else it refers to items of earlier answers, which only their upstream keeps.
+    // Otherwise it sends references to items of earlier answers, which only their upstream stores.
     providerOptions: { openai: { store: false } },
     stopWhen: isStepCount(4),
     tools: {
@@ -129,7 +133,7 @@ export async function runFramework(
         description: 'Of a city',
         inputSchema: z.object({ city: z.string() }),
         execute: ({ city }) => {
-          asked.push(city)
+          cities.push(city)
           return weather(city)
         },
       }),
@@ -138,7 +142,7 @@ export async function runFramework(
   if (!stream) {
     const { text, usage, steps } = await generateText(settings)
     const reasoning = steps.map((step) => step.reasoningText ?? '').join('')
-    return { text, asked, reasoning, input: usage.inputTokens, output: usage.outputTokens }
+    return { text, cities, reasoning, input: usage.inputTokens, output: usage.outputTokens }
   }
   const failures: unknown[] = []
   const result = streamText({ ...settings, onError: ({ error }) => void failures.push(error) })
@@ -146,5 +150,5 @@ export async function runFramework(
   if (failures.length > 0) throw failures[0]
   const [text, usage, steps] = await Promise.all([result.text, result.usage, result.steps])
   const reasoning = steps.map((step) => step.reasoningText ?? '').join('')
-  return { text, asked, reasoning, input: usage.inputTokens, output: usage.outputTokens }
+  return { text, cities, reasoning, input: usage.inputTokens, output: usage.outputTokens }
 }

@@ -1,19 +1,19 @@
-/** Images, PDFs, structured output and stop sequences in every cell: what the upstream gets, and what comes back. */
+/** Images, PDFs, structured output and stop sequences, for every client and upstream dialect. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { askParsed, IMAGE_URL, IMAGES, OBJECT, PDF, PDF_DATA, PDFS, PNG, PNG_DATA, STOP } from './asks.ts'
-import { type Ask, ask, openRoom, type Room } from './room.ts'
-import { CELLS, type DialectName, PAIRS } from './story.ts'
-import { tells } from './tell.ts'
+import { askParsed, IMAGE_URL, IMAGES, OBJECT, PDF, PDF_DATA, PDFS, PNG, PNG_DATA, STOP } from './requests.ts'
+import { CELLS, type DialectName, PAIRS } from './scripted-answer.ts'
+import { scripted } from './scripted-upstream.ts'
+import { ask, type RequestParams, startWorld, type World } from './world.ts'
 
-let room: Room
+let world: World
 beforeAll(async () => {
-  room = await openRoom()
+  world = await startWorld()
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
-/** The content of the user's message, as an upstream of the dialect must get it. */
+/** The user message's content in the upstream's last request. */
 const sentContent = (): Record<string, unknown>[] => {
-  const { messages, input } = room.sent() as Record<
+  const { messages, input } = world.sent() as Record<
     string,
     { role: string; content: Record<string, unknown>[] }[]
   >
@@ -59,24 +59,24 @@ const WANTED: Record<'images' | 'pdf', Record<DialectName, object[]>> = {
 }
 
 describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
-  const asked = async (params: Ask) => {
-    room.upstream.answer(tells({ text: 'Seen.' }))
-    expect((await ask(room, client, upstream, params, stream)).text).toBe('Seen.')
+  const send = async (params: RequestParams) => {
+    world.upstream.answer(scripted({ text: 'ReadAnswer.' }))
+    expect((await ask(world, client, upstream, params, stream)).text).toBe('ReadAnswer.')
   }
 
-  it('images, inline and by URL', async () => {
-    await asked(IMAGES)
+  it('sends images, inline and by URL', async () => {
+    await send(IMAGES)
     expect(sentContent()).toMatchObject(WANTED.images[upstream])
-    // Only messages has no word for the detail, and only responses must say one.
-    expect(room.dropped()).toEqual([])
-    room.passed(client, upstream, 'image')
+    // `detail` does not exist in messages and is required in responses; neither counts as a loss.
+    expect(world.dropped()).toEqual([])
+    world.passed(client, upstream, 'image')
   })
 
-  it('a PDF', async () => {
-    await asked(PDFS)
+  it('sends a PDF', async () => {
+    await send(PDFS)
     expect(sentContent()).toMatchObject(WANTED.pdf[upstream])
-    expect(room.dropped()).toEqual([])
-    room.passed(client, upstream, 'PDF')
+    expect(world.dropped()).toEqual([])
+    world.passed(client, upstream, 'PDF')
   })
 })
 
@@ -84,30 +84,30 @@ describe.each(CELLS)(
   'stop sequences: $client over $upstream, stream: $stream',
   ({ client, upstream, stream }) => {
     it('end the answer', async () => {
-      // A responses client has no stop sequences, and a responses upstream does not know them: the gateway cuts.
-      const cuts = client !== 'responses' && upstream === 'responses'
-      const text = cuts ? 'one two EN END three' : 'one two EN '
+      // A responses upstream does not support stop sequences, so the gateway cutsItself the answer itself.
+      const cutsItself = client !== 'responses' && upstream === 'responses'
+      const text = cutsItself ? 'one two EN END three' : 'one two EN '
       const known = upstream === 'messages' ? { stopSequence: 'END' } : {}
-      room.upstream.answer(tells({ text, ...(client !== 'responses' && known) }))
-      const seen = await ask(room, client, upstream, STOP, stream)
+      world.upstream.answer(scripted({ text, ...(client !== 'responses' && known) }))
+      const seen = await ask(world, client, upstream, STOP, stream)
       expect(seen.text).toBe('one two EN ')
-      const sent = room.sent()
+      const sent = world.sent()
       if (client !== 'responses' && upstream === 'chat') expect(sent.stop).toEqual(['END'])
       if (client !== 'responses' && upstream === 'messages') expect(sent.stop_sequences).toEqual(['END'])
       if (upstream === 'responses') expect(JSON.stringify(sent)).not.toContain('END')
-      const matched = client === 'messages' && (upstream === 'messages' || cuts)
+      const matched = client === 'messages' && (upstream === 'messages' || cutsItself)
       if (client === 'messages') expect(seen.end).toBe(matched ? 'stop_sequence' : 'end_turn')
       else expect(seen.end).toBe(client === 'chat' ? 'stop' : 'completed')
-      room.passed(client, upstream, 'stop')
+      world.passed(client, upstream, 'stop')
     })
   },
 )
 
 describe.each(PAIRS)('structured output: $client over $upstream', ({ client, upstream }) => {
   it.each([false, true])('stream: %s', async (stream) => {
-    room.upstream.answer(tells({ text: JSON.stringify(OBJECT) }))
-    expect(await askParsed(room, client, upstream, stream)).toEqual(OBJECT)
-    const { response_format, text, output_config } = room.sent() as Record<
+    world.upstream.answer(scripted({ text: JSON.stringify(OBJECT) }))
+    expect(await askParsed(world, client, upstream, stream)).toEqual(OBJECT)
+    const { response_format, text, output_config } = world.sent() as Record<
       string,
       Record<string, Record<string, unknown>>
     >
@@ -123,6 +123,6 @@ describe.each(PAIRS)('structured output: $client over $upstream', ({ client, ups
       messages: [output_config?.format, expect.objectContaining({ type: 'json_schema', schema })],
     }[upstream]
     expect(wanted[0]).toEqual(wanted[1])
-    room.passed(client, upstream, 'structured output')
+    world.passed(client, upstream, 'structured output')
   })
 })

@@ -1,26 +1,26 @@
-/** A conversation of two turns with a tool between them, where a client sends back what it received. */
+/** A conversation of two turns with a tool call, in which the client sends back what it received. */
 import type Anthropic from '@anthropic-ai/sdk'
 import type OpenAI from 'openai'
-import { readChat, readMessages, readResponses, type Seen } from './read.ts'
-import type { Room } from './room.ts'
-import type { DialectName } from './story.ts'
+import { type ReadAnswer, readChat, readMessages, readResponses } from './read-answer.ts'
+import type { DialectName } from './scripted-answer.ts'
+import type { World } from './world.ts'
 
 const SCHEMA = { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] }
 const QUESTION = 'Weather in Ulm?'
 export const RESULT = 'sunny'
 
-/** Both answers. The second request holds the first answer as the SDK gave it, and the result of its first call. */
+/** Returns both answers. The second request contains the first answer as the SDK returned it, and the tool result. */
 export async function converse(
-  room: Room,
+  world: World,
   client: DialectName,
   model: string,
   stream: boolean,
-): Promise<[Seen, Seen]> {
-  if (client === 'chat') return chat(room, model, stream)
-  return client === 'responses' ? responses(room, model, stream) : messages(room, model, stream)
+): Promise<[ReadAnswer, ReadAnswer]> {
+  if (client === 'chat') return chat(world, model, stream)
+  return client === 'responses' ? responses(world, model, stream) : messages(world, model, stream)
 }
 
-async function chat({ openai }: Room, model: string, stream: boolean): Promise<[Seen, Seen]> {
+async function chat({ openai }: World, model: string, stream: boolean): Promise<[ReadAnswer, ReadAnswer]> {
   const history: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: QUESTION }]
   const turn = async () => {
     const body: OpenAI.ChatCompletionCreateParamsNonStreaming = {
@@ -30,7 +30,7 @@ async function chat({ openai }: Room, model: string, stream: boolean): Promise<[
       tools: [{ type: 'function', function: { name: 'weather', parameters: SCHEMA } }],
     }
     if (!stream) return openai.chat.completions.create(body)
-    return gather(await openai.chat.completions.create({ ...body, stream: true }))
+    return accumulate(await openai.chat.completions.create({ ...body, stream: true }))
   }
   const first = await turn()
   const { message } = first.choices[0] as OpenAI.ChatCompletion.Choice
@@ -38,8 +38,8 @@ async function chat({ openai }: Room, model: string, stream: boolean): Promise<[
   return [readChat(first), readChat(await turn())]
 }
 
-/** The helper of the SDK keeps only the last delta of fields that it does not know: agents gather them themselves. */
-async function gather(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<OpenAI.ChatCompletion> {
+/** Accumulates a stream as agents do: of unknown fields the SDK's helper keeps only the last delta. */
+async function accumulate(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<OpenAI.ChatCompletion> {
   const calls: OpenAI.ChatCompletionMessageFunctionToolCall[] = []
   const details: object[] = []
   let [text, reasoning, end] = ['', '', null as string | null]
@@ -79,7 +79,11 @@ async function gather(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promis
   return { id, model, created, object: 'chat.completion', choices: [choice] }
 }
 
-async function responses({ openai }: Room, model: string, stream: boolean): Promise<[Seen, Seen]> {
+async function responses(
+  { openai }: World,
+  model: string,
+  stream: boolean,
+): Promise<[ReadAnswer, ReadAnswer]> {
   const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: QUESTION }]
   const turn = () => {
     const body: Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'> = {
@@ -99,7 +103,11 @@ async function responses({ openai }: Room, model: string, stream: boolean): Prom
   return [readResponses(first), readResponses(await turn())]
 }
 
-async function messages({ anthropic }: Room, model: string, stream: boolean): Promise<[Seen, Seen]> {
+async function messages(
+  { anthropic }: World,
+  model: string,
+  stream: boolean,
+): Promise<[ReadAnswer, ReadAnswer]> {
   const history: Anthropic.MessageParam[] = [{ role: 'user', content: QUESTION }]
   const turn = () => {
     const body: Anthropic.MessageCreateParamsNonStreaming = {

@@ -1,18 +1,18 @@
-/** What the SDK of a client throws when an upstream of any dialect refuses, fails or breaks off. */
+/** Errors that the SDKs throw when an upstream of any dialect refuses, fails or breaks off. */
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rejection } from '../../harness/sdk.ts'
 import { json } from '../../harness/upstream.ts'
-import { ask, openRoom, question, type Room } from './room.ts'
-import { CELLS, type DialectName, PAIRS } from './story.ts'
-import { stream as send, storyEvents, tells } from './tell.ts'
+import { CELLS, type DialectName, PAIRS } from './scripted-answer.ts'
+import { answerEvents, scripted, stream as send } from './scripted-upstream.ts'
+import { ask, question, startWorld, type World } from './world.ts'
 
-let room: Room
+let world: World
 beforeAll(async () => {
-  room = await openRoom()
+  world = await startWorld()
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
 const SECRET = 'org-secret-4711'
 const openaiError = (message: string, type: string, code: string | null) => ({
@@ -33,7 +33,7 @@ const BUSY = openaiError('Rate limit reached', 'requests', 'rate_limit_exceeded'
 const BROKEN = openaiError('The server had an error', 'server_error', null)
 const OPENAI = { 400: TOO_LONG, 429: BUSY, 500: BROKEN, 529: BROKEN }
 
-/** By status, in the upstream's shape. */
+/** Error bodies by upstream dialect and status. */
 const UPSTREAM: Record<DialectName, Record<400 | 429 | 500 | 529, object>> = {
   chat: OPENAI,
   responses: OPENAI,
@@ -47,14 +47,14 @@ const UPSTREAM: Record<DialectName, Record<400 | 429 | 500 | 529, object>> = {
 
 describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
   const failing = async () => {
-    const error = await rejection(ask(room, client, upstream, question('Hello'), stream))
+    const error = await rejection(ask(world, client, upstream, question('Hello'), stream))
     expect(JSON.stringify(error)).not.toContain(SECRET)
     expect(String(error)).not.toContain(SECRET)
     return error
   }
 
-  it('a prompt that is too long is told with its numbers', async () => {
-    room.upstream.answer((_call, res) => json(res, 400, UPSTREAM[upstream][400]))
+  it('reports a prompt that is too long with its token counts', async () => {
+    world.upstream.answer((_call, res) => json(res, 400, UPSTREAM[upstream][400]))
     const error = await failing()
     if (client === 'messages') {
       expect(error).toBeInstanceOf(Anthropic.BadRequestError)
@@ -72,11 +72,11 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
       expect(error).toMatchObject({ code: 'context_length_exceeded', type: 'invalid_request_error' })
       expect(String(error)).toMatch(/9001.*8192|8192.*9001/)
     }
-    room.passed(client, upstream, 'upstream error')
+    world.passed(client, upstream, 'upstream error')
   })
 
-  it.each([429, 500, 529] as const)('a %i of the upstream', async (status) => {
-    room.upstream.answer((_call, res) => json(res, status, UPSTREAM[upstream][status]))
+  it.each([429, 500, 529] as const)('turns an upstream’s %i into a 502', async (status) => {
+    world.upstream.answer((_call, res) => json(res, status, UPSTREAM[upstream][status]))
     const error = await failing()
     expect(error).toMatchObject({ status: 502 })
     if (client === 'messages') {
@@ -88,50 +88,50 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
     }
   })
 
-  it('an error inside a 200 is one', async () => {
-    room.upstream.answer((_call, res) => json(res, 200, UPSTREAM[upstream][500]))
+  it('takes an error body under status 200 for an error', async () => {
+    world.upstream.answer((_call, res) => json(res, 200, UPSTREAM[upstream][500]))
     expect(await failing()).toMatchObject({ status: 502 })
   })
 
-  it('a 200 that is no answer is an error', async () => {
-    room.upstream.answer((_call, res) => json(res, 200, { detail: SECRET }))
+  it('takes an unknown body under status 200 for an error', async () => {
+    world.upstream.answer((_call, res) => json(res, 200, { detail: SECRET }))
     expect(await failing()).toMatchObject({ status: 502 })
   })
 })
 
-/** Ends of a stream that is not whole: cut off behind its text, or an error event in its place. */
+/** An error event in the middle of a stream. */
 const ERROR_EVENT: Record<DialectName, string> = {
   chat: `data: ${JSON.stringify(BROKEN)}\n\n`,
   responses: `event: error\ndata: ${JSON.stringify({ type: 'error', code: 'server_error', message: SECRET, param: null, sequence_number: 9 })}\n\n`,
   messages: `event: error\ndata: ${JSON.stringify(UPSTREAM.messages[529])}\n\n`,
 }
-/** The first piece of the text, and where it stands in an event. */
+/** The text before the break, and the number of events up to it. */
 const BEFORE = 'One two '
 const TWO_WORDS: Record<DialectName, number> = { chat: 3, responses: 6, messages: 5 }
 
 describe.each(PAIRS)('a stream that breaks: $client over $upstream', ({ client, upstream }) => {
-  const begun = () => storyEvents(upstream, { text: 'One two three four' }).slice(0, TWO_WORDS[upstream])
+  const begun = () => answerEvents(upstream, { text: 'One two three four' }).slice(0, TWO_WORDS[upstream])
   const broken: [string, (events: string[]) => string[]][] = [
     ['cut between events', (events) => events],
     ['cut in an event', (events) => [...events, 'data: {"choices":[{"delta":{"content":"thr']],
     ['an error event', (events) => [...events, ERROR_EVENT[upstream]]],
-    ['no JSON and then nothing', (events) => [...events, 'data: <html>\n\n']],
+    ['invalid JSON and then nothing', (events) => [...events, 'data: <html>\n\n']],
   ]
 
-  it.each(broken)('%s: the strict helper does not take it for an answer', async (_name, end) => {
-    room.upstream.answer((_call, res) => send(res, end(begun())))
-    const answer = await ask(room, client, upstream, question('Hello'), true).catch((error: Error) => error)
-    // The helper for responses gives the failed response itself.
+  it.each(broken)('%s: the strict helper rejects it', async (_name, end) => {
+    world.upstream.answer((_call, res) => send(res, end(begun())))
+    const answer = await ask(world, client, upstream, question('Hello'), true).catch((error: Error) => error)
+    // The responses helper returns the failed response.
     if (client === 'responses' && !(answer instanceof Error)) expect(answer.end).toBe('failed')
-    // Between equal dialects the bytes pass, and the SDK itself finds what is no JSON.
+    // On the byte lane the SDK itself finds invalid JSON.
     else if (client === upstream) expect(answer).toBeInstanceOf(Error)
     else expect(answer).toBeInstanceOf(client === 'messages' ? Anthropic.APIError : OpenAI.APIError)
     expect(JSON.stringify(answer)).not.toContain(SECRET)
-    room.passed(client, upstream, 'cut stream')
+    world.passed(client, upstream, 'cut stream')
   })
 
-  it('the connection breaks: what came before it is delivered, then an error', async () => {
-    room.upstream.answer((_call, res) => {
+  it('when the connection breaks, delivers what came before, then an error', async () => {
+    world.upstream.answer((_call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write(begun().join(''), () => res.destroy())
     })
@@ -141,25 +141,25 @@ describe.each(PAIRS)('a stream that breaks: $client over $upstream', ({ client, 
     expect(String(failure)).not.toContain(SECRET)
   })
 
-  it('others are unharmed', async () => {
-    room.upstream.answer(tells({ text: 'Fine' }))
-    expect((await ask(room, client, upstream, question('Hello'), true)).text).toBe('Fine')
+  it('still serves other requests', async () => {
+    world.upstream.answer(scripted({ text: 'Fine' }))
+    expect((await ask(world, client, upstream, question('Hello'), true)).text).toBe('Fine')
   })
 })
 
-/** Collects the text of a stream event by event, and rejects when the stream says that it failed. */
+/** Collects the text of a stream event by event; rejects if the stream fails. */
 async function readText(client: DialectName, model: string, seen: string[]): Promise<void> {
   const { chat, responses, messages } = question('Hello')
   if (client === 'chat') {
-    const stream = await room.openai.chat.completions.create({ ...chat, model, stream: true })
+    const stream = await world.openai.chat.completions.create({ ...chat, model, stream: true })
     for await (const { choices } of stream) seen.push(choices[0]?.delta.content ?? '')
   } else if (client === 'messages') {
-    const stream = await room.anthropic.messages.create({ ...messages, model, stream: true })
+    const stream = await world.anthropic.messages.create({ ...messages, model, stream: true })
     for await (const event of stream)
       if (event.type === 'content_block_delta' && event.delta.type === 'text_delta')
         seen.push(event.delta.text)
   } else {
-    for await (const event of await room.openai.responses.create({ ...responses, model, stream: true })) {
+    for await (const event of await world.openai.responses.create({ ...responses, model, stream: true })) {
       if (event.type === 'response.output_text.delta') seen.push(event.delta)
       if (event.type === 'response.failed') throw new Error(event.response.error?.message)
     }

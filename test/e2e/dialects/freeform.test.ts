@@ -1,22 +1,22 @@
-/** Tools of other kinds than functions: free text and namespaces, asked for and called over every upstream. */
+/** Custom tools and namespaced tools, over every upstream. */
 import type OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readResponses } from './read.ts'
-import { type Ask, ask, openRoom, question, type Room } from './room.ts'
-import { DIALECTS, type DialectName, freeCall } from './story.ts'
-import { tells } from './tell.ts'
+import { readResponses } from './read-answer.ts'
+import { customCall, DIALECTS, type DialectName } from './scripted-answer.ts'
+import { scripted } from './scripted-upstream.ts'
+import { ask, question, type RequestParams, startWorld, type World } from './world.ts'
 
-let room: Room
+let world: World
 beforeAll(async () => {
-  room = await openRoom()
+  world = await startWorld()
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
 const PATCH = '*** Begin Patch\n*** Add File: "a.txt"\n+Łódź\n*** End Patch'
 const PARAMETERS = { type: 'object', properties: { path: { type: 'string' } } }
 const CASES = DIALECTS.flatMap((upstream) => [false, true].map((stream) => ({ upstream, stream })))
 
-const CUSTOM: Ask = {
+const CUSTOM: RequestParams = {
   ...question('Patch it'),
   chat: {
     messages: [{ role: 'user', content: 'Patch it' }],
@@ -28,25 +28,25 @@ const CUSTOM: Ask = {
   },
 }
 
-/** Between equal dialects the upstream answers in the client's own words. */
-const foreignTo = (client: DialectName) => CASES.filter(({ upstream }) => upstream !== client)
+/** Upstreams of other dialects; on the byte lane nothing is converted. */
+const otherThan = (client: DialectName) => CASES.filter(({ upstream }) => upstream !== client)
 
-describe.each(foreignTo('chat'))('chat over $upstream, stream: $stream', ({ upstream, stream }) => {
-  it('a call with free text', async () => {
-    room.upstream.answer(tells({ calls: [freeCall('call_p', 'apply_patch', PATCH)] }))
-    const { calls, end } = stream ? await chatStream() : await ask(room, 'chat', upstream, CUSTOM, false)
+describe.each(otherThan('chat'))('chat over $upstream, stream: $stream', ({ upstream, stream }) => {
+  it('passes on a custom tool call', async () => {
+    world.upstream.answer(scripted({ calls: [customCall('call_p', 'apply_patch', PATCH)] }))
+    const { calls, end } = stream ? await chatStream() : await ask(world, 'chat', upstream, CUSTOM, false)
     expect({ calls, end }).toEqual({
       calls: [{ id: 'call_p', name: 'apply_patch', input: PATCH }],
       end: 'tool_calls',
     })
   })
 
-  /** The helper of the SDK does not know custom tools. */
+  /** Reads the stream by hand: the SDK's helper does not support custom tools. */
   async function chatStream() {
     const calls: { id: string; name: string; input: string }[] = []
     let end: string | null = null
     const body = { ...CUSTOM.chat, model: upstream, stream: true as const }
-    for await (const { choices } of await room.openai.chat.completions.create(body)) {
+    for await (const { choices } of await world.openai.chat.completions.create(body)) {
       const [choice] = choices
       end = choice?.finish_reason ?? end
       for (const piece of choice?.delta.tool_calls ?? []) {
@@ -60,13 +60,15 @@ describe.each(foreignTo('chat'))('chat over $upstream, stream: $stream', ({ upst
   }
 })
 
-describe.each(foreignTo('responses'))('responses over $upstream, stream: $stream', ({ upstream, stream }) => {
-  it('a call with free text, and its result', async () => {
-    room.upstream.answer(tells({ calls: [freeCall('call_p', 'apply_patch', PATCH)] }))
+describe.each(otherThan('responses'))('responses over $upstream, stream: $stream', ({ upstream, stream }) => {
+  it('passes on a custom tool call and its result', async () => {
+    world.upstream.answer(scripted({ calls: [customCall('call_p', 'apply_patch', PATCH)] }))
     const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: 'Patch it' }]
     const turn = () => {
       const body = { ...CUSTOM.responses, model: upstream, input }
-      return stream ? room.openai.responses.stream(body).finalResponse() : room.openai.responses.create(body)
+      return stream
+        ? world.openai.responses.stream(body).finalResponse()
+        : world.openai.responses.create(body)
     }
     const first = await turn()
     expect(readResponses(first).calls).toEqual([{ id: 'call_p', name: 'apply_patch', input: PATCH }])
@@ -74,23 +76,23 @@ describe.each(foreignTo('responses'))('responses over $upstream, stream: $stream
 
     input.push(...(first.output as OpenAI.Responses.ResponseInputItem[]))
     input.push({ type: 'custom_tool_call_output', call_id: 'call_p', output: 'Done' })
-    room.upstream.answer(tells({ text: 'Patched.' }))
+    world.upstream.answer(scripted({ text: 'Patched.' }))
     expect(readResponses(await turn()).text).toBe('Patched.')
-    // The upstream reads its own call again, as the function that it knows.
-    const { messages } = room.sent() as {
+    // The upstream gets its own call back, as a function call.
+    const { messages } = world.sent() as {
       messages: { role: string; tool_calls?: object[]; content: unknown }[]
     }
-    const said = messages.find(({ role }) => role === 'assistant')
+    const assistant = messages.find(({ role }) => role === 'assistant')
     if (upstream === 'chat') {
       const call = { name: 'apply_patch', arguments: JSON.stringify({ input: PATCH }) }
-      expect(said?.tool_calls).toEqual([{ id: 'call_p', type: 'function', function: call }])
+      expect(assistant?.tool_calls).toEqual([{ id: 'call_p', type: 'function', function: call }])
     } else {
       const call = { type: 'tool_use', id: 'call_p', name: 'apply_patch', input: { input: PATCH } }
-      expect(said?.content).toEqual([expect.objectContaining(call)])
+      expect(assistant?.content).toEqual([expect.objectContaining(call)])
     }
   })
 
-  it('a tool in a namespace', async () => {
+  it('passes on a call of a namespaced tool', async () => {
     const tools = [
       {
         type: 'namespace',
@@ -99,11 +101,11 @@ describe.each(foreignTo('responses'))('responses over $upstream, stream: $stream
         tools: [{ type: 'function', name: 'read', parameters: PARAMETERS, strict: false }],
       },
     ] as OpenAI.Responses.Tool[]
-    room.upstream.answer(tells({ calls: [{ id: 'call_r', name: 'files__read', input: '{"path":"a"}' }] }))
+    world.upstream.answer(scripted({ calls: [{ id: 'call_r', name: 'files__read', input: '{"path":"a"}' }] }))
     const body = { model: upstream, input: 'Read', tools }
     const answer = stream
-      ? await room.openai.responses.stream(body).finalResponse()
-      : await room.openai.responses.create(body)
+      ? await world.openai.responses.stream(body).finalResponse()
+      : await world.openai.responses.create(body)
     expect(answer.output).toMatchObject([
       {
         type: 'function_call',

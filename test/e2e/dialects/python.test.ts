@@ -4,25 +4,25 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { route } from '../../harness/resources.ts'
 import { python, run } from '../../harness/script.ts'
 import { json, type Script } from '../../harness/upstream.ts'
-import { KEY, openRoom, type Room } from './room.ts'
-import { DIALECTS } from './story.ts'
-import { dialectOf, storyEvents, stream, tells } from './tell.ts'
+import { DIALECTS } from './scripted-answer.ts'
+import { answerEvents, dialectOf, scripted, stream } from './scripted-upstream.ts'
+import { KEY, startWorld, type World } from './world.ts'
 
-let room: Room
+let world: World
 beforeAll(async () => {
   const more = DIALECTS.flatMap((name) =>
     ['object', 'cut', 'long'].map((kind) =>
       route(`${name}-${kind}`, `${name}-${kind}`, [name], { retry: { attempts: 1 } }),
     ),
   )
-  room = await openRoom(more.join(''))
-  room.upstream.answer(script)
+  world = await startWorld(more.join(''))
+  world.upstream.answer(script)
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
 const CALL = { id: 'call_w', name: 'weather', input: '{"city":"Ulm"}' }
 
-/** Does what the model's name says; `thread` is what the runner asks for first, and what this upstream lacks. */
+/** Does what the model's name says. `thread` is what Anthropic's runner requests first; this upstream lacks it. */
 const script: Script = (call, res) => {
   const { model, thread } = JSON.parse(call.body.toString()) as { model: string; thread?: object }
   if (thread !== undefined) {
@@ -36,23 +36,23 @@ const script: Script = (call, res) => {
       type: 'invalid_request_error',
       message: 'prompt is too long: 9001 tokens > 8192 maximum',
     }
-    const inOwnShape = dialectOf(call) === 'messages' ? { type: 'error', error: anthropic } : { error }
-    return json(res, 400, inOwnShape)
+    const ownError = dialectOf(call) === 'messages' ? { type: 'error', error: anthropic } : { error }
+    return json(res, 400, ownError)
   }
   if (model.endsWith('-cut')) {
-    const events = storyEvents(dialectOf(call), { text: 'one two three' })
+    const events = answerEvents(dialectOf(call), { text: 'one two three' })
     const upToTwo = events.findIndex((event) => event.includes('three'))
     return stream(res, events.slice(0, upToTwo))
   }
-  if (model.endsWith('-object')) return tells({ text: '{"city":"Ulm","degrees":21.5}' })(call, res)
-  return tells((body) =>
+  if (model.endsWith('-object')) return scripted({ text: '{"city":"Ulm","degrees":21.5}' })(call, res)
+  return scripted((body) =>
     JSON.stringify(body).includes('sunny') ? { text: 'It is sunny.' } : { text: 'Wait.', calls: [CALL] },
   )(call, res)
 }
 
 async function report(name: string): Promise<Record<string, unknown>> {
   const env = {
-    GATEWAY_BASE: room.gateway.base,
+    GATEWAY_BASE: world.gateway.base,
     GATEWAY_KEY: KEY,
     GATEWAY_POOR_KEY: '',
     GATEWAY_LIMITED_KEY: '',
@@ -61,7 +61,7 @@ async function report(name: string): Promise<Record<string, unknown>> {
   return JSON.parse(await run(python(), [join(import.meta.dirname, '../python', name)], env))
 }
 
-/** Importing both SDKs takes seconds where the machine is busy. */
+/** Importing both SDKs takes seconds on a busy machine. */
 const PATIENCE_MS = 60_000
 const PARSED = { city: 'Ulm', degrees: 21.5 }
 

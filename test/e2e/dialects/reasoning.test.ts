@@ -1,21 +1,21 @@
-/** What a model thought reaches the client, and its seal comes back to the upstream that made it, in its place. */
+/** Reasoning reaches the client, and its signature returns to the upstream that made it, in the same position. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { converse, RESULT } from './converse.ts'
-import { openRoom, type Room } from './room.ts'
-import { CELLS, type DialectName, type Story } from './story.ts'
-import { tells } from './tell.ts'
+import { CELLS, type DialectName, type ScriptedAnswer } from './scripted-answer.ts'
+import { scripted } from './scripted-upstream.ts'
+import { startWorld, type World } from './world.ts'
 
-let room: Room
+let world: World
 beforeAll(async () => {
-  room = await openRoom()
+  world = await startWorld()
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
 const OPAQUE = 'T3BhcXVlLXN0YXRlLW9mLXRoZS12ZW5kb3I='
 const CALL = { id: 'call_w', name: 'weather', input: '{"city":"Ulm"}' }
 
-/** How depth of thinking is asked for in each dialect. */
-const ASKED: Record<DialectName, object> = {
+/** How each dialect requests the depth of reasoning. */
+const REQUESTED: Record<DialectName, object> = {
   chat: { reasoning_effort: 'high' },
   responses: {
     reasoning: expect.objectContaining({ effort: 'high' }),
@@ -25,8 +25,8 @@ const ASKED: Record<DialectName, object> = {
   messages: { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'high' } },
 }
 
-/** The end of the second request: what the upstream said itself, and the result. */
-function historyOf(upstream: DialectName, { reasoning, opaque }: Story): object {
+/** The end of the second request: the upstream's own answer and the tool result. */
+function historyOf(upstream: DialectName, { reasoning, opaque }: ScriptedAnswer): object {
   switch (upstream) {
     case 'chat':
       return {
@@ -86,28 +86,28 @@ function historyOf(upstream: DialectName, { reasoning, opaque }: Story): object 
 }
 
 describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
-  const twoTurns = (story: Story) => {
+  const twoTurns = (answer: ScriptedAnswer) => {
     let turn = 0
-    room.upstream.answer(tells(() => (turn++ === 0 ? { ...story, calls: [CALL] } : { text: 'Sunny.' })))
-    return converse(room, client, upstream, stream)
+    world.upstream.answer(scripted(() => (turn++ === 0 ? { ...answer, calls: [CALL] } : { text: 'Sunny.' })))
+    return converse(world, client, upstream, stream)
   }
 
-  it('thought and seal', async () => {
-    const story = { reasoning: 'The user wants weather.', opaque: OPAQUE }
-    const [first, second] = await twoTurns(story)
-    expect(first).toMatchObject({ reasoning: story.reasoning, calls: [CALL] })
+  it('reasoning with a signature', async () => {
+    const answer = { reasoning: 'The user wants weather.', opaque: OPAQUE }
+    const [first, second] = await twoTurns(answer)
+    expect(first).toMatchObject({ reasoning: answer.reasoning, calls: [CALL] })
     expect(second.text).toBe('Sunny.')
-    const sent = room.sent()
-    expect(sent).toMatchObject(historyOf(upstream, story))
-    expect(sent).toMatchObject(ASKED[upstream])
-    expect(room.dropped()).toEqual([])
-    room.passed(client, upstream, 'reasoning')
+    const sent = world.sent()
+    expect(sent).toMatchObject(historyOf(upstream, answer))
+    expect(sent).toMatchObject(REQUESTED[upstream])
+    expect(world.dropped()).toEqual([])
+    world.passed(client, upstream, 'reasoning')
   })
 
-  it('a seal without words', async () => {
+  it('a signature without text', async () => {
     const [first, second] = await twoTurns({ opaque: OPAQUE })
     expect(first).toMatchObject({ reasoning: '', calls: [CALL] })
     expect(second.text).toBe('Sunny.')
-    expect(room.sent()).toMatchObject(historyOf(upstream, { opaque: OPAQUE }))
+    expect(world.sent()).toMatchObject(historyOf(upstream, { opaque: OPAQUE }))
   })
 })

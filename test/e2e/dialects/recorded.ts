@@ -1,11 +1,11 @@
 /**
- * What a recorded answer says, worked out from its bytes alone: text, calls and usage. It shares no code with the
- * gateway, so that both are not wrong together.
+ * Reads text, calls and usage from a recorded answer's bytes. It shares no code with the gateway, so that they do not
+ * make the same mistake.
  */
-import type { Call, Counts, DialectName } from './story.ts'
+import type { Call, Counts, DialectName } from './scripted-answer.ts'
 
 export interface Fold {
-  /** `error`: an error body or event; `cut`: a stream that stops before its end, or a body that was only queued. */
+  /** `error`: an error body or event; `cut`: a stream without its end, or a response that is only queued. */
   end: 'whole' | 'cut' | 'error'
   text: string
   reasoning: string
@@ -97,7 +97,7 @@ function chatCounts(value: unknown): { counts?: Counts } {
   const reasoning = number(object(usage.completion_tokens_details).reasoning_tokens)
   const input = number(usage.prompt_tokens)
   const completion = number(usage.completion_tokens)
-  // Some vendors leave reasoning out of the completion; the total tells.
+  // Some vendors count reasoning tokens apart from the completion; the total shows it.
   const beside = number(usage.total_tokens) === input + completion + reasoning
   const cached = number(details.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.num_cached_tokens)
   const output = beside ? completion + reasoning : completion
@@ -115,7 +115,7 @@ function responsesBody([body = {}]: Json[]): Fold {
   }
 }
 
-/** Items are read where they are done: those of the last event repeat them. */
+/** Reads items from their done events; the last event repeats them. */
 function responsesStream(events: Json[]): Fold {
   if (events.some(({ type }) => type === 'error' || type === 'response.failed')) return FAILED
   const done = events
@@ -171,7 +171,7 @@ function messagesBody([body = {}]: Json[]): Fold {
 }
 
 function messagesStream(all: Json[]): Fold {
-  // Nothing counts behind the end.
+  // Ignore events after the end.
   const stop = all.findIndex(({ type }) => type === 'message_stop')
   const events = all.slice(0, stop < 0 ? all.length : stop)
   if (events.some(({ type }) => type === 'error')) return FAILED
@@ -209,7 +209,7 @@ function blocks(content: Json[]): Omit<Fold, 'end' | 'counts'> {
   }
 }
 
-/** An answer of several passes counts all of them; one that another model gave in the end has it in its totals. */
+/** Sums the passes of an answer; with a model fallback the totals already include all of them. */
 function messagesCounts(usage: Json): { counts: Counts } {
   const iterations = list(usage.iterations)
   const replaced = iterations.some(({ type }) => type === 'fallback_message')

@@ -1,21 +1,21 @@
-/** Text, tool calls, why an answer ended and its usage, in every cell. */
+/** Text, tool calls, finish reasons and usage, for every client and upstream dialect. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Ask, ask, openRoom, question, type Room } from './room.ts'
-import { CELLS, COUNTS, type DialectName, type Story } from './story.ts'
-import { tells } from './tell.ts'
+import { CELLS, COUNTS, type DialectName, type ScriptedAnswer } from './scripted-answer.ts'
+import { scripted } from './scripted-upstream.ts'
+import { ask, question, type RequestParams, startWorld, type World } from './world.ts'
 
-let room: Room
+let world: World
 beforeAll(async () => {
-  room = await openRoom()
+  world = await startWorld()
 })
-afterAll(() => room?.close())
+afterAll(() => world?.close())
 
 const SCHEMA = {
   type: 'object' as const,
   properties: { city: { type: 'string' } },
   required: ['city'],
 }
-const WITH_TOOLS: Ask = {
+const WITH_TOOLS: RequestParams = {
   chat: {
     messages: [
       { role: 'system', content: 'Be brief' },
@@ -45,7 +45,7 @@ const WITH_TOOLS: Ask = {
   },
 }
 
-/** What the upstream must get for it from a client of another dialect. */
+/** The upstream's request for it, from a client of another dialect. */
 const SENT: Record<DialectName, object> = {
   chat: {
     model: 'chat',
@@ -87,41 +87,41 @@ const FIRST = { id: 'call_a', name: 'get_weather', input: '{"city":"Łódź"}' }
 const SECOND = { id: 'call_b', name: 'get_weather', input: '{"city":"Ulm"}' }
 
 describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
-  const asked = (params: Ask, story: Story) => {
-    room.upstream.answer(tells(story))
-    return ask(room, client, upstream, params, stream)
+  const send = (params: RequestParams, answer: ScriptedAnswer) => {
+    world.upstream.answer(scripted(answer))
+    return ask(world, client, upstream, params, stream)
   }
 
-  it('text and usage', async () => {
-    const seen = await asked(question('Hello'), { text: 'Good day, Łódź 🌧 to you' })
+  it('returns text and usage', async () => {
+    const seen = await send(question('Hello'), { text: 'Good day, Łódź 🌧 to you' })
     expect(seen).toMatchObject({ text: 'Good day, Łódź 🌧 to you', calls: [], end: ENDS.stop[client] })
     expect(seen.counts).toEqual(COUNTS)
     expect(seen.id).not.toBe('')
     if (client !== upstream) expect(seen.model).toBe(upstream)
-    room.passed(client, upstream, stream ? 'stream' : 'JSON')
-    room.passed(client, upstream, 'usage')
+    world.passed(client, upstream, stream ? 'stream' : 'JSON')
+    world.passed(client, upstream, 'usage')
   })
 
-  it('an answer at its limit', async () => {
-    const seen = await asked(question('Hello'), { text: 'Once upon a', end: 'length' })
+  it('returns an answer that reached its limit', async () => {
+    const seen = await send(question('Hello'), { text: 'Once upon a', end: 'length' })
     expect(seen).toMatchObject({ text: 'Once upon a', end: ENDS.length[client] })
   })
 
-  it('one call', async () => {
-    const seen = await asked(WITH_TOOLS, { calls: [FIRST] })
+  it('returns one call', async () => {
+    const seen = await send(WITH_TOOLS, { calls: [FIRST] })
     expect(seen).toMatchObject({ text: '', calls: [FIRST], end: ENDS.tools[client] })
     if (client !== upstream) {
-      const sent = room.sent()
+      const sent = world.sent()
       expect(sent).toMatchObject(SENT[upstream])
       expect(JSON.stringify(sent).match(/Be brief/g)).toHaveLength(1)
     }
-    expect(room.dropped()).toEqual([])
-    room.passed(client, upstream, 'tools')
+    expect(world.dropped()).toEqual([])
+    world.passed(client, upstream, 'tools')
   })
 
-  it('text and two calls at once', async () => {
-    const seen = await asked(WITH_TOOLS, { text: 'Let me look.', calls: [FIRST, SECOND] })
+  it('returns text and two parallel calls', async () => {
+    const seen = await send(WITH_TOOLS, { text: 'Let me look.', calls: [FIRST, SECOND] })
     expect(seen).toMatchObject({ text: 'Let me look.', calls: [FIRST, SECOND], end: ENDS.tools[client] })
-    room.passed(client, upstream, 'parallel tools')
+    world.passed(client, upstream, 'parallel tools')
   })
 })

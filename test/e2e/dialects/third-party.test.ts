@@ -1,18 +1,18 @@
 /**
- * Every cell with an upstream that others wrote (@copilotkit/aimock), as it is and in its moods: it answers with broken
- * JSON, breaks off in mid-stream, refuses and fails. None of that may look like an answer.
+ * Every client and upstream dialect with a third-party mock upstream (@copilotkit/aimock), normal and with faults: broken
+ * JSON, streams cut off, refusals and failures. None of these may look like an answer.
  */
 import Anthropic from '@anthropic-ai/sdk'
 import { LLMock } from '@copilotkit/aimock'
 import OpenAI from 'openai'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { runTools } from './agents.ts'
-import { askParsed, IMAGES, OBJECT, PDFS, STOP } from './asks.ts'
-import { type Ask, ask, openRoom, question, type Room } from './room.ts'
-import { CELLS } from './story.ts'
+import { askParsed, IMAGES, OBJECT, PDFS, STOP } from './requests.ts'
+import { CELLS } from './scripted-answer.ts'
+import { ask, question, type RequestParams, startWorld, type World } from './world.ts'
 
 const mock = new LLMock({ port: 0, chunkSize: 5 })
-let room: Room
+let world: World
 
 beforeAll(async () => {
   const usage = { input_tokens: 21, output_tokens: 9 }
@@ -43,62 +43,62 @@ beforeAll(async () => {
   )
   mock.on({ userMessage: /Weather in Ulm and/, hasToolResult: true }, { content: '20 degrees in both.' })
   await mock.start()
-  room = await openRoom('', `${mock.url}/v1`)
+  world = await startWorld('', `${mock.url}/v1`)
 })
 afterEach(() => {
   mock.clearChaos()
 })
 afterAll(async () => {
-  await room?.close()
+  await world?.close()
   await mock.stop()
 })
 
 describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstream, stream }) => {
-  const asked = (params: Ask) => ask(room, client, upstream, params, stream)
-  const passed = (...features: Parameters<Room['passed']>[2][]) => {
-    for (const feature of features) room.passed(client, upstream, feature)
+  const send = (params: RequestParams) => ask(world, client, upstream, params, stream)
+  const passed = (...features: Parameters<World['passed']>[2][]) => {
+    for (const feature of features) world.passed(client, upstream, feature)
   }
 
-  it('text and usage', async () => {
-    const { text, counts } = await asked(question('Hello'))
+  it('returns text and usage', async () => {
+    const { text, counts } = await send(question('Hello'))
     expect(text).toBe('Good day, Łódź 🌧 to you all.')
     expect(counts).toMatchObject({ input: 21, output: 9 })
     passed(stream ? 'stream' : 'JSON', 'usage')
   })
 
-  it('two tools and the end', async () => {
-    const { text, asked: cities } = await runTools(room, client, upstream, stream, false)
+  it('runs two tools', async () => {
+    const { text, cities } = await runTools(world, client, upstream, stream, false)
     expect(text).toBe('20 degrees in both.')
     expect(cities.toSorted()).toEqual(['Ulm', 'Łódź'])
     passed('tools', 'parallel tools')
   })
 
-  it('reasoning', async () => {
-    expect(await asked(question('Think'))).toMatchObject({ text: 'Forty-two.', reasoning: 'Let me count.' })
+  it('returns reasoning', async () => {
+    expect(await send(question('Think'))).toMatchObject({ text: 'Forty-two.', reasoning: 'Let me count.' })
     passed('reasoning')
   })
 
-  it('an image and a PDF', async () => {
-    expect((await asked(IMAGES)).text).toBe('A cat.')
+  it('takes an image and a PDF', async () => {
+    expect((await send(IMAGES)).text).toBe('A cat.')
     passed('image')
-    expect((await asked(PDFS)).text).toBe('A paper.')
+    expect((await send(PDFS)).text).toBe('A paper.')
     passed('PDF')
   })
 
-  it('an object of a given shape', async () => {
-    expect(await askParsed(room, client, upstream, stream)).toEqual(OBJECT)
+  it('returns an object of a given shape', async () => {
+    expect(await askParsed(world, client, upstream, stream)).toEqual(OBJECT)
     passed('structured output')
   })
 
-  it('stop sequences', async () => {
-    // It knows of none: only before an upstream that has none does the gateway cut by itself.
+  it('applies stop sequences', async () => {
+    // The mock ignores them; the gateway applies them itself only over responses.
     const cut = client !== 'responses' && upstream === 'responses'
-    expect((await asked(STOP)).text).toBe(cut ? 'one two ' : 'one two END three')
+    expect((await send(STOP)).text).toBe(cut ? 'one two ' : 'one two END three')
     passed('stop')
   })
 
-  it.each(['Fail 429', 'Fail 500'])('%s', async (wish) => {
-    const error = await asked(question(wish)).catch((e: unknown) => e)
+  it.each(['Fail 429', 'Fail 500'])('%s', async (prompt) => {
+    const error = await send(question(prompt)).catch((e: unknown) => e)
     expect(error).toBeInstanceOf(
       client === 'messages' ? Anthropic.InternalServerError : OpenAI.InternalServerError,
     )
@@ -106,26 +106,26 @@ describe.each(CELLS)('$client over $upstream, stream: $stream', ({ client, upstr
     passed('upstream error')
   })
 
-  const MOODS = [
+  const FAULTS = [
     ['broken JSON', { malformedRate: 1 }],
     ['500', { dropRate: 1 }],
     ['429', { rateLimitRate: 1 }],
     ['a connection that breaks', { disconnectRate: 1 }],
   ] as const
 
-  it.each(MOODS)('%s is an error, and the next answer is right', async (_name, mood) => {
-    mock.setChaos(mood)
-    const error = await asked(question('Hello')).catch((e: unknown) => e)
+  it.each(FAULTS)('%s is an error, and the next answer is right', async (_name, fault) => {
+    mock.setChaos(fault)
+    const error = await send(question('Hello')).catch((e: unknown) => e)
     expect(error).toBeInstanceOf(
       client === 'messages' ? Anthropic.InternalServerError : OpenAI.InternalServerError,
     )
     mock.clearChaos()
-    expect((await asked(question('Hello'))).text).toBe('Good day, Łódź 🌧 to you all.')
+    expect((await send(question('Hello'))).text).toBe('Good day, Łódź 🌧 to you all.')
   })
 })
 
 describe.each(CELLS.filter(({ stream }) => stream))('$client over $upstream', ({ client, upstream }) => {
-  it('breaks off in mid-stream', async () => {
+  it('reports a stream that breaks off', async () => {
     const model = upstream
     mock.prependFixture({
       match: { userMessage: 'Break off' },
@@ -134,20 +134,20 @@ describe.each(CELLS.filter(({ stream }) => stream))('$client over $upstream', ({
       latency: 12,
       chunkSize: 4,
     })
-    const answer = await ask(room, client, model, question('Break off'), true).catch((e: unknown) => e)
+    const answer = await ask(world, client, model, question('Break off'), true).catch((e: unknown) => e)
     if (client === 'responses' && !(answer instanceof Error)) expect(answer).toMatchObject({ end: 'failed' })
     else expect(answer).toBeInstanceOf(Error)
-    room.passed(client, upstream, 'cut stream')
+    world.passed(client, upstream, 'cut stream')
   })
 })
 
-it('moods of one request in two harm none of the others', async () => {
+it('faults in half of the requests do not affect the others', async () => {
   mock.setChaos({ dropRate: 0.2, malformedRate: 0.2, disconnectRate: 0.2 })
   const outcomes = await Promise.all(
     Array.from({ length: 10 }, () => CELLS)
       .flat()
       .map(({ client, upstream, stream }) =>
-        ask(room, client, upstream, question('Hello'), stream).then(
+        ask(world, client, upstream, question('Hello'), stream).then(
           ({ text }) => text,
           (error: unknown) => error,
         ),

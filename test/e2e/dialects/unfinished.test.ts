@@ -1,4 +1,4 @@
-/** What the official SDKs make of answers that an upstream broke off: no call of these may ever be run. */
+/** Answers that an upstream broke off, read by the official SDKs: none of their calls may be run. */
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NAME, streamedCall, wholeCall } from '../../conformance/dialects/broken-calls.ts'
@@ -54,7 +54,7 @@ const callOf = (args: string) => ({
 })
 const DONE = 'data: [DONE]\n\n'
 
-/** The tool of a client, and what it was run with. */
+/** A client's tool that records its inputs. */
 function deleter() {
   const runs: unknown[] = []
   const run = (input: unknown) => {
@@ -64,7 +64,7 @@ function deleter() {
   return { runs, run }
 }
 
-describe('[DONE] behind an answer without its end', () => {
+describe('[DONE] after an unfinished answer', () => {
   it.each([
     ['half a call', callOf(HALF)],
     ['a whole call', callOf('{}')],
@@ -75,12 +75,12 @@ describe('[DONE] behind an answer without its end', () => {
     const message = anthropic(gateway.base, KEY).messages.stream(request).finalMessage()
     expect(await rejection(message)).toMatchObject({ error: { error: { code: 'upstream_error' } } })
     const events = openai(gateway.base, KEY).responses.stream({ model: 'chat', input: 'Hi' })
-    const told = (await collect(events)).map(({ type }) => type)
-    expect(told.at(-1)).toBe('response.failed')
-    expect(told).not.toContain('response.output_item.done')
+    const types = (await collect(events)).map(({ type }) => type)
+    expect(types.at(-1)).toBe('response.failed')
+    expect(types).not.toContain('response.output_item.done')
   })
 
-  it('is an answer where the channel gives no reasons', async () => {
+  it('is accepted on a channel without finish reasons', async () => {
     chat.answer(sends(chunk({ role: 'assistant' }) + chunk({ content: 'All of it' }) + DONE))
     const request = { model: 'silent', max_tokens: 100, messages: [{ role: 'user' as const, content: 'Hi' }] }
     const { content, stop_reason } = await anthropic(gateway.base, KEY)
@@ -93,15 +93,15 @@ describe('[DONE] behind an answer without its end', () => {
   })
 })
 
-it('another channel is asked when the arguments of a call are broken', async () => {
+it('falls over when the arguments of a call are broken', async () => {
   chat.answer(answers(wholeCall('chat', HALF, 'calls')))
   messages.answer(answers(wholeCall('messages', '{"path":"/tmp"}', 'calls')))
   const { output } = await openai(gateway.base, KEY).responses.create({ model: 'both', input: 'Hi' })
   expect(output).toMatchObject([{ type: 'function_call', arguments: '{"path":"/tmp"}' }])
 })
 
-describe('a call that the output limit cut', () => {
-  it.each([false, true])('is not run by the tool runner for messages (stream: %s)', async (stream) => {
+describe('a call that the output limit cut off', () => {
+  it.each([false, true])('is not run by the messages tool runner (stream: %s)', async (stream) => {
     const { runs, run } = deleter()
     const before = chat.calls.length
     chat.answer(
@@ -120,13 +120,13 @@ describe('a call that the output limit cut', () => {
     expect([runs, chat.calls.length - before]).toEqual([[], 1])
   })
 
-  it('is not run by the tool runner for chat', async () => {
+  it('is not run by the chat tool runner', async () => {
     const { runs, run } = deleter()
     messages.answer(answers(wholeCall('messages', HALF, 'limit')))
     const runner = openai(gateway.base, KEY).chat.completions.runTools({
       model: 'messages',
       messages: HELLO,
-      // Without a parser it takes the arguments as they are.
+      // Without `parse` the runner passes the arguments on as they are.
       tools: [
         {
           type: 'function',
@@ -138,7 +138,7 @@ describe('a call that the output limit cut', () => {
     expect(runs).toEqual([])
   })
 
-  it.each([false, true])('is an incomplete item of responses (stream: %s)', async (stream) => {
+  it.each([false, true])('is an incomplete item in responses (stream: %s)', async (stream) => {
     chat.answer(
       stream ? sends(streamedCall('chat', [HALF], 'limit')) : answers(wholeCall('chat', HALF, 'limit')),
     )

@@ -1,15 +1,15 @@
-/** A gateway before spoilt upstreams of every dialect, and requests to it in all nine pairs. */
+/** A gateway in front of faulty upstreams of every dialect, and requests for all nine pairs of dialects. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
-import { VOICES } from '../../fixtures/faults/index.ts'
+import { UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type Answer, call, jsonHeaders, open } from '../../harness/http.ts'
 import { account, apiKey, channel, documents, route } from '../../harness/resources.ts'
 import { type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
-import { CANARY, type Fault, type Stage } from './fault.ts'
+import { CANARY, type Fault, type FaultContext } from './fault.ts'
 
 export const DIALECTS: DialectName[] = ['chat', 'responses', 'messages']
 export const KEY = 'sk-fault-bench-0123456789'
@@ -25,7 +25,7 @@ export interface Pair {
   stream: boolean
 }
 
-/** All nine pairs, as JSON and as a stream. */
+/** All nine pairs, as JSON and as streams. */
 export const PAIRS: Pair[] = DIALECTS.flatMap((client) =>
   DIALECTS.flatMap((upstream) => [false, true].map((stream) => ({ client, upstream, stream }))),
 )
@@ -36,24 +36,24 @@ export const nameOf = ({ client, upstream, stream }: Pair) =>
 export interface Bench {
   gateway: RunningGateway
   upstreams: Record<DialectName, ScriptedUpstream>
-  /** Asks the upstream of a pair for what the fault `model` does. */
+  /** Sends a request that makes the pair's upstream produce the fault `model`. */
   ask(pair: Pair, model: string, more?: object): Promise<Answer>
-  /** The same, as far as the headers of the answer. */
+  /** The same, but resolves with the headers of the answer. */
   begin(pair: Pair, model: string): Promise<IncomingMessage>
   stop(): Promise<void>
 }
 
 /**
- * A model `<dialect>/<fault>` is asked of the upstream of that dialect. Faults with names that begin with `slow-` have
- * channels of little patience. `credit`: dollars of the account that pays.
+ * Model `<dialect>/<fault>` goes to the upstream of that dialect. Faults whose names begin with `slow-` use channels with
+ * short timeouts. `credit`: dollars of the account.
  */
 export async function startBench(faults: readonly Fault[], credit = '100'): Promise<Bench> {
   const byName = new Map(faults.map((fault) => [fault.name, fault]))
   const upstreamOf = (dialect: DialectName) =>
-    startUpstream(async (asked, res) => {
-      const { model, stream = false } = JSON.parse(asked.body.toString()) as Record<string, unknown>
-      const stage: Stage = { res, voice: VOICES[dialect], stream: stream === true }
-      await byName.get(String(model))?.play(stage)
+    startUpstream(async (call, res) => {
+      const { model, stream = false } = JSON.parse(call.body.toString()) as Record<string, unknown>
+      const context: FaultContext = { res, fixture: UPSTREAM_FIXTURES[dialect], stream: stream === true }
+      await byName.get(String(model))?.play(context)
     })
   const [chat, responses, messages] = await Promise.all([
     upstreamOf('chat'),
@@ -70,7 +70,7 @@ export async function startBench(faults: readonly Fault[], credit = '100'): Prom
   }
   const once = { retry: { attempts: 1 }, price: { input: '1', output: '2', perRequest: '0.001' } }
   const resources = DIALECTS.map((dialect) => {
-    const { type } = VOICES[dialect]
+    const { type } = UPSTREAM_FIXTURES[dialect]
     const { baseURL } = upstreams[dialect]
     const spec = { type, ejection: { consecutiveFailures: 0 }, secretRef: { name: 'up' } }
     const patient = { timeouts: { firstByte: '8s', idle: '8s', total: '15s' } }
@@ -122,7 +122,7 @@ export async function startBench(faults: readonly Fault[], credit = '100'): Prom
   }
 }
 
-/** A plain request of a dialect. */
+/** A minimal request of a dialect. */
 export function requestOf(dialect: DialectName, stream: boolean): object {
   const messages = [{ role: 'user', content: 'Hello' }]
   switch (dialect) {
@@ -135,14 +135,14 @@ export function requestOf(dialect: DialectName, stream: boolean): object {
   }
 }
 
-/** What of the upstreams stands in an answer, in clear. */
+/** The upstream secrets that an answer reveals. */
 export function leaksIn({ text, headers }: Answer, { upstreams }: Bench): string[] {
   const all = text + JSON.stringify(headers)
   const hosts = DIALECTS.map((dialect) => new URL(upstreams[dialect].baseURL).host)
   return [CANARY, UPSTREAM_KEY, '127.0.0.1', ...hosts].filter((secret) => all.includes(secret))
 }
 
-/** A port on which nobody listens. */
+/** A port on which no server listens. */
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

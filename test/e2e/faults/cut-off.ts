@@ -1,36 +1,36 @@
-/** Answers that do not come, or not to their end: none of them may look finished. */
+/** Answers that are missing or incomplete: none of them may look finished. */
 import { gzipSync } from 'node:zlib'
-import { deltasForever, type Fault, CANARY as HOST, json, open, stream, untilClosed } from './fault.ts'
+import { type Fault, CANARY as HOST, json, open, sendDeltasForever, stream, untilClosed } from './fault.ts'
 
-/** It has lines that a careless reader takes for events. */
+/** An HTML page with a line that looks like an event. */
 const page = `<!doctype html>\n\n<html><body data-host="${HOST}">\n\ndata: {"host":"${HOST}"}\n\n<h1>${HOST}</h1>\n\n`
 
 const status = (code: number): Fault => ({
   name: `status-${code}`,
   json: 'error',
   stream: 'error',
-  play({ res, voice }) {
-    const body = code === 204 ? undefined : JSON.stringify(voice.errorBody(HOST))
+  play({ res, fixture }) {
+    const body = code === 204 ? undefined : JSON.stringify(fixture.errorBody(HOST))
     res.writeHead(code, { 'content-type': 'application/json', location: `http://${HOST}.example/` })
     res.end(body)
   },
 })
 
-/** A stream that is closed after so many of its frames. */
+/** A stream that is closed after `count` frames. */
 const closedAfter = (count: number): Fault => ({
   name: `closed-after-${count}`,
   json: 'error',
   stream: 'error',
-  async play({ res, voice }) {
-    const { begin, body, end } = voice.frames({ calls: [{ id: 'c', name: 'look', arguments: '{"a":1}' }] })
+  async play({ res, fixture }) {
+    const { begin, body, end } = fixture.frames({ calls: [{ id: 'c', name: 'look', arguments: '{"a":1}' }] })
     const frames = [...begin, ...body, ...end]
-    // A chat answer is complete with its finish_reason: its end is one frame, the others come behind it.
-    const enough = voice.type === 'chat_completion' ? frames.length - 2 : frames.length
+    // A chat answer is complete with its finish_reason, which two more frames follow.
+    const enough = fixture.type === 'chat_completion' ? frames.length - 2 : frames.length
     await stream(res, frames.slice(0, Math.min(count, enough - 1)))
   },
 })
 
-/** A small answer that is a large one once it is inflated. */
+/** A small body that becomes very large when inflated. */
 const bomb = (text: string) => gzipSync(text.replace('BOMB', 'x'.repeat(30_000_000)))
 
 export const CUT_OFF: Fault[] = [
@@ -51,7 +51,7 @@ export const CUT_OFF: Fault[] = [
     },
   },
   {
-    name: 'no-http',
+    name: 'not-http',
     json: 'error',
     stream: 'error',
     play: ({ res }) => void res.socket?.end(`220 ${HOST} ESMTP ready\r\n`),
@@ -87,7 +87,7 @@ export const CUT_OFF: Fault[] = [
   },
   ...(['null', '[]', '"text"', '{}', '{"choices":null,"output":null,"content":null}'] as const).map(
     (body, i): Fault => ({
-      name: `no-answer-${i}`,
+      name: `not-an-answer-${i}`,
       json: 'error',
       stream: 'error',
       play: ({ res }) => json(res, body),
@@ -97,22 +97,22 @@ export const CUT_OFF: Fault[] = [
     name: 'error-in-200',
     json: 'error',
     stream: 'error',
-    play: ({ res, voice }) => json(res, voice.errorBody(HOST)),
+    play: ({ res, fixture }) => json(res, fixture.errorBody(HOST)),
   },
   {
     name: 'empty-body',
     json: 'error',
     stream: 'error',
-    play: ({ res, stream: asked }) => (asked ? stream(res, []) : json(res, '')),
+    play: ({ res, stream: isStream }) => (isStream ? stream(res, []) : json(res, '')),
   },
   {
     name: 'blank-body',
     json: 'error',
     stream: 'error',
-    play: ({ res, stream: asked }) => (asked ? stream(res, ['\n\n\n']) : json(res, ' \n ')),
+    play: ({ res, stream: isStream }) => (isStream ? stream(res, ['\n\n\n']) : json(res, ' \n ')),
   },
   {
-    name: 'no-gzip',
+    name: 'not-gzip',
     json: 'error',
     stream: 'error',
     play: ({ res }) => json(res, `{"not":"${HOST}"}`, { 'content-encoding': 'gzip' }),
@@ -121,11 +121,11 @@ export const CUT_OFF: Fault[] = [
     name: 'gzip-bomb',
     json: 'error',
     stream: 'error',
-    play({ res, voice, stream: asked }) {
-      const { begin, end } = voice.frames()
-      const text = asked
-        ? [...begin, voice.delta('BOMB'), ...end].join('')
-        : JSON.stringify(voice.whole({ text: 'BOMB' }))
+    play({ res, fixture, stream: isStream }) {
+      const { begin, end } = fixture.frames()
+      const text = isStream
+        ? [...begin, fixture.delta('BOMB'), ...end].join('')
+        : JSON.stringify(fixture.whole({ text: 'BOMB' }))
       res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
       res.end(bomb(text))
     },
@@ -135,8 +135,8 @@ export const CUT_OFF: Fault[] = [
     name: 'broken-chunk',
     json: 'error',
     stream: 'error',
-    async play({ res, voice, stream: asked }) {
-      await open(res, asked ? voice.frames().begin : ['{"a":1,'])
+    async play({ res, fixture, stream: isStream }) {
+      await open(res, isStream ? fixture.frames().begin : ['{"a":1,'])
       res.socket?.write(`ZZ\r\n${HOST}\r\n`)
     },
   },
@@ -144,8 +144,8 @@ export const CUT_OFF: Fault[] = [
     name: 'half-json',
     json: 'error',
     stream: 'error',
-    play({ res, voice }) {
-      const text = JSON.stringify(voice.whole())
+    play({ res, fixture }) {
+      const text = JSON.stringify(fixture.whole())
       json(res, text.slice(0, text.length / 2))
     },
   },
@@ -153,10 +153,10 @@ export const CUT_OFF: Fault[] = [
     name: 'reset-in-body',
     json: 'error',
     stream: 'error',
-    async play({ res, voice, stream: asked }) {
-      const { begin, body } = voice.frames()
-      const text = JSON.stringify(voice.whole())
-      await open(res, asked ? [...begin, ...body.slice(0, 1)] : [text.slice(0, -2)])
+    async play({ res, fixture, stream: isStream }) {
+      const { begin, body } = fixture.frames()
+      const text = JSON.stringify(fixture.whole())
+      await open(res, isStream ? [...begin, ...body.slice(0, 1)] : [text.slice(0, -2)])
       res.socket?.resetAndDestroy()
     },
   },
@@ -164,9 +164,9 @@ export const CUT_OFF: Fault[] = [
     name: 'cut-in-event',
     json: 'error',
     stream: 'error',
-    async play({ res, voice }) {
-      const { begin, body } = voice.frames()
-      await open(res, [...begin, ...body.slice(0, 2), voice.halfFrame])
+    async play({ res, fixture }) {
+      const { begin, body } = fixture.frames()
+      await open(res, [...begin, ...body.slice(0, 2), fixture.truncatedFrame])
       res.destroy()
     },
   },
@@ -174,19 +174,19 @@ export const CUT_OFF: Fault[] = [
     name: 'half-event-at-end',
     json: 'error',
     stream: 'error',
-    async play({ res, voice }) {
-      const { begin, body } = voice.frames()
-      await stream(res, [...begin, ...body, voice.halfFrame])
+    async play({ res, fixture }) {
+      const { begin, body } = fixture.frames()
+      await stream(res, [...begin, ...body, fixture.truncatedFrame])
     },
   },
   {
     name: 'cut-in-utf8',
     json: 'error',
     stream: 'error',
-    async play({ res, voice }) {
-      const { begin } = voice.frames()
+    async play({ res, fixture }) {
+      const { begin } = fixture.frames()
       await open(res, begin)
-      const bytes = Buffer.from(voice.delta('Grüße'))
+      const bytes = Buffer.from(fixture.delta('Grüße'))
       res.write(bytes.subarray(0, bytes.indexOf(0xc3) + 1))
       res.end()
     },
@@ -195,59 +195,65 @@ export const CUT_OFF: Fault[] = [
     name: 'end-without-terminal',
     json: 'error',
     stream: 'error',
-    async play({ res, voice }) {
-      const { begin, body } = voice.frames()
+    async play({ res, fixture }) {
+      const { begin, body } = fixture.frames()
       await stream(res, [...begin, ...body])
     },
   },
   {
-    // A server in between ends every chat stream so, also one that broke off.
+    // Some intermediaries end every chat stream with [DONE], even one that broke off.
     name: 'done-without-terminal',
     stream: 'error',
     bytes: 'either',
-    async play({ res, voice }) {
-      const { begin, body } = voice.frames({ calls: [{ id: 'c', name: 'look', arguments: '{"at":"a"}' }] })
-      const done = voice.type === 'chat_completion' ? ['data: [DONE]\n\n'] : []
+    async play({ res, fixture }) {
+      const { begin, body } = fixture.frames({ calls: [{ id: 'c', name: 'look', arguments: '{"at":"a"}' }] })
+      const done = fixture.type === 'chat_completion' ? ['data: [DONE]\n\n'] : []
       await stream(res, [...begin, ...body, ...done])
     },
   },
   {
-    name: 'only-begun',
+    name: 'only-first-event',
     json: 'error',
     stream: 'error',
-    play: ({ res, voice }) => stream(res, voice.frames().begin.slice(0, 1)),
+    play: ({ res, fixture }) => stream(res, fixture.frames().begin.slice(0, 1)),
   },
   {
     name: 'error-event-first',
     json: 'error',
     stream: 'error',
-    play: ({ res, voice }) => stream(res, [voice.errorFrame(HOST)]),
+    play: ({ res, fixture }) => stream(res, [fixture.errorFrame(HOST)]),
   },
   {
     name: 'error-event-in-the-middle',
     json: 'error',
     stream: 'error',
-    async play({ res, voice }) {
-      const { begin, body, end } = voice.frames()
-      await stream(res, [...begin, ...body.slice(0, 2), voice.errorFrame(HOST), ...body.slice(2), ...end])
+    async play({ res, fixture }) {
+      const { begin, body, end } = fixture.frames()
+      await stream(res, [...begin, ...body.slice(0, 2), fixture.errorFrame(HOST), ...body.slice(2), ...end])
     },
   },
   {
     name: 'garbled-event',
     json: 'error',
     stream: 'error',
-    async play({ res, voice }) {
-      const { begin, body, end } = voice.frames()
-      await stream(res, [...begin, ...body.slice(0, 2), `${voice.halfFrame}\n\n`, ...body.slice(2), ...end])
+    async play({ res, fixture }) {
+      const { begin, body, end } = fixture.frames()
+      await stream(res, [
+        ...begin,
+        ...body.slice(0, 2),
+        `${fixture.truncatedFrame}\n\n`,
+        ...body.slice(2),
+        ...end,
+      ])
     },
   },
   {
     name: 'endless-event',
     json: 'error',
     stream: 'error',
-    async play({ res, voice, stream: asked }) {
-      await open(res, [...voice.frames().begin, voice.halfFrame])
-      const piece = `${asked ? HOST : ' '}${'x'.repeat(65_536)}`
+    async play({ res, fixture, stream: isStream }) {
+      await open(res, [...fixture.frames().begin, fixture.truncatedFrame])
+      const piece = `${isStream ? HOST : ' '}${'x'.repeat(65_536)}`
       await untilClosed(res, 1, () => res.write(piece))
     },
   },
@@ -275,15 +281,15 @@ export const CUT_OFF: Fault[] = [
     name: 'slow-deltas',
     json: 'error',
     stream: 'error',
-    play: deltasForever,
+    play: sendDeltasForever,
   },
   {
     name: 'slow-stall',
     json: 'error',
     stream: 'error',
-    async play({ res, voice, stream: asked }) {
-      const { begin, body } = voice.frames()
-      await open(res, asked ? [...begin, ...body.slice(0, 2)] : ['{"id":'])
+    async play({ res, fixture, stream: isStream }) {
+      const { begin, body } = fixture.frames()
+      await open(res, isStream ? [...begin, ...body.slice(0, 2)] : ['{"id":'])
     },
   },
   {

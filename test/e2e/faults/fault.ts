@@ -1,45 +1,45 @@
-/** What a fault of an upstream is to the bench. */
+/** Faults of an upstream. */
 import type { ServerResponse } from 'node:http'
-import type { Voice } from '../../fixtures/faults/voice.ts'
+import type { UpstreamFixture } from '../../fixtures/faults/upstream-fixture.ts'
 import { written } from '../../harness/sse.ts'
 
-/** Stands in every text of an upstream that no client may see. */
+/** Part of every upstream text that no client may see. */
 export const CANARY = 'canary-of-the-upstream.example'
 
-/** An answer in the making. */
-export interface Stage {
+/** The call to answer. */
+export interface FaultContext {
   res: ServerResponse
-  voice: Voice
+  fixture: UpstreamFixture
   /** The request asks for a stream. */
   stream: boolean
 }
 
 /**
- * What a client must get. `error`: a status of failure, or a stream that ends with an error event. `answer`: the whole
- * text TEXT, well-formed. `either`: one of the two, well-formed. `calls`: as `answer`, with the two CALLS. `raw`: a call
- * whose input is, to the letter, what the model wrote.
+ * What the client must get. `error`: an error status, or a stream that ends with an error event. `answer`: a valid answer
+ * with the text TEXT. `either`: one of the two. `calls`: an answer with the two CALLS. `raw`: a call with exactly the
+ * model's input.
  */
 export type Verdict = 'error' | 'answer' | 'either' | 'calls' | 'raw'
 
 export interface Fault {
   name: string
-  /** For a request without stream; absent: the fault has no such form. */
+  /** For JSON requests; absent: the fault does not apply to them. */
   json?: Verdict
   stream?: Verdict
-  /** Where bytes pass, when it is another one: what an upstream says in a client's own dialect is not read. */
+  /** Verdict on the byte lane if it differs: there the gateway does not parse the answer. */
   bytes?: Verdict
-  /** What the model wrote, for the verdict `raw`. */
+  /** The model's input, for the verdict `raw`. */
   raw?: string
-  play(stage: Stage): void | Promise<void>
+  play(context: FaultContext): void | Promise<void>
 }
 
-/** Sends frames as a stream, each in a write of its own, and leaves it open. */
+/** Sends frames as a stream, one write each, and leaves it open. */
 export async function open(res: ServerResponse, frames: readonly string[]): Promise<void> {
   if (!res.headersSent) res.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const frame of frames) await written(res, frame)
 }
 
-/** Sends frames as a stream, and ends it. */
+/** Sends frames as a complete stream. */
 export async function stream(res: ServerResponse, frames: readonly string[]): Promise<void> {
   await open(res, frames)
   res.end()
@@ -50,20 +50,23 @@ export function json(res: ServerResponse, body: unknown, headers: Record<string,
   res.end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body))
 }
 
-/** Says all frames, or the whole answer, as the request asks. */
-export async function say({ res, voice, stream: asked }: Stage, said = {}): Promise<void> {
-  if (!asked) return json(res, voice.whole(said))
-  const { begin, body, end } = voice.frames(said)
+/** Sends a good answer, as JSON or as a stream. */
+export async function sendAnswer(
+  { res, fixture, stream: isStream }: FaultContext,
+  answer = {},
+): Promise<void> {
+  if (!isStream) return json(res, fixture.whole(answer))
+  const { begin, body, end } = fixture.frames(answer)
   await stream(res, [...begin, ...body, ...end])
 }
 
-/** A stream without end. */
-export async function deltasForever({ res, voice }: Stage): Promise<void> {
-  await open(res, voice.frames().begin)
-  await untilClosed(res, 20, () => res.write(voice.delta('more ')))
+/** Sends deltas until the connection is closed. */
+export async function sendDeltasForever({ res, fixture }: FaultContext): Promise<void> {
+  await open(res, fixture.frames().begin)
+  await untilClosed(res, 20, () => res.write(fixture.delta('more ')))
 }
 
-/** Waits until the connection is closed, doing something over and over. */
+/** Repeats `act` until the connection is closed. */
 export async function untilClosed(res: ServerResponse, everyMs: number, act: () => void): Promise<void> {
   while (!res.destroyed) {
     act()

@@ -1,30 +1,30 @@
 /**
- * Everything that an upstream can do wrong, in all nine pairs of dialects, as JSON and as a stream: none of it may look
- * like an answer that is whole, none of it reaches a client, and everybody else is served on.
+ * Everything that an upstream can do wrong, for all nine pairs of dialects, as JSON and as streams: no fault may look
+ * like a complete answer, reveal upstream texts to a client or affect other requests.
  */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import type { View } from '../../conformance/dialects/views.ts'
-import { TEXT } from '../../fixtures/faults/voice.ts'
+import { TEXT } from '../../fixtures/faults/upstream-fixture.ts'
 import { until } from '../../harness/gateway.ts'
 import type { Answer } from '../../harness/http.ts'
 import { balanceOf, logged, metric, nanos } from '../../harness/ledger.ts'
 import { type Bench, leaksIn, nameOf, PAIRS, type Pair, startBench } from './bench.ts'
 import { CUT_OFF } from './cut-off.ts'
-import { type End, endOf, looselyRead } from './ends.ts'
-import { deltasForever, type Fault, type Verdict } from './fault.ts'
+import { type Fault, sendDeltasForever, type Verdict } from './fault.ts'
+import { type Outcome, outcomeOf, readLeniently } from './outcome.ts'
 import { CALLS, SLOPPY } from './sloppy.ts'
 
 const CREDIT = '100'
-/** Of a channel with patience: only the gateway ends it. */
-const FOREVER: Fault = { name: 'deltas-forever', play: deltasForever }
-/** Growth of the process while it is fed endless answers, far below what it was sent. */
+/** A stream on a channel with long timeouts, so that only a leaving client ends it. */
+const FOREVER: Fault = { name: 'deltas-forever', play: sendDeltasForever }
+/** Largest growth of the process during endless answers, far below the bytes that it receives. */
 const MAX_GROWTH_MIB = 150
 
 let bench: Bench
-let asked = 0
+let requestCount = 0
 
 beforeAll(async () => {
   bench = await startBench([...CUT_OFF, ...SLOPPY, FOREVER], CREDIT)
@@ -35,7 +35,7 @@ afterAll(async () => {
 })
 
 async function ask(pair: Pair, model: string): Promise<Answer> {
-  asked++
+  requestCount++
   return await bench.ask(pair, model)
 }
 
@@ -44,31 +44,31 @@ const verdictOf = (fault: Fault, { client, upstream, stream }: Pair): Verdict | 
   return verdict !== undefined && client === upstream ? (fault.bytes ?? verdict) : verdict
 }
 
-/** What is wrong with an answer, in words; undefined when nothing is. */
+/** Describes what is wrong with an answer; undefined if nothing is. */
 function complaint(answer: Answer, pair: Pair, verdict: Verdict, raw = ''): string | undefined {
-  let end: End
+  let outcome: Outcome
   const leaks = leaksIn(answer, bench)
   if (leaks.length > 0) return `shows ${leaks.join()}: ${answer.text.slice(0, 500)}`
   const bytes = pair.client === pair.upstream
   const expected = { dialect: pair.client, stream: pair.stream, bytes }
-  if (verdict === 'raw') return rawComplaint(looselyRead(answer, expected), raw, answer)
+  if (verdict === 'raw') return rawComplaint(readLeniently(answer, expected), raw, answer)
   try {
-    end = endOf(answer, expected)
+    outcome = outcomeOf(answer, expected)
   } catch (error) {
     return `${(error as Error).message}: ${answer.text.slice(0, 2_000)}`
   }
-  if (end.kind === 'refused' || end.kind === 'broken') {
-    if (end.code !== 'upstream_error') return `says ${end.code}`
+  if (outcome.kind === 'refused' || outcome.kind === 'broken') {
+    if (outcome.code !== 'upstream_error') return `has code ${outcome.code}`
     return verdict === 'error' || verdict === 'either'
       ? undefined
-      : `is ${end.kind}: ${answer.text.slice(0, 300)}`
+      : `is ${outcome.kind}: ${answer.text.slice(0, 300)}`
   }
   if (verdict === 'either') return undefined
   if (verdict === 'error')
-    return end.kind === 'unreadable' ? undefined : `looks whole: ${answer.text.slice(0, 2_000)}`
-  if (end.kind === 'unreadable') return 'cannot be read'
-  const { text, calls } = end.view
-  if (text !== TEXT) return `says ${JSON.stringify(text)}`
+    return outcome.kind === 'unreadable' ? undefined : `looks complete: ${answer.text.slice(0, 2_000)}`
+  if (outcome.kind === 'unreadable') return 'cannot be parsed'
+  const { text, calls } = outcome.view
+  if (text !== TEXT) return `has text ${JSON.stringify(text)}`
   const wanted = CALLS.map(({ id, name, arguments: input }) => ({
     id,
     kind: 'function',
@@ -85,7 +85,7 @@ function complaint(answer: Answer, pair: Pair, verdict: Verdict, raw = ''): stri
   return undefined
 }
 
-/** What is no JSON object stays what it was where bytes pass. */
+/** On the byte lane arguments that are not a JSON object stay as they are. */
 function rawComplaint(view: View | undefined, raw: string, { text }: Answer): string | undefined {
   const input = view?.calls[0]?.input
   const forms = [raw, tryParse(raw)].map((form) => JSON.stringify(form))
@@ -98,28 +98,28 @@ async function expectAll(
   verdict: (pair: Pair) => Verdict | undefined,
   raw?: string,
 ): Promise<void> {
-  // Somebody else is served all the while.
-  const other = PAIRS[asked % PAIRS.length]
+  // Another request must be served at the same time.
+  const other = PAIRS[requestCount % PAIRS.length]
   const complaints = await Promise.all([
     other && ask(other, 'fine').then((answer) => complaint(answer, other, 'answer')),
     ...PAIRS.map(async (pair) => {
       const wanted = verdict(pair)
       if (wanted === undefined) return undefined
-      const told = complaint(await ask(pair, name), pair, wanted, raw)
-      return told === undefined ? undefined : `${nameOf(pair)}: ${told}`
+      const found = complaint(await ask(pair, name), pair, wanted, raw)
+      return found === undefined ? undefined : `${nameOf(pair)}: ${found}`
     }),
   ])
-  expect(complaints.filter((told) => told !== undefined)).toEqual([])
+  expect(complaints.filter((found) => found !== undefined)).toEqual([])
 }
 
-describe('an answer that is cut off is never a success', () => {
+describe('an incomplete answer is never a success', () => {
   it('closed', () => expectAll('closed', () => 'error'))
   it.each(CUT_OFF.map((fault) => [fault.name, fault] as const))('%s', (name, fault) =>
     expectAll(name, (pair) => verdictOf(fault, pair)),
   )
 })
 
-describe('an answer that is odd arrives', () => {
+describe('an odd but complete answer arrives', () => {
   it.each(SLOPPY.map((fault) => [fault.name, fault] as const))('%s', (name, fault) =>
     expectAll(name, (pair) => verdictOf(fault, pair), fault.raw),
   )
@@ -127,11 +127,11 @@ describe('an answer that is odd arrives', () => {
 
 describe('a client that leaves', () => {
   it.each(PAIRS.filter(({ stream }) => stream))(
-    '$client over $upstream: the upstream is left too',
+    '$client over $upstream: the upstream call is closed too',
     async (pair) => {
       const { calls } = bench.upstreams[pair.upstream]
       const before = calls.length
-      asked++
+      requestCount++
       const res = await bench.begin(pair, FOREVER.name)
       await once(res, 'data')
       res.destroy()
@@ -144,35 +144,35 @@ describe('a client that leaves', () => {
   )
 })
 
-describe('after all that', () => {
-  it('nothing is in flight, and every request was settled once', async () => {
+describe('after all faults', () => {
+  it('no request is in flight, and each was settled once', async () => {
     const { gateway } = bench
     await until(
       async () => (await metric(gateway, 'sluice_requests_in_flight')) === 0,
       'no request in flight',
     )
-    await until(() => logged(gateway).length >= asked, 'all log lines')
+    await until(() => logged(gateway).length >= requestCount, 'all log lines')
     const lines = logged(gateway)
     expect(new Set(lines.map(({ requestId }) => requestId)).size).toBe(lines.length)
-    expect(lines.length).toBe(asked)
+    expect(lines.length).toBe(requestCount)
     const settled = lines.reduce((sum, line) => sum + nanos(line.settled ?? '0'), 0)
     expect(settled).toBeGreaterThan(0)
     expect(await balanceOf(gateway, 'payer')).toEqual({ balance: nanos(CREDIT) - settled, held: 0 })
   })
 
-  it('no failure costs anything that was not delivered', () => {
+  it('failures cost nothing, and no request more than its hold', () => {
     const lines = logged(bench.gateway)
     const failed = lines.filter(({ status }) => status !== 200)
     expect(failed.length).toBeGreaterThan(100)
     expect(failed.filter(({ settled }) => nanos(settled ?? '0') !== 0)).toEqual([])
-    // 0.001 a request, and of absurd usage no more than the hold.
+    // Absurd usage costs at most the hold.
     for (const { settled, hold } of lines) {
       expect(nanos(settled ?? '0')).toBeGreaterThanOrEqual(0)
       expect(nanos(settled ?? '0')).toBeLessThanOrEqual(nanos(hold ?? '0'))
     }
   })
 
-  it('others are served', () => expectAll('fine', () => 'answer'))
+  it('good requests are served', () => expectAll('fine', () => 'answer'))
 
   it('endless answers do not stay in memory', async () => {
     const endless = ['endless-event', 'endless-answer']
@@ -185,7 +185,7 @@ describe('after all that', () => {
     expect(residentMiB() - before).toBeLessThan(MAX_GROWTH_MIB)
   })
 
-  it('the process lives, and logged no fault of its own', () => {
+  it('the process is running and logged no internal error', () => {
     expect(bench.gateway.child.exitCode).toBeNull()
     const internal = logged(bench.gateway).filter(({ status }) => status === 500)
     expect(internal).toEqual([])

@@ -1,19 +1,19 @@
-/** Requests that are well-formed and mean harm, or nonsense: in every pair an answer or a 400 that names the field. */
+/** Well-formed requests that are hostile or nonsense: for every pair an answer, or a 400 that names the field. */
 import assert from 'node:assert/strict'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { FULL_REQUESTS } from '../../fixtures/faults/requests.ts'
 import { type Bench, DIALECTS, leaksIn, nameOf, PAIRS, startBench } from './bench.ts'
-import { errorCode } from './ends.ts'
-import { say } from './fault.ts'
+import { sendAnswer } from './fault.ts'
+import { errorCode } from './outcome.ts'
 
 type Json = Record<string, unknown>
 
 let bench: Bench
 
 beforeAll(async () => {
-  bench = await startBench([{ name: 'fine', play: (stage) => say(stage) }])
+  bench = await startBench([{ name: 'fine', play: (context) => sendAnswer(context) }])
 })
 
 afterAll(async () => {
@@ -25,26 +25,26 @@ afterEach(() => {
   expect(bench.gateway.output()).not.toMatch(/internal_error|[Uu]nhandled|TypeError|RangeError/)
 })
 
-/** A conversation in each dialect: text of the user, calls and their results. */
-interface Talk {
+/** A conversation, independent of the dialect. */
+interface Conversation {
   calls?: { id: string; name?: string; input?: string }[]
   results?: { id: string; text?: string }[]
-  /** Reasoning of the assistant, in the words of the dialect. */
-  thought?: string
+  /** Encrypted reasoning or a signature of the assistant. */
+  carrier?: string
   text?: string
   tools?: { name: string; more?: Json }[]
 }
 
-const SAY: Record<DialectName, (talk: Talk) => Json> = {
-  chat: ({ calls = [], results = [], thought, text = 'Hello', tools }) => ({
+const BODY: Record<DialectName, (conversation: Conversation) => Json> = {
+  chat: ({ calls = [], results = [], carrier, text = 'Hello', tools }) => ({
     messages: [
       { role: 'user', content: text },
       {
         role: 'assistant',
         content: 'Well.',
-        ...(thought !== undefined && {
+        ...(carrier !== undefined && {
           reasoning_content: 'T',
-          reasoning_details: [{ type: 'reasoning.encrypted', data: thought }],
+          reasoning_details: [{ type: 'reasoning.encrypted', data: carrier }],
         }),
         ...(calls.length > 0 && {
           tool_calls: calls.map(({ id, name = 'look', input = '{}' }) => ({
@@ -61,12 +61,12 @@ const SAY: Record<DialectName, (talk: Talk) => Json> = {
       tools: tools.map(({ name, more }) => ({ type: 'function', function: { name, ...more } })),
     }),
   }),
-  responses: ({ calls = [], results = [], thought, text = 'Hello', tools }) => ({
+  responses: ({ calls = [], results = [], carrier, text = 'Hello', tools }) => ({
     input: [
       { role: 'user', content: text },
-      ...(thought === undefined
+      ...(carrier === undefined
         ? []
-        : [{ type: 'reasoning', id: 'rs_x', summary: [], encrypted_content: thought }]),
+        : [{ type: 'reasoning', id: 'rs_x', summary: [], encrypted_content: carrier }]),
       { role: 'assistant', content: 'Well.' },
       ...calls.map(({ id, name = 'look', input = '{}' }) => ({
         type: 'function_call',
@@ -83,13 +83,13 @@ const SAY: Record<DialectName, (talk: Talk) => Json> = {
     ],
     ...(tools && { tools: tools.map(({ name, more }) => ({ type: 'function', name, ...more })) }),
   }),
-  messages: ({ calls = [], results = [], thought, text = 'Hello', tools }) => ({
+  messages: ({ calls = [], results = [], carrier, text = 'Hello', tools }) => ({
     messages: [
       { role: 'user', content: text },
       {
         role: 'assistant',
         content: [
-          ...(thought === undefined ? [] : [{ type: 'thinking', thinking: 'T', signature: thought }]),
+          ...(carrier === undefined ? [] : [{ type: 'thinking', thinking: 'T', signature: carrier }]),
           { type: 'text', text: 'Well.' },
           ...calls.map(({ id, name = 'look', input = '{}' }) => ({
             type: 'tool_use',
@@ -117,7 +117,7 @@ const SAY: Record<DialectName, (talk: Talk) => Json> = {
   }),
 }
 
-/** What the upstream got, of every pair; null where the request was refused by the field that `param` matches. */
+/** Sends a body for every pair. Returns the upstream's requests; a refusal must name a field that `param` matches. */
 async function askAll(body: (client: DialectName) => Json, param?: RegExp) {
   const seen: { pair: string; client: DialectName; upstream: DialectName; sent: string; dropped: string }[] =
     []
@@ -127,15 +127,15 @@ async function askAll(body: (client: DialectName) => Json, param?: RegExp) {
     const answer = await bench.ask(pair, 'fine', body(client))
     expect(leaksIn(answer, bench)).toEqual([])
     if (answer.status !== 200) {
-      const told = tryParse(answer.text)
+      const refusal = tryParse(answer.text)
       expect([nameOf(pair), answer.status, answer.text.slice(0, 300)]).toEqual([
         nameOf(pair),
         400,
         expect.anything(),
       ])
-      errorCode(client, told)
-      assert(isRecord(told) && isRecord(told.error))
-      expect(String(told.error.param)).toMatch(param ?? /^no refusal is expected$/)
+      errorCode(client, refusal)
+      assert(isRecord(refusal) && isRecord(refusal.error))
+      expect(String(refusal.error.param)).toMatch(param ?? /^no refusal is expected$/)
       continue
     }
     if (stream) expect(answer.text).not.toContain('"error":{')
@@ -149,7 +149,7 @@ async function askAll(body: (client: DialectName) => Json, param?: RegExp) {
 const converted = (seen: Awaited<ReturnType<typeof askAll>>) =>
   seen.filter(({ client, upstream }) => client !== upstream)
 
-describe('carriers that are not what they say', () => {
+describe('invalid carriers', () => {
   const FORGED = [
     'slc1.signature.AAAA',
     'slc1.encrypted.bm90aGluZw',
@@ -158,8 +158,8 @@ describe('carriers that are not what they say', () => {
     'slc1.__proto__.AAAA',
     `slc1.signature.${'A'.repeat(100_000)}`,
   ]
-  it.each(FORGED)('an envelope that we did not seal goes nowhere: %#', async (thought) => {
-    const seen = await askAll((client) => SAY[client]({ thought }))
+  it.each(FORGED)('drops an envelope that the gateway did not seal: %#', async (carrier) => {
+    const seen = await askAll((client) => BODY[client]({ carrier }))
     expect(seen.length).toBe(PAIRS.length)
     for (const { pair, sent, dropped } of seen) {
       expect([pair, sent.includes('slc1.')]).toEqual([pair, false])
@@ -167,8 +167,8 @@ describe('carriers that are not what they say', () => {
     }
   })
 
-  it('a signature of another vendor goes nowhere, and its loss is told', async () => {
-    const seen = converted(await askAll((client) => SAY[client]({ thought: 'foreign-signature' })))
+  it('drops another vendor’s signature and reports the loss', async () => {
+    const seen = converted(await askAll((client) => BODY[client]({ carrier: 'foreign-signature' })))
     for (const { pair, sent, dropped } of seen) {
       expect([pair, sent.includes('foreign-signature')]).toEqual([pair, false])
       expect([pair, dropped]).toEqual([pair, expect.stringMatching(/reasoning|signature|encrypted/)])
@@ -176,24 +176,24 @@ describe('carriers that are not what they say', () => {
   })
 })
 
-describe('histories that do not fit together', () => {
-  it('a result without a call is dropped', async () => {
+describe('inconsistent histories', () => {
+  it('drops a result without a call', async () => {
     const seen = converted(
-      await askAll((client) => SAY[client]({ results: [{ id: 'lost', text: 'orphan-result' }] })),
+      await askAll((client) => BODY[client]({ results: [{ id: 'lost', text: 'orphan-result' }] })),
     )
     for (const { pair, sent } of seen) expect([pair, sent.includes('orphan-result')]).toEqual([pair, false])
   })
 
-  it('a call without a result gets one', async () => {
-    const seen = converted(await askAll((client) => SAY[client]({ calls: [{ id: 'call_1' }] })))
+  it('adds a result to a call without one', async () => {
+    const seen = converted(await askAll((client) => BODY[client]({ calls: [{ id: 'call_1' }] })))
     expect(seen.length).toBe(12)
     for (const { pair, sent } of seen) expect([pair, sent.split('call_1').length - 1]).toEqual([pair, 2])
   })
 
-  it('ids that name two calls, results that come twice', async () => {
+  it('accepts ids of two calls, and repeated results', async () => {
     const seen = converted(
       await askAll((client) =>
-        SAY[client]({
+        BODY[client]({
           calls: [
             { id: 'same', input: '{"n":1}' },
             { id: 'same', input: '{"n":2}' },
@@ -211,29 +211,29 @@ describe('histories that do not fit together', () => {
   })
 
   it.each(['__proto__', 'constructor', 'toString', 'a b/c', '💥', 'x'.repeat(100_000), '\ud800'])(
-    'an id like %j',
+    'accepts or refuses the id %j',
     async (id) => {
-      await askAll((client) => SAY[client]({ calls: [{ id }], results: [{ id }] }), /id$/)
+      await askAll((client) => BODY[client]({ calls: [{ id }], results: [{ id }] }), /id$/)
     },
     20_000,
   )
 })
 
 describe('tools', () => {
-  it('a thousand of them, and two thousand calls', async () => {
+  it('accepts a thousand tools and two thousand calls', async () => {
     const tools = Array.from({ length: 1_000 }, (_, i) => ({ name: `tool_${i}` }))
     const calls = Array.from({ length: 2_000 }, (_, i) => ({ id: `call_${i}`, name: `tool_${i % 1_000}` }))
-    const seen = await askAll((client) => SAY[client]({ tools, calls, results: calls }))
+    const seen = await askAll((client) => BODY[client]({ tools, calls, results: calls }))
     expect(seen.length).toBe(18)
     for (const { pair, sent } of seen) expect([pair, sent.includes('"tool_999"')]).toEqual([pair, true])
   })
 
   it.each(['__proto__', 'constructor', 'x'.repeat(100_000), 'mcp__a/b c', '💥', '\ud800', 'twice'])(
-    'a name like %j',
+    'accepts or refuses the name %j',
     async (name) => {
       const tools = [{ name }, { name }, { name: `${name}_` }]
       await askAll(
-        (client) => SAY[client]({ tools, calls: [{ id: 'c', name }], results: [{ id: 'c' }] }),
+        (client) => BODY[client]({ tools, calls: [{ id: 'c', name }], results: [{ id: 'c' }] }),
         /name$/,
       )
     },
@@ -241,9 +241,9 @@ describe('tools', () => {
 })
 
 describe('text', () => {
-  it('lone surrogates reach no upstream as such', async () => {
+  it('replaces lone surrogates', async () => {
     const seen = await askAll((client) =>
-      SAY[client]({ text: 'a\ud800b', calls: [{ id: 'c' }], results: [{ id: 'c', text: '\udfff' }] }),
+      BODY[client]({ text: 'a\ud800b', calls: [{ id: 'c' }], results: [{ id: 'c', text: '\udfff' }] }),
     )
     for (const { pair, sent } of converted(seen)) {
       expect([pair, /\\ud[89a-f]/i.test(sent)]).toEqual([pair, false])
@@ -251,19 +251,19 @@ describe('text', () => {
     }
   })
 
-  it.each(['', ' ', '\u0000', '\n\n'])('a text that is %j', async (text) => {
-    await askAll((client) => SAY[client]({ text }))
+  it.each(['', ' ', '\u0000', '\n\n'])('accepts the text %j', async (text) => {
+    await askAll((client) => BODY[client]({ text }))
   })
 })
 
-describe('names of objects’ own fields', () => {
-  it.each(DIALECTS)('%s: at any place', async (client) => {
+describe('names of built-in properties', () => {
+  it.each(DIALECTS)('%s: anywhere in the body', async (client) => {
     const poison =
       '"__proto__":{"stream":true,"temperature":9},"constructor":{"prototype":{"x":1}},"toString":1'
     const text = JSON.stringify(FULL_REQUESTS[client]).replaceAll('{"', `{${poison},"`)
     const body = tryParse(text)
     assert(isRecord(body))
-    // Where only strings are allowed the poison is refused.
+    // These fields allow only strings, so they would refuse it.
     for (const key of ['metadata', 'logit_bias']) delete body[key]
     for (const upstream of DIALECTS) {
       const answer = await bench.ask({ client, upstream, stream: false }, 'fine', body)

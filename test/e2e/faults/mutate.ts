@@ -1,12 +1,12 @@
-/** Legal bodies made illegal, one value at a time. */
+/** Replaces single values in valid bodies by invalid ones. */
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 
 export type Path = readonly (string | number)[]
 
-/** JSON Schemas are not looked into. */
+/** Fields with JSON Schemas, which are not mutated inside. */
 const SCHEMAS = ['schema', 'parameters', 'input_schema']
 
-/** Paths of all values below the top: fields, list items, and what is in them. */
+/** Paths of all nested values: fields and list items. */
 export function pathsIn(value: unknown, at: Path = []): Path[] {
   if (SCHEMAS.includes(String(at.at(-1)))) return [at]
   const inner = Array.isArray(value)
@@ -17,13 +17,17 @@ export function pathsIn(value: unknown, at: Path = []): Path[] {
   return at.length === 0 ? inner : [at, ...inner]
 }
 
-/** A copy of `value` in which `made` stands at the path. */
-export function replaced(value: unknown, [step, ...rest]: Path, made: unknown): unknown {
-  if (step === undefined) return made
-  if (Array.isArray(value)) return value.map((item, i) => (i === step ? replaced(item, rest, made) : item))
+/** A copy of `value` in which `replacement` stands at the path. */
+export function replaced(value: unknown, [step, ...rest]: Path, replacement: unknown): unknown {
+  if (step === undefined) return replacement
+  if (Array.isArray(value))
+    return value.map((item, i) => (i === step ? replaced(item, rest, replacement) : item))
   if (!isRecord(value)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, key === step ? replaced(item, rest, made) : item]),
+    Object.entries(value).map(([key, item]) => [
+      key,
+      key === step ? replaced(item, rest, replacement) : item,
+    ]),
   )
 }
 
@@ -42,7 +46,7 @@ export const nameOf = (path: Path): string =>
 
 const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)])
 
-/** What is put in the place of values: one of each type, and then extremes of them. */
+/** Replacement values: one of each type, and extremes. */
 const TYPES: Record<string, unknown> = {
   number: 7.5,
   string: 'canary-of-the-client',
@@ -62,11 +66,11 @@ const EXTREMES: Record<string, unknown> = {
 }
 
 /**
- * True when `made` could stand in the place of `original`: it is of the same type, or null, which mostly means absent,
- * or one of the two ways to write content, a text or a list.
+ * True if `replacement` may be valid instead of `original`: of the same type, null (which mostly means absent), or the
+ * other form of content (text or list).
  */
-export function isOfKind(original: unknown, made: unknown): boolean {
-  const [one, other] = [original, made].map((value) =>
+export function isOfKind(original: unknown, replacement: unknown): boolean {
+  const [one, other] = [original, replacement].map((value) =>
     Array.isArray(value) || typeof value === 'string' ? 'content' : value === null ? 'null' : typeof value,
   )
   return one === other || one === 'null' || other === 'null'
@@ -75,14 +79,19 @@ export function isOfKind(original: unknown, made: unknown): boolean {
 export interface Mutant {
   path: Path
   kind: string
-  made: unknown
+  replacement: unknown
   body: unknown
 }
 
-/** Every value of `body` replaced by every wrong one. */
+/** Copies of `body`, each with one value replaced. */
 export function mutantsOf(body: unknown, extremes: boolean): Mutant[] {
   const wrong = Object.entries({ ...TYPES, ...(extremes && EXTREMES) })
   return pathsIn(body).flatMap((path) =>
-    wrong.map(([kind, made]) => ({ path, kind, made, body: replaced(body, path, made) })),
+    wrong.map(([kind, replacement]) => ({
+      path,
+      kind,
+      replacement,
+      body: replaced(body, path, replacement),
+    })),
   )
 }

@@ -1,64 +1,69 @@
-/** Answers that are odd, and whole: what can be read of them must arrive, and nothing else. */
-import type { SaidCall } from '../../fixtures/faults/voice.ts'
-import { CANARY, type Fault, json, open, say, stream, type Verdict } from './fault.ts'
+/** Odd but complete answers: everything readable must arrive, and nothing else. */
+import type { CallContent } from '../../fixtures/faults/upstream-fixture.ts'
+import { CANARY, type Fault, json, open, sendAnswer, stream, type Verdict } from './fault.ts'
 
 export const CALLS = [
   { id: 'call_a', name: 'look', arguments: '{"at":"a"}' },
   { id: 'call_b', name: 'look', arguments: '{"at":"b"}' },
 ]
-/** What stands where text should: nothing that anybody could read as one. */
+/** Values that cannot be read as text. */
 const ODD_CONTENTS: unknown[] = [7, true, {}, { type: 'text' }]
-/** What says nothing. */
+/** Values without any text. */
 const EMPTY_CONTENTS: unknown[] = [null, [], [[[]]], [null, 1, 'x'], [{ type: 7 }]]
 
-/** A JSON text of arrays, so deep that a recursive reader fails on it. */
+/** JSON arrays nested so deep that a recursive parser fails. */
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
-const spoiltCall = (name: string, call: SaidCall, verdict: Verdict, bytes: Verdict = 'either'): Fault => ({
+const malformedCall = (
+  name: string,
+  call: CallContent,
+  verdict: Verdict,
+  bytes: Verdict = 'either',
+): Fault => ({
   name: `tool-call-${name}`,
   json: verdict,
   stream: verdict,
   ...(verdict === 'error' && { bytes }),
   raw: call.arguments ?? '',
-  play: (stage) => say(stage, { calls: [{ ...CALLS[0], ...call }] }),
+  play: (context) => sendAnswer(context, { calls: [{ ...CALLS[0], ...call }] }),
 })
 
-/** The same frames, changed one by one. */
+/** A good stream with changed frames. */
 const reframed = (name: string, change: (frames: string[]) => string[]): Fault => ({
   name,
   json: 'answer',
   stream: 'answer',
-  async play({ res, voice }) {
-    const { begin, body, end } = voice.frames()
+  async play({ res, fixture }) {
+    const { begin, body, end } = fixture.frames()
     await stream(res, change([...begin, ...body, ...end]))
   },
 })
 
 export const SLOPPY: Fault[] = [
-  { name: 'fine', json: 'answer', stream: 'answer', play: (stage) => say(stage) },
+  { name: 'fine', json: 'answer', stream: 'answer', play: (context) => sendAnswer(context) },
   {
     name: 'json-for-a-stream',
     stream: 'answer',
-    play: ({ res, voice }) => json(res, voice.whole()),
+    play: ({ res, fixture }) => json(res, fixture.whole()),
   },
   reframed('stream-for-json', (frames) => frames),
   {
     name: 'wrong-content-type',
     json: 'answer',
     stream: 'answer',
-    play({ res, voice, stream: asked }) {
-      const { begin, body, end } = voice.frames()
-      res.writeHead(200, { 'content-type': asked ? 'application/json' : 'text/event-stream' })
-      res.end(asked ? [...begin, ...body, ...end].join('') : JSON.stringify(voice.whole()))
+    play({ res, fixture, stream: isStream }) {
+      const { begin, body, end } = fixture.frames()
+      res.writeHead(200, { 'content-type': isStream ? 'application/json' : 'text/event-stream' })
+      res.end(isStream ? [...begin, ...body, ...end].join('') : JSON.stringify(fixture.whole()))
     },
   },
   {
     name: 'early-hints',
     json: 'answer',
     stream: 'answer',
-    async play(stage) {
-      stage.res.writeEarlyHints({ link: `<https://${CANARY}.example/>; rel=preload` })
-      await say(stage)
+    async play(context) {
+      context.res.writeEarlyHints({ link: `<https://${CANARY}.example/>; rel=preload` })
+      await sendAnswer(context)
     },
   },
   reframed('many-data-lines', (frames) =>
@@ -80,48 +85,57 @@ export const SLOPPY: Fault[] = [
     name: 'calls',
     json: 'calls',
     stream: 'calls',
-    play: (stage) => say(stage, { calls: CALLS }),
+    play: (context) => sendAnswer(context, { calls: CALLS }),
   },
   {
     name: 'calls-of-one-index',
     stream: 'calls',
     bytes: 'either',
-    async play({ res, voice }) {
-      const { begin, body, end } = voice.frames({ calls: CALLS })
+    async play({ res, fixture }) {
+      const { begin, body, end } = fixture.frames({ calls: CALLS })
       const one = (frame: string) =>
         frame.replaceAll('"index":1', '"index":0').replaceAll('"output_index":2', '"output_index":1')
-      const twice = (frame: string) => (voice.type === 'messages' ? frame : one(frame))
+      const twice = (frame: string) => (fixture.type === 'messages' ? frame : one(frame))
       await stream(res, [...begin, ...body.map(twice), ...end.map(twice)])
     },
   },
-  spoiltCall('no-json', { arguments: '{"at": rome' }, 'error', 'raw'),
-  spoiltCall('cut-json', { arguments: '{"at":"ro' }, 'error', 'raw'),
-  spoiltCall('array-json', { arguments: '[1,2]' }, 'error', 'raw'),
-  spoiltCall('empty-json', { arguments: '' }, 'answer'),
-  spoiltCall('without-name', { name: undefined }, 'error'),
-  spoiltCall('null-name', { name: null }, 'error'),
-  spoiltCall('empty-name', { name: '' }, 'error'),
-  spoiltCall('without-id', { id: undefined }, 'answer'),
-  spoiltCall('number-id', { id: 7 }, 'answer'),
-  spoiltCall('bare', { id: undefined, name: undefined, arguments: undefined }, 'either'),
+  malformedCall('no-json', { arguments: '{"at": rome' }, 'error', 'raw'),
+  malformedCall('cut-json', { arguments: '{"at":"ro' }, 'error', 'raw'),
+  malformedCall('array-json', { arguments: '[1,2]' }, 'error', 'raw'),
+  malformedCall('empty-json', { arguments: '' }, 'answer'),
+  malformedCall('without-name', { name: undefined }, 'error'),
+  malformedCall('null-name', { name: null }, 'error'),
+  malformedCall('empty-name', { name: '' }, 'error'),
+  malformedCall('without-id', { id: undefined }, 'answer'),
+  malformedCall('number-id', { id: 7 }, 'answer'),
+  malformedCall('bare', { id: undefined, name: undefined, arguments: undefined }, 'either'),
   {
     name: 'unknown-events',
     stream: 'answer',
-    async play({ res, voice }) {
-      const { begin, body, end } = voice.frames()
-      const { unknownFrame: news } = voice
+    async play({ res, fixture }) {
+      const { begin, body, end } = fixture.frames()
+      const { unknownFrame: unknown } = fixture
       const quiet = `event: ping\ndata: 1\n\ndata:\n\nid: 3\nretry: 100\n\n`
-      await stream(res, [quiet, ...begin, news, ...body.slice(0, 2), quiet, ...body.slice(2), news, ...end])
+      await stream(res, [
+        quiet,
+        ...begin,
+        unknown,
+        ...body.slice(0, 2),
+        quiet,
+        ...body.slice(2),
+        unknown,
+        ...end,
+      ])
     },
   },
-  // What is read may be passed over; what passes as bytes must be events of the dialect.
+  // Conversion may ignore unknown events; the byte lane accepts only events of the dialect.
   ...['event: noise\ndata: 1\n\n', 'event: noise\ndata: null\n\n'].map(
     (noise, i): Fault => ({
       name: `foreign-events-${i}`,
       stream: 'answer',
       bytes: 'error',
-      async play({ res, voice }) {
-        const { begin, body, end } = voice.frames()
+      async play({ res, fixture }) {
+        const { begin, body, end } = fixture.frames()
         await stream(res, [...begin, ...body.slice(0, 2), noise, ...body.slice(2), ...end])
       },
     }),
@@ -130,27 +144,27 @@ export const SLOPPY: Fault[] = [
     name: 'more-after-the-end',
     json: 'answer',
     stream: 'answer',
-    async play({ res, voice, stream: asked }) {
-      if (!asked) return json(res, voice.whole())
-      const { begin, body, end } = voice.frames()
-      await stream(res, [...begin, ...body, ...end, voice.delta(CANARY), voice.errorFrame(CANARY)])
+    async play({ res, fixture, stream: isStream }) {
+      if (!isStream) return json(res, fixture.whole())
+      const { begin, body, end } = fixture.frames()
+      await stream(res, [...begin, ...body, ...end, fixture.delta(CANARY), fixture.errorFrame(CANARY)])
     },
   },
   {
     name: 'reset-after-the-end',
-    // A reset may take bytes along that nobody has read yet.
+    // A reset may discard bytes that were not read yet.
     stream: 'either',
-    async play({ res, voice }) {
-      const { begin, body, end } = voice.frames()
+    async play({ res, fixture }) {
+      const { begin, body, end } = fixture.frames()
       await open(res, [...begin, ...body, ...end])
       res.socket?.resetAndDestroy()
     },
   },
   {
-    name: 'nobody-closes',
+    name: 'never-closed',
     stream: 'answer',
-    async play({ res, voice }) {
-      const { begin, body, end } = voice.frames()
+    async play({ res, fixture }) {
+      const { begin, body, end } = fixture.frames()
       await open(res, [...begin, ...body, ...end])
     },
   },
@@ -158,7 +172,7 @@ export const SLOPPY: Fault[] = [
     name: 'no-usage',
     json: 'answer',
     stream: 'answer',
-    play: (stage) => say(stage, { usage: null }),
+    play: (context) => sendAnswer(context, { usage: null }),
   },
   ...Array.from(
     { length: 32 },
@@ -166,7 +180,7 @@ export const SLOPPY: Fault[] = [
       name: `absurd-usage-${i}`,
       json: 'answer',
       stream: 'answer',
-      play: (stage) => say(stage, { usage: stage.voice.absurdUsages[i] ?? 'none' }),
+      play: (context) => sendAnswer(context, { usage: context.fixture.absurdUsages[i] ?? 'none' }),
     }),
   ),
   ...ODD_CONTENTS.map(
@@ -175,7 +189,7 @@ export const SLOPPY: Fault[] = [
       json: 'error',
       stream: 'error',
       bytes: 'either',
-      play: (stage) => say(stage, { content }),
+      play: (context) => sendAnswer(context, { content }),
     }),
   ),
   ...EMPTY_CONTENTS.map(
@@ -183,7 +197,7 @@ export const SLOPPY: Fault[] = [
       name: `empty-content-${i}`,
       json: 'either',
       stream: 'either',
-      play: (stage) => say(stage, { content }),
+      play: (context) => sendAnswer(context, { content }),
     }),
   ),
   ...[1_000, 100_000].flatMap((levels): Fault[] => [
@@ -191,42 +205,42 @@ export const SLOPPY: Fault[] = [
       name: `deep-field-${levels}`,
       json: 'answer',
       stream: 'either',
-      play: ({ res, voice }) =>
-        json(res, `{"news":${deep(levels)},${JSON.stringify(voice.whole()).slice(1)}`),
+      play: ({ res, fixture }) =>
+        json(res, `{"unknown":${deep(levels)},${JSON.stringify(fixture.whole()).slice(1)}`),
     },
     {
       name: `deep-content-${levels}`,
       json: 'either',
       stream: 'either',
-      play: ({ res, voice }) =>
-        json(res, JSON.stringify(voice.whole({ content: 'DEEP' })).replace('"DEEP"', deep(levels))),
+      play: ({ res, fixture }) =>
+        json(res, JSON.stringify(fixture.whole({ content: 'DEEP' })).replace('"DEEP"', deep(levels))),
     },
     {
       name: `deep-call-${levels}`,
       json: 'either',
       stream: 'either',
-      play({ res, voice }) {
-        const text = JSON.stringify(voice.whole({ calls: [{ ...CALLS[0], arguments: '"DEEP"' }] }))
-        // Where arguments are text they come as an object here, as a few upstreams write them.
+      play({ res, fixture }) {
+        const text = JSON.stringify(fixture.whole({ calls: [{ ...CALLS[0], arguments: '"DEEP"' }] }))
+        // Arguments as an object instead of a text, as a few upstreams write them.
         json(res, text.replace(/"(?:\\"DEEP\\"|DEEP)"/, `{"at":${deep(levels)}}`))
       },
     },
     {
       name: `deep-event-${levels}`,
       stream: 'either',
-      async play({ res, voice }) {
-        const { begin, body, end } = voice.frames()
-        const news = `data: {"type":"news","choices":[],"item":${deep(levels)},"delta":${deep(levels)}}\n\n`
-        await stream(res, [...begin, ...body, news, ...end])
+      async play({ res, fixture }) {
+        const { begin, body, end } = fixture.frames()
+        const unknown = `data: {"type":"unknown","choices":[],"item":${deep(levels)},"delta":${deep(levels)}}\n\n`
+        await stream(res, [...begin, ...body, unknown, ...end])
       },
     },
   ]),
   {
     name: 'large-delta',
     stream: 'either',
-    async play({ res, voice }) {
-      const { begin, body, end } = voice.frames()
-      const half = voice.delta('x'.repeat(200_000))
+    async play({ res, fixture }) {
+      const { begin, body, end } = fixture.frames()
+      const half = fixture.delta('x'.repeat(200_000))
       await stream(res, [...begin, ...body.slice(0, 1), half, ...end])
     },
   },

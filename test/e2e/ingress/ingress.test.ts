@@ -1,4 +1,4 @@
-/** SDKs through a real nginx, configured as the documented ingress, to two proxies. */
+/** SDKs through a real nginx, configured like the documented ingress, to two proxies. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -55,8 +55,8 @@ it('spreads requests over both proxies', async () => {
   await until(() => proxies.every((proxy) => proxy.requests().length > 0), 'a request at each proxy')
 })
 
-it('passes a stream on event by event', async () => {
-  // The upstream sends an event once the client has the one before it.
+it('streams event by event', async () => {
+  // The upstream sends each event once the client has received the previous one.
   let received = 0
   const events = chatEvents('model', WORDS, null)
   upstream.answer(async (_, res) => {
@@ -67,16 +67,16 @@ it('passes a stream on event by event', async () => {
     }
     res.end('data: [DONE]\n\n')
   })
-  let said = ''
+  let text = ''
   for await (const chunk of await stream()) {
     received++
-    said += chunk.choices[0]?.delta.content ?? ''
+    text += chunk.choices[0]?.delta.content ?? ''
   }
-  expect(said).toBe(WORDS)
+  expect(text).toBe(WORDS)
   expect(received).toBe(events.length)
 })
 
-it('tells the upstream when the client leaves', async () => {
+it('closes the upstream call when the client leaves', async () => {
   upstream.answer(async (seen, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' })
     const [first = '', second = ''] = chatEvents('model', WORDS, null)
@@ -91,7 +91,7 @@ it('tells the upstream when the client leaves', async () => {
   await until(() => upstream.calls[before]?.aborted, 'the upstream to be left')
 })
 
-it('passes a large body on', async () => {
+it('forwards a large body', async () => {
   upstream.answer(chatAnswer())
   const content = 'x'.repeat(8 * 1024 * 1024)
   const answer = await openai(nginx.base, KEY).chat.completions.create({
@@ -102,14 +102,14 @@ it('passes a large body on', async () => {
   expect(upstream.calls.at(-1)?.body.length).toBeGreaterThan(content.length)
 })
 
-it('passes refusals on as they are', async () => {
+it('forwards refusals unchanged', async () => {
   const answer = await call(`${nginx.base}/v1/models`, { headers: jsonHeaders('sk-unknown-0123456789') })
   expect(answer.status).toBe(401)
   expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'unauthorized' } })
   expect(answer.headers['x-request-id']).toMatch(/^req_/)
 })
 
-it('lets a WebSocket through', async () => {
+it('forwards a WebSocket', async () => {
   const server = createServer((_, res) => res.end())
   server.on('upgrade', (req, socket) => {
     socket.end(
@@ -126,7 +126,7 @@ it('lets a WebSocket through', async () => {
       other.base,
       'GET /v1/responses HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n',
     )
-    await until(() => received().endsWith('hello'), 'what the other end says')
+    await until(() => received().endsWith('hello'), 'the server’s greeting')
     expect(received()).toMatch(/^HTTP\/1\.1 101 [\s\S]*upgrade: websocket/i)
     socket.destroy()
   } finally {
@@ -140,7 +140,7 @@ describe('the address of the client', () => {
     call(`${base}/v1/chat/completions`, { headers: jsonHeaders(key, forwarded), body: chatBody('model') })
   beforeAll(() => upstream.answer(chatAnswer()))
 
-  it('is the one that nginx saw, whatever the client says', async () => {
+  it('is the one that nginx saw', async () => {
     const answer = await from(KEY, { 'x-forwarded-for': '203.0.113.7' })
     expect(answer.status).toBe(200)
     const id = answer.headers['x-request-id']
@@ -149,15 +149,15 @@ describe('the address of the client', () => {
     expect(line).toMatchObject({ client: '203.0.113.7' })
   })
 
-  it('opens a key for its addresses, and for no others', async () => {
+  it('allows a key for its addresses only', async () => {
     expect((await from(FENCED, { 'x-forwarded-for': '203.0.113.7' })).status).toBe(200)
     expect((await from(FENCED, { 'x-forwarded-for': '198.51.100.7' })).status).toBe(403)
     expect((await from(FENCED, {})).status).toBe(403)
-    // The nearest address that is not an ingress counts, not the one that the client writes before it.
+    // The nearest untrusted address counts, not the one that the client wrote before it.
     expect((await from(FENCED, { 'x-forwarded-for': '203.0.113.7, 198.51.100.7' })).status).toBe(403)
   })
 
-  it('is not believed of whoever is no ingress', async () => {
+  it('is not taken from the header of an untrusted client', async () => {
     const answer = await call(`${proxies[0]?.base}/v1/chat/completions`, {
       headers: jsonHeaders(FENCED, { 'x-forwarded-for': '203.0.113.7' }),
       body: chatBody('model'),

@@ -1,4 +1,4 @@
-/** A real nginx with the settings of examples/ingress, in front of these proxies. */
+/** A real nginx with the configuration of examples/ingress. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ export interface Nginx {
   stop(): Promise<void>
 }
 
-/** `proxies` are base URLs. Only addresses are replaced in the example. */
+/** `proxies` are base URLs. Only the addresses differ from the example. */
 export async function startNginx(proxies: string[]): Promise<Nginx> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-nginx-'))
   mkdirSync(join(dir, 'tmp'))

@@ -1,6 +1,6 @@
-/** A client's key, and an upstream's, are replaced while both are used. */
+/** Replacing an API key and an upstream credential under traffic. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { bearer, chat } from '../../harness/everywhere.ts'
+import { bearer, chat } from '../../harness/chat-client.ts'
 import { digestOf } from '../../harness/fleet-traffic.ts'
 import { type RunningGateway, startGateway, until } from '../../harness/gateway.ts'
 import { chatBody, jsonHeaders, open, readAll } from '../../harness/http.ts'
@@ -39,8 +39,8 @@ const keyOf = (spec: object) =>
   documents({ apiVersion: 'sluice.dev/v1alpha1', kind: 'ApiKey', metadata: { name: 'replaced' }, spec })
 const ask = async (key: string) => (await chat(gateway.base, bearer(key), chatBody(MODEL))).status
 
-/** Asks again and again until told to stop; resolves with all statuses. */
-function asking(key: string) {
+/** Sends requests in a loop; the returned function stops it and resolves with all statuses. */
+function askUntilStopped(key: string) {
   const statuses = new Set<number>()
   let over = false
   const loop = (async () => {
@@ -53,35 +53,35 @@ function asking(key: string) {
   }
 }
 
-it('a key is replaced by naming two hashes for a while, without a failed request', async () => {
+it('replaces a key without a failed request by listing both hashes for a while', async () => {
   gateway.write('replaced.yaml', keyOf({ hashes: [digestOf(OLD)] }))
   await until(async () => (await ask(OLD)) === 200, 'the old key')
   expect(await ask(NEW)).toBe(401)
-  const old = asking(OLD)
+  const old = askUntilStopped(OLD)
   gateway.write('replaced.yaml', keyOf({ hashes: [digestOf(OLD), digestOf(NEW)] }))
   await until(async () => (await ask(NEW)) === 200, 'the new key')
   expect([...(await old())]).toEqual([200])
-  const young = asking(NEW)
+  const current = askUntilStopped(NEW)
   gateway.write('replaced.yaml', keyOf({ hashes: [digestOf(NEW)] }))
   await until(async () => (await ask(OLD)) === 401, 'the end of the old key')
-  expect([...(await young())]).toEqual([200])
+  expect([...(await current())]).toEqual([200])
 })
 
-it('a key ends at its instant, by itself', async () => {
+it('a key expires at its time', async () => {
   const key = 'sk-of-two-seconds-0123456789'
-  const ends = Date.now() + 2_000
-  gateway.write('ends.yaml', apiKey('ends', key, { expiresAt: new Date(ends).toISOString() }))
+  const expiresAt = Date.now() + 2_000
+  gateway.write('ends.yaml', apiKey('ends', key, { expiresAt: new Date(expiresAt).toISOString() }))
   await until(async () => (await ask(key)) === 200, 'the key')
   await until(async () => {
     const sent = Date.now()
     const status = await ask(key)
-    if (Date.now() < ends) expect(status).toBe(200)
-    if (sent >= ends) expect(status).toBe(401)
-    return sent >= ends
-  }, 'its end')
+    if (Date.now() < expiresAt) expect(status).toBe(200)
+    if (sent >= expiresAt) expect(status).toBe(401)
+    return sent >= expiresAt
+  }, 'its expiry')
 })
 
-it('a credential of an upstream is replaced: who is being answered is answered, who comes has the new one', async () => {
+it('replaces an upstream credential: running requests finish, new ones use the new credential', async () => {
   const gate = Promise.withResolvers<void>()
   upstream.answer(async (_, res) => {
     const [first = '', ...rest] = chatEvents(MODEL, 'one two three', null)
@@ -95,13 +95,13 @@ it('a credential of an upstream is replaced: who is being answered is answered, 
   upstream.answer(chatAnswer())
   const sent = () => upstream.calls.map(({ headers }) => headers.authorization)
   expect(sent().at(-1)).toBe('Bearer credential-of-yesterday')
-  const others = asking(STEADY)
+  const others = askUntilStopped(STEADY)
   gateway.write('credential.yaml', credential('credential-of-tomorrow'))
   const isNew = async () => sent().at(-1) === 'Bearer credential-of-tomorrow'
   await until(isNew, 'the new credential')
   const since = sent().lastIndexOf('Bearer credential-of-yesterday')
   expect([...(await others())]).toEqual([200])
-  // Not in turn with the old one.
+  // The two credentials do not alternate.
   expect(sent().lastIndexOf('Bearer credential-of-yesterday')).toBeLessThanOrEqual(since + 1)
   gate.resolve()
   expect((await readAll(stream)).toString()).toMatch(/three[\s\S]*\[DONE\]/)

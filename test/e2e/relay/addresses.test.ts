@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SPELLINGS } from '../../../proxy/relay/address/spellings.cases.ts'
 import type { RunningGateway } from '../../harness/gateway.ts'
 import { startCanary } from './canary.ts'
-import { envelope, relay, relayOfTest, startRelay } from './stage.ts'
+import { envelope, relay, relayOfTest, startRelay } from './setup.ts'
 
 const interfaces = Object.values(networkInterfaces()).flatMap((entries) => entries ?? [])
 const v4 = interfaces.filter(({ family }) => family === 'IPv4').map(({ address }) => address)

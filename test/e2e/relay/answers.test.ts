@@ -6,7 +6,7 @@ import { httpServer, tcpServer } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, until } from '../../harness/gateway.ts'
 import { readAll } from '../../harness/http.ts'
 import { startCanary } from './canary.ts'
-import { envelope, openRelay, relay, relayOfTest, startRelay } from './stage.ts'
+import { envelope, openRelay, relay, relayOfTest, startRelay } from './setup.ts'
 
 let gateway: RunningGateway
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { httpServer, listen, settledAt } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, until } from '../../harness/gateway.ts'
-import { envelope, OK, openRelay, relay, relayOfTest } from './stage.ts'
+import { envelope, OK, openRelay, relay, relayOfTest } from './setup.ts'
 
 const MB = 1_000_000
 /** Most that buffers of sockets on both sides take, in bytes. */

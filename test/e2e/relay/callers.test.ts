@@ -5,7 +5,7 @@ import { httpServer } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, until } from '../../harness/gateway.ts'
 import { call } from '../../harness/http.ts'
 import { run } from '../../harness/script.ts'
-import { envelope, HEADERS, rawUpstream, relay, startRelay, UPSTREAM_KEY } from './stage.ts'
+import { envelope, HEADERS, rawUpstream, relay, startRelay, UPSTREAM_KEY } from './setup.ts'
 
 let gateway: RunningGateway
 beforeAll(async () => {

@@ -2,7 +2,7 @@
 import { createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { portOf } from '../../../proxy/outbound/testing.ts'
-import { OK } from './stage.ts'
+import { OK } from './setup.ts'
 
 export interface Canary {
   port: number

@@ -4,7 +4,7 @@ import { httpServer } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, until } from '../../harness/gateway.ts'
 import { readAll } from '../../harness/http.ts'
 import { apiKey } from '../../harness/resources.ts'
-import { envelope, HEADERS, openRelay, rawUpstream, relay, startRelay } from './stage.ts'
+import { envelope, HEADERS, openRelay, rawUpstream, relay, startRelay } from './setup.ts'
 
 const GOOD = 'gateway-key-that-is-good'
 const OFF = 'gateway-key-that-is-off'

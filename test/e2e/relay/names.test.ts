@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { RunningGateway } from '../../harness/gateway.ts'
 import { type NameServer, startNameServer } from '../../harness/name-server.ts'
 import { type Canary, startCanary } from './canary.ts'
-import { envelope, relay, startRelay } from './stage.ts'
+import { envelope, relay, startRelay } from './setup.ts'
 
 /** In the place of a public address: the one part of this machine that may be called. */
 const OUTSIDE = '127.0.2.1'
@@ -29,11 +29,11 @@ beforeEach(async () => {
 
 const ask = (name: string) => relay(gateway, envelope(`http://${name}:${anywhere.port}/`))
 /** Questions about a name so far. */
-const questions = (name: string) => names.asked.filter((each) => each.endsWith(` ${name}`)).sort()
+const questions = (name: string) => names.queries.filter((each) => each.endsWith(` ${name}`)).sort()
 
 describe('rebinding', () => {
   test('the connection goes where the first answer led; the next call is judged anew', async () => {
-    names.give('rebind.example.com', (_type, time) => [{ value: time === 0 ? OUTSIDE : INSIDE, ttl: 0 }])
+    names.set('rebind.example.com', (_type, time) => [{ value: time === 0 ? OUTSIDE : INSIDE, ttl: 0 }])
     expect((await ask('rebind.example.com')).status).toBe(200)
     expect(anywhere.reached).toEqual([OUTSIDE])
     expect(questions('rebind.example.com')).toEqual(['A rebind.example.com', 'AAAA rebind.example.com'])
@@ -42,7 +42,7 @@ describe('rebinding', () => {
   })
 
   test('back and forth, many at a time', async () => {
-    names.give('flip.example.com', (_type, time) => [{ value: time % 2 === 0 ? OUTSIDE : INSIDE, ttl: 0 }])
+    names.set('flip.example.com', (_type, time) => [{ value: time % 2 === 0 ? OUTSIDE : INSIDE, ttl: 0 }])
     const answers = await Promise.all(Array.from({ length: 40 }, () => ask('flip.example.com')))
     const statuses = answers.map(({ status }) => status)
     expect([...new Set(statuses)].sort()).toEqual([200, 400])
@@ -50,7 +50,7 @@ describe('rebinding', () => {
   })
 
   test('with one family first and the other one later', async () => {
-    names.give('families.example.com', async (type) => {
+    names.set('families.example.com', async (type) => {
       if (type === 'AAAA') await new Promise((resolve) => setTimeout(resolve, 200))
       return type === 'A' ? [OUTSIDE] : ['::1']
     })
@@ -60,7 +60,7 @@ describe('rebinding', () => {
 })
 
 describe('answers that are refused', () => {
-  test.each<[string, Parameters<NameServer['give']>[1]]>([
+  test.each<[string, Parameters<NameServer['set']>[1]]>([
     ['inside', [INSIDE]],
     ['both', [OUTSIDE, INSIDE]],
     ['both, the other way round', [INSIDE, OUTSIDE]],
@@ -101,7 +101,7 @@ describe('answers that are refused', () => {
     ['noise', 'noise'],
     ['fewer records than it says', 'broken'],
   ])('%s', async (_name, answer) => {
-    names.give('refused.example.com', answer)
+    names.set('refused.example.com', answer)
     const before = questions('refused.example.com').length
     expect(await ask('refused.example.com')).toMatchObject(REFUSED)
     expect(questions('refused.example.com').length).toBeGreaterThan(before)
@@ -109,12 +109,12 @@ describe('answers that are refused', () => {
   })
 
   test('none at all, after some seconds', async () => {
-    names.give('silent.example.com', 'silence')
+    names.set('silent.example.com', 'silence')
     expect(await ask('silent.example.com')).toMatchObject(REFUSED)
   })
 
   test('one message for them all', async () => {
-    names.give('inside.example.com', [INSIDE])
+    names.set('inside.example.com', [INSIDE])
     const told = [await ask('inside.example.com'), await ask('nobody.example.com'), await ask('redis.svc')]
     expect(new Set(told.map(({ bytes }) => bytes.toString())).size).toBe(1)
     expect(questions('redis.svc')).toEqual([])
@@ -122,7 +122,7 @@ describe('answers that are refused', () => {
 })
 
 describe('answers that lead out', () => {
-  test.each<[string, Parameters<NameServer['give']>[1], string]>([
+  test.each<[string, Parameters<NameServer['set']>[1], string]>([
     ['of no duration', [{ value: OUTSIDE, ttl: 0 }], OUTSIDE],
     ['twice the same', [OUTSIDE, OUTSIDE], OUTSIDE],
     ['mapped', [`::ffff:${OUTSIDE}`], OUTSIDE],
@@ -130,20 +130,20 @@ describe('answers that lead out', () => {
     ['after a while', () => later(400, [OUTSIDE]), OUTSIDE],
     ['a hundred', many(100), '127.0.2.'],
   ])('%s', async (_name, answer, address) => {
-    names.give('good.example.com', answer)
+    names.set('good.example.com', answer)
     expect((await ask('good.example.com')).status).toBe(200)
     expect(anywhere.reached).toEqual([expect.stringContaining(address)])
   })
 
   test('the next one where the first does not answer', async () => {
     const only = await startCanary('127.0.2.9')
-    names.give('next.example.com', ['127.0.2.8', '127.0.2.9'])
+    names.set('next.example.com', ['127.0.2.8', '127.0.2.9'])
     const answer = await relay(gateway, envelope(`http://next.example.com:${only.port}/`))
     expect([answer.status, only.reached]).toEqual([200, ['127.0.2.9']])
   })
 
   test('a caller who leaves does not wait for the name server', async () => {
-    names.give('left.example.com', 'silence')
+    names.set('left.example.com', 'silence')
     const leaving = new AbortController()
     onTestFinished(() => leaving.abort())
     const gone = relay(gateway, envelope('http://left.example.com/'), { signal: leaving.signal }).catch(

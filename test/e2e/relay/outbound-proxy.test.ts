@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../../harness/gateway.ts'
 import { startProxy } from '../../harness/http-proxy.ts'
 import { startNameServer } from '../../harness/name-server.ts'
-import { envelope, rawUpstream, relay, relayOfTest } from './stage.ts'
+import { envelope, rawUpstream, relay, relayOfTest } from './setup.ts'
 
 async function proxyOfTest() {
   const proxy = await startProxy()
@@ -30,7 +30,7 @@ test('its own gets addresses that were checked, and no names', async () => {
   const proxy = await proxyOfTest()
   const dns = await startNameServer()
   onTestFinished(() => dns.close())
-  dns.give('api.example.com', (_type, time) => [{ value: time === 0 ? '127.0.2.1' : '127.0.0.1', ttl: 0 }])
+  dns.set('api.example.com', (_type, time) => [{ value: time === 0 ? '127.0.2.1' : '127.0.0.1', ttl: 0 }])
   const url = proxy.url.replace('//', '//user:pass%20word@')
   const gateway = await relayOfTest({
     SLUICE_RELAY_PROXY: url,

@@ -8,7 +8,7 @@ import { readAll } from '../../harness/http.ts'
 import { startNameServer } from '../../harness/name-server.ts'
 import { freePort } from '../../harness/program.ts'
 import { apiKey } from '../../harness/resources.ts'
-import { envelope, HEADERS, openRelay, rawUpstream, relay, relayOfTest, startRelay } from './stage.ts'
+import { envelope, HEADERS, openRelay, rawUpstream, relay, relayOfTest, startRelay } from './setup.ts'
 import { stoppedServer } from './stopped-server.ts'
 
 const OWN_KEY = 'chosen-key-of-this-gateway'
@@ -169,7 +169,7 @@ describe('the mode', () => {
     const { host } = new URL(upstream.origin)
     const names = await startNameServer()
     onTestFinished(() => names.close())
-    names.give('example.com', ['8.8.8.8'])
+    names.set('example.com', ['8.8.8.8'])
     const listed = await relayOfTest({
       SLUICE_RELAY_MODE: 'allowlist',
       SLUICE_RELAY_ALLOW: host,

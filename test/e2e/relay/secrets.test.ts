@@ -9,7 +9,7 @@ import { freePort } from '../../harness/program.ts'
 import { apiKey } from '../../harness/resources.ts'
 import { startProxyProgram } from '../../integration/proxy/program.ts'
 import { metric, startWorld, UNMETERED } from '../../integration/proxy/world.ts'
-import { envelope, openRelay, relay, startRelay } from './stage.ts'
+import { envelope, openRelay, relay, startRelay } from './setup.ts'
 
 const SECRETS = {
   key: 'canary-key-7f3a91',

@@ -6,7 +6,7 @@ import type { RunningGateway } from '../../harness/gateway.ts'
 import { type NameServer, startNameServer } from '../../harness/name-server.ts'
 import { type Authority, createAuthority, type Pair } from '../../harness/pki.ts'
 import { expiredPair, type TrustFile, trustFile } from './certificates.ts'
-import { envelope, relay, startRelay } from './stage.ts'
+import { envelope, relay, startRelay } from './setup.ts'
 
 const NAME = 'api.example.com'
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   expired = expiredPair(NAME)
   trust = trustFile(authority.ca, expired.cert)
   names = await startNameServer()
-  names.give(NAME, ['127.0.0.1'])
+  names.set(NAME, ['127.0.0.1'])
   gateway = await startRelay({
     NODE_EXTRA_CA_CERTS: trust.path,
     SLUICE_RELAY_RESOLVERS: names.address,

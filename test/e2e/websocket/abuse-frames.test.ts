@@ -11,7 +11,7 @@ import {
   PONG,
   TEXT,
 } from '../../harness/web-socket.ts'
-import { create, ended, siege } from './siege.ts'
+import { attackedGateway, create, ended } from './attacked-gateway.ts'
 
 const PROTOCOL_ERROR = 1002
 const UNSUPPORTED = 1003
@@ -19,17 +19,17 @@ const NOT_UTF8 = 1007
 const POLICY = 1008
 const TOO_BIG = 1009
 
-const gateway = siege()
+const attacked = attackedGateway()
 const text = create()
 const more = { fin: false }
 
 async function endOf(...frames: Buffer[]): Promise<number> {
-  const seen = gateway.upstream.calls.length
-  const socket = await gateway.open()
+  const seen = attacked.upstream.calls.length
+  const socket = await attacked.open()
   // None of what stands behind the fault is read.
   socket.send(...frames, frame(TEXT, text))
   const code = await socket.ended
-  expect(gateway.upstream.calls.length).toBe(seen)
+  expect(attacked.upstream.calls.length).toBe(seen)
   return code
 }
 
@@ -134,7 +134,7 @@ describe('pieces', () => {
   })
 
   it('as many as allowed are put together, with pings between them', async () => {
-    const socket = await gateway.open()
+    const socket = await attacked.open()
     const empty = Array.from({ length: 1_022 }, () => frame(CONTINUATION, '', more))
     const pings = [frame(PING, '1'), frame(PONG, 'unasked'), frame(PING, '2')]
     socket.send(frame(TEXT, text, more), ...pings, ...empty, frame(CONTINUATION))
@@ -145,19 +145,19 @@ describe('pieces', () => {
   })
 
   it('a letter may be split between two', async () => {
-    const socket = await gateway.open()
+    const socket = await attacked.open()
     const bytes = Buffer.from(create({ input: 'ä' }))
     const at = bytes.indexOf(0xc3) + 1
     socket.send(frame(TEXT, bytes.subarray(0, at), more), frame(CONTINUATION, bytes.subarray(at)))
     expect(await ended(socket, 1)).toMatchObject({ type: 'response.completed' })
-    expect(gateway.upstream.calls.at(-1)?.body.toString()).toContain('ä')
+    expect(attacked.upstream.calls.at(-1)?.body.toString()).toContain('ä')
     socket.socket.destroy()
   })
 })
 
-// The RFC wants the shortest; ws takes any, and nobody reads another message for it.
+// The RFC wants the shortest; ws takes any, and nobody echo another message for it.
 it.each([16, 64] as const)('a length of %d bits that fewer could hold is read all the same', async (bits) => {
-  const socket = await gateway.open()
+  const socket = await attacked.open()
   socket.send(frame(TEXT, '{"type":"response.processed"}', { lengthBits: bits }))
   socket.send(frame(TEXT, text, { lengthBits: bits }))
   expect(await ended(socket, 1)).toMatchObject({ type: 'response.completed' })
@@ -165,9 +165,9 @@ it.each([16, 64] as const)('a length of %d bits that fewer could hold is read al
 })
 
 it('nothing behind a close is read', async () => {
-  const seen = gateway.upstream.calls.length
-  const socket = await gateway.open()
+  const seen = attacked.upstream.calls.length
+  const socket = await attacked.open()
   socket.send(closeFrame(1000), frame(TEXT, text), frame(15), frame(TEXT, text))
   expect(await socket.ended).toBe(1000)
-  expect(gateway.upstream.calls.length).toBe(seen)
+  expect(attacked.upstream.calls.length).toBe(seen)
 })

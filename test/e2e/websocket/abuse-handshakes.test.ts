@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { until } from '../../harness/gateway.ts'
 import { connection, exchange, parseAnswer } from '../../harness/socket.ts'
 import { closeFrame, frame, HANDSHAKE, handshakeBytes, TEXT } from '../../harness/web-socket.ts'
-import { AUTHORIZATION, create, ended, siege } from './siege.ts'
+import { AUTHORIZATION, attackedGateway, create, ended } from './attacked-gateway.ts'
 
-const gateway = siege({ SLUICE_HEADERS_TIMEOUT: '400ms' })
+const attacked = attackedGateway({ SLUICE_HEADERS_TIMEOUT: '400ms' })
 
 /** The answer to a handshake with these lines more; the connection must close. */
 const shake = (...lines: string[]) =>
-  exchange(gateway.gateway.base, handshakeBytes([...HANDSHAKE, AUTHORIZATION, ...lines]))
+  exchange(attacked.gateway.base, handshakeBytes([...HANDSHAKE, AUTHORIZATION, ...lines]))
 
 describe('refused', () => {
   it.each<[string, string[], number, string]>([
@@ -29,7 +29,7 @@ describe('refused', () => {
     expect(id).toMatch(/^req_/)
     // Lines of the good socket beside it may come in between.
     const line = await until(
-      () => gateway.gateway.requests().find(({ requestId }) => requestId === id),
+      () => attacked.gateway.requests().find(({ requestId }) => requestId === id),
       'the log line',
     )
     expect(line).toMatchObject({ status, code })
@@ -40,13 +40,13 @@ describe('refused', () => {
     ['pieces', ['transfer-encoding: chunked']],
   ])('a body, by %s, is no first message', async (_what, lines) => {
     const bytes = handshakeBytes([...HANDSHAKE, AUTHORIZATION, 'connection: close', ...lines])
-    const answer = await exchange(gateway.gateway.base, Buffer.concat([bytes, frame(TEXT, create())]))
+    const answer = await exchange(attacked.gateway.base, Buffer.concat([bytes, frame(TEXT, create())]))
     expect([answer.status, JSON.parse(answer.text).error.code]).toEqual([400, 'invalid_request'])
   })
 
   it('without a key of the gateway, whatever its Origin', async () => {
     const lines = [...HANDSHAKE, 'origin: http://localhost', 'cookie: key=sk-siege-key-0123456789']
-    const answer = await exchange(gateway.gateway.base, handshakeBytes(lines))
+    const answer = await exchange(attacked.gateway.base, handshakeBytes(lines))
     expect([answer.status, JSON.parse(answer.text).error.code]).toEqual([401, 'unauthorized'])
   })
 })
@@ -62,7 +62,7 @@ describe('opened', () => {
     'cookie: a=b',
   ])('with %s, and nothing of it is taken up', async (line) => {
     const { socket, received } = await connection(
-      gateway.gateway.base,
+      attacked.gateway.base,
       handshakeBytes([...HANDSHAKE, AUTHORIZATION, line]),
     )
     const { status, headers } = parseAnswer(
@@ -76,7 +76,7 @@ describe('opened', () => {
 
 describe('behind the handshake', () => {
   it('a message in the same piece is served', async () => {
-    const socket = await gateway.open(frame(TEXT, create()))
+    const socket = await attacked.open(frame(TEXT, create()))
     expect(await ended(socket, 1)).toMatchObject({ type: 'response.completed' })
     socket.socket.destroy()
   })
@@ -87,14 +87,14 @@ describe('behind the handshake', () => {
     ['the greeting of TLS', Buffer.from('160301020001000000', 'hex'), 1002],
     ['a close', closeFrame(1000), 1000],
   ])('%s ends it', async (_what, bytes, code) => {
-    const socket = await gateway.open(Buffer.from(bytes))
+    const socket = await attacked.open(Buffer.from(bytes))
     expect(await socket.ended).toBe(code)
   })
 })
 
 describe('given up', () => {
   it('one that never ends is answered 408', async () => {
-    const slow = await connection(gateway.gateway.base, 'GET /v1/responses HTTP/1.1\r\n')
+    const slow = await connection(attacked.gateway.base, 'GET /v1/responses HTTP/1.1\r\n')
     const drip = setInterval(() => slow.socket.write('x: y\r\n'), 50)
     const answer = parseAnswer(await slow.closed)
     clearInterval(drip)
@@ -105,7 +105,7 @@ describe('given up', () => {
     const bytes = handshakeBytes([...HANDSHAKE, AUTHORIZATION])
     for (let n = 0; n < 200; n++) {
       const { socket } = await connection(
-        gateway.gateway.base,
+        attacked.gateway.base,
         bytes.subarray(0, 1 + (n * bytes.length) / 200),
       )
       socket.resetAndDestroy()
@@ -114,7 +114,7 @@ describe('given up', () => {
 
   it('by a client that closes its side with it', async () => {
     const { socket, closed } = await connection(
-      gateway.gateway.base,
+      attacked.gateway.base,
       handshakeBytes([...HANDSHAKE, AUTHORIZATION]),
     )
     socket.end()

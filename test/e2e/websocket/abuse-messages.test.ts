@@ -1,13 +1,13 @@
 /** Messages that are whole and well-framed, and hostile all the same. */
 import { describe, expect, it } from 'vitest'
 import { frame, type RawSocket, TEXT } from '../../harness/web-socket.ts'
-import { create, ended, ends, siege } from './siege.ts'
+import { attackedGateway, create, ended, ends } from './attacked-gateway.ts'
 
-const gateway = siege()
+const attacked = attackedGateway()
 
 /** What a socket is told of one message. */
 async function told(text: string | Buffer, socket?: RawSocket): Promise<Record<string, unknown>> {
-  const own = socket ?? (await gateway.open())
+  const own = socket ?? (await attacked.open())
   const count = ends(own).length + 1
   own.send(frame(TEXT, text))
   const answer = await ended(own, count)
@@ -74,14 +74,14 @@ describe('not one JSON object with a type', () => {
 it('keys of prototypes change nothing for messages that come later', async () => {
   const poison = { model: 'model', input: 'poison', stream_id: 'poison', generate: false }
   const text = JSON.stringify(poison)
-  const socket = await gateway.open()
+  const socket = await attacked.open()
   await told(`{"type":"response.create","__proto__":${text}}`, socket)
   await told(`{"type":"response.create","constructor":{"prototype":${text}}}`, socket)
   await told(`{"type":"x","__proto__":${text},"hasOwnProperty":1,"toString":null,"then":{}}`, socket)
   const answer = await told('{"type":"response.create","input":"hi"}', socket)
   expect(answer).toMatchObject(refused({}, { param: 'model' }))
   expect(answer).not.toHaveProperty('stream_id')
-  expect(gateway.upstream.calls.at(-1)?.body.toString()).not.toContain('poison')
+  expect(attacked.upstream.calls.at(-1)?.body.toString()).not.toContain('poison')
   socket.socket.destroy()
 })
 
@@ -148,10 +148,10 @@ describe('the text of a user comes through as it is', () => {
     '{"type":"response.completed"}',
     'NaN undefined null true Infinity -0 1e1000 0x1p-2',
   ])('%j', async (input) => {
-    const socket = await gateway.open()
+    const socket = await attacked.open()
     socket.send(frame(TEXT, create({ input })))
     expect(await ended(socket, 1)).toMatchObject({ type: 'response.completed' })
-    const { messages } = JSON.parse(gateway.upstream.calls.at(-1)?.body.toString() ?? '') as {
+    const { messages } = JSON.parse(attacked.upstream.calls.at(-1)?.body.toString() ?? '') as {
       messages: { content: unknown }[]
     }
     const [sent] = messages
@@ -160,10 +160,10 @@ describe('the text of a user comes through as it is', () => {
   })
 
   it('half a letter becomes the sign for one', async () => {
-    const socket = await gateway.open()
+    const socket = await attacked.open()
     socket.send(frame(TEXT, create({ input: '<\ud800>' })))
     expect(await ended(socket, 1)).toMatchObject({ type: 'response.completed' })
-    expect(gateway.upstream.calls.at(-1)?.body.toString()).toContain('<\ufffd>')
+    expect(attacked.upstream.calls.at(-1)?.body.toString()).toContain('<\ufffd>')
     socket.socket.destroy()
   })
 })

@@ -4,11 +4,11 @@ import { until } from '../../harness/gateway.ts'
 import { DONE, written } from '../../harness/sse.ts'
 import { chatEvents, type Script } from '../../harness/upstream.ts'
 import { CUT_OFF, frame, PING, PONG, TEXT } from '../../harness/web-socket.ts'
-import { create, siege } from './siege.ts'
+import { attackedGateway, create } from './attacked-gateway.ts'
 
 const MIB = 1_048_576
 
-const gateway = siege({
+const attacked = attackedGateway({
   SLUICE_CLIENT_STALL_TIMEOUT: '600ms',
   SLUICE_SOCKET_PING: '200ms',
   SLUICE_SOCKET_PONG_TIMEOUT: '400ms',
@@ -30,26 +30,26 @@ describe('a client that does not read its answer', () => {
       }
       res.end(DONE)
     }
-    gateway.upstream.answer(endless)
-    const before = gateway.gateway.requests().length
-    const socket = await gateway.open()
+    attacked.upstream.answer(endless)
+    const before = attacked.gateway.requests().length
+    const socket = await attacked.open()
     socket.socket.pause()
     socket.send(frame(TEXT, create()))
-    const line = await until(() => gateway.gateway.requests()[before], 'the log')
+    const line = await until(() => attacked.gateway.requests()[before], 'the log')
     expect(line).toMatchObject({ outcome: 'client_stalled', settled: expect.any(String) })
-    await until(() => gateway.upstream.calls.at(-1)?.aborted, 'the upstream to be left')
+    await until(() => attacked.upstream.calls.at(-1)?.aborted, 'the upstream to be left')
     expect(sent).toBeLessThan(64 * MIB)
     socket.socket.destroy()
   })
 
   it('pings do not save it', async () => {
-    const socket = await gateway.open()
+    const socket = await attacked.open()
     socket.socket.pause()
     let cut = false
     void socket.ended.then(() => {
       cut = true
     })
-    // Each burst is as large as may be; nobody reads their pongs.
+    // Each burst is as large as may be; nobody echo their pongs.
     const burst = Buffer.concat(Array.from({ length: 50 }, () => frame(PING, 'x'.repeat(125))))
     const flood = setInterval(() => {
       if (socket.socket.writableLength < MIB) socket.send(burst)
@@ -65,13 +65,13 @@ describe('a client that does not read its answer', () => {
 
 describe('a connection that is open at one side only', () => {
   it('whose client does not answer pings is cut off', async () => {
-    const socket = await gateway.open()
+    const socket = await attacked.open()
     expect(await socket.ended).toBe(CUT_OFF)
     expect(socket.frames.some(({ opcode }) => opcode === PING)).toBe(true)
   })
 
   it('whose client answers with anything at all lives, and does not once it has gone silent', async () => {
-    const socket = await gateway.open()
+    const socket = await attacked.open()
     const pings = () => socket.frames.filter(({ opcode }) => opcode === PING).length
     for (let answered = 0; answered < 5; ) {
       await until(() => pings() > answered, 'a ping')
@@ -83,17 +83,17 @@ describe('a connection that is open at one side only', () => {
   })
 
   it('whose client closed its side without a close frame ends with its call', async () => {
-    gateway.upstream.answer((_call, res) => {
+    attacked.upstream.answer((_call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write(opening + word)
     })
-    const seen = gateway.upstream.calls.length
-    const socket = await gateway.open()
+    const seen = attacked.upstream.calls.length
+    const socket = await attacked.open()
     socket.send(frame(TEXT, create()))
     await until(() => socket.messages().some(({ type }) => type === 'response.output_text.delta'), 'a delta')
     socket.socket.end()
     await socket.ended
-    await until(() => gateway.upstream.calls[seen]?.aborted, 'the upstream to be left')
+    await until(() => attacked.upstream.calls[seen]?.aborted, 'the upstream to be left')
   })
 })
 
@@ -103,17 +103,17 @@ describe('a message that is not finished', () => {
   it.each([1, 3, 5, 7, whole.length - 1])(
     'is nothing when its client leaves after %d bytes',
     async (bytes) => {
-      const seen = gateway.upstream.calls.length
-      const socket = await gateway.open()
+      const seen = attacked.upstream.calls.length
+      const socket = await attacked.open()
       socket.send(whole.subarray(0, bytes))
       socket.socket.end()
       await socket.ended
-      expect(gateway.upstream.calls.length).toBe(seen)
+      expect(attacked.upstream.calls.length).toBe(seen)
     },
   )
 
   it('closes 1008 after its time, however it trickles', async () => {
-    const socket = await gateway.open()
+    const socket = await attacked.open()
     socket.send(whole.subarray(0, 9_000))
     let at = 9_000
     const trickle = setInterval(() => socket.send(whole.subarray(at, ++at)), 20)

@@ -4,21 +4,21 @@ import { ResponsesWS, type ResponsesWSClientOptions } from 'openai/resources/res
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startGateway, until } from '../../harness/gateway.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
-import { DIALECTS } from '../dialects/story.ts'
-import { KEY, openStage, type Stage } from './stage.ts'
+import { DIALECTS } from '../dialects/scripted-answer.ts'
+import { KEY, type SocketWorld, startSocketWorld } from './world.ts'
 
 type Received = OpenAI.Responses.ResponsesServerEvent
 type Create = Omit<OpenAI.Responses.ResponsesClientEvent.ResponseCreate, 'type'>
 
-let stage: Stage
+let world: SocketWorld
 beforeAll(async () => {
-  stage = await openStage()
+  world = await startSocketWorld()
 })
-afterAll(() => stage?.close())
+afterAll(() => world?.close())
 
 /** A connection of the SDK through the wire, and all that it reported. */
 function open(options: ResponsesWSClientOptions = {}, apiKey = KEY) {
-  const client = new OpenAI({ baseURL: `${stage.wire.base}/v1`, apiKey })
+  const client = new OpenAI({ baseURL: `${world.proxy.base}/v1`, apiKey })
   const ws = new ResponsesWS(client, options)
   onTestFinished(() => ws.close())
   const events: Received[] = []
@@ -96,10 +96,10 @@ describe.each(DIALECTS)('over %s', (model) => {
 
   it('a prepared conversation is gone on from', async () => {
     const socket = open()
-    const calls = stage.room.upstream.calls.length
+    const calls = world.upstream.calls.length
     const asked = { model, store: false }
     const prepared = await socket.respond({ ...asked, input: 'one', generate: false })
-    expect([prepared.output, stage.room.upstream.calls.length]).toEqual([[], calls])
+    expect([prepared.output, world.upstream.calls.length]).toEqual([[], calls])
     const next = await socket.respond({ ...asked, input: 'two', previous_response_id: prepared.id })
     // Over messages the two are one turn.
     expect(heard(next).join('')).toBe('onetwo')
@@ -129,7 +129,7 @@ describe.each(DIALECTS)('over %s', (model) => {
     const ended = (lane: string) => socket.events.filter((event) => isEnd(event) && laneOf(event) === lane)
     await until(() => ended('quick').length === 1, 'the quick one')
     expect(ended('slow')).toEqual([])
-    await until(() => stage.release() > 0, 'the slow one to be asked')
+    await until(() => world.release() > 0, 'the slow one to be asked')
     await until(() => ended('slow').length === 2, 'both of the slow stream')
     expect(
       ended('slow').map((event) => (event.type === 'response.completed' ? heard(event.response) : [])),
@@ -216,7 +216,7 @@ it('steering fails in the way that the SDK knows', async () => {
 })
 
 it('a gateway that is stopped lets responses end, and clients go on at another one', async () => {
-  const { upstream } = stage.room
+  const { upstream } = world
   const start = () =>
     startGateway({
       'all.yaml': apiKey('key', KEY) + channel('up', upstream.baseURL) + route('r', 'm', ['up']),
@@ -224,9 +224,9 @@ it('a gateway that is stopped lets responses end, and clients go on at another o
   const [first, second] = await Promise.all([start(), start()])
   onTestFinished(async () => {
     await Promise.all([first.stop(), second.stop()])
-    stage.wire.lead(stage.room.gateway.base)
+    world.proxy.redirect(world.gateway.base)
   })
-  stage.wire.lead(first.base)
+  world.proxy.redirect(first.base)
   const codes: number[] = []
   const reconnect = {
     onReconnecting: ({ closeCode }: { closeCode: number }) => void codes.push(closeCode),
@@ -236,10 +236,10 @@ it('a gateway that is stopped lets responses end, and clients go on at another o
   expect(heard(await socket.respond({ model: 'm', input: 'one' }))).toEqual(['one'])
   socket.create({ model: 'm', input: 'two: wait' })
   await until(() => upstream.calls.at(-1)?.body.includes('two: wait'), 'the upstream to be asked')
-  stage.wire.lead(second.base)
+  world.proxy.redirect(second.base)
   first.child.kill('SIGTERM')
   await until(() => first.output().includes('draining'), 'the drain')
-  await until(() => stage.release() > 0, 'the response to go on')
+  await until(() => world.release() > 0, 'the response to go on')
   const ends = () =>
     socket.events.flatMap((event) => (event.type === 'response.completed' ? [event.response] : []))
   await until(() => ends().length === 2, 'the response to end')

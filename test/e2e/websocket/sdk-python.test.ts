@@ -2,14 +2,14 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { python, run } from '../../harness/script.ts'
-import { DIALECTS } from '../dialects/story.ts'
-import { KEY, openStage, type Stage } from './stage.ts'
+import { DIALECTS } from '../dialects/scripted-answer.ts'
+import { KEY, type SocketWorld, startSocketWorld } from './world.ts'
 
-let stage: Stage
+let world: SocketWorld
 beforeAll(async () => {
-  stage = await openStage()
+  world = await startSocketWorld()
 })
-afterAll(() => stage?.close())
+afterAll(() => world?.close())
 
 /** Importing the SDK takes seconds where the machine is busy. */
 const PATIENCE_MS = 60_000
@@ -18,7 +18,7 @@ it(
   'openai_socket.py',
   async () => {
     const env = {
-      GATEWAY_BASE: stage.wire.base,
+      GATEWAY_BASE: world.proxy.base,
       GATEWAY_KEY: KEY,
       GATEWAY_POOR_KEY: '',
       GATEWAY_LIMITED_KEY: '',

@@ -3,8 +3,8 @@
  * it. Over the responses API it keeps conversations by their ids, until they are taken from it.
  */
 
-import { COUNTS, type Counts } from '../../e2e/dialects/story.ts'
-import { dialectOf, storyBody, storyEvents, stream } from '../../e2e/dialects/tell.ts'
+import { COUNTS, type Counts } from '../../e2e/dialects/scripted-answer.ts'
+import { answerBody, answerEvents, dialectOf, stream } from '../../e2e/dialects/scripted-upstream.ts'
 import { json, type Script, type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
 
 type Json = Record<string, unknown>
@@ -56,8 +56,8 @@ export async function startSpeaker(name: string): Promise<Speaker> {
       ...(body.store === false && { reasoning: 'T', opaque: me }),
     }
     const named = (part: string) => part.replaceAll('resp_up', id)
-    if (body.stream === true) stream(res, storyEvents(dialect, story).map(named))
-    else json(res, 200, JSON.parse(named(JSON.stringify(storyBody(dialect, story)))) as object)
+    if (body.stream === true) stream(res, answerEvents(dialect, story).map(named))
+    else json(res, 200, JSON.parse(named(JSON.stringify(answerBody(dialect, story)))) as object)
   }
   const upstream = await startUpstream(script)
   const speaker: Speaker = {

@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { chainPrefix, exchangeDigest, responseKey } from '../../../store/keys.ts'
-import { storyBody } from '../../e2e/dialects/tell.ts'
+import { answerBody } from '../../e2e/dialects/scripted-upstream.ts'
 import { remoteRuns } from '../../harness/property-runs.ts'
 import { json } from '../../harness/upstream.ts'
 import { ACCOUNT, METERED, UNMETERED } from '../proxy/world.ts'
@@ -240,7 +240,7 @@ test('of an upstream that gives all its answers one id no part is told as the wh
       res,
       200,
       JSON.parse(
-        JSON.stringify(storyBody('responses', { text })).replaceAll('resp_up', 'resp_same'),
+        JSON.stringify(answerBody('responses', { text })).replaceAll('resp_up', 'resp_same'),
       ) as object,
     )
   })

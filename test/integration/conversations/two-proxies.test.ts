@@ -1,6 +1,6 @@
 /** A conversation that goes on at another proxy than it was begun at. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { storyEvents } from '../../e2e/dialects/tell.ts'
+import { answerEvents } from '../../e2e/dialects/scripted-upstream.ts'
 import { until } from '../../harness/gateway.ts'
 import { call } from '../../harness/http.ts'
 import { startProxyProgram } from '../proxy/program.ts'
@@ -157,7 +157,7 @@ function hangs(model: ChannelName): () => void {
   let broken: () => void = () => undefined
   place.speakers[model].answer((_, res) => {
     const dialect = model === 'first' || model === 'second' ? 'responses' : model
-    const events = storyEvents(dialect, { text: 'half of it' })
+    const events = answerEvents(dialect, { text: 'half of it' })
     const id = `resp_broken${place.speakers[model].calls.length}`
     res.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const event of events.slice(0, Math.floor(events.length / 2)))

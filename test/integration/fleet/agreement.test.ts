@@ -3,7 +3,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { controlPlane } from '../../harness/control-plane.ts'
 import { type Fleet, startFleet } from '../../harness/fleet.ts'
-import { ask, askAll, digestOf, startTellingUpstream, type Told } from '../../harness/fleet-traffic.ts'
+import {
+  ask,
+  askAll,
+  type ChatResult,
+  digestOf,
+  startReportingUpstream,
+} from '../../harness/fleet-traffic.ts'
 import { until } from '../../harness/gateway.ts'
 import type { ScriptedUpstream } from '../../harness/upstream.ts'
 
@@ -12,7 +18,7 @@ let fleet: Fleet
 let upstream: ScriptedUpstream
 
 beforeAll(async () => {
-  upstream = await startTellingUpstream('up')
+  upstream = await startReportingUpstream('up')
   fleet = await startFleet({ controlPlane: await controlPlane() })
   const { kube } = fleet
   await kube.create('Channel', 'main', {
@@ -88,7 +94,7 @@ it('accepts no request with a key that was disabled a second before', async () =
     async () => (await askAll(bases, key, 'm')).every((said) => said.startsWith('200')),
     'the key to be served',
   )
-  const answers: Told[] = []
+  const answers: ChatResult[] = []
   let disabledAt = Number.POSITIVE_INFINITY
   let failed: unknown
   const load = bases.flatMap((base) =>
@@ -110,7 +116,7 @@ it('accepts no request with a key that was disabled a second before', async () =
   expect(failed).toBeUndefined()
   const late = answers.filter(({ sentAt }) => sentAt > disabledAt + 1_000)
   expect(late.length).toBeGreaterThan(30)
-  expect(new Set(late.map(({ said }) => said))).toEqual(new Set(['401 unauthorized']))
+  expect(new Set(late.map(({ summary }) => summary))).toEqual(new Set(['401 unauthorized']))
   // Until then it was served, and never anything but served or refused.
   const early = answers.filter(({ endedAt }) => endedAt < disabledAt - 50)
   expect(early.length).toBeGreaterThan(30)

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { controlPlane } from '../../harness/control-plane.ts'
 import { type Fleet, startFleet } from '../../harness/fleet.ts'
-import { askAll, digestOf, startTellingUpstream } from '../../harness/fleet-traffic.ts'
+import { askAll, digestOf, startReportingUpstream } from '../../harness/fleet-traffic.ts'
 import { until } from '../../harness/gateway.ts'
 import type { KindName } from '../../harness/kube-http.ts'
 import type { ScriptedUpstream } from '../../harness/upstream.ts'
@@ -12,7 +12,7 @@ let fleet: Fleet
 let upstream: ScriptedUpstream
 
 beforeAll(async () => {
-  upstream = await startTellingUpstream('up')
+  upstream = await startReportingUpstream('up')
   fleet = await startFleet({ controlPlane: await controlPlane(), controllers: 1 })
   const { kube } = fleet
   await kube.create('Channel', 'main', {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { controlPlane } from '../../harness/control-plane.ts'
 import { type Fleet, startFleet } from '../../harness/fleet.ts'
-import { askAll, digestOf, startTellingUpstream } from '../../harness/fleet-traffic.ts'
+import { askAll, digestOf, startReportingUpstream } from '../../harness/fleet-traffic.ts'
 import { until } from '../../harness/gateway.ts'
 import type { ScriptedUpstream } from '../../harness/upstream.ts'
 
@@ -11,8 +11,8 @@ let first: ScriptedUpstream
 let second: ScriptedUpstream
 
 beforeAll(async () => {
-  first = await startTellingUpstream('first')
-  second = await startTellingUpstream('second')
+  first = await startReportingUpstream('first')
+  second = await startReportingUpstream('second')
   fleet = await startFleet({ controlPlane: await controlPlane() })
   const { kube } = fleet
   await kube.secret('upstream', { key: 'credential-1' })

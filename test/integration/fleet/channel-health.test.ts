@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { controlPlane } from '../../harness/control-plane.ts'
 import { type Fleet, startFleet } from '../../harness/fleet.ts'
-import { ask, digestOf, startTellingUpstream } from '../../harness/fleet-traffic.ts'
+import { ask, digestOf, startReportingUpstream } from '../../harness/fleet-traffic.ts'
 import { until } from '../../harness/gateway.ts'
 import { json, type ScriptedUpstream } from '../../harness/upstream.ts'
 
@@ -13,8 +13,8 @@ let bad: ScriptedUpstream
 let fails = true
 
 beforeAll(async () => {
-  good = await startTellingUpstream('good')
-  bad = await startTellingUpstream('bad')
+  good = await startReportingUpstream('good')
+  bad = await startReportingUpstream('bad')
   bad.answer((_call, res) => {
     const message = { role: 'assistant', content: 'bad none m' }
     if (fails) json(res, 500, { error: { message: 'out of order' } })
@@ -60,7 +60,7 @@ const health = (name: string) => fleet.kube.condition('Channel', name, 'Healthy'
 it('is Healthy=False while attempts fail, and requests are still answered', async () => {
   const [base = ''] = fleet.bases
   await until(async () => {
-    expect((await ask(base, KEY, 'm')).said).toBe('200 good none m')
+    expect((await ask(base, KEY, 'm')).summary).toBe('200 good none m')
     return (await health('bad')) === 'False Ejected'
   }, 'the status to say that the channel is ejected')
   const { stdout } = await fleet.kubectl('get', 'channel/bad', '-o=jsonpath={.status.health}')

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { controlPlane } from '../../harness/control-plane.ts'
 import { type Fleet, startFleet } from '../../harness/fleet.ts'
-import { ask, askAll, digestOf, startTellingUpstream } from '../../harness/fleet-traffic.ts'
+import { ask, askAll, digestOf, startReportingUpstream } from '../../harness/fleet-traffic.ts'
 import { until } from '../../harness/gateway.ts'
 import type { ScriptedUpstream } from '../../harness/upstream.ts'
 
@@ -14,8 +14,8 @@ let first: ScriptedUpstream
 let second: ScriptedUpstream
 
 beforeAll(async () => {
-  first = await startTellingUpstream('first')
-  second = await startTellingUpstream('second')
+  first = await startReportingUpstream('first')
+  second = await startReportingUpstream('second')
   fleet = await startFleet({
     controlPlane: await controlPlane(),
     env: { SLUICE_LEASE_DURATION: `${LEASE_SECONDS}s` },
@@ -118,5 +118,5 @@ it('all ModelRoutes while a controller leads: no model is served or listed, and 
   await kube.patch('Channel', 'main', channel(second))
   await kube.create('ModelRoute', 'later', route('later'))
   await serves('sk-kept', 'later', '200 second none later')
-  expect((await ask(fleet.bases[0] ?? '', 'sk-kept', 'kept')).said).toBe(unknown)
+  expect((await ask(fleet.bases[0] ?? '', 'sk-kept', 'kept')).summary).toBe(unknown)
 }, 60_000)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { controlPlane } from '../../harness/control-plane.ts'
 import { type Fleet, metric, startFleet } from '../../harness/fleet.ts'
-import { askAll, digestOf, startTellingUpstream } from '../../harness/fleet-traffic.ts'
+import { askAll, digestOf, startReportingUpstream } from '../../harness/fleet-traffic.ts'
 import { until } from '../../harness/gateway.ts'
 import { KIND_NAMES } from '../../harness/kube-http.ts'
 import { monitorRedis } from '../../harness/redis-monitor.ts'
@@ -15,7 +15,7 @@ let fleet: Fleet
 let upstream: ScriptedUpstream
 
 beforeAll(async () => {
-  upstream = await startTellingUpstream('up')
+  upstream = await startReportingUpstream('up')
   fleet = await startFleet({ controlPlane: await controlPlane() })
   const { kube } = fleet
   await kube.secret('upstream', { key: 'credential' })

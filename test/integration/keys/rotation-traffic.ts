@@ -61,8 +61,8 @@ export class RotationTraffic {
   }
 
   async #single(base: string): Promise<string | undefined> {
-    const { status, said } = await askChat(base, this.#key, this.#model)
-    return status === 200 ? undefined : said
+    const { status, summary } = await askChat(base, this.#key, this.#model)
+    return status === 200 ? undefined : summary
   }
 
   /** Each turn at the next proxy. */

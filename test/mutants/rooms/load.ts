@@ -55,7 +55,7 @@ export const LOAD: Mutant[] = [
   ),
   ...faults(
     'proxy/pipeline/body/read-body.ts',
-    'test/e2e/relay/held-once.test.ts',
+    'test/e2e/relay/body-memory.test.ts',
     // A body is held twice for as long as its call lasts.
     ['      done(held.whole())\n      held.clear()', '      done(held.whole())'],
   ),

@@ -4,7 +4,7 @@ import { faults, type Mutant } from '../fault.ts'
 export const PIPELINE: Mutant[] = [
   ...faults(
     'proxy/pipeline/serve.ts',
-    'test/e2e/money.test.ts',
+    'test/e2e/billing.test.ts',
     // The money of a failed request stays held.
     ["await ctx.stage('settle'", "if (charged !== undefined) await ctx.stage('settle'"],
   ),
@@ -62,7 +62,7 @@ export const PIPELINE: Mutant[] = [
 
   ...faults(
     'contract/endpoints.ts',
-    'test/e2e/text-or-picture.test.ts',
+    'test/e2e/text-or-image.test.ts',
     // What a text channel cannot answer is painted.
     ["if (CHANNEL_TYPE_FACTS[type].imagesOnly && way === 'hub' && !picturesOnly) return undefined", ''],
   ),
@@ -73,7 +73,7 @@ export const PIPELINE: Mutant[] = [
   ]),
   ...faults(
     'proxy/dialects/images/codec/request/lose.ts',
-    'test/e2e/text-or-picture.test.ts',
+    'test/e2e/text-or-image.test.ts',
     // A picture is paid for by a client that asked for a call of its tool.
     [
       "throw refused(losses.name('tools'), 'may hold",
@@ -125,19 +125,19 @@ export const PIPELINE: Mutant[] = [
   ),
 
   // A conversation that began with another channel cannot be gone on with.
-  ...faults('proxy/pipeline/attempt/adapt-after-refusal.ts', 'test/e2e/faults/second-chance.test.ts', [
+  ...faults('proxy/pipeline/attempt/adapt-after-refusal.ts', 'test/e2e/faults/retry-with-changes.test.ts', [
     '? { withoutCarriers: true }',
     '? undefined',
   ]),
   ...faults(
     'proxy/pipeline/attempt/try-targets.ts',
-    'test/e2e/faults/second-chance.test.ts',
+    'test/e2e/faults/retry-with-changes.test.ts',
     // What a conversion has spoilt is the caller's mistake.
     ['if (!targets.some(native)) return false', 'return false'],
   ),
   ...faults(
     'proxy/pipeline/attempt/try-targets.ts',
-    'test/e2e/second-tries.test.ts',
+    'test/e2e/retries.test.ts',
     // A refused credential is sent three times.
     ["credential: 'channel',", ''],
     // SDKs give up though a channel is only busy.
@@ -160,12 +160,12 @@ export const PIPELINE: Mutant[] = [
   ),
   ...faults(
     'proxy/pipeline/attempt/try-once.ts',
-    'test/e2e/money-of-streams.test.ts',
+    'test/e2e/stream-billing.test.ts',
     // Who leaves while a whole answer is on its way pays nothing for it.
     ['new AbandonedAttempt(target, progress.status === 200)', 'new AbandonedAttempt(target, false)'],
   ),
   // An error whose body never ends keeps a request from the next channel.
-  ...faults('proxy/pipeline/attempt/try-once.ts', 'test/e2e/broken-off.test.ts', [
+  ...faults('proxy/pipeline/attempt/try-once.ts', 'test/e2e/interrupted-requests.test.ts', [
     'setTimeout(() => response.abort(), ERROR_BODY_MS)',
     'setTimeout(() => {}, ERROR_BODY_MS)',
   ]),

@@ -3,7 +3,7 @@ import { faults, type Mutant } from '../../fault.ts'
 
 const FOLDER = 'proxy/dialects/responses/chains'
 const COMPACTION = 'proxy/dialects/responses/compact/lanes.test.ts'
-const COUNTS = 'test/e2e/money-of-pictures.test.ts'
+const COUNTS = 'test/e2e/image-billing.test.ts'
 
 export const CHAINS: Mutant[] = [
   ...faults(

@@ -76,7 +76,7 @@ export const ERRORS: Mutant[] = [
   ),
   ...faults(
     'proxy/pipeline/attempt/caller-error.ts',
-    'test/e2e/upstream-words.test.ts',
+    'test/e2e/upstream-error-messages.test.ts',
     // A channel whose upstream is not to be quoted is quoted.
     [" || channel.errorMessages === 'Generic'", ''],
   ),

@@ -3,7 +3,7 @@ import { faults, type Mutant } from '../../fault.ts'
 
 const VECTORS = 'proxy/dialects/embeddings'
 const IMAGES = 'proxy/dialects/images'
-const MONEY = 'test/e2e/money-of-pictures.test.ts'
+const MONEY = 'test/e2e/image-billing.test.ts'
 
 export const PICTURES: Mutant[] = [
   ...faults(

@@ -1,11 +1,11 @@
-/** What a scripted model says, whatever the dialect. */
+/** Answers of a scripted model, independent of the dialect. */
 
 export const DIALECTS = ['chat', 'responses', 'messages'] as const
 export type DialectName = (typeof DIALECTS)[number]
 
-/** Each client dialect with each upstream dialect. */
+/** Every client dialect with every upstream dialect. */
 export const PAIRS = DIALECTS.flatMap((client) => DIALECTS.map((upstream) => ({ client, upstream })))
-/** Each of them whole and as a stream. */
+/** Every pair as JSON and as a stream. */
 export const CELLS = PAIRS.flatMap((pair) => [
   { ...pair, stream: false },
   { ...pair, stream: true },
@@ -16,12 +16,12 @@ export interface Call {
   name: string
   /** JSON text. */
   input: string
-  /** Free text for a custom tool: `input` is then how it is said where there are only functions. */
+  /** Input of a custom tool; `input` is then its form in dialects that have only functions. */
   free?: string
 }
 
-/** A call of a custom tool. */
-export const freeCall = (id: string, name: string, free: string): Call => ({
+/** A custom tool call. */
+export const customCall = (id: string, name: string, free: string): Call => ({
   id,
   name,
   free,
@@ -38,21 +38,21 @@ export interface Counts {
   reasoning: number
 }
 
-/** The answer of a model. What is absent it did not say. */
-export interface Story {
+/** The answer of a model; absent fields are left out. */
+export interface ScriptedAnswer {
   reasoning?: string
-  /** Its signature, or encrypted content. */
+  /** The reasoning's signature or encrypted content. */
   opaque?: string
   text?: string
   calls?: Call[]
-  /** Why it ended; calls say for themselves. */
+  /** Finish reason, unless there are calls. */
   end?: 'stop' | 'length' | 'filter'
-  /** The stop sequence that ended it, for dialects that tell. */
+  /** The stop sequence that ended the answer, for dialects that report it. */
   stopSequence?: string
   counts?: Counts
 }
 
 export const COUNTS: Counts = { input: 100, cached: 40, written: 10, output: 30, reasoning: 12 }
 
-/** A text in pieces of a word. */
+/** Splits a text into words. */
 export const words = (text: string): string[] => text.split(/(?<= )/)

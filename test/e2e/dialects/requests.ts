@@ -1,9 +1,9 @@
-/** Requests with one feature each, as a client of each dialect writes them. */
+/** Requests in each dialect, with one feature each. */
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
-import { type Ask, question, type Room } from './room.ts'
-import type { DialectName } from './story.ts'
+import type { DialectName } from './scripted-answer.ts'
+import { question, type RequestParams, type World } from './world.ts'
 
 /** One white pixel. */
 export const PNG =
@@ -13,7 +13,7 @@ export const PDF = Buffer.from('%PDF-1.4 not much of one').toString('base64')
 export const PNG_DATA = `data:image/png;base64,${PNG}`
 export const PDF_DATA = `data:application/pdf;base64,${PDF}`
 
-export const IMAGES: Ask = {
+export const IMAGES: RequestParams = {
   chat: {
     messages: [
       {
@@ -52,7 +52,7 @@ export const IMAGES: Ask = {
     ],
   },
 }
-export const PDFS: Ask = {
+export const PDFS: RequestParams = {
   chat: {
     messages: [
       {
@@ -93,20 +93,20 @@ export const PDFS: Ask = {
   },
 }
 
-/** A responses client has no stop sequences. */
-export const STOP: Ask = {
+/** The responses dialect has no stop sequences. */
+export const STOP: RequestParams = {
   chat: { messages: [{ role: 'user', content: 'Count' }], stop: ['END'] },
   responses: { input: 'Count' },
   messages: { max_tokens: 100, messages: [{ role: 'user', content: 'Count' }], stop_sequences: ['END'] },
 }
 
 const SHAPE = z.object({ city: z.string(), degrees: z.number() })
-/** An object that fits what is asked for. */
+/** An object with the requested shape. */
 export const OBJECT = { city: 'Ulm', degrees: 21.5 }
 
-/** Asks for such an object by the helpers that parse: they throw when the answer does not fit. */
+/** Requests such an object with the SDKs' parsing helpers, which throw if the answer does not fit. */
 export async function askParsed(
-  { openai, anthropic }: Pick<Room, 'openai' | 'anthropic'>,
+  { openai, anthropic }: Pick<World, 'openai' | 'anthropic'>,
   client: DialectName,
   model: string,
   stream: boolean,

@@ -1,23 +1,23 @@
 /**
- * What an upstream calls the caller's fault may be the gateway's own: a request that it refuses is sent once more
- * without the vendor state that it refuses, or once to a channel of the caller's dialect, and no more than that.
+ * An upstream's 400 may be the gateway's fault: a refused request is sent once more without the refused vendor state, or
+ * once to a channel of the client's dialect, and not again.
  */
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type DialectName, ENDPOINTS } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { specEvents } from '../../conformance/dialects/sse.ts'
-import { VOICES } from '../../fixtures/faults/index.ts'
-import { event } from '../../fixtures/faults/voice.ts'
+import { UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
+import { event } from '../../fixtures/faults/upstream-fixture.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type Answer, call, jsonHeaders } from '../../harness/http.ts'
 import { balanceOf, lineOf, nanos } from '../../harness/ledger.ts'
 import { account, apiKey, channel, route } from '../../harness/resources.ts'
 import { json, type Script, type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
 import { DIALECTS, requestOf } from './bench.ts'
-import { errorCode } from './ends.ts'
+import { nextTurn, STATE, THINKING } from './carried-state.ts'
 import { CANARY, stream } from './fault.ts'
-import { nextTurn, STATE, THINKING } from './thoughts.ts'
+import { errorCode } from './outcome.ts'
 
 const KEY = 'sk-second-chance-0123456789'
 const PRICE = '0.001'
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const price = { price: { perRequest: PRICE } }
   const channels = DIALECTS.map((dialect) =>
     channel(dialect, upstreams[dialect].baseURL, {
-      type: VOICES[dialect].type,
+      type: UPSTREAM_FIXTURES[dialect].type,
       ejection: { consecutiveFailures: 0 },
     }),
   )
@@ -73,7 +73,7 @@ const ask = (client: DialectName, model: string, body: object): Promise<Answer> 
 
 const sentTo = (dialect: DialectName) => upstreams[dialect].calls.map(({ body }) => body.toString())
 
-/** How each says that it does not take the state. */
+/** Errors with which the upstreams refuse vendor state. */
 const REFUSAL: Record<'responses' | 'messages', object> = {
   responses: {
     error: {
@@ -94,12 +94,12 @@ const REFUSAL: Record<'responses' | 'messages', object> = {
 
 const refusesState =
   (upstream: 'responses' | 'messages'): Script =>
-  async (asked, res) => {
-    const body = asked.body.toString()
+  async (call, res) => {
+    const body = call.body.toString()
     if (body.includes(STATE)) return json(res, 400, REFUSAL[upstream])
     if (tryParse(body) === undefined || !/"stream":true/.test(body))
-      return json(res, 200, VOICES[upstream].whole())
-    const { begin, body: deltas, end } = VOICES[upstream].frames()
+      return json(res, 200, UPSTREAM_FIXTURES[upstream].whole())
+    const { begin, body: deltas, end } = UPSTREAM_FIXTURES[upstream].frames()
     await stream(res, [...begin, ...deltas, ...end])
   }
 
@@ -110,7 +110,7 @@ const CELLS = UPSTREAMS.flatMap((upstream) =>
   ),
 )
 
-describe('vendor state that is refused', () => {
+describe('refused vendor state', () => {
   it.each(CELLS)('$client over $upstream, stream $streamed', async ({ client, upstream, streamed }) => {
     upstreams[upstream].answer((_call, res) => json(res, 200, THINKING[upstream]))
     const first = tryParse((await ask(client, upstream, requestOf(client, false))).text)
@@ -132,7 +132,7 @@ describe('vendor state that is refused', () => {
     expect([before.balance - balance, held]).toEqual([nanos(PRICE), 0])
   })
 
-  it.each(UPSTREAMS)('%s: of its own dialect the client is told', async (upstream) => {
+  it.each(UPSTREAMS)('%s: a client of the same dialect gets the error', async (upstream) => {
     upstreams[upstream].answer((_call, res) => json(res, 200, THINKING[upstream]))
     const first = tryParse((await ask(upstream, upstream, requestOf(upstream, false))).text)
     assert(isRecord(first))
@@ -144,7 +144,7 @@ describe('vendor state that is refused', () => {
     expect(sentTo(upstream)).toHaveLength(2)
   })
 
-  it.each(UPSTREAMS)('%s: refused twice, it is not tried a third time', async (upstream) => {
+  it.each(UPSTREAMS)('%s: is not sent a third time after two refusals', async (upstream) => {
     upstreams[upstream].answer((_call, res) => json(res, 400, REFUSAL[upstream]))
     const answer = await ask('chat', upstream, requestOf('chat', false))
     expect([answer.status, errorCode('chat', tryParse(answer.text))]).toEqual([400, 'invalid_request'])
@@ -154,28 +154,28 @@ describe('vendor state that is refused', () => {
 })
 
 const INVALID = (upstream: DialectName): Script => {
-  const said = { message: `bad ${CANARY}`, type: 'invalid_request_error' }
+  const error = { message: `bad ${CANARY}`, type: 'invalid_request_error' }
   const body =
-    upstream === 'messages' ? { type: 'error', error: said } : { error: { ...said, param: null, code: null } }
+    upstream === 'messages' ? { type: 'error', error } : { error: { ...error, param: null, code: null } }
   return (_call, res) => json(res, 400, body)
 }
 const PAIRS = DIALECTS.flatMap((upstream) =>
   DIALECTS.filter((client) => client !== upstream).map((client) => ({ client, upstream })),
 )
 
-describe('a converted request that is called invalid', () => {
+describe('a converted request that the upstream calls invalid', () => {
   it.each(PAIRS)(
-    '$client over $upstream: goes once to a channel of its own dialect',
+    '$client over $upstream: falls over once to a channel of the client’s dialect',
     async ({ client, upstream }) => {
       upstreams[upstream].answer(INVALID(upstream))
-      upstreams[client].answer((_call, res) => json(res, 200, VOICES[client].whole()))
+      upstreams[client].answer((_call, res) => json(res, 200, UPSTREAM_FIXTURES[client].whole()))
       const answer = await ask(client, `${upstream}/${client}`, requestOf(client, false))
       expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('three')])
       expect([sentTo(upstream).length, sentTo(client).length]).toEqual([1, 1])
     },
   )
 
-  it.each(PAIRS)('$client over $upstream: the second 400 is the answer', async ({ client, upstream }) => {
+  it.each(PAIRS)('$client over $upstream: the client gets the second 400', async ({ client, upstream }) => {
     upstreams[upstream].answer(INVALID(upstream))
     upstreams[client].answer(INVALID(client))
     const answer = await ask(client, `${upstream}/${client}`, requestOf(client, false))
@@ -185,7 +185,7 @@ describe('a converted request that is called invalid', () => {
   })
 
   it.each(PAIRS)(
-    '$client over $upstream: without such a channel it is the answer',
+    '$client over $upstream: without such a channel the client gets the 400',
     async ({ client, upstream }) => {
       upstreams[upstream].answer(INVALID(upstream))
       const answer = await ask(client, upstream, requestOf(client, true))
@@ -195,25 +195,25 @@ describe('a converted request that is called invalid', () => {
   )
 })
 
-describe('a failure before the first event goes to the next channel', () => {
+describe('a failure before the first event falls over', () => {
   it.each(PAIRS)('$client over $upstream', async ({ client, upstream }) => {
     upstreams[upstream].answer((_call, res) =>
-      stream(res, [': hello\n\n', VOICES[upstream].errorFrame(CANARY)]),
+      stream(res, [': hello\n\n', UPSTREAM_FIXTURES[upstream].errorFrame(CANARY)]),
     )
-    const { begin, body, end } = VOICES[client].frames()
+    const { begin, body, end } = UPSTREAM_FIXTURES[client].frames()
     upstreams[client].answer((_call, res) => stream(res, [...begin, ...body, ...end]))
     const answer = await ask(client, `${upstream}/${client}`, requestOf(client, true))
     expect([answer.status, answer.text.includes(CANARY)]).toEqual([200, false])
     expect(answer.text).toContain('three')
   })
 
-  it.each(PAIRS)('$client over $upstream: and none after it', async ({ client, upstream }) => {
-    const frames = VOICES[upstream].frames()
+  it.each(PAIRS)('$client over $upstream: but not after it', async ({ client, upstream }) => {
+    const frames = UPSTREAM_FIXTURES[upstream].frames()
     const broken = [
       ...frames.begin,
       ...frames.body.slice(0, 2),
       event({ type: 'x' }),
-      VOICES[upstream].errorFrame(CANARY),
+      UPSTREAM_FIXTURES[upstream].errorFrame(CANARY),
     ]
     upstreams[upstream].answer((_call, res) => stream(res, broken))
     const answer = await ask(client, `${upstream}/${client}`, requestOf(client, true))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../../proxy/outbound/testing.ts'
 import { until } from '../../harness/gateway.ts'
-import { envelope, openRelay, relayOfTest } from './stage.ts'
+import { envelope, openRelay, relayOfTest } from './setup.ts'
 
 const SIZE = 40_000_000
 

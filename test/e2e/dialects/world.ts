@@ -1,6 +1,6 @@
 /**
- * The room of these tests: the gateway, a scripted upstream behind one channel of each type, and an official SDK for
- * each client dialect that reads answers into one shape.
+ * The gateway, a scripted upstream behind one channel of each type, and the official SDKs, whose answers are read into
+ * one shape.
  */
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
@@ -8,33 +8,37 @@ import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type Feature, recordCell, resultOf } from '../../harness/matrix.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
-import { readChat, readMessages, readResponses, type Seen } from './read.ts'
-import type { DialectName } from './story.ts'
+import { type ReadAnswer, readChat, readMessages, readResponses } from './read-answer.ts'
+import type { DialectName } from './scripted-answer.ts'
 
 export const KEY = 'sk-dialects-0123456789'
 export const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
 
-export interface Room {
+export interface World {
   upstream: ScriptedUpstream
   gateway: RunningGateway
   openai: OpenAI
   anthropic: Anthropic
-  /** Headers of the last answer that an SDK of this room got. */
+  /** Headers of the last answer that one of the SDKs received. */
   headers(): Headers
-  /** The body of the last request, as the upstream got it. */
+  /** Body of the upstream's last request. */
   sent(): Record<string, unknown>
-  /** What the last answer's header says was dropped. */
+  /** Losses in the last answer's headers. */
   dropped(): string[]
-  /** Writes a passed cell down; what was dropped is that of the last answer. */
+  /** Records a cell of the conversion matrix as passed, with the losses of the last answer. */
   passed(client: DialectName, upstream: DialectName, feature: Feature): void
   close(): Promise<void>
 }
 
 /**
- * Models `chat`, `responses` and `messages` go to the channel of that name; `more` adds resources, which may name
- * these channels. `baseURL`: of another upstream than the scripted one, which is then not asked. `env` adds settings.
+ * Models `chat`, `responses` and `messages` go to the channel of that name; `more` adds resources, which may refer to
+ * these channels. `baseURL` replaces the scripted upstream by another one. `env` adds settings.
  */
-export async function openRoom(more = '', baseURL?: string, env: Record<string, string> = {}): Promise<Room> {
+export async function startWorld(
+  more = '',
+  baseURL?: string,
+  env: Record<string, string> = {},
+): Promise<World> {
   const upstream = await startUpstream()
   const base = baseURL ?? upstream.baseURL
   const gateway = await startGateway({ 'all.yaml': resources(base) + more }, env)
@@ -44,7 +48,7 @@ export async function openRoom(more = '', baseURL?: string, env: Record<string, 
     headers = response.headers
     return response
   }
-  const room: Room = {
+  const world: World = {
     upstream,
     gateway,
     openai: new OpenAI({ baseURL: `${gateway.base}/v1`, apiKey: KEY, maxRetries: 0, fetch: seenFetch }),
@@ -53,7 +57,7 @@ export async function openRoom(more = '', baseURL?: string, env: Record<string, 
     sent: () => JSON.parse(upstream.calls.at(-1)?.body.toString() ?? '') as Record<string, unknown>,
     dropped: () => headers.get('x-sluice-dropped')?.split(', ') ?? [],
     passed(client, to, feature) {
-      const result = client === to ? { result: 'byte' as const } : resultOf(feature, room.dropped())
+      const result = client === to ? { result: 'byte' as const } : resultOf(feature, world.dropped())
       recordCell({
         client,
         upstream: to,
@@ -67,10 +71,10 @@ export async function openRoom(more = '', baseURL?: string, env: Record<string, 
       await upstream.close()
     },
   }
-  return room
+  return world
 }
 
-/** A channel of each type to one base URL, a route to each by its name, and the key. */
+/** A channel of each type with the same base URL, a route to each, and the key. */
 function resources(base: string): string {
   const spec = { ejection: { consecutiveFailures: 0 } }
   return [
@@ -82,28 +86,28 @@ function resources(base: string): string {
   ].join('')
 }
 
-/** Parameters of one request in each dialect, without `model`, `stream` and whatever the dialect requires anyway. */
-export interface Ask {
+/** Parameters of a request in each dialect, without `model` and `stream`. */
+export interface RequestParams {
   chat: Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model' | 'stream'>
   responses: Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'model' | 'stream'>
   messages: Omit<Anthropic.MessageCreateParamsNonStreaming, 'model' | 'stream'>
 }
 
-/** Asks by the SDK of the client's dialect, a stream by its strict helper, and reads the answer. */
+/** Sends a request with the client dialect's SDK (a stream with its strict helper) and reads the answer. */
 export async function ask(
-  { openai, anthropic }: Pick<Room, 'openai' | 'anthropic'>,
+  { openai, anthropic }: Pick<World, 'openai' | 'anthropic'>,
   client: DialectName,
   model: string,
-  params: Ask,
+  params: RequestParams,
   stream: boolean,
-): Promise<Seen> {
+): Promise<ReadAnswer> {
   switch (client) {
     case 'chat': {
       const body = { ...params.chat, model }
       if (!stream) return readChat(await openai.chat.completions.create(body))
       const stream_options = { include_usage: true }
       const helper = openai.chat.completions.stream({ ...body, stream_options })
-      // Of a field that it does not know the helper keeps the last piece alone.
+      // The helper keeps only the last delta of unknown fields.
       let reasoning = ''
       helper.on('chunk', ({ choices }) => {
         const delta = choices[0]?.delta as { reasoning_content?: string } | undefined
@@ -124,8 +128,8 @@ export async function ask(
   }
 }
 
-/** A question and nothing else. */
-export const question = (text: string): Ask => ({
+/** A request with one user message. */
+export const question = (text: string): RequestParams => ({
   chat: { messages: [{ role: 'user', content: text }] },
   responses: { input: text },
   messages: { max_tokens: 1000, messages: [{ role: 'user', content: text }] },

@@ -1,20 +1,20 @@
-/** Upstreams that refuse the way in which they are asked: they are asked in another one, at no cost of attempts. */
+/** Upstreams that refuse a feature get the request in another form, without using up an attempt. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { call } from '../../harness/http.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { json, type Script } from '../../harness/upstream.ts'
-import { type Reader, reads, startReader } from './reader.ts'
+import { type EchoUpstream, echo, startEchoUpstream } from './echo-upstream.ts'
 
 const KEY = 'sk-other-ways-0123456789'
 
-let native: Reader
-let spare: Reader
+let native: EchoUpstream
+let spare: EchoUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  native = await startReader()
-  spare = await startReader()
+  native = await startEchoUpstream()
+  spare = await startEchoUpstream()
   const eager = { ejection: { consecutiveFailures: 2 } }
   gateway = await startGateway({
     'all.yaml': [
@@ -36,7 +36,7 @@ afterAll(async () => {
   await spare?.close()
 })
 beforeEach(() => {
-  native.answer(reads(native.kept))
+  native.answer(echo(native.stored))
   native.calls.length = 0
   spare.calls.length = 0
 })
@@ -49,16 +49,16 @@ async function post(path: string, body: object) {
   return { status, body: JSON.parse(text) as { id: string; output: { type: string }[]; error: object } }
 }
 
-/** Refuses what `of` holds for, and reads everything else. */
+/** Refuses the calls that `matches`, and echoes the others. */
 const refuses =
-  (status: number, error: object, of: (path: string, body: string) => boolean): Script =>
-  (asked, res) =>
-    of(asked.path, asked.body.toString()) ? json(res, status, { error }) : reads(native.kept)(asked, res)
+  (status: number, error: object, matches: (path: string, body: string) => boolean): Script =>
+  (call, res) =>
+    matches(call.path, call.body.toString()) ? json(res, status, { error }) : echo(native.stored)(call, res)
 
-describe.each([400, 404, 405, 422, 501])('an upstream that answers compactions %i', (status) => {
+describe.each([400, 404, 405, 422, 501])('an upstream that answers a compaction with %i', (status) => {
   const error = { message: 'Not Found', type: 'not_found', code: null, param: null }
 
-  it.each(['alone', 'once'])('is asked for a summary (%s)', async (model) => {
+  it.each(['alone', 'once'])('gets a request for a summary (%s)', async (model) => {
     native.answer(refuses(status, error, (path) => path.endsWith('/compact')))
     const answer = await post('responses/compact', { model, input: 'Hi' })
     expect(answer).toMatchObject({ status: 200 })
@@ -66,7 +66,7 @@ describe.each([400, 404, 405, 422, 501])('an upstream that answers compactions %
     expect(native.calls.map(({ path }) => path)).toEqual(['/v1/responses/compact', '/v1/responses'])
   })
 
-  it('in band, too, and is blamed for nothing', async () => {
+  it('also as an input item, which does not count against the channel', async () => {
     native.answer(refuses(status, error, (_, body) => body.includes('compaction_trigger')))
     const input = [{ role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }]
     for (let i = 0; i < 4; i++) {
@@ -88,27 +88,27 @@ describe.each([
   ],
   [400, { message: 'No', code: 'previous_response_not_found', param: 'previous_response_id' }],
   [404, { message: 'Not Found' }],
-] as const)('an upstream that keeps nothing and answers %i %o', (status, error) => {
+] as const)('an upstream that stores nothing and answers %i %o', (status, error) => {
   const forgets = refuses(status, error, (_, body) => body.includes('previous_response_id'))
 
-  it.each(['alone', 'once', 'pair'])('is told the whole conversation (%s)', async (model) => {
+  it.each(['alone', 'once', 'pair'])('gets the whole conversation (%s)', async (model) => {
     native.answer(forgets)
     let last: string | undefined
     for (const text of ['one', 'two', 'three']) {
       const more = last === undefined ? {} : { previous_response_id: last }
-      const { status: told, body } = await post('responses', { model, input: text, ...more })
-      expect(told).toBe(200)
+      const { status: answered, body } = await post('responses', { model, input: text, ...more })
+      expect(answered).toBe(200)
       last = body.id
     }
     expect(JSON.stringify(native.last().input)).toMatch(/one.*two.*three/)
     expect(spare.calls).toEqual([])
   })
 
-  it('when it fails at that, another one is', async () => {
+  it('falls over if it then fails', async () => {
     native.answer(forgets)
     const { body } = await post('responses', { model: 'pair', input: 'one' })
-    native.answer((asked, res) =>
-      asked.body.includes('previous_response_id') ? forgets(asked, res) : void res.writeHead(500).end(),
+    native.answer((call, res) =>
+      call.body.includes('previous_response_id') ? forgets(call, res) : void res.writeHead(500).end(),
     )
     expect(
       await post('responses', { model: 'pair', input: 'two', previous_response_id: body.id }),

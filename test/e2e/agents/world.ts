@@ -1,6 +1,6 @@
 /**
- * The room of these tests: the gateway, a scripted upstream behind one channel of each type, and folders in which an
- * agent runs as a person would run it. Agents know models by their names' beginnings, so each channel has several.
+ * The gateway, a scripted upstream behind one channel of each type, and folders in which an agent runs as a person
+ * would run it. Agents recognise models by the prefix of the name, so each channel has several names.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,66 +9,66 @@ import { type RunningGateway, startGateway, until } from '../../harness/gateway.
 import { endProgram, startProgram } from '../../harness/program.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { json, type ScriptedUpstream, startUpstream, type UpstreamCall } from '../../harness/upstream.ts'
-import type { DialectName, Story } from '../dialects/story.ts'
-import { dialectOf, storyEvents, stream, tells } from '../dialects/tell.ts'
+import type { DialectName, ScriptedAnswer } from '../dialects/scripted-answer.ts'
+import { answerEvents, dialectOf, scripted, stream } from '../dialects/scripted-upstream.ts'
 import { type AgentName, agent } from './install.ts'
 
 export type Json = Record<string, unknown>
 
 export const KEY = 'sk-agents-0123456789'
-/** Each model is one of these with the name of a channel behind it. */
+/** Prefixes of model names; the name of a channel follows. */
 const FAMILIES = ['', 'gpt-5.5-', 'gpt-6.1-sol-', 'claude-opus-5-'] as const
-/** What the upstream counts, whatever it is asked about. */
+/** The upstream's token count for any request. */
 const COUNTED = 4321
 const AGENT_MS = 60_000
-/** In place of a story: the conversation does not fit into the model's context. */
+/** Instead of an answer: the conversation does not fit the model's context. */
 export const TOO_LONG = 'too long'
 
-export interface Room {
+export interface World {
   gateway: RunningGateway
   upstream: ScriptedUpstream
-  /** The nth answer is the nth story; a further one is an error of the upstream. Forgets what was asked before. */
-  plays(...stories: (Story | typeof TOO_LONG)[]): void
-  /** What the model was asked since then. */
-  asked(): Asked[]
-  /** Lines of the request log since then, once there are so many. */
+  /** Sets the upstream's next answers; further requests get a 500. Forgets earlier requests. */
+  answerWith(...answers: (ScriptedAnswer | typeof TOO_LONG)[]): void
+  /** Model requests since `answerWith`. */
+  requests(): UpstreamRequest[]
+  /** Resolves with the request log lines since `answerWith` once there are `count`. */
   logged(count: number): Promise<Json[]>
   close(): Promise<void>
 }
 
-export interface Asked {
+export interface UpstreamRequest {
   dialect: DialectName
   headers: UpstreamCall['headers']
   body: Json
 }
 
-export async function openRoom(): Promise<Room> {
+export async function startWorld(): Promise<World> {
   const upstream = await startUpstream()
   const gateway = await startGateway({ 'all.yaml': resources(upstream.baseURL) })
-  let asked: Asked[] = []
-  /** Since when lines count, in milliseconds since the epoch: one of an earlier play may come late. */
+  let requests: UpstreamRequest[] = []
+  /** Milliseconds since the epoch. Lines of requests that began earlier may still arrive; they are ignored. */
   let since = 0
   return {
     gateway,
     upstream,
-    plays(...stories) {
-      const left = [...stories]
-      asked = []
+    answerWith(...answers) {
+      const left = [...answers]
+      requests = []
       since = Date.now()
       upstream.answer((call, res) => {
         if (call.path.includes('count_tokens')) return json(res, 200, { input_tokens: COUNTED })
         const { headers } = call
         const dialect = dialectOf(call)
-        asked.push({ dialect, headers, body: JSON.parse(call.body.toString()) as Json })
-        const story = left.shift()
-        if (story === undefined) return json(res, 500, { error: { message: 'nothing more is told' } })
-        if (story === TOO_LONG) return json(res, 400, tooLong(dialect))
+        requests.push({ dialect, headers, body: JSON.parse(call.body.toString()) as Json })
+        const answer = left.shift()
+        if (answer === undefined) return json(res, 500, { error: { message: 'no answer is left' } })
+        if (answer === TOO_LONG) return json(res, 400, tooLong(dialect))
         if (dialect === 'responses' && call.body.includes('"type":"namespace"'))
-          return stream(res, storyEvents(dialect, story).map(inNamespace))
-        return tells(story)(call, res)
+          return stream(res, answerEvents(dialect, answer).map(inNamespace))
+        return scripted(answer)(call, res)
       })
     },
-    asked: () => asked,
+    requests: () => requests,
     async logged(count) {
       const lines = () => gateway.requests().filter((line) => beganAt(line) >= since)
       await until(() => lines().length >= count, `${count} lines of the request log`)
@@ -81,11 +81,11 @@ export async function openRoom(): Promise<Room> {
   }
 }
 
-/** Where tools are declared in namespaces they are called so: `a__b` is b in a. */
+/** Turns a call of `a__b` into one of tool b in namespace a. */
 const inNamespace = (event: string) =>
   event.replaceAll(/"name":"(\w+)__(\w+)"/g, '"namespace":"$1","name":"$2"')
 
-/** As the hosted APIs say it. */
+/** In the words of the hosted APIs. */
 function tooLong(dialect: DialectName): object {
   const type = 'invalid_request_error'
   if (dialect === 'messages') {
@@ -96,7 +96,7 @@ function tooLong(dialect: DialectName): object {
   return { error: { message, type, param: 'messages', code: 'context_length_exceeded' } }
 }
 
-/** `plain` is an upstream of the responses API that offers no more than that. */
+/** `plain` is a responses upstream without optional features. */
 const CHANNELS: Record<string, object> = {
   chat: { type: 'chat_completion' },
   responses: { type: 'responses' },
@@ -120,26 +120,26 @@ function resources(base: string): string {
   ].join('')
 }
 
-/** A home of its own, and a folder to work in. */
-export interface Desk {
+/** The agent's home and working folder. */
+export interface Workspace {
   home: string
   work: string
-  /** Gives what was printed, once the agent has ended. It can reach nothing beyond this machine. */
+  /** Resolves when the agent has exited. It can reach nothing beyond this machine. */
   run(name: AgentName, args: string[], env: Record<string, string>): Promise<Run>
-  /** Changes a file of the home. Throws when it does not have the text. */
+  /** Replaces text in a file of the home. Throws if the text is missing. */
   edit(path: string, from: string, to: string): void
   clear(): void
 }
 
 export interface Run {
   code: number | string
-  /** Both streams. */
+  /** stdout and stderr. */
   output: string
-  /** The lines of it that are JSON. */
+  /** The JSON lines of the output. */
   events: Json[]
 }
 
-export function openDesk(): Desk {
+export function createWorkspace(): Workspace {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-agent-'))
   const [home, work, temp] = ['home', 'work', 'temp'].map((name) => join(folder, name)) as [
     string,
@@ -182,8 +182,8 @@ export function openDesk(): Desk {
   }
 }
 
-/** The end of what was printed: why a test fails. */
-export const why = ({ output }: Run): string => output.slice(-2000)
+/** The end of the output, for the message of a failed assertion. */
+export const outputTail = ({ output }: Run): string => output.slice(-2000)
 
 function jsonLines(output: string): Json[] {
   return output.split('\n').flatMap((line) => {

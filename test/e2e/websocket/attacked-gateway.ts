@@ -12,7 +12,7 @@ import { frame, openRaw, type RawSocket, TEXT } from '../../harness/web-socket.t
 const KEY = 'sk-siege-key-0123456789'
 export const AUTHORIZATION = `authorization: Bearer ${KEY}`
 
-export interface Siege {
+export interface AttackedGateway {
   readonly gateway: RunningGateway
   readonly upstream: ScriptedUpstream
   /** Opens a WebSocket; `behind` goes in the same piece as the handshake. */
@@ -34,7 +34,7 @@ export async function ended(socket: RawSocket, count: number): Promise<Record<st
 }
 
 /** To be called once, where the tests of a file are declared. */
-export function siege(env: Record<string, string> = {}): Siege {
+export function attackedGateway(env: Record<string, string> = {}): AttackedGateway {
   let upstream: ScriptedUpstream
   let gateway: RunningGateway
   let good: RawSocket

@@ -1,4 +1,4 @@
-/** How an answer ended for a client of a dialect that believes nothing. */
+/** Judges how an answer ended, as a strict client of its dialect would. */
 import assert from 'node:assert/strict'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
@@ -9,31 +9,31 @@ import { assertComplete } from '../../conformance/dialects/strict-responses.ts'
 import { type View, viewOf } from '../../conformance/dialects/views.ts'
 import type { Answer } from '../../harness/http.ts'
 
-export type End =
-  /** A status that says so. */
+export type Outcome =
+  /** An error status. */
   | { kind: 'refused'; status: number; code: string }
-  /** An event that says so. */
+  /** A stream that ends with an error event. */
   | { kind: 'broken'; code: string }
-  /** Bytes of an upstream of the client's own dialect, on which its reader stops. */
+  /** Byte lane: upstream bytes that the client cannot parse. */
   | { kind: 'unreadable' }
   | { kind: 'answer'; view: View }
 
 export interface Expected {
   dialect: DialectName
   stream: boolean
-  /** Bytes of the upstream passed: its own sloppiness is no fault of the gateway. */
+  /** True on the byte lane, where the gateway is not responsible for the upstream's quirks. */
   bytes: boolean
 }
 
-/** What a forgiving reader takes from an answer that looks whole. */
-export function looselyRead({ text }: Answer, { dialect, stream }: Expected): View | undefined {
+/** The content that a lenient client reads from an answer that looks complete. */
+export function readLeniently({ text }: Answer, { dialect, stream }: Expected): View | undefined {
   if (!stream) return viewOf(dialect, tryParse(text))
   const { answer, end } = sumStream(dialect, text)
   return end === 'complete' ? viewOf(dialect, answer) : undefined
 }
 
-/** Throws when the answer is neither an error that the dialect knows nor an answer that is whole. */
-export function endOf({ status, headers, text }: Answer, { dialect, stream, bytes }: Expected): End {
+/** Throws if the answer is neither a valid error of the dialect nor complete. */
+export function outcomeOf({ status, headers, text }: Answer, { dialect, stream, bytes }: Expected): Outcome {
   if (status !== 200) {
     assert.equal(headers['content-type'], 'application/json')
     return { kind: 'refused', status, code: errorCode(dialect, tryParse(text)) }
@@ -41,27 +41,27 @@ export function endOf({ status, headers, text }: Answer, { dialect, stream, byte
   if (!stream) {
     assert.equal(headers['content-type'], 'application/json')
     const value = tryParse(text)
-    assert(isRecord(value), 'an answer that is no JSON')
-    if (!bytes) checkWhole(dialect, value)
+    assert(isRecord(value), 'the answer is not JSON')
+    if (!bytes) checkComplete(dialect, value)
     return { kind: 'answer', view: viewOf(dialect, value) }
   }
   assert.match(String(headers['content-type']), /^text\/event-stream/)
-  return endOfStream(dialect, text, bytes)
+  return outcomeOfStream(dialect, text, bytes)
 }
 
-function endOfStream(dialect: DialectName, text: string, bytes: boolean): End {
+function outcomeOfStream(dialect: DialectName, text: string, bytes: boolean): Outcome {
   const events = specEvents(text)
   const last = tryParse(events.at(-1)?.data ?? '')
   const code = isRecord(last) ? eventError(dialect, last) : undefined
   if (code !== undefined) {
     const before = events.slice(0, -1)
     assert(!before.some(({ data }) => isTerminal(data)), 'an error after the end')
-    if (!bytes) for (const { data } of before) assert(isRecord(tryParse(data)), `no JSON: ${data}`)
+    if (!bytes) for (const { data } of before) assert(isRecord(tryParse(data)), `not JSON: ${data}`)
     if (!bytes) checkUntilError(dialect, text, last)
     return { kind: 'broken', code }
   }
   if (!bytes) {
-    // The request asked for usage; an upstream that tells none leaves nothing to say.
+    // The request asked for usage, but the upstream may not report any.
     const usage = text.includes('"choices":[]') ? 'yes' : 'unknown'
     return { kind: 'answer', view: viewOf(dialect, readStrictly(dialect, text, usage)) }
   }
@@ -69,11 +69,11 @@ function endOfStream(dialect: DialectName, text: string, bytes: boolean): End {
     return { kind: 'unreadable' }
   const { answer, end } = sumStream(dialect, text)
   assert.equal(end, 'complete', `a stream that is ${end}`)
-  assert(isTerminal(events.at(-1)?.data ?? ''), 'more after the end')
+  assert(isTerminal(events.at(-1)?.data ?? ''), 'events after the end')
   return { kind: 'answer', view: viewOf(dialect, answer) }
 }
 
-/** All that came before an error is as strict a reader wants it: it stops at the error, and not before. */
+/** Asserts that a strict client accepts everything before the error. */
 function checkUntilError(dialect: DialectName, text: string, last: unknown): void {
   if (dialect === 'responses') {
     if (isRecord(last) && last.type === 'response.failed') readStrictly(dialect, text)
@@ -93,7 +93,7 @@ function isTerminal(data: string): boolean {
   return type === 'message_stop' || type === 'response.completed' || type === 'response.incomplete'
 }
 
-/** The code of the event that ends a stream with an error; undefined for any other one. */
+/** The code of an error event; undefined for other events. */
 function eventError(dialect: DialectName, event: Record<string, unknown>): string | undefined {
   if (dialect !== 'responses') {
     return event.error === undefined ? undefined : errorCode(dialect, event)
@@ -105,9 +105,9 @@ function eventError(dialect: DialectName, event: Record<string, unknown>): strin
   return error.code
 }
 
-/** The code in an error body of the dialect; throws when it is none. */
+/** The code in an error body of the dialect. Throws if the body is not one. */
 export function errorCode(dialect: DialectName, body: unknown): string {
-  assert(isRecord(body) && isRecord(body.error), 'no error body')
+  assert(isRecord(body) && isRecord(body.error), 'not an error body')
   const { message, type, code } = body.error
   assert(typeof message === 'string' && /^\S.*\S$/.test(message), 'message of an error')
   assert(typeof type === 'string' && typeof code === 'string', 'type and code of an error')
@@ -118,8 +118,8 @@ export function errorCode(dialect: DialectName, body: unknown): string {
   return code
 }
 
-/** A whole answer has what the types of the SDKs demand. */
-function checkWhole(dialect: DialectName, answer: Record<string, unknown>): void {
+/** Asserts that an answer has the fields that the SDKs' types require. */
+function checkComplete(dialect: DialectName, answer: Record<string, unknown>): void {
   if (dialect === 'responses') {
     assertComplete(answer)
     assert(Array.isArray(answer.output))

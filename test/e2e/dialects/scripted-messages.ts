@@ -1,26 +1,26 @@
-/** A story as a message. */
-import { COUNTS, type Story, words } from './story.ts'
+/** A scripted answer as a message. */
+import { COUNTS, type ScriptedAnswer, words } from './scripted-answer.ts'
 
 const ENDS = { stop: 'end_turn', length: 'max_tokens', filter: 'refusal' }
 const HEAD = { id: 'msg_up', type: 'message', role: 'assistant', model: 'upstream-model' }
 
-export function messagesBody(story: Story): object {
+export function messagesBody(answer: ScriptedAnswer): object {
   const content = [
-    ...(thinks(story)
-      ? [{ type: 'thinking', thinking: story.reasoning ?? '', signature: story.opaque ?? '' }]
+    ...(thinks(answer)
+      ? [{ type: 'thinking', thinking: answer.reasoning ?? '', signature: answer.opaque ?? '' }]
       : []),
-    ...(story.text === undefined ? [] : [{ type: 'text', text: story.text }]),
-    ...(story.calls ?? []).map(({ id, name, input }) => ({
+    ...(answer.text === undefined ? [] : [{ type: 'text', text: answer.text }]),
+    ...(answer.calls ?? []).map(({ id, name, input }) => ({
       type: 'tool_use',
       id,
       name,
       input: JSON.parse(input),
     })),
   ]
-  return { ...HEAD, content, ...endOf(story), usage: usageOf(story) }
+  return { ...HEAD, content, ...endOf(answer), usage: usageOf(answer) }
 }
 
-export function messagesEvents(story: Story): string[] {
+export function messagesEvents(answer: ScriptedAnswer): string[] {
   const event = (type: string, more: object = {}) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
   let index = 0
@@ -32,43 +32,43 @@ export function messagesEvents(story: Story): string[] {
       event('content_block_stop', at),
     ]
   }
-  const { cache_read_input_tokens, cache_creation_input_tokens, input_tokens } = usageOf(story)
+  const { cache_read_input_tokens, cache_creation_input_tokens, input_tokens } = usageOf(answer)
   const started = { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens: 1 }
   const message = { ...HEAD, content: [], stop_reason: null, stop_sequence: null, usage: started }
   return [
     event('message_start', { message }),
     event('ping'),
-    ...(thinks(story)
+    ...(thinks(answer)
       ? block({ type: 'thinking', thinking: '', signature: '' }, [
-          ...(story.reasoning ? [{ type: 'thinking_delta', thinking: story.reasoning }] : []),
-          { type: 'signature_delta', signature: story.opaque ?? '' },
+          ...(answer.reasoning ? [{ type: 'thinking_delta', thinking: answer.reasoning }] : []),
+          { type: 'signature_delta', signature: answer.opaque ?? '' },
         ])
       : []),
-    ...(story.text === undefined
+    ...(answer.text === undefined
       ? []
       : block(
           { type: 'text', text: '' },
-          words(story.text).map((text) => ({ type: 'text_delta', text })),
+          words(answer.text).map((text) => ({ type: 'text_delta', text })),
         )),
-    ...(story.calls ?? []).flatMap(({ id, name, input }) =>
+    ...(answer.calls ?? []).flatMap(({ id, name, input }) =>
       block(
         { type: 'tool_use', id, name, input: {} },
         (input.match(/.{1,7}/gsu) ?? []).map((partial_json) => ({ type: 'input_json_delta', partial_json })),
       ),
     ),
-    event('message_delta', { delta: endOf(story), usage: usageOf(story) }),
+    event('message_delta', { delta: endOf(answer), usage: usageOf(answer) }),
     event('message_stop'),
   ]
 }
 
-const thinks = ({ reasoning, opaque }: Story) => reasoning !== undefined || opaque !== undefined
+const thinks = ({ reasoning, opaque }: ScriptedAnswer) => reasoning !== undefined || opaque !== undefined
 
-function endOf({ calls, end = 'stop', stopSequence }: Story): object {
+function endOf({ calls, end = 'stop', stopSequence }: ScriptedAnswer): object {
   const stop_reason = calls ? 'tool_use' : stopSequence === undefined ? ENDS[end] : 'stop_sequence'
   return { stop_reason, stop_sequence: stopSequence ?? null }
 }
 
-function usageOf({ counts = COUNTS }: Story) {
+function usageOf({ counts = COUNTS }: ScriptedAnswer) {
   return {
     input_tokens: counts.input - counts.cached - counts.written,
     cache_read_input_tokens: counts.cached,

@@ -1,7 +1,7 @@
 /** Prices, balances and holds, from the outside: what is charged, what is refused, and that the books agree. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { bearer, chat, errorIn } from '../harness/everywhere.ts'
+import { bearer, chat, errorIn } from '../harness/chat-client.ts'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
 import { type Answer, call, chatBody, jsonHeaders } from '../harness/http.ts'
 import { balanceOf, lineOf, logged, metric, nanos } from '../harness/ledger.ts'

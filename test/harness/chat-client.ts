@@ -1,9 +1,9 @@
-/** One chat request in all the ways in which the interface takes it. */
+/** Sends chat requests in every form that the API accepts. */
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { type Answer, call, chatBody } from './http.ts'
 
-/** Names and values; a name may be there twice. */
+/** Names and values; names may repeat. */
 export type Headers = [string, string][]
 
 export const bearer = (key: string): Headers => [['authorization', `Bearer ${key}`]]
@@ -12,10 +12,10 @@ const errorBody = z.object({
   error: z.object({ message: z.string(), type: z.string(), param: z.string().nullable(), code: z.string() }),
 })
 
-/** The error in a body of the chat dialect. Throws when there is none. */
+/** The error in a body of the chat dialect. Throws if there is none. */
 export const errorIn = (text: string) => errorBody.parse(JSON.parse(text)).error
 
-/** Sends a chat request. `path` is below the base, without its own version. */
+/** Sends a chat request to `base` + `path`. */
 export function chat(
   base: string,
   headers: Headers,
@@ -29,10 +29,10 @@ export function chat(
 }
 
 /**
- * Sends a chat request on both paths, as JSON and as a stream. All four must be refused alike, by a status and a JSON
- * body, each with an id of its own.
+ * Sends a chat request on both paths, as JSON and as a stream. Asserts that all four get the same status and JSON body,
+ * each with its own request id.
  */
-export async function refusedEverywhere(
+export async function expectSameRefusal(
   base: string,
   headers: Headers,
   model: string,
@@ -44,7 +44,7 @@ export async function refusedEverywhere(
       answers.push(await chat(base, headers, chatBody(model, { ...more, stream }), { path }))
   }
   const [first] = answers
-  if (first === undefined) throw new Error('nothing was sent')
+  if (first === undefined) throw new Error('no request was sent')
   for (const { status, text, headers: sent } of answers) {
     expect({ status, text }).toEqual({ status: first.status, text: first.text })
     expect(sent['content-type']).toBe('application/json')

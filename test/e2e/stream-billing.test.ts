@@ -1,7 +1,7 @@
 /** What a stream costs that does not come to its end. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bearer, chat } from '../harness/everywhere.ts'
+import { bearer, chat } from '../harness/chat-client.ts'
 import { type FollowedAnswer, follow } from '../harness/follow.ts'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
 import { chatBody, eventData, jsonHeaders } from '../harness/http.ts'

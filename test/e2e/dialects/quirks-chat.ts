@@ -1,5 +1,5 @@
-/** Odd chat completions, as vendors beside OpenAI write them. */
-import { COUNTS, type Oddity } from './oddity.ts'
+/** Quirks in chat completions of vendors other than OpenAI. */
+import { COUNTS, type Quirk } from './quirk.ts'
 
 const chunk = (delta: object, finish_reason: string | null = null, more: object = {}) => ({
   id: 'c1',
@@ -17,9 +17,9 @@ const call = (index: number | undefined, id: string | undefined, name?: string, 
   function: { ...(name !== undefined && { name }), ...(args !== undefined && { arguments: args }) },
 })
 
-export const CHAT: Oddity[] = [
+export const CHAT: Quirk[] = [
   {
-    name: 'thinking as parts of the content, text in the chunk that finishes',
+    name: 'thinking as content parts, text in the last chunk',
     upstream: 'chat',
     events: [
       chunk({ role: 'assistant', content: '' }),
@@ -37,8 +37,9 @@ export const CHAT: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'the same, whole',
+    name: 'thinking as content parts, not streamed',
     upstream: 'chat',
+    otherDialectsOnly: true,
     body: {
       ...chunk({}),
       object: 'chat.completion',
@@ -63,7 +64,7 @@ export const CHAT: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'empty lists of calls and empty texts everywhere',
+    name: 'empty call lists and empty texts',
     upstream: 'chat',
     events: [
       chunk({ role: 'assistant', content: '', reasoning_content: 'Think ', tool_calls: [] }),
@@ -74,7 +75,7 @@ export const CHAT: Oddity[] = [
     reasoning: 'Think more.',
   },
   {
-    name: 'a first chunk without anything',
+    name: 'an empty first chunk',
     upstream: 'chat',
     events: [
       { choices: [], created: 0, id: '', model: '', object: '', prompt_filter_results: [{}] },
@@ -86,7 +87,7 @@ export const CHAT: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'usage in a chunk without choices, after the end',
+    name: 'usage in a chunk without choices after the end',
     upstream: 'chat',
     events: [
       chunk({ role: 'assistant', content: 'Hi' }),
@@ -97,7 +98,7 @@ export const CHAT: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'usage in every chunk: the last counts',
+    name: 'usage in every chunk, of which the last counts',
     upstream: 'chat',
     events: [
       chunk({ role: 'assistant', content: 'Hi' }, null, {
@@ -109,7 +110,7 @@ export const CHAT: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'whole calls, all with index 0',
+    name: 'complete calls, all with index 0',
     upstream: 'chat',
     events: [
       chunk({ role: 'assistant', content: null }),
@@ -125,7 +126,7 @@ export const CHAT: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'calls without an index, without an id',
+    name: 'a call without index and id',
     upstream: 'chat',
     events: [
       chunk({ role: 'assistant', tool_calls: [call(undefined, '', 'one', '{"x":1}')] }),
@@ -134,7 +135,7 @@ export const CHAT: Oddity[] = [
     calls: [['one', '{"x":1}']],
   },
   {
-    name: 'calls that interleave',
+    name: 'interleaved calls',
     upstream: 'chat',
     events: [
       chunk({ role: 'assistant', content: 'Both.' }),
@@ -157,7 +158,7 @@ export const CHAT: Oddity[] = [
     calls: [['one', '{}']],
   },
   {
-    name: 'a call whose pieces repeat its type and an empty name',
+    name: 'a call whose deltas repeat its type and have an empty name',
     upstream: 'chat',
     events: [
       chunk({ tool_calls: [call(0, 'a', 'one', '')], content: '' }),
@@ -171,9 +172,10 @@ export const CHAT: Oddity[] = [
     ],
     calls: [['one', '{"x":1}']],
     counts: { ...COUNTS, cached: 12 },
+    otherDialectsOnly: true,
   },
   {
-    name: 'a chunk without choices in the middle, reasoning beside the completion tokens',
+    name: 'a chunk without choices in the middle, reasoning tokens not part of the completion tokens',
     upstream: 'chat',
     events: [
       chunk({ role: 'assistant', reasoning_content: 'First' }),
@@ -194,7 +196,7 @@ export const CHAT: Oddity[] = [
     counts: { ...COUNTS, reasoning: 5 },
   },
   {
-    name: 'reasoning by its other name, with details',
+    name: 'reasoning in the field `reasoning`, with details',
     upstream: 'chat',
     events: [
       chunk({

@@ -1,5 +1,5 @@
-/** What an upstream was told, read alike whatever its dialect. */
-import type { Asked, Json } from './room.ts'
+/** Reads the upstream's requests in the same way for every dialect. */
+import type { Json, UpstreamRequest } from './world.ts'
 
 const list = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : [])
 
@@ -15,8 +15,8 @@ export interface Result {
   text: string
 }
 
-/** Results of tools, in their order. */
-export function results({ dialect, body }: Asked): Result[] {
+/** Tool results, in order. */
+export function results({ dialect, body }: UpstreamRequest): Result[] {
   if (dialect === 'chat')
     return list(body.messages)
       .filter(({ role }) => role === 'tool')
@@ -31,8 +31,8 @@ export function results({ dialect, body }: Asked): Result[] {
     .map(({ tool_use_id, content }) => ({ id: String(tool_use_id), text: textOf(content) }))
 }
 
-/** Who says something, and what, in the order of the conversation: each text for itself, those of tools left out. */
-export function said({ dialect, body }: Asked): { role: string; text: string }[] {
+/** Each text of the conversation with its role, in order, without tool results. */
+export function textsOf({ dialect, body }: UpstreamRequest): { role: string; text: string }[] {
   return list(dialect === 'responses' ? body.input : body.messages)
     .filter(({ role }) => role !== undefined && role !== 'tool')
     .flatMap(({ role, content }) =>
@@ -43,20 +43,20 @@ export function said({ dialect, body }: Asked): { role: string; text: string }[]
 }
 
 /** Names of the tools that the model may call. */
-export const tools = ({ body }: Asked): string[] =>
+export const tools = ({ body }: UpstreamRequest): string[] =>
   list(body.tools).map((tool) => {
     const { name, type } = { ...tool, ...(tool.function as Json | undefined) }
     return String(name ?? type)
   })
 
-/** Instructions that stand beside the conversation. */
-export const instructions = ({ body }: Asked): string[] =>
+/** Instructions outside the conversation. */
+export const instructions = ({ body }: UpstreamRequest): string[] =>
   body.system === undefined
     ? [String(body.instructions ?? '')]
     : list(body.system).map(({ text }) => String(text))
 
-/** What the model thought before, as it is told again: thoughts that it alone can read. */
-export function thoughts({ dialect, body }: Asked): string[] {
+/** Encrypted reasoning and signatures that the request returns to the model. */
+export function carriers({ dialect, body }: UpstreamRequest): string[] {
   if (dialect === 'responses')
     return list(body.input)
       .filter(({ type }) => type === 'reasoning')

@@ -1,25 +1,21 @@
-/** Connections that a test can cut, or lead elsewhere, between a client and what it thinks it talks to. */
+/** A TCP proxy between a client and the gateway, whose connections a test can cut or redirect. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-export interface Wire {
-  /** Stands in for the address that was given: http://127.0.0.1:PORT */
+export interface TcpProxy {
+  /** Used by clients instead of the target: http://127.0.0.1:PORT */
   base: string
-  /** Connections that were opened so far. */
-  opened(): number
-  /** Breaks all connections off. */
+  /** Resets all connections. */
   cut(): void
-  /** Leads new connections to another address. */
-  lead(base: string): void
+  /** Sends new connections to another address. */
+  redirect(base: string): void
   close(): Promise<void>
 }
 
-export async function openWire(base: string): Promise<Wire> {
+export async function startTcpProxy(base: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let target = base
-  let opened = 0
   const server = createServer((client) => {
-    opened++
     const { hostname, port } = new URL(target)
     const other = connect(Number(port), hostname)
     for (const [socket, peer] of [
@@ -42,9 +38,8 @@ export async function openWire(base: string): Promise<Wire> {
   }
   return {
     base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    opened: () => opened,
     cut,
-    lead(next) {
+    redirect(next) {
       target = next
     },
     async close() {

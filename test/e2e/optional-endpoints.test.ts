@@ -4,7 +4,7 @@ import { type RunningGateway, startGateway } from '../harness/gateway.ts'
 import { call } from '../harness/http.ts'
 import { apiKey, channel, route } from '../harness/resources.ts'
 import { json, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
-import { dialectOf, storyBody, tells } from './dialects/tell.ts'
+import { answerBody, dialectOf, scripted } from './dialects/scripted-upstream.ts'
 
 const KEY = 'sk-side-endpoints-0123456789'
 /** More than a channel may fail in a row. */
@@ -18,9 +18,9 @@ beforeAll(async () => {
   first = await startUpstream((asked, res) =>
     /count_tokens|embeddings|compact|images/.test(asked.path)
       ? json(res, 404, { error: { message: 'Not Found' } })
-      : tells({ text: 'Fine' })(asked, res),
+      : scripted({ text: 'Fine' })(asked, res),
   )
-  spare = await startUpstream(tells({ text: 'Spare' }))
+  spare = await startUpstream(scripted({ text: 'Spare' }))
   const ejection = { consecutiveFailures: 2 }
   const pairOf = (type: string, more: object = {}) => {
     const base = (url: string) => (type === 'messages' ? url.replace(/\/v1$/, '') : url)
@@ -80,7 +80,7 @@ describe.each([
 
 it('a channel that fails at what it must have is passed over', async () => {
   first.answer((asked, res) =>
-    dialectOf(asked) === 'chat' ? json(res, 404, {}) : json(res, 200, storyBody(dialectOf(asked), {})),
+    dialectOf(asked) === 'chat' ? json(res, 404, {}) : json(res, 200, answerBody(dialectOf(asked), {})),
   )
   const ask = () =>
     post('chat/completions', { model: 'chat-completion', messages: [{ role: 'user', content: 'Hi' }] })

@@ -1,19 +1,19 @@
-/** Answers that carry vendor state, and conversations that bring it back. */
+/** Answers with vendor state, and conversations that return it. */
 import assert from 'node:assert/strict'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
-import { VOICES } from '../../fixtures/faults/index.ts'
+import { UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
 import { requestOf } from './bench.ts'
 
 type Json = Record<string, unknown>
 
-/** What only the upstream that made it can read. */
+/** Readable only by the upstream that made it. */
 export const STATE = 'vendor-state-0123456789'
 
-/** An answer that is a thought with vendor state, and a text. */
+/** Answers with reasoning that carries vendor state, and a text. */
 export const THINKING: Record<'responses' | 'messages', object> = {
   responses: {
-    ...VOICES.responses.whole(),
+    ...UPSTREAM_FIXTURES.responses.whole(),
     output: [
       {
         id: 'rs_1',
@@ -31,7 +31,7 @@ export const THINKING: Record<'responses' | 'messages', object> = {
     ],
   },
   messages: {
-    ...VOICES.messages.whole(),
+    ...UPSTREAM_FIXTURES.messages.whole(),
     content: [
       { type: 'thinking', thinking: 'T', signature: STATE },
       { type: 'text', text: 'Hi' },
@@ -39,7 +39,7 @@ export const THINKING: Record<'responses' | 'messages', object> = {
   },
 }
 
-/** A second turn that brings the first answer back as the client got it. */
+/** A second turn that contains the first answer as the client received it. */
 export function nextTurn(client: DialectName, first: Json, streamed: boolean): Json {
   const plain: Json = { ...requestOf(client, streamed) }
   const user = { role: 'user', content: 'Go on' }

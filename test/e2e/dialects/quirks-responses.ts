@@ -1,5 +1,5 @@
-/** Odd responses. */
-import { COUNTS, type Oddity } from './oddity.ts'
+/** Quirks in responses. */
+import { COUNTS, type Quirk } from './quirk.ts'
 
 const response = (output: object[], more: object = {}) => ({
   id: 'resp_1',
@@ -32,7 +32,7 @@ const numbered = (events: object[]) => events.map((event, sequence_number) => ({
 const created = { type: 'response.created', response: response([], { status: 'in_progress', usage: null }) }
 const completed = (...output: object[]) => ({ type: 'response.completed', response: response(output) })
 
-export const RESPONSES: Oddity[] = [
+export const RESPONSES: Quirk[] = [
   {
     name: 'several texts in one message',
     upstream: 'responses',
@@ -41,8 +41,9 @@ export const RESPONSES: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'another id in every event',
+    name: 'a different id in every event',
     upstream: 'responses',
+    otherDialectsOnly: true,
     events: numbered([
       created,
       {
@@ -91,7 +92,7 @@ export const RESPONSES: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'items that come whole, without deltas',
+    name: 'complete items without deltas',
     upstream: 'responses',
     events: numbered([
       created,
@@ -106,7 +107,7 @@ export const RESPONSES: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'arguments that are told at their end alone, and a last event without output',
+    name: 'arguments only in their final event, and a last event without output',
     upstream: 'responses',
     events: numbered([
       created,
@@ -124,8 +125,9 @@ export const RESPONSES: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'items without their lists, deltas without an index, an end without items and status',
+    name: 'items without their lists, deltas without an index, a last event without items and status',
     upstream: 'responses',
+    otherDialectsOnly: true,
     events: [
       { type: 'response.created', response: { id: 'resp_1', created_at: 1, model: 'm' } },
       {
@@ -156,7 +158,7 @@ export const RESPONSES: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'events that nobody knows',
+    name: 'unknown events',
     upstream: 'responses',
     events: numbered([
       created,

@@ -1,5 +1,5 @@
-/** Odd messages. */
-import { COUNTS, type Oddity } from './oddity.ts'
+/** Quirks in messages. */
+import { COUNTS, type Quirk } from './quirk.ts'
 
 const start = (more: object = {}) => ({
   type: 'message_start',
@@ -24,9 +24,9 @@ const end = (stop_reason: string, usage: object = { output_tokens: 7 }) => [
 ]
 const TEXT = { type: 'text', text: '' }
 
-export const MESSAGES: Oddity[] = [
+export const MESSAGES: Quirk[] = [
   {
-    name: 'a start that comes twice',
+    name: 'message_start twice',
     upstream: 'messages',
     events: [
       start(),
@@ -40,7 +40,7 @@ export const MESSAGES: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'content and its end in the start already',
+    name: 'content and stop reason already in message_start',
     upstream: 'messages',
     events: [
       start({
@@ -52,7 +52,7 @@ export const MESSAGES: Oddity[] = [
     calls: [['one', '{"x":1}']],
   },
   {
-    name: 'a call whose input stands in its start, one without any, and text behind',
+    name: 'a call with its input in content_block_start, one without input, then text',
     upstream: 'messages',
     events: [
       start(),
@@ -74,7 +74,7 @@ export const MESSAGES: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'blocks of kinds that nobody knows, and a switch of models',
+    name: 'unknown block types and a model fallback',
     upstream: 'messages',
     events: [
       start(),
@@ -96,7 +96,7 @@ export const MESSAGES: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'an answer of another model that stepped in',
+    name: 'an answer of a fallback model',
     upstream: 'messages',
     body: {
       ...start().message,
@@ -118,7 +118,7 @@ export const MESSAGES: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'a refusal without a word',
+    name: 'a refusal without text',
     upstream: 'messages',
     events: [
       start(),
@@ -137,7 +137,7 @@ export const MESSAGES: Oddity[] = [
     counts: COUNTS,
   },
   {
-    name: 'counters that are null do not count',
+    name: 'token counts that are null',
     upstream: 'messages',
     events: [
       start({

@@ -1,5 +1,5 @@
-/** A story as a response. */
-import { COUNTS, type Story, words } from './story.ts'
+/** A scripted answer as a response. */
+import { COUNTS, type ScriptedAnswer, words } from './scripted-answer.ts'
 
 interface Item {
   type: string
@@ -23,18 +23,18 @@ const HEAD = {
   text: { format: { type: 'text' } },
 }
 
-/** Ids are never used twice: tool runners mind. */
-let told = 0
+/** Makes item ids unique, because tool runners depend on it. */
+let answers = 0
 
-export const responsesBody = (story: Story): object => whole(story, itemsOf(story, told++))
+export const responsesBody = (answer: ScriptedAnswer): object => whole(answer, itemsOf(answer, answers++))
 
-export function responsesEvents(story: Story): string[] {
+export function responsesEvents(answer: ScriptedAnswer): string[] {
   let sequence_number = 0
   const event = (type: string, more: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence_number++, ...more })}\n\n`
   const started = { ...HEAD, status: 'in_progress', incomplete_details: null, output: [], usage: null }
-  const items = itemsOf(story, told++)
-  const terminal = whole(story, items)
+  const items = itemsOf(answer, answers++)
+  const terminal = whole(answer, items)
   return [
     event('response.created', { response: started }),
     event('response.in_progress', { response: started }),
@@ -51,8 +51,8 @@ export function responsesEvents(story: Story): string[] {
   ]
 }
 
-function whole(story: Story, output: Item[]) {
-  const { end = 'stop', counts = COUNTS } = story
+function whole(answer: ScriptedAnswer, output: Item[]) {
+  const { end = 'stop', counts = COUNTS } = answer
   const usage = {
     input_tokens: counts.input,
     input_tokens_details: { cached_tokens: counts.cached, cache_write_tokens: counts.written },
@@ -70,7 +70,7 @@ function whole(story: Story, output: Item[]) {
   }
 }
 
-function itemsOf({ reasoning, opaque, text, calls = [] }: Story, nth: number): Item[] {
+function itemsOf({ reasoning, opaque, text, calls = [] }: ScriptedAnswer, nth: number): Item[] {
   const summary = reasoning === undefined ? [] : [{ type: 'summary_text', text: reasoning }]
   const thought: Item = { type: 'reasoning', id: `rs_up${nth}`, summary, encrypted_content: opaque ?? null }
   const content = [{ type: 'output_text', text, annotations: [], logprobs: [] }]
@@ -103,7 +103,7 @@ function skeleton(item: Item): object {
   return { ...item, status: 'in_progress', ...nothing }
 }
 
-/** The events between an item's beginning and its end. */
+/** The events between an item's added and done events. */
 function inner(item: Item): [string, object][] {
   if (item.type === 'message') {
     const [part] = item.content as { text: string }[]

@@ -1,30 +1,30 @@
-/** A story as a chat completion. */
-import { COUNTS, type Story, words } from './story.ts'
+/** A scripted answer as a chat completion. */
+import { COUNTS, type ScriptedAnswer, words } from './scripted-answer.ts'
 
 const ENDS = { stop: 'stop', length: 'length', filter: 'content_filter' }
 const HEAD = { id: 'chatcmpl-up', created: 1_790_000_000, model: 'upstream-model' }
 
-export function chatBody(story: Story): object {
-  const details = detailsOf(story)
+export function chatBody(answer: ScriptedAnswer): object {
+  const details = detailsOf(answer)
   const message = {
     role: 'assistant',
-    content: story.text ?? null,
+    content: answer.text ?? null,
     refusal: null,
-    ...(story.reasoning !== undefined && { reasoning_content: story.reasoning }),
+    ...(answer.reasoning !== undefined && { reasoning_content: answer.reasoning }),
     ...(details && { reasoning_details: details }),
-    ...(story.calls && { tool_calls: story.calls.map(callOf) }),
+    ...(answer.calls && { tool_calls: answer.calls.map(callOf) }),
   }
-  const choice = { index: 0, message, logprobs: null, finish_reason: finishOf(story) }
-  return { ...HEAD, object: 'chat.completion', choices: [choice], usage: usageOf(story) }
+  const choice = { index: 0, message, logprobs: null, finish_reason: finishOf(answer) }
+  return { ...HEAD, object: 'chat.completion', choices: [choice], usage: usageOf(answer) }
 }
 
-export function chatEvents(story: Story): string[] {
+export function chatEvents(answer: ScriptedAnswer): string[] {
   const chunk = (more: object) =>
     `data: ${JSON.stringify({ ...HEAD, object: 'chat.completion.chunk', ...more })}\n\n`
   const delta = (d: object, finish: string | null = null) =>
     chunk({ choices: [{ index: 0, delta: d, logprobs: null, finish_reason: finish }], usage: null })
-  const details = detailsOf(story)
-  const calls = (story.calls ?? []).flatMap((call, index) => {
+  const details = detailsOf(answer)
+  const calls = (answer.calls ?? []).flatMap((call, index) => {
     const { id, type, function: named } = callOf(call)
     const start = { index, id, type, function: { ...named, arguments: '' } }
     const pieces = call.input.match(/.{1,7}/gsu) ?? []
@@ -32,30 +32,30 @@ export function chatEvents(story: Story): string[] {
   })
   return [
     delta({ role: 'assistant', content: '', refusal: null }),
-    ...(story.reasoning === undefined ? [] : [delta({ reasoning_content: story.reasoning })]),
+    ...(answer.reasoning === undefined ? [] : [delta({ reasoning_content: answer.reasoning })]),
     ...(details ? [delta({ reasoning_details: details })] : []),
-    ...words(story.text ?? '').map((content) => delta({ content })),
+    ...words(answer.text ?? '').map((content) => delta({ content })),
     ...calls.map((call) => delta({ tool_calls: [call] })),
-    delta({}, finishOf(story)),
-    chunk({ choices: [], usage: usageOf(story) }),
+    delta({}, finishOf(answer)),
+    chunk({ choices: [], usage: usageOf(answer) }),
     'data: [DONE]\n\n',
   ]
 }
 
-const finishOf = ({ calls, end = 'stop' }: Story) => (calls ? 'tool_calls' : ENDS[end])
+const finishOf = ({ calls, end = 'stop' }: ScriptedAnswer) => (calls ? 'tool_calls' : ENDS[end])
 
-const callOf = ({ id, name, input }: NonNullable<Story['calls']>[number]) => ({
+const callOf = ({ id, name, input }: NonNullable<ScriptedAnswer['calls']>[number]) => ({
   id,
   type: 'function',
   function: { name, arguments: input },
 })
 
-function detailsOf({ reasoning, opaque }: Story): object[] | undefined {
+function detailsOf({ reasoning, opaque }: ScriptedAnswer): object[] | undefined {
   if (opaque === undefined) return undefined
   return [{ type: 'reasoning.text', text: reasoning ?? '', signature: opaque }]
 }
 
-function usageOf({ counts = COUNTS }: Story): object {
+function usageOf({ counts = COUNTS }: ScriptedAnswer): object {
   return {
     prompt_tokens: counts.input,
     completion_tokens: counts.output,

@@ -6,7 +6,7 @@ import { httpServer, listen, tcpServer } from '../../../proxy/outbound/testing.t
 import { type RunningGateway, until } from '../../harness/gateway.ts'
 import { readAll } from '../../harness/http.ts'
 import { metric } from '../../harness/ledger.ts'
-import { envelope, HEADERS, openRelay, rawUpstream, relay, relayOfTest, startRelay } from './stage.ts'
+import { envelope, HEADERS, openRelay, rawUpstream, relay, relayOfTest, startRelay } from './setup.ts'
 
 let gateway: RunningGateway
 beforeAll(async () => {

@@ -1,22 +1,22 @@
 /**
- * Vendor state of one upstream in the hands of a client that goes on with another one, or of somebody else: nobody but
- * the upstream that made it gets to see it, and the conversation goes on.
+ * A client continues with another upstream, or another account uses the conversation: vendor state reaches only the
+ * upstream that made it, and the conversation continues.
  */
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type DialectName, ENDPOINTS } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
-import { VOICES } from '../../fixtures/faults/index.ts'
+import { UPSTREAM_FIXTURES } from '../../fixtures/faults/index.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type Answer, call, jsonHeaders } from '../../harness/http.ts'
 import { account, apiKey, channel, route } from '../../harness/resources.ts'
 import { json, type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
 import { DIALECTS, requestOf } from './bench.ts'
-import { nextTurn, STATE, THINKING } from './thoughts.ts'
+import { nextTurn, STATE, THINKING } from './carried-state.ts'
 
-const KEYS = { owner: 'sk-switched-owner-0123456789', sibling: 'sk-switched-sibling-0123456789' }
-const STRANGER = 'sk-switched-stranger-0123456789'
-/** Names of losses that speak of carried state. */
+const KEYS = { owner: 'sk-carried-owner-0123456789', sibling: 'sk-carried-sibling-0123456789' }
+const STRANGER = 'sk-carried-stranger-0123456789'
+/** Losses of carried state. */
 const LOST = /reasoning|signature|encrypted_content/
 
 let gateway: RunningGateway
@@ -27,7 +27,7 @@ beforeAll(async () => {
   upstreams = { chat, responses, messages }
   const resources = DIALECTS.map(
     (dialect) =>
-      channel(dialect, upstreams[dialect].baseURL, { type: VOICES[dialect].type }) +
+      channel(dialect, upstreams[dialect].baseURL, { type: UPSTREAM_FIXTURES[dialect].type }) +
       route(dialect, dialect, [dialect]),
   )
   const payer = { accountRef: { name: 'payer' } }
@@ -50,7 +50,7 @@ afterAll(async () => {
 
 beforeEach(() => {
   for (const dialect of DIALECTS)
-    upstreams[dialect].answer((_call, res) => json(res, 200, VOICES[dialect].whole()))
+    upstreams[dialect].answer((_call, res) => json(res, 200, UPSTREAM_FIXTURES[dialect].whole()))
 })
 
 const ask = (client: DialectName, model: string, body: object, key = KEYS.owner): Promise<Answer> =>
@@ -59,12 +59,12 @@ const ask = (client: DialectName, model: string, body: object, key = KEYS.owner)
     body: JSON.stringify({ ...body, model }),
   })
 
-/** The second turn of a conversation whose first one thought at `upstream`. */
+/** The second turn of a conversation whose first turn carries state of `upstream`. */
 async function conversation(client: DialectName, upstream: 'responses' | 'messages'): Promise<object> {
   upstreams[upstream].answer((_call, res) => json(res, 200, THINKING[upstream]))
   const first = tryParse((await ask(client, upstream, requestOf(client, false))).text)
   assert(isRecord(first))
-  upstreams[upstream].answer((_call, res) => json(res, 200, VOICES[upstream].whole()))
+  upstreams[upstream].answer((_call, res) => json(res, 200, UPSTREAM_FIXTURES[upstream].whole()))
   return nextTurn(client, first, false)
 }
 
@@ -74,8 +74,8 @@ const CELLS = (['responses', 'messages'] as const).flatMap((upstream) =>
   DIALECTS.filter((client) => client !== upstream).map((client) => ({ client, upstream })),
 )
 
-describe.each(CELLS)('$client, after a thought of $upstream', ({ client, upstream }) => {
-  it('the same upstream gets its own state back, from every key of the account', async () => {
+describe.each(CELLS)('$client with state of $upstream', ({ client, upstream }) => {
+  it('returns the state to the upstream, for every key of the account', async () => {
     const body = await conversation(client, upstream)
     expect(JSON.stringify(body)).toContain('slc1.')
     for (const key of Object.values(KEYS)) {
@@ -85,7 +85,7 @@ describe.each(CELLS)('$client, after a thought of $upstream', ({ client, upstrea
     }
   })
 
-  it('another account gets nothing out of it', async () => {
+  it('drops the state for another account', async () => {
     const answer = await ask(client, upstream, await conversation(client, upstream), STRANGER)
     expect(answer.status).toBe(200)
     expect(lastSent(upstream)).not.toMatch(new RegExp(`${STATE}|slc1\\.`))
@@ -93,7 +93,7 @@ describe.each(CELLS)('$client, after a thought of $upstream', ({ client, upstrea
   })
 
   it.each(DIALECTS.filter((other) => other !== upstream))(
-    'an upstream of %s does not see it',
+    'does not send the state to an upstream of %s',
     async (other) => {
       const body = await conversation(client, upstream)
       const answer = await ask(client, other, body)

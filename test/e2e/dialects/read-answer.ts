@@ -1,20 +1,20 @@
-/** What an official SDK gives for an answer, in one shape for all dialects. */
+/** Reads the answers of the official SDKs into one shape for all dialects. */
 import type Anthropic from '@anthropic-ai/sdk'
 import type OpenAI from 'openai'
-import type { Call, Counts } from './story.ts'
+import type { Call, Counts } from './scripted-answer.ts'
 
-export interface Seen {
+export interface ReadAnswer {
   text: string
   reasoning: string
   calls: Call[]
-  /** In the dialect's own word; of responses the status, or why it is incomplete. */
+  /** Finish reason in the dialect's terms; for responses the status or the reason why it is incomplete. */
   end: string | null
   counts: Partial<Counts> | undefined
   model: string
   id: string
 }
 
-export function readChat(answer: OpenAI.ChatCompletion): Seen {
+export function readChat(answer: OpenAI.ChatCompletion): ReadAnswer {
   const [choice] = answer.choices
   const { usage } = answer
   const message = choice?.message as
@@ -41,7 +41,7 @@ export function readChat(answer: OpenAI.ChatCompletion): Seen {
   }
 }
 
-export function readResponses(answer: OpenAI.Responses.Response): Seen {
+export function readResponses(answer: OpenAI.Responses.Response): ReadAnswer {
   const { output, usage } = answer
   return {
     text: output
@@ -61,7 +61,7 @@ export function readResponses(answer: OpenAI.Responses.Response): Seen {
     end: answer.incomplete_details?.reason ?? answer.status ?? null,
     counts: usage && {
       input: usage.input_tokens,
-      // Upstreams leave out what the types demand.
+      // Upstreams leave out fields that the types require.
       cached: usage.input_tokens_details?.cached_tokens ?? 0,
       written: usage.input_tokens_details?.cache_write_tokens ?? 0,
       output: usage.output_tokens,
@@ -72,7 +72,7 @@ export function readResponses(answer: OpenAI.Responses.Response): Seen {
   }
 }
 
-export function readMessages(answer: Anthropic.Message): Seen {
+export function readMessages(answer: Anthropic.Message): ReadAnswer {
   const { content, usage } = answer
   const cached = usage.cache_read_input_tokens ?? 0
   const written = usage.cache_creation_input_tokens ?? 0
