@@ -32,7 +32,7 @@ export interface EndpointFacts {
   stored?: true
 }
 
-const PICTURES: EndpointFacts['ways'] = {
+const IMAGE_WAYS: EndpointFacts['ways'] = {
   images: 'native',
   chat_completion: { feature: 'images' },
   responses: { feature: 'images', else: 'hub' },
@@ -70,8 +70,8 @@ export const ENDPOINTS = {
       responses: { feature: 'embeddings' },
     },
   },
-  images: { path: '/v1/images/generations', ways: PICTURES },
-  image_edits: { path: '/v1/images/edits', ways: PICTURES },
+  images: { path: '/v1/images/generations', ways: IMAGE_WAYS },
+  image_edits: { path: '/v1/images/edits', ways: IMAGE_WAYS },
 } as const satisfies Record<string, EndpointFacts>
 
 export type EndpointName = keyof typeof ENDPOINTS
@@ -91,9 +91,9 @@ function theOne(fact: 'webSocket' | 'stored'): EndpointName {
 }
 
 /**
- * How the endpoint is served by a channel of this type and features; undefined when it is not. `picturesOnly`: whether
- * its route has images channels alone. On others they answer no text: what a text channel could not serve would come
- * back as a picture of the prompt.
+ * How a channel of this type and features serves the endpoint; undefined if it does not. `picturesOnly`: whether its
+ * route has images channels only. On other routes they answer no text endpoint. Without this, a request that fails on a
+ * text channel would be answered with an image of the prompt.
  */
 export function wayTo(
   endpoint: EndpointFacts,
