@@ -1,4 +1,4 @@
-"""What the scripts share: where the gateway is, and how an error is told to the test."""
+"""Shared by the scripts: the gateway's address and keys, and the form in which errors are reported."""
 import os
 
 BASE = os.environ["GATEWAY_BASE"]
@@ -20,7 +20,7 @@ REFUSED = {
 }
 
 
-def told(error):
+def summary(error):
     return {
         "class": type(error).__name__,
         "status": getattr(error, "status_code", None),
