@@ -5,10 +5,10 @@ ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Without the Node binaries that are there for older machines: the image brings its own.
+# Without the Node binaries for older machines, because the image has its own Node.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
   && npm cache clean --force
-# What .dockerignore lets through; Node runs the sources as they are.
+# Copies what .dockerignore allows; Node runs the sources as they are.
 COPY . .
 
 FROM ${RUNTIME_IMAGE}
@@ -17,7 +17,7 @@ LABEL org.opencontainers.image.title="Sluice" \
 WORKDIR /app
 COPY --from=build /app /app
 ENV NODE_ENV=production
-# By number, so that a cluster can see that it is not root.
+# By number. Without this, Kubernetes cannot verify runAsNonRoot.
 USER 65532:65532
 EXPOSE 8080 8081
 # The heap follows the memory limit of the container, whatever it is.

@@ -1,19 +1,19 @@
-# Everything a developer does here. Node 24 is not needed beforehand: `install` brings one along (node_modules/.bin).
+# The commands of a developer. Node 24 need not be installed: `install` brings it (node_modules/.bin).
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-# Everything is installed; what the programs run on is installed.
+# Stamps: all packages are installed; the packages of the programs are installed.
 STAMP := node_modules/.sluice-all
 RUN_STAMP := node_modules/.sluice-run
 VENV := .venv/.complete
 REPORTS := .run/reports
-# Of the binaries, those that run; Helm is only tested.
+# The binaries that `make up` needs; tests also use Helm.
 CLUSTER := etcd kube-apiserver kube-controller-manager kubectl
 
-# A test that spins without end cannot be stopped from inside the runner.
+# The runner cannot stop a test in an endless loop.
 TIME_LIMIT := $(if $(shell command -v timeout),timeout --foreground 1500)
 
-# Installed tools first, among them Node 24; Debian keeps nginx in sbin, which is not on every user's PATH.
+# Installed tools first, among them Node 24. Debian keeps nginx in sbin, which is not on every user's PATH.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin
 
 .PHONY: help install install-run run up down test test-packages test-binaries test-all agents check generate testdata bench-quick bench-check bench-propagation
@@ -21,7 +21,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH):/usr/sbin
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 20
 
-install: $(STAMP) ## Install what the lock file names, if it has changed
+install: $(STAMP) ## Install the packages of the lock file, if it has changed
 
 NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
@@ -29,10 +29,10 @@ $(STAMP): package-lock.json
 	@$(NPM_CI)
 	@touch $(RUN_STAMP) $@
 
-# Types and source maps of every Kubernetes API are nearly half of what the programs would take up on disk.
+# Types and source maps of every Kubernetes API are nearly half of the disk space of the programs.
 KUBE := node_modules/@kubernetes/client-node
 
-# A small part of everything. Where the tools of tests are installed they stay, so that no `make run` takes them away.
+# The packages of the programs only. Without the wildcard, `make run` would remove the test tools.
 install-run: $(RUN_STAMP)
 
 $(RUN_STAMP): package-lock.json
@@ -42,9 +42,9 @@ $(RUN_STAMP): package-lock.json
 
 run: export SLUICE_PORT := $(or $(PORT),$(SLUICE_PORT))
 run: export SLUICE_ADMIN_PORT := $(or $(ADMIN_PORT),$(SLUICE_ADMIN_PORT))
-# A relay to a server on the same machine works in development, as long as no other machine can ask for it.
+# In development the relay may call this machine, as long as no other machine can use the relay.
 run: export SLUICE_RELAY_ALLOW ?= $(if $(SLUICE_HOST),,localhost)
-run: install-run ## Gateway on your machine, on loopback: PORT=8080 ADMIN_PORT=8081 CONFIG=<folder> UPSTREAM_PORT=8082
+run: install-run ## Run the gateway on this machine, on loopback: PORT=8080 ADMIN_PORT=8081 CONFIG=<folder> UPSTREAM_PORT=8082
 	@config="$(CONFIG)"; \
 	if [ -n "$$config" ]; then \
 	  case "$$config" in /*) ;; *) if [ -e "$$PWD_OF_CALLER/$$config" ]; then config="$$PWD_OF_CALLER/$$config"; fi ;; esac; \
@@ -52,39 +52,39 @@ run: install-run ## Gateway on your machine, on loopback: PORT=8080 ADMIN_PORT=8
 	fi; \
 	exec bin/sluice dev
 
-# With `make -C <here>` a relative CONFIG still means the folder of the caller, whose shell left its name in PWD.
+# With `make -C <here>` a relative CONFIG means a path in the caller's folder, which is in PWD.
 run: export PWD_OF_CALLER := $(PWD)
 
-up: install ## Cluster on your machine: CONTROLLERS=2 PROXIES=2 UPSTREAM_PORT=8082; what runs stays
+up: install ## Start a cluster on this machine: CONTROLLERS=2 PROXIES=2 UPSTREAM_PORT=8082; keeps what runs
 	@node test/assets/binaries.ts $(CLUSTER)
 	@node tools/cluster/up.ts
 
-down: install ## End what up has started
+down: install ## Stop what up has started
 	@node tools/cluster/down.ts
 
-test-binaries: install ## Kubernetes binaries: KUBEBUILDER_ASSETS, else built once with Go
+test-binaries: install ## Get the Kubernetes binaries: from KUBEBUILDER_ASSETS, else built once with Go
 	@node test/assets/binaries.ts
 
-test-packages: ## Debian packages that the tests run, installed where they are missing
+test-packages: ## Install missing Debian packages that the tests use
 	@tools/packages.sh
 
-test: test-packages install test-binaries $(VENV) ## Static checks and all tests
+test: test-packages install test-binaries $(VENV) ## Run the static checks and all tests
 	@rm -rf $(REPORTS) && mkdir -p $(REPORTS)
 	@node tools/check.ts --report $(REPORTS)/check.json || true
 	@$(TIME_LIMIT) vitest run --reporter=default --reporter=json --outputFile.json=$(REPORTS)/vitest.json || true
 	@node tools/matrix.ts --check $(if $(RECORDINGS),,--partial) --report $(REPORTS)/matrix.json || true
 	@node tools/test-summary.ts --output .run/summary.txt $(REPORTS)/check.json $(REPORTS)/vitest.json $(REPORTS)/matrix.json
 
-test-all: test ## test, thousands of cases for each property, chaos, 10,000 keys, agents, planted faults, the npm package
+test-all: test ## Run test, thousands of cases for each property, chaos, 10,000 keys, agents, planted faults, the npm package
 	@FC_RUNS=5000 vitest run --testTimeout=300000 $$(grep -rlE "from 'fast-check'" --include='*.test.ts' $(ROOMS))
-	@OPENAPI_EXAMPLES=300 vitest run test/e2e/openapi.test.ts
+	@OPENAPI_EXAMPLES=100 vitest run test/e2e/openapi.test.ts
 	@CHAOS_ROUNDS=2 vitest run test/chaos
 	@SCALE_KEYS=10000 vitest run test/scale
 	@$(MAKE) --no-print-directory agents
 	@node test/mutants/run.ts --tests-pass
 	@node tools/pack-check.ts
 
-agents: install ## Codex and Claude Code over the gateway; installs them once, some 800 MB outside of the checkout
+agents: install ## Test with Codex and Claude Code; installs them once, about 800 MB outside the checkout
 	@node test/e2e/agents/install.ts
 	@AGENTS=1 vitest run test/e2e/agents
 
@@ -95,21 +95,21 @@ $(VENV): test/e2e/python/requirements.txt
 	@.venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-check: install ## Format, lint, types, import rules, generated files
+check: install ## Run the static checks: format, lint, words, types, import rules, generated files
 	@node tools/check.ts
 
-generate: install ## Rewrite what is made from the schemas: crds/, reference docs
+generate: install ## Rewrite the files made from the schemas: crds/, reference docs
 	@node tools/generate/main.ts
 
-testdata: install ## Rewrite golden files; read the diff before you keep it
+testdata: install ## Rewrite the golden files; read the diff before you commit it
 	@node tools/testdata.ts
 
-bench-quick: install ## Cost of the gateway beside a bare passthrough, in about 90 seconds
+bench-quick: install ## Measure the cost of the gateway beside a bare passthrough, in about 90 seconds
 	@node bench/quick.ts
 
-bench-check: install ## Whether this checkout costs more than BASE=<commit>, in about seven minutes
+bench-check: install ## Check whether this checkout costs more than BASE=<commit>, in about 7 minutes
 	@BASE="$(BASE)" node bench/check.ts
 
-bench-propagation: install ## How soon every proxy serves a change, in about 4 minutes; SCALE_KEYS=10000 also beside that many keys
+bench-propagation: install ## Measure how soon every proxy serves a change, in about 4 minutes; SCALE_KEYS=10000 also with that many keys
 	@node test/assets/binaries.ts $(CLUSTER)
 	@node bench/propagation.ts

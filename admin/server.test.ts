@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { Gauge, Registry } from 'prom-client'
 import { describe, expect, test, vi } from 'vitest'
-import { listen } from '../proxy/upstream/testing.ts'
+import { listen } from '../proxy/outbound/testing.ts'
 import { AdminError, type AdminOptions, createAdminServer } from './server.ts'
 
 const TOKEN = 'a-token-of-the-operator'
@@ -38,13 +38,13 @@ async function adminOf(options: Partial<AdminOptions> = {}) {
 }
 
 describe('open to everybody', () => {
-  test('a process that runs is alive, also when it is not ready', async () => {
+  test('a running process is healthy, even if it is not ready', async () => {
     const { ask } = await adminOf({ notReady: () => 'draining' })
     expect(await ask('/healthz')).toMatchObject({ status: 200, text: 'ok\n' })
     expect(await ask('/readyz')).toMatchObject({ status: 503, text: 'draining\n' })
   })
 
-  test('ready is what the process says now', async () => {
+  test('readiness follows the process', async () => {
     let reason: string | undefined = 'no table yet'
     const { ask } = await adminOf({ notReady: () => reason })
     expect(await ask('/readyz')).toMatchObject({ status: 503, text: 'no table yet\n' })
@@ -59,7 +59,7 @@ describe('open to everybody', () => {
     expect(text).toContain('\nsluice_table_generation 7\n')
   })
 
-  test('HEAD is answered without a body, other methods not at all', async () => {
+  test('HEAD is answered without a body, other methods are refused', async () => {
     const { ask } = await adminOf()
     expect(await ask('/healthz', {}, 'HEAD')).toMatchObject({ status: 200, text: '' })
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
@@ -68,7 +68,7 @@ describe('open to everybody', () => {
 })
 
 describe('guarded by a token', () => {
-  test('who holds it reads', async () => {
+  test('a client with the token may read', async () => {
     const { ask } = await adminOf()
     const reply = await ask('/table', { 'X-Sluice-Admin-Token': TOKEN })
     expect([reply.status, reply.type, JSON.parse(reply.text)]).toEqual([
@@ -88,7 +88,7 @@ describe('guarded by a token', () => {
     ['it elsewhere', { authorization: `Bearer ${TOKEN}` }],
   ]
 
-  test.each(refused)('%s: 403, and nothing is read', async (_, headers) => {
+  test.each(refused)('%s: 403, and the page is not called', async (_, headers) => {
     const table = vi.fn(async () => ({}))
     const { ask } = await adminOf({ guarded: { '/table': table } })
     const { status, text } = await ask('/table', headers)
@@ -96,14 +96,14 @@ describe('guarded by a token', () => {
     expect(table).not.toHaveBeenCalled()
   })
 
-  test('in a query it is none', async () => {
+  test('a token in the query does not count', async () => {
     const { ask } = await adminOf()
     expect(await ask(`/table?x-sluice-admin-token=${TOKEN}`)).toMatchObject({ status: 403 })
   })
 })
 
 describe('guarded without a token', () => {
-  test('loopback reads', async () => {
+  test('a loopback client may read', async () => {
     const { ask } = await adminOf({ token: undefined })
     expect(await ask('/table')).toMatchObject({ status: 200 })
   })
@@ -138,7 +138,7 @@ describe('guarded without a token', () => {
     ['[127.0.0.1]', 403],
     ['127.1', 403],
     ['2130706433', 403],
-  ])('asked as %s: %i, since a name of somebody else is a page in a browser', async (host, expected) => {
+  ])('Host %s: %i, because another name may be a page in a browser', async (host, expected) => {
     const { ask } = await adminOf({ token: undefined })
     expect(await ask('/table', { host })).toMatchObject({ status: expected })
     expect(await ask('/healthz', { host })).toMatchObject({ status: 200 })
@@ -175,7 +175,7 @@ test.each(['/', '/nothing', '/table/', '/Table', '/__proto__', '/constructor', '
   },
 )
 
-test('what fails is 500 without a reason', async () => {
+test('a failing page is answered 500 without a reason', async () => {
   const fails = async () => {
     throw new Error('secret reason')
   }
@@ -186,7 +186,7 @@ test('what fails is 500 without a reason', async () => {
   })
 })
 
-test('a page reads the query, and a question that it cannot answer is told why', async () => {
+test('a page gets the query, and its AdminError is answered with the reason', async () => {
   const { ask } = await adminOf({
     guarded: {
       '/explain': async (query) => {

@@ -1,4 +1,4 @@
-/** The admin port: metrics and health for everybody, the rest for those who hold the token or sit on this host. */
+/** The admin port. Metrics and health are open; the rest needs the token, or without a token a loopback client. */
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { isIPv6 } from 'node:net'
@@ -8,18 +8,18 @@ import { keyHash } from '../contract/ids.ts'
 
 export interface AdminOptions {
   metrics: Registry
-  /** Undefined when the process is ready for traffic, else the reason why not. */
+  /** Why the process is not ready for traffic; undefined if it is. */
   notReady(): string | undefined
-  /** Guards `guarded`; without a token only loopback addresses may read, and only by a name of loopback. */
+  /** Needed for `guarded`. Without a token, only loopback clients may read, and only under a loopback host name. */
   token: string | undefined
-  /** Path to what it shows, such as `/resources`. */
+  /** Protected pages by path, such as `/resources`. */
   guarded: Record<string, AdminPage>
 }
 
-/** Answers JSON for the query of a request. Throws AdminError for a question that it cannot answer. */
+/** Returns the JSON for a query. Throws AdminError for an invalid query. */
 export type AdminPage = (query: URLSearchParams) => Promise<unknown>
 
-/** Told to whoever asked, as `{"error": message}`. */
+/** An error that the client gets as `{"error": message}`. */
 export class AdminError extends Error {
   override name = 'AdminError'
   readonly status: number
@@ -56,7 +56,7 @@ async function answer(options: AdminOptions, req: IncomingMessage, res: ServerRe
     return text(
       res,
       403,
-      'forbidden: send the admin token, or, where none is set, ask localhost from this host\n',
+      'forbidden: send the admin token; if none is set, send the request from this host to localhost\n',
     )
   try {
     return json(res, 200, await show(new URLSearchParams(query)))
@@ -70,16 +70,16 @@ function mayRead(token: string | undefined, req: IncomingMessage): boolean {
   if (token === undefined)
     return LOOPBACK.has(req.socket.remoteAddress ?? '') && namesLoopback(req.headers.host)
   const given = req.headers['x-sluice-admin-token']
-  // Digests have one length, so that comparing tells nothing about the token's.
+  // Digests have the same length, so that the comparison does not reveal the length of the token.
   return (
     typeof given === 'string' && timingSafeEqual(Buffer.from(keyHash(given)), Buffer.from(keyHash(token)))
   )
 }
 
-/** `host` or `host:port` and nothing else (RFC 9112, section 3.2), an IPv6 address in brackets. */
+/** `host` or `host:port` (RFC 9112, section 3.2), with IPv6 addresses in brackets. */
 const HOST = /^(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9.-]{1,253}))(?::[0-9]{1,5})?$/i
 
-/** A web page can make a browser on this host ask, by a name of its own that leads here (DNS rebinding). */
+/** Without this check, a web page could use a browser on this host and a name that resolves to it (DNS rebinding). */
 function namesLoopback(host: string | undefined): boolean {
   const [, address, name] = HOST.exec(host ?? '') ?? []
   if (address !== undefined) return isIPv6(address) && LOOPBACK.has(address)

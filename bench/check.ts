@@ -1,8 +1,8 @@
 /**
  * Whether this checkout costs more than another commit: `BASE=<commit> node bench/check.ts`. Both gateways run at once
  * against the same upstream; each round measures them one after the other, in alternating order, and compares them
- * inside the round. Judged is the median of nine rounds: CPU per request or event, and median latency. A figure that is
- * worse by more than 15 % fails the check; smaller differences are noise. Takes about seven minutes. Linux only (/proc).
+ * inside the round. The verdict uses the medians of nine rounds: CPU per request or event, and median latency. A figure that
+ * is worse by more than 15 % fails the check; smaller differences are noise. Takes about seven minutes. Linux only (/proc).
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
- * What attacks do to others: the time that a well-behaved client waits while one goes on, beside that of the quiet
- * seconds before and after it. Attacker and clients share the machine with the gateway, so a part of what is seen is
- * theirs. Names as arguments choose some attacks. Linux only (/proc).
+ * What attacks cost other clients: how long a well-behaved client waits during an attack, compared with the quiet seconds
+ * before and after it. Attacker and clients share the machine with the gateway and cause a part of the delay. Arguments
+ * are names of attacks; default all. Linux only (/proc).
  */
 import { readFileSync } from 'node:fs'
 import { ATTACKS } from './edges/attacks.ts'

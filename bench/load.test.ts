@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { EventCounter } from './load.ts'
 
-test('counts events wherever the stream is cut', () => {
+test('counts events however the stream is cut', () => {
   const text = Buffer.from(`${'data: {"a":1}\n\n'.repeat(5)}data: [DONE]\n\n`)
   fc.assert(
     fc.property(fc.array(fc.nat({ max: text.length }), { maxLength: 12 }), (cuts) => {

@@ -1,4 +1,4 @@
-/** The load generator: asks again and again, checks every answer, and notes how long the first byte took. */
+/** The load generator: sends requests, checks every answer, and measures the time to the first byte. */
 import { Pool } from 'undici'
 import { requestBody, type Scenario } from './scenarios.ts'
 
@@ -20,7 +20,7 @@ export interface Load {
   latencies: number[]
 }
 
-/** Keeps `scenario.clients` requests in flight for `durationMs`. Throws on an answer that is not what it should be. */
+/** Keeps `scenario.clients` requests in flight for `durationMs`. Throws on an unexpected answer. */
 export async function load(target: Target, scenario: Scenario, durationMs: number): Promise<Load> {
   const pool = new Pool(target.origin, { connections: scenario.clients, pipelining: 1, bodyTimeout: 30_000 })
   const body = requestBody(scenario)
@@ -67,7 +67,7 @@ function wrong(target: Target, scenario: Scenario, what: string): Error {
 
 const NEWLINE = 10
 
-/** Counts the blank lines that end server-sent events, wherever the chunks are cut. */
+/** Counts the blank lines that end server-sent events, however the chunks are cut. */
 export class EventCounter {
   events = 0
   #endsInNewline = false

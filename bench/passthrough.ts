@@ -1,6 +1,6 @@
 /**
- * The floor that the gateway is compared with: the same HTTP server and client, and nothing in between. No key, no
- * route, no limit, no bill. Takes the upstream's port as argument and prints its own.
+ * The baseline for the gateway: the same HTTP server and client, with nothing in between. No key, no route, no limit, no
+ * bill. Takes the upstream's port as argument and prints its own.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type Dispatcher, Pool } from 'undici'

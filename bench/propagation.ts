@@ -1,13 +1,13 @@
 /**
- * How soon a change is in force everywhere: from the API server's answer until the last of three proxies has answered a
- * request by it, for each kind of change. Two controllers, a real API server, a real Redis; everything shares this
- * machine, so idle cores matter.
+ * How soon a change is in force everywhere: from the API server's answer until the last of three proxies answers a request
+ * according to it, for each kind of change. Two controllers, a real API server and a real Redis share this machine, so
+ * idle cores matter.
  *
  *     node bench/propagation.ts [<changes of each kind>]
  *
- * With SCALE_KEYS the same is measured twice in one run: with the few keys of the measurement alone, and beside so many
- * more, of which a hundredth as many accounts pay for all. Then the ratio of the medians is printed, and how long a change
- * takes whose leader has just been told to end.
+ * With SCALE_KEYS it measures twice in one run: with the few keys of the measurement only, and with that many more, which a
+ * hundredth as many accounts pay for. Then it prints the ratio of the medians, and how long a change takes right after
+ * its leader got SIGTERM.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,20 +25,20 @@ const CREATE_AT_ONCE = 32
 const FILL_MS = 600_000
 const QUIET_LOOKS = 6
 const HAND_OVERS = 5
-/** Until a controller that was started knows everything. */
+/** How long a started controller may take to know everything. */
 const PAUSE_AFTER_START_MS = 5_000
 const GIVE_UP_MS = 10_000
-/** Between two requests to a proxy that does not serve the change yet. */
+/** Pause between two requests to a proxy that does not serve the change yet. */
 const POLL_MS = 3
-/** Between two changes: long enough that statuses of the one before are written. */
+/** Pause between two changes: long enough to write the statuses of the previous one. */
 const PAUSE_MS = 150
 
 interface Kind {
   name: string
-  /** Makes what the change needs. */
+  /** Creates the resources that the change needs. */
   before?: (n: number) => Promise<void>
   change: (n: number) => Promise<void>
-  /** What is asked, and the answer by which the change is known. */
+  /** The request, and the answer that shows the change. */
   key: (n: number) => string
   model: (n: number) => string
   said: (n: number) => string
@@ -60,11 +60,11 @@ async function measure(fleet: Fleet, kind: Kind, n: number): Promise<number> {
   return Math.max(...(await Promise.all(seen)))
 }
 
-/** Waits until all proxies say so. */
+/** Waits until all proxies give this answer. */
 async function settled(fleet: Fleet, key: string, model: string, said: string): Promise<void> {
   const deadline = performance.now() + GIVE_UP_MS
   while ((await askAll(fleet.bases, key, model)).some((each) => each !== said)) {
-    if (performance.now() > deadline) throw new Error(`in vain for ${said}`)
+    if (performance.now() > deadline) throw new Error(`no proxy answers ${said} in time`)
     await delay(POLL_MS)
   }
 }
@@ -197,7 +197,7 @@ async function kindsOf(fleet: Fleet, baseURLs: readonly string[]): Promise<Kind[
   ]
 }
 
-/** For a model that no route serves. */
+/** A model that no route serves. */
 let nothing = ''
 
 const at = (sorted: readonly number[], share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? NaN
@@ -219,7 +219,7 @@ async function main(): Promise<void> {
       const few = await measureAll(fleet, kinds, 0)
       if (SCALE_KEYS > 0) {
         await fill(fleet)
-        // As the first round found it.
+        // The same state as before the first round.
         await fleet.kube.patch('ModelRoute', 'm', { channels: [{ name: 'main', model: 'm' }] })
         await delay(PAUSE_AFTER_START_MS)
         const many = await measureAll(fleet, kinds, CHANGES)
@@ -237,7 +237,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The median of all kinds. `from`: of the first change, as each makes resources of its own. */
+/** The median of all kinds. `from`: number of the first change, because each change creates its own resources. */
 async function measureAll(fleet: Fleet, kinds: readonly Kind[], from: number): Promise<number> {
   console.log(`${''.padEnd(30)}median   p99   max`)
   const all: number[] = []
@@ -254,7 +254,7 @@ async function measureAll(fleet: Fleet, kinds: readonly Kind[], from: number): P
   )
 }
 
-/** Creates the keys, and waits until their statuses are written, so that nothing but the change is under way. */
+/** Creates the keys, and waits until their statuses are written. Without this, those writes would distort the result. */
 async function fill({ kube, leader }: Fleet): Promise<void> {
   const accounts = Math.ceil(SCALE_KEYS * ACCOUNTS_PER_KEY)
   await forEach(accounts, (n) => kube.create('Account', `scale-${n}`, { enforcement: 'Unlimited' }))
@@ -271,11 +271,11 @@ async function fill({ kube, leader }: Fleet): Promise<void> {
     const depth = await metric(current, 'workqueue_depth{name="status"}')
     const known = await metric(current, 'sluice_resources{kind="ApiKey"}')
     quiet = depth === 0 && (known ?? 0) >= SCALE_KEYS ? quiet + 1 : 0
-    if (performance.now() > deadline) throw new Error('the statuses are not written')
+    if (performance.now() > deadline) throw new Error('the statuses were not written in time')
   }
 }
 
-/** Milliseconds from SIGTERM to the leader until a key that is created then is served everywhere. */
+/** Milliseconds from SIGTERM to the leader until a key created at that moment is served everywhere. */
 async function handOver(fleet: Fleet, n: number): Promise<number> {
   const leader = await fleet.leader()
   const began = performance.now()

@@ -1,9 +1,9 @@
-/** What is measured: who asks, the answers of the fake upstream, and how many clients ask for them at once. */
+/** The scenarios: the client's dialect, the answers of the fake upstream, and the number of concurrent clients. */
 import type { DialectName } from '../contract/endpoints.ts'
 
 export interface Scenario {
   name: string
-  /** The client's dialect; another one than the upstream's is a conversion. */
+  /** The client's dialect. If it differs from the upstream's, the gateway converts. */
   client: DialectName
   /** First path segment of the upstream's URL, and the model's name after `bench-`. */
   answer: 'json' | 'full' | 'paced' | 'blocks'
@@ -11,7 +11,7 @@ export interface Scenario {
   promptBytes: number
   /** Events of the upstream's stream, which costs are divided by; undefined for an answer that is no stream. */
   events?: number
-  /** Events that the client must get, where conversion changes their number. */
+  /** Events that the client must get, if conversion changes their number. */
   converted?: number
 }
 

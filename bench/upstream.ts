@@ -1,5 +1,5 @@
 /**
- * A fake upstream that costs as little as it can: every answer is bytes made once at start. The first path segment
+ * A fake upstream that costs as little as possible: it makes the bytes of every answer once, at start. The first path segment
  * picks the answer: /json, /full (a stream at full speed), /blocks (the same as messages) or /paced. Prints its port.
  */
 import { createServer, type ServerResponse } from 'node:http'

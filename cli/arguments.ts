@@ -1,10 +1,10 @@
-/** Values of arguments: what is wrong with one is said in a sentence that commander shows behind the option's name. */
+/** Parses values of arguments. Commander appends the sentence of an InvalidArgumentError to the option's name. */
 import { InvalidArgumentError, Option } from 'commander'
 import { nearest } from '../controller/source/nearest.ts'
 
 type Parse<Value> = (given: string, before: Value | undefined) => Value
 
-/** An option with a value; what looks like another option is none, unless it is written --name=-value. */
+/** An option with a value. A value that looks like another option must be written --name=-value. */
 export function valued<Value>(flags: string, about: string, parse: Parse<Value>): Option {
   return new Option(flags, about).argParser(parse)
 }

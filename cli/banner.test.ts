@@ -36,7 +36,7 @@ describe('the banner', () => {
     expect(text).not.toContain('sk-of-the-banner')
   })
 
-  it('prints a key that everybody knows', () => {
+  it('prints a public key', () => {
     const published = SECRET.replace('sk-of-the-banner', 'sk-quickstart-0123456789abcdef')
     const text = shown([route('c', 'exact'), CHANNEL, key('stored'), published])
     expect(text).toContain('Bearer sk-quickstart-0123456789abcdef')
@@ -47,7 +47,7 @@ describe('the banner', () => {
     expect(shown([route('b', 'any/*'), CHANNEL, key('stored'), SECRET])).toContain('"model":"any/your-model"')
   })
 
-  it('says what is missing instead of a request', () => {
+  it('names what is missing instead of a request', () => {
     const text = shown([route('a', 'lost', 'missing'), key('valueless')])
     expect(text).toContain('needs a ModelRoute with a Channel that exists and an ApiKey with a Secret')
     expect(text).not.toContain('curl')

@@ -1,4 +1,4 @@
-/** What a newcomer sees: where the gateway is, with which key, and a request that answers at once. */
+/** What `sluice dev` prints when it is ready: its address, a key, and a request to try. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Snapshot } from '../controller/snapshot.ts'
@@ -11,35 +11,34 @@ const PROGRAM =
     .map((path) => new URL(path, import.meta.url))
     .find((url) => existsSync(url)) ?? new URL('../bin/sluice', import.meta.url)
 
-export interface BannerOptions {
+interface BannerOptions {
   proxy: Pick<RunningProxy, 'port' | 'adminPort'>
   snapshot: Snapshot
   dir: string
-  /** The address that SLUICE_HOST names. */
+  /** SLUICE_HOST. */
   host?: string | undefined
-  /** Documents of the folder that cannot be used. */
+  /** Number of documents in the folder that cannot be used. */
   problems: number
 }
 
 export function banner({ proxy, snapshot, dir, host, problems }: BannerOptions): string {
   const name = nameOf(host)
   const base = `http://${name}:${proxy.port}`
-  // The first key that a client can use.
   const [key] = usableKeys(snapshot, Date.now())
   const model = modelOf(snapshot)
   return `
   Sluice is ready, with the resources in ${dir}
 
-    Base URL   ${base}/v1   (messages-style SDKs: ${base})
+    Base URL   ${base}/v1   (Anthropic SDKs: ${base})
     API key    ${keyLine(key)}
     Admin      http://${name}:${proxy.adminPort}   /resources /metrics /readyz
-${problems === 0 ? '' : `    Problems   ${problems}, named above and at /problems of the admin port\n`}
+${problems === 0 ? '' : `    Problems   ${problems}, listed above and at /problems of the admin port\n`}
 ${key === undefined || model === undefined ? missing(key, model) : request(base, key, model, dir)}
-  Edit the folder and the change is in force at once. Ctrl-C ends everything.
+  Edits to the folder take effect at once. Ctrl-C stops everything.
 `
 }
 
-/** A model that some route leads to a channel that exists, an exact name before a wildcard. */
+/** A model whose route has a channel that exists; an exact name is preferred to a wildcard. */
 function modelOf(snapshot: Snapshot): string | undefined {
   const channels = new Set(snapshot.channels.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))
   const models = snapshot.modelRoutes
@@ -50,9 +49,9 @@ function modelOf(snapshot: Snapshot): string | undefined {
   return models.find((model) => !model.endsWith('*')) ?? models[0]?.replace(/\*$/, 'your-model')
 }
 
-/** Only keys that stand in the examples are printed: everybody knows them. */
+/** Prints only the public keys of the examples. */
 function keyLine(key: FolderKey | undefined): string {
-  if (key === undefined) return 'no ApiKey with a value is in force yet'
+  if (key === undefined) return 'none yet: no ApiKey with a value is in force'
   return isPublished(key) ? key.value : `the key of ApiKey ${key.name}, from your resources`
 }
 
@@ -61,7 +60,7 @@ function missing(key: FolderKey | undefined, model: string | undefined): string 
     ...(model === undefined ? ['a ModelRoute with a Channel that exists'] : []),
     ...(key === undefined ? ['an ApiKey with a Secret that exists'] : []),
   ]
-  return `  Before a request can be answered the folder needs ${wanted.join(' and ')}.\n`
+  return `  Before the gateway can serve a request, the folder needs ${wanted.join(' and ')}.\n`
 }
 
 function request(base: string, key: FolderKey, model: string, dir: string): string {
@@ -76,17 +75,17 @@ ${shown ? '' : `    export KEY="$(${keyCommand(key, dir)})"\n`}    curl ${base}/
 `
 }
 
-/** Reads the key where it stands, so that it is in no output of the gateway. */
+/** A command that reads the key from the folder, so that no output of the gateway contains it. */
 function keyCommand({ namespace, name }: FolderKey, dir: string): string {
   const program = fileURLToPath(PROGRAM)
   const of = namespace === 'default' ? '' : ` -n ${namespace}`
   return `${quoted(program)} key${of} ${name} ${quoted(dir)}`
 }
 
-/** For a shell. */
+/** Quotes a word for a shell. */
 const quoted = (text: string) => (/^[\w/.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
-/** All interfaces have that of loopback among them. */
+/** The host part of a URL. Loopback is also reachable when the gateway listens on all interfaces. */
 function nameOf(host = 'localhost'): string {
   if (['0.0.0.0', '::', '127.0.0.1', '::1'].includes(host)) return 'localhost'
   return host.includes(':') ? `[${host}]` : host

@@ -14,7 +14,7 @@ async function run(...argv: string[]) {
     env: {},
     width: undefined,
     print: (text: string) => void out.push(text),
-    tell: (text: string) => void err.push(text),
+    warn: (text: string) => void err.push(text),
   }
   const code = await runCommandLine(argv, terminal)
   return { code, out: out.join('\n'), err }
@@ -39,7 +39,7 @@ describe('help', () => {
       const { code, out, err } = await run(...argv)
       expect([code, err]).toEqual([0, []])
       expect(out).toContain(`Usage: sluice ${name}`)
-      expect(out).toContain(PROGRAMS.includes(name) ? 'docs/environment.md' : 'Exit code 1 when')
+      expect(out).toContain(PROGRAMS.includes(name) ? 'docs/environment.md' : 'Exit code 1 if')
     }
     expect(started).not.toHaveBeenCalled()
   })
@@ -77,7 +77,7 @@ it.each([
   expect(started).not.toHaveBeenCalled()
 })
 
-it('arguments of dev go before the environment', async () => {
+it('arguments of dev take precedence over the environment', async () => {
   vi.stubEnv('SLUICE_PORT', '1')
   vi.stubEnv('SLUICE_HOST', '::')
   onTestFinished(() => void vi.unstubAllEnvs())

@@ -1,17 +1,16 @@
-/** The commands with their arguments and help. What a command does is loaded when it runs, so that each answers fast. */
+/** The commands with their arguments and help. The code of a command is loaded when it runs, so that each starts fast. */
 import { setFlagsFromString } from 'node:v8'
 import { Command, CommanderError } from 'commander'
-import { ENDPOINTS, type EndpointName } from '../contract/endpoints.ts'
+import { DEFAULT_ENDPOINT, ENDPOINT_NAMES } from '../contract/endpoints.ts'
 import { addresses, choice, count, status, text, texts, valued } from './arguments.ts'
 import { CommandFailure, type Terminal, type Tool, UsageError } from './command.ts'
 import { version } from './version.ts'
 
-const ENDPOINT_NAMES = Object.keys(ENDPOINTS) as EndpointName[]
 const MAX_TOKENS = 10_000_000
 const MAX_LINES = 1_000
 const PORT = count(0, 65_535)
 
-/** Runs a command and gives its exit code; undefined for a program, which goes on and sets its own. */
+/** Runs a command and returns its exit code; undefined for a program, which keeps running and sets its own. */
 export async function runCommandLine(
   argv: readonly string[],
   terminal: Terminal,
@@ -35,7 +34,7 @@ export async function runCommandLine(
 
 function commandLine(terminal: Terminal, ended: (code: number) => void): Command {
   const line = new Command('sluice')
-    .description('An LLM gateway that is configured by Kubernetes resources.')
+    .description('An LLM gateway configured by Kubernetes resources.')
     .usage('<command>')
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
@@ -44,7 +43,7 @@ function commandLine(terminal: Terminal, ended: (code: number) => void): Command
     .exitOverride()
     .configureOutput({
       writeOut: (output) => terminal.print(output.trimEnd()),
-      writeErr: (output) => terminal.tell(output.trimEnd()),
+      writeErr: (output) => terminal.warn(output.trimEnd()),
       getOutHelpWidth: () => terminal.width ?? 100,
     })
   addPrograms(line.commandsGroup('Programs:'))
@@ -56,10 +55,10 @@ function commandLine(terminal: Terminal, ended: (code: number) => void): Command
   return line
 }
 
-/** A paragraph, for commander to wrap. */
+/** One line of a paragraph; commander wraps it. */
 const prose = (text: string) => text.replace(/\s+/g, ' ').trim()
 
-/** Commander's message as one line of ours. */
+/** Commander's message in the form of our own error lines. */
 function sentenceOf(command: Command, message: string): string {
   const what = message
     .trim()
@@ -75,10 +74,8 @@ All other settings come from the environment: docs/environment.md.`
 function addPrograms(line: Command): void {
   line
     .command('dev')
-    .summary('gateway and controller in one process, resources from a folder')
-    .description(
-      'Runs gateway and controller in one process. What it serves is read from a folder of resources.',
-    )
+    .summary('proxy and controller in one process, resources from a folder')
+    .description('Runs proxy and controller in one process, and reads the resources from a folder.')
     .argument('[folder]', 'folder of resources; default SLUICE_CONFIG_DIR, else the quickstart')
     .addOption(valued('--port <n>', 'port of the API; default SLUICE_PORT, else 8080', PORT))
     .addOption(valued('--admin-port <n>', 'admin port; default SLUICE_ADMIN_PORT, else 8081', PORT))
@@ -90,12 +87,12 @@ function addPrograms(line: Command): void {
     })
   line
     .command('controller')
-    .summary('follows the resources of a cluster and publishes them to Redis')
-    .description('Follows the resources of a cluster and publishes them to Redis.')
+    .summary('watches the resources of a cluster and publishes them to Redis')
+    .description('Watches the resources of a cluster and publishes them to Redis.')
     .addHelpText('after', FROM_ENVIRONMENT)
     .action(async () => {
-      // Before anything is loaded: it keeps all resources of a cluster in memory, and little of what it makes of them
-      // lives long. By default V8 would hold twice as much, most of it for objects that are gone.
+      // Must be set before anything is loaded. The controller keeps all resources of a cluster in memory, and most
+      // other objects are short-lived. With V8's defaults the process takes twice the memory, mostly for dead objects.
       setFlagsFromString('--optimize-for-size')
       setFlagsFromString('--semi-space-growth-factor=1')
       const { controller } = await import('./controller.ts')
@@ -103,8 +100,8 @@ function addPrograms(line: Command): void {
     })
   line
     .command('proxy')
-    .summary('serves traffic from what is published there')
-    .description('Serves traffic from what a controller has published to Redis.')
+    .summary('serves traffic from the tables in Redis')
+    .description('Serves traffic from the tables that a controller has published to Redis.')
     .addHelpText('after', FROM_ENVIRONMENT)
     .action(async () => {
       const { proxy } = await import('./proxy.ts')
@@ -118,7 +115,7 @@ interface DevOptions {
   host?: string
 }
 
-/** Arguments go before the environment. */
+/** Arguments take precedence over the environment. */
 function settingsOf(folder: string | undefined, { port, adminPort, host }: DevOptions): NodeJS.ProcessEnv {
   return {
     ...(folder !== undefined && { SLUICE_CONFIG_DIR: folder }),
@@ -138,15 +135,15 @@ function addTools(line: Command, terminal: Terminal, ended: (code: number) => vo
 
   runs(
     withAdmin(withOutput(line.command('status')))
-      .summary('who runs, who leads, and which generation each proxy serves')
+      .summary('which programs run, who leads, and which generation each proxy serves')
       .description(
-        prose(`Shows who runs, who leads, and which generation each proxy serves. Asks every admin port; proxies that no admin
-port stands for are listed from their heartbeats.`),
+        prose(`Shows which programs run, who leads, and which generation each proxy serves. Reads every admin port; lists proxies
+without an admin port by their heartbeats.`),
       )
       .addHelpText(
         'after',
-        `\n${prose(`Exit code 1 when one is not reachable, not ready, without its store, or does not serve the newest generation, and when
-no controller leads.`)}`,
+        `\n${prose(`Exit code 1 if a program is not reachable, is not ready, does not reach its store or does not serve the newest
+generation, or if no controller leads.`)}`,
       ),
     async () => (await import('./status.ts')).status,
   )
@@ -155,28 +152,26 @@ no controller leads.`)}`,
     withAdmin(withOutput(line.command('explain')))
       .summary('where a request would go, or why it would be refused')
       .description(
-        prose(`Shows where a request would go, or why it would be refused. Asks a controller for the key and every proxy what it
-would do now. No upstream is called and nothing is held.`),
+        prose(`Shows where a request would go, or why it would be refused. Reads the key from a controller, and from every proxy
+what it would do now. Calls no upstream and holds no money.`),
       )
       .addOption(valued('--key <name>', 'name of the ApiKey', text).makeOptionMandatory())
       .addOption(valued('--model <model>', 'model as the client sends it', text).makeOptionMandatory())
       .addOption(valued('-n, --namespace <name>', 'namespace of the ApiKey', text).default('default'))
       .addOption(
-        valued('--endpoint <name>', ENDPOINT_NAMES.join(', '), choice(ENDPOINT_NAMES)).default('chat'),
+        valued('--endpoint <name>', ENDPOINT_NAMES.join(', '), choice(ENDPOINT_NAMES)).default(
+          DEFAULT_ENDPOINT,
+        ),
       )
       .addOption(
-        valued(
-          '--input-tokens <n>',
-          'size of the prompt that is held for; default 1000',
-          count(0, MAX_TOKENS),
-        ),
+        valued('--input-tokens <n>', 'tokens of the prompt to hold for; default 1000', count(0, MAX_TOKENS)),
       )
       .addOption(
         valued('--max-tokens <n>', 'output limit of the request; default the route’s', count(0, MAX_TOKENS)),
       )
       .addHelpText(
         'after',
-        `\n${prose(`Exit code 1 when a proxy would refuse the request, or a program is not reachable.`)}`,
+        `\n${prose(`Exit code 1 if a proxy would refuse the request, or a program is not reachable.`)}`,
       ),
     async () => (await import('./explain.ts')).explain,
   )
@@ -185,18 +180,24 @@ would do now. No upstream is called and nothing is held.`),
     withAdmin(withOutput(line.command('logs')))
       .summary('recent requests, and why one failed')
       .description(
-        prose(`Shows the requests that the proxies still have in their log, the newest first; all conditions must hold. Costs are
-dollars, tokens input/output, times UTC. With -o json each line is one request as it was logged.`),
+        prose(`Shows the requests that are still in the log, newest first. Several options must all match. Costs are in dollars,
+tokens are input/output, times are UTC. With -o json each line is one request as it was logged.`),
       )
-      .addOption(valued('--request-id <id>', 'the request with this x-request-id, or its beginning', text))
+      .addOption(
+        valued(
+          '--request-id <id>',
+          'the request with this x-request-id; its first characters are enough',
+          text,
+        ),
+      )
       .addOption(valued('--key <name>', 'requests of an ApiKey: its name, or namespace/name', text))
       .addOption(valued('-n, --namespace <name>', 'requests of keys of this namespace', text))
-      .addOption(valued('--status <status>', 'status that the client got, such as 502 or 5xx', status))
-      .addOption(valued('--limit <n>', 'at most so many', count(1, MAX_LINES)).default(20))
+      .addOption(valued('--status <status>', 'status of the answer, such as 502 or 5xx', status))
+      .addOption(valued('--limit <n>', 'at most this many', count(1, MAX_LINES)).default(20))
       .option('-f, --follow', 'then print new requests as they end, until Ctrl-C')
       .addHelpText(
         'after',
-        `\n${prose(`Exit code 1 when no request matches, or a program is not reachable.`)}`,
+        `\n${prose(`Exit code 1 if no request matches, or a program is not reachable.`)}`,
       ),
     async () => (await import('./logs.ts')).logs,
   )
@@ -205,10 +206,10 @@ dollars, tokens input/output, times UTC. With -o json each line is one request a
     withOutput(line.command('validate'))
       .summary('check resource files; needs no server')
       .description(
-        prose(`Checks resource files, without a server. Prints file:line:column and what to change, in the words that sluice dev and
-the API server use. What is valid and would not be in force, such as a reference to something that is not in the files,
-is a warning, and so is what is most likely a mistake. An update is judged as a creation: what may not change, such as a
-Credit, is the API server's to tell.`),
+        prose(`Checks resource files without a server. Prints file:line:column and what to change, in the words of sluice dev and
+the API server. A resource that is valid but would not be in force, for example because a reference is missing in the
+files, is a warning; so is a likely mistake. Every resource is checked as a new one: only the API server can refuse a
+forbidden change, such as one to a Credit.`),
       )
       .addOption(
         valued(
@@ -217,11 +218,13 @@ Credit, is the API server's to tell.`),
           texts,
         ).makeOptionMandatory(),
       )
-      .addOption(valued('-n, --namespace <name>', 'namespace of what names none', text).default('default'))
-      .option('--strict', 'warnings fail too')
+      .addOption(
+        valued('-n, --namespace <name>', 'namespace of documents that name none', text).default('default'),
+      )
+      .option('--strict', 'fail on warnings too')
       .addHelpText(
         'after',
-        `\n${prose(`Exit code 1 when something is wrong; with --strict also for a warning.`)}`,
+        `\n${prose(`Exit code 1 if the files have problems; with --strict also for a warning.`)}`,
       ),
     async () => (await import('./validate.ts')).validate,
   )
@@ -234,14 +237,14 @@ Credit, is the API server's to tell.`),
       .argument('<name>', 'name of the ApiKey')
       .argument('<folder>', 'folder or file of resources')
       .addOption(valued('-n, --namespace <name>', 'namespace of the ApiKey', text).default('default'))
-      .addHelpText('after', '\nExit code 1 when there is no such key.'),
+      .addHelpText('after', '\nExit code 1 if there is no such key.'),
     async () => (await import('./key.ts')).key,
   )
 }
 
 function withOutput(command: Command): Command {
   return command.addOption(
-    valued('-o, --output <json|table>', 'form of the answer', choice(['table', 'json'])).default('table'),
+    valued('-o, --output <json|table>', 'output format', choice(['table', 'json'])).default('table'),
   )
 }
 
@@ -250,7 +253,7 @@ function withAdmin(command: Command): Command {
     .addOption(
       valued(
         '--admin <url,url>',
-        'admin ports to ask; default SLUICE_ADMIN_URLS, else http://127.0.0.1:8081, else the pods',
+        'admin ports to read; default SLUICE_ADMIN_URLS, else http://127.0.0.1:8081, else the pods',
         addresses,
       ),
     )
@@ -263,14 +266,14 @@ function withAdmin(command: Command): Command {
     )
 }
 
-/** What cannot be done is one sentence. */
+/** Prints an expected failure as one sentence, and returns the exit code. */
 function failed(command: Command, error: unknown, terminal: Terminal): number {
   const name = `sluice ${command.name()}`
   if (error instanceof UsageError) {
-    terminal.tell(`${name}: ${error.message} (see ${name} --help)`)
+    terminal.warn(`${name}: ${error.message} (see ${name} --help)`)
     return 2
   }
   if (!(error instanceof CommandFailure)) throw error
-  terminal.tell(`${name}: ${error.message}`)
+  terminal.warn(`${name}: ${error.message}`)
   return 1
 }

@@ -1,30 +1,30 @@
-/** What the tools of the command line share: where they read and write, and how they fail. */
+/** What the tools of the command line share. */
 
 /** Where a tool reads and writes. */
 export interface Terminal {
   env: Readonly<Record<string, string | undefined>>
-  /** Columns of the screen; undefined where the answer goes to a file or another program. */
+  /** Columns of the screen; undefined when the output goes to a file or another program. */
   width: number | undefined
-  /** A line, or several, of the answer. */
+  /** Writes one or more lines to standard output. */
   print(text: string): void
-  /** A line for whoever watches, beside the answer. */
-  tell(text: string): void
+  /** Writes a line to standard error. */
+  warn(text: string): void
 }
 
-/** Gives the exit code: 0, or 1 when what was asked is not as it should be. Throws UsageError and CommandFailure. */
+/** Returns the exit code: 0, or 1 if the tool found a problem. Throws UsageError and CommandFailure. */
 export type Tool<Options> = (options: Options, terminal: Terminal) => Promise<number>
 
-/** The call cannot be understood; the message says what to change. Exit code 2. */
+/** The arguments are invalid; the message says what to change. Exit code 2. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
 
-/** A command cannot do what it was asked; one sentence. Exit code 1. */
+/** The command cannot do its work; the message is one sentence. Exit code 1. */
 export class CommandFailure extends Error {
   override name = 'CommandFailure'
 }
 
-/** Options of the tools that ask admin ports. */
+/** Options of the tools that read admin ports. */
 export interface AdminOptions {
   admin?: string[]
   sluiceNamespace?: string
@@ -39,12 +39,12 @@ export const json = (value: unknown) => JSON.stringify(value, null, 2)
 
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
-  // Whoever read has gone, as in `sluice logs | head`: nothing is left to do.
+  // The reader has closed the pipe, as in `sluice logs | head`.
   process.stdout.on('error', () => process.exit(0))
   return {
     env: process.env,
     width: process.stdout.isTTY ? process.stdout.columns : undefined,
     print: (text) => void process.stdout.write(`${text}\n`),
-    tell: (text) => void process.stderr.write(`${text}\n`),
+    warn: (text) => void process.stderr.write(`${text}\n`),
   }
 }

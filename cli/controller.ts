@@ -1,4 +1,4 @@
-/** `sluice controller`: follows the resources of a cluster and publishes them to Redis. */
+/** `sluice controller`: watches the resources of a cluster and publishes them to Redis. */
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createAdminServer } from '../admin/server.ts'
@@ -7,15 +7,15 @@ import { connectKube } from '../controller/kube/client.ts'
 import { openProgram, refuseStart, stopOnSignals } from './process.ts'
 import { openRedisStore } from './redis-store.ts'
 
-/** Time for calls under way to end. */
+/** How long calls in flight may take to end. */
 const STOP_MS = 5_000
 
 /**
- * Runs until SIGINT or SIGTERM, or until another controller has taken over, which ends the process with 1. Sets the
- * exit code; never throws for a bad setting.
+ * Runs until SIGINT or SIGTERM, or until another controller takes over, which ends the process with exit code 1. Sets
+ * the exit code; never throws for a bad setting.
  */
 export async function controller(processEnv: NodeJS.ProcessEnv): Promise<void> {
-  const program = openProgram(processEnv, 'starting a controller')
+  const program = openProgram(processEnv, 'starting the controller')
   if (program === undefined) return
   const { env, instance, log, out } = program
   try {
@@ -52,11 +52,11 @@ export async function controller(processEnv: NodeJS.ProcessEnv): Promise<void> {
     })
     const address = admin.address()
     const adminPort = typeof address === 'object' ? address?.port : undefined
-    log.info({ instance, namespace, lease: env.SLUICE_LEASE_NAME, adminPort }, 'watching')
+    log.info({ instance, namespace, lease: env.SLUICE_LEASE_NAME, adminPort }, 'watching resources')
     stopOnSignals(stop, STOP_MS, out)
     const reason = await ended
-    log.error({ instance }, `ending: ${reason}`)
-    // The Lease, where it still is ours, is given back, so that another leads at once.
+    log.error({ instance }, `stopping: ${reason}`)
+    // Releases the Lease if it is still ours, so that another controller leads at once.
     await Promise.race([stop(), pause(STOP_MS)]).catch(() => {})
     out.close()
     process.exit(1)

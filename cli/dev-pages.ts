@@ -1,10 +1,10 @@
-/** What the admin port of `sluice dev` shows of the controller and of both programs; the proxy adds its own pages. */
+/** The admin pages of `sluice dev` for the controller and for both programs; the proxy adds its own. */
 import type { AdminPage } from '../admin/server.ts'
 import type { Controller } from '../controller/main.ts'
 import type { RunningProxy } from '../proxy/main.ts'
 import { statusAnswer } from './admin/answers.ts'
 
-/** `proxy` gives the proxy of this process once it runs. */
+/** `proxy` returns the proxy of this process once it runs. */
 export function devPages(
   controller: Pick<Controller, 'pages' | 'problems'>,
   proxy: () => Pick<RunningProxy, 'status'> | undefined,

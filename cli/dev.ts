@@ -14,12 +14,15 @@ import { check, readPath } from './validate.ts'
 
 const QUICKSTART = fileURLToPath(new URL('../examples/quickstart', import.meta.url))
 const UPSTREAM_PORT = 8082
-/** Where `sluice dev` listens: keys are published ones and the relay may reach this machine, so that no other may ask. */
+/** Only this machine may connect: the keys of the examples are public, and the relay may call this machine. */
 const LOOPBACK = ['127.0.0.1', '::1']
 
-/** Runs until SIGINT (ends at once) or SIGTERM (drains). Sets the exit code; never throws for a bad setting. */
+/** Runs until SIGINT (stops at once) or SIGTERM (drains). Sets the exit code; never throws for a bad setting. */
 export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
-  const program = openProgram(processEnv, 'starting; balances live in memory and end with this process')
+  const program = openProgram(
+    processEnv,
+    'starting; balances are in memory and are lost when this process ends',
+  )
   if (program === undefined) return
   const { env, out } = program
   const running = new Running()
@@ -36,7 +39,7 @@ export async function dev(processEnv: NodeJS.ProcessEnv): Promise<void> {
   stopOnSignals((graceMs) => running.stop(graceMs), env.SLUICE_DRAIN_TIMEOUT, out)
 }
 
-/** What runs, ended in the opposite order. */
+/** The parts that have started; they stop in reverse order. */
 class Running {
   proxy: RunningProxy | undefined
   controller: Controller | undefined
@@ -93,7 +96,7 @@ async function start(
 /** Whether a folder, such as a copy of the quickstart, has a Channel to the example upstream with its public credential. */
 async function callsExample(dir: string, namespace: string, processEnv: NodeJS.ProcessEnv): Promise<boolean> {
   const port = processEnv.UPSTREAM_PORT || UPSTREAM_PORT
-  // The controller, which reads the folder next, reports a folder that it cannot read.
+  // If the folder cannot be read, the controller reports it, which reads it next.
   const files = await readPath(dir).catch(() => [])
   const { snapshot } = check(files, namespace, processEnv)
   return snapshot.channels.some(({ metadata, spec: { baseURL, secretRef } }) => {
@@ -102,7 +105,7 @@ async function callsExample(dir: string, namespace: string, processEnv: NodeJS.P
   })
 }
 
-/** Throws EnvironmentError. In folders other than the quickstart the name means what their owner wants. */
+/** Throws EnvironmentError. */
 function upstreamPortOf(processEnv: NodeJS.ProcessEnv): number {
   const port = Number(processEnv.UPSTREAM_PORT || UPSTREAM_PORT)
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port

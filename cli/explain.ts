@@ -19,14 +19,14 @@ interface Report {
   key: { namespace: string; name: string; preview: string | null }
   model: string
   endpoint: string
-  /** What each proxy says, by its admin port. */
+  /** The answer of each proxy, with its admin port. */
   proxies: (ExplanationAnswer & { admin: string })[]
   unreachable: { admin: string; reason: string }[]
-  /** What the controller says of the resources that matter. */
+  /** Conditions of the resources involved, as the controller reports them. */
   notes: string[]
 }
 
-export interface ExplainOptions extends OutputOptions, AdminOptions {
+interface ExplainOptions extends OutputOptions, AdminOptions {
   key: string
   model: string
   namespace: string
@@ -45,7 +45,7 @@ export const explain: Tool<ExplainOptions> = async (options, terminal) => {
     if (keyHash === undefined) {
       const [why] = notesOf(await resourcesOf(found), { namespace, key: name, channels: false })
       throw new CommandFailure(
-        `the ApiKey ${namespace}/${name} has no value that is in force${why === undefined ? '' : `; ${why}`}`,
+        `the ApiKey ${namespace}/${name} has no value in force${why === undefined ? '' : `; ${why}`}`,
       )
     }
     const query = {
@@ -75,7 +75,7 @@ export const explain: Tool<ExplainOptions> = async (options, terminal) => {
   }
 }
 
-/** The key as the first controller that answers knows it. */
+/** The key, from the first controller that answers. */
 async function keyOf(found: Survey, namespace: string, name: string): Promise<KeyAnswer> {
   const reasons = found.unreached.map(({ name: port, reason }) => `${port} ${reason}`)
   for (const port of ofRole(found, 'controller')) {
@@ -110,7 +110,7 @@ async function askProxies(
   return { proxies, unreachable }
 }
 
-/** The status of all resources; empty when no controller tells it. */
+/** The status of all resources; empty if no controller answers. */
 async function resourcesOf(found: Survey): Promise<ListedResource[]> {
   for (const port of ofRole(found, 'controller')) {
     const answer = await tried(port, '/resources', resourcesAnswer)
@@ -120,19 +120,19 @@ async function resourcesOf(found: Survey): Promise<ListedResource[]> {
 }
 
 /**
- * Conditions that stand in the way: of the key, of the route (of all routes when none was found) and, where no upstream
- * would be reached, of the Channels; also which Channels are switched off.
+ * Conditions that may prevent the request: those of the key, of the route (of all routes if none was found) and, if the
+ * request would reach no upstream, of the Channels; also which Channels are disabled.
  */
-export function notesOf(
+function notesOf(
   resources: readonly ListedResource[],
   { namespace, key, route, channels }: { namespace: string; key: string; route?: string; channels: boolean },
 ): string[] {
-  const matters = ({ kind, name }: ListedResource) =>
+  const isRelevant = ({ kind, name }: ListedResource) =>
     (kind === 'ApiKey' && name === key) ||
     (kind === 'ModelRoute' && (name === route || (channels && route === undefined))) ||
     (kind === 'Channel' && channels)
   return resources
-    .filter((resource) => resource.namespace === namespace && matters(resource))
+    .filter((resource) => resource.namespace === namespace && isRelevant(resource))
     .flatMap(({ kind, name, status: { conditions } }) =>
       conditions
         .filter(({ type }) => type !== 'Ready' && type !== 'Programmed')
@@ -147,7 +147,7 @@ function show({ key, model, endpoint, proxies, unreachable, notes }: Report, ter
   for (const proxy of proxies) terminal.print(`\n${blockOf(proxy, terminal.width)}`)
   if (notes.length > 0)
     terminal.print(`\nFrom the controller:\n${notes.map((note) => `  ${plain(note)}`).join('\n')}`)
-  for (const { admin, reason } of unreachable) terminal.tell(plain(`${admin} ${reason}`))
+  for (const { admin, reason } of unreachable) terminal.warn(plain(`${admin} ${reason}`))
 }
 
 function blockOf(
@@ -169,7 +169,7 @@ function blockOf(
   }
   if (hold !== undefined)
     lines.push(
-      `  hold    $${hold.amount}, assuming ${hold.inputTokens} prompt tokens and at most ${hold.outputTokens} of output`,
+      `  hold    $${hold.amount}, assuming ${hold.inputTokens} prompt tokens and at most ${hold.outputTokens} output tokens`,
     )
   for (const note of notes) lines.push(`  note    ${note}`)
   if (candidates.length > 0) lines.push(...candidateTable(candidates, width).split('\n'))

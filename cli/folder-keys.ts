@@ -1,4 +1,4 @@
-/** Keys that clients can use with a folder of resources, and whose values it holds. */
+/** The usable keys of a folder of resources, with their values. */
 import type { ApiKeySpec, Resource } from '../contract/api/index.ts'
 import type { Snapshot } from '../controller/snapshot.ts'
 
@@ -8,20 +8,20 @@ export interface FolderKey {
   value: string
 }
 
-/** Stand in the examples for everybody to read. */
+/** Public keys of the examples. */
 const PUBLISHED = ['sk-quickstart-0123456789abcdef', 'sk-local-0123456789abcdef']
 
 export const isPublished = ({ value }: FolderKey) => PUBLISHED.includes(value)
 
-/** One of each ApiKey that has not ended at `now`, in milliseconds since the epoch. */
+/** One key of each ApiKey that has not expired at `now`, in milliseconds since the epoch. */
 export function usableKeys(snapshot: Snapshot, now: number): FolderKey[] {
   return snapshot.apiKeys.flatMap((apiKey) => usable(snapshot, apiKey, now))
 }
 
 function usable(snapshot: Snapshot, { metadata, spec }: Resource<ApiKeySpec>, now: number): FolderKey[] {
-  if (spec.disabled === true || hasEnded(spec.expiresAt, now)) return []
+  if (spec.disabled === true || hasExpired(spec.expiresAt, now)) return []
   const { namespace, name } = metadata
-  const refs = spec.secretRefs?.filter(({ notAfter }) => !hasEnded(notAfter, now)) ?? [spec.secretRef]
+  const refs = spec.secretRefs?.filter(({ notAfter }) => !hasExpired(notAfter, now)) ?? [spec.secretRef]
   for (const ref of refs) {
     const value = ref && snapshot.secrets.get(`${namespace}/${ref.name}`)?.get(ref.key)
     if (value) return [{ namespace, name, value }]
@@ -29,5 +29,5 @@ function usable(snapshot: Snapshot, { metadata, spec }: Resource<ApiKeySpec>, no
   return []
 }
 
-const hasEnded = (moment: string | undefined, now: number) =>
+const hasExpired = (moment: string | undefined, now: number) =>
   moment !== undefined && Date.parse(moment) <= now

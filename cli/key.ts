@@ -1,11 +1,11 @@
-/** `sluice key`: the value of an ApiKey in a folder, for the shell that asks, such as KEY="$(sluice key NAME FOLDER)". */
+/** `sluice key`: prints the value of an ApiKey in a folder, for a shell: KEY="$(sluice key NAME FOLDER)". */
 import { CommandFailure, type Tool } from './command.ts'
 import { usableKeys } from './folder-keys.ts'
 import { check, readPath } from './validate.ts'
 
-export interface KeyOptions {
+interface KeyOptions {
   namespace: string
-  /** Name of the ApiKey, and the folder. */
+  /** The name of the ApiKey and the folder. */
   args: string[]
 }
 
@@ -16,7 +16,7 @@ export const key: Tool<KeyOptions> = async ({ namespace, args: [name = '', folde
   )
   if (found === undefined)
     throw new CommandFailure(
-      `${folder} has no ApiKey ${name} in the namespace ${namespace} that is in force and whose Secret has a value`,
+      `${folder} has no ApiKey ${name} in the namespace ${namespace} that is in force and has a value`,
     )
   terminal.print(found.value)
   return 0

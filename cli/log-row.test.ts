@@ -25,7 +25,7 @@ describe('a row', () => {
     })
   })
 
-  it('says of a failed request why, in the upstream’s words, with codes whole', () => {
+  it('says why a request failed, in the upstream’s words, with full codes', () => {
     const body = JSON.stringify({ error: { message: 'The model\n `x` does not exist.' } })
     const failed = { channel: 'default/a', path: '/chat/completions', status: 404, class: 'unknown' }
     const attempts = [
@@ -68,6 +68,6 @@ describe('the reason', () => {
   })
 })
 
-it('reports a line of another version', () => {
-  expect(() => entryOf('{"kind":"request"}')).toThrow('does not know')
+it('refuses a line of another version', () => {
+  expect(() => entryOf('{"kind":"request"}')).toThrow('cannot read')
 })

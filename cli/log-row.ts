@@ -1,12 +1,12 @@
-/** A line of the request log as people read it: a row of a table, and why the request failed. */
+/** A line of the request log as a row of a table, and why the request failed. */
 import { z } from 'zod'
 import { totalInput } from '../contract/usage.ts'
 import { CommandFailure } from './command.ts'
 import type { Cell } from './table.ts'
 
-/** Enough of an id to ask for it again. */
+/** Characters of a request id that are shown: enough for --request-id. */
 const ID_LENGTH = 16
-/** Of an upstream's own words. */
+/** Characters that are quoted from an upstream's error. */
 const QUOTE_LENGTH = 200
 
 const count = z.number()
@@ -25,7 +25,7 @@ const attempt = z.object({
 })
 type Attempt = z.output<typeof attempt>
 
-/** What is shown of a line. */
+/** The fields of a line that are shown. */
 export const entrySchema = z.object({
   time: z.string(),
   requestId: z.string(),
@@ -44,10 +44,10 @@ export const entrySchema = z.object({
 })
 export type Entry = z.output<typeof entrySchema>
 
-/** Throws CommandFailure for a line of another version. */
+/** Throws CommandFailure for a line that another version wrote. */
 export function entryOf(line: string): Entry {
   const result = entrySchema.safeParse(JSON.parse(line))
-  if (!result.success) throw new CommandFailure('the log has a line that this version does not know')
+  if (!result.success) throw new CommandFailure('the log has a line that this version cannot read')
   return result.data
 }
 
@@ -70,7 +70,7 @@ export function rowOf(logged: Entry): Cell[] {
   ]
 }
 
-/** Why a request failed, as far as the log knows; undefined for one that did not. */
+/** Why a request failed, as far as the log says; undefined if it did not fail. */
 export function reasonOf({ status, outcome, param, attempts }: Entry): string | undefined {
   const ended = outcome === 'finished' ? undefined : outcome
   if (status < 400 && ended === undefined) return undefined
@@ -85,7 +85,7 @@ export function reasonOf({ status, outcome, param, attempts }: Entry): string | 
   return [...new Set(parts)].join(', ')
 }
 
-/** Where an attempt went, and what became of it when it failed. */
+/** Channel and path of an attempt, and its failure if it failed. */
 function attemptText({ channel, path, status, class: outcome, detail }: Attempt): string {
   const where = path === undefined ? channel : `${channel} ${path}`
   if (outcome === 'ok') return where
@@ -94,10 +94,10 @@ function attemptText({ channel, path, status, class: outcome, detail }: Attempt)
     .join(' ')
 }
 
-const said = z.object({ message: z.string() })
+const withMessage = z.object({ message: z.string() })
 const errorBody = z.union([
-  z.object({ error: said }).transform(({ error }) => error.message),
-  said.transform(({ message }) => message),
+  z.object({ error: withMessage }).transform(({ error }) => error.message),
+  withMessage.transform(({ message }) => message),
   z.object({ error: z.string() }).transform(({ error }) => error),
   z.object({ detail: z.string() }).transform(({ detail }) => detail),
 ])
@@ -117,7 +117,7 @@ function messageIn(body: string): string | undefined {
   }
 }
 
-/** Six decimals: the JSON form has the others. */
+/** At most six decimals; the JSON output has all of them. */
 function shortCost(dollars: string | undefined): string | undefined {
   return dollars === undefined ? undefined : String(Number(Number(dollars).toFixed(6)))
 }

@@ -43,7 +43,7 @@ it.each<[string, object, string]>([
   ],
 ])('%s', (_, more, text) => expect(shown({ ...REQUEST, ...more })).toBe(text))
 
-it('a message has its fields behind it', () => {
+it('a message is followed by its fields', () => {
   expect(shown({ time: TIME, level: 'warn', name: 'SLUICE_PROT', settings: {}, msg: 'no setting' })).toBe(
     'warn  no setting  name=SLUICE_PROT',
   )
@@ -57,7 +57,7 @@ it('cuts long values', () => {
   expect(shown({ time: TIME, level: 'info', msg: 'm', long: 'x'.repeat(100_000) }).length).toBeLessThan(400)
 })
 
-test('is one line without control characters, whatever it says', () => {
+test('any line becomes one line without control characters', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom('\n', '\r', '\u001b[2J', '\u202e', '\u2028', '\u0085', '\ud800'),

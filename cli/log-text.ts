@@ -1,16 +1,16 @@
-/** Lines of the log for people at a terminal: time, level, and what happened. The same lines are JSON elsewhere. */
+/** Log lines as text for a terminal: time, level, message. Elsewhere the same lines are JSON. */
 import { z } from 'zod'
 import { ENDPOINTS } from '../contract/endpoints.ts'
 import { totalInput } from '../contract/usage.ts'
 import { type Entry, entrySchema, reasonOf } from './log-row.ts'
 
-/** A value that is longer is cut: the JSON form has all of it. */
+/** Longer values are cut; the JSON form has all of them. */
 const MAX_VALUE = 300
 
 const line = z.looseObject({ time: z.string(), level: z.string() })
 const failure = z.looseObject({ message: z.string(), stack: z.string().optional() })
 
-/** What clients ask for beside the endpoints that are posted to. */
+/** Requests other than a POST to an endpoint of `ENDPOINTS`. */
 const OTHERS: Readonly<Record<string, string>> = {
   models: 'GET /v1/models',
   stored_responses: '/v1/responses/{id}',
@@ -18,14 +18,14 @@ const OTHERS: Readonly<Record<string, string>> = {
   none: 'refused before any endpoint:',
 }
 
-/** One line of text for one of JSON. What is no line of ours is shown as it is, on one line all the same. */
+/** One line of text for one line of JSON. Any other input is shown unchanged, on one line. */
 export function textLine(json: string): string {
   const parsed = line.safeParse(parsedJson(json))
   if (!parsed.success) return escaped(json.trimEnd())
   const { time, level, ...rest } = parsed.data
   const request = rest.kind === 'request' ? entrySchema.safeParse(parsed.data) : undefined
-  const said = request?.success ? requestText(request.data) : messageText(rest)
-  return escaped(`${clock(time)} ${level.padEnd(5)} ${said}`)
+  const message = request?.success ? requestText(request.data) : messageText(rest)
+  return escaped(`${clock(time)} ${level.padEnd(5)} ${message}`)
 }
 
 function requestText(entry: Entry): string {
@@ -65,7 +65,7 @@ function valueText(value: unknown): string {
   return cut(JSON.stringify(value))
 }
 
-/** Time of the machine's own zone. */
+/** The local time. */
 function clock(time: string): string {
   const date = new Date(time)
   const two = (part: number) => String(part).padStart(2, '0')
@@ -74,7 +74,7 @@ function clock(time: string): string {
 
 const cut = (text: string) => (text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE)}…`)
 
-/** What would move a terminal's cursor, or begin a line of its own, is spelled out. */
+/** Escapes characters that would move a terminal's cursor or begin a new line. */
 function escaped(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) =>
     character === '\n' ? '\\n' : `\\u{${character.codePointAt(0)?.toString(16)}}`,

@@ -1,4 +1,4 @@
-/** `sluice logs`: recent requests, the newest first, or as they end. */
+/** `sluice logs`: recent requests, newest first, or as they end. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { logsAnswer } from './admin/answers.ts'
 import { findPorts } from './admin/discover.ts'
@@ -9,12 +9,12 @@ import { type Entry, entryOf, LOG_HEADS, rowOf } from './log-row.ts'
 import { plain, Table } from './table.ts'
 
 const FOLLOW_EVERY_MS = 1_000
-/** New lines of one look; as many as the admin page gives. */
+/** Most lines of one request; the admin page gives no more. */
 const FOLLOW_LINES = 1_000
-/** Proxies write their lines at about the same time; clocks may differ by so much. */
+/** How far the clocks of proxies may differ. */
 const SKEW_MS = 10_000
 
-export interface LogsOptions extends OutputOptions, AdminOptions {
+interface LogsOptions extends OutputOptions, AdminOptions {
   requestId?: string
   key?: string
   namespace?: string
@@ -24,7 +24,7 @@ export interface LogsOptions extends OutputOptions, AdminOptions {
 }
 
 interface Found {
-  /** By the line as it was logged. */
+  /** The line as it was logged, to its content. */
   lines: Map<string, Entry>
   troubles: string[]
 }
@@ -34,17 +34,17 @@ export const logs: Tool<LogsOptions> = async (options, terminal) => {
   try {
     const found = await survey(ports)
     const proxies = ofRole(found, 'proxy')
-    if (proxies.length === 0) throw new CommandFailure(nobody(found))
+    if (proxies.length === 0) throw new CommandFailure(whyNoProxy(found))
     const unreached = found.unreached.map(({ name, reason }) => `${name} ${reason}`)
     const { limit, follow } = options
     const { lines, troubles: failures } = await collect(proxies, queryOf(options, limit))
     const newest = [...lines].sort(([, a], [, b]) => (a.time < b.time ? 1 : -1)).slice(0, limit)
     const print = printer(options, terminal)
     const troubles = [...unreached, ...failures]
-    for (const trouble of troubles) terminal.tell(plain(trouble))
+    for (const trouble of troubles) terminal.warn(plain(trouble))
     print(follow ? newest.toReversed() : newest)
     if (follow) return await followed(proxies, options, { lines, troubles }, print, terminal)
-    if (newest.length === 0 && troubles.length === 0) terminal.tell('no request in the log matches')
+    if (newest.length === 0 && troubles.length === 0) terminal.warn('no request in the log matches')
     return newest.length > 0 && troubles.length === 0 ? 0 : 1
   } finally {
     await close()
@@ -62,7 +62,7 @@ function printer({ output }: LogsOptions, terminal: Terminal): Print {
   }
 }
 
-/** Looks again and again; ends with the process. */
+/** Polls until the process ends. */
 async function followed(
   proxies: readonly AdminPort[],
   options: LogsOptions,
@@ -70,18 +70,18 @@ async function followed(
   print: Print,
   terminal: Terminal,
 ): Promise<never> {
-  let { lines: known, troubles: told } = before
+  let { lines: known, troubles: reported } = before
   for (;;) {
     await pause(FOLLOW_EVERY_MS)
     const newest = [...known.values()].reduce((time, entry) => (entry.time > time ? entry.time : time), '')
     const since = newest === '' ? '' : new Date(Date.parse(newest) - SKEW_MS).toISOString()
     const query = { ...queryOf(options, FOLLOW_LINES), ...(since !== '' && { since }) }
     const { lines, troubles } = await collect(proxies, query)
-    for (const trouble of troubles) if (!told.includes(trouble)) terminal.tell(plain(trouble))
-    told = troubles
+    for (const trouble of troubles) if (!reported.includes(trouble)) terminal.warn(plain(trouble))
+    reported = troubles
     const fresh = [...lines].filter(([line]) => !known.has(line))
     print(fresh.sort(([, a], [, b]) => (a.time < b.time ? -1 : 1)))
-    // What a proxy that fails at the moment has said before is still known when it answers again.
+    // Keeps lines of a proxy that does not answer now. Without this they are printed again when it answers.
     const kept = [...known].filter(([, { time }]) => time >= since)
     known = new Map([...kept, ...lines])
   }
@@ -100,12 +100,12 @@ function queryOf(
   }
 }
 
-const nobody = ({ unreached }: Survey) =>
+const whyNoProxy = ({ unreached }: Survey) =>
   unreached.length === 0
     ? 'none of the admin ports belongs to a proxy'
     : unreached.map(({ name, reason }) => `${name} ${reason}`).join('; ')
 
-/** The lines of all proxies, each once: those that share a store have the same ones. */
+/** The lines of all proxies, each once: proxies that share a store return the same lines. */
 async function collect(
   proxies: readonly AdminPort[],
   query: Readonly<Record<string, string>>,

@@ -1,10 +1,10 @@
-/** Standard output for many lines a second: written in the background, so that nobody waits for a log. */
+/** Standard output for many lines a second. It writes in the background, so that no request waits for its log line. */
 import pino, { type DestinationStream } from 'pino'
 import { textLine } from './log-text.ts'
 
-/** Lines are kept until there are this many characters or this time has passed: a write costs more than a line. */
-const KEPT_CHARACTERS = 8_192
-const KEPT_MS = 25
+/** Lines are buffered up to this many characters or this long, because a write costs more than a line. */
+const BUFFERED_CHARACTERS = 8_192
+const BUFFERED_MS = 25
 /** How far a reader of standard output may lag behind before new lines are dropped. */
 const MAX_UNREAD_BYTES = 16_777_216
 
@@ -13,7 +13,7 @@ export interface Output {
   destination: DestinationStream
   /** For the request log. */
   writeLine(line: string): void
-  /** Writes what is left, before the process ends. */
+  /** Writes the buffered lines, before the process ends. */
   close(): void
 }
 
@@ -21,20 +21,20 @@ export interface Output {
 export function openOutput(format: 'auto' | 'text' | 'json'): Output {
   const asText = format === 'text' || (format === 'auto' && process.stdout.isTTY)
   const out = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNREAD_BYTES })
-  // The reader has gone; the gateway goes on.
+  // The reader has closed the pipe. The gateway must keep running.
   out.on('error', () => undefined)
-  let kept = ''
+  let buffer = ''
   const flush = () => {
-    if (kept !== '') out.write(kept)
-    kept = ''
+    if (buffer !== '') out.write(buffer)
+    buffer = ''
   }
-  const timer = setInterval(flush, KEPT_MS)
+  const timer = setInterval(flush, BUFFERED_MS)
   timer.unref()
   return {
     destination: asText ? { write: (line) => void out.write(`${textLine(line)}\n`) } : out,
     writeLine(line) {
-      kept += `${asText ? textLine(line) : line}\n`
-      if (kept.length >= KEPT_CHARACTERS) flush()
+      buffer += `${asText ? textLine(line) : line}\n`
+      if (buffer.length >= BUFFERED_CHARACTERS) flush()
     },
     close() {
       clearInterval(timer)

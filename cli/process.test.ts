@@ -9,7 +9,7 @@ it.each([
   [
     'EACCES',
     80,
-    'port 80 needs rights that this user has not, as ports below 1024 do; choose another one with SLUICE_PORT',
+    'this user may not listen on port 80, as on all ports below 1024; choose another one with SLUICE_PORT',
   ],
   [
     'EADDRINUSE',
@@ -19,8 +19,8 @@ it.each([
   ['EADDRNOTAVAIL', 80, 'listen EADDRNOTAVAIL: 127.0.0.1:80'],
 ])('%s of port %i', (code, port, text) => expect(startProblem(failure(code, port), PORTS)).toBe(text))
 
-it('one port for both', () => {
+it('the same port for API and admin', () => {
   expect(startProblem(failure('EADDRINUSE', 80), { SLUICE_PORT: 80, SLUICE_ADMIN_PORT: 80 })).toContain(
-    'SLUICE_PORT and SLUICE_ADMIN_PORT both name port 80',
+    'SLUICE_PORT and SLUICE_ADMIN_PORT are both 80',
   )
 })

@@ -1,4 +1,4 @@
-/** What every program of the command line does: settings, output, signals, and why it could not start. */
+/** What every program of the command line shares: settings, output, signals, failures to start. */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import pino, { type Logger } from 'pino'
@@ -8,17 +8,17 @@ import { type Output, openOutput } from './output.ts'
 /** A program that has read its settings. */
 export interface Program {
   env: Environment
-  /** Name of this process among its peers. */
+  /** Name of this process, unique among its peers. */
   instance: string
   log: Logger
   out: Output
 }
 
 /**
- * Reads the settings and opens the log. Undefined for bad settings, which are told on standard error with exit code 2.
- * `about` stands beside the chosen settings in the first line of the log.
+ * Reads the settings and opens the log. Returns undefined for bad settings, after printing them to standard error and
+ * setting exit code 2. `message` is the first line of the log, which has the chosen settings.
  */
-export function openProgram(processEnv: NodeJS.ProcessEnv, about: string): Program | undefined {
+export function openProgram(processEnv: NodeJS.ProcessEnv, message: string): Program | undefined {
   const read = settingsOf(processEnv)
   if (read === undefined) return undefined
   const { env, unknown, unusable } = read
@@ -35,12 +35,12 @@ export function openProgram(processEnv: NodeJS.ProcessEnv, about: string): Progr
   for (const name of unusable)
     log.warn(
       { name },
-      `this is no http:// or https:// address and has no effect; SLUICE_${name} goes before it`,
+      `this is not an http:// or https:// address and has no effect; SLUICE_${name} takes precedence`,
     )
   const settings = Object.entries(redactedEnvironment(env))
   const chosen = Object.fromEntries(settings.filter(([name]) => processEnv[name]))
   log.debug({ settings: Object.fromEntries(settings) }, 'all settings')
-  log.info({ settings: chosen }, about)
+  log.info({ settings: chosen }, message)
   const instance = env.SLUICE_INSTANCE ?? `${hostname()}-${randomBytes(4).toString('hex')}`
   return { env, instance, log, out }
 }
@@ -55,12 +55,12 @@ function settingsOf(processEnv: NodeJS.ProcessEnv): ReturnType<typeof readEnviro
   }
 }
 
-export function refuseSettings(message: string): void {
+function refuseSettings(message: string): void {
   console.error(message)
   process.exitCode = 2
 }
 
-/** Ends a program that could not start, with `ports` for one that is taken (setting to its value). */
+/** Ends a program that could not start. `ports`: settings of ports with their values, to explain a taken port. */
 export function refuseStart(error: unknown, out: Output, ports: Record<string, number>): void {
   out.close()
   if (error instanceof EnvironmentError) refuseSettings(error.message)
@@ -70,7 +70,7 @@ export function refuseStart(error: unknown, out: Output, ports: Record<string, n
   }
 }
 
-/** Why it did not start; a port that is taken is told with the setting that takes another one. */
+/** Why the program did not start; for a taken port with the setting that changes it. */
 export function startProblem(error: unknown, ports: Record<string, number>): string {
   if (!(error instanceof Error)) return String(error)
   if (!('code' in error && 'port' in error)) return error.message
@@ -78,15 +78,15 @@ export function startProblem(error: unknown, ports: Record<string, number>): str
   if (code !== 'EADDRINUSE' && code !== 'EACCES') return error.message
   const names = Object.keys(ports).filter((name) => ports[name] === port)
   if (code === 'EACCES')
-    return `port ${port} needs rights that this user has not, as ports below 1024 do; choose another one with ${names[0] ?? 'SLUICE_PORT'}`
+    return `this user may not listen on port ${port}, as on all ports below 1024; choose another one with ${names[0] ?? 'SLUICE_PORT'}`
   if (names.includes('SLUICE_PORT') && names.includes('SLUICE_ADMIN_PORT'))
-    return `SLUICE_PORT and SLUICE_ADMIN_PORT both name port ${port}; choose another one for one of them`
+    return `SLUICE_PORT and SLUICE_ADMIN_PORT are both ${port}; change one of them`
   const setting = names[0] ?? 'SLUICE_PORT'
   const makeVariable = setting.replace('SLUICE_', '')
   return `port ${port} is taken; choose another one with ${setting} (with make run: ${makeVariable}=${Number(port) + 1000})`
 }
 
-/** SIGINT stops at once, SIGTERM after a drain of at most `drainMs`; then the process ends. */
+/** SIGINT stops at once, SIGTERM after a drain of at most `drainMs`. Then the process ends. */
 export function stopOnSignals(stop: (graceMs: number) => Promise<void>, drainMs: number, out: Output): void {
   let stopping = false
   const begin = (graceMs: number) => {
@@ -94,7 +94,7 @@ export function stopOnSignals(stop: (graceMs: number) => Promise<void>, drainMs:
       out.close()
       process.exit(code)
     }
-    // The second signal does not wait for anybody.
+    // The second signal ends the process at once.
     if (stopping) end(130)
     stopping = true
     stop(graceMs).then(

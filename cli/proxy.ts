@@ -1,11 +1,11 @@
-/** `sluice proxy`: serves traffic from what a controller has published to Redis. Asks nothing of Kubernetes. */
+/** `sluice proxy`: serves traffic from the tables in Redis. Never talks to Kubernetes. */
 import { startProxy } from '../proxy/main.ts'
 import { openProgram, refuseStart, stopOnSignals } from './process.ts'
 import { openRedisStore } from './redis-store.ts'
 
-/** Runs until SIGINT (ends at once) or SIGTERM (drains). Sets the exit code; never throws for a bad setting. */
+/** Runs until SIGINT (stops at once) or SIGTERM (drains). Sets the exit code; never throws for a bad setting. */
 export async function proxy(processEnv: NodeJS.ProcessEnv): Promise<void> {
-  const program = openProgram(processEnv, 'starting a proxy')
+  const program = openProgram(processEnv, 'starting the proxy')
   if (program === undefined) return
   const { env, instance, log, out } = program
   const ports = { SLUICE_PORT: env.SLUICE_PORT, SLUICE_ADMIN_PORT: env.SLUICE_ADMIN_PORT }

@@ -19,15 +19,23 @@ test.each(['SLUICE_REDIS_CA_FILE', 'SLUICE_REDIS_CERT_FILE', 'SLUICE_REDIS_KEY_F
   (name) => {
     const open = opening({ SLUICE_REDIS_URL: 'redis://127.0.0.1:1', [name]: keys })
     expect(open).toThrow(EnvironmentError)
-    expect(open).toThrow(new RegExp(`^${name}: goes with an address that begins with rediss://$`))
+    expect(open).toThrow(new RegExp(`^${name}: needs an address that begins with rediss://$`))
   },
 )
 
 test.each([
   ['SLUICE_REDIS_CA_FILE', '/nowhere', 'SLUICE_REDIS_CA_FILE: the file cannot be read (ENOENT)'],
   ['SLUICE_REDIS_CA_FILE', keys, 'SLUICE_REDIS_CA_FILE: the file has no PEM certificate'],
-  ['SLUICE_REDIS_CERT_FILE', keys, 'SLUICE_REDIS_KEY_FILE: must name the private key of the certificate'],
-  ['SLUICE_REDIS_KEY_FILE', keys, 'SLUICE_REDIS_CERT_FILE: must name the certificate of the key'],
+  [
+    'SLUICE_REDIS_CERT_FILE',
+    keys,
+    'SLUICE_REDIS_KEY_FILE: must be set to the private key of the certificate',
+  ],
+  [
+    'SLUICE_REDIS_KEY_FILE',
+    keys,
+    'SLUICE_REDIS_CERT_FILE: must be set to the certificate of the private key',
+  ],
 ])('%s=%s is refused', (name, value, message) => {
   const url = { SLUICE_REDIS_URL: 'redis://127.0.0.1:1', SLUICE_STATE_REDIS_URL: 'rediss://127.0.0.1:1' }
   expect(opening({ ...url, [name]: value })).toThrow(new EnvironmentError(message))

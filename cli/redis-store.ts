@@ -1,4 +1,4 @@
-/** The store that controllers and proxies of a cluster share. */
+/** Opens the store that controllers and proxies of a cluster share. */
 import { type Environment, EnvironmentError } from '../contract/env.ts'
 import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
@@ -12,7 +12,7 @@ export function openRedisStore(env: Environment, instance: string, log: Log): St
   const missing = [
     ...(url === undefined ? ['SLUICE_REDIS_URL: must name the Redis that controller and proxies share'] : []),
     ...(path === undefined
-      ? ['SLUICE_SEALING_KEYS_FILE: must name the file of the keys that seal what is stored there']
+      ? ['SLUICE_SEALING_KEYS_FILE: must name the file with the keys that seal the data in Redis']
       : []),
   ]
   if (url === undefined || path === undefined)
@@ -40,13 +40,13 @@ const FILE_SETTINGS = {
   key: 'SLUICE_REDIS_KEY_FILE',
 } as const
 
-/** Throws EnvironmentError for files that cannot be used, and for files without an address that needs them. */
+/** Throws EnvironmentError for files that cannot be used, and for files when no address uses TLS. */
 function tlsOf(env: Environment, log: Log): TlsOptions {
   const { ca, cert, key } = FILE_SETTINGS
   const addresses = `${env.SLUICE_REDIS_URL},${env.SLUICE_STATE_REDIS_URL}`
   const given = Object.values(FILE_SETTINGS).find((name) => env[name] !== undefined)
   if (given !== undefined && !addresses.includes('rediss://'))
-    throw new EnvironmentError(`${given}: goes with an address that begins with rediss://`)
+    throw new EnvironmentError(`${given}: needs an address that begins with rediss://`)
   try {
     return readTlsFiles({ ca: env[ca], cert: env[cert], key: env[key] }, log)
   } catch (error) {

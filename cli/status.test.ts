@@ -18,8 +18,8 @@ const survey = (instances: Instance[], unreached: Survey['unreached'] = []): Sur
   unreached,
 })
 
-describe('what status reports', () => {
-  it('measures proxies by what the leader has published', () => {
+describe('the status report', () => {
+  it('compares proxies with the last publication of the leader', () => {
     const leader = controller('b', { leading: true, epoch: 3, generation: 70 })
     const { newest, instances } = reportOf(
       survey([
@@ -40,13 +40,13 @@ describe('what status reports', () => {
     ])
   })
 
-  it('without a leader the newest that anybody serves counts', () => {
+  it('without a leader compares with the newest generation in service', () => {
     const { newest, instances } = reportOf(survey([proxy('one', 3, 70), proxy('two', 4, 60)]))
     expect(newest).toEqual({ epoch: 4, generation: 60 })
     expect(instances.map(({ behind }) => behind)).toEqual([true, false])
   })
 
-  it('lists a proxy that only its heartbeat tells of, once', () => {
+  it('lists a proxy that is known only by its heartbeat, once', () => {
     const heartbeats = [
       { proxy: 'asked', epoch: 3, generation: 50 },
       { proxy: 'heard', epoch: 3, generation: 40 },
@@ -77,7 +77,7 @@ describe('what status reports', () => {
     expect(instances.map(({ store }) => store)).toEqual(['away', undefined])
   })
 
-  it('lists whom it could not ask', () => {
+  it('lists admin ports that do not answer', () => {
     const { newest, unreachable } = reportOf(
       survey([], [{ name: 'http://gone', reason: 'cannot be reached (ECONNREFUSED)' }]),
     )
@@ -86,30 +86,30 @@ describe('what status reports', () => {
   })
 })
 
-describe('what status complains of', () => {
+describe('the problems of a status', () => {
   const leader = controller('a', { leading: true })
   const problems = (...instances: Instance[]) => problemsOf(reportOf(survey(instances)))
 
-  it('is nothing where all is well, or no controller was asked', () => {
+  it('are none if all is well, or no controller was read', () => {
     expect(problems(leader, controller('b'), { ...proxy('p', 3, 50), store: 'reachable' })).toEqual([])
     expect(problems(proxy('p', 3, 50))).toEqual([])
   })
 
-  it('is that nobody leads', () => {
+  it('include that no controller leads', () => {
     const standing = { leading: false, epoch: undefined, generation: undefined }
     expect(problems(controller('a', standing), controller('b', standing), proxy('p', 3, 50))).toEqual([
       expect.stringContaining('no controller leads'),
     ])
   })
 
-  it('is a proxy whose store is away', () => {
+  it('include a proxy whose store is away', () => {
     expect(problems(leader, { ...proxy('p', 3, 50), store: 'away' })).toEqual([
       expect.stringMatching(/^p does not reach the store/),
     ])
   })
 })
 
-it('tells of a removal of most, which is no problem', () => {
+it('reports a large removal, which is not a problem', () => {
   const removal = {
     at: '2026-01-01T00:00:00.000Z',
     message: '30 of 31 keys are gone',

@@ -1,4 +1,4 @@
-/** `sluice status`: who runs, who leads, and which generation each of them serves. */
+/** `sluice status`: which programs run, who leads, and which generation each proxy serves. */
 import type { Instance } from './admin/answers.ts'
 import { findPorts } from './admin/discover.ts'
 import { type Survey, survey } from './admin/survey.ts'
@@ -17,23 +17,23 @@ interface Row extends Loose<Position> {
   role: Instance['role']
   instance: string
   leading?: boolean | undefined
-  /** Absent for a proxy that is known by its heartbeat alone. */
+  /** Absent for a proxy that is known only by its heartbeat. */
   ready?: boolean | undefined
   reason?: string | undefined
-  /** Of a proxy that was asked itself. */
+  /** Of a proxy whose admin port answered. */
   store?: 'reachable' | 'away' | undefined
   /** Of a proxy: it does not serve the newest generation. */
   behind?: boolean | undefined
-  /** Of a leader: most of the keys or routes went at once, in its term. */
+  /** Of a leader: more than half of the keys or routes were removed at once in its term. */
   removal?: Instance['removal'] | undefined
-  /** The admin port that told of it. */
+  /** The admin port that reported it. */
   admin: string
-  /** Whether it was asked itself, or a controller told of its heartbeat. */
+  /** `admin`: its own admin port answered. `heartbeat`: a controller saw its heartbeat. */
   source: 'admin' | 'heartbeat'
 }
 
-export interface StatusReport {
-  /** What the leader has published, else the newest that anybody serves; null when nobody answered. */
+interface StatusReport {
+  /** The leader's last publication, else the newest one in service; null if no program answered. */
   newest: Position | null
   instances: Row[]
   unreachable: { admin: string; reason: string }[]
@@ -45,16 +45,16 @@ export const status: Tool<OutputOptions & AdminOptions> = async (options, termin
   if (options.output === 'json') terminal.print(json(report))
   else {
     if (report.instances.length > 0) terminal.print(tableOf(report, terminal.width))
-    for (const line of [...problemsOf(report), ...removalsOf(report)]) terminal.tell(line)
+    for (const line of [...problemsOf(report), ...removalsOf(report)]) terminal.warn(line)
   }
   return problemsOf(report).length === 0 ? 0 : 1
 }
 
 export function reportOf({ reached, unreached }: Survey): StatusReport {
-  const asked = reached.flatMap(({ port, instances }) =>
+  const answered = reached.flatMap(({ port, instances }) =>
     instances.map(({ proxies, ...one }): Row => ({ ...one, admin: port.name, source: 'admin' })),
   )
-  const known = new Set(asked.map(({ instance }) => instance))
+  const known = new Set(answered.map(({ instance }) => instance))
   const heard = reached.flatMap(({ port, instances }) =>
     instances.flatMap(({ proxies }) =>
       (proxies ?? []).map(
@@ -64,8 +64,8 @@ export function reportOf({ reached, unreached }: Survey): StatusReport {
       ),
     ),
   )
-  const unasked = heard.filter(({ instance }) => !known.has(instance) && known.add(instance))
-  const rows = [...asked, ...unasked]
+  const silent = heard.filter(({ instance }) => !known.has(instance) && known.add(instance))
+  const rows = [...answered, ...silent]
   const newest =
     positionOf(rows.find(({ leading }) => leading === true)) ??
     rows.flatMap((row) => positionOf(row) ?? []).toSorted(newestFirst)[0]
@@ -104,7 +104,7 @@ function tableOf({ instances }: StatusReport, width: number | undefined): string
   )
 }
 
-/** What people may have meant, and should know of all the same. */
+/** Large removals. They may be intended, so they are not problems. */
 export function removalsOf({ instances }: StatusReport): string[] {
   return instances.flatMap(({ removal }) =>
     removal === undefined
@@ -113,7 +113,7 @@ export function removalsOf({ instances }: StatusReport): string[] {
   )
 }
 
-/** A line for each thing that is not as it should be. */
+/** One line for each problem. */
 export function problemsOf({ newest, instances, unreachable }: StatusReport): string[] {
   const controllers = instances.filter(({ role }) => role === 'controller')
   const leaderless = controllers.length > 0 && !controllers.some(({ leading }) => leading === true)
@@ -122,9 +122,9 @@ export function problemsOf({ newest, instances, unreachable }: StatusReport): st
   const behind = instances.filter((row) => row.behind === true)
   return [
     ...unreachable.map(({ admin, reason }) => `${admin} ${reason}`),
-    ...(leaderless ? ['no controller leads: changes are not published, and credits not applied'] : []),
-    ...away.map(({ instance }) => `${instance} does not reach the store; it serves what it knew last`),
-    ...notReady.map(({ instance, reason }) => `${instance} is not ready: ${reason ?? 'it does not say why'}`),
+    ...(leaderless ? ['no controller leads: changes are not published, and credits are not applied'] : []),
+    ...away.map(({ instance }) => `${instance} does not reach the store; it serves the last known state`),
+    ...notReady.map(({ instance, reason }) => `${instance} is not ready: ${reason ?? 'it gives no reason'}`),
     ...behind.map(({ instance }) => `${instance} does not serve generation ${newest?.generation} yet`),
   ].map(plain)
 }

@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest'
 import { plain, Table, table } from './table.ts'
 
 describe('a table', () => {
-  it('aligns its columns and marks what is empty', () => {
+  it('aligns its columns and marks empty cells', () => {
     expect(
       table(
         ['name', 'ready'],
@@ -17,7 +17,7 @@ describe('a table', () => {
     ).toBe(['NAME         READY', 'a-long-name  yes', 'b            -', '-            no'].join('\n'))
   })
 
-  it('has each row on one line where no screen bounds it, with nothing cut', () => {
+  it('without a screen has each row on one line, with nothing cut', () => {
     const [, row = ''] = table(['id', 'code'], [['i'.repeat(300), 'c'.repeat(50)]], undefined).split('\n')
     expect(row).toBe(`${'i'.repeat(300)}  ${'c'.repeat(50)}`)
   })
@@ -38,13 +38,13 @@ describe('a table', () => {
     ])
   })
 
-  it('keeps to its columns as it grows', () => {
+  it('keeps its columns as it grows', () => {
     const growing = new Table(['id', 'ms'], undefined)
     expect(growing.lines([['long-name', 1]])).toBe('ID         MS\nlong-name  1')
     expect(growing.lines([['b', 2]])).toBe('b          2')
   })
 
-  test('no line is wider than the screen, and nothing is lost, whatever is in it', () => {
+  test('no line is wider than the screen, and no cell is lost', () => {
     const solid = (text: string) => text.replace(/\s/g, '')
     fc.assert(
       fc.property(

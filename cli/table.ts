@@ -1,4 +1,4 @@
-/** Tables for people: columns aligned by spaces, no colours. Nothing is cut; what a screen has no room for is wrapped. */
+/** Text tables: columns aligned by spaces, no colours. Rows that do not fit the screen are wrapped, never cut. */
 
 const GAP = '  '
 const INDENT = '    '
@@ -6,7 +6,7 @@ const EMPTY = '-'
 
 export type Cell = string | number | boolean | undefined
 
-/** Lines of a table with its heads in upper case; `width`: columns of the screen, undefined for no bound. */
+/** The lines of a table, with its heads in upper case. `width`: columns of the screen, undefined for no bound. */
 export function table(
   heads: readonly string[],
   rows: readonly (readonly Cell[])[],
@@ -15,7 +15,7 @@ export function table(
   return new Table(heads, width).lines(rows)
 }
 
-/** A table that grows: later rows keep to the columns of the first ones, as far as they fit. */
+/** A table that grows: later rows use the columns of the first ones if they fit. */
 export class Table {
   readonly #heads: readonly string[]
   readonly #room: number
@@ -24,12 +24,12 @@ export class Table {
 
   constructor(heads: readonly string[], width: number | undefined) {
     this.#heads = heads.map((head) => head.toUpperCase())
-    // Below that every word would stand alone.
+    // On a narrower screen nearly every word would get a line of its own.
     this.#room = Math.max(width ?? Infinity, 40)
     this.#widths = this.#heads.map(lengthOf)
   }
 
-  /** An empty cell is shown as "-". */
+  /** Shows an empty cell as "-". */
   lines(rows: readonly (readonly Cell[])[]): string {
     const cells = rows.map((row) => this.#heads.map((_, i) => textOf(row[i])))
     this.#widths = this.#widths.map((width, i) =>
@@ -40,7 +40,7 @@ export class Table {
     return [...heads, ...cells].flatMap((row) => this.#wrapped(row)).join('\n')
   }
 
-  /** Columns go to the next line together with their heads, so that each stands in one place in all rows. */
+  /** Moves whole columns to the next line, heads included, so that a column is in the same place in all rows. */
   #wrapped(row: readonly string[]): string[] {
     const lines: { cells: string[]; at: number }[] = [{ cells: [], at: 0 }]
     row.forEach((cell, i) => {
@@ -54,14 +54,14 @@ export class Table {
       line.at += width + GAP.length
     })
     const [first = '', ...more] = lines.map(({ cells }) => cells.join(GAP).trimEnd())
-    const said = more.filter((line) => !/^[-\s]*$/.test(line))
+    const nonEmpty = more.filter((line) => !/^[-\s]*$/.test(line))
     const [head = '', ...rest] = broken(first, this.#room)
-    const below = [...rest, ...said].flatMap((line) => broken(line, this.#room - INDENT.length))
+    const below = [...rest, ...nonEmpty].flatMap((line) => broken(line, this.#room - INDENT.length))
     return [head, ...below.map((line) => INDENT + line)]
   }
 }
 
-/** What is longer than the screen, in parts, broken between words where there are any. */
+/** Breaks a line that is longer than the screen, between words if possible. */
 function broken(line: string, room: number): string[] {
   const parts: string[] = []
   let rest = [...line]
@@ -74,7 +74,7 @@ function broken(line: string, room: number): string[] {
   return [...parts, rest.join('')]
 }
 
-/** Text for a terminal: what clients wrote must not move its cursor. */
+/** Text for a terminal. Without this, text that clients wrote could move the cursor. */
 export function plain(value: string): string {
   return value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
 }

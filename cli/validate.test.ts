@@ -26,25 +26,25 @@ spec:
 `
 const run = async (options: Partial<ValidateOptions>) => {
   const out: string[] = []
-  const told: string[] = []
+  const warned: string[] = []
   const terminal = {
     env: {},
     width: undefined,
     print: (text: string) => out.push(text),
-    tell: (text: string) => told.push(text),
+    warn: (text: string) => warned.push(text),
   }
   return {
     code: await validate({ file: [file], namespace: 'default', output: 'table', ...options }, terminal),
     out,
-    told,
+    warned,
   }
 }
-const MESSAGE = 'write "on" in quotes: to kubectl a bare on is the word true'
+const MESSAGE = 'write "on" in quotes: kubectl reads an unquoted on as true'
 
-it('warns of a bare on, which kubectl reads otherwise', async () => {
+it('warns of a bare on, which kubectl reads as true', async () => {
   writeFileSync(file, route('on'))
   expect(await run({})).toEqual({
-    ...{ code: 0, out: [`warning: ${file}:15:14: ${MESSAGE}`], told: ['1 file, 0 problems, 1 warning'] },
+    ...{ code: 0, out: [`warning: ${file}:15:14: ${MESSAGE}`], warned: ['1 file, 0 problems, 1 warning'] },
   })
   expect((await run({ strict: true })).code).toBe(1)
   const { out } = await run({ output: 'json' })
@@ -59,9 +59,13 @@ it('warns of a bare on, which kubectl reads otherwise', async () => {
   })
 })
 
-it('takes an on in quotes', async () => {
+it('accepts an on in quotes', async () => {
   writeFileSync(file, route('"on"'))
-  expect(await run({ strict: true })).toEqual({ code: 0, out: [], told: ['1 file, 0 problems, 0 warnings'] })
+  expect(await run({ strict: true })).toEqual({
+    code: 0,
+    out: [],
+    warned: ['1 file, 0 problems, 0 warnings'],
+  })
 })
 
 const HEAD = 'apiVersion: sluice.dev/v1alpha1'
@@ -80,7 +84,7 @@ it.each([
   const { code, out } = await run({})
   expect(code).toBe(0)
   expect(out).toEqual([
-    `warning: Channel/c in default: spec.baseURL ends in ${path.replace(/\/$/, '')}, which the gateway adds itself; leave it out, as SDKs take it`,
+    `warning: Channel/c in default: spec.baseURL ends in ${path.replace(/\/$/, '')}, which the gateway adds itself; remove it, as in the base URL of an SDK`,
   ])
   expect((await run({ strict: true })).code).toBe(1)
 })
@@ -105,7 +109,7 @@ it('warns of a key that can be guessed, without its value', async () => {
   expect((await run({ strict: true })).out).toEqual([])
 })
 
-it('takes a key that a cluster makes, and says that a folder does not serve it', async () => {
+it('accepts a key that a cluster generates, and notes that a folder does not serve it', async () => {
   writeFileSync(file, `${HEAD}\nkind: ApiKey\nmetadata: { name: k }\nspec: {}\n`)
   const { code, out } = await run({ strict: true })
   expect(code).toBe(0)

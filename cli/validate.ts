@@ -1,4 +1,4 @@
-/** `sluice validate`: what is wrong with resource files, without a server. */
+/** `sluice validate`: checks resource files without a server. */
 import { readFile, stat } from 'node:fs/promises'
 import { text as readAll } from 'node:stream/consumers'
 import { ENDPOINTS } from '../contract/endpoints.ts'
@@ -12,10 +12,10 @@ import type { SourceFile } from '../controller/source/folder/source-file.ts'
 import { CommandFailure, json, type OutputOptions, type Terminal, type Tool } from './command.ts'
 import { plain } from './table.ts'
 
-/** How standard input is called in messages. */
+/** Name of standard input in messages. */
 const STDIN = 'stdin'
 
-/** What would not be in force although it is valid, or is most likely a mistake. */
+/** A resource that is valid but would not be in force, or a likely mistake. */
 interface Warning {
   kind: string
   namespace: string
@@ -44,12 +44,12 @@ export const validate: Tool<ValidateOptions> = async ({ file, namespace, output,
   return problems.length > 0 || (strict === true && warnings.length + doubts.length > 0) ? 1 : 0
 }
 
-/** Documents of any namespace, each judged in its own. */
+/** Checks documents of any namespace, each in its own. */
 export function check(files: readonly SourceFile[], namespace: string, env: Terminal['env']): Reading {
   return new Catalogue({ namespace, anyNamespace: true, env }).update(files, Date.now())
 }
 
-/** Throws CommandFailure for what is not there or cannot be read. */
+/** Throws CommandFailure for a path that does not exist or cannot be read. */
 export async function readPath(path: string): Promise<SourceFile[]> {
   if (path === '-') return [{ path: STDIN, text: await readAll(process.stdin) }]
   try {
@@ -67,12 +67,12 @@ async function sourceOf(path: string): Promise<SourceFile> {
   return { path, text: await readFile(path, 'utf8') }
 }
 
-/** Conditions that would be false, and short keys. What is no valid document has been told as a problem. */
+/** Conditions that would be False, and short keys. Invalid documents are left out: they are problems already. */
 function warningsOf(snapshot: Snapshot): Warning[] {
-  const told = new Set(snapshot.invalid.map(idOf))
+  const reported = new Set(snapshot.invalid.map(idOf))
   const minted = mintedKeys(snapshot)
   return compile(snapshot, Date.now())
-    .statuses.filter((status) => !told.has(idOf(status)))
+    .statuses.filter((status) => !reported.has(idOf(status)))
     .flatMap(({ kind, metadata: { namespace, name }, conditions }) =>
       conditions
         .filter(({ status, reason }) => status === 'False' || reason === 'ShortKey')
@@ -83,10 +83,10 @@ function warningsOf(snapshot: Snapshot): Warning[] {
     .filter(({ kind, namespace, name }) => !(kind === 'ApiKey' && minted.has(`${namespace}/${name}`)))
 }
 
-/** Fields that say where the value of a key is. */
+/** Fields that give a key its value. */
 const KEY_SOURCES = ['secretRef', 'secretRefs', 'hashes']
 
-/** Keys that name no value: in a cluster the controller makes one, which is no fault of the file. */
+/** ApiKeys without a value. In a cluster the controller generates one, so the file is correct. */
 function mintedKeys({ apiKeys }: Snapshot): Set<string> {
   const minted = apiKeys.filter(({ spec }) => !KEY_SOURCES.some((field) => Object.hasOwn(spec, field)))
   return new Set(minted.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))
@@ -96,13 +96,13 @@ const ENDPOINT_PATHS = Object.values(ENDPOINTS)
   .map(({ upstreamPath }) => upstreamPath)
   .toSorted((a, b) => b.length - a.length)
 
-/** Base URLs that already have what the gateway adds: every request would be answered 404. */
+/** Base URLs that already end in the path that the gateway adds. Without this, every request would be answered 404. */
 function endpointWarnings({ channels }: Snapshot): Warning[] {
   return channels.flatMap(({ metadata: { namespace, name }, spec }) => {
     const path = withoutEnd(URL.parse(spec.baseURL)?.pathname ?? '', '/')
     const end = ENDPOINT_PATHS.find((known) => path.endsWith(known))
     if (end === undefined) return []
-    const message = `spec.baseURL ends in ${end}, which the gateway adds itself; leave it out, as SDKs take it`
+    const message = `spec.baseURL ends in ${end}, which the gateway adds itself; remove it, as in the base URL of an SDK`
     const about = { condition: 'Accepted', status: 'True', reason: 'EndpointInBaseURL', message } as const
     return [{ kind: 'Channel', namespace, name, ...about }]
   })
@@ -138,10 +138,10 @@ function show(
     number(problems.length, 'problem'),
     number(doubts.length + warnings.length, 'warning'),
   ]
-  terminal.tell(counts.join(', '))
+  terminal.warn(counts.join(', '))
 }
 
 const noteOfMinted = (id: string) =>
-  `ApiKey ${id} names no key: in a cluster the controller makes one, in a folder it is not served`
+  `ApiKey ${id} names no key: in a cluster the controller generates one, in a folder it is not served`
 
 const number = (count: number, thing: string) => `${count} ${thing}${count === 1 ? '' : 's'}`

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
-/** The version in package.json, which stands one folder up, in a checkout as in the installed package (two up). */
+/** The version in package.json: one folder up in a checkout, two in the installed package. */
 export function version(): string {
   for (const path of ['../package.json', '../../package.json']) {
     try {
@@ -9,7 +9,7 @@ export function version(): string {
         .object({ name: z.literal('sluice'), version: z.string() })
         .parse(JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))).version
     } catch {
-      // Not there: the next place.
+      // Not there: try the next path.
     }
   }
   return 'unknown'

@@ -1,11 +1,14 @@
 /** The endpoints that model calls are posted to, and how each reaches a type of channel: controller and proxy agree. */
 import type { ChannelType } from './api/channel.ts'
+import { CHANNEL_TYPE_FACTS } from './channel-types.ts'
 import type { Features } from './profiles.ts'
 
-/** The three APIs of text generation, which share one neutral form. */
-export type DialectName = 'chat' | 'responses' | 'messages'
-/** APIs that can be converted into each other. Images knows prompts and pictures alone. */
-export type ApiName = DialectName | 'images'
+/** The APIs of conversations, which can be converted into each other. */
+export const DIALECT_NAMES = ['chat', 'responses', 'messages'] as const
+export type DialectName = (typeof DIALECT_NAMES)[number]
+/** And those that take a prompt alone, into which conversations can be converted. */
+export const API_NAMES = [...DIALECT_NAMES, 'images'] as const
+export type ApiName = (typeof API_NAMES)[number]
 
 /**
  * How an endpoint reaches a channel. Native: the upstream has the same API, bytes pass. Hub: by conversion. Estimate:
@@ -25,14 +28,10 @@ export interface EndpointFacts {
   ways: Partial<Record<ChannelType, Way | { feature: keyof Features; else?: Way }>>
   /** Costs nothing. An account without funds is refused all the same. */
   unbilled?: true
-}
-
-/** What a channel type is asked in; embeddings are never converted. */
-export const API_OF_TYPE: Partial<Record<ChannelType, ApiName>> = {
-  chat_completion: 'chat',
-  responses: 'responses',
-  messages: 'messages',
-  images: 'images',
+  /** GET of the path opens a WebSocket, on which each message is a call of the endpoint. */
+  webSocket?: true
+  /** Its answers are kept: GET and DELETE of `<path>/<id>`, GET of `<path>/<id>/input_items`. */
+  stored?: true
 }
 
 const PICTURES: EndpointFacts['ways'] = {
@@ -51,6 +50,8 @@ export const ENDPOINTS = {
     path: '/v1/responses',
     upstreamPath: '/responses',
     ways: { responses: 'native', chat_completion: 'hub', messages: 'hub', images: 'hub' },
+    webSocket: true,
+    stored: true,
   },
   compact: {
     path: '/v1/responses/compact',
@@ -83,6 +84,20 @@ export const ENDPOINTS = {
 
 export type EndpointName = keyof typeof ENDPOINTS
 
+export const ENDPOINT_NAMES = Object.keys(ENDPOINTS) as EndpointName[]
+/** The one with a WebSocket. */
+export const SOCKET_ENDPOINT = theOne('webSocket')
+/** The one whose answers are kept. */
+export const STORED_ENDPOINT = theOne('stored')
+/** The endpoint that tools ask about where none is named. */
+export const DEFAULT_ENDPOINT: EndpointName = 'chat'
+
+function theOne(fact: 'webSocket' | 'stored'): EndpointName {
+  const name = ENDPOINT_NAMES.find((name) => fact in ENDPOINTS[name])
+  if (name === undefined) throw new TypeError(`no endpoint is marked ${fact}`)
+  return name
+}
+
 /**
  * How the endpoint is served by a channel of this type and features; undefined when it is not. `picturesOnly`: whether
  * its route has images channels alone. On others they answer no text: what a text channel could not serve would come
@@ -95,13 +110,12 @@ export function wayTo(
   picturesOnly: boolean,
 ): Way | undefined {
   const way = endpoint.ways[type]
-  if (type === 'images' && way === 'hub' && !picturesOnly) return undefined
+  if (CHANNEL_TYPE_FACTS[type].imagesOnly && way === 'hub' && !picturesOnly) return undefined
   if (typeof way !== 'object') return way
   return features[way.feature] === true ? 'native' : way.else
 }
 
 /** Names of the endpoints that a channel of this type and features can serve, on a route as wayTo() says. */
 export function endpointsOf(type: ChannelType, features: Features, picturesOnly: boolean): EndpointName[] {
-  const names = Object.keys(ENDPOINTS) as EndpointName[]
-  return names.filter((name) => wayTo(ENDPOINTS[name], type, features, picturesOnly) !== undefined)
+  return ENDPOINT_NAMES.filter((name) => wayTo(ENDPOINTS[name], type, features, picturesOnly) !== undefined)
 }

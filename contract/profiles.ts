@@ -3,6 +3,7 @@
  * name another profile for a model. Code depends on features, never on a model's name.
  */
 import type { ChannelType } from './api/channel.ts'
+import { CHANNEL_TYPE_FACTS } from './channel-types.ts'
 
 export const PROFILES = ['generic', 'openai', 'openai-reasoning', 'anthropic', 'anthropic-adaptive'] as const
 export type Profile = (typeof PROFILES)[number]
@@ -85,20 +86,6 @@ const GENERIC: Features = {
   compaction: false,
 }
 
-/** How the assumptions about an unknown upstream of a type differ from GENERIC. */
-const GENERIC_OF_TYPE: Partial<Record<ChannelType, Partial<Features>>> = {
-  responses: { customTools: true, webSearch: true, compaction: true },
-  messages: {
-    embeddings: false,
-    images: false,
-    sampling: false,
-    reasoning: 'Adaptive',
-    efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
-    webSearch: true,
-    cacheMarks: true,
-  },
-}
-
 const OPENAI: Partial<Features> = {
   maxCompletionTokens: true,
   reasoning: 'None',
@@ -137,7 +124,7 @@ export function featuresOf(
   profile: Profile | undefined,
   overrides: Overrides = {},
 ): Features {
-  const features = { ...GENERIC, ...GENERIC_OF_TYPE[type], ...OF_PROFILE[profile ?? 'generic'] }
+  const features = { ...GENERIC, ...CHANNEL_TYPE_FACTS[type].features, ...OF_PROFILE[profile ?? 'generic'] }
   const set = Object.entries(overrides).filter(([, value]) => value !== undefined)
   return Object.assign(features, Object.fromEntries(set))
 }

@@ -1,6 +1,6 @@
-/** Calls back once the clock has reached a moment. */
+/** Calls back when the clock reaches a time. */
 
-/** The clock may be set, and a machine may sleep: it is asked again and again instead of trusting one long timer. */
+/** The clock is read this often, because one long timer would be wrong after the clock is set or the machine sleeps. */
 const LOOK_MS = 1_000
 
 export class Alarm {
@@ -14,7 +14,7 @@ export class Alarm {
     this.#ring = ring
   }
 
-  /** Takes the place of the moment that was set before. Infinity: never. */
+  /** Replaces the time set before. Infinity: never. */
   set(at: number): void {
     this.stop()
     if (at === Number.POSITIVE_INFINITY) return

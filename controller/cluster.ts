@@ -1,4 +1,4 @@
-/** The controller in a cluster: every replica watches, the one that holds the Lease publishes. */
+/** The controller in a cluster: every replica watches; the one that holds the Lease publishes. */
 import { z } from 'zod'
 import type { AdminPage } from '../admin/server.ts'
 import type { Environment } from '../contract/env.ts'
@@ -42,26 +42,26 @@ export interface ClusterControllerOptions {
 }
 
 export interface ClusterController {
-  /** Resolves with the reason when it must not go on: whoever started it ends the process. */
+  /** Resolves with the reason when the controller must stop; the caller then ends the process. */
   ended: Promise<string>
-  /** Undefined when it leads or stands by, else what it waits for. */
+  /** What the controller is waiting for; undefined if it leads or stands by. */
   notReady(): string | undefined
   leading(): boolean
   metrics: ControllerMetrics
-  /** What the admin port shows of it, by path. */
+  /** Pages of the admin port, by path. */
   pages: Record<string, AdminPage>
-  /** Ends the work and hands the Lease over. */
+  /** Stops all work and releases the Lease. */
   stop(): Promise<void>
 }
 
-/** What runs while this process holds the Lease. */
+/** The parts that run while this process holds the Lease. */
 interface Term {
   leader: Leader
   writer: StatusWriter
   minter: KeyMinter
 }
 
-/** Starts at once; the API server and the store may come later. */
+/** Starts the controller; the API server and the store may become reachable later. */
 export function startClusterController(options: ClusterControllerOptions): ClusterController {
   const controller = new Controller(options)
   controller.start()
@@ -81,7 +81,7 @@ class Controller implements ClusterController {
   #election: Promise<void> | undefined
   readonly #compilation = new Compilation(compileSlice)
   #latest: Compiled | undefined
-  /** Keys that are to be made, by the ApiKey's "namespace/name". */
+  /** Keys to mint, by "namespace/name" of the ApiKey. */
   readonly #unmade = new Map<string, GeneratedKey>()
   #term: Term | undefined
   #stopped = false
@@ -127,7 +127,7 @@ class Controller implements ClusterController {
     })
   }
 
-  /** Watches first, and stands for election when everything is known. */
+  /** Watches first, and joins the election when all resources are known. */
   start(): void {
     this.#election = this.#source
       .start()
@@ -137,8 +137,8 @@ class Controller implements ClusterController {
           if (outcome === 'lost') this.#end.resolve('the Lease was lost')
         },
         (error: unknown) => {
-          this.#options.log.error({ err: error }, 'the controller cannot go on')
-          this.#end.resolve('of a fault')
+          this.#options.log.error({ err: error }, 'the controller failed and stops')
+          this.#end.resolve('of an error')
         },
       )
   }
@@ -159,7 +159,7 @@ class Controller implements ClusterController {
     this.#term = undefined
     this.#alarm.stop()
     await Promise.all([term?.leader.stop(), term?.writer.stop(), term?.minter.stop()])
-    // At once, as another waits for it; what only reads may take its time.
+    // The Lease first, because another replica waits for it.
     await this.#elector.release()
     await Promise.all([this.#source.stop(), this.#events.stop()])
     await this.#election
@@ -169,7 +169,7 @@ class Controller implements ClusterController {
     const { compiled, touched } = this.#compilation.apply(changes, Date.now())
     this.#latest = compiled
     this.#alarm.set(compiled.until)
-    // Also while another leads: whoever takes over compares all of them.
+    // Also on a standby: when it takes over, it compares all records.
     warm(touched.keys.values())
     warm(touched.accounts.values())
     for (const [id, generated] of changes.generated)
@@ -181,7 +181,7 @@ class Controller implements ClusterController {
   #lead(): void {
     const { store, kube, env, instance, log } = this.#options
     if (this.#stopped) return
-    log.info({ instance }, 'this controller leads')
+    log.info({ instance }, 'this controller is now the leader')
     const leader = new Leader({
       store,
       log,
@@ -219,7 +219,7 @@ class Controller implements ClusterController {
     minter.want(this.#keysWanted())
   }
 
-  /** A removal of many concerns no one resource; people look at the Lease to see who leads. */
+  /** Records an event on the Lease: a removal of many resources belongs to none of them, and people look at the Lease. */
   async #warnOnLease({ message, namespaces }: Removal): Promise<void> {
     const { kube, env, namespace, log } = this.#options
     const name = env.SLUICE_LEASE_NAME
@@ -232,7 +232,7 @@ class Controller implements ClusterController {
       const note = `${message}; namespaces: ${namespaces.join(', ')}`
       this.#events.record({ regarding, type: 'Warning', reason: 'MostRemoved', action: 'Publish', note })
     } catch (error) {
-      log.warn({ err: error }, 'an event could not be written')
+      log.warn({ err: error }, 'cannot write an event')
     }
   }
 
@@ -240,7 +240,7 @@ class Controller implements ClusterController {
     const wanted: KeyWanted[] = []
     for (const [id, { secretName }] of this.#unmade) {
       const found = this.#source.found(`ApiKey/${id}`)
-      // A Secret made for what is being deleted would keep it from its end.
+      // A new Secret would delay the deletion of its ApiKey.
       if (found === undefined || found.deleting) continue
       const [namespace = '', name = ''] = id.split('/')
       const again = found.status?.secretName === secretName
@@ -249,7 +249,7 @@ class Controller implements ClusterController {
     return wanted
   }
 
-  /** What the leader has written, as a replica that stands by sees it. */
+  /** The statuses that the leader has written, for a standby. */
   #found(): ListedStatus[] {
     return (this.#latest?.statuses ?? []).map(({ kind, metadata }) => {
       const { namespace, name, generation } = metadata

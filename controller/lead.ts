@@ -1,4 +1,4 @@
-/** What a controller does while it leads: publishes, hands out credits, judges statuses, charges holds left behind. */
+/** What a controller does while it leads: publish, apply credits, keep statuses, expire abandoned holds. */
 
 import type { Log } from '../contract/log.ts'
 import { pause } from '../kit/time.ts'
@@ -14,20 +14,20 @@ import { type AttemptOutcome, Publisher, type PublishResult } from './publish/pu
 import type { AppliedCredits, Compiled, FoundStatus, Recorded, Removal, Touched } from './snapshot.ts'
 import { type ListedStatus, type Status, StatusBoard } from './status/board.ts'
 
-/** Between two looks at the heartbeats: while a publication is on its way to the proxies, and else. */
+/** Intervals between reads of the heartbeats: while proxies are taking up a publication, and otherwise. */
 const WAITING_MS = 25
 const IDLE_MS = 1_000
-/** After this long a proxy is slow, not on its way. */
+/** After this time, a proxy that has not taken up a publication counts as slow. */
 const SLOW_AFTER_MS = 5_000
 const VERIFY_MS = 1_000
 const VERIFY_TABLE_MS = 2_000
 const FUNDS_MS = 10_000
 const REASSERT_MS = 300_000
 const REPAIR_MS = 60_000
-/** A new leader looks at all that is stored once it leads. */
+/** A new leader compares all stored records this soon. */
 const FIRST_REPAIR_MS = 2_000
 const REAP_MS = 10_000
-/** Holds expired by one call of the ledger, so that it never blocks for long. */
+/** Holds that one call expires, so that the ledger never blocks for long. */
 const REAP_BATCH = 1_000
 
 export interface LeadOptions {
@@ -35,24 +35,24 @@ export interface LeadOptions {
   log: Log
   /** Milliseconds since the epoch. */
   now: () => number
-  /** Another controller has taken over: this one writes nothing more. */
+  /** Called when another controller has taken over: this one publishes nothing more. */
   onFenced: () => void
   recorded?: Recorded
   /** See BoardOptions.found. */
   found?: (id: string) => FoundStatus | undefined
   /**
-   * Called with the ids of resources whose status may have changed; not before it is known what is published and what
-   * the proxies serve, so that a new leader does not take back what still holds.
+   * Called with the ids of resources whose status may have changed. Not called until the first publication and the first
+   * heartbeats, so that a new leader does not revoke conditions that still hold.
    */
   onChange?: (ids: readonly string[]) => void
   onAttempt?: (outcome: AttemptOutcome, seconds: number) => void
-  /** Called when most of the keys or routes have gone at once. */
+  /** Called when most of the keys or routes were removed at once. */
   onRemoval?: (removal: Removal) => void
   onSpoilt?: (spoilt: Inspection['spoilt']) => void
 }
 
 export class Leader {
-  /** Resolves when the first wish is in the store; rejects when another controller has taken over before. */
+  /** Resolves when the first publication is in the store; rejects if another controller takes over before. */
   readonly ready: Promise<void>
   readonly #options: LeadOptions
   readonly #board: StatusBoard
@@ -60,15 +60,15 @@ export class Leader {
   readonly #publisher: Publisher
   readonly #ready = Promise.withResolvers<void>()
   readonly #stop = new AbortController()
-  /** Ends the pause between two looks at the heartbeats. */
+  /** Ends the pause before the next read of the heartbeats. */
   #wake = new AbortController()
   #latest: Compiled | undefined
   #removal: Removal | undefined
   #published = false
   #settled = false
-  /** The epoch for which every credit was handed to the ledger. */
+  /** The epoch in which all credits were applied again. */
   #asserted: number | undefined
-  /** Work on money goes one piece after another. */
+  /** Calls of the ledger run one after another. */
   #money: Promise<void> = Promise.resolve()
   readonly #loops: Promise<void>[]
 
@@ -76,7 +76,7 @@ export class Leader {
     const { store, log, now, recorded, found, onAttempt, onSpoilt } = options
     this.#options = options
     this.ready = this.#ready.promise
-    // Who does not wait for it is not ended by it.
+    // Without this handler, a rejection would end a process that does not await `ready`.
     this.ready.catch(() => {})
     this.#board = new StatusBoard({ store, log, now, found, onChange: (ids) => this.#changed(ids) })
     this.#credits = new CreditApplier({ ledger: store.ledger, log, now, recorded })
@@ -102,8 +102,7 @@ export class Leader {
   }
 
   /**
-   * Takes what is to be in force from now on. `touched`: what became different since the last call; without it
-   * everything is looked at.
+   * Puts `compiled` in force. `touched`: what has changed since the last call; without it, everything is compared.
    */
   submit(compiled: Compiled, touched?: Touched): void {
     this.#latest = compiled
@@ -111,17 +110,17 @@ export class Leader {
     this.#publisher.submit(compiled, touched)
   }
 
-  /** The epoch of this term and the generation that is stored. */
+  /** The epoch of this term and the stored generation. */
   get position(): Position | undefined {
     return this.#publisher.position
   }
 
-  /** The last time in this term that most of the keys or routes went at once. */
+  /** The last removal of most of the keys or routes in this term. */
   get removal(): Removal | undefined {
     return this.#removal
   }
 
-  /** Proxies that are alive. */
+  /** Heartbeats of live proxies. */
   get proxies(): readonly Heartbeat[] {
     return this.#board.live
   }
@@ -131,13 +130,13 @@ export class Leader {
     return this.#board.status(id)
   }
 
-  /** The status of every resource, judged now. Rejects with StoreUnavailable. */
+  /** The current status of every resource. Rejects with StoreUnavailable. */
   async statuses(): Promise<ListedStatus[]> {
     await this.#onMoney((compiled) => this.#credits.verify(compiled))
     return this.#board.list()
   }
 
-  /** Ends after the calls under way. */
+  /** Resolves when running calls have ended. */
   async stop(): Promise<void> {
     this.#stop.abort()
     await Promise.all([...this.#loops, this.#publisher.stop()])
@@ -156,7 +155,7 @@ export class Leader {
     this.#wake.abort()
     const epoch = this.position?.epoch
     if (epoch === this.#asserted) return
-    // A new term, or a store that had lost its epoch and perhaps more.
+    // This is a new term, or the store has lost its epoch and perhaps more.
     this.#asserted = epoch
     void this.#onMoney((compiled) => this.#credits.reassert(compiled))
   }
@@ -209,24 +208,24 @@ export class Leader {
     await this.#every(REPAIR_MS, async () => this.#publisher.repair())
   }
 
-  /** Does `work` again and again, never twice at once; a failure is logged and the next turn is taken all the same. */
+  /** Repeats `work`, never twice at once. A failure is logged and does not end the loop. */
   async #every(ms: number, work: () => Promise<void>): Promise<void> {
     for (;;) {
       await pause(ms, this.#stop.signal, 'resolve')
       if (this.#stop.signal.aborted) return
       await work().catch((error: unknown) => {
-        // One loop tells of it, once.
+        // #followHeartbeats logs an unreachable store, once.
         if (!(error instanceof StoreUnavailable)) this.#logAway(error)
       })
     }
   }
 
   #logAway(error: unknown): void {
-    this.#options.log.warn({ err: error }, 'the store did not answer')
+    this.#options.log.warn({ err: error }, 'the store does not respond')
   }
 }
 
-/** Charges holds whose proxy never came back. */
+/** Expires the holds of proxies that have died. */
 async function reapAll(store: Store): Promise<void> {
   for (;;) {
     const reaped = await store.ledger.reap(undefined, REAP_BATCH)

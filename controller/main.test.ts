@@ -66,7 +66,7 @@ async function start(now = Date.now): Promise<Controller> {
 }
 
 describe('the controller', () => {
-  it('brings a folder into the store and reports every resource ready', async () => {
+  it('publishes a folder and reports every resource ready', async () => {
     await writeFile(join(dir, 'all.yaml'), RESOURCES)
     const { statuses, snapshot, problems } = await start()
     expect(problems()).toEqual([])
@@ -89,7 +89,7 @@ describe('the controller', () => {
       expect(status.conditions.find(({ type }) => type === 'Ready')).toMatchObject({ status: 'True' })
   })
 
-  it('takes an edit over, and keeps what was good when it is broken', async () => {
+  it('publishes an edit, and keeps the last good version when an edit is broken', async () => {
     await writeFile(join(dir, 'all.yaml'), RESOURCES)
     const { problems } = await start()
     await writeFile(join(dir, 'all.yaml'), RESOURCES.replace('model: small', 'model: tiny'))
@@ -101,14 +101,14 @@ describe('the controller', () => {
     expect(await models()).toEqual(['tiny'])
   })
 
-  it('revokes a key that is deleted', async () => {
+  it('revokes a deleted key', async () => {
     await writeFile(join(dir, 'all.yaml'), RESOURCES)
     await start()
     await writeFile(join(dir, 'all.yaml'), RESOURCES.replace(/---\n[^-]*kind: ApiKey[^-]*/, ''))
     await vi.waitFor(async () => expect(await store.config.key(keyHash(KEY))).toBeUndefined())
   })
 
-  it('revokes a key at the moment that it expires, without an edit', async () => {
+  it('revokes a key when it expires, without an edit', async () => {
     const expiresAt = '2040-01-01T00:00:00Z'
     let now = Date.parse(expiresAt) - 1
     await writeFile(
@@ -127,7 +127,7 @@ describe('the controller', () => {
       })
   })
 
-  it('takes an entry of a key away at its end, and leaves the other', async () => {
+  it('revokes one key of several at its notAfter and keeps the other', async () => {
     const notAfter = '2040-01-01T00:00:00Z'
     let now = Date.parse(notAfter) - 1
     const next = `---
@@ -150,7 +150,7 @@ stringData: { key: "\${CLIENT_KEY}-next" }
     await expect(start()).rejects.toThrow('SLUICE_CONFIG_DIR')
   })
 
-  it('says that it is not ready when another one has taken over', async () => {
+  it('is not ready when another controller has taken over', async () => {
     const { config } = store
     store = { ...store, config: { ...config, publish: async () => 'fenced' } }
     await writeFile(join(dir, 'all.yaml'), RESOURCES)

@@ -1,4 +1,4 @@
-/** The controller on a folder: reads resources, compiles them, publishes what differs and keeps their status. */
+/** The controller in folder mode: reads resources, compiles them, publishes changes and keeps their statuses. */
 import type { AdminPage } from '../admin/server.ts'
 import type { Log } from '../contract/log.ts'
 import type { Store } from '../store/contract.ts'
@@ -17,7 +17,7 @@ export interface ControllerOptions {
   dir: string
   /** Namespace of the resources in the folder. */
   namespace: string
-  /** What `${NAME}` in resources is replaced from. */
+  /** Values for `${NAME}` in resources. */
   env: Readonly<Record<string, string | undefined>>
   log: Log
   /** Name of this process; default "dev". */
@@ -27,20 +27,20 @@ export interface ControllerOptions {
 }
 
 export interface Controller {
-  /** Resolves when the first snapshot is in the store; rejects when another controller has taken over before. */
+  /** Resolves when the first snapshot is in the store; rejects if another controller takes over before. */
   ready: Promise<void>
-  /** The status of every resource, judged now. Rejects with StoreUnavailable. */
+  /** The current status of every resource. Rejects with StoreUnavailable. */
   statuses(): Promise<ListedStatus[]>
-  /** The resources that are in force. */
+  /** The resources in force. */
   snapshot(): Snapshot
-  /** Documents of the folder that cannot be used now. */
+  /** Problems with documents in the folder. */
   problems(): Problem[]
-  /** What the admin port shows of it, by path. */
+  /** Pages of the admin port, by path. */
   pages: Record<string, AdminPage>
   stop(): Promise<void>
 }
 
-/** Starts the controller on a folder, where it always leads. Rejects with FolderMissing. */
+/** Starts a controller that always leads. Rejects with FolderMissing. */
 export async function startController(options: ControllerOptions): Promise<Controller> {
   const { store, dir, namespace, env, log, instance = 'dev', now = Date.now } = options
   let snapshot = emptySnapshot()
@@ -55,7 +55,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     now,
     onFenced() {
       fenced = true
-      log.error({}, 'another controller has taken over; this one publishes nothing more')
+      log.error({}, 'another controller has taken over; this one stops publishing')
     },
   })
   const judge = () => {

@@ -1,4 +1,4 @@
-/** What a controller shows on the admin port to those who may read it. */
+/** The protected pages of a controller on the admin port. */
 import { AdminError, type AdminPage } from '../admin/server.ts'
 import type { Heartbeat, Position } from '../store/contract.ts'
 import type { Compiled, Removal } from './snapshot.ts'
@@ -7,19 +7,19 @@ import type { ListedStatus } from './status/board.ts'
 export interface ControllerView {
   instance: string
   leading(): boolean
-  /** Of a leader; undefined while it is not known. */
+  /** Position of a leader; undefined while it is unknown. */
   position(): Position | undefined
-  /** The last time in its term that most of the keys or routes went at once. */
+  /** The last removal of most of the keys or routes in its term. */
   removal(): Removal | undefined
-  /** Undefined when it does its work, else the reason why not. */
+  /** Why the controller is not ready; undefined if it is. */
   notReady(): string | undefined
-  /** Proxies that are alive; rejects with StoreUnavailable. */
+  /** Heartbeats of live proxies; rejects with StoreUnavailable. */
   proxies(): Promise<readonly Heartbeat[]>
   compiled(): Compiled | undefined
   statuses(): Promise<ListedStatus[]>
 }
 
-/** One controller as `/status` shows it. */
+/** A controller in the answer of `/status`. */
 export interface ControllerInstance {
   role: 'controller'
   instance: string
@@ -28,21 +28,21 @@ export interface ControllerInstance {
   generation?: number
   ready: boolean
   reason?: string
-  /** Most of the keys or routes went at once, in this term. */
+  /** The last removal of most of the keys or routes in this term. */
   removal?: { at: string; message: string; namespaces: readonly string[] }
-  /** Absent while the store is away. */
+  /** Absent while the store is unreachable. */
   proxies?: readonly Heartbeat[]
 }
 
 export interface KeyPage {
   namespace: string
   name: string
-  /** SHA-256 of the key; several while it is being replaced, none when it is not in force. */
+  /** SHA-256 of the key; several while it is being replaced, none if it is not in force. */
   hashes: string[]
   preview?: string
 }
 
-/** `/resources`: every resource with its status; `/status`; `/keys?namespace=&name=`: the hashes of one ApiKey. */
+/** `/resources`: all resources with their statuses. `/status`. `/keys?namespace=&name=`: the hashes of one ApiKey. */
 export function controllerPages(view: ControllerView): Record<string, AdminPage> {
   return {
     '/resources': () => view.statuses(),
@@ -70,7 +70,7 @@ export async function controllerInstance(view: ControllerView): Promise<Controll
 function keyPage(compiled: Compiled | undefined, query: URLSearchParams): KeyPage {
   const namespace = query.get('namespace')
   const name = query.get('name')
-  if (namespace === null || name === null) throw new AdminError(400, 'name a namespace and a name')
+  if (namespace === null || name === null) throw new AdminError(400, 'the query needs namespace and name')
   const known = compiled?.statuses.find(
     ({ kind, metadata }) => kind === 'ApiKey' && metadata.namespace === namespace && metadata.name === name,
   )

@@ -1,6 +1,6 @@
 /**
- * The data that the steps of the controller hand on: what is read (Snapshot), what is made of it
- * (Compiled) and what became of that (Published).
+ * The data between the steps of the controller: resources (Snapshot), what compile makes of them (Compiled), and the
+ * result of publishing that (Published).
  */
 import type {
   AccountSpec,
@@ -18,25 +18,25 @@ import type {
 import type { Nanos } from '../contract/money.ts'
 import type { AccountRecord, KeyRecord, TableRecord } from '../contract/table/records.ts'
 
-/** Everything that compile reads: all resources of the five kinds and the Secrets that they may name. */
+/** The input of compile: all resources of the five kinds and the Secrets that they refer to. */
 export interface Snapshot {
   apiKeys: Resource<ApiKeySpec>[]
   accounts: Resource<AccountSpec>[]
   credits: Resource<CreditSpec>[]
   channels: Resource<ChannelSpec>[]
   modelRoutes: Resource<ModelRouteSpec>[]
-  /** "namespace/name" to the Secret's decoded entries. */
+  /** Decoded Secrets by "namespace/name". */
   secrets: Map<string, SecretData>
   /**
-   * "namespace/name" of each ApiKey that names no key of its own to the Secret that is made for it; undefined where
-   * none are made.
+   * The generated Secrets of ApiKeys that do not refer to a key, by "namespace/name" of the ApiKey; undefined in folder
+   * mode, where none are generated.
    */
   generated?: ReadonlyMap<string, GeneratedKey>
-  /** Resources that exist but do not parse: they get Accepted=False and take no part. */
+  /** Resources that do not parse: they get Accepted=False and are otherwise ignored. */
   invalid: InvalidResource[]
 }
 
-/** Entries of a Secret; a class, so that logging or serialising one shows its entries' names and nothing else. */
+/** Entries of a Secret; a class, so that logs and JSON show only the names of the entries. */
 export class SecretData {
   readonly #entries: Map<string, string>
   constructor(entries: Iterable<[string, string]>) {
@@ -53,10 +53,10 @@ export class SecretData {
   }
 }
 
-/** The Secret that holds a key which the controller made. */
+/** The Secret for a key that the controller mints. */
 export interface GeneratedKey {
   secretName: string
-  /** `absent`: not made yet; `foreign`: a Secret of this name belongs to somebody else and is not touched. */
+  /** `absent`: not created yet. `foreign`: a Secret of this name belongs to another owner and is not touched. */
   state: 'made' | 'absent' | 'foreign'
 }
 
@@ -79,14 +79,13 @@ export function emptySnapshot(): Snapshot {
   }
 }
 
-/** What became different since the changes before; at first, everything. */
+/** What has changed since the previous Changes; at first, everything. */
 export interface Changes {
   /**
-   * "Kind/namespace/name" to what stands there now, undefined when it is gone: resources that changed, and those that
-   * name a Secret which did.
+   * Resources that changed, and those that refer to a changed Secret, by "Kind/namespace/name"; undefined if removed.
    */
   resources: ReadonlyMap<string, AnyResource | InvalidResource | undefined>
-  /** See Snapshot; undefined: the Secret is gone, or no resource names it any more. */
+  /** See Snapshot; undefined: the Secret is gone, or no resource refers to it any more. */
   secrets: ReadonlyMap<string, SecretData | undefined>
   generated: ReadonlyMap<string, GeneratedKey | undefined>
 }
@@ -106,7 +105,7 @@ export function isInvalid(found: AnyResource | InvalidResource): found is Invali
   return 'message' in found
 }
 
-/** What became different in a Compiled: ids to what stands there now, undefined for what is gone. */
+/** What has changed in a Compiled: the new values by id, undefined if removed. */
 export interface Touched {
   table: boolean
   keys: Map<string, KeyRecord | undefined>
@@ -116,7 +115,7 @@ export interface Touched {
   statuses: Map<string, ObjectStatus | undefined>
 }
 
-/** Everything that compile makes of a Snapshot: what is published, what goes to the ledger, and what people are told. */
+/** The output of compile: records to publish, credits for the ledger, and statuses for people. */
 export interface Compiled {
   table: TableRecord
   /** By SHA-256 of the key. */
@@ -126,29 +125,29 @@ export interface Compiled {
   credits: CreditPlan[]
   /** One for each resource of the snapshot. */
   statuses: ObjectStatus[]
-  /** From this moment on, in milliseconds since the epoch, the same snapshot gives something else; Infinity: never. */
+  /** When the same snapshot must be compiled again, in milliseconds since the epoch; Infinity: never. */
   until: number
 }
 
-/** A credit that the ledger is to take, once by its id. */
+/** A credit for the ledger, to be applied once per id. */
 export interface CreditPlan {
   /** "namespace/name" of the Credit. */
   id: string
-  /** The API server's: another one for a Credit that was made anew, and was taken before. */
+  /** Set by the API server; differs for a Credit that was re-created, which the ledger already has. */
   uid?: string
   /** objectId of the Account. */
   account: string
   amount: Nanos
 }
 
-/** What compile says of one resource: nothing that depends on who serves it. */
+/** What compile says about one resource, independent of proxies and the ledger. */
 export interface ObjectStatus {
   kind: KindName
   metadata: Metadata
-  /** False: nothing of it is published, and one of its conditions says why. */
+  /** False: the resource is not published, and one of its conditions says why. */
   inForce: boolean
   conditions: Judgement[]
-  /** Status fields beside the conditions. */
+  /** Other status fields. */
   fields: { preview?: string; secretName?: string; endpoints?: string[] }
 }
 
@@ -161,7 +160,7 @@ export interface Judgement {
   message: string
 }
 
-/** What the store and the ledger have taken. */
+/** What was written to the store and the ledger. */
 export interface Published {
   compiled: Compiled
   /** Proxies that serve this generation serve all of `compiled`. */
@@ -169,53 +168,53 @@ export interface Published {
   credits: AppliedCredits
 }
 
-/** Most of the keys or routes went at once. */
+/** A removal of most of the keys or routes at once. */
 export interface Removal {
   /** Milliseconds since the epoch. */
   at: number
-  /** How many of how many, for people. */
+  /** How many were removed, for people. */
   message: string
-  /** Those that have lost some of them; the first few. */
+  /** The first few namespaces that lost keys or routes. */
   namespaces: readonly string[]
 }
 
 export interface AppliedCredits {
-  /** By the credit's id; none for a credit that the ledger was not asked about yet. */
+  /** By id of the credit; absent if the ledger has not answered yet. */
   results: ReadonlyMap<string, CreditResult>
-  /** By account id; none for an account that the ledger has not answered for yet. */
+  /** By account id; absent if the ledger has not answered yet. */
   funds: ReadonlyMap<string, Funds>
-  /** Ids of accounts that had credits or spending and that the ledger no longer knows. They are not opened again. */
+  /** Ids of accounts that had credits or spending, but are missing in the ledger. They are not opened again. */
   lost: ReadonlySet<string>
 }
 
 export interface Funds {
   balance: Nanos
   held: Nanos
-  /** Sum of the credits that the ledger has taken, removed ones included. */
+  /** Sum of all applied credits, including those of deleted Credits. */
   credited: Nanos
   spent: Nanos
 }
 
-/** A status as the API server has it. */
+/** A status as stored in the API server. */
 export type FoundStatus = { conditions?: Condition[] | undefined } & Record<string, unknown>
 
 /**
- * What the statuses of resources said when this process first saw them: kept by the API server, whatever becomes of
- * the store.
+ * What the statuses of resources said about money when this process first saw them. The API server keeps them even if the
+ * store loses its data.
  */
 export interface Recorded {
-  /** By "namespace/name"; undefined when nothing was written of its funds. */
+  /** By "namespace/name"; undefined if the status has no funds. */
   account(name: string): Pick<Funds, 'credited' | 'spent'> | undefined
-  /** What the ledger said of a Credit ("namespace/name") that it has. */
+  /** The recorded result of a Credit ("namespace/name") that the ledger has applied. */
   credit(name: string): CreditResult | undefined
 }
 
 /**
- * A credit was taken now or before, or refused: because its id stands for another amount or account, or because the
- * balance would exceed what the ledger counts (limit), or because the ledger has lost the account (closed).
+ * applied, already: the ledger applied the credit now, or before. conflict: the id was used for another amount or account.
+ * limit: the balance would exceed the limit of the ledger. closed: the ledger has lost the account.
  */
 export interface CreditResult {
   outcome: 'applied' | 'already' | 'conflict' | 'limit' | 'closed'
-  /** When the ledger took it, or was found to have it, in milliseconds since the epoch. */
+  /** When the ledger applied the credit, or was found to have it, in milliseconds since the epoch. */
   appliedAt?: number
 }

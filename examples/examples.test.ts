@@ -55,7 +55,7 @@ describe.each(FOLDERS)('examples/%s', (folder) => {
     },
   )
 
-  test('names only what is there', () => {
+  test('names only objects that exist', () => {
     const named = ours.flatMap(({ spec }) => {
       const { accountRef, secretRef, channels } = references.parse(spec)
       return [

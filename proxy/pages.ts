@@ -1,6 +1,7 @@
 /** What the command line reads of a proxy: why a request would be refused or where it would go, and recent requests. */
 import { z } from 'zod'
 import { AdminError, type AdminPage } from '../admin/server.ts'
+import { DEFAULT_ENDPOINT } from '../contract/endpoints.ts'
 import { type StateStore, type Store, StoreUnavailable } from '../store/contract.ts'
 import { explain, type Known } from './pipeline/explain.ts'
 
@@ -15,7 +16,7 @@ const tokens = z.coerce.number().int().min(0).max(10_000_000)
 const question = z.object({
   keyHash: z.string().regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of a key, in hex'),
   model: z.string().min(1),
-  endpoint: z.string().min(1).default('chat'),
+  endpoint: z.string().min(1).default(DEFAULT_ENDPOINT),
   inputTokens: tokens.default(1_000),
   maxOutputTokens: tokens.optional(),
 })

@@ -1,8 +1,10 @@
 /** What each part of a proxy is told of the environment. */
+
 import { totalmem } from 'node:os'
 import { AddressSet } from '../contract/address.ts'
+import { SOCKET_ENDPOINT } from '../contract/endpoints.ts'
 import type { Environment } from '../contract/env.ts'
-import type { Limits } from './pipeline/gateway.ts'
+import type { Limits } from './pipeline/limits.ts'
 import type { RelaySettings } from './relay/relay.ts'
 import type { HttpLimits } from './server/http-server.ts'
 import type { LoadLimits } from './server/overload.ts'
@@ -79,7 +81,7 @@ export function socketLimitsOf(env: Environment): SocketLimits {
     ...FIXED_LIMITS,
     maxMessageBytes: Math.min(
       env.SLUICE_SOCKET_MAX_MESSAGE_BYTES,
-      env.SLUICE_ENDPOINT_BODY_BYTES.get('responses') ?? Infinity,
+      env.SLUICE_ENDPOINT_BODY_BYTES.get(SOCKET_ENDPOINT) ?? Infinity,
       Math.floor(bodyMemoryOf(env).sockets),
     ),
     maxHeldBytes: bodyMemoryOf(env).sockets,

@@ -1,9 +1,8 @@
 /**
- * What a store does for the controller and the proxies. Implementations run one conformance suite
- * (test/conformance/store): `embedded` keeps everything in the process.
+ * The store that the controller and the proxies share. Two implementations, `redis` and `embedded` (in memory), pass the
+ * same conformance suite (test/conformance/store).
  *
- * Every method may reject with StoreUnavailable; none hangs. Records handed out are the caller's to read, never
- * to change.
+ * Every method may reject with StoreUnavailable; none hangs. Callers must not change the records that they get.
  */
 import type { FailureClass } from '../contract/failures.ts'
 import type { AccountRecord, KeyRecord, PublishedTable, TableRecord } from '../contract/table/records.ts'
@@ -15,80 +14,80 @@ export interface Store {
   ledger: Ledger
   affinity: AffinityStore
   state: StateStore
-  /** Seals what clients carry for us, under keys that all proxies on this store have. */
+  /** Seals the envelopes that clients carry, with keys that all proxies on this store share. */
   sealing: KeyRing
   /**
-   * Calls `listener` when a connection that was lost is back, until the returned function is called: commands that
-   * were acknowledged shortly before may be lost. A store without connections never calls it.
+   * Calls `listener` when a lost connection is restored: commands acknowledged shortly before may be lost. The returned
+   * function unsubscribes. A store without connections never calls it.
    */
   onRestored(listener: () => void): () => void
   close(): Promise<void>
 }
 
-/** The store cannot be reached, or did not answer in time. What it did with the command is not known. */
+/** The store cannot be reached or did not answer in time. It may or may not have executed the command. */
 export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable'
 }
 
 /**
- * A stored table or record does not open, does not parse, or is not what was written last: nothing is known of what it
- * should be. What was known before stays in force.
+ * A stored table or record cannot be opened or parsed, or is not the one written last. Its right content is unknown;
+ * readers keep the last good one.
  */
 export class RecordUnreadable extends Error {
   override name = 'RecordUnreadable'
 }
 
-/** Tables and records: written by the leading controller alone, read and followed by every proxy. */
+/** Tables and records: only the leading controller writes them, every proxy reads and follows them. */
 export interface ConfigStore {
   /**
-   * Starts a term of leadership: what carries an older epoch is refused from now on. The new epoch is one above the
-   * stored one and above `above`, which a leader knows after the store has lost its own.
+   * Starts a term of leadership: publications with an older epoch are refused from now on. The new epoch is higher than
+   * the stored one and than `above`, the epoch that a leader remembers if the store has lost its own.
    */
   newEpoch(above?: number): Promise<number>
 
-  /** The epoch and generation that are stored now; zeros in a store that is empty, or was emptied. */
+  /** The stored epoch and generation; zeros in an empty (or emptied) store. */
   position(): Promise<Position>
 
-  /** Writes a publication, announces it and checks the fence, all or nothing. */
+  /** Checks the epoch, writes a publication and announces it, all or nothing. */
   publish(publication: Publication): Promise<PublishReply>
 
-  /** Digests of all that was written, as it was noted then. */
+  /** Digests of everything written, as recorded at the time of writing. */
   manifest(): Promise<Manifest>
 
-  /** SHA-256 of all keys. One that is written or removed meanwhile may be among them, or not. */
+  /** SHA-256 of all keys. A key written or removed in the meantime may or may not be included. */
   keyHashes(): Promise<Set<string>>
 
   /**
-   * Digests of all that is stored, so that a controller writes only what differs: what is not as it was written has one
-   * that is equal to no other. For the leader alone, which does not publish meanwhile.
+   * Digests of everything stored, so that a controller writes only what differs: a record that is not as it was written
+   * has a digest that equals no other. Only for the leader, which must not publish in the meantime.
    */
   inspect(): Promise<Inspection>
 
-  /** Whether the stored table is the one that was written last; cheaper than `inspect`. */
+  /** Whether the stored table is the one written last; cheaper than `inspect`. */
   intact(): Promise<boolean>
 
   /**
-   * The current table, under the newest generation; undefined before the first publication. Rejects with
+   * The current table with the newest generation; undefined before the first publication. Rejects with
    * RecordUnreadable.
    */
   table(): Promise<PublishedTable | undefined>
 
-  /** The record of the key with this SHA-256 (hex), if there is one. Rejects with RecordUnreadable. */
+  /** The record of the key with this SHA-256 (hex), if any. Rejects with RecordUnreadable. */
   key(hash: string): Promise<KeyRecord | undefined>
 
-  /** The record of the account with this id, if there is one. Rejects with RecordUnreadable. */
+  /** The record of the account with this id, if any. Rejects with RecordUnreadable. */
   account(id: string): Promise<AccountRecord | undefined>
 
-  /** Calls `listener` for every publication from now on, in order, until the returned function is called. */
+  /** Calls `listener` for every publication from now on, in order. The returned function unsubscribes. */
   follow(listener: (change: Change | Gap) => void): Promise<() => Promise<void>>
 
-  /** Says that a proxy lives and what it serves, and answers what is stored: a proxy that is behind missed a change. */
+  /** Reports that a proxy is alive and what it serves. Returns what is stored, so that a proxy notices a missed change. */
   beat(heartbeat: Heartbeat): Promise<Position>
 
-  /** Heartbeats not older than `withinMs`, by the store's clock. */
+  /** Heartbeats of the last `withinMs`, by the store's clock. */
   heartbeats(withinMs: number): Promise<Heartbeat[]>
 
-  /** Takes a proxy that stops out of the living at once. */
+  /** Removes the heartbeat of a proxy that stops, so that it no longer counts as alive. */
   retire(proxy: string): Promise<void>
 }
 
@@ -99,23 +98,23 @@ export interface Position {
 
 export interface Publication {
   epoch: number
-  /** Above every earlier one; see ConfigStore.manifest for the stored one. */
+  /** Higher than every earlier one; ConfigStore.manifest has the stored one. */
   generation: number
-  /** Absent: the table stays as it is. */
+  /** Absent: the table does not change. */
   table?: TableRecord
   keys: RecordChanges<KeyRecord>
   accounts: RecordChanges<AccountRecord>
 }
 
-/** Records to write by their id (SHA-256 of a key, id of an account), and ids to remove. */
+/** Records to write, by id (SHA-256 of a key, id of an account), and ids to remove. */
 export interface RecordChanges<R> {
   put: ReadonlyMap<string, R>
   remove: readonly string[]
 }
 
 /**
- * published; `fenced`: a newer epoch exists, the caller is no longer the leader; `stale`: the generation is not above
- * the stored one.
+ * `fenced`: a newer epoch exists, so the caller is no longer the leader. `stale`: the generation is not higher than the
+ * stored one.
  */
 export type PublishReply = 'published' | 'fenced' | 'stale'
 
@@ -125,7 +124,7 @@ export interface Manifest {
   generation: number
   /** digest() of the stored table, if any. */
   table?: string
-  /** Id to digest() of the record. */
+  /** digest() of each record, by id. */
   keys: Map<string, string>
   accounts: Map<string, string>
 }
@@ -133,33 +132,33 @@ export interface Manifest {
 export type RecordKind = 'table' | 'key' | 'account'
 
 export interface Inspection extends Manifest {
-  /** How many are missing, changed, or older than what was written last. */
+  /** How many records are missing, changed, or older than what was written last. */
   spoilt: Record<RecordKind, number>
 }
 
-/** What one publication touched. A proxy drops what is named and reads it again when needed. */
+/** What a publication changed. A proxy drops its copies of these records and reads them again when needed. */
 export interface Change {
   epoch: number
   generation: number
-  /** True: read the table again. */
+  /** The table changed. */
   table: boolean
   /** SHA-256 of the keys written or removed. */
   keys: readonly string[]
   accounts: readonly string[]
 }
 
-/** Changes may have been missed: read everything again. */
+/** Changes may have been missed: everything must be read again. */
 export interface Gap {
   gap: true
 }
 
 export interface Heartbeat {
-  /** Name of the proxy process, unique among those alive. */
+  /** Name of the proxy process, unique among live ones. */
   proxy: string
   epoch: number
-  /** The generation that it serves: all publications up to it are in force there. */
+  /** The generation that the proxy serves; it has applied all publications up to it. */
   generation: number
-  /** Channels whose last attempt there failed, at most MAX_TROUBLES; absent when all are well. */
+  /** Channels whose last attempt on this proxy failed, at most MAX_TROUBLES; absent if there are none. */
   troubles?: readonly ChannelTrouble[]
 }
 
@@ -171,11 +170,11 @@ export interface ChannelTrouble {
   lastFailure: FailureClass
   /** Milliseconds since the epoch. */
   since: number
-  /** It rests at this proxy. */
+  /** This proxy has ejected the channel. */
   ejected: boolean
 }
 
-/** Which channel a session used last. May be lost at any time without harm. */
+/** The channel that each session used last. Losing it does no harm. */
 export interface AffinityStore {
   get(session: string): Promise<string | undefined>
   set(session: string, channel: string, ttlMs: number): Promise<void>
@@ -183,14 +182,14 @@ export interface AffinityStore {
 
 /** State of conversations, and the request log. */
 export interface StateStore {
-  /** Ids are made up by upstreams: each owner has its own, also where another has one that is the same. */
+  /** Upstreams choose the ids, so that they are unique only per owner. */
   putResponse(owner: string, id: string, binding: ResponseBinding, ttlMs: number): Promise<void>
   /** Rejects with RecordUnreadable. */
   response(owner: string, id: string): Promise<ResponseBinding | undefined>
-  /** A binding that is still there lives for `ttlMs` at least; one that is gone stays so. */
+  /** Extends the life of an existing binding to at least `ttlMs`. */
   keepResponse(owner: string, id: string, ttlMs: number): Promise<void>
   removeResponse(owner: string, id: string): Promise<void>
-  /** Keeps an exchange for `ttlMs`. `full`: it is larger than the room that is left, and nothing is kept. */
+  /** Stores an exchange for `ttlMs`. `full`: it does not fit into the remaining room and is not stored. */
   putExchange(
     owner: string,
     exchange: Exchange,
@@ -198,8 +197,8 @@ export interface StateStore {
     room: ConversationRoom,
   ): Promise<'kept' | 'full'>
   /**
-   * The exchanges from the root of the chain to `id`, oldest first, which then live for `ttlMs` again; undefined when one
-   * of them is gone, unreadable or another owner's, or when there are more than `most`.
+   * The exchanges from the root of the chain to `id`, oldest first; their life is extended to `ttlMs`. Undefined if one of
+   * them is gone, unreadable or another owner's, or if there are more than `most`.
    */
   exchanges(
     owner: string,
@@ -208,9 +207,9 @@ export interface StateStore {
     ttlMs: number,
     most: number,
   ): Promise<Exchange[] | undefined>
-  /** One exchange alone, which then lives for `ttlMs` again; undefined when it is gone, unreadable or another owner's. */
+  /** One exchange; its life is extended to `ttlMs`. Undefined if it is gone, unreadable or another owner's. */
   exchange(owner: string, root: string, id: string, ttlMs: number): Promise<Exchange | undefined>
-  /** Forgets one exchange, and gives its room back. */
+  /** Removes one exchange and frees its room. */
   removeExchange(owner: string, root: string, id: string): Promise<void>
   /** Appends a line to the capped log. */
   appendLog(line: string): Promise<void>
@@ -219,13 +218,13 @@ export interface StateStore {
 }
 
 /**
- * Where a response lives, so that the next one of its chain finds the way. It is stored under its owner, who alone may
- * continue the chain: objectId of the account, or of the key when it has none.
+ * Where a response is stored, so that a request can continue it. Only its owner may do so: the account, or the key if
+ * it has no account (by objectId).
  */
 export interface ResponseBinding {
   channel: string
   upstreamId: string
-  /** True: the upstream keeps the conversation, and goes on by `upstreamId`. */
+  /** The upstream stores the conversation and continues it by `upstreamId`. */
   native: boolean
   /** Tokens that the upstream holds as context of this response. */
   contextTokens: number
@@ -240,13 +239,13 @@ export interface Exchange {
   /** First response of the chain. */
   root: string
   parent?: string
-  /** JSON text; a shared store seals it. */
+  /** JSON; a shared store seals it. */
   text: string
 }
 
-/** What conversations may take, in UTF-8 bytes of their texts. */
+/** Limits on stored conversations, in UTF-8 bytes of their texts. */
 export interface ConversationRoom {
   exchangeBytes: number
-  /** Of all that one owner has stored. */
+  /** For all exchanges of one owner. */
   ownerBytes: number
 }

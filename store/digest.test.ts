@@ -8,7 +8,7 @@ test('is the SHA-256 of JSON with sorted keys at every depth', () => {
   expect(digest({ b: null, a: [{ d: 2, c: 1 }] })).toBe(createHash('sha256').update(canonical).digest('hex'))
 })
 
-test('does not depend on key order, and does on content', () => {
+test('depends on content, not on key order', () => {
   const record = fc.dictionary(fc.string(), fc.dictionary(fc.string(), fc.integer()), { minKeys: 1 })
   fc.assert(
     fc.property(record, (value) => {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 
 /**
- * SHA-256 (hex) of the canonical JSON of a record: equal for equal content, whatever the order of its keys.
- * Fields that are undefined count as absent, as in JSON.
+ * SHA-256 (hex) of the canonical JSON of a record: equal for equal content, regardless of the order of keys. Undefined
+ * fields count as absent, as in JSON.
  */
 export function digest(record: unknown): string {
   return hash('sha256', JSON.stringify(record, sortKeys), 'hex')

@@ -1,14 +1,14 @@
 /**
- * Names of keys in Redis, all of them. What stands in braces is the hash tag: keys with the same one are in the same slot
- * of a Cluster, so that one script may touch them. docs/redis.md says what each holds.
+ * The names of all keys in Redis. The part in braces is the hash tag: keys with the same one are in the same slot of a
+ * Cluster, so that one script may touch them. docs/redis.md describes their contents.
  */
 import { hash } from 'node:crypto'
 
-/** The epoch of the leader that may write; a number. */
+/** The epoch of the current leader; a number. */
 export const EPOCH = 'sluice:{cfg}:epoch'
 /** The sealed routing table. */
 export const TABLE = 'sluice:{cfg}:table'
-/** What is stored, by digests; a hash. */
+/** Digests of the stored records; a hash. */
 export const MANIFEST = 'sluice:{cfg}:manifest'
 /** Announcements of publications; a capped stream. */
 export const CHANGES = 'sluice:{cfg}:changes'
@@ -20,10 +20,10 @@ export const keyRecordKey = (sha256: string) => `sluice:{cfg}:key:${sha256}`
 /** The sealed record of the account with this id. */
 export const accountRecordKey = (id: string) => `sluice:{cfg}:account:${id}`
 
-/** Ids of all accounts that were ever opened; a set. */
+/** Ids of all accounts ever opened; a set. */
 export const ACCOUNTS = 'sluice:accounts'
 
-/** All keys of an account, in the order in which the ledger's scripts take them. */
+/** All keys of an account, in the order that the ledger's scripts expect. */
 export function accountKeys(
   account: string,
 ): [bal: string, rsv: string, exp: string, gc: string, led: string] {
@@ -31,25 +31,25 @@ export function accountKeys(
   return [key('bal'), key('rsv'), key('exp'), key('gc'), key('led')]
 }
 
-/** The channel that a session used last. Of what a client calls its session only the digest is kept. */
+/** The channel that a session used last. The client's name of the session is stored only as a digest. */
 export const affinityKey = (session: string) => `sluice:aff:${hash('sha256', session, 'hex')}`
 
-/** Of ids that others made up, which may be of any length and hold braces. */
+/** Ids come from clients and upstreams: they may be of any length and contain braces. */
 const digestOf = (...ids: string[]) => hash('sha256', JSON.stringify(ids), 'hex')
 
-/** Where a response lives. No two owners have a key in common, also where upstreams call their responses the same. */
+/** The binding of a response. Owners never share a key, even if upstreams use the same id twice. */
 export const responseKey = (owner: string, id: string) => `sluice:resp:${digestOf(owner, id)}`
 
-/** What stands for an exchange in its key, in those that follow it, and in its owner's room. */
+/** Identifies an exchange in its key, in the exchanges that continue it, and in its owner's room. */
 export const exchangeDigest = (root: string, id: string) => digestOf(root, id)
 
 /**
- * Of all exchanges of a chain: its exchangeDigest behind it makes the key of one. All of a chain are in one slot, and no
- * two owners have a key in common.
+ * Prefix of the keys of a chain; the key of an exchange is the prefix and its exchangeDigest. A chain is in one slot, and
+ * owners never share a key.
  */
 export const chainPrefix = (owner: string, root: string) => `sluice:{${digestOf(owner, root)}}:conv:`
 
-/** What the conversations of an owner take, in the order in which the scripts take it. */
+/** The room that the conversations of an owner take, in the order that the scripts expect. */
 export const roomKeys = (owner: string): [ends: string, bytes: string] => [
   `sluice:{conv:${owner}}:ends`,
   `sluice:{conv:${owner}}:bytes`,

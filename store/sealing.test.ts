@@ -35,7 +35,7 @@ afterEach(() => {
 })
 
 describe('a sealed record', () => {
-  test('opens to what was sealed, and shows nothing of it', () => {
+  test('opens to the original text, and does not reveal it', () => {
     const keys = ring('# comment', '', ONE, TWO)
     const sealed = keys.seal(NAME, TEXT)
     expect(keys.open(NAME, sealed)).toEqual({ text: TEXT, kid: 'one' })
@@ -43,7 +43,7 @@ describe('a sealed record', () => {
     expect(Buffer.from(JSON.parse(sealed).ct, 'base64').toString('latin1')).not.toContain('upstream')
   })
 
-  test('is another one each time', () => {
+  test('is different each time', () => {
     const keys = ring(ONE)
     const ivs = Array.from({ length: 100 }, () => JSON.parse(keys.seal(NAME, TEXT)).iv)
     expect(new Set(ivs).size).toBe(100)
@@ -78,7 +78,7 @@ describe('a sealed record', () => {
 })
 
 describe('the file', () => {
-  test('is read again when it changes: the new first key seals, the old one opens while it stands there', () => {
+  test('is read again when it changes: the new first key seals, the old one opens as long as it is in the file', () => {
     const keys = ring(ONE)
     const old = keys.seal(NAME, TEXT)
     write(TWO, ONE)
@@ -90,7 +90,7 @@ describe('the file', () => {
     expect(() => keys.open(NAME, old)).toThrow(SealBroken)
   })
 
-  test('is read again soon for a key that is not known', () => {
+  test('is read again soon for an unknown key', () => {
     const keys = ring(ONE)
     write(TWO, ONE)
     const byTwo = readKeyRing(file(), log).seal(NAME, TEXT)
@@ -99,7 +99,7 @@ describe('the file', () => {
     expect(keys.open(NAME, byTwo)).toEqual({ text: TEXT, kid: 'two' })
   })
 
-  test('that cannot be used any more leaves the keys as they were, and is told of once', () => {
+  test('that has become invalid leaves the keys unchanged and logs one error', () => {
     const keys = ring(ONE)
     const sealed = keys.seal(NAME, TEXT)
     for (const spoil of [() => write('nonsense'), () => rmSync(file())]) {
@@ -113,14 +113,14 @@ describe('the file', () => {
     logged = []
     write(ONE)
     vi.advanceTimersByTime(10_000)
-    // The same keys as before, and told of: whoever put them back waits for it.
+    // Logged although the keys are the same: the operator who restored them waits for it.
     expect(logged).toEqual([[{ path: file(), keys: ['one'] }, expect.any(String)]])
     write(TWO, ONE)
     vi.advanceTimersByTime(10_000)
     expect(keys.sealsWith()).toBe('two')
   })
 
-  test('is read again also while nobody seals or opens anything', () => {
+  test('is read again also while the ring is idle', () => {
     ring(ONE)
     write(ONE, TWO)
     vi.advanceTimersByTime(5_000)
@@ -129,8 +129,8 @@ describe('the file', () => {
     expect(logged).toHaveLength(1)
   })
 
-  test('is read again when a mounted Secret turns, also to a file of the same size and time', () => {
-    // As kubelet does: keys -> ..data/keys, ..data -> a folder by its time, turned by a rename.
+  test('is read again when a mounted Secret is switched, even to a file of the same size and time', () => {
+    // As kubelet does: keys -> ..data/keys, ..data -> a folder named by time, switched by a rename.
     const mounted = (folder: string, line: string) => {
       mkdirSync(join(dir, folder))
       writeFileSync(join(dir, folder, 'keys'), line)
@@ -148,7 +148,7 @@ describe('the file', () => {
     expect(keys.sealsWith()).toBe('two')
   })
 
-  test('is not read for each record under a key that nobody has', () => {
+  test('is not read for every record with an unknown key', () => {
     const keys = ring(ONE)
     const foreign = ring(TWO).seal(NAME, TEXT)
     write(ONE)
@@ -161,19 +161,19 @@ describe('the file', () => {
   })
 
   test.each([
-    ['a line that is no key', ['# first', 'secret-without-id'], /keys line 2: must be <id>:/],
-    ['a key too short', [ONE, `two:${Buffer.alloc(16).toString('base64')}`], /line 2: .*holds 16$/],
+    ['a line that is not a key', ['# first', 'secret-without-id'], /keys line 2: must be <id>:/],
+    ['a key too short', [ONE, `two:${Buffer.alloc(16).toString('base64')}`], /line 2: .*has 16$/],
     ['no base64', [`one:${'$'.repeat(43)}`], /line 1: must be/],
-    ['an id twice', [ONE, `one:${secret(9)}`], /line 2: has an id that stands above/],
-    ['no key', ['# only', ''], /has no key$/],
-  ])('with %s is refused, by line and not by content', (_what, lines, message) => {
+    ['an id twice', [ONE, `one:${secret(9)}`], /line 2: has an id that an earlier line has/],
+    ['no key', ['# only', ''], /contains no key$/],
+  ])('with %s is refused; the error names the line and does not quote it', (_what, lines, message) => {
     const error = failure(() => ring(...lines))
     expect(error).toBeInstanceOf(SealingKeysError)
     expect(error.message).toMatch(message)
     for (const line of lines.filter((text) => text.length > 10)) expect(error.message).not.toContain(line)
   })
 
-  test('that is not there is refused by its path', () => {
+  test('that does not exist is refused by its path', () => {
     expect(failure(() => readKeyRing(file(), log)).message).toBe(`${file()} cannot be read: ENOENT`)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Seals records for a store that others can read: AES-256-GCM under a key of a file, bound to the name that the record
- * is stored under, so that records cannot be swapped either.
+ * Seals records for a store that others can read: AES-256-GCM with a key from a file, bound to the name under which the
+ * record is stored, so that records cannot be swapped.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -9,50 +9,50 @@ import type { Log } from '../contract/log.ts'
 
 const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
-/** 96 bits, random for each seal (NIST SP 800-38D 8.2.2). */
+/** 96 bits, random for each record (NIST SP 800-38D 8.2.2). */
 const IV_BYTES = 12
 const TAG_BYTES = 16
 const LOOK_MS = 2_000
-/** Records under a key that nobody has must not make us read the file for each of them. */
+/** Without this limit, every record under an unknown key would read the file. */
 const LOOK_AT_ONCE_MS = 500
 
 export interface KeyRing {
-  /** Id of the key that seals now, the first of the file. */
+  /** Id of the key that seals now: the first in the file. */
   sealsWith(): string
-  /** The sealed text; `name` is what it will be stored under. */
+  /** Seals a text that will be stored under `name`. */
   seal(name: string, text: string): string
-  /** The text and the id of its key. Throws SealBroken when it does not open under this name. */
+  /** Returns the text and the id of its key. Throws SealBroken if it cannot be opened under this name. */
   open(name: string, sealed: string): { text: string; kid: string }
 }
 
-/** Not sealed by a key of the ring, for another name, or changed since. */
+/** Not sealed with a key of the ring, sealed for another name, or changed since. */
 export class SealBroken extends Error {
   override name = 'SealBroken'
 }
 
-/** The file of sealing keys is not as it must be; says where, and never what stands there. */
+/** The file of sealing keys is invalid. The message says where and never quotes the file. */
 export class SealingKeysError extends Error {
   override name = 'SealingKeysError'
 }
 
-/** Key id to key; the first one seals. */
+/** Keys by id; the first one seals. */
 type Keys = ReadonlyMap<string, Buffer>
 
-/** What is stored: the key's id, the IV, and the ciphertext with the tag behind it, in base64. */
+/** The stored form: the key's id, the IV, and the ciphertext followed by the tag, in base64. */
 const envelope = z.object({ kid: z.string(), iv: z.base64(), ct: z.base64() })
 
 /**
- * Reads a file of lines `<id>:<base64 of 32 bytes>`; the first key seals, all open. Empty lines and lines that begin
- * with # are passed over. The file is read again every two seconds, and at once when a record is sealed under an unknown
- * id; one that cannot be used then leaves the keys as they were, and is told of once. Throws SealingKeysError.
+ * Reads a file of lines `<id>:<base64 of 32 bytes>`; the first key seals, all of them open. Empty lines and lines that
+ * begin with # are skipped. The file is read again every two seconds, and earlier for a record with an unknown key id. If
+ * it has become invalid, the keys stay and one error is logged. Throws SealingKeysError.
  */
 export function readKeyRing(path: string, log: Log): KeyRing {
-  /** What was read last; empty when there was no file. */
+  /** The text read last; empty if there was no file. */
   let seen = read(path)
   let keys = parseKeys(path, seen)
   let lookedAt = performance.now()
 
-  // By what it holds and not by its times: a mounted Secret is a link that is turned to another file.
+  // Compares contents, not times: kubelet updates a mounted Secret by switching a link to another file.
   function look(): void {
     lookedAt = performance.now()
     let found = ''
@@ -63,17 +63,17 @@ export function readKeyRing(path: string, log: Log): KeyRing {
       log.info({ path, keys: [...keys.keys()] }, 'sealing keys were read again')
     } catch (error) {
       if (found === '' && seen === '') return
-      log.error({ err: error }, 'sealing keys cannot be read again; those that were known stay')
+      log.error({ err: error }, 'sealing keys cannot be read again; the previous ones stay in use')
     }
     seen = found
   }
 
-  // Also while nothing is sealed or opened: who rotates a key waits until every program says that it has the new one.
+  // Also when idle: an operator who rotates a key waits until every program logs that it has the new one.
   setInterval(look, LOOK_MS).unref()
 
   function first(): [kid: string, key: Buffer] {
     for (const entry of keys) return entry
-    throw new SealingKeysError(`${path} has no key`)
+    throw new SealingKeysError(`${path} contains no key`)
   }
 
   return ringOf(first, (kid) => {
@@ -82,7 +82,7 @@ export function readKeyRing(path: string, log: Log): KeyRing {
   })
 }
 
-/** A ring of one key that lives as long as the process: for a store that does. */
+/** A ring of one random key, for a store that lasts as long as the process. */
 export function ephemeralKeyRing(): KeyRing {
   const key = randomBytes(KEY_BYTES)
   return ringOf(
@@ -104,14 +104,13 @@ function ringOf(first: () => [kid: string, key: Buffer], find: (kid: string) => 
     open(name, sealed) {
       const { kid, iv, ct } = parseEnvelope(sealed)
       const key = find(kid)
-      if (key === undefined)
-        throw new SealBroken('sealed under a key that is not in the file of sealing keys')
+      if (key === undefined) throw new SealBroken('sealed with a key that is not in the file of sealing keys')
       return { kid, text: decipher(key, name, Buffer.from(iv, 'base64'), Buffer.from(ct, 'base64')) }
     },
   }
 }
 
-/** What the tag covers beside the record. */
+/** Additional data that the tag covers. */
 const boundTo = (name: string) => Buffer.from(name)
 
 function parseEnvelope(sealed: string): z.output<typeof envelope> {
@@ -130,7 +129,7 @@ function decipher(key: Buffer, name: string, iv: Buffer, ct: Buffer): string {
       .setAuthTag(tag)
     return Buffer.concat([opened.update(ct.subarray(0, -TAG_BYTES)), opened.final()]).toString('utf8')
   } catch {
-    throw new SealBroken('sealed for another name, under another key of that id, or changed since')
+    throw new SealBroken('sealed for another name, with another key of the same id, or changed since')
   }
 }
 
@@ -139,15 +138,15 @@ function parseKeys(path: string, text: string): Keys {
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     const entry = line.trim()
     if (entry === '' || entry.startsWith('#')) continue
-    const fault = (what: string) => new SealingKeysError(`${path} line ${index + 1}: ${what}`)
+    const fault = (problem: string) => new SealingKeysError(`${path} line ${index + 1}: ${problem}`)
     const [, kid = '', encoded = ''] = /^([-.\w]{1,64}):([A-Za-z0-9+/]+=*)$/.exec(entry) ?? []
-    if (kid === '') throw fault('must be <id>:<base64 of 32 bytes>, the id of letters, digits, - _ and .')
+    if (kid === '') throw fault('must be <id>:<base64 of 32 bytes>; an id has letters, digits, - _ and .')
     const key = Buffer.from(encoded, 'base64')
-    if (key.length !== KEY_BYTES) throw fault(`must hold 32 bytes in base64, and holds ${key.length}`)
-    if (keys.has(kid)) throw fault('has an id that stands above already')
+    if (key.length !== KEY_BYTES) throw fault(`the key must have 32 bytes in base64, but has ${key.length}`)
+    if (keys.has(kid)) throw fault('has an id that an earlier line has')
     keys.set(kid, key)
   }
-  if (keys.size === 0) throw new SealingKeysError(`${path} has no key`)
+  if (keys.size === 0) throw new SealingKeysError(`${path} contains no key`)
   return keys
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Tail } from './tail.ts'
 
-test('agrees with an array of which only the end is kept', () => {
+test('agrees with the end of an array', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 7 }),

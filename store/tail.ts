@@ -1,4 +1,4 @@
-/** The newest items of a growing sequence, numbered from 1; older ones are overwritten. */
+/** The newest items of a growing sequence; older ones are overwritten. Items are numbered from 1. */
 export class Tail<T> {
   readonly #capacity: number
   readonly #ring: T[] = []
@@ -9,7 +9,7 @@ export class Tail<T> {
     this.#capacity = capacity
   }
 
-  /** Number of the newest item; 0 when there was none yet. */
+  /** Number of the newest item; 0 if there is none yet. */
   get last(): number {
     return this.#last
   }
@@ -19,7 +19,7 @@ export class Tail<T> {
     this.#last += 1
   }
 
-  /** Items numbered above `number`, oldest first, at most `count`. Starts at the oldest one that is still kept. */
+  /** Items with a higher number than `number`, oldest first, at most `count`; overwritten ones are skipped. */
   after(number: number, count: number): T[] {
     const first = Math.max(number, this.#last - this.#capacity)
     return this.#slice(first, Math.min(this.#last, first + count))

@@ -1,8 +1,8 @@
 /**
- * Checks that no regular expression of the programs takes more than linear time: somebody else writes most of what they
- * read. scslre tells of quantifiers that can take characters from each other, and of those that a search begins again
- * at every character. It tells nothing of a long bounded repetition, nor of what begins like its own rest, such as
- * `_x_[\w]+$`; texts for those must be short.
+ * Checks that no regular expression of the programs takes more than linear time, because most of the texts that they match
+ * come from outside. scslre finds quantifiers that compete for the same characters, and patterns that a search restarts
+ * at every character. It does not find long bounded repetitions, nor patterns that begin like their own end, such as
+ * `_x_[\w]+$`; the texts for those must be short.
  *
  *     node tools/check-regexes.ts [<folder>]
  */
@@ -11,17 +11,17 @@ import { join, relative, resolve } from 'node:path'
 import { analyse } from 'scslre'
 import { parseAst } from 'vitest/node'
 
-/** A regular expression, by its place; `pattern` is undefined where only the running program knows it. */
-export interface Regex {
+/** A regular expression and its place; `pattern` is undefined if only the running program knows it. */
+interface Regex {
   line: number
-  /** As the source has it. */
+  /** The text in the source. */
   text: string
   pattern: string | undefined
   flags: string
 }
 
-/** By file and text: why it is no danger all the same. */
-export type Allowed = Record<string, Record<string, string>>
+/** By file and text: why the expression is safe although the check cannot prove it. */
+type Allowed = Record<string, Record<string, string>>
 
 const ALLOWED: Allowed = {
   'contract/api/apikey.ts': {
@@ -95,13 +95,13 @@ function readRegex({
   return { pattern, flags: flags ?? '' }
 }
 
-/** Of a text that the source has as it is. */
+/** The value of a literal text in the source. */
 function textOf({ value, expressions, quasis }: NonNullable<Node['arguments']>[number]): string | undefined {
   if (typeof value === 'string') return value
   return expressions?.length === 0 ? quasis?.[0]?.value.cooked : undefined
 }
 
-/** One line for each fault of the sources, by file, and for each entry of `allowed` that nothing needs. */
+/** One line for each fault of the sources, and for each unused entry of `allowed`. */
 export function problemsOf(sources: ReadonlyMap<string, string>, allowed: Allowed = ALLOWED): string[] {
   const problems: string[] = []
   const unused = new Set(
@@ -116,19 +116,18 @@ export function problemsOf(sources: ReadonlyMap<string, string>, allowed: Allowe
       if (!isAllowed) problems.push(`${file}:${regex.line}: ${regex.text} ${fault}`)
     }
   }
-  return [...problems, ...[...unused].map((entry) => `${entry} is allowed and not there any more`)]
+  return [...problems, ...[...unused].map((entry) => `${entry} is allowed, but is no longer there`)]
 }
 
 function faultOf({ pattern, flags }: Regex): string | undefined {
-  if (pattern === undefined)
-    return 'is made of what only the running program knows; say in ALLOWED why it is linear'
+  if (pattern === undefined) return 'is built at run time; say in ALLOWED why it is linear'
   const { reports } = analyse({ source: pattern, flags })
   if (reports.length === 0) return undefined
   const takes = reports.some(({ exponential }) => exponential) ? 'exponential' : 'quadratic'
   return `takes ${takes} time: ${[...new Set(reports.map(({ type }) => type))].join(', ')}`
 }
 
-/** What the programs are made of: neither tests nor what only tests use. */
+/** The sources of the programs, without tests and what only tests use. */
 export function shippedSources(root: string): Map<string, string> {
   const files = globSync(join(root, '{admin,cli,contract,controller,kit,proxy,store}/**/*.ts'))
   const shipped = files.filter((file) => !/(?:\.test|\.cases|testing)\.ts$/.test(file))
@@ -137,7 +136,7 @@ export function shippedSources(root: string): Map<string, string> {
 
 if (import.meta.main) {
   const sources = shippedSources(resolve(process.argv[2] ?? join(import.meta.dirname, '..')))
-  const problems = sources.size === 0 ? ['there are no sources'] : problemsOf(sources)
+  const problems = sources.size === 0 ? ['found no sources'] : problemsOf(sources)
   for (const problem of problems) console.error(problem)
   process.exitCode = problems.length === 0 ? 0 : 1
 }

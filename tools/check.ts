@@ -1,6 +1,6 @@
 /**
- * The static checks, all of them even when one fails. `--report <file>` also writes the outcome in the shape of the
- * test runner's JSON report, so that the summary counts it.
+ * Runs all static checks, even after one fails. `--report <file>` also writes the outcome in the shape of the test
+ * runner's JSON report, so that the summary counts it.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -10,6 +10,11 @@ import { parseArgs } from 'node:util'
 const STEPS: { title: string; command: string[]; repair: string }[] = [
   { title: 'format and lint', command: ['biome', 'check'], repair: 'biome check --write' },
   { title: 'no leftovers', command: ['node', 'tools/leftovers.ts'], repair: 'delete them' },
+  {
+    title: 'words of the glossary',
+    command: ['node', 'tools/check-words.ts'],
+    repair: 'see docs/glossary.md',
+  },
   { title: 'types', command: ['tsc', '-p', '.'], repair: 'see the messages' },
   { title: 'import rules', command: ['node', 'tools/check-imports.ts'], repair: 'see ARCHITECTURE.md' },
   {

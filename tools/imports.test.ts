@@ -36,7 +36,7 @@ describe('importsOf', () => {
     expect(found(source)).toEqual([])
   })
 
-  test('tells the line', () => {
+  test('reports the line', () => {
     expect(importsOf("// first\nimport {\n  a,\n} from './a.ts'\nimport './b.ts'")).toEqual([
       { specifier: './a.ts', line: 4 },
       { specifier: './b.ts', line: 5 },

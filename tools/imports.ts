@@ -1,14 +1,14 @@
-/** Finds the modules that a TypeScript source names: static, type-only, re-exported and dynamic imports. */
+/** Finds the modules that a TypeScript source imports: static, type-only, re-exported and dynamic imports. */
 
-export interface Import {
+interface Import {
   specifier: string
   /** First line is 1. */
   line: number
 }
 
 /**
- * Pieces of source text, in the order in which they are tried. Comments, texts and regular expressions must be told
- * apart, because each may contain what looks like another.
+ * Pieces of source text, in the order in which they are tried. The scanner must separate comments, strings and regular
+ * expressions, because each may contain text that looks like another.
  */
 const PIECES = new RegExp(
   [
@@ -21,7 +21,7 @@ const PIECES = new RegExp(
   'gy',
 )
 
-/** Words after which a slash begins a regular expression, not a division. */
+/** After these words a slash begins a regular expression, not a division. */
 const BEFORE_REGEX = new Set([
   'return',
   'case',

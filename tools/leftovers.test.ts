@@ -15,7 +15,7 @@ test.each([
   expect(leftovers(['cli/main.ts', file])).toEqual([expect.stringContaining(`${file}: `)])
 })
 
-test('sources, documents and what has a name of its own are taken', () => {
+test('sources, documents and files with a known name are accepted', () => {
   const files = ['cli/main.ts', 'docs/cli.md', 'Makefile', '.gitignore', 'helm/sluice/templates/_helpers.tpl']
   expect(leftovers(files)).toEqual([])
 })

@@ -1,14 +1,14 @@
-/** Refuses what merges, editors and tests leave behind, and kinds of files that the tree does not have. */
+/** Refuses files that merges, editors and tests leave behind, and unknown kinds of files. */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { basename, extname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Kinds of files that somebody here reads or makes; a new kind is added with its first file. */
+/** Known kinds of files. Add a new kind together with its first file. */
 const KINDS = new Set(
   '.ts .js .json .yaml .md .py .lua .go .mod .sum .sh .tpl .toml .txt .conf .sse'.split(' '),
 )
-/** Files without an ending. */
+/** Files without an extension. */
 const NAMES = new Set([
   'Makefile',
   'Dockerfile',
@@ -21,7 +21,7 @@ const NAMES = new Set([
 ])
 const LEFTOVER = /(~|\.(orig|rej|bak|tmp|swp|swo|log|patch|diff))$|^#.*#$|\.(BASE|LOCAL|REMOTE|BACKUP)\.\d+\./
 
-/** One line for each file that should not be there. */
+/** One line for each such file. */
 export function leftovers(files: readonly string[]): string[] {
   return files.flatMap((file) => {
     const name = basename(file)
@@ -30,7 +30,7 @@ export function leftovers(files: readonly string[]): string[] {
   })
 }
 
-/** All but what is ignored: what is tracked, and what could be added by mistake. Nothing where this is no checkout. */
+/** Tracked files, and files that could be added by mistake; ignored ones are left out. Empty outside a checkout. */
 function treeFiles(): string[] {
   if (!existsSync('.git')) return []
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']

@@ -15,11 +15,11 @@ const row = (page: string, feature: string) =>
   page.split('\n').find((line) => line.startsWith(`| ${feature} |`))
 
 describe('page', () => {
-  it('shows an empty cell for what no test saw', () => {
+  it('shows an empty cell for what no test observed', () => {
     expect(row(matrixPage([]), 'tools')).toBe('| tools |  |  |  |')
   })
 
-  it('puts a cell in brackets until an SDK and another witness saw it', () => {
+  it('puts a cell in brackets until an SDK and another source observed it', () => {
     expect(row(matrixPage([exact]), 'tools')).toBe('| tools |  |  | [exact R] |')
     expect(row(matrixPage([{ ...exact, by: 'sdk' }]), 'tools')).toBe('| tools |  |  | [exact S] |')
     expect(row(matrixPage([exact, { ...exact, by: 'sdk' }]), 'tools')).toBe('| tools |  |  | exact SR |')
@@ -40,14 +40,14 @@ describe('page', () => {
 })
 
 describe('differences', () => {
-  it('are none between a page and what it was made of', () => {
+  it('are none between a page and its observations', () => {
     expect(differences(matrixPage([exact, lossy]), [lossy, exact], false)).toEqual([])
   })
 
-  it('are a cell that became worse, and one that nobody saw any more', () => {
+  it('are a cell that became worse, and one that no test observes any more', () => {
     expect(differences(matrixPage([exact]), [lossy], false)).toHaveLength(1)
     expect(differences(matrixPage([exact]), [], false)).toEqual([
-      'chat>messages>tools: the page says "[exact R]", no test saw it',
+      'chat>messages>tools: the page says "[exact R]", no test observed it',
     ])
   })
 
@@ -61,14 +61,14 @@ describe('differences', () => {
     expect(differences(matrixPage([exact]), [lossy], true)).toHaveLength(1)
   })
 
-  it('are a page whose own words were changed', () => {
+  it('are a page whose text was edited', () => {
     expect(differences(`${matrixPage([exact])}more`, [exact], false)).toEqual([
       'the text of the page differs',
     ])
   })
 })
 
-it('reads one observation a line and refuses unknown words', () => {
+it('reads one observation per line and refuses unknown words', () => {
   expect(parseObservations(`${JSON.stringify(lossy)}\n${JSON.stringify(exact)}\n`)).toEqual([lossy, exact])
   expect(() => parseObservations(JSON.stringify({ ...exact, feature: 'telepathy' }))).toThrow('telepathy')
 })

@@ -1,19 +1,20 @@
 /**
- * The page that tells what becomes of each feature between each pair of client dialect and channel type. Tests record
- * what they saw (test/harness/matrix.ts); this makes the page of it.
+ * Makes the page that shows how each feature survives between each client dialect and channel type, from what the tests
+ * observed (test/harness/matrix.ts).
  *
  *     node tools/matrix.ts --observed <file> [--check] [--partial] [--report <file>]
  *
- * With --check nothing is written: the page must say what was observed. With --partial a cell may be missing in the
- * observations, because some tests had nothing to run on; what was seen must still be what the page says.
+ * With --check it writes nothing, and fails if the page differs from the observations. With --partial, cells may be
+ * missing in the observations, because some tests had no input; those present must still match the page.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { CHANNEL_TYPE_FACTS } from '../contract/channel-types.ts'
+import { DIALECT_NAMES, type DialectName } from '../contract/endpoints.ts'
 import { isRecord } from '../proxy/dialects/core/json/value.ts'
 
-export const DIALECTS = ['chat', 'responses', 'messages'] as const
-export const FEATURES = [
+const FEATURES = [
   'JSON',
   'stream',
   'tools',
@@ -27,15 +28,16 @@ export const FEATURES = [
   'upstream error',
   'cut stream',
 ] as const
-/** Who saw it: an official SDK as client, a recording of a real upstream, an upstream that others wrote. */
-export const WITNESSES = ['sdk', 'recording', 'third-party'] as const
-/** From the best to the worst. */
-export const RESULTS = ['byte', 'exact', 'lossy', 'not eligible'] as const
+/** Sources of an observation: an official SDK as client, a recording of a real upstream, a third-party upstream. */
+const WITNESSES = ['sdk', 'recording', 'third-party'] as const
+/** From best to worst. */
+const RESULTS = ['byte', 'exact', 'lossy', 'not eligible'] as const
 
-export type Dialect = (typeof DIALECTS)[number]
+export const DIALECTS = DIALECT_NAMES
+type Dialect = DialectName
 export type Feature = (typeof FEATURES)[number]
-export type Witness = (typeof WITNESSES)[number]
-export type Result = (typeof RESULTS)[number]
+type Witness = (typeof WITNESSES)[number]
+type Result = (typeof RESULTS)[number]
 
 export interface Observation {
   client: Dialect
@@ -43,31 +45,33 @@ export interface Observation {
   feature: Feature
   by: Witness
   result: Result
-  /** Of a lossy result: fields by the client's names. */
+  /** Of a lossy result: fields, with the client's names. */
   losses?: string[]
 }
 
-const CHANNEL_TYPE: Record<Dialect, string> = {
-  chat: 'chat_completion',
-  responses: 'responses',
-  messages: 'messages',
+/** The type of channel that speaks a dialect. */
+function typeOf(dialect: DialectName): string {
+  const found = Object.entries(CHANNEL_TYPE_FACTS).find(([, { api }]) => api === dialect)
+  if (found === undefined) throw new Error(`no type of channel speaks ${dialect}`)
+  return found[0]
 }
+
 const LETTER: Record<Witness, string> = { sdk: 'S', recording: 'R', 'third-party': 'T' }
 
 const HEAD = `# Conversion matrix
 
 <!-- Written by the tests: node tools/matrix.ts. Do not edit. -->
 
-What becomes of each feature on its way from a client to a channel. *byte*: bytes pass as they are. *exact*: converted
-without a loss. *lossy*: converted, and the fields named are lost; the answer's header \`x-sluice-dropped\` tells them.
-*not eligible*: such a channel does not serve it. An empty cell: no test has shown anything.
+How each feature survives between a client and a channel. *byte*: bytes pass unchanged. *exact*: converted without a
+loss. *lossy*: converted, and the named fields are lost; the answer lists them in \`x-sluice-dropped\`. *not eligible*:
+such a channel does not serve the feature. An empty cell: no test has observed it.
 
-The letters say who has seen it: **S** an official SDK as the client, **R** recordings of real upstreams, **T** an
-upstream that others wrote. A cell counts when an SDK and one of the other two have; one in brackets does not count yet.
+The letters show which tests observed it: **S** with an official SDK as the client, **R** with recordings of real
+upstreams, **T** with a third-party upstream. A cell needs **S** and one other letter; a cell in brackets lacks that.
 `
 
 /** The cells, worst result first: `client>upstream>feature` to the text of the cell. */
-export function cellsOf(observations: readonly Observation[]): Map<string, string> {
+function cellsOf(observations: readonly Observation[]): Map<string, string> {
   const groups = Map.groupBy(observations, cellName)
   return new Map([...groups].map(([name, group]) => [name, cellText(group)]))
 }
@@ -88,7 +92,7 @@ function cellText(group: readonly Observation[]): string {
 export function matrixPage(observations: readonly Observation[]): string {
   const cells = cellsOf(observations)
   const tables = DIALECTS.map((client) => {
-    const head = ['', ...DIALECTS.map((upstream) => CHANNEL_TYPE[upstream])]
+    const head = ['', ...DIALECTS.map(typeOf)]
     const rows = FEATURES.map((feature) => [
       feature,
       ...DIALECTS.map((upstream) => cells.get(cellName({ client, upstream, feature })) ?? ''),
@@ -126,33 +130,33 @@ function oneOf<T extends string>(names: readonly T[], value: unknown): T {
   return name
 }
 
-/** The cells that differ between the page and what was observed, as sentences. */
+/** The cells that differ between the page and the observations, as sentences. */
 export function differences(page: string, observed: readonly Observation[], partial: boolean): string[] {
   if (page === matrixPage(observed)) return []
-  const told = pageCells(page)
+  const onPage = pageCells(page)
   const seen = cellsOf(observed)
   const problems = [...seen].flatMap(([name, text]) => {
-    const said = told.get(name) ?? ''
-    if (partial ? isWithin(text, said) : text === said) return []
-    return [`${name}: the tests saw "${text}", the page says "${said}"`]
+    const expected = onPage.get(name) ?? ''
+    if (partial ? isWithin(text, expected) : text === expected) return []
+    return [`${name}: the tests observed "${text}", the page says "${expected}"`]
   })
   if (partial) return problems
-  const unseen = [...told].filter(([name, text]) => text !== '' && !seen.has(name))
-  problems.push(...unseen.map(([name, text]) => `${name}: the page says "${text}", no test saw it`))
+  const unseen = [...onPage].filter(([name, text]) => text !== '' && !seen.has(name))
+  problems.push(...unseen.map(([name, text]) => `${name}: the page says "${text}", no test observed it`))
   return problems.length > 0 ? problems : ['the text of the page differs']
 }
 
-/** True when fewer witnesses than the page names saw nothing worse than it says. */
-function isWithin(text: string, said: string): boolean {
+/** True if the observation is no worse than the page, with no source that the page does not name. */
+function isWithin(text: string, expected: string): boolean {
   const read = (cell: string) => /^\[?(\w[\w ]*?)(?: \((.*)\))? ([SRT]+)\]?$/.exec(cell) ?? []
   const [, result = '', fields = '', letters = ''] = read(text)
-  const [, saidResult = '', saidFields = '', saidLetters = ''] = read(said)
+  const [, pageResult = '', pageFields = '', pageLetters = ''] = read(expected)
   const rank = (name: string) => (RESULTS as readonly string[]).indexOf(name)
-  const known = new Set(saidFields.split(', '))
+  const known = new Set(pageFields.split(', '))
   return (
-    rank(result) <= rank(saidResult) &&
+    rank(result) <= rank(pageResult) &&
     (fields === '' || fields.split(', ').every((field) => known.has(field))) &&
-    [...letters].every((letter) => saidLetters.includes(letter))
+    [...letters].every((letter) => pageLetters.includes(letter))
   )
 }
 
@@ -197,7 +201,11 @@ function main(): void {
   if (values.report === undefined) return
   mkdirSync(dirname(values.report), { recursive: true })
   const status = problems.length > 0 ? 'failed' : 'passed'
-  const outcome = { fullName: 'docs/matrix.md says what the tests saw', status, failureMessages: problems }
+  const outcome = {
+    fullName: 'docs/matrix.md matches the observations of the tests',
+    status,
+    failureMessages: problems,
+  }
   const testResults = [{ name: 'conversion matrix', message: '', assertionResults: [outcome] }]
   writeFileSync(values.report, JSON.stringify({ success: problems.length === 0, testResults }))
 }

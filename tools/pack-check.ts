@@ -23,7 +23,7 @@ function run(program: string, args: string[], cwd: string): string {
   return execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-/** The file name of the package, once its content has been looked at. */
+/** Packs, checks the content, and returns the file name of the package. */
 function pack(folder: string): string {
   const output = run('npm', ['pack', '--json', '--silent', '--pack-destination', folder], root)
   const [{ filename, files }] = packed.parse(JSON.parse(output))
@@ -31,7 +31,7 @@ function pack(folder: string): string {
   for (const required of REQUIRED)
     if (!paths.some((path) => path.startsWith(required))) throw new Error(`the package lacks ${required}`)
   const stray = paths.filter((path) => path.includes('.test.') || path.endsWith('.ts'))
-  if (stray.length > 0) throw new Error(`the package should not carry ${stray.join(', ')}`)
+  if (stray.length > 0) throw new Error(`the package should not contain ${stray.join(', ')}`)
   return filename
 }
 

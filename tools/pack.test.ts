@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { toJavaScript } from './pack.ts'
 
-test('types go, relative imports end in .js, the rest stays', () => {
+test('removes types, ends relative imports in .js, and keeps everything else', () => {
   const source = [
     "import { a } from './a.ts'",
     "import type { B } from './b.ts'",

@@ -1,6 +1,6 @@
 /**
  * Fills dist/ for the npm package: the checkout with its types stripped, because Node refuses TypeScript under
- * node_modules. Same folders, same files, so that what the code opens beside itself is found there too.
+ * node_modules. Folders and file names stay the same, so that the code finds the files that it opens by relative path.
  */
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { importsOf } from './imports.ts'
 
 const CODE = ['kit', 'contract', 'store', 'admin', 'controller', 'proxy', 'cli', 'examples']
-const AS_IT_IS = ['crds', 'examples', 'store/lua']
+const UNCHANGED = ['crds', 'examples', 'store/lua']
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
 
@@ -26,7 +26,7 @@ export function toJavaScript(source: string): string {
 
 function pack(): void {
   rmSync(dist, { recursive: true, force: true })
-  for (const folder of AS_IT_IS)
+  for (const folder of UNCHANGED)
     cpSync(join(root, folder), join(dist, folder), {
       recursive: true,
       filter: (path) => !path.endsWith('.ts'),

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs the Debian packages whose commands the tests run and that are missing. Without the rights to install, or on
-# another system, it says what is missing and ends, before anything else takes its time.
+# Installs missing Debian packages whose commands the tests run. Without the rights to install, or on another system, it
+# prints what is missing and fails, before any slow step begins.
 set -euo pipefail
 
 # Debian keeps nginx in sbin, which is not on every user's PATH.
@@ -15,11 +15,11 @@ python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3-venv)
 
 install="apt-get install -y --no-install-recommends ${missing[*]}"
 if ! command -v apt-get >/dev/null; then
-  echo "The tests run commands that are missing: ${missing[*]}" >&2
+  echo "The tests need these commands, which are missing: ${missing[*]}" >&2
   exit 1
 fi
 if [ "$(id -u)" -ne 0 ]; then
-  echo "The tests need Debian packages that are missing. Type: sudo $install" >&2
+  echo "The tests need Debian packages that are missing. Run: sudo $install" >&2
   exit 1
 fi
 export DEBIAN_FRONTEND=noninteractive

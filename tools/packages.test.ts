@@ -43,12 +43,12 @@ function run(user: number): { status: number | null; stderr: string; installed: 
 
 const aptGet = () => command('apt-get', `echo "$*" >> '${join(bin, 'log')}'`)
 
-test('nothing is installed where nothing is missing', () => {
+test('installs nothing if nothing is missing', () => {
   aptGet()
   expect(run(0)).toEqual({ status: 0, stderr: '', installed: '' })
 })
 
-test('root gets what is missing', () => {
+test('installs missing packages for root', () => {
   aptGet()
   rmSync(join(bin, 'redis-server'))
   rmSync(join(bin, 'prometheus'))
@@ -59,20 +59,20 @@ test('root gets what is missing', () => {
   })
 })
 
-test('anybody else reads the one line to type', () => {
+test('prints the command for any other user', () => {
   aptGet()
   rmSync(join(bin, 'faketime'))
   const { status, stderr, installed } = run(1000)
   expect([status, installed]).toEqual([1, ''])
-  expect(stderr).toContain('Type: sudo apt-get install -y --no-install-recommends faketime\n')
+  expect(stderr).toContain('Run: sudo apt-get install -y --no-install-recommends faketime\n')
 })
 
-test('a system without apt-get is told the names', () => {
+test('prints the names on a system without apt-get', () => {
   rmSync(join(bin, 'redis-server'))
   command('python3', 'exit 1')
   const { status, stderr } = run(0)
   expect([status, stderr]).toEqual([
     1,
-    'The tests run commands that are missing: redis-server python3-venv\n',
+    'The tests need these commands, which are missing: redis-server python3-venv\n',
   ])
 })

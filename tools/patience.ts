@@ -1,6 +1,6 @@
 /**
- * Lets tests wait longer for a condition than the runner's one second: on a busy machine a second passes without any
- * work being done.
+ * Makes tests wait longer for a condition than the runner's one second, because a busy machine may do no work in a
+ * second.
  */
 import { vi } from 'vitest'
 import { PATIENCE_MS } from './patience-ms.ts'

@@ -1,4 +1,4 @@
-/** Sets how many cases a property test tries: FC_RUNS, or fast-check's default. `make test-all` asks for thousands. */
+/** Sets how many cases a property test tries: FC_RUNS, or fast-check's default. `make test-all` sets thousands. */
 import fc from 'fast-check'
 
 const runs = process.env.FC_RUNS

@@ -42,7 +42,7 @@ describe('summarise', () => {
     expect(of(content).lines).toHaveLength(1)
   })
 
-  test('a file that failed to load says why', () => {
+  test('shows why a file failed to load', () => {
     const content = report({}, false)
     for (const file of content.testResults) file.message = 'SyntaxError: unexpected token'
     expect(of(content).lines.join()).toContain('SyntaxError')

@@ -1,10 +1,10 @@
 /**
- * Reads the runners' JSON reports and says what came of the tests: failures by file, then one line of totals. Only
- * the reports count, so a runner that died without writing one, or that ran nothing, is a failure too.
+ * Reads the runners' JSON reports and prints failures by file, then one line of totals. A runner that wrote no report, or
+ * that ran no tests, is a failure too.
  *
  *     node tools/test-summary.ts [--skips <file>] [--output <file>] <report.json>...
  *
- * `--output` writes the line of totals to a file too.
+ * `--output` also writes the line of totals to a file.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -25,20 +25,20 @@ const report = z.object({
 })
 export type Report = z.output<typeof report>
 
-/** A skip that is allowed. Without `test`, all tests of the file may be skipped. */
+/** The allowed skips. Without `test`, all tests of the file may be skipped. */
 const skips = z.array(
   z.strictObject({ file: z.string(), test: z.string().optional(), reason: z.string().min(10) }),
 )
-export type Skips = z.output<typeof skips>
+type Skips = z.output<typeof skips>
 
-export interface Summary {
+interface Summary {
   passed: number
   failed: number
-  /** One for each failure: where, then what. */
+  /** One entry for each failure: the place, then the message. */
   lines: string[]
 }
 
-/** Sums up. `reports` maps a report's name to its content, undefined when it is missing or unreadable. */
+/** `reports` maps a report's name to its content, undefined if it is missing or unreadable. */
 export function summarise(reports: Map<string, Report | undefined>, allowed: Skips, root: string): Summary {
   const summary: Summary = { passed: 0, failed: 0, lines: [] }
   const fail = (where: string, what: string) => {

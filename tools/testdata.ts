@@ -1,6 +1,6 @@
 /**
- * The goldens of compile: controller/compile/testdata/<case>.in.yaml holds resources, <case>.out.yaml what becomes
- * of them. `make testdata` rewrites the latter; read the difference before you keep it.
+ * The golden files of the compiler: controller/compile/testdata/<case>.in.yaml holds resources, <case>.out.yaml the
+ * result. `make testdata` rewrites the results; read the diff before you commit it.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,9 +13,9 @@ import { problemText } from '../controller/source/folder/problem.ts'
 const FOLDER = join(import.meta.dirname, '../controller/compile/testdata')
 
 /** The moment at which the cases are compiled. */
-export const GOLDEN_NOW = Date.UTC(2026, 0, 1)
+const GOLDEN_NOW = Date.UTC(2026, 0, 1)
 
-export interface GoldenCase {
+interface GoldenCase {
   name: string
   input: string
   /** Path of the golden file. */
@@ -36,7 +36,7 @@ export function goldenCases(): GoldenCase[] {
     })
 }
 
-/** What the golden file of a case should say. Resources without a creationTimestamp are as old as the epoch. */
+/** The content of a case's golden file. Resources without a creationTimestamp are as old as the epoch. */
 export function renderCase({ name, input }: GoldenCase): string {
   const catalogue = new Catalogue({ namespace: 'default', env: {} })
   const { snapshot, problems } = catalogue.update([{ path: `${name}.in.yaml`, text: input }], 0)

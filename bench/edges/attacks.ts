@@ -1,16 +1,16 @@
-/** Attacks on a gateway. Each is one step that is repeated, so many a second; the peer's answers are not waited for. */
+/** Attacks on a gateway. Each repeats one step at a fixed rate, without waiting for answers. */
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { WebSocket } from 'ws'
 
-export interface Victim {
+interface Victim {
   port: number
   key: string
 }
 
-export interface Attack {
+interface Attack {
   name: string
-  /** Steps a second. */
+  /** Steps per second. */
   rate: number
   step(victim: Victim, n: number): void
 }
@@ -50,7 +50,7 @@ const MANY = Buffer.from(
   `{"model":"bench-json","messages":[${Array.from({ length: 16_000 }, () => '{"role":"user","content":"x"}').join(',')}]}`,
 )
 
-/** Connections that are kept and fed a byte now and then. */
+/** Connections that stay open and send a byte from time to time. */
 const dribbling: Socket[] = []
 function dribble(victim: Victim, n: number, start: string, byte: string, most: number): void {
   const old = dribbling.length >= most ? dribbling[n % most] : undefined
@@ -108,7 +108,7 @@ export const ATTACKS: Attack[] = [
       ),
   },
   {
-    name: 'streams that nobody reads',
+    name: 'streams that the client does not read',
     rate: 20,
     step(victim) {
       const body = Buffer.from(

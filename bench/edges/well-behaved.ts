@@ -1,13 +1,13 @@
-/** A client like most: small requests at a fixed pace, however slow the answers are. */
+/** A typical client: small requests at a fixed rate, however slow the answers are. */
 import { Pool } from 'undici'
 
 const PER_SECOND = 50
 const BODY = JSON.stringify({ model: 'bench-json', messages: [{ role: 'user', content: 'Hello' }] })
 
 export interface Pace {
-  /** Milliseconds from when a request was due to the end of its answer, sorted. */
+  /** Milliseconds from the due time of a request to the end of its answer, sorted. */
   latencies: number[]
-  /** Answers that were no 200, by status; 0 for none at all. */
+  /** Answers other than 200, by status; 0 for no answer. */
   failures: Record<number, number>
 }
 
@@ -20,7 +20,7 @@ export class WellBehaved {
     this.#key = key
   }
 
-  /** Requests are due at fixed times: one that is late because others were is counted from when it was due. */
+  /** Requests are due at fixed times. One that starts late, because others were slow, counts from its due time. */
   async run(durationMs: number): Promise<Pace> {
     const pace: Pace = { latencies: [], failures: {} }
     const start = performance.now()

@@ -3,11 +3,11 @@ import { z } from 'zod'
 
 const position = { epoch: z.number(), generation: z.number() }
 
-/** One program, as it says of itself. */
+/** One program, as its admin port describes it. */
 const instance = z.object({
   role: z.enum(['controller', 'proxy']),
   instance: z.string(),
-  /** Absent while they are not known. */
+  /** Absent while unknown. */
   epoch: z.number().optional(),
   generation: z.number().optional(),
   ready: z.boolean(),
@@ -16,9 +16,9 @@ const instance = z.object({
   store: z.enum(['reachable', 'away']).optional(),
   /** Of a controller: whether it holds the Lease. */
   leading: z.boolean().optional(),
-  /** Of a leader: most of the keys or routes went at once, in its term. */
+  /** Of a leader: more than half of the keys or routes were removed at once in its term. */
   removal: z.object({ at: z.string(), message: z.string(), namespaces: z.array(z.string()) }).optional(),
-  /** Of a controller: the heartbeats of the proxies that live; absent when the store does not answer. */
+  /** Of a controller: the heartbeats of the live proxies; absent if the store does not answer. */
   proxies: z.array(z.object({ proxy: z.string(), ...position })).optional(),
 })
 export type Instance = z.output<typeof instance>

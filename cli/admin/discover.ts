@@ -1,11 +1,11 @@
-/** Which admin ports a command asks: those that are named, one on this machine, or the pods of a cluster. */
+/** Finds the admin ports that a command reads: the named ones, one on this machine, or the pods of a cluster. */
 import type { z } from 'zod'
 import { environment } from '../../contract/env.ts'
 import { type AdminOptions, CommandFailure, type Terminal, UsageError } from '../command.ts'
 import { type AdminPort, httpPort } from './port.ts'
 
 const LOCAL = 'http://127.0.0.1:8081'
-const LOOK_MS = 1_000
+const PROBE_MS = 1_000
 
 export interface Ports {
   ports: AdminPort[]
@@ -14,7 +14,7 @@ export interface Ports {
 
 const settings = environment.pick({ SLUICE_ADMIN_URLS: true, SLUICE_ADMIN_TOKEN: true })
 
-/** Throws UsageError for settings that cannot be used, CommandFailure when it finds no program to ask. */
+/** Throws UsageError for bad settings, CommandFailure if it finds no program. */
 export async function findPorts(options: AdminOptions, { env }: Terminal): Promise<Ports> {
   const { SLUICE_ADMIN_URLS: fromSettings, SLUICE_ADMIN_TOKEN: token } = settingsOf(env)
   const { sluiceNamespace: namespace } = options
@@ -33,7 +33,7 @@ export async function findPorts(options: AdminOptions, { env }: Terminal): Promi
 }
 
 function settingsOf(env: Terminal['env']): z.output<typeof settings> {
-  // As for the programs, an empty value is none.
+  // As in the programs, an empty value counts as unset.
   const parsed = settings.safeParse(
     Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')),
   )
@@ -48,7 +48,7 @@ function open(ports: AdminPort[]): Ports {
 }
 
 function answers(url: string): Promise<boolean> {
-  return fetch(`${url}/healthz`, { signal: AbortSignal.timeout(LOOK_MS) }).then(
+  return fetch(`${url}/healthz`, { signal: AbortSignal.timeout(PROBE_MS) }).then(
     ({ ok }) => ok,
     () => false,
   )

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type KubeCall, KubeError } from '../../controller/kube/types.ts'
 import { podPorts } from './pods.ts'
 
-/** A cluster that answers by path, and what it was asked. */
+/** A cluster that answers by path, and the requests that it got. */
 function cluster(answers: Record<string, unknown>, namespace?: string) {
   const calls: KubeCall[] = []
   const state = { closed: 0 }
@@ -34,7 +34,7 @@ const TOKEN = 'a-token-of-the-chart'
 const page = (pod: string, path: string) => `${PODS}/http:${pod}:8081/proxy${path}`
 
 describe('pods as admin ports', () => {
-  it('asks each running pod through the API server, with the token of the Secret', async () => {
+  it('reads each running pod through the API server, with the token of the Secret', async () => {
     const { connect, calls, state } = cluster({
       [PODS]: pods('controller-0', 'proxy-1', 'old-2'),
       [SECRET]: { data: { token: Buffer.from(TOKEN).toString('base64') } },
@@ -49,7 +49,7 @@ describe('pods as admin ports', () => {
     expect(state.closed).toBe(1)
   })
 
-  it('takes the token that is given, and does without when the Secret may not be read', async () => {
+  it('uses the given token, and none if the Secret may not be read', async () => {
     const asked = async (token: string | undefined) => {
       const { connect, calls } = cluster({
         [PODS]: pods('proxy-1'),
@@ -64,13 +64,13 @@ describe('pods as admin ports', () => {
     expect(await asked(undefined)).toEqual({ headers: {}, secretRead: true })
   })
 
-  it('looks into the namespace of the kubeconfig when sluice has no pods', async () => {
+  it('searches the namespace of the kubeconfig if sluice has no pods', async () => {
     const { connect } = cluster({ [PODS]: pods(), '/api/v1/namespaces/mine/pods': pods('proxy-1') }, 'mine')
     const { ports } = await podPorts({ namespace: undefined, token: TOKEN }, connect)
     expect(ports.map(({ name }) => name)).toEqual(['pod/proxy-1'])
   })
 
-  it('says which namespaces have no pods, and lets the connection go', async () => {
+  it('names the namespaces that have no pods, and closes the connection', async () => {
     const { connect, state } = cluster(
       { [PODS]: pods('old-1'), '/api/v1/namespaces/mine/pods': pods() },
       'mine',
@@ -84,17 +84,17 @@ describe('pods as admin ports', () => {
   it('says why the cluster does not answer', async () => {
     const { connect } = cluster({ [PODS]: new KubeError('pods is forbidden', 403, { reason: 'Forbidden' }) })
     await expect(podPorts({ namespace: 'sluice', token: TOKEN }, connect)).rejects.toThrow(
-      'the cluster does not tell its pods: pods is forbidden',
+      'cannot list the pods of the cluster: pods is forbidden',
     )
     const none = () => Promise.reject(new Error('no kubeconfig'))
     await expect(podPorts({ namespace: 'sluice', token: TOKEN }, none)).rejects.toThrow(
-      'there is no cluster to ask (no kubeconfig)',
+      'cannot connect to a cluster (no kubeconfig)',
     )
   })
 
   it.each([
     [new KubeError('no route to host', 0), 'cannot be reached through the API server (no route to host)', 0],
-    [new KubeError('403', 403), 'refuses to answer: set SLUICE_ADMIN_TOKEN to its admin token', 403],
+    [new KubeError('403', 403), 'refuses access: set SLUICE_ADMIN_TOKEN to its admin token', 403],
     [new KubeError('pods/proxy is forbidden', 403, { reason: 'Forbidden' }), 'pods/proxy is forbidden', 403],
   ])('%s: tells what the pod or the server said', async (error, message, status) => {
     const { connect } = cluster({ [PODS]: pods('proxy-1'), [page('proxy-1', '/status')]: error })

@@ -1,7 +1,7 @@
 /**
  * Admin ports of the pods of a cluster, through the API server's proxy
- * (https://kubernetes.io/docs/tasks/access-application-cluster/access-cluster-services/): whoever may `get` the
- * subresource pods/proxy needs no way into the pod network.
+ * (https://kubernetes.io/docs/tasks/access-application-cluster/access-cluster-services/): a person who may `get` the
+ * subresource pods/proxy needs no access to the pod network.
  */
 import { z } from 'zod'
 import { type KubeClient, KubeError } from '../../controller/kube/types.ts'
@@ -16,10 +16,10 @@ const TOKEN_SECRET = 'sluice-admin'
 const TIMEOUT_MS = 10_000
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-export interface PodOptions {
-  /** Undefined: `sluice`, or the one of the kubeconfig. */
+interface PodOptions {
+  /** Undefined: `sluice`, else the namespace of the kubeconfig. */
   namespace: string | undefined
-  /** Undefined: from the Secret sluice-admin, where it may be read. */
+  /** Undefined: read it from the Secret sluice-admin, if possible. */
   token: string | undefined
 }
 
@@ -32,7 +32,7 @@ const podList = z.object({
 })
 const tokenSecret = z.object({ data: z.object({ token: z.base64() }) })
 
-/** Throws CommandFailure when no cluster answers, or it runs no pod of Sluice there. */
+/** Throws CommandFailure if no cluster answers, or it has no running pod of Sluice. */
 export async function podPorts(
   options: PodOptions,
   connect: () => Promise<Kube> = fromKubeconfig,
@@ -54,7 +54,7 @@ export async function podPorts(
   } catch (error) {
     await client.close()
     throw error instanceof KubeError
-      ? new CommandFailure(`the cluster does not tell its pods: ${error.message}`)
+      ? new CommandFailure(`cannot list the pods of the cluster: ${error.message}`)
       : error
   }
 }
@@ -69,7 +69,7 @@ async function connected(connect: () => Promise<Kube>): Promise<Kube> {
     return await connect()
   } catch (error) {
     throw new CommandFailure(
-      `there is no cluster to ask (${error instanceof Error ? error.message : 'no kubeconfig'})`,
+      `cannot connect to a cluster (${error instanceof Error ? error.message : 'no kubeconfig'})`,
     )
   }
 }
@@ -82,7 +82,7 @@ async function runningPods(client: Kube, namespace: string): Promise<string[]> {
   return list.items.filter(({ status }) => status.phase === 'Running').map(({ metadata }) => metadata.name)
 }
 
-/** Undefined when the Secret is not there or may not be read: then the pods say what they need. */
+/** Undefined if the Secret does not exist or may not be read; the pods then answer that they need a token. */
 async function storedToken(client: Kube, namespace: string): Promise<string | undefined> {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${TOKEN_SECRET}`
   const secret = await client.request({ path, timeoutMs: TIMEOUT_MS }).catch((error: unknown) => {
@@ -111,6 +111,6 @@ function podPort(client: Kube, namespace: string, pod: string, token: string | u
 
 function failureText({ status, reason, message }: KubeError): string {
   if (status === 0) return `cannot be reached through the API server (${message})`
-  // With a reason it was the API server that refused; without one it passed on what the pod answered.
+  // An error of the API server has a reason; an answer of the pod, which it forwards, has none.
   return status === 403 && reason === undefined ? refusalText(status, '') : message
 }

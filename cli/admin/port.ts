@@ -4,16 +4,16 @@ import { z } from 'zod'
 import { withoutEnd } from '../../contract/text.ts'
 
 export interface AdminPort {
-  /** How people are told which one it is. */
+  /** Its name in messages. */
   name: string
-  /** The parsed answer of a guarded page. Rejects with AdminFailure. */
+  /** Reads a guarded page as JSON. Rejects with AdminFailure. */
   get(path: string, query?: Readonly<Record<string, string>>): Promise<unknown>
 }
 
-/** The page was not answered; the message says why, in words for the operator. */
+/** The page could not be read; the message tells the operator why. */
 export class AdminFailure extends Error {
   override name = 'AdminFailure'
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 if there was no answer. */
   readonly status: number
   constructor(status: number, message: string, cause?: unknown) {
     super(message, { cause })
@@ -40,7 +40,7 @@ export function httpPort(url: string, token: string | undefined): AdminPort {
         throw new AdminFailure(0, `cannot be reached (${reasonOf(error)})`, error)
       })
       const text = await response.text().catch((error: unknown) => {
-        throw new AdminFailure(0, `broke off its answer (${reasonOf(error)})`, error)
+        throw new AdminFailure(0, `ended its answer too early (${reasonOf(error)})`, error)
       })
       if (!response.ok) throw new AdminFailure(response.status, refusalText(response.status, text))
       return parsed(text)
@@ -48,16 +48,16 @@ export function httpPort(url: string, token: string | undefined): AdminPort {
   }
 }
 
-/** What an answer other than 200 means. */
+/** Explains an answer other than 200. */
 export function refusalText(status: number, body: string): string {
-  if (status === 403) return 'refuses to answer: set SLUICE_ADMIN_TOKEN to its admin token'
-  const told = refusal.safeParse(jsonOf(body))
-  return told.success ? told.data.error : `answers ${status}`
+  if (status === 403) return 'refuses access: set SLUICE_ADMIN_TOKEN to its admin token'
+  const parsed = refusal.safeParse(jsonOf(body))
+  return parsed.success ? parsed.data.error : `answers ${status}`
 }
 
 function parsed(text: string): unknown {
   const value = jsonOf(text)
-  if (value === undefined) throw new AdminFailure(200, 'answers something that is no admin page')
+  if (value === undefined) throw new AdminFailure(200, 'gives an answer that is not an admin page')
   return value
 }
 
@@ -69,7 +69,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The system's word, such as ECONNREFUSED; never an address or a token. */
+/** The system's error code, such as ECONNREFUSED; never an address or a token. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
   const cause = error instanceof Error ? error.cause : undefined

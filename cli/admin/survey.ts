@@ -1,16 +1,16 @@
-/** Asks admin ports, many at once, and sorts out who answers. */
+/** Reads admin ports in parallel, and separates those that answer from those that do not. */
 import type { z } from 'zod'
 import { type Instance, statusAnswer } from './answers.ts'
 import { AdminFailure, type AdminPort } from './port.ts'
 
 /** A port that answered, with the programs behind it. */
-export interface Reached {
+interface Reached {
   port: AdminPort
   instances: Instance[]
 }
 
-/** A port that did not, and why. */
-export interface Unreached {
+/** A port that did not answer, and why. */
+interface Unreached {
   name: string
   reason: string
 }
@@ -20,7 +20,7 @@ export interface Survey {
   unreached: Unreached[]
 }
 
-/** Asks every port who it is. Never rejects for a port that does not answer. */
+/** Reads `/status` of every port. Never rejects for a port that does not answer. */
 export async function survey(ports: readonly AdminPort[]): Promise<Survey> {
   const found: Survey = { reached: [], unreached: [] }
   const answers = await Promise.all(
@@ -33,12 +33,12 @@ export async function survey(ports: readonly AdminPort[]): Promise<Survey> {
   return found
 }
 
-/** Ports behind which a program of this role runs. */
+/** The ports of programs with this role. */
 export function ofRole({ reached }: Survey, role: Instance['role']): AdminPort[] {
   return reached.filter(({ instances }) => instances.some((one) => one.role === role)).map(({ port }) => port)
 }
 
-/** The answer of a page, or why there is none. */
+/** Reads a page; returns the failure instead of throwing it. */
 export async function tried<Schema extends z.ZodType>(
   port: AdminPort,
   path: string,
@@ -48,7 +48,7 @@ export async function tried<Schema extends z.ZodType>(
   try {
     const parsed = schema.safeParse(await port.get(path, query))
     if (parsed.success) return { value: parsed.data }
-    return { failure: new AdminFailure(200, `answers ${path} in a form that this version does not know`) }
+    return { failure: new AdminFailure(200, `answers ${path} in a form that this version cannot read`) }
   } catch (error) {
     if (error instanceof AdminFailure) return { failure: error }
     throw error

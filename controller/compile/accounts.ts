@@ -8,11 +8,11 @@ import { type Finding, judge, nameOf, noFindings } from './conditions.ts'
 export interface Accounts {
   records: Map<string, AccountRecord>
   statuses: ObjectStatus[]
-  /** Why a reference to this Account ("namespace/name") cannot be followed; undefined when it can. */
+  /** Why a resource cannot refer to this Account; undefined if it can. */
   fault(namespace: string, name: string): Finding | undefined
 }
 
-/** Fields that would bind spending; an account that names one is not served rather than served without it. */
+/** Limits on spending that are not enforced yet. An account that sets one is refused, rather than served without it. */
 const NOT_ENFORCED = ['parent', 'budget', 'limits'] as const
 
 export function compileAccounts(snapshot: Snapshot): Accounts {
@@ -38,11 +38,11 @@ export function compileAccounts(snapshot: Snapshot): Accounts {
       return known.has(`${namespace}/${name}`)
         ? {
             reason: 'RefNotInForce',
-            message: `spec.accountRef names the Account ${name}, which is not in force`,
+            message: `spec.accountRef refers to the Account ${name}, which is not in force`,
           }
         : {
             reason: 'RefNotFound',
-            message: `spec.accountRef names the Account ${name}, which does not exist`,
+            message: `spec.accountRef refers to the Account ${name}, which does not exist`,
           }
     },
   }
@@ -53,7 +53,7 @@ interface CompiledAccount {
   status: ObjectStatus
 }
 
-/** An account depends on nothing else, so it is worked out once. */
+/** An account depends on nothing else, so that it is compiled only once. */
 const compiledAccounts = new WeakMap<Resource<AccountSpec>, CompiledAccount>()
 
 function compileAccount(resource: Resource<AccountSpec>): CompiledAccount {
@@ -69,15 +69,15 @@ function accountOf(resource: Resource<AccountSpec>): CompiledAccount {
   const findings = noFindings()
   for (const field of NOT_ENFORCED) {
     if (spec[field] === undefined) continue
-    const be = field === 'limits' ? 'are' : 'is'
-    const message = `${field} ${be} not enforced yet, so the account is not served; remove spec.${field}`
+    const verb = field === 'limits' ? 'are' : 'is'
+    const message = `${field} ${verb} not enforced yet, so the account is not in force; remove spec.${field}`
     findings.refusals.push({ reason: 'NotSupported', message })
   }
   const overdraft = nanos(spec.overdraft ?? '0')
   if (overdraft === undefined)
-    findings.refusals.push({ reason: 'Invalid', message: 'spec.overdraft is more than the ledger counts' })
+    findings.refusals.push({ reason: 'Invalid', message: 'spec.overdraft exceeds the limit of the ledger' })
   if (spec.disabled === true)
-    findings.notes.push({ reason: 'Disabled', message: 'the account is switched off by spec.disabled' })
+    findings.notes.push({ reason: 'Disabled', message: 'the account is disabled by spec.disabled' })
   const inForce = findings.refusals.length === 0
   const status = judge('Account', metadata, findings, inForce)
   if (!inForce || overdraft === undefined) return { status }

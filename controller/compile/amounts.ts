@@ -1,4 +1,4 @@
-/** Amounts and instants of specs as numbers; undefined when a number cannot hold them. */
+/** Amounts and times in specs as numbers; undefined if a number cannot represent them. */
 import { type Nanos, parseDollars } from '../../contract/money.ts'
 
 export function nanos(text: string): Nanos | undefined {

@@ -89,7 +89,7 @@ describe('keys', () => {
     expect(publishedNames(compiled)).toEqual(['unlimited'])
     expect(condition(compiled, 'ApiKey/limited', 'Accepted')).toBe('False NotSupported')
     expect(message(compiled, 'ApiKey/limited', 'Accepted')).toBe(
-      'limits are not enforced yet, so the key is not served; remove spec.limits',
+      'limits are not enforced yet, so the key is not in force; remove spec.limits',
     )
   })
 
@@ -351,12 +351,12 @@ describe('channels', () => {
     const compiled = compileCase('channel-certificates')
     expect(Object.keys(table(compiled).channels)).toEqual(['good', 'chain'])
     const refused: Record<string, string> = {
-      absent: 'names the Secret absent, which does not exist',
+      absent: 'refers to the Secret absent, which does not exist',
       'no-key': ': the Secret no-key has no entry tls.key',
       'no-cert': ': the Secret no-cert has no entry tls.crt',
       garbage: ': the entry tls.crt of the Secret garbage has no PEM certificate',
       half: ': the entry tls.crt of the Secret half has no PEM certificate',
-      'bad-key': ': the entry tls.key of the Secret bad-key is no PEM private key without a passphrase',
+      'bad-key': ': the entry tls.key of the Secret bad-key is not a PEM private key without a passphrase',
       'other-key':
         ': the entry tls.key of the Secret other-key does not belong to the certificate in tls.crt',
     }
@@ -474,7 +474,7 @@ describe('routes', () => {
     }
     for (const name of withoutText)
       expect(message(compiled, `ModelRoute/${name}`, 'Priced')).toBe(
-        'accounts that are enforced cannot use it: spec.price.perImage alone is a price where all channels have the ' +
+        'enforced accounts cannot use the route: spec.price.perImage alone is only enough if all channels have the ' +
           'type images; add input and output, or perRequest',
       )
     expect(condition(compiled, 'ModelRoute/free', 'Priced')).toBe('True Priced')

@@ -1,5 +1,6 @@
 import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ChannelSpec, Resource } from '../../contract/api/index.ts'
+import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
 import { parseDuration } from '../../contract/duration.ts'
 import { endpointsOf } from '../../contract/endpoints.ts'
 import { featuresOf, type Overrides } from '../../contract/profiles.ts'
@@ -14,23 +15,23 @@ import { tlsOf } from './tls.ts'
 interface Served {
   namespace: string
   record: ChannelRecord
-  /** Its own word on single features, which also holds under a profile that a route names. */
+  /** Features that the channel overrides, also for a profile that a route sets. */
   overrides: Overrides | undefined
 }
 
 export interface Channels {
-  /** "namespace/name" to each channel that is in the table. */
+  /** Channels in the table, by "namespace/name". */
   records: Map<string, Served>
-  /** "namespace/name" to the type of each channel that exists, in force or not; undefined when its spec does not parse. */
+  /** Types of all channels, in force or not, by "namespace/name"; undefined if the spec does not parse. */
   types: Map<string, ChannelType | undefined>
-  /** "namespace/name" of channels that are switched off. */
+  /** "namespace/name" of disabled channels. */
   disabled: Set<string>
   statuses: ObjectStatus[]
-  /** Why a route cannot use this channel; undefined when it can, or when the channel is switched off. */
+  /** Why a route cannot use this channel; undefined if it can, or if the channel is disabled. */
   fault(namespace: string, name: string): Finding | undefined
 }
 
-/** What a header may carry. */
+/** A credential that a header can contain. */
 const CREDENTIAL = /^[\x21-\x7e]+( +[\x21-\x7e]+)*$/
 
 export function compileChannels(snapshot: Snapshot): Channels {
@@ -75,7 +76,7 @@ function compileChannel(
   const baseURL = normaliseBaseURL(spec)
   if (baseURL === undefined)
     findings.refusals.push({ reason: 'Invalid', message: 'spec.baseURL is not a URL; check host and port' })
-  const scheme = spec.auth?.scheme ?? (spec.type === 'messages' ? 'XApiKey' : 'Bearer')
+  const auth = spec.auth ?? CHANNEL_TYPE_FACTS[spec.type].auth
   const secret = credential(resource, secrets, findings)
   const tls = tlsOf(resource, secrets, findings)
   const inForce = findings.refusals.length === 0 && findings.missing.length === 0
@@ -83,7 +84,7 @@ function compileChannel(
   const features = featuresOf(spec.type, spec.profile, spec.features)
   const endpoints = served ? endpointsOf(spec.type, features, true) : []
   if (spec.disabled === true)
-    findings.notes.push({ reason: 'Disabled', message: 'the channel is switched off by spec.disabled' })
+    findings.notes.push({ reason: 'Disabled', message: 'the channel is disabled by spec.disabled' })
   const status = judge('Channel', metadata, findings, inForce, { endpoints })
   if (!inForce || baseURL === undefined) return { status }
   const record: ChannelRecord = {
@@ -91,9 +92,9 @@ function compileChannel(
     type: spec.type,
     baseURL,
     auth: {
-      scheme,
-      ...(spec.auth?.header !== undefined && { header: spec.auth.header }),
-      ...(secret !== undefined && scheme !== 'None' && { secret }),
+      scheme: auth.scheme,
+      ...('header' in auth && auth.header !== undefined && { header: auth.header }),
+      ...(secret !== undefined && auth.scheme !== 'None' && { secret }),
     },
     headers: { ...spec.headers },
     query: { ...spec.query },
@@ -118,13 +119,14 @@ function compileChannel(
 }
 
 /**
- * Without trailing slashes; an empty path becomes /v1, but for messages, where the version is part of what the
- * gateway appends. Undefined when the text is no URL.
+ * Removes trailing slashes. An empty path becomes /v1, except for messages, where the gateway appends the version itself.
+ * Undefined if the text is not a URL.
  */
 function normaliseBaseURL({ baseURL, type }: ChannelSpec): string | undefined {
   if (!URL.canParse(baseURL)) return undefined
   const trimmed = withoutEnd(baseURL, '/')
-  return type !== 'messages' && /^https?:\/\/[^/]+$/.test(trimmed) ? `${trimmed}/v1` : trimmed
+  const { version, addsVersion } = CHANNEL_TYPE_FACTS[type]
+  return !addsVersion && /^https?:\/\/[^/]+$/.test(trimmed) ? `${trimmed}${version}` : trimmed
 }
 
 function credential(
@@ -139,7 +141,7 @@ function credential(
     return undefined
   }
   if (CREDENTIAL.test(entry.value)) return entry.value
-  const message = `spec.secretRef: the entry ${spec.secretRef.key} of the Secret ${spec.secretRef.name} is not visible ASCII, so no header can carry it`
+  const message = `spec.secretRef: the entry ${spec.secretRef.key} of the Secret ${spec.secretRef.name} must have visible ASCII characters only, so that a header can contain it`
   findings.missing.push({ reason: 'Invalid', message })
   return undefined
 }

@@ -1,7 +1,7 @@
 /**
- * Keeps what compile says of all resources up to date. A change costs what depends on it: the keys that share a value or
- * an account with what has changed, the credits of an account, the channels and routes of a namespace. These are
- * compiled as if they were everything, and the result replaces what was said of them.
+ * Incremental compilation. A change recompiles only what depends on it: the keys that share a value or an account with a
+ * changed resource, the credits of an account, the channels and routes of a namespace. These are compiled as if they were
+ * everything, and the result replaces their previous one.
  */
 import { objectId } from '../../contract/ids.ts'
 import type { TableRecord } from '../../contract/table/records.ts'
@@ -26,19 +26,19 @@ type Found = AnyResource | InvalidResource
 
 export class Compilation {
   readonly #compile: (snapshot: Snapshot, now: number) => Slice
-  /** "Kind/namespace/name" to what stands there. */
+  /** All resources by "Kind/namespace/name". */
   readonly #resources = new Map<string, Found>()
   readonly #secrets = new Map<string, SecretData>()
   readonly #generated = new Map<string, GeneratedKey>()
-  /** Channels and ModelRoutes of a namespace. */
+  /** Ids of Channels and ModelRoutes by namespace. */
   readonly #routing = new Multimap<string, string>()
-  /** ApiKeys and Credits by the id of their Account. */
+  /** Ids of ApiKeys and Credits by the id of their Account. */
   readonly #payers = new Multimap<string, string>()
-  /** SHA-256 of the keys that an ApiKey names, in force or not; and back. */
+  /** SHA-256 of the keys of each ApiKey, in force or not, and the reverse. */
   readonly #claims = new Map<string, readonly string[]>()
   readonly #claimants = new Multimap<string, string>()
 
-  /** When an ApiKey must be judged again. */
+  /** When an ApiKey must be compiled again. */
   readonly #untils = new Map<string, number>()
 
   readonly #keys: Compiled['keys'] = new Map()
@@ -48,19 +48,19 @@ export class Compilation {
   readonly #namespaces = new Map<string, TableRecord['namespaces'][string]>()
   #table = tableFrom(new Map())
 
-  /** `compile` judges what it is given; see compileSlice. */
+  /** `compile`: see compileSlice. */
   constructor(compile: (snapshot: Snapshot, now: number) => Slice) {
     this.#compile = compile
   }
 
-  /** Everything that was handed in and stands. */
+  /** All current resources. */
   snapshot(): Snapshot {
     return this.#snapshotOf(this.#resources.keys())
   }
 
   /**
-   * Takes changes, judges them and all that has changed by time at `now` (milliseconds since the epoch), and says what
-   * became different. The maps in `compiled` are changed by the next call; what is in `touched` stays as it is.
+   * Takes changes, and compiles them and the keys whose state changes with time, at `now` (milliseconds since the epoch).
+   * The next call changes the maps in `compiled`, but not `touched`.
    */
   apply(changes: Changes, now: number): { compiled: Compiled; touched: Touched } {
     for (const [name, data] of changes.secrets) put(this.#secrets, name, data)
@@ -90,7 +90,7 @@ export class Compilation {
     if (account !== undefined) this.#payers[change](account, id)
   }
 
-  /** Notes what a key claims now; everybody who claims the same, now or before, is judged with it. */
+  /** Updates the keys that an ApiKey claims. All ApiKeys with the same keys, old or new, are compiled again. */
   #claim(id: string, hashes: readonly string[], dirty: Dirty): void {
     const before = this.#claims.get(id) ?? []
     for (const hash of [...before, ...hashes]) {
@@ -128,7 +128,7 @@ export class Compilation {
     return touched
   }
 
-  /** Compiles what is dirty, again when that brings keys to light which claim what others have. */
+  /** Compiles everything dirty, and repeats this if that reveals keys that other ApiKeys have. */
   #compileAll(dirty: Dirty, now: number): Slice {
     for (;;) {
       const ids = [...dirty.ids]
@@ -140,7 +140,7 @@ export class Compilation {
     }
   }
 
-  /** With the accounts that they name, which decide on them. */
+  /** Adds the accounts that these resources refer to, because their conditions depend on them. */
   *#withAccounts(ids: readonly string[]): Generator<string> {
     const known = new Set(ids)
     yield* ids
@@ -193,11 +193,11 @@ export class Compilation {
   }
 }
 
-/** What must be compiled again. */
+/** Everything that must be compiled again. */
 class Dirty {
   readonly ids = new Set<string>()
   readonly namespaces = new Set<string>()
-  /** SHA-256 of keys whose owner may be another. */
+  /** SHA-256 of keys whose owner may have changed. */
   readonly hashes = new Set<string>()
 }
 
@@ -207,19 +207,19 @@ function put<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
 }
 
 function take<V>(
-  standing: Map<string, V>,
+  current: Map<string, V>,
   id: string,
   value: V | undefined,
   touched: Map<string, V | undefined>,
 ): void {
-  if (standing.get(id) === value) return
-  put(standing, id, value)
+  if (current.get(id) === value) return
+  put(current, id, value)
   touched.set(id, value)
 }
 
 const statusIdOf = ({ kind, metadata }: ObjectStatus) => `${kind}/${metadata.namespace}/${metadata.name}`
 
-/** "Account/namespace/name" of who pays. */
+/** "Account/namespace/name" of the account that an ApiKey or a Credit refers to. */
 function accountOf(found: Found): string | undefined {
   if (isInvalid(found) || (found.kind !== 'ApiKey' && found.kind !== 'Credit')) return undefined
   const { accountRef } = found.spec

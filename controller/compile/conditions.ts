@@ -1,4 +1,4 @@
-/** Builds the conditions of one resource, so that every kind words and orders them alike. */
+/** Builds the conditions of a resource, in the same way for every kind. */
 import type { ConditionType, Metadata, Reason } from '../../contract/api/index.ts'
 import type { Judgement, ObjectStatus } from '../snapshot.ts'
 
@@ -7,13 +7,13 @@ export interface Finding {
   message: string
 }
 
-/** What was found while one resource was compiled. */
+/** Findings about one resource while it is compiled. */
 export interface Findings {
   /** Why the spec is not in force. */
   refusals: Finding[]
-  /** What the spec names in vain. */
+  /** References that cannot be resolved. */
   missing: Finding[]
-  /** What to know about a spec that is in force. */
+  /** Notes about a spec that is in force. */
   notes: Finding[]
 }
 
@@ -21,7 +21,7 @@ export function noFindings(): Findings {
   return { refusals: [], missing: [], notes: [] }
 }
 
-/** Accepted and ResolvedRefs of a resource. The first finding gives the reason, all of them the message. */
+/** Accepted and ResolvedRefs of a resource. The reason is that of the first finding, the message contains all of them. */
 export function judge(
   kind: ObjectStatus['kind'],
   metadata: Metadata,
@@ -46,7 +46,7 @@ export function judge(
         ? condition('ResolvedRefs', 'False', generation, missing)
         : condition('ResolvedRefs', 'True', generation, [], {
             reason: 'ResolvedRefs',
-            message: 'everything that the spec names exists',
+            message: 'everything that the spec refers to exists',
           }),
     ],
     fields,
@@ -62,11 +62,11 @@ export function condition(
 ): Judgement {
   const reason = findings[0]?.reason ?? otherwise?.reason ?? 'Invalid'
   const message = findings.length > 0 ? findings.map((f) => f.message).join('; ') : (otherwise?.message ?? '')
-  // The bound of the status schema.
+  // Limit of the status schema.
   return { type, status, observedGeneration, reason, message: message.slice(0, 4096) }
 }
 
-/** The older resource first; of two of the same second, by name and namespace. */
+/** The older resource first; those of the same second by name and namespace. */
 export function byAge(a: { metadata: Metadata }, b: { metadata: Metadata }): number {
   return a.metadata.createdAt - b.metadata.createdAt || byName(a, b)
 }

@@ -1,4 +1,4 @@
-/** The keys that an ApiKey stands for, from Secrets or as hashes. What it says never quotes them. */
+/** The keys of an ApiKey, from Secrets or as hashes. Messages never quote them. */
 import type { ApiKeySpec, Resource } from '../../contract/api/index.ts'
 import { keyHash } from '../../contract/ids.ts'
 import type { GeneratedKey, SecretData } from '../snapshot.ts'
@@ -6,7 +6,7 @@ import type { Findings } from './conditions.ts'
 import type { Expiry } from './expiry.ts'
 import { secretEntry } from './secrets.ts'
 
-/** A key as it is looked up. */
+/** A key in force. */
 export interface Credential {
   hash: string
   preview: string
@@ -15,19 +15,19 @@ export interface Credential {
 }
 
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/
-/** Below this a key can be guessed, and four of its characters are too many to show. */
+/** A shorter key can be guessed, and a preview of four characters would reveal too much of it. */
 const SHORT_KEY = 20
 
-/** An entry of a Secret that holds a key. */
+/** An entry of a Secret that contains a key. */
 interface Place {
-  /** The reference's place in the spec. */
+  /** Path of the reference in the spec. */
   field: string
   name: string
   key: string
   until: number
 }
 
-/** The keys that are in force at `now`, each once. */
+/** The keys in force at `now`, each once. */
 export function credentialsOf(
   { metadata, spec }: Resource<ApiKeySpec>,
   generated: GeneratedKey | undefined,
@@ -86,7 +86,7 @@ function credentialAt(
     return undefined
   }
   if (!VISIBLE_ASCII.test(entry.value)) {
-    const message = `${field}: the entry ${key} of the Secret ${name} is no key; a key has visible ASCII characters only and no spaces`
+    const message = `${field}: the entry ${key} of the Secret ${name} is not a key; a key has visible ASCII characters only and no spaces`
     findings.missing.push({ reason: 'Invalid', message })
     return undefined
   }
@@ -98,7 +98,7 @@ function credentialAt(
   return { hash: keyHash(entry.value), preview: short ? '...' : `...${entry.value.slice(-4)}`, until }
 }
 
-/** Where the key stands that is made for a resource which names none. */
+/** The entry with the generated key. */
 function generatedRef(
   generated: GeneratedKey | undefined,
   findings: Findings,
@@ -107,17 +107,17 @@ function generatedRef(
     case 'made':
       return { name: generated.secretName, key: 'key' }
     case 'absent': {
-      const message = `the key is being made, in the Secret ${generated.secretName}`
+      const message = `the key is being created in the Secret ${generated.secretName}`
       findings.missing.push({ reason: 'Pending', message })
       return undefined
     }
     case 'foreign': {
-      const message = `no key is made: the Secret ${generated.secretName} exists and does not belong to this ApiKey; delete or rename it, or name it in spec.secretRef to use the key in it`
+      const message = `no key is created because the Secret ${generated.secretName} exists and does not belong to this ApiKey; delete or rename it, or refer to it in spec.secretRef to use its key`
       findings.missing.push({ reason: 'Conflicted', message })
       return undefined
     }
     case undefined: {
-      const message = 'the key is not known; put it in a Secret and name that in spec.secretRef'
+      const message = 'the ApiKey has no key; put one in a Secret and refer to it in spec.secretRef'
       findings.missing.push({ reason: 'RefNotFound', message })
       return undefined
     }

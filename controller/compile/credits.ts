@@ -6,13 +6,13 @@ import { nanos } from './amounts.ts'
 import { type Finding, judge, nameOf, noFindings } from './conditions.ts'
 
 interface CompiledCredit {
-  /** The fault of its account that the status tells. */
+  /** The fault of its account, as in the status. */
   fault: string | undefined
   plan?: CreditPlan
   status: ObjectStatus
 }
 
-/** Credits stay for ever and never change, so each is worked out once for each state of its account. */
+/** Credits stay for ever and never change, so that each is compiled only once for each state of its account. */
 const compiledCredits = new WeakMap<Resource<CreditSpec>, CompiledCredit>()
 
 export function compileCredits(
@@ -39,7 +39,7 @@ function compileCredit(resource: Resource<CreditSpec>, fault: Finding | undefine
   if (fault !== undefined) findings.missing.push(fault)
   const amount = nanos(spec.amount)
   if (amount === undefined)
-    findings.refusals.push({ reason: 'Invalid', message: 'spec.amount is more than the ledger counts' })
+    findings.refusals.push({ reason: 'Invalid', message: 'spec.amount exceeds the limit of the ledger' })
   const inForce = amount !== undefined && fault === undefined
   const plan = {
     id: nameOf(resource),

@@ -1,35 +1,35 @@
-/** When a key expires, and the warnings before that. */
+/** The expiry of keys, and the warnings before it. */
 import type { ApiKeySpec } from '../../contract/api/index.ts'
 import { instant } from './amounts.ts'
 import type { Findings } from './conditions.ts'
 
 const HOUR_MS = 3_600_000
-/** How long before its end a key gets a warning. Shortest first: the first one that applies is shown. */
+/** How long before it expires a key gets a warning; shortest first, the first that applies is shown. */
 const WARNINGS = [
   { ms: HOUR_MS, words: 'an hour' },
   { ms: 24 * HOUR_MS, words: 'a day' },
 ]
 
-/** A span of time in which nothing that is said of a key changes by time alone: from `since` to before `until`. */
+/** A span in which the state of a key does not change with time: from `since` to before `until`. */
 export interface Span {
   since: number
   until: number
 }
 
 export interface Expiry {
-  /** When spec.expiresAt is; Infinity: never. */
+  /** Time of spec.expiresAt; Infinity: never. */
   expiresAt: number
-  /** The same of each of spec.secretRefs. */
+  /** Time of each notAfter in spec.secretRefs; Infinity: never. */
   notAfter: number[]
   span: Span
 }
 
-/** Judges at `now` when a key ends: at spec.expiresAt, or with the last of spec.secretRefs. */
+/** When a key expires (at spec.expiresAt, or with the last of spec.secretRefs), with a finding if that is soon or past. */
 export function expiryOf(spec: ApiKeySpec, now: number, findings: Findings): Expiry {
   const read = (field: string, text: string | undefined) => {
     const at = text === undefined ? Number.POSITIVE_INFINITY : instant(text)
     if (at === undefined)
-      findings.refusals.push({ reason: 'Invalid', message: `${field} is not a time that exists` })
+      findings.refusals.push({ reason: 'Invalid', message: `${field} is not a valid time` })
     return at ?? Number.POSITIVE_INFINITY
   }
   const expiresAt = read('spec.expiresAt', spec.expiresAt)
@@ -58,7 +58,7 @@ function judge(end: number, cure: string, now: number, disabled: boolean, findin
     findings.notes.push({ reason: 'Expiring', message: `the key expires at ${moment}, within ${near.words}` })
 }
 
-/** The span around `now` that these moments bound. */
+/** The span around `now` between these moments. */
 function spanAround(now: number, moments: readonly number[]): Span {
   return {
     since: Math.max(Number.NEGATIVE_INFINITY, ...moments.filter((moment) => moment <= now)),

@@ -1,6 +1,6 @@
 /**
- * Resources to what is published and what people are told. Pure and total: bad input yields a condition on the
- * resource at fault, and everything else still ships. `now` (milliseconds since the epoch) is the moment that is judged.
+ * Compiles resources into records to publish and conditions. Pure and total: a resource with a fault gets a condition, and
+ * everything else is still published. `now`: milliseconds since the epoch.
  */
 import type { KindName } from '../../contract/api/index.ts'
 import { TABLE_VERSION, type TableRecord } from '../../contract/table/records.ts'
@@ -16,12 +16,12 @@ export function compile(snapshot: Snapshot, now: number): Compiled {
   return compileSlice(snapshot, now).compiled
 }
 
-/** What is made of some resources, and when and with which others they must be compiled again. */
+/** The result for some resources, and when and with which others they must be compiled again. */
 export interface Slice {
   compiled: Compiled
-  /** "namespace/name" of an ApiKey to the SHA-256 of the keys that it names, in force or not. */
+  /** SHA-256 of the keys of each ApiKey, in force or not, by "namespace/name". */
   claims: ReadonlyMap<string, readonly string[]>
-  /** "namespace/name" of an ApiKey to the moment from which on it must be judged again. */
+  /** When ApiKeys must be compiled again, by "namespace/name". */
   untils: ReadonlyMap<string, number>
 }
 
@@ -54,7 +54,7 @@ export function compileSlice(snapshot: Snapshot, now: number): Slice {
   return { compiled, claims, untils }
 }
 
-/** Infinity when there is none. */
+/** Infinity if there are none. */
 export function earliest(untils: ReadonlyMap<string, number>): number {
   let until = Number.POSITIVE_INFINITY
   for (const moment of untils.values()) until = Math.min(until, moment)
@@ -63,7 +63,7 @@ export function earliest(untils: ReadonlyMap<string, number>): number {
 
 const KIND_ORDER: Record<KindName, number> = { ApiKey: 0, Account: 1, Credit: 2, Channel: 3, ModelRoute: 4 }
 
-/** Routes by name: the same resources make the same table, in whatever order they were read. */
+/** Routes are sorted by name, so that the same resources give the same table, regardless of the order of reading. */
 function tableOf(channels: Channels, routes: Routes): TableRecord {
   const namespaces = new Map<string, TableRecord['namespaces'][string]>()
   const of = (namespace: string) => {

@@ -11,15 +11,15 @@ interface Keyed extends Credential {
   record: KeyRecord
 }
 
-/** What one resource says by itself. Worked out once for each resource and its Secrets: there may be thousands. */
+/** What can be said about an ApiKey alone. Cached for each resource and its Secrets, because there may be thousands. */
 interface Reading {
   secrets: (SecretData | undefined)[]
   generated: GeneratedKey | undefined
-  /** When all this was and will be so. */
+  /** When this reading is valid. */
   span: Span
   credentials: Keyed[]
   findings: Findings
-  /** The status when nobody else has claimed the key, and the fault of its account that it tells. */
+  /** The status if no other ApiKey has the same key, and the fault of its account in it. */
   status?: { fault: string | undefined; object: ObjectStatus }
 }
 
@@ -63,7 +63,8 @@ function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot, now: number): 
     snapshot.secrets.get(`${metadata.namespace}/${name}`),
   )
   const known = readings.get(resource)
-  if (known !== undefined && isWithin(now, known.span) && readsAlike(known, secrets, generated)) return known
+  if (known !== undefined && isWithin(now, known.span) && hasSameInputs(known, secrets, generated))
+    return known
 
   const findings = noFindings()
   refuseLimits(spec, findings)
@@ -76,8 +77,8 @@ function read(resource: Resource<ApiKeySpec>, snapshot: Snapshot, now: number): 
   return reading
 }
 
-/** True when nothing that the reading depends on, but time, has changed since. */
-function readsAlike(
+/** True if the inputs of the reading, except for time, have not changed. */
+function hasSameInputs(
   known: Reading,
   secrets: Reading['secrets'],
   generated: GeneratedKey | undefined,
@@ -89,11 +90,11 @@ function readsAlike(
 
 function refuseLimits(spec: ApiKeySpec, findings: Findings): void {
   if (spec.limits === undefined) return
-  const message = 'limits are not enforced yet, so the key is not served; remove spec.limits'
+  const message = 'limits are not enforced yet, so the key is not in force; remove spec.limits'
   findings.refusals.push({ reason: 'NotSupported', message })
 }
 
-/** Two resources with one key would be two answers to who pays: the older one keeps it. */
+/** If two ApiKeys have the same key, it would be unclear who pays: the older one keeps it. */
 function claimedBy(
   credentials: readonly Keyed[],
   keys: ReadonlyMap<string, KeyRecord>,
@@ -101,7 +102,7 @@ function claimedBy(
 ): Finding | undefined {
   const owner = credentials.map(({ hash }) => keys.get(hash)).find((claimed) => claimed !== undefined)
   if (owner === undefined) return undefined
-  // Another namespace's names are not for its tenants' eyes.
+  // Tenants must not see names in other namespaces.
   const who = owner.namespace === namespace ? `the ApiKey ${owner.name}` : 'an ApiKey of another namespace'
   return { reason: 'Conflicted', message: `${who} is older and has the same key; use another key` }
 }
@@ -117,7 +118,7 @@ function recordOf({ metadata, spec }: Resource<ApiKeySpec>, { preview, until }: 
     ...(until !== Number.POSITIVE_INFINITY && { expiresAt: until }),
     models: [...(spec.models ?? [])],
     allowedIPs: [...(spec.allowedIPs ?? [])],
-    // Also when the account is missing: the proxy then refuses the key, where it would otherwise go unmetered.
+    // Also if the account is missing: without this, requests with the key would go unmetered.
     ...(spec.accountRef !== undefined && { account: objectId(metadata.namespace, spec.accountRef.name) }),
   }
 }
@@ -140,7 +141,7 @@ function statusOf(
     notes: [...notes],
   }
   if (spec.disabled === true)
-    findings.notes.push({ reason: 'Disabled', message: 'the key is switched off by spec.disabled' })
+    findings.notes.push({ reason: 'Disabled', message: 'the key is disabled by spec.disabled' })
   const { generated, credentials } = reading
   const made = generated?.state === 'made' ? generated : undefined
   const secretName = secretNamesOf(spec, made)[0]

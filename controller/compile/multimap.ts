@@ -1,4 +1,4 @@
-/** Keys to sets of values; a set that becomes empty is forgotten. */
+/** Sets of values by key; empty sets are removed. */
 export class Multimap<K, V> {
   readonly #sets = new Map<K, Set<V>>()
 

@@ -5,14 +5,14 @@ import type { Findings } from './conditions.ts'
 
 type PriceSpec = NonNullable<ModelRouteSpec['price']>
 
-/** Whether every answer has a price. `perImage` alone says nothing of one that is no picture: text, or vectors. */
-export function pricesAnswers(spec: PriceSpec, pictures: boolean): boolean {
+/** Whether every answer has a price. `perImage` alone does not price text or vectors. */
+export function pricesAnswers(spec: PriceSpec, imagesOnly: boolean): boolean {
   return (
-    spec.input !== undefined || spec.perRequest !== undefined || (pictures && spec.perImage !== undefined)
+    spec.input !== undefined || spec.perRequest !== undefined || (imagesOnly && spec.perImage !== undefined)
   )
 }
 
-/** The price with its defaults filled in; undefined, and a refusal, when a number is too large to be counted. */
+/** The price with defaults. If a number is too large: undefined, and a refusal in `findings`. */
 export function compilePrice(spec: PriceSpec, findings: Findings): Price | undefined {
   const tooLarge: string[] = []
   const read = (field: string, text: string | undefined): number => {
@@ -22,7 +22,7 @@ export function compilePrice(spec: PriceSpec, findings: Findings): Price | undef
   }
   const multipliers: Record<string, number> = {}
   for (const [tier, factor] of Object.entries(spec.multipliers ?? {})) {
-    // Billionths of a factor are written and read like nano-dollars of an amount.
+    // Factors in billionths have the same format as amounts in nano-dollars.
     if (factor !== undefined) multipliers[tier] = read(`multipliers.${tier}`, factor)
   }
   const price = {
@@ -38,7 +38,7 @@ export function compilePrice(spec: PriceSpec, findings: Findings): Price | undef
   if (tooLarge.length === 0) return price
   findings.refusals.push({
     reason: 'Invalid',
-    message: `${tooLarge.join(', ')}: more than the ledger counts`,
+    message: `${tooLarge.join(', ')}: exceeds the limit of the ledger`,
   })
   return undefined
 }

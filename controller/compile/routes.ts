@@ -1,6 +1,8 @@
+import type { ChannelType } from '../../contract/api/channel.ts'
 import type { ModelRouteSpec, Resource } from '../../contract/api/index.ts'
+import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
 import { parseDuration } from '../../contract/duration.ts'
-import { ENDPOINTS, type EndpointName, endpointsOf } from '../../contract/endpoints.ts'
+import { ENDPOINT_NAMES, type EndpointName, endpointsOf } from '../../contract/endpoints.ts'
 import { RETRYABLE_CLASSES } from '../../contract/failures.ts'
 import { featuresOf } from '../../contract/profiles.ts'
 import type { RouteRecord, TargetRecord } from '../../contract/table/records.ts'
@@ -16,7 +18,7 @@ export interface Routes {
 
 export function compileRoutes(snapshot: Snapshot, channels: Channels): Routes {
   const routes: Routes = { records: [], statuses: [] }
-  /** "namespace model" to the name of the route that has it. */
+  /** Name of the route that has a model, by "namespace model". */
   const claimed = new Map<string, string>()
   for (const resource of [...snapshot.modelRoutes].sort(byAge)) {
     const { metadata, spec } = resource
@@ -36,7 +38,7 @@ export function compileRoutes(snapshot: Snapshot, channels: Channels): Routes {
 }
 
 function conflict(model: string, owner: string): Finding {
-  const message = `the ModelRoute ${owner} is older and has the model ${model} already; rename the model or remove one of them`
+  const message = `the ModelRoute ${owner} is older and already has the model ${model}; rename the model or remove one of the two routes`
   return { reason: 'Conflicted', message }
 }
 
@@ -64,15 +66,16 @@ function compileRoute(
     })
   })
   const compiled = spec.price === undefined ? undefined : compilePrice(spec.price, findings)
-  const pictures = answersPictures(metadata.namespace, targets, channels)
-  const price = spec.price !== undefined && pricesAnswers(spec.price, pictures) ? compiled : undefined
+  const imagesOnly = answersImagesOnly(metadata.namespace, targets, channels)
+  const price = spec.price !== undefined && pricesAnswers(spec.price, imagesOnly) ? compiled : undefined
   return {
     name: metadata.name,
     model: spec.model,
     created: Math.floor(metadata.createdAt / 1000),
     ...(spec.listed !== undefined && { listed: spec.listed }),
     targets,
-    ...(targets.length > 0 && isPicturesOnly(metadata.namespace, spec, channels) && { picturesOnly: true }),
+    ...(targets.length > 0 &&
+      hasImagesChannelsOnly(metadata.namespace, spec, channels) && { picturesOnly: true }),
     affinity: {
       mode: spec.affinity?.mode ?? 'None',
       ttlMs: parseDuration(spec.affinity?.ttl ?? '1h'),
@@ -105,14 +108,14 @@ function routeStatus(
   const endpoints = inForce ? reachedBy(metadata.namespace, record, channels) : []
   const names = spec.channels.map(({ name }) => `${metadata.namespace}/${name}`)
   if (names.every((name) => channels.disabled.has(name)))
-    findings.notes.push({ reason: 'Disabled', message: 'all its channels are switched off' })
+    findings.notes.push({ reason: 'Disabled', message: 'all channels of the route are disabled' })
   const status = judge('ModelRoute', metadata, findings, inForce, { endpoints })
-  const pictures = answersPictures(metadata.namespace, record.targets, channels)
-  status.conditions.push(priced(spec, pictures, metadata.generation))
+  const imagesOnly = answersImagesOnly(metadata.namespace, record.targets, channels)
+  status.conditions.push(priced(spec, imagesOnly, metadata.generation))
   return status
 }
 
-/** In the order of the contract, as a Channel lists them. */
+/** Endpoints that the route can serve, in the order of the contract. */
 function reachedBy(
   namespace: string,
   { targets, picturesOnly = false }: RouteRecord,
@@ -125,32 +128,35 @@ function reachedBy(
       return endpointsOf(found.type, features ?? found.features, picturesOnly)
     }),
   )
-  return (Object.keys(ENDPOINTS) as EndpointName[]).filter((name) => reached.has(name))
+  return ENDPOINT_NAMES.filter((name) => reached.has(name))
 }
 
-/** Channels that are switched off or refused count, so that no request changes its meaning while one is away. */
-function isPicturesOnly(namespace: string, spec: ModelRouteSpec, { types }: Channels): boolean {
+/** Disabled and refused channels count, so that a request does not change its meaning while one of them is missing. */
+function hasImagesChannelsOnly(namespace: string, spec: ModelRouteSpec, { types }: Channels): boolean {
   const known = spec.channels.map(({ name }) => `${namespace}/${name}`).filter((name) => types.has(name))
-  return known.every((name) => types.get(name) === 'images')
+  return known.every((name) => isImagesOnly(types.get(name)))
 }
 
-/** Whether every answer is a picture: channels of the type images give chat clients pictures, too. */
-function answersPictures(
+/** Whether every answer is an image: channels of the type images also send images to chat clients. */
+function answersImagesOnly(
   namespace: string,
   targets: readonly TargetRecord[],
   { records }: Channels,
 ): boolean {
-  return targets.every(({ channel }) => records.get(`${namespace}/${channel}`)?.record.type === 'images')
+  return targets.every(({ channel }) => isImagesOnly(records.get(`${namespace}/${channel}`)?.record.type))
 }
 
-function priced(spec: ModelRouteSpec, pictures: boolean, generation: number) {
+function isImagesOnly(type: ChannelType | undefined): boolean {
+  return type !== undefined && CHANNEL_TYPE_FACTS[type].imagesOnly === true
+}
+
+function priced(spec: ModelRouteSpec, imagesOnly: boolean, generation: number) {
   if (spec.free === true) return isPriced(generation, 'the model is free')
-  if (spec.price === undefined)
-    return isUnpriced(generation, 'neither spec.price nor spec.free: true; write one of them')
-  if (!pricesAnswers(spec.price, pictures))
+  if (spec.price === undefined) return isUnpriced(generation, 'set spec.price or spec.free: true')
+  if (!pricesAnswers(spec.price, imagesOnly))
     return isUnpriced(
       generation,
-      'spec.price.perImage alone is a price where all channels have the type images; add input and output, or perRequest',
+      'spec.price.perImage alone is only enough if all channels have the type images; add input and output, or perRequest',
     )
   return isPriced(generation, 'the model has a price')
 }
@@ -159,7 +165,7 @@ function isPriced(generation: number, message: string) {
   return condition('Priced', 'True', generation, [{ reason: 'Priced', message }])
 }
 
-function isUnpriced(generation: number, why: string) {
-  const message = `accounts that are enforced cannot use it: ${why}`
+function isUnpriced(generation: number, advice: string) {
+  const message = `enforced accounts cannot use the route: ${advice}`
   return condition('Priced', 'False', generation, [{ reason: 'Unpriced', message }])
 }

@@ -1,4 +1,4 @@
-/** What a channel trusts over TLS, and what it shows. */
+/** TLS settings of a channel: the authorities that it trusts and its client certificate. */
 import type { ChannelSpec, Resource } from '../../contract/api/index.ts'
 import { certificatesIn, keyPairFault } from '../../contract/pem.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
@@ -12,7 +12,7 @@ type Tls = NonNullable<ChannelRecord['tls']>
 const CERT = 'tls.crt'
 const KEY = 'tls.key'
 
-/** Undefined for a channel without TLS settings; what its references lack goes to `findings`. */
+/** Undefined for a channel without TLS settings. Unresolved references go to `findings`. */
 export function tlsOf(
   { metadata, spec }: Resource<ChannelSpec>,
   secrets: ReadonlyMap<string, SecretData>,
@@ -56,7 +56,7 @@ function clientCertificateOf(
   if (ref === undefined) return undefined
   const field = 'spec.tls.clientCertificateRef'
   const cert = look(field, { name: ref.name, key: CERT })
-  // Of a Secret that is missing one hears once.
+  // Not if the certificate is missing: a missing Secret is reported once.
   const key = cert && look(field, { name: ref.name, key: KEY })
   if (cert === undefined || key === undefined) return undefined
   const entry = (name: string) => `${field}: the entry ${name} of the Secret ${ref.name}`
@@ -67,7 +67,7 @@ function clientCertificateOf(
       refuse(`${entry(CERT)} has no PEM certificate`)
       return undefined
     case 'key':
-      refuse(`${entry(KEY)} is no PEM private key without a passphrase`)
+      refuse(`${entry(KEY)} is not a PEM private key without a passphrase`)
       return undefined
     case 'pair':
       refuse(`${entry(KEY)} does not belong to the certificate in ${CERT}`)

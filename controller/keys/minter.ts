@@ -1,6 +1,6 @@
 /**
- * Makes the Secrets of ApiKeys that name no key: each once, owned by its ApiKey, and never written again. Kubernetes
- * deletes them with their owner.
+ * Creates the Secrets of ApiKeys that do not refer to a key. Each is created once, owned by its ApiKey, and never changed.
+ * Kubernetes deletes it with its owner.
  */
 import { API_VERSION, GROUP } from '../../contract/api/index.ts'
 import { mintKey } from '../../contract/key-format.ts'
@@ -10,7 +10,7 @@ import { type KubeClient, KubeError } from '../kube/types.ts'
 import { type QueueMetrics, WorkQueue } from '../kube/workqueue.ts'
 
 const CONCURRENCY = 4
-/** Within this time the watch tells of a Secret that was made; after that it was deleted again. */
+/** The watch reports a new Secret within this time; if it does not, the Secret was deleted again. */
 const SEEN_WITHIN_MS = 5_000
 
 /** An ApiKey whose Secret does not exist. */
@@ -19,13 +19,13 @@ export interface KeyWanted {
   name: string
   uid: string
   secretName: string
-  /** True when there was one before: somebody deleted it. */
+  /** True if there was one before, which was deleted. */
   again: boolean
 }
 
 export interface MinterOptions {
   client: KubeClient
-  /** Labels of the Secrets beside those that they always have: the controller may read no others. */
+  /** Additional labels for the Secrets: the controller may only read Secrets that have them. */
   labels: Readonly<Record<string, string>>
   events: Pick<EventRecorder, 'record'>
   log: Log
@@ -36,7 +36,7 @@ export class KeyMinter {
   readonly #options: MinterOptions
   readonly #queue: WorkQueue<string>
   #wanted = new Map<string, KeyWanted>()
-  /** When a Secret was made, by performance.now(). */
+  /** When a Secret was created, by performance.now(). */
   readonly #madeAt = new Map<string, number>()
 
   constructor(options: MinterOptions) {
@@ -50,7 +50,7 @@ export class KeyMinter {
     })
   }
 
-  /** Takes all ApiKeys that lack their Secret now. */
+  /** Takes all ApiKeys whose Secret does not exist now. */
   want(wanted: readonly KeyWanted[]): void {
     this.#wanted = new Map(wanted.map((key) => [`${key.namespace}/${key.name}`, key]))
     for (const id of this.#wanted.keys()) this.#queue.add(id)
@@ -74,12 +74,12 @@ export class KeyMinter {
         body: secretOf(wanted, mintKey(), this.#options.labels),
       })
     } catch (error) {
-      // Another controller made it, or it belongs to somebody else. The watch shows which, unless the label selector hides it.
+      // Another controller created it, or it has another owner. The watch shows which, unless the label selector hides it.
       if (error instanceof KubeError && error.status === 409) {
         if (Object.keys(this.#options.labels).length > 0)
           this.#options.log.warn(
             { namespace, name, secret: secretName },
-            `ApiKey/${name}: the Secret ${secretName} exists; if the key stays pending, it lacks the labels of SLUICE_SECRET_LABEL_SELECTOR`,
+            `ApiKey/${name}: the Secret ${secretName} exists; if the key stays pending, the Secret lacks the labels of SLUICE_SECRET_LABEL_SELECTOR`,
           )
         return
       }
@@ -87,7 +87,7 @@ export class KeyMinter {
     }
     this.#madeAt.set(id, performance.now())
     const note = again
-      ? `the Secret ${secretName} was gone: a new key is in it, and the old one is refused`
+      ? `the Secret ${secretName} was deleted: it was created again with a new key, and the old key is refused`
       : `the key is in the Secret ${secretName}`
     this.#options.log.info({ namespace, name, secret: secretName }, `ApiKey/${name}: ${note}`)
     this.#options.events.record({

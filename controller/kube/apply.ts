@@ -1,7 +1,7 @@
-/** Server-side apply: the server merges, and remembers which fields are ours. */
+/** Server-side apply: the server merges changes and records which fields we own. */
 import { type KubeClient, KubeError, type KubeObject } from './types.ts'
 
-/** An object as it is applied. */
+/** An object to apply. */
 export type Applied = Pick<KubeObject, 'apiVersion' | 'kind'> & {
   metadata: { name: string; namespace?: string; uid?: string; [field: string]: unknown }
   [field: string]: unknown
@@ -12,13 +12,13 @@ export interface StatusTarget {
   kind: string
   namespace?: string
   name: string
-  /** Of the object, without "/status". */
+  /** Path of the object, without "/status". */
   path: string
 }
 
 /**
- * Fields that were ours and are not in `status` are removed. An equal status changes nothing, not even the
- * resourceVersion. 'gone': there is no such object any more.
+ * Removes fields that we own and that are not in `status`. An equal status changes nothing, not even the
+ * resourceVersion. 'gone': the object does not exist any more.
  */
 export async function applyStatus(
   client: KubeClient,
@@ -37,8 +37,8 @@ export async function applyStatus(
 }
 
 /**
- * Makes the object where there is none; takes over fields that others own. Resolves with the server's answer. Secrets:
- * `data`, as ownership of `stringData` is recorded under names that later applies do not find.
+ * Creates the object if there is none, and takes over fields that others own. Resolves with the server's answer. For
+ * Secrets, set `data`: the server records ownership of `stringData` under names that later applies do not find.
  */
 export function applyObject(
   client: KubeClient,

@@ -8,31 +8,31 @@ import { Agent, type buildConnector, type Dispatcher, ProxyAgent, request } from
 import type { Log } from '../../contract/log.ts'
 import { pause } from '../../kit/time.ts'
 import { CredentialSource, type Credentials, type CredentialsOptions } from './credentials.ts'
-import { errorOf, refusal } from './errors.ts'
+import { errorOf, errorOfAnswer } from './errors.ts'
 import { linesOf } from './lines.ts'
 import type { KubeCall, KubeClient, KubeError } from './types.ts'
 
 export interface ConnectOptions extends CredentialsOptions {
   log: Log
-  /** After each request that was sent: HTTP method, status (0: no answer) and the time until its headers. */
+  /** Called after each request, with HTTP method, status (0: no answer) and the time until the headers. */
   onRequest?: (verb: string, status: number, seconds: number) => void
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000
-/** Where the server says that it is busy and not for how long. */
+/** If the server is busy and does not say for how long. */
 const DEFAULT_RETRY_AFTER_MS = 1_000
 const POOL: Agent.Options = {
-  // One HTTP/2 session would carry everything: when its connection goes silently dead, nothing ever leaves it.
+  // HTTP/2 would send everything over one connection: if that dies silently, all requests hang.
   allowH2: false,
-  // No bound: each watch keeps a connection, and a request that waited for one of them would wait for ever.
+  // No limit: each watch keeps its connection, and a request that waits for one of them would wait for ever.
   connections: null,
-  // A watch may be quiet; its reader decides for how long.
+  // A watch may be silent; its reader decides for how long.
   bodyTimeout: 0,
 }
 
 /**
- * Throws when there is no kubeconfig and no pod's account. `namespace` is that of the pod or of the kubeconfig's
- * context.
+ * Throws if there is neither a kubeconfig nor a ServiceAccount of a pod. `namespace` is that of the pod or of the
+ * kubeconfig's context.
  */
 export function connectKube(options: ConnectOptions): KubeClient & { namespace: string | undefined } {
   return new HttpKubeClient(options)
@@ -44,11 +44,11 @@ class HttpKubeClient implements KubeClient {
   readonly #credentials: CredentialSource
   readonly #closed = new AbortController()
   #pool: { connection: DispatcherOptions; dispatcher: Dispatcher } | undefined
-  /** The current pool, and earlier ones whose streams still run. */
+  /** The current pool, and earlier ones with running streams. */
   readonly #open = new Set<Dispatcher>()
 
   constructor(options: ConnectOptions) {
-    // One listener for each call that is under way.
+    // One listener for each running call.
     setMaxListeners(0, this.#closed.signal)
     this.#options = options
     this.#credentials = new CredentialSource(options)
@@ -86,12 +86,12 @@ class HttpKubeClient implements KubeClient {
     await Promise.all([...this.#open].map((dispatcher) => dispatcher.destroy()))
   }
 
-  /** An answer that is not an error; asks again while the server is busy and the deadline far. */
+  /** Returns a successful answer; retries while the server is busy and the deadline allows it. */
   async #send(call: KubeCall, deadline: Deadline): Promise<Dispatcher.ResponseData> {
     for (;;) {
       const answer = await this.#sendOnce(call, deadline)
       if (answer.statusCode < 300) return answer
-      const error = await refusal(call, answer)
+      const error = await errorOfAnswer(call, answer)
       const waitMs = waitBeforeRepeat(call, error)
       if (waitMs === undefined || waitMs >= deadline.leftMs()) throw error
       await pause(waitMs, deadline.signal, 'reject')
@@ -127,7 +127,7 @@ class HttpKubeClient implements KubeClient {
     }
   }
 
-  /** One pool, until the certificates change. */
+  /** The pool; a new one if the certificates have changed. */
   #dispatcher(connection: Credentials['connection']): Dispatcher {
     if (this.#pool !== undefined && isDeepStrictEqual(this.#pool.connection, connection))
       return this.#pool.dispatcher
@@ -136,8 +136,11 @@ class HttpKubeClient implements KubeClient {
     this.#pool = { connection, dispatcher }
     this.#open.add(dispatcher)
     if (old !== undefined) {
-      this.#options.log.info({}, 'certificates for the API server changed; new connections use them')
-      // Resolves when its last stream has ended; rejects when everything was closed before.
+      this.#options.log.info(
+        {},
+        'certificates for the API server have changed; new connections use the new ones',
+      )
+      // Resolves when its last stream has ended; rejects if the client was closed before.
       old.close().then(
         () => this.#open.delete(old),
         () => this.#open.delete(old),
@@ -165,7 +168,7 @@ function tlsOf(options: ConnectionOptions): buildConnector.BuildOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
-/** How long the server wants us to wait; undefined where a repeat is not asked for, or might do the thing twice. */
+/** How long to wait before a retry; undefined if the server does not ask for one, or if it might do the work twice. */
 function waitBeforeRepeat(call: KubeCall, { status, retryAfterMs }: KubeError): number | undefined {
   // https://kubernetes.io/docs/concepts/cluster-administration/flow-control/: 429 means that nothing was done.
   if (status === 429) return retryAfterMs ?? DEFAULT_RETRY_AFTER_MS
@@ -174,8 +177,8 @@ function waitBeforeRepeat(call: KubeCall, { status, retryAfterMs }: KubeError): 
 }
 
 /**
- * Aborts a call when its time is over, its caller loses interest, or the client is closed. Not `AbortSignal.any`: it
- * stays in memory for as long as the longest-lived of its signals.
+ * Aborts a call when its time is over, its caller aborts it, or the client is closed. Not `AbortSignal.any`, which stays
+ * in memory as long as the longest-lived of its signals.
  */
 class Deadline {
   readonly #over = new AbortController()
@@ -206,12 +209,12 @@ class Deadline {
     return this.#end - performance.now()
   }
 
-  /** The call may take as long as it likes. */
+  /** Removes the time limit. */
   lift(): void {
     clearTimeout(this.#timer)
   }
 
-  /** The call is over. */
+  /** Must be called when the call is over. */
   release(): void {
     this.lift()
     for (const parent of this.#parents) parent.removeEventListener('abort', this.#abort)

@@ -1,4 +1,4 @@
-/** Where the API server is, and who we are there: a kubeconfig, or the files of a pod. */
+/** Address of the API server and our credentials: from a kubeconfig, or from the files of a pod. */
 
 import type { Agent as HttpsAgent } from 'node:https'
 import {
@@ -10,33 +10,33 @@ import {
 } from '@kubernetes/client-node'
 import { withoutEnd } from '../../contract/text.ts'
 
-/** What one request needs. */
+/** Headers and connection options for a request. */
 export interface Credentials {
   headers: Readonly<Record<string, string>>
-  /** TLS and proxy; equal to the last answer's when nothing changed. */
+  /** TLS and proxy options; deeply equal to the previous ones if nothing has changed. */
   connection: DispatcherOptions
 }
 
 export interface CredentialsOptions {
   /** Path of a kubeconfig. Default: KUBECONFIG, then the one in the home folder, then the pod's own account. */
   kubeconfig?: string
-  /** Default: the current one of the kubeconfig. */
+  /** Default: the current context of the kubeconfig. */
   context?: string
   /** User to act as. */
   impersonate?: string
 }
 
 /**
- * The client library knows every way to log in (token files that are read again, exec plugins, client certificates).
- * It would build a new connection pool for each request: this keeps what such a pool would be made of, and no pool.
+ * The client library supports every kind of credentials (token files that are read again, exec plugins, client
+ * certificates), but would create a connection pool for each request. This class takes only the options for the pool.
  */
 export class CredentialSource {
   readonly server: string
-  /** Of the pod, or of the kubeconfig's context. */
+  /** Namespace of the pod, or of the kubeconfig's context. */
   readonly namespace: string | undefined
   readonly #config = new PoollessConfig()
 
-  /** Throws when there is no configuration, or none of that name. */
+  /** Throws if there is no configuration, or no such context. */
   constructor({ kubeconfig, context, impersonate }: CredentialsOptions) {
     const config = this.#config
     if (kubeconfig === undefined) config.loadFromDefault()
@@ -47,7 +47,7 @@ export class CredentialSource {
       config.setCurrentContext(context)
     }
     const cluster = config.getCurrentCluster()
-    // The library's last resort is a server without TLS on port 8080, which no cluster has had for years.
+    // The library falls back to a server without TLS on port 8080, which no cluster has had for years.
     if (cluster === null || config.getCurrentContext() === 'loaded-context')
       throw new Error(
         'no Kubernetes configuration: set KUBECONFIG to a kubeconfig with a current context, or run in a pod with a ServiceAccount token',
@@ -58,14 +58,14 @@ export class CredentialSource {
       config.users = config.users.map((user) => ({ ...user, impersonateUser: impersonate }))
   }
 
-  /** Rejects when a file is missing or a plugin fails; what the plugin wrote is not repeated. */
+  /** Rejects if a file is missing or a plugin fails, without quoting the output of the plugin. */
   async current(): Promise<Credentials> {
     const context = new RequestContext(this.server, HttpMethod.GET)
     try {
       await this.#config.applySecurityAuthentication(context)
     } catch (error) {
       const fileOrCommand = error instanceof Error && 'syscall' in error ? `: ${error.message}` : ''
-      throw new Error(`the credentials of the kubeconfig or pod cannot be had${fileOrCommand}`)
+      throw new Error(`cannot get the credentials of the kubeconfig or pod${fileOrCommand}`)
     }
     const headers = Object.entries(context.getHeaders()).map(([name, value]) => [name, value.trim()])
     return { headers: Object.fromEntries(headers), connection: this.#config.connection }

@@ -1,4 +1,4 @@
-/** What went wrong with a call, in words that may be logged. */
+/** Errors of calls, with messages that may be logged. */
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { type KubeCall, KubeError } from './types.ts'
@@ -22,8 +22,8 @@ export type Status = z.infer<typeof statusSchema>
 const MAX_BODY_CHARACTERS = 64 * 1024
 const MAX_MESSAGE_CHARACTERS = 400
 
-/** The error of an answer with a status of 300 or above. */
-export async function refusal(
+/** The error for an answer with a status of 300 or above. */
+export async function errorOfAnswer(
   call: KubeCall,
   { statusCode, headers, body }: Dispatcher.ResponseData,
 ): Promise<KubeError> {
@@ -33,7 +33,7 @@ export async function refusal(
   return statusError(call, { ...status, code: statusCode }, seconds)
 }
 
-/** `retryAfter` in seconds, when a header says so. */
+/** `retryAfter`: seconds, from the header. */
 export function statusError(call: KubeCall, status: Status, retryAfter?: number): KubeError {
   const { code = 500, reason, details } = status
   const seconds = retryAfter ?? details?.retryAfterSeconds
@@ -43,14 +43,14 @@ export function statusError(call: KubeCall, status: Status, retryAfter?: number)
   })
 }
 
-/** `late`: the time of the call was over. */
-export function errorOf(call: KubeCall, error: unknown, late: boolean): KubeError {
+/** `timedOut`: the time of the call was over. */
+export function errorOf(call: KubeCall, error: unknown, timedOut: boolean): KubeError {
   if (error instanceof KubeError) return error
-  if (late)
+  if (timedOut)
     return new KubeError(`${name(call)}: no answer within ${call.timeoutMs ?? 10_000} ms`, 0, {
       reason: 'Timeout',
     })
-  if (call.signal?.aborted) return new KubeError(`${name(call)}: given up`, 0, { reason: 'Aborted' })
+  if (call.signal?.aborted) return new KubeError(`${name(call)}: aborted`, 0, { reason: 'Aborted' })
   if (error instanceof SyntaxError) return new KubeError(`${name(call)}: the answer is not JSON`, 0)
   return new KubeError(`${name(call)}: ${reasonOf(error)}`, 0, { cause: error })
 }
@@ -67,7 +67,7 @@ function parseStatus(text: string): Status {
   }
 }
 
-/** The message about an invalid object quotes the object: there the names of its fields must do. */
+/** The message about an invalid object quotes the object, so that only the names of its fields are used. */
 function describe({ message, reason = '', code, details }: Status): string {
   if (code === 422 && details?.causes !== undefined) {
     const causes = details.causes.map(({ field = '', reason: why = '' }) => `${field}: ${why}`)
@@ -82,7 +82,7 @@ function reasonOf(error: unknown): string {
   return mask(error.message === '' ? code : error.message)
 }
 
-/** Without anything that looks like a token, on one line. */
+/** Masks everything that looks like a token; on one line. */
 function mask(text: string): string {
   return text
     .replace(/(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g, '***')

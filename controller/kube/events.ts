@@ -1,4 +1,4 @@
-/** What `kubectl describe` shows beneath a resource. https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ */
+/** Events, which `kubectl describe` shows for a resource. https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ */
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../contract/log.ts'
@@ -10,18 +10,18 @@ export interface EventRecorderOptions {
   /** Name of this process. */
   instance: string
   log: Log
-  /** Milliseconds, for the limits. */
+  /** Monotonic milliseconds, for the limits. */
   now?: () => number
 }
 
 export interface EventRecord {
   regarding: { apiVersion: string; kind: string; namespace: string; name: string; uid: string }
   type: 'Normal' | 'Warning'
-  /** Why, in one word: "KeyCreated". */
+  /** The reason in one word, such as "KeyCreated". */
   reason: string
   /** What was done or tried, in one word. */
   action: string
-  /** For people; cut at 1 KiB. */
+  /** Text for people; cut at 1 KiB. */
   note: string
 }
 
@@ -30,16 +30,16 @@ const MAX_NOTE_BYTES = 1_024
 /** A name has at most 253 characters; a dot and 16 digits follow. */
 const MAX_NAME_CHARACTERS = 236
 const SERIES_MS = 600_000
-/** As in client-go: an object has so many events at once, and then one per five minutes. */
+/** As in client-go: an object may have this many events at once, then one per five minutes. */
 const BURST = 25
 const REFILL_MS = 300_000
 const MAX_QUEUED = 1_000
 const MAX_REMEMBERED = 5_000
 
-/** One event of the server, and how often it happened. */
+/** An event on the server, and how often it happened. */
 interface Series {
   record: EventRecord
-  /** Undefined until it was made. */
+  /** Undefined until the event is created. */
   path: string | undefined
   count: number
   queued: boolean
@@ -64,8 +64,8 @@ export class EventRecorder {
   }
 
   /**
-   * Written as soon as possible, in order. Too many about one object, or too many that wait, are dropped; a repeat
-   * within ten minutes raises the count of the first. Never throws.
+   * Writes an event as soon as possible, in order. Events are dropped if there are too many for one object, or too many
+   * are waiting. A repeat within ten minutes raises the count of the first. Never throws.
    */
   record(record: EventRecord): void {
     if (this.#stopped) return
@@ -80,7 +80,7 @@ export class EventRecorder {
     this.#writing ??= this.#write()
   }
 
-  /** Drops what waits, and resolves when nothing is on its way. */
+  /** Drops waiting events, and resolves when running requests have ended. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#queue.length = 0
@@ -94,7 +94,7 @@ export class EventRecorder {
         if (series.path === undefined) await this.#create(series)
         else await this.#repeat(series, series.path)
       } catch (error) {
-        this.#options.log.warn({ err: error, reason: series.record.reason }, 'an event could not be written')
+        this.#options.log.warn({ err: error, reason: series.record.reason }, 'cannot write an event')
       }
     }
     this.#writing = undefined
@@ -130,7 +130,7 @@ export class EventRecorder {
       await this.#options.client.request({ method: 'PATCH', path, contentType, body })
     } catch (error) {
       if (!(error instanceof KubeError) || error.status !== 404) throw error
-      // The server forgets events after an hour by default, or somebody has removed it.
+      // The server removes events after an hour by default, or someone has deleted it.
       series.count = 1
       await this.#create(series)
     }
@@ -146,7 +146,7 @@ export class EventRecorder {
   }
 }
 
-/** Cuts between characters. */
+/** Cuts the text between characters. */
 function cut(note: string): string {
   const { read } = new TextEncoder().encodeInto(note, new Uint8Array(MAX_NOTE_BYTES))
   return note.slice(0, read)

@@ -1,7 +1,7 @@
 /**
- * One leader among controllers, by a Lease. As in client-go a holder that renews nothing for the length of the lease has
- * lost it, measured by everybody on a clock of their own: the times in the Lease are only looked at for being others.
- * Somebody who was paused may still believe to lead for a moment: what a leader writes must be fenced besides.
+ * Elects one leader among controllers with a Lease. As in client-go, a holder that does not renew the Lease for its length
+ * has lost it. Each process measures this with its own clock: the times in the Lease only show whether it has changed. A
+ * leader that was paused may believe for a moment that it still leads, so that its writes must be fenced, too.
  *
  * https://kubernetes.io/docs/concepts/architecture/leases/#leader-election
  */
@@ -15,14 +15,14 @@ import { type KubeClient, KubeError } from './types.ts'
 export interface ElectorOptions {
   client: KubeClient
   namespace: string
-  /** Of the Lease. */
+  /** Name of the Lease. */
   name: string
-  /** Of this process among those who stand for election. */
+  /** Name of this process among the candidates. */
   identity: string
-  /** How long a leader that stopped answering stays leader; at least 1 s. */
+  /** How long a leader that stopped responding stays leader; at least 1 s. */
   leaseMs: number
   log: Log
-  /** Called once, when this process leads. */
+  /** Called once, when this process becomes the leader. */
   onLeading(term: LeaderTerm): void
   /** Monotonic milliseconds. */
   now?: () => number
@@ -31,16 +31,16 @@ export interface ElectorOptions {
 export interface LeaderTerm {
   /** How often the Lease has changed hands. */
   transitions: number
-  /** Aborted when the Lease is lost or about to be given back. */
+  /** Aborted when the Lease is lost or about to be released. */
   signal: AbortSignal
 }
 
-/** client-go's 15 s lease, 10 s to renew it, 2 s between attempts, as parts of the lease. */
+/** As in client-go: 15 s lease, 10 s to renew it, 2 s between attempts, as fractions of the lease. */
 const RENEW_DEADLINE = 10 / 15
 const RETRY = 2 / 15
-/** One request may take so long that others fit in after it. */
+/** Time limit of one request, short enough for retries. */
 const REQUEST = 5 / 15
-/** A leader that leaves is noticed within this time. */
+/** A released Lease is noticed within this time. */
 const MAX_LOOK_MS = 200
 
 const leaseSchema = z.looseObject({
@@ -62,11 +62,11 @@ export class Elector {
   readonly #now: () => number
   readonly #release = new AbortController()
   #running: Promise<'stopped' | 'lost'> | undefined
-  /** What somebody else's Lease said last, and since when. */
+  /** Last state of a Lease that another process holds, and since when. */
   #seen: { record: string; at: number } | undefined
-  /** Our last write that is known to have arrived; `at` is from before it was sent, as others may have seen it since. */
+  /** Our last write known to have arrived; `at` is before it was sent, because others may have seen it since then. */
   #renewed: { renewTime: string; at: number } | undefined
-  /** Our writes since, which may have arrived: renewTime to the time when it was sent. */
+  /** Our later writes, which may have arrived: time of sending by renewTime. */
   readonly #sent = new Map<string, number>()
   #failing = false
 
@@ -77,15 +77,15 @@ export class Elector {
   }
 
   /**
-   * Stands for election and then holds the Lease. 'stopped': after `release`. 'lost': somebody else may lead; the program
-   * ends, as that is the surest way to end everything that it does.
+   * Waits for the Lease and then holds it. 'stopped': after `release`. 'lost': another process may lead; the program must
+   * end, because that is the surest way to stop all its work.
    */
   run(): Promise<'stopped' | 'lost'> {
     this.#running ??= this.#run()
     return this.#running
   }
 
-  /** Gives the Lease back, so that another leads at once. To be called when this one's work has ended. */
+  /** Releases the Lease, so that another process can lead at once. Call it when the work of this one has ended. */
   async release(): Promise<void> {
     this.#release.abort()
     await this.#running
@@ -94,15 +94,15 @@ export class Elector {
   async #run(): Promise<'stopped' | 'lost'> {
     const { leaseMs } = this.#options
     while (!this.#release.signal.aborted) {
-      const lease = await this.#stand().catch((error: unknown) => this.#complain(error))
+      const lease = await this.#tryAcquire().catch((error: unknown) => this.#logFailure(error))
       if (lease !== undefined) return await this.#lead(lease)
       await this.#pause(Math.min(leaseMs * RETRY, MAX_LOOK_MS))
     }
     return 'stopped'
   }
 
-  /** The Lease, when it is ours now. */
-  async #stand(): Promise<Lease | undefined> {
+  /** Returns the Lease if it is ours now. */
+  async #tryAcquire(): Promise<Lease | undefined> {
     const lease = await this.#read()
     this.#failing = false
     if (lease === undefined) return this.#create()
@@ -110,7 +110,7 @@ export class Elector {
     if (!this.#isFree(lease)) return undefined
     const transitions = (lease.spec.leaseTransitions ?? 0) + 1
     const times = { acquireTime: microTime(), leaseTransitions: transitions }
-    return this.#replace(lease, times).catch(nothingOn(409))
+    return this.#replace(lease, times).catch(undefinedOn(409))
   }
 
   async #lead(first: Lease): Promise<'stopped' | 'lost'> {
@@ -127,7 +127,7 @@ export class Elector {
         if (this.#release.signal.aborted) break
         if (this.#leftMs() <= 0) return this.#lost('it could not be renewed in time')
         const next = await this.#renew(lease)
-        if (next === undefined) return this.#lost('somebody else has it')
+        if (next === undefined) return this.#lost('another process holds it')
         lease = next
       }
     } finally {
@@ -137,7 +137,7 @@ export class Elector {
     return 'stopped'
   }
 
-  /** The Lease as it is, renewed or not; undefined when it is no longer ours. */
+  /** Returns the current Lease, renewed or not; undefined if it is no longer ours. */
   async #renew(lease: Lease): Promise<Lease | undefined> {
     try {
       const renewed = await this.#replace(lease, {})
@@ -147,7 +147,7 @@ export class Elector {
       if (!(error instanceof KubeError)) throw error
       if (error.status === 404) return undefined
       if (error.status !== 409) {
-        this.#complain(error)
+        this.#logFailure(error)
         return lease
       }
     }
@@ -155,14 +155,14 @@ export class Elector {
       const current = await this.#read()
       return current !== undefined && this.#isOurs(current) ? current : undefined
     } catch (error) {
-      this.#complain(error)
+      this.#logFailure(error)
       return lease
     }
   }
 
   async #giveBack(lease: Lease): Promise<void> {
     const { client, name, log } = this.#options
-    // An empty holder, for one second: as client-go does it. What is undefined is not sent.
+    // An empty holder for one second, as in client-go. Undefined fields are not sent.
     const spec = { ...lease.spec, holderIdentity: undefined, leaseDurationSeconds: 1, renewTime: microTime() }
     try {
       await client.request({
@@ -172,15 +172,15 @@ export class Elector {
         timeoutMs: this.#requestMs(),
       })
     } catch (error) {
-      log.warn({ err: error, lease: name }, 'the Lease could not be given back; it ends by itself')
+      log.warn({ err: error, lease: name }, 'the Lease could not be released; it will expire')
     }
   }
 
-  /** By what this process wrote, not by name: another of this name may live, or this one before a restart. */
+  /** Compares with our own writes, not only the name: another process may have the same name, or this one before a restart. */
   #isOurs({ spec: { holderIdentity, renewTime = '' } }: Lease): boolean {
     if (holderIdentity !== this.#options.identity) return false
     const at = this.#sent.get(renewTime)
-    // A write whose answer was lost has arrived.
+    // A write without an answer has arrived.
     if (at !== undefined) this.#arrived(renewTime, at)
     return this.#renewed?.renewTime === renewTime
   }
@@ -190,7 +190,7 @@ export class Elector {
     this.#sent.clear()
   }
 
-  /** Nobody holds it, or its holder has renewed nothing since we look. */
+  /** True if the Lease has no holder, or if its holder has not renewed it while we watched. */
   #isFree({ spec }: Lease): boolean {
     const { holderIdentity = '', renewTime = '', leaseDurationSeconds } = spec
     if (holderIdentity === '') return true
@@ -206,7 +206,7 @@ export class Elector {
 
   async #read(): Promise<Lease | undefined> {
     const path = `${this.#path}/${this.#options.name}`
-    const read = this.#options.client.request({ path, timeoutMs: this.#requestMs() }).catch(nothingOn(404))
+    const read = this.#options.client.request({ path, timeoutMs: this.#requestMs() }).catch(undefinedOn(404))
     return leaseSchema.optional().parse(await read)
   }
 
@@ -214,10 +214,10 @@ export class Elector {
     const metadata = { name: this.#options.name, namespace: this.#options.namespace }
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata }
     const spec = { acquireTime: microTime(), leaseTransitions: 0 }
-    return this.#write('POST', this.#path, lease, spec).catch(nothingOn(409))
+    return this.#write('POST', this.#path, lease, spec).catch(undefinedOn(409))
   }
 
-  /** Rejects with 409 when somebody wrote it since it was read. */
+  /** Rejects with 409 if the Lease has changed since it was read. */
   #replace(lease: Lease, more: object): Promise<Lease> {
     return this.#write('PUT', `${this.#path}/${this.#options.name}`, lease, { ...lease.spec, ...more })
   }
@@ -242,19 +242,19 @@ export class Elector {
     return pause(ms, this.#release.signal, 'resolve')
   }
 
-  #lost(why: string): 'lost' {
-    this.#options.log.error({ lease: this.#options.name }, `the Lease is lost: ${why}`)
+  #lost(reason: string): 'lost' {
+    this.#options.log.error({ lease: this.#options.name }, `the Lease is lost: ${reason}`)
     return 'lost'
   }
 
-  /** Once for a row of failures. */
-  #complain(error: unknown): undefined {
+  /** Logs the first of several failures in a row. */
+  #logFailure(error: unknown): undefined {
     if (!this.#failing) this.#options.log.warn({ err: error }, 'the Lease cannot be read or written')
     this.#failing = true
   }
 }
 
-function nothingOn(status: number): (error: unknown) => undefined {
+function undefinedOn(status: number): (error: unknown) => undefined {
   return (error) => {
     if (!(error instanceof KubeError) || error.status !== status) throw error
   }

@@ -1,13 +1,13 @@
-/** Lines of a byte stream. */
+/** Splits a byte stream into lines. */
 import { LF } from '../../kit/bytes.ts'
 
-/** More than any object that etcd takes (1.5 MiB by default), with room to spare. */
+/** Larger than any object that etcd accepts (1.5 MiB by default). */
 const MAX_LINE_BYTES = 16 * 1024 * 1024
 
 /**
- * The text of each line, without its end, as soon as the end has arrived; what one chunk completes follows without a
- * pause. A byte of a longer UTF-8 character is never a line feed, so characters may be cut anywhere. Throws on a line
- * above `maxBytes` and when the stream ends within a line.
+ * Yields each line without its line feed as soon as that has arrived; the lines of one chunk follow without a pause. No
+ * byte of a longer UTF-8 character is a line feed, so that chunks may split characters. Throws on a line above `maxBytes`,
+ * and if the stream ends within a line.
  */
 export async function* linesOf(
   bytes: AsyncIterable<Uint8Array>,

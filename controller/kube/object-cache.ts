@@ -1,4 +1,4 @@
-/** The objects of one reflector, and what became different about them. */
+/** The objects of a reflector, and their changes. */
 import type { Log } from '../../contract/log.ts'
 import { type KubeObject, keyOf } from './types.ts'
 
@@ -33,7 +33,7 @@ export class ObjectCache<T> {
     for (const { object } of this.#entries.values()) yield object
   }
 
-  /** Undefined when this version is known, or cannot be kept: then the last one stays. */
+  /** Undefined if this version is known, or if `keep` throws; then the previous one stays. */
   put(object: KubeObject): Change<T> | undefined {
     const key = keyOf(object)
     const old = this.#entries.get(key)
@@ -51,7 +51,7 @@ export class ObjectCache<T> {
     return { type: 'removed', key, object: old.object }
   }
 
-  /** Takes over a complete list, which was begun with `collect`. */
+  /** Replaces all objects by a complete list from `collect`. */
   replace(list: Collected<T>): Change<T>[] {
     const before = this.#entries
     this.#entries = list.entries
@@ -65,7 +65,7 @@ export class ObjectCache<T> {
     return changes
   }
 
-  /** An empty list beside what is cached, which keeps what is known of equal versions. */
+  /** Starts a new list, which reuses the objects of known versions. */
   collect(): Collected<T> {
     const entries = new Map<string, Entry<T>>()
     return {
@@ -86,7 +86,7 @@ export class ObjectCache<T> {
     try {
       return { resourceVersion, object: this.#keep(object) }
     } catch (error) {
-      this.#log.error({ err: error, object: key }, 'an object from the API server could not be taken over')
+      this.#log.error({ err: error, object: key }, 'an object from the API server could not be processed')
       return known
     }
   }

@@ -1,4 +1,4 @@
-/** What lists and watches carry. https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes */
+/** Objects in lists and watches. https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes */
 import { z } from 'zod'
 import { statusSchema } from './errors.ts'
 
@@ -40,7 +40,7 @@ export type Page = z.infer<typeof pageSchema>
 export const parseEvent = (line: unknown): WatchEvent => eventSchema.parse(line)
 export const parsePage = (body: unknown): Page => pageSchema.parse(body)
 
-/** https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists: what follows is news. */
+/** https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists: later events are changes. */
 export function endsInitialEvents(event: WatchEvent): boolean {
   return (
     event.type === 'BOOKMARK' && event.object.metadata.annotations?.['k8s.io/initial-events-end'] === 'true'
@@ -48,7 +48,7 @@ export function endsInitialEvents(event: WatchEvent): boolean {
 }
 
 /**
- * True when `now` is before `then`. Versions of one resource are comparable whole numbers:
+ * True if the version `now` is older than `then`. Versions of one resource are comparable integers:
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
  */
 export function wentBack(now: string, then: string): boolean {

@@ -225,7 +225,7 @@ test('failures in a row are told once, and the end of them', async () => {
   await reflector.synced
   expect(log.warn).toHaveBeenCalledTimes(1)
   expect(log.warn.mock.calls[0]?.[1]).toContain('CustomResourceDefinitions')
-  expect(log.info).toHaveBeenCalledWith({ path: THINGS }, 'the API server answers again')
+  expect(log.info).toHaveBeenCalledWith({ path: THINGS }, 'the API server responds again')
 })
 
 test('a watch that says nothing is replaced, also on a connection that is silently dead', async () => {

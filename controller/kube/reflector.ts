@@ -1,6 +1,6 @@
 /**
- * A copy of one resource of the API server: listed, then watched for as long as it is needed. Differences are told in
- * the order in which they happened, each once; what changed while the server was away is told when it is back.
+ * A copy of one collection of the API server: listed, then watched. Changes are delivered once and in order; changes
+ * while the server was unreachable are delivered when it is back.
  */
 
 import type { Log } from '../../contract/log.ts'
@@ -15,45 +15,45 @@ export type { Change } from './object-cache.ts'
 
 export interface ReflectorOptions<T> {
   client: KubeClient
-  /** Of the collection: "/apis/sluice.dev/v1alpha1/apikeys" */
+  /** Path of the collection, such as "/apis/sluice.dev/v1alpha1/apikeys". */
   path: string
   fieldSelector?: string
   labelSelector?: string
   log: Log
-  /** What to remember of an object. Where it throws, the last one stays. Called again only for another version. */
+  /** What to keep of an object; called once per version. If it throws, the previous version stays. */
   keep(object: KubeObject): T
   /**
-   * The first complete state in one call, unless it is empty; later what arrived at once. The cache has it all.
-   * Something is removed when the server says so, or when a complete list lacks it.
+   * Called with the first complete state, unless it is empty, and then with changes that arrived together; the cache
+   * already contains them. An object is removed when the server deletes it, or when a complete list lacks it.
    */
   changed(changes: Change<T>[]): void
-  /** A watch that says nothing for so long is dead: the server sends a bookmark each minute. Default 90 s. */
+  /** A watch that is silent for so long counts as dead: the server sends a bookmark each minute. Default 90 s. */
   staleAfterMs?: number
-  /** Between looks whether the server went back to an earlier state, which no watch tells. Default 10 min. */
+  /** Interval of checks whether the server went back to an earlier state, which no watch reports. Default 10 min. */
   checkEveryMs?: number
-  /** Between attempts; doubled with each failure. Default 200 ms to 5 s. */
+  /** Time between attempts; doubles with each failure. Default 200 ms to 5 s. */
   backoff?: Backoff
 }
 
 export interface ReflectorHealth {
   synced: boolean
-  /** Since the server was last heard of; before that, since the start. */
+  /** Time since the server last sent something, or since the start. */
   lastEventAgeMs: number
-  /** Times that everything was listed again, after the first. */
+  /** Number of complete lists after the first. */
   relists: number
 }
 
 const LIST_TIMEOUT_MS = 30_000
 const PAGE_ITEMS = 1_000
-/** Seconds until the server ends a watch: not the same for all, so that they do not come back together. */
+/** Seconds until the server ends a watch; random, so that watches do not reconnect at the same time. */
 const WATCH_SECONDS = { min: 300, max: 600 }
 const GONE = 410
 const BACKOFF: Backoff = { firstMs: 200, lastMs: 5_000, jitter: 0.5 }
-/** How a server refuses a streaming list that it does not know or cannot do. */
+/** Statuses with which a server refuses a streaming list that it does not support. */
 const NO_STREAMING_LIST = [400, 422, 500]
 
 export class Reflector<T> {
-  /** Resolves when the first complete state was delivered, or when it is stopped before. */
+  /** Resolves when the first complete state was delivered, or when the reflector is stopped before. */
   readonly synced: Promise<void>
   readonly #options: ReflectorOptions<T>
   readonly #cache: ObjectCache<T>
@@ -61,9 +61,9 @@ export class Reflector<T> {
   #resolveSynced = () => {}
   #running: Promise<void> | undefined
   #checks: NodeJS.Timeout | undefined
-  /** Ends the stream that is open. */
+  /** Ends the open stream. */
   #stream = new AbortController()
-  /** Up to where the cache is complete; undefined: everything must be listed. */
+  /** The version up to which the cache is complete; undefined: everything must be listed. */
   #version: string | undefined
   #mustRelist = false
   #lists = 0
@@ -87,7 +87,7 @@ export class Reflector<T> {
     this.#checks = setInterval(() => void this.#check(), this.#options.checkEveryMs ?? 600_000)
   }
 
-  /** Nothing is delivered any more from the call on; resolves when nothing is open. */
+  /** Stops deliveries at once; resolves when the stream is closed. */
   async stop(): Promise<void> {
     this.#stop.abort()
     this.#stream.abort()
@@ -125,7 +125,7 @@ export class Reflector<T> {
       )
       if (this.#stop.signal.aborted) return
       if (error !== undefined) this.#failed(error)
-      // Since the last opening, so that a watch which ends after minutes is opened again at once.
+      // Counted from the last opening, so that a watch that ends after minutes is opened again at once.
       const earliest = openedAt + backoffMs(this.#failures++, this.#options.backoff ?? BACKOFF)
       const serverMs = (error instanceof KubeError && error.retryAfterMs) || 0
       const waitMs = Math.max(earliest - performance.now(), serverMs)
@@ -133,7 +133,7 @@ export class Reflector<T> {
     }
   }
 
-  /** Lists where that is needed, and watches until the server ends it. */
+  /** Lists if necessary, and watches until the server ends the watch. */
   async #follow(): Promise<void> {
     if (this.#mustRelist) {
       this.#mustRelist = false
@@ -154,7 +154,7 @@ export class Reflector<T> {
     }
   }
 
-  /** `initial` takes what the server sends before it says that it was everything. */
+  /** `initial` collects the objects that the server sends before it reports the end of the list. */
   async #watch(query: Record<string, string>, initial?: Collected<T>): Promise<void> {
     const { min, max } = WATCH_SECONDS
     const timeoutSeconds = String(min + Math.floor(Math.random() * (max - min)))
@@ -172,7 +172,7 @@ export class Reflector<T> {
         silence.refresh()
         const event = parseEvent(line)
         if (event.type === 'ERROR') throw statusError(call, event.object)
-        this.#heard()
+        this.#onAnswer()
         if (collected === undefined) this.#take(event)
         else if (endsInitialEvents(event)) {
           this.#version = versionOf(event)
@@ -191,18 +191,18 @@ export class Reflector<T> {
     if (event.type === 'BOOKMARK') return
     const change = event.type === 'DELETED' ? this.#cache.remove(event.object) : this.#cache.put(event.object)
     if (change === undefined) return
-    // What one chunk carried is taken before the next turn of the event loop.
+    // The events of one chunk are processed before the next turn of the event loop, and delivered together.
     if (this.#pending.length === 0) setImmediate(() => this.#deliver())
     this.#pending.push(change)
   }
 
-  /** In pages, all of one version, which it returns. */
+  /** Lists everything in pages of one version, which it returns. */
   async #list(): Promise<string> {
     const collected = this.#cache.collect()
     for (let from: string | undefined; ; ) {
       const query = { limit: String(PAGE_ITEMS), ...(from !== undefined && { continue: from }) }
       const page = await this.#page(query)
-      this.#heard()
+      this.#onAnswer()
       for (const item of page.items ?? []) collected.put(item)
       from = page.metadata.continue || undefined
       if (from !== undefined) continue
@@ -225,38 +225,38 @@ export class Reflector<T> {
     try {
       this.#options.changed(changes)
     } catch (error) {
-      this.#options.log.error({ err: error, path: this.#options.path }, 'changes could not be taken over')
+      this.#options.log.error({ err: error, path: this.#options.path }, 'changes could not be processed')
     }
   }
 
-  #heard(): void {
+  #onAnswer(): void {
     this.#lastEventAt = performance.now()
     this.#failures = 0
     if (this.#lastFailure === undefined) return
     this.#lastFailure = undefined
-    this.#options.log.info({ path: this.#options.path }, 'the API server answers again')
+    this.#options.log.info({ path: this.#options.path }, 'the API server responds again')
   }
 
   #failed(error: unknown): void {
     const { log, path } = this.#options
     const status = error instanceof KubeError ? error.status : 0
     if (status === GONE) {
-      // A server that was away is back, and has only forgotten: there is nothing to wait for.
+      // The server is reachable and has only forgotten this version: no need to wait.
       if (this.#version !== undefined) this.#failures = 0
       this.#version = undefined
-      log.info({ path }, 'the API server has forgotten where this watch was; everything is listed again')
+      log.info({ path }, 'the API server no longer has the version of this watch; listing everything again')
       return
     }
-    // Once for a row of equal failures.
+    // Logs the first of equal failures in a row.
     if (status === this.#lastFailure) return
     this.#lastFailure = status
     log.warn(
       { err: error, path },
-      ADVICE[status] ?? 'a watch failed; what is known stays in force until it is back',
+      ADVICE[status] ?? 'a watch failed; known resources stay in force until it works again',
     )
   }
 
-  /** A server whose storage was restored from a backup lets a watch from a later version wait in silence. */
+  /** If the server's storage was restored from a backup, a watch from a later version just stays silent. */
   async #check(): Promise<void> {
     const { log, path } = this.#options
     const before = this.#version
@@ -264,11 +264,11 @@ export class Reflector<T> {
     try {
       const { metadata } = await this.#page({ limit: '1' })
       if (!wentBack(metadata.resourceVersion, before)) return
-      log.warn({ path }, 'the API server went back to an earlier state; everything is listed again')
+      log.warn({ path }, 'the API server went back to an earlier state; listing everything again')
       this.#mustRelist = true
       this.#stream.abort()
     } catch {
-      // The watch itself tells when the server is away.
+      // The watch itself reports an unreachable server.
     }
   }
 
@@ -289,7 +289,7 @@ function versionOf({ object }: Exclude<WatchEvent, { type: 'ERROR' }>): string {
 }
 
 const ADVICE: Readonly<Record<number, string>> = {
-  401: 'the API server does not know this account; its token may have ended',
-  403: 'the API server does not allow this; give the ServiceAccount get, list and watch',
+  401: 'the API server does not accept our credentials; the token may have expired',
+  403: 'the API server denies access; allow the ServiceAccount to get, list and watch',
   404: 'the API server does not have this resource; apply the CustomResourceDefinitions (crds/)',
 }

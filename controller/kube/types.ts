@@ -1,9 +1,9 @@
 /**
- * How the controller talks to a Kubernetes API server. The client library answers for credentials and TLS alone; lists,
- * watches and retries are made here, because a controller must know which of them it can rely on.
+ * Access to a Kubernetes API server. The client library only provides credentials and TLS options; lists, watches and
+ * retries are our own, because a controller must know exactly what they guarantee.
  */
 
-/** An object as the server sends it. */
+/** An object from the server. */
 export interface KubeObject {
   apiVersion?: string | undefined
   kind?: string | undefined
@@ -22,11 +22,11 @@ export interface KubeObject {
 
 export interface KubeClient {
   /**
-   * The parsed body of the answer. Waits and asks again where the server says when (429, 503 with Retry-After), within
-   * the time-out. Rejects with KubeError.
+   * Returns the parsed body of the answer. Retries if the server asks for it (429, 503 with Retry-After), within the
+   * time-out. Rejects with KubeError.
    */
   request(call: KubeCall): Promise<unknown>
-  /** Objects of a streamed answer, one for each line, until it ends. Rejects with KubeError. */
+  /** Yields the objects of a streamed answer, one per line, until it ends. Rejects with KubeError. */
   stream(call: KubeCall): AsyncIterable<unknown>
   close(): Promise<void>
 }
@@ -37,21 +37,21 @@ export interface KubeCall {
   path: string
   query?: Readonly<Record<string, string>>
   body?: unknown
-  /** More request headers, for what stands behind the server's proxy. */
+  /** Additional request headers, for services behind the server's proxy. */
   headers?: Readonly<Record<string, string>>
-  /** Default application/json; a patch names its kind. */
+  /** Default application/json; a patch needs its own type. */
   contentType?: string
-  /** For a stream: until the answer begins. Default 10 s. */
+  /** For a stream: time until the answer begins. Default 10 s. */
   timeoutMs?: number
   signal?: AbortSignal
 }
 
-/** The server refused, or could not be reached. The message names neither a token nor the content of a resource. */
+/** The server refused a call or could not be reached. The message contains neither tokens nor the content of a resource. */
 export class KubeError extends Error {
   override name = 'KubeError'
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 if there was no answer. */
   readonly status: number
-  /** The server's word, such as Conflict, AlreadyExists, Expired. */
+  /** The server's reason, such as Conflict, AlreadyExists, Expired. */
   readonly reason: string | undefined
   readonly retryAfterMs: number | undefined
 
@@ -67,7 +67,7 @@ export class KubeError extends Error {
   }
 }
 
-/** "namespace/name", or the name alone of an object without namespace. */
+/** "namespace/name", or only the name of an object without a namespace. */
 export function keyOf({ metadata }: KubeObject): string {
   return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`
 }

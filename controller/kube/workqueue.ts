@@ -1,16 +1,16 @@
-/** Keys that wait for work: each at most once in the queue, and never worked on twice at the same time. */
+/** A queue of keys to work on. Each is at most once in the queue, and never worked on twice at the same time. */
 
 import type { Log } from '../../contract/log.ts'
 import { type Backoff, backoffMs } from '../../kit/backoff.ts'
 import { MAX_TIMER_MS } from '../../kit/time.ts'
 
-/** What dashboards for controllers show of a queue. */
+/** Metrics of a queue, as dashboards for controllers expect them. */
 export interface QueueMetrics {
-  /** Keys that wait now. */
+  /** Number of waiting keys. */
   depth(items: number): void
   /** A key was queued. */
   added(): void
-  /** A key will be tried again after a failure. */
+  /** A key will be retried after a failure. */
   retried(): void
   /** How long a key waited, in seconds. */
   waited(seconds: number): void
@@ -18,33 +18,33 @@ export interface QueueMetrics {
 }
 
 export interface WorkQueueOptions<K extends string> {
-  /** As it is logged. */
+  /** Name for the log. */
   name: string
-  /** Keys that are worked on at the same time. */
+  /** Maximum number of keys in work at the same time. */
   concurrency: number
-  /** Pieces of work begun per second, in the long run. Default: as many as there are. */
+  /** Average number of keys to start per second. Default: no limit. */
   perSecond?: number
-  /** A rejection is a failure: the key is tried again, later with each failure in a row. */
+  /** A rejection is a failure: the key is retried, after a longer time with each failure in a row. */
   work(key: K, signal: AbortSignal): Promise<void>
   metrics?: QueueMetrics
   log?: Log
 }
 
 const RETRY: Backoff = { firstMs: 50, lastMs: 30_000 }
-/** How much work may be begun at once after a pause, as a part of `perSecond`. */
+/** How many keys may start at once after a pause: those of this time at `perSecond`. */
 const BURST_MS = 100
 
 export class WorkQueue<K extends string> {
   readonly #options: WorkQueueOptions<K>
-  /** Key to the time when it was queued, in order. */
+  /** Time when each key was queued, in order. */
   readonly #waiting = new Map<K, number>()
   readonly #working = new Map<K, Promise<void>>()
-  /** Added while it was worked on. */
+  /** Keys that were added while they were worked on. */
   readonly #again = new Set<K>()
   readonly #delayed = new Map<K, { at: number; timer: NodeJS.Timeout }>()
   readonly #failed = new Map<K, { times: number; timer: NodeJS.Timeout }>()
   readonly #stop = new AbortController()
-  /** When the next work may begin, by `perSecond`. */
+  /** When the next key may start, by `perSecond`. */
   #slot = 0
   #slotTimer: NodeJS.Timeout | undefined
 
@@ -52,7 +52,7 @@ export class WorkQueue<K extends string> {
     this.#options = options
   }
 
-  /** To be worked on as soon as possible; without effect on a key that waits already. */
+  /** Adds a key to be worked on as soon as possible, unless it is waiting already. */
   add(key: K): void {
     if (this.#stop.signal.aborted || this.#waiting.has(key)) return
     if (this.#working.has(key)) {
@@ -65,7 +65,7 @@ export class WorkQueue<K extends string> {
     this.#begin()
   }
 
-  /** Adds the key in `ms`, or earlier when that was asked for before. */
+  /** Adds the key after `ms`, unless it is already scheduled for an earlier time. */
   addAfter(key: K, ms: number): void {
     if (this.#stop.signal.aborted) return
     // A key that comes too early is worked on once more, that is all.
@@ -81,7 +81,7 @@ export class WorkQueue<K extends string> {
     this.#delayed.set(key, { at, timer })
   }
 
-  /** Begins nothing more, tells running work by its signal, and resolves when that has ended. */
+  /** Starts nothing more, aborts the signal of running work, and resolves when that has ended. */
   async stop(): Promise<void> {
     this.#stop.abort()
     clearTimeout(this.#slotTimer)
@@ -101,7 +101,7 @@ export class WorkQueue<K extends string> {
     }
   }
 
-  /** False when it is too early by `perSecond`; then the queue goes on by itself. */
+  /** False if it is too early by `perSecond`; then a timer continues. */
   #takeSlot(): boolean {
     const { perSecond } = this.#options
     if (perSecond === undefined) return true
@@ -117,7 +117,7 @@ export class WorkQueue<K extends string> {
 
   async #work(key: K): Promise<void> {
     const { work, metrics } = this.#options
-    // Work that adds its own key at once must find it among those that are worked on.
+    // Work that adds its own key at once must find it in #working.
     await Promise.resolve()
     const startedAt = performance.now()
     let failure: { error: unknown } | undefined
@@ -129,13 +129,13 @@ export class WorkQueue<K extends string> {
     metrics?.worked((performance.now() - startedAt) / 1_000, failure === undefined ? 'success' : 'error')
     this.#working.delete(key)
     if (this.#stop.signal.aborted) return
-    if (failure === undefined) this.#forgive(key)
+    if (failure === undefined) this.#clearFailures(key)
     else this.#retry(key, failure.error)
     if (this.#again.delete(key)) this.add(key)
     this.#begin()
   }
 
-  #forgive(key: K): void {
+  #clearFailures(key: K): void {
     clearTimeout(this.#failed.get(key)?.timer)
     this.#failed.delete(key)
   }
@@ -147,7 +147,7 @@ export class WorkQueue<K extends string> {
     const inMs = backoffMs(times - 1, RETRY)
     this.#options.log?.warn(
       { err: error, queue: this.#options.name, key, inMs },
-      'work failed and is tried again',
+      'an item in the queue failed; will retry',
     )
     this.#options.metrics?.retried()
     this.#failed.set(key, { times, timer: setTimeout(() => this.add(key), inMs) })

@@ -1,13 +1,14 @@
-/** Calls of the ledger of which one may fail without the others; once it is away, no more are made. */
+/** Runs calls of the ledger. A failed call does not stop the others, unless the ledger is unreachable. */
 import type { Log } from '../../contract/log.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 
-/** Calls at once: enough to hide the way there and back, few enough that none waits out its time in a queue. */
+/** Calls at once: enough to hide the round-trip time, few enough that none times out in a queue. */
 const CONCURRENCY = 16
 
 export class Attempt {
   readonly #log: Log
   #away = false
+  /** False if a call failed or was not made. */
   complete = true
 
   constructor(log: Log) {
@@ -31,7 +32,7 @@ export class Attempt {
     } catch (error) {
       this.complete = false
       this.#away ||= error instanceof StoreUnavailable
-      this.#log.warn({ err: error }, 'the ledger did not take an account or a credit; trying again')
+      this.#log.warn({ err: error }, 'the ledger could not open an account or apply a credit; will retry')
     }
   }
 }

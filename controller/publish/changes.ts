@@ -1,14 +1,14 @@
-/** What differs between the records that are stored and those that should be. */
+/** The difference between stored records and those that should be stored. */
 import type { RecordChanges } from '../../store/contract.ts'
 import { digest } from '../../store/digest.ts'
 
-/** Records to write and ids to remove, and the digests of those that are written. */
+/** Records to write, ids to remove, and the digests of the records to write. */
 export interface Difference<R> {
   changes: RecordChanges<R>
   digests: Map<string, string>
 }
 
-/** Of everything: what `wanted` lacks is removed. */
+/** Compares everything: stored records that `wanted` lacks are removed. */
 export function difference<R extends object>(
   stored: ReadonlyMap<string, string>,
   wanted: ReadonlyMap<string, R>,
@@ -18,7 +18,7 @@ export function difference<R extends object>(
   return { changes: { put: changes.put, remove }, digests }
 }
 
-/** Of these ids alone; undefined: to be removed. */
+/** Compares only these records; undefined: to be removed. */
 export function differenceOf<R extends object>(
   stored: ReadonlyMap<string, string>,
   touched: ReadonlyMap<string, R | undefined>,
@@ -39,7 +39,7 @@ export function differenceOf<R extends object>(
   return { changes: { put, remove }, digests }
 }
 
-/** By record: compile hands out the same object while a record says the same, and most do. */
+/** Digests by record: compile returns the same object as long as a record does not change. */
 const digests = new WeakMap<object, string>()
 
 function digestOf(record: object): string {
@@ -50,7 +50,7 @@ function digestOf(record: object): string {
   return hash
 }
 
-/** Works out now what comparing these records will need. */
+/** Computes the digests of these records in advance. */
 export function warm(records: Iterable<object | undefined>): void {
   for (const record of records) if (record !== undefined) digestOf(record)
 }

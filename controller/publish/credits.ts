@@ -1,6 +1,6 @@
 /**
- * Opens accounts and hands credits to the ledger, each once. An account that had credits or spending is opened by
- * nobody again: if the ledger does not know it, its balance was lost, and giving its credits anew would give money away.
+ * Opens accounts and applies credits in the ledger, each once. An account that had credits or spending is never opened
+ * again: if the ledger does not have it, its balance was lost, and applying its credits again would give money away.
  */
 import type { Log } from '../../contract/log.ts'
 import type { Nanos } from '../../contract/money.ts'
@@ -27,15 +27,15 @@ export interface CreditOptions {
 
 type Money = Pick<Compiled, 'accounts' | 'credits'>
 
-/** What is known of one account. */
+/** Knowledge about one account. */
 interface Account {
-  /** What its status said first. */
+  /** Funds in its status when first seen. */
   before: Pick<Funds, 'credited' | 'spent'>
-  /** Sum of what the ledger took since. */
+  /** Sum of the credits applied since. */
   added: Nanos
-  /** It had credits or spending: it is never opened anew. */
+  /** The account had credits or spending: it is never opened again. */
   used: boolean
-  /** `unknown`: the ledger was not asked yet. */
+  /** `unknown`: the ledger has not answered yet. */
   state: 'unknown' | 'open' | 'lost'
   balance: Pick<Balance, 'posted' | 'held'> | undefined
 }
@@ -44,11 +44,11 @@ export class CreditApplier {
   readonly #options: CreditOptions
   readonly #accounts = new Map<string, Account>()
   readonly #results = new Map<string, { plan: CreditPlan; result: CreditResult }>()
-  /** Accounts that got a credit since their balance was read. */
+  /** Accounts that received a credit since their balance was read. */
   readonly #raised = new Set<string>()
-  /** What was answered last. */
+  /** The last result. */
   #last: AppliedCredits | undefined
-  /** Nothing was left to try again. */
+  /** The last attempt was complete. */
   #settled = false
 
   constructor(options: CreditOptions) {
@@ -56,9 +56,9 @@ export class CreditApplier {
   }
 
   /**
-   * Opens new accounts and applies new credits, as far as the ledger answers; never rejects. `complete` is false when
-   * something is left to try again. What was taken before is believed: `verify` and `reassert` look after it. Nothing is
-   * asked when nothing of it is `touched`; undefined: all may be.
+   * Opens new accounts and applies new credits, as far as the ledger answers; never rejects. `complete` is false if
+   * something must be retried. Earlier results are trusted; `verify` and `reassert` check them. Without accounts or credits
+   * in `touched`, no call is made; undefined: anything may have changed.
    */
   async apply(
     money: Money,
@@ -66,40 +66,40 @@ export class CreditApplier {
   ): Promise<{ applied: AppliedCredits; complete: boolean }> {
     const same = touched?.accounts.size === 0 && touched.credits.size === 0
     if (same && this.#last !== undefined && this.#settled) return { applied: this.#last, complete: true }
-    this.#know(money)
+    this.#remember(money)
     const attempt = new Attempt(this.#options.log)
     const fresh = [...money.accounts.keys()].filter((id) => {
       const account = this.#accounts.get(id)
       return account?.state === 'unknown' && !account.used
     })
     await attempt.runAll(fresh, (id) => this.#open(id))
-    const asked = money.credits.filter(
-      (plan) => this.#accounts.get(plan.account)?.state !== 'lost' && this.#answered(plan) === undefined,
+    const open = money.credits.filter(
+      (plan) => this.#accounts.get(plan.account)?.state !== 'lost' && this.#finalResult(plan) === undefined,
     )
-    await attempt.runAll(asked, (plan) => this.#ask(plan))
-    await attempt.runAll([...this.#raised], (id) => this.#look(id))
+    await attempt.runAll(open, (plan) => this.#topUp(plan))
+    await attempt.runAll([...this.#raised], (id) => this.#readBalance(id))
     this.#settled = attempt.complete
     return { applied: this.applied(money), complete: attempt.complete }
   }
 
-  /** Asks the ledger for every balance, and learns which accounts it has lost or has again. */
+  /** Reads every balance, and notices which accounts the ledger has lost or has again. */
   async verify(money: Money): Promise<AppliedCredits> {
-    this.#know(money)
-    await new Attempt(this.#options.log).runAll([...money.accounts.keys()], (id) => this.#look(id))
+    this.#remember(money)
+    await new Attempt(this.#options.log).runAll([...money.accounts.keys()], (id) => this.#readBalance(id))
     return this.applied(money)
   }
 
-  /** Hands every credit to the ledger again; what it has already is answered so. */
+  /** Applies every credit again; the ledger ignores those that it has. */
   async reassert(money: Money): Promise<AppliedCredits> {
     await this.verify(money)
     const open = money.credits.filter(({ account }) => this.#accounts.get(account)?.state === 'open')
     const attempt = new Attempt(this.#options.log)
-    await attempt.runAll(open, (plan) => this.#ask(plan))
-    await attempt.runAll([...this.#raised], (id) => this.#look(id))
+    await attempt.runAll(open, (plan) => this.#topUp(plan))
+    await attempt.runAll([...this.#raised], (id) => this.#readBalance(id))
     return this.applied(money)
   }
 
-  /** What the ledger is known to have taken of `money`. */
+  /** The known results for `money`. */
   applied({ accounts, credits }: Money): AppliedCredits {
     const results = new Map<string, CreditResult>()
     for (const plan of credits) {
@@ -119,10 +119,10 @@ export class CreditApplier {
   }
 
   /**
-   * Notes what the resources themselves say of the past, once. What the ledger said of a Credit goes with it: for one that
-   * is made anew it is asked again, and says that it has it.
+   * Reads the recorded funds and results of new resources, once. The result of a deleted Credit is forgotten: if the Credit
+   * is created again, it is applied again, and the ledger answers that it has it.
    */
-  #know({ accounts, credits }: Money): void {
+  #remember({ accounts, credits }: Money): void {
     const named = new Set(credits.map(({ id }) => id))
     for (const id of this.#results.keys()) if (!named.has(id)) this.#results.delete(id)
     const { recorded } = this.#options
@@ -142,10 +142,10 @@ export class CreditApplier {
     await this.#options.ledger.open(id)
     const account = this.#accounts.get(id)
     if (account !== undefined) account.state = 'open'
-    await this.#look(id)
+    await this.#readBalance(id)
   }
 
-  async #look(id: string): Promise<void> {
+  async #readBalance(id: string): Promise<void> {
     const account = this.#accounts.get(id)
     if (account === undefined) return
     const balance = await this.#options.ledger.balance(id)
@@ -155,7 +155,7 @@ export class CreditApplier {
       account.balance = { posted, held }
       account.used ||= posted !== 0 || held !== 0
       if (account.state === 'lost')
-        this.#options.log.info({ account: id }, 'the ledger knows this account again')
+        this.#options.log.info({ account: id }, 'the ledger has this account again')
       account.state = 'open'
     } else if (account.used) this.#lose(id, account)
     else await this.#open(id)
@@ -165,13 +165,13 @@ export class CreditApplier {
     if (account.state !== 'lost')
       this.#options.log.error(
         { account: id },
-        'the ledger has lost the balance of an account; it stays closed until it is restored',
+        'the ledger has lost the balance of an account, which stays closed until it is restored',
       )
     account.state = 'lost'
     account.balance = undefined
   }
 
-  /** What the ledger said of this very credit. */
+  /** The last result for exactly this credit. */
   #latest(plan: CreditPlan): CreditResult | undefined {
     const known = this.#results.get(plan.id)
     const same =
@@ -179,13 +179,13 @@ export class CreditApplier {
     return same ? known.result : undefined
   }
 
-  /** What the ledger would say again; a credit over the limit may be taken later. */
-  #answered(plan: CreditPlan): CreditResult | undefined {
+  /** A result that will not change; a credit over the limit may be accepted later. */
+  #finalResult(plan: CreditPlan): CreditResult | undefined {
     const result = this.#latest(plan)
     return result?.outcome === 'limit' ? undefined : result
   }
 
-  async #ask(plan: CreditPlan): Promise<void> {
+  async #topUp(plan: CreditPlan): Promise<void> {
     const { ledger, now } = this.#options
     const { id, account: accountId, amount } = plan
     const account = this.#accounts.get(accountId)
@@ -195,7 +195,7 @@ export class CreditApplier {
     if (reply === 'NOACCT') {
       if (account.used) return this.#lose(accountId, account)
       account.state = 'unknown'
-      throw new Error('the ledger does not know an account that was opened')
+      throw new Error('an account that was opened is missing in the ledger')
     }
     if (reply === 'OK' && before?.outcome !== 'applied') account.added += amount
     if (reply === 'OK' || reply === 'DUP') account.used = true
@@ -230,8 +230,8 @@ function resultOf(
 }
 
 /**
- * Spending never falls: a credit that a process took and did not live to record shows in the balance, and is counted
- * as credited here.
+ * Spending never falls: a credit that was applied by a process that died before recording it shows in the balance, and
+ * counts as credited here.
  */
 function fundsOf({ before, added }: Account, { posted, held }: Pick<Balance, 'posted' | 'held'>): Funds {
   const credited = Math.max(before.credited + added, posted + before.spent)

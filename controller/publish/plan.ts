@@ -1,27 +1,27 @@
-/** What must be written to bring the store from what it holds to what compile says. */
+/** The changes that bring the store to the state of a Compiled. */
 import type { TableRecord } from '../../contract/table/records.ts'
 import type { Manifest, Publication, RecordChanges } from '../../store/contract.ts'
 import { digest } from '../../store/digest.ts'
 import type { Compiled, Touched } from '../snapshot.ts'
 import { type Difference, difference, differenceOf } from './changes.ts'
 
-/** What the store holds, as far as a plan needs it. */
+/** The contents of the store, as far as a plan needs them. */
 export interface Stored {
   manifest: Manifest
-  /** How many routes of the stored table lead somewhere, by namespace; empty when it cannot be read. */
+  /** Number of routes with targets in the stored table, by namespace; empty if it cannot be read. */
   routes: ReadonlyMap<string, number>
 }
 
 export interface Plan {
   changes: Pick<Publication, 'table' | 'keys' | 'accounts'>
-  /** digest() of the table that is stored once that is done, and its routes. */
+  /** digest() of the table after these changes, and its routes. */
   table: string | undefined
   routes: Stored['routes']
-  /** digest() of the records that are written. */
+  /** digest() of the records to write. */
   digests: Record<'keys' | 'accounts', ReadonlyMap<string, string>>
 }
 
-/** `touched`: the rest is as it is stored; undefined when that is not known. */
+/** `touched`: nothing else differs from the store; undefined: anything may differ. */
 export function plan(compiled: Compiled, { manifest, routes }: Stored, touched: Touched | undefined): Plan {
   const table = touched?.table === false ? manifest.table : digest(compiled.table)
   const keys = part(manifest.keys, compiled.keys, touched?.keys)
@@ -39,7 +39,7 @@ export function plan(compiled: Compiled, { manifest, routes }: Stored, touched: 
   }
 }
 
-/** Notes in `stored` what the store holds after this plan. */
+/** Updates `stored` after this plan was published. */
 export function done(stored: Stored, made: Plan, epoch: number, generation: number): void {
   const { manifest } = stored
   note(manifest.keys, made.changes.keys, made.digests.keys)
@@ -66,7 +66,7 @@ function note(
   for (const [id, hash] of digests) stored.set(id, hash)
 }
 
-/** Routes that have a channel to go to, by namespace. */
+/** Number of routes with targets, by namespace. */
 export function routesOf(table: TableRecord): Map<string, number> {
   return new Map(
     Object.entries(table.namespaces).map(([namespace, { routes }]) => [

@@ -220,7 +220,7 @@ describe('a wish that says what was touched', () => {
     failures = ['before']
     const wish = compiled({ keys: [['one', key]] })
     publisher.submit(wish, { ...nothing(), keys: new Map([['one', key]]) })
-    await vi.waitFor(() => expect(logged.join()).toContain('trying again'), { interval: 2 })
+    await vi.waitFor(() => expect(logged.join()).toContain('will retry'), { interval: 2 })
     await publish(wish, nothing())
     expect(await store.config.key('one')).toEqual(key)
   })
@@ -338,7 +338,7 @@ describe('a store that fails', () => {
     expect(await store.config.key('hash')).toEqual(key)
     // What had been taken is seen there and not written again.
     expect(publications).toHaveLength(failure === 'before' ? 1 : 0)
-    expect(logged.join()).toContain('trying again')
+    expect(logged.join()).toContain('will retry')
   })
 
   it('does not lose a later wish, and skips the older one', async () => {
@@ -474,7 +474,7 @@ describe('a removal of most', () => {
     expect(await stored()).toBe(5)
     await publisher.stop()
     expect(removals).toMatchObject([
-      { at: NOW, message: expect.stringMatching(/^30 of 35 keys are gone at once/), namespaces: ['one'] },
+      { at: NOW, message: expect.stringMatching(/^30 of 35 keys were removed at once/), namespaces: ['one'] },
     ])
   })
 
@@ -487,7 +487,7 @@ describe('a removal of most', () => {
     expect((await store.config.table())?.table.namespaces.default?.routes).toHaveLength(3)
     await publisher.stop()
     expect(removals).toMatchObject([
-      { message: expect.stringMatching(/^20 of 30 keys and 17 of 20 routes are/), namespaces: ['default'] },
+      { message: expect.stringMatching(/^20 of 30 keys and 17 of 20 routes were/), namespaces: ['default'] },
     ])
   })
 })

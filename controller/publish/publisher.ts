@@ -1,4 +1,4 @@
-/** Brings the store to what compile says: the newest wish wins, and only what differs is written. */
+/** Brings the store to the newest Compiled, and writes only what differs. */
 
 import type { Log } from '../../contract/log.ts'
 import { type Backoff, backoffMs } from '../../kit/backoff.ts'
@@ -11,10 +11,10 @@ import { done as noteDone, plan, routesOf, type Stored, sum } from './plan.ts'
 import { Removals } from './removals.ts'
 
 const BACKOFF: Backoff = { firstMs: 100, lastMs: 2_000 }
-/** How old a heartbeat may be whose epoch and generation must be exceeded. */
+/** New epochs and generations exceed those in heartbeats up to this age. */
 const HEARTBEATS_WITHIN_MS = 60_000
-/** Keys of one publication that are asked for their namespaces before they go. */
-const MOST_ASKED = 100
+/** How many records of keys are read for their namespaces before the keys are removed. */
+const MOST_READ = 100
 
 export interface PublisherOptions {
   store: Store
@@ -22,23 +22,23 @@ export interface PublisherOptions {
   log: Log
   /** Milliseconds since the epoch. */
   now: () => number
-  /** Called after each attempt that came to an end, in order. */
+  /** Called after each attempt that did not fail, in order. */
   onResult: (result: PublishResult) => void
-  /** Called after each attempt, with what became of it. */
+  /** Called after each attempt, with its outcome. */
   onAttempt?: ((outcome: AttemptOutcome, seconds: number) => void) | undefined
-  /** Called when most of the keys or routes have gone at once. */
+  /** Called when most of the keys or routes were removed at once. */
   onRemoval?: ((removal: Removal) => void) | undefined
-  /** Called when records are found that are not as they were written, before they are written again. */
+  /** Called when records are not as they were written, before they are written again. */
   onSpoilt?: ((spoilt: Inspection['spoilt']) => void) | undefined
 }
 
-/** `fenced`: another controller has taken over, and this one writes nothing more. */
+/** `fenced`: another controller has taken over; this one writes nothing more. */
 export type PublishResult = ({ outcome: 'published' } & Published) | { outcome: 'fenced' }
 export type AttemptOutcome = 'published' | 'unchanged' | 'fenced' | 'failed'
 
-interface Wish {
+interface Job {
   compiled: Compiled
-  /** What may differ from the wish before; undefined: anything. */
+  /** What may differ from the previous job; undefined: anything. */
   touched: Touched | undefined
   begun: boolean
 }
@@ -46,18 +46,18 @@ interface Wish {
 export class Publisher {
   readonly #options: PublisherOptions
   readonly #removals: Removals
-  #wanted: Wish | undefined
+  #wanted: Job | undefined
   #latest: Compiled | undefined
   #working: Promise<void> | undefined
   #epoch: number | undefined
-  /** An epoch must be above this: one that this process had before the store lost it. */
+  /** New epochs must exceed this one, which this process had before the store lost it. */
   #above = 0
-  /** What the store holds; undefined when that must be asked again. */
+  /** The contents of the store; undefined if they must be read again. */
   #stored: Stored | undefined
   readonly #stop = new AbortController()
-  /** Ends a pause early, for a newer wish. */
+  /** Ends a pause early, for a newer job. */
   #wake = new AbortController()
-  #toldSpoilt = false
+  #reportedSpoilt = false
   /** Nothing was read in this term yet. */
   #first = true
 
@@ -67,15 +67,15 @@ export class Publisher {
     this.#removals = new Removals({ now, onRemoval: (removal) => onRemoval?.(removal) })
   }
 
-  /** The epoch of this term and the generation that is stored, once both are known. */
+  /** The epoch of this term and the stored generation, once both are known. */
   get position(): Position | undefined {
     if (this.#epoch === undefined || this.#stored === undefined) return undefined
     return { epoch: this.#epoch, generation: this.#stored.manifest.generation }
   }
 
   /**
-   * Wishes for `compiled`. An older wish that is not yet begun is forgotten. `touched`: what became different since the
-   * last call; without it everything is compared.
+   * Publishes `compiled`, replacing an older job that has not begun. `touched`: what has changed since the last call;
+   * without it, everything is compared.
    */
   submit(compiled: Compiled, touched?: Touched): void {
     const before = this.#wanted?.begun === false ? this.#wanted : undefined
@@ -87,14 +87,14 @@ export class Publisher {
   }
 
   /**
-   * Compares the store's position with what was published, and publishes again what a wiped or restored store lacks.
-   * Rejects with StoreUnavailable.
+   * Compares the store's position with the published one, and publishes again if the store was wiped or restored. Rejects
+   * with StoreUnavailable.
    */
   async verify(): Promise<void> {
     const known = this.position
     if (known === undefined || this.#working !== undefined) return
     const { epoch, generation } = await this.#options.store.config.position()
-    // A publication that began meanwhile finds out by itself.
+    // A publication that has begun in the meantime will notice by itself.
     if (this.#working !== undefined || this.#stop.signal.aborted) return
     if (epoch === known.epoch && generation === known.generation) return
     if (epoch > known.epoch) {
@@ -108,20 +108,20 @@ export class Publisher {
     }
     this.#options.log.warn(
       { epoch, generation, published: known },
-      'the store does not hold what was published; comparing all of it',
+      'the store does not contain the last publication; comparing all records',
     )
     this.repair()
   }
 
-  /** Writes the table again when another one, or none, is stored. Rejects with StoreUnavailable. */
+  /** Writes the table again if it is missing or another one is stored. Rejects with StoreUnavailable. */
   async verifyTable(): Promise<void> {
     if (this.position === undefined || this.#working !== undefined) return
     const intact = await this.#options.store.config.intact()
-    // A publication that began meanwhile may be what was seen.
+    // If a publication has begun in the meantime, its table may be the one found.
     if (!intact && this.#working === undefined && !this.#stop.signal.aborted) this.repair()
   }
 
-  /** Compares every record with what is stored and writes what differs. */
+  /** Compares all records with the store and writes what differs. */
   repair(): void {
     this.#stored = undefined
     if (this.#latest === undefined) return
@@ -129,7 +129,7 @@ export class Publisher {
     this.#start()
   }
 
-  /** Ends after the store call under way. */
+  /** Resolves when the running call of the store has ended. */
   async stop(): Promise<void> {
     this.#stop.abort()
     await this.#working
@@ -143,46 +143,46 @@ export class Publisher {
   async #work(): Promise<void> {
     let failures = 0
     while (this.#wanted !== undefined && !this.#stop.signal.aborted) {
-      const wish = this.#wanted
+      const job = this.#wanted
       const began = performance.now()
       const done = (outcome: AttemptOutcome) =>
         this.#options.onAttempt?.(outcome, (performance.now() - began) / 1_000)
       try {
-        const { result, outcome, complete } = await this.#publish(wish)
+        const { result, outcome, complete } = await this.#publish(job)
         done(outcome)
-        if (complete && this.#wanted === wish) this.#wanted = undefined
+        if (complete && this.#wanted === job) this.#wanted = undefined
         if (result.outcome === 'fenced') this.#stop.abort()
         this.#options.onResult(result)
         if (complete) failures = 0
-        else await this.#pause(backoffMs(failures++, BACKOFF), wish)
+        else await this.#pause(backoffMs(failures++, BACKOFF), job)
       } catch (error) {
         done('failed')
-        // Whether the store took the command is not known.
+        // The store may or may not have executed the command.
         this.#stored = undefined
         const retryInMs = backoffMs(failures++, BACKOFF)
         this.#options.log.warn({ err: error, retryInMs }, 'publishing failed; trying again')
-        await this.#pause(retryInMs, wish)
+        await this.#pause(retryInMs, job)
       }
     }
-    // In the same step as the last look at the wish, so that none is lost in between.
+    // Synchronously after the loop's last check, so that no job is lost in between.
     this.#working = undefined
   }
 
-  /** Waits until it is time to try `tried` again, or there is a newer wish. */
-  async #pause(ms: number, tried: Wish): Promise<void> {
+  /** Waits until `tried` should be retried, or until there is a newer job; returns the next, longer pause. */
+  async #pause(ms: number, tried: Job): Promise<void> {
     this.#wake = new AbortController()
     const signal = AbortSignal.any([this.#stop.signal, this.#wake.signal])
     if (this.#wanted === tried) await pause(ms, signal, 'resolve')
   }
 
-  /** `complete` is false when credits are left to try again; the rest is published all the same. */
-  async #publish(wish: Wish): Promise<{ result: PublishResult; outcome: AttemptOutcome; complete: boolean }> {
-    const { compiled, touched } = wish
+  /** `complete` is false if credits must be retried; the rest is published. */
+  async #publish(job: Job): Promise<{ result: PublishResult; outcome: AttemptOutcome; complete: boolean }> {
+    const { compiled, touched } = job
     const { store, credits, log } = this.#options
     this.#epoch ??= await this.#newEpoch()
-    // From now on a later wish leaves it alone: should it fail, everything is compared.
-    wish.begun = true
-    // Money first: a key whose account has none yet would be refused.
+    // From now on, later jobs are not merged with this one: if it fails, everything is compared.
+    job.begun = true
+    // Money first: without funds, a new key would be refused.
     const { applied, complete } = await credits.apply(compiled, touched)
     for (;;) {
       const known = this.#stored !== undefined
@@ -201,7 +201,7 @@ export class Publisher {
         case 'fenced':
           if ((await store.config.position()).epoch >= epoch)
             return { result: { outcome: 'fenced' }, outcome: 'fenced', complete: true }
-          log.warn({ epoch }, 'the store has lost its epoch; beginning a new one')
+          log.warn({ epoch }, 'the store has lost its epoch; starting a new one')
           this.#above = epoch
           this.#epoch = await this.#newEpoch()
           this.#stored = undefined
@@ -225,55 +225,55 @@ export class Publisher {
     }
   }
 
-  /** Above every epoch that anybody has seen, also after the store has lost its own. */
+  /** An epoch above all that controllers and proxies have seen, even if the store has lost its own. */
   async #newEpoch(): Promise<number> {
     const { config } = this.#options.store
     const seen = await config.heartbeats(HEARTBEATS_WITHIN_MS)
     return config.newEpoch(Math.max(this.#above, ...seen.map(({ epoch }) => epoch)))
   }
 
-  /** A new leader believes what was noted of the records, so that it leads soon; `repair` looks at them all. */
+  /** A new leader first trusts the manifest, so that it can publish soon; `repair` compares all records later. */
   async #read(): Promise<Stored> {
     const { config } = this.#options.store
     const manifest = this.#first ? await config.manifest() : await this.#inspect()
     this.#first = false
     const table = manifest.table === undefined ? undefined : await config.table().catch(unlessUnreadable)
-    // A table that does not open is replaced.
+    // A table that cannot be opened is replaced.
     if (table === undefined) return { manifest: { ...manifest, table: '' }, routes: new Map() }
     return { manifest, routes: routesOf(table.table) }
   }
 
   async #inspect(): Promise<Inspection> {
     const manifest = await this.#options.store.config.inspect()
-    this.#tellSpoilt(manifest.spoilt)
+    this.#reportSpoilt(manifest.spoilt)
     return manifest
   }
 
-  /** Of keys that are about to be removed, the first ones; a record that cannot be read tells nothing. */
+  /** Namespaces of the first keys to be removed; unreadable records are skipped. */
   async #namespacesOf(hashes: readonly string[]): Promise<Set<string>> {
     const { config } = this.#options.store
     const records = await Promise.all(
-      hashes.slice(0, MOST_ASKED).map((hash) => config.key(hash).catch(() => undefined)),
+      hashes.slice(0, MOST_READ).map((hash) => config.key(hash).catch(() => undefined)),
     )
     return new Set(records.flatMap((record) => record?.namespace ?? []))
   }
 
-  /** Above what is stored and above what any proxy has seen, also after the store lost its data. */
+  /** A generation above the stored one and all that proxies have seen, even if the store has lost its data. */
   async #nextGeneration(stored: number): Promise<number> {
     const heartbeats = await this.#options.store.config.heartbeats(HEARTBEATS_WITHIN_MS)
     return Math.max(stored, this.#options.now(), ...heartbeats.map(({ generation }) => generation)) + 1
   }
 
-  /** In the log once, until nothing is spoilt. */
-  #tellSpoilt(spoilt: Inspection['spoilt']): void {
+  /** Logs spoilt records once, until there are none. */
+  #reportSpoilt(spoilt: Inspection['spoilt']): void {
     const found = Object.values(spoilt).some((count) => count > 0)
     if (found) this.#options.onSpoilt?.(spoilt)
-    if (found && !this.#toldSpoilt)
+    if (found && !this.#reportedSpoilt)
       this.#options.log.error(
         { spoilt },
-        'somebody else removed or changed records in the store; writing them again',
+        'records in the store were removed or changed by someone else; writing them again',
       )
-    this.#toldSpoilt = found
+    this.#reportedSpoilt = found
   }
 }
 

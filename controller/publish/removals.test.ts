@@ -20,7 +20,7 @@ it('a deletion that arrives piece by piece is one', () => {
   expect(told).toEqual([])
   vi.advanceTimersByTime(100)
   expect(told).toMatchObject([{ at: 7, namespaces: ['a', 'b'] }])
-  expect(told[0]?.message).toMatch(/^6 of 10 keys are gone at once/)
+  expect(told[0]?.message).toMatch(/^6 of 10 keys were removed at once/)
 })
 
 it('half is not most, and what was lost long before does not count', () => {
@@ -43,5 +43,5 @@ it('stopping reports a removal that is still pending', () => {
   removals.stop()
   vi.advanceTimersByTime(5_000)
   expect(told).toHaveLength(1)
-  expect(told[0]?.message).toMatch(/^3 of 3 routes are gone at once/)
+  expect(told[0]?.message).toMatch(/^3 of 3 routes were removed at once/)
 })

@@ -1,12 +1,12 @@
 /**
- * Tells people when most of the keys or routes have gone within a moment. They are gone all the same: what a complete
- * list lacks is no longer served.
+ * Reports when most of the keys or routes were removed at once. This only informs: resources that are missing in a
+ * complete list are no longer served.
  */
 import type { Removal } from '../snapshot.ts'
 
-/** A deletion of many arrives piece by piece: it is over when nothing more went for so long. */
+/** A deletion of many resources arrives in pieces; it is over when nothing was removed for this long. */
 const QUIET_MS = 1_000
-/** Namespaces that are named. */
+/** Maximum number of namespaces to name. */
 const MOST_NAMED = 20
 
 export interface Counts {
@@ -31,7 +31,7 @@ export class Removals {
     this.#options = options
   }
 
-  /** Takes the counts before and after a publication, and the namespaces that have lost something by it. */
+  /** Takes the counts before and after a publication, and the namespaces that lost keys or routes. */
   published(before: Counts, after: Counts, namespaces: Iterable<string>): void {
     const fewer = after.keys < before.keys || after.routes < before.routes
     if (!fewer && this.#before === undefined) return
@@ -40,16 +40,16 @@ export class Removals {
     for (const namespace of namespaces) this.#namespaces.add(namespace)
     if (!fewer) return
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#tell(), QUIET_MS)
+    this.#timer = setTimeout(() => this.#report(), QUIET_MS)
   }
 
-  /** Reports a removal that is still pending. */
+  /** Reports a pending removal at once. */
   stop(): void {
     clearTimeout(this.#timer)
-    this.#tell()
+    this.#report()
   }
 
-  #tell(): void {
+  #report(): void {
     const before = this.#before
     if (before === undefined) return
     this.#before = undefined
@@ -58,7 +58,7 @@ export class Removals {
     const lost = (['keys', 'routes'] as const).filter((what) => before[what] > this.#after[what])
     if (!lost.some((what) => (before[what] - this.#after[what]) * 2 > before[what])) return
     const counts = lost.map((what) => `${before[what] - this.#after[what]} of ${before[what]} ${what}`)
-    const message = `${counts.join(' and ')} are gone at once, because the resources were deleted or no longer give any`
+    const message = `${counts.join(' and ')} were removed at once, because their resources were deleted or are no longer in force`
     this.#options.onRemoval({ at: this.#options.now(), message, namespaces })
   }
 }

@@ -1,17 +1,16 @@
-/** Turns a schema's issues into sentences that say what to change, without quoting any value. */
+/** Turns the issues of a schema into messages that say what to change, without quoting any value. */
 import { z } from 'zod'
 import { nearest } from './nearest.ts'
 
-/** Where in a document: names of fields, numbers of items. */
+/** A path in a document: names of fields and indexes of items. */
 export type Path = readonly (string | number)[]
 
 export interface Fault {
-  /** Where in the document. */
   path: Path
   message: string
 }
 
-/** One fault for each thing wrong. `prefix` is the path of the validated part inside the document. */
+/** One fault for each issue. `prefix` is the path of the validated part in the document. */
 export function explain(schema: z.ZodType, value: unknown, prefix: Path, error: z.ZodError): Fault[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.filter((part) => typeof part !== 'symbol')
@@ -27,7 +26,7 @@ export function explain(schema: z.ZodType, value: unknown, prefix: Path, error: 
   })
 }
 
-/** Says that a field is not known, and which known one is close. */
+/** The message for an unknown field, with the known one that was probably meant. */
 export function unknownField(key: string, parent: Path, known: readonly string[]): string {
   const close = nearest(key, known)
   const hint =
@@ -47,14 +46,14 @@ export function fieldName(path: Path): string {
   )
 }
 
-/** What is wrong with a value that should be text; `found` is the value's type. */
+/** The message for a value that should be text; `found` is its type. */
 export function wantedText(field: string, found: string): string {
   return found === 'number' || found === 'boolean'
     ? `${field} must be text, not a ${found}; put it in quotes`
     : `${field} must be text, not a ${found}`
 }
 
-/** The JSON type of a value, in words. */
+/** The name of the JSON type of a value, for messages. */
 export function typeName(value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'list'
@@ -91,13 +90,13 @@ function sentence(schema: z.ZodType, root: unknown, full: Path, path: Path, issu
     case 'invalid_format':
       return `${field} ${issue.message}`
     case 'invalid_key':
-      return `${field} has a name that is not allowed there`
+      return `${field} has an invalid name`
     default:
       return `${field}: ${issue.message}`
   }
 }
 
-/** What to write instead of a value of another type. */
+/** Advice for a value of the wrong type. */
 function cure(expected: string, found: string, path: Path): string {
   const name = path.findLast((part) => typeof part === 'string') ?? 'field'
   if (expected === 'array') return `, such as ${name}: ["first", "second"]`
@@ -128,7 +127,7 @@ function fieldsAt(schema: z.ZodType, path: Path): string[] {
   return inner instanceof z.ZodObject ? Object.keys(inner.shape) : []
 }
 
-/** The schema at `path` without its optional and default wrappers, and the description met on the way. */
+/** The schema at `path` without its optional and default wrappers, and its description. */
 function walk(schema: z.ZodType, path: Path): { schema: unknown; description: string | undefined } {
   let { schema: inner, description } = unwrap(schema)
   for (const part of path) {
@@ -137,7 +136,7 @@ function walk(schema: z.ZodType, path: Path): { schema: unknown; description: st
     else if (inner instanceof z.ZodArray) child = inner.element
     else if (inner instanceof z.ZodRecord) child = inner.valueType
     const next = unwrap(child)
-    // An entry of a list or map without words of its own is explained by the field's.
+    // An entry of a list or map without its own description gets that of the field.
     description = next.description ?? (inner instanceof z.ZodObject ? undefined : description)
     inner = next.schema
   }

@@ -1,4 +1,4 @@
-/** The known word that a mistyped one probably means; undefined when none is close. */
+/** The known word that was probably meant; undefined if none is close. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const limit = Math.max(word.length > 3 ? 2 : 1, Math.floor(word.length / 3))
   let best: { word: string; distance: number } | undefined
@@ -10,7 +10,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best?.word
 }
 
-/** Levenshtein distance; more than `limit` is only said to be more. */
+/** Levenshtein distance; above `limit`, only some number above it. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
   let row = Array.from({ length: b.length + 1 }, (_, column) => column)

@@ -1,10 +1,10 @@
-/** What is written and says nothing, as `models: null` does. */
+/** Fields that are set to null, such as `models: null`. */
 import { z } from 'zod'
 
 /**
- * Leaves out the known fields and the entries of maps that are null, as the API server does where a schema is not
- * nullable (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#defaulting-and-nullable).
- * An unknown field stays, and so does an entry of a list: both are refused.
+ * Removes known fields and map entries that are null, as the API server does if a schema is not nullable
+ * (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#defaulting-and-nullable).
+ * Unknown fields and list entries stay, so that the schema refuses them.
  */
 export function withoutNulls(schema: unknown, value: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault)
@@ -21,7 +21,7 @@ export function withoutNulls(schema: unknown, value: unknown): unknown {
   )
 }
 
-/** The schema of a field by its name; undefined for what is neither an object nor a map. */
+/** Returns the schema of a field by its name; undefined if the schema is neither an object nor a map. */
 function knownFields(schema: unknown): ((name: string) => unknown) | undefined {
   if (schema instanceof z.ZodRecord) return () => schema.valueType
   if (schema instanceof z.ZodObject)

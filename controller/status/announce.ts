@@ -1,4 +1,4 @@
-/** Which changes of a status are worth an event: what `kubectl describe` shows a person who looks for a reason. */
+/** The changes of a status that deserve an event, which `kubectl describe` shows. */
 import type { Condition } from '../../contract/api/index.ts'
 import type { FoundStatus } from '../snapshot.ts'
 import type { Status } from './board.ts'
@@ -10,14 +10,14 @@ export interface Announcement {
   note: string
 }
 
-/** `found` is what the API server had before `written`. */
+/** `found` is the status in the API server before `written`. */
 export function announcements(found: FoundStatus | undefined, written: Status): Announcement[] {
   const before = (type: string) => found?.conditions?.find((condition) => condition.type === type)
   return written.conditions.flatMap((condition): Announcement[] => {
     const { type, reason, message } = condition
-    if (tellsFault(condition) && !sameFault(condition, before(type)))
+    if (isFault(condition) && !sameFault(condition, before(type)))
       return [{ type: 'Warning', reason, action: 'Judge', note: message }]
-    if (type === 'Ready' && condition.status === 'True' && comesIntoForce(before(type))) {
+    if (type === 'Ready' && condition.status === 'True' && becomesReady(before(type))) {
       const programmed = written.conditions.find((other) => other.type === 'Programmed') ?? condition
       return [{ type: 'Normal', reason: programmed.reason, action: 'Publish', note: programmed.message }]
     }
@@ -25,7 +25,7 @@ export function announcements(found: FoundStatus | undefined, written: Status): 
   })
 }
 
-function tellsFault({ type, status, reason }: Condition): boolean {
+function isFault({ type, status, reason }: Condition): boolean {
   if (type === 'Ready') return reason === 'LedgerLost'
   if (type === 'Accepted' && reason === 'Expiring') return true
   return (type === 'Accepted' || type === 'ResolvedRefs') && status === 'False'
@@ -35,7 +35,7 @@ function sameFault(after: Condition, before: Condition | undefined): boolean {
   return before?.status === after.status && before.reason === after.reason && before.message === after.message
 }
 
-/** That no proxy was alive says nothing of the resource. */
-function comesIntoForce(before: Condition | undefined): boolean {
+/** NoProxies does not count: it says nothing about the resource. */
+function becomesReady(before: Condition | undefined): boolean {
   return before?.status !== 'True' && before?.reason !== 'NoProxies'
 }

@@ -344,7 +344,7 @@ describe('a credit beyond what the ledger counts', () => {
     publish(credit, 100, { credit: { outcome: 'limit' } })
     expect(await condition('Accepted', 'start')).toBe('False Invalid')
     expect(await condition('Ready', 'start')).toBe('False Invalid')
-    expect(logged.join()).toContain('the balance would exceed what the ledger counts')
+    expect(logged.join()).toContain('the balance would exceed the limit of the ledger')
     publish(credit, 101, { credit: { outcome: 'applied' } })
     expect(await condition('Ready', 'start')).toBe('True Ready')
   })

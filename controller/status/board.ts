@@ -1,4 +1,4 @@
-/** The current status of every resource: what `kubectl get` shows, or would show. */
+/** The current status of every resource. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Condition, KindName } from '../../contract/api/index.ts'
 import { objectId } from '../../contract/ids.ts'
@@ -9,7 +9,7 @@ import type { AppliedCredits, Compiled, FoundStatus, ObjectStatus, Published, To
 import { allConditions, type Carried, withTimes } from './conditions.ts'
 import { type Illness, illnesses } from './health.ts'
 
-/** Between two looks at what the proxies say of channels: an upstream that fails now and then is no stream of writes. */
+/** How often the health of channels is updated, so that an upstream that fails now and then causes few writes. */
 const HEALTH_MS = 10_000
 
 /** A proxy counts as alive this long after its last heartbeat. */
@@ -30,7 +30,7 @@ export interface BoardOptions {
   log: Log
   /** Milliseconds since the epoch. */
   now: () => number
-  /** The status that the API server has of a resource, where there is one. Its times and funds are carried on. */
+  /** The status of a resource in the API server, if any. Its times and funds are kept. */
   found?: ((id: string) => FoundStatus | undefined) | undefined
   /** Called with the ids of resources whose status may have changed. */
   onChange?: ((ids: readonly string[]) => void) | undefined
@@ -39,13 +39,13 @@ export interface BoardOptions {
 interface Entry {
   object: ObjectStatus
   conditions: Condition[]
-  /** Number of the judgement since which the same of it is served. */
+  /** Number of the judgement since which the resource is served unchanged. */
   judgement: number
-  /** The publication that carried this generation of the resource. */
+  /** Generation of the publication that contains this version of the resource. */
   publication: number | undefined
   /** Every live proxy has served that publication; a proxy that joins later catches up before it serves. */
   served: boolean
-  /** What the ledger has said last of an Account's funds, or of when it took a Credit. */
+  /** The last known funds of an Account, or the time when a Credit was applied. */
   money: Record<string, string>
 }
 
@@ -88,8 +88,8 @@ export class StatusBoard {
   }
 
   /**
-   * Takes what compile says of all resources; those it does not name are gone. `touched`: what became different since
-   * the last call; without it all are looked at.
+   * Takes the judgements of compile; resources without one are gone. `touched`: what has changed since the last call;
+   * without it, all are compared.
    */
   judged(compiled: Compiled, touched?: Pick<Touched, 'statuses'>): void {
     this.#judgements++
@@ -105,7 +105,7 @@ export class StatusBoard {
       if (old?.object === object) continue
       const again = old?.object.metadata.uid === object.metadata.uid ? old : undefined
       const entry: Entry =
-        again !== undefined && servesAlike(again.object, object)
+        again !== undefined && servesTheSame(again.object, object)
           ? { ...again, object }
           : {
               object,
@@ -130,7 +130,7 @@ export class StatusBoard {
     return all
   }
 
-  /** Takes what the publisher has done: everything that `compiled` names is in the store. */
+  /** Takes the result of the publisher: everything in `compiled` is in the store. */
   published({ compiled, generation, credits }: Published): void {
     const judgement = this.#judgementOf.get(compiled) ?? 0
     const changed: string[] = []
@@ -143,7 +143,7 @@ export class StatusBoard {
     this.money(credits)
   }
 
-  /** Takes what the ledger has said. */
+  /** Takes the answers of the ledger. */
   money(credits: AppliedCredits): void {
     const before = this.#credits
     if (before === credits) return
@@ -158,17 +158,17 @@ export class StatusBoard {
       entry.money = money
       const credit = `${namespace}/${name}`
       const account = objectId(namespace, name)
-      const otherwise =
+      const changedState =
         kind === 'Credit'
           ? before.results.get(credit) !== credits.results.get(credit)
           : before.lost.has(account) !== credits.lost.has(account) ||
             before.funds.has(account) !== credits.funds.has(account)
-      if (moved || otherwise) changed.push(id)
+      if (moved || changedState) changed.push(id)
     }
     this.#judge(changed)
   }
 
-  /** Judges Programmed and Ready by the proxies that are alive now. Rejects with StoreUnavailable. */
+  /** Updates conditions by the proxies that are alive now. Rejects with StoreUnavailable. */
   async refresh(): Promise<void> {
     const before = this.#live.length
     this.#live = await this.#options.store.config.heartbeats(LIVE_MS)
@@ -177,7 +177,7 @@ export class StatusBoard {
     this.#judge(all ? [...this.#entries.keys()] : changed)
   }
 
-  /** The status of every resource, judged now. Rejects with StoreUnavailable. */
+  /** The current status of every resource. Rejects with StoreUnavailable. */
   async list(): Promise<ListedStatus[]> {
     await this.refresh()
     return [...this.#entries]
@@ -190,15 +190,17 @@ export class StatusBoard {
   }
 
   /**
-   * The status that a resource should have, by statusId; undefined when it is gone, or when what was found of it stands
-   * until the ledger has been asked: a new leader knows nothing of balances yet.
+   * The status that a resource should have, by statusId. Undefined if the resource is gone, or if the status in the API
+   * server must stay until the ledger has answered: a new leader does not know balances yet.
    */
   status(id: string): Status | undefined {
     const entry = this.#entries.get(id)
-    return entry === undefined || this.#standsAsFound(id, entry.object) ? undefined : this.#status(id, entry)
+    return entry === undefined || this.#mustWaitForLedger(id, entry.object)
+      ? undefined
+      : this.#status(id, entry)
   }
 
-  #standsAsFound(id: string, object: ObjectStatus): boolean {
+  #mustWaitForLedger(id: string, object: ObjectStatus): boolean {
     if (object.kind !== 'Account' || !object.inForce || this.#balanceOf(object) !== 'unknown') return false
     const found = this.#options.found?.(id)?.conditions ?? []
     return found.some(({ type }) => type === 'Programmed')
@@ -217,7 +219,7 @@ export class StatusBoard {
     }
   }
 
-  /** Takes what the live proxies say of channels, and returns the ids of those of which it has changed. */
+  /** Updates the failures that live proxies report, and returns the ids of channels for which they changed. */
   #health(): string[] {
     const now = this.#options.now()
     if (now - this.#lookedAt < HEALTH_MS) return []
@@ -233,7 +235,7 @@ export class StatusBoard {
     return kind === 'Channel' && inForce ? this.#ill.get(`${namespace}/${name}`) : undefined
   }
 
-  /** Notes which of the waiting are served by everybody, and returns their ids. */
+  /** Marks the waiting entries that every live proxy serves, and returns their ids. */
   #serve(): string[] {
     if (this.#live.length === 0) return []
     const served = Math.min(...this.#live.map(({ generation }) => generation))
@@ -276,7 +278,7 @@ export class StatusBoard {
     return this.#credits.funds.has(account) ? 'known' : 'unknown'
   }
 
-  /** What the ledger says of it now; empty where it has not answered or nobody has asked. */
+  /** Status fields from the ledger; empty if it has not answered. */
   #moneyOf({ kind, metadata: { namespace, name } }: ObjectStatus): Record<string, string> {
     const appliedAt =
       kind === 'Credit' ? this.#credits.results.get(`${namespace}/${name}`)?.appliedAt : undefined
@@ -309,10 +311,10 @@ export class StatusBoard {
 }
 
 /**
- * False when what is served of the resource becomes another: by a new generation, or without one because a Secret, an
- * Account or a Channel that it names has come, gone or changed.
+ * False if proxies serve something else for the resource: because of a new generation, or because a Secret, an Account or
+ * a Channel that it refers to has appeared, gone or changed.
  */
-function servesAlike(old: ObjectStatus, now: ObjectStatus): boolean {
+function servesTheSame(old: ObjectStatus, now: ObjectStatus): boolean {
   const verdict = ({ conditions }: ObjectStatus) => conditions.map(({ type, status }) => [type, status])
   return (
     old.inForce === now.inForce &&
@@ -334,13 +336,13 @@ const MONEY_FIELDS: Partial<Record<KindName, readonly string[]>> = {
   Credit: ['appliedAt'],
 }
 
-/** Never taken back: it is the one proof of credits and spending that outlives the ledger and this process. */
+/** Never removed: the only proof of credits and spending that outlives the ledger and this process. */
 function recordedMoney(kind: KindName, found: FoundStatus | undefined): Record<string, unknown> {
   const names = (MONEY_FIELDS[kind] ?? []).filter((name) => found?.[name] !== undefined)
   return Object.fromEntries(names.map((name) => [name, found?.[name]]))
 }
 
-/** Whoever reads the API server sees no change of status where there was none since the last write. */
+/** Keeps the time in the API server if the status is the same as there. */
 function withTimeFound(condition: Condition, found: readonly Condition[] | undefined): Condition {
   const old = found?.find(({ type }) => type === condition.type)
   return old?.status === condition.status

@@ -3,28 +3,28 @@ import type { Condition } from '../../contract/api/index.ts'
 import type { CreditResult, Judgement, ObjectStatus } from '../snapshot.ts'
 import { healthy, type Illness } from './health.ts'
 
-/** What people can do: nobody restores a balance but with the store that it stood in. */
+/** Only a backup of the store can restore a balance. */
 const LOST =
-  'has lost the balance of this account, which stays closed until Redis is restored from a copy; to go on without it, create an Account of another name with a new Credit, and name it in the ApiKeys'
+  'has lost the balance of this account, which stays closed until Redis is restored from a backup; to continue without a backup, create an Account with another name and a new Credit, and refer to it in the ApiKeys'
 
-/** The bound of the status schema. */
+/** Limit of the status schema. */
 const MAX_MESSAGE = 4096
 
-/** What the publisher reports of one resource. */
+/** What publisher, ledger and proxies report about one resource. */
 export interface Carried {
-  /** Generation of the publication that carried it; undefined: not published yet. */
+  /** Generation of the publication that contains the resource; undefined: not published yet. */
   publication: number | undefined
   /** Every live proxy has served that publication. */
   served: boolean
-  /** What the ledger said of a Credit. */
+  /** The ledger's answer for a Credit. */
   credit?: CreditResult['outcome'] | undefined
-  /** What is known of the balance of an Account; lost: the ledger refuses its requests. */
+  /** Whether the balance of an Account is known; lost: the ledger refuses its requests. */
   balance?: 'unknown' | 'known' | 'lost'
-  /** How the upstream of a Channel fails; undefined: it does not. */
+  /** Failures of a Channel that proxies report, if any. */
   illness?: Illness | undefined
 }
 
-/** All conditions of a resource, in the order of CONDITION_TYPES. `proxies` is how many are alive. */
+/** All conditions of a resource, in the order of CONDITION_TYPES. `proxies`: number of live proxies. */
 export function allConditions(object: ObjectStatus, carried: Carried, proxies: number): Judgement[] {
   const refusal = refusalOf(carried.credit)
   const judged = refusal === undefined ? object : refused(object, refusal)
@@ -34,23 +34,23 @@ export function allConditions(object: ObjectStatus, carried: Carried, proxies: n
   return [...conditions, ready(judged, conditions), ...stalled(conditions), ...others]
 }
 
-/** Tells those who wait for Ready that waiting is in vain. */
+/** Stalled lets tools that wait for Ready give up at once. */
 function stalled(conditions: readonly Judgement[]): Judgement[] {
   const refused = conditions.filter(({ type, status }) => type === 'Accepted' && status === 'False')
   return refused.map((condition) => ({ ...condition, type: 'Stalled', status: 'True' }))
 }
 
-/** Why the ledger did not take a credit. */
+/** Why the ledger refused a credit, if it did. */
 function refusalOf(credit: Carried['credit']): Pick<Judgement, 'reason' | 'message'> | undefined {
   switch (credit) {
     case 'conflict':
       return {
         reason: 'Conflicted',
         message:
-          'a Credit of this name was applied before with another amount or account, and that one counts; use another name',
+          'a Credit of this name was applied before with another amount or account and still counts; use another name',
       }
     case 'limit':
-      return { reason: 'Invalid', message: 'the balance would exceed what the ledger counts' }
+      return { reason: 'Invalid', message: 'the balance would exceed the limit of the ledger' }
     default:
       return undefined
   }
@@ -71,7 +71,7 @@ function programmed(object: ObjectStatus, carried: Carried, proxies: number): Ju
       ...condition,
       status: 'False',
       reason: failed.reason,
-      message: 'not published, because it is not in force',
+      message: 'not published because it is not in force',
     }
   if (object.kind === 'Credit') return creditProgrammed(condition, carried)
   if (carried.balance === 'lost')
@@ -97,7 +97,7 @@ function programmed(object: ObjectStatus, carried: Carried, proxies: number): Ju
       }
 }
 
-/** A credit is in force once the ledger has it: no proxy takes part. */
+/** A credit is in force once the ledger has applied it; proxies do not matter. */
 function creditProgrammed(
   condition: Pick<Judgement, 'type' | 'observedGeneration'>,
   { credit }: Carried,
@@ -108,35 +108,35 @@ function creditProgrammed(
         ...condition,
         status: 'True',
         reason: 'Programmed',
-        message: 'the ledger has taken the credit',
+        message: 'the ledger has applied the credit',
       }
     case 'already':
       return {
         ...condition,
         status: 'True',
         reason: 'AlreadyApplied',
-        message: 'the ledger took the credit before; nothing was added again',
+        message: 'the ledger had applied the credit before; nothing was added again',
       }
     case 'closed':
       return {
         ...condition,
         status: 'False',
         reason: 'LedgerLost',
-        message: `not taken, because the account is closed: the ledger ${LOST}`,
+        message: `not applied because the account is closed: the ledger ${LOST}`,
       }
     default:
       return { ...condition, status: 'False', reason: 'Pending', message: 'waiting for the ledger' }
   }
 }
 
-/** A route that is served, by those of its channels that can be used, and whose only fault is that others cannot. */
+/** True for a route that serves with some of its channels, and whose only problem is that others cannot be used. */
 function servesPartly({ kind, fields }: ObjectStatus, conditions: readonly Judgement[]): boolean {
   const failed = conditions.filter(({ status }) => status !== 'True')
   const missing = failed.length === 1 && failed[0]?.type === 'ResolvedRefs'
   return kind === 'ModelRoute' && missing && (fields.endpoints?.length ?? 0) > 0
 }
 
-/** The summary: the first thing that is wrong, else what there is to note, such as Disabled. */
+/** The summary: the first condition that is not true, else a note such as Disabled. */
 function ready(object: ObjectStatus, conditions: readonly Judgement[]): Judgement {
   const condition = { type: 'Ready', observedGeneration: object.metadata.generation } as const
   const failed = conditions.find(({ status }) => status !== 'True')
@@ -145,7 +145,7 @@ function ready(object: ObjectStatus, conditions: readonly Judgement[]): Judgemen
       ...condition,
       status: 'False',
       reason: 'PartiallyReady',
-      message: `serves without the channels that are missing: ${failed.message}`.slice(0, MAX_MESSAGE),
+      message: `serves without the missing channels: ${failed.message}`.slice(0, MAX_MESSAGE),
     }
   if (failed !== undefined)
     return { ...condition, status: 'False', reason: failed.reason, message: failed.message }
@@ -157,7 +157,7 @@ function ready(object: ObjectStatus, conditions: readonly Judgement[]): Judgemen
     : { ...condition, status: 'True', reason: note.reason, message: note.message }
 }
 
-/** Gives each condition its time: the one it had while its status stays the same, else now. */
+/** Adds the time of the last change of status to each condition. */
 export function withTimes(
   judgements: readonly Judgement[],
   before: readonly Condition[],

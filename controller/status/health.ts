@@ -1,4 +1,4 @@
-/** What the live proxies together say of the upstreams of channels. */
+/** Channels that fail, as reported by the live proxies together. */
 import type { FailureClass } from '../../contract/failures.ts'
 import type { Heartbeat } from '../../store/contract.ts'
 import type { Judgement } from '../snapshot.ts'
@@ -8,11 +8,11 @@ export interface Illness {
   /** RFC 3339. */
   since: string
   ejectedBy: number
-  /** Proxies that are alive. */
+  /** Number of live proxies. */
   proxies: number
 }
 
-/** By "namespace/name" of the Channel; those that are well are not in it. */
+/** Failing channels by "namespace/name". */
 export function illnesses(live: readonly Heartbeat[]): Map<string, Illness> {
   const found = new Map<string, Illness>()
   for (const { troubles = [] } of live)
@@ -32,12 +32,12 @@ export function illnesses(live: readonly Heartbeat[]): Map<string, Illness> {
 export function healthy(observedGeneration: number, illness: Illness | undefined): Judgement {
   const condition = { type: 'Healthy', observedGeneration } as const
   if (illness === undefined)
-    return { ...condition, status: 'True', reason: 'Healthy', message: 'no live proxy sees it fail' }
+    return { ...condition, status: 'True', reason: 'Healthy', message: 'no live proxy reports failures' }
   const { lastFailure, since, ejectedBy, proxies } = illness
   return {
     ...condition,
     status: 'False',
     reason: ejectedBy > 0 ? 'Ejected' : 'Failing',
-    message: `attempts have failed since ${since}, as ${lastFailure}; ejected on ${ejectedBy} of ${proxies} proxies`,
+    message: `attempts have failed since ${since}, last with ${lastFailure}; ejected on ${ejectedBy} of ${proxies} proxies`,
   }
 }

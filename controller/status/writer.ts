@@ -1,4 +1,4 @@
-/** Writes statuses to the API server: only what differs, no faster than it can take, and nothing that is about to pass. */
+/** Writes statuses to the API server: only those that differ, at a limited rate, and no transient ones. */
 import { isDeepStrictEqual } from 'node:util'
 import {
   API_VERSION,
@@ -21,9 +21,9 @@ const CONCURRENCY = 8
 const WRITES_PER_SECOND = 200
 
 /**
- * How long a condition of this reason may pass by itself before it is written: what is applied in one go arrives one
- * by one, and proxies need a moment to take a publication over or to be heard of after the store was away. There is no
- * grace where an old generation is said to be ready: nobody may take that for the new one.
+ * How long a condition with this reason is held back, because it may change by itself: resources applied together arrive
+ * one by one, and proxies need a moment to take up a publication, or to send heartbeats after the store was unreachable.
+ * There is no delay if the API server calls an old generation ready, which must not be mistaken for the new one.
  */
 const GRACE_MS: Readonly<Record<string, number>> = {
   Pending: 1_000,
@@ -32,7 +32,7 @@ const GRACE_MS: Readonly<Record<string, number>> = {
   NoProxies: 5_000,
 }
 
-/** What the API server has of a resource. */
+/** A resource in the API server. */
 export interface Found {
   uid: string
   status: FoundStatus | undefined
@@ -40,7 +40,7 @@ export interface Found {
 
 export interface StatusWriterOptions {
   client: KubeClient
-  /** By statusId: what a resource's status should be, and what it is. */
+  /** The status that a resource should have, and the one it has, by statusId. */
   wanted: (id: string) => Status | undefined
   found: (id: string) => Found | undefined
   events: Pick<EventRecorder, 'record'>
@@ -51,9 +51,9 @@ export interface StatusWriterOptions {
 export class StatusWriter {
   readonly #options: StatusWriterOptions
   readonly #queue: WorkQueue<string>
-  /** What was written and did not come back by the watch yet. */
+  /** Statuses that were written and have not come back through the watch yet. */
   readonly #written = new Map<string, Status>()
-  /** Since when a status has a condition that may pass. */
+  /** When a status first had a transient condition. */
   readonly #passing = new Map<string, number>()
 
   constructor(options: StatusWriterOptions) {
@@ -68,7 +68,7 @@ export class StatusWriter {
     })
   }
 
-  /** Looks at these resources, and writes the statuses that differ. */
+  /** Compares the statuses of these resources, and writes those that differ. */
   changed(ids: Iterable<string>): void {
     for (const id of ids) {
       const due = this.#due(id)
@@ -78,7 +78,7 @@ export class StatusWriter {
     }
   }
 
-  /** The API server has told of a new version, or of the end, of this resource. */
+  /** The watch has reported a new version, or the deletion, of this resource. */
   seen(id: string): void {
     this.#written.delete(id)
     this.changed([id])
@@ -88,20 +88,20 @@ export class StatusWriter {
     return this.#queue.stop()
   }
 
-  /** What is to be written, and when; undefined when nothing is. */
+  /** The status to write, and when; undefined if there is none. */
   #due(id: string): { status: Status; found: Found; inMs: number } | undefined {
     const status = this.#options.wanted(id)
     const found = this.#options.found(id)
     const same =
       status === undefined ||
       found === undefined ||
-      says(found.status, status) ||
+      matches(found.status, status) ||
       isDeepStrictEqual(this.#written.get(id), status)
     if (same) {
       this.#passing.delete(id)
       return undefined
     }
-    const grace = saysReady(found.status, status.observedGeneration)
+    const grace = showsOldReady(found.status, status.observedGeneration)
       ? 0
       : Math.max(...status.conditions.map(({ reason }) => GRACE_MS[reason] ?? 0))
     if (grace === 0) {
@@ -122,9 +122,9 @@ export class StatusWriter {
     const { uid } = found
     const object = { apiVersion: API_VERSION, kind, namespace, name, path }
     if ((await applyStatus(this.#options.client, object, status, FIELD_MANAGER)) === 'gone') return
-    // The watch may have been quicker than the answer, and tells each version once.
+    // The watch reports each version once, and may have been quicker than the answer.
     const seen = this.#options.found(id)
-    if (seen !== undefined && !says(seen.status, status)) this.#written.set(id, status)
+    if (seen !== undefined && !matches(seen.status, status)) this.#written.set(id, status)
     this.#passing.delete(id)
     const regarding = { apiVersion: API_VERSION, kind, namespace, name, uid }
     for (const event of announcements(found.status, status))
@@ -132,14 +132,14 @@ export class StatusWriter {
   }
 }
 
-/** True when the API server calls another generation than this one ready. */
-function saysReady(found: FoundStatus | undefined, generation: number | undefined): boolean {
+/** True if the API server calls another generation than this one ready. */
+function showsOldReady(found: FoundStatus | undefined, generation: number | undefined): boolean {
   const ready = found?.conditions?.find(({ type }) => type === 'Ready')
   return ready?.status === 'True' && found?.observedGeneration !== generation
 }
 
-/** True when the API server has the fields and conditions of `status`, and none of ours besides. */
-function says(found: FoundStatus | undefined, status: Status): boolean {
+/** True if the API server has the fields and conditions of `status`, and no other conditions of our types. */
+function matches(found: FoundStatus | undefined, status: Status): boolean {
   if (found === undefined) return false
   const { conditions: old = [], ...oldFields } = found
   const { conditions, ...fields } = status
@@ -169,7 +169,7 @@ function sameCondition(a: Condition | undefined, b: Condition): boolean {
 function placeOf(id: string): { kind: KindName; namespace: string; name: string; path: string } {
   const [kindName = '', namespace = '', name = ''] = id.split('/')
   const kind = KIND_NAMES.find((known) => known === kindName)
-  if (kind === undefined) throw new Error(`${id} names no kind`)
+  if (kind === undefined) throw new Error(`${id} has no known kind`)
   const path = `/apis/${API_VERSION}/namespaces/${namespace}/${KINDS[kind].plural}/${name}`
   return { kind, namespace, name, path }
 }

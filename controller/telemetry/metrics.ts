@@ -1,8 +1,8 @@
-/** What the controller counts. Queues and requests carry the names that dashboards for controllers know. */
+/** Metrics of the controller. Queues and requests use the names that dashboards for controllers expect. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { addProcessMetrics } from '../../admin/process-metrics.ts'
 
-/** Gauges that are read when somebody scrapes. */
+/** Values of gauges, read at each scrape. */
 export interface Readings {
   leading: boolean
   epoch: number | undefined
@@ -15,39 +15,42 @@ export class ControllerMetrics {
   readonly registry = new Registry()
   readonly #publications = this.#counter(
     'sluice_publications_total',
-    'Attempts to bring the store up to date, by what became of them.',
+    'Attempts to bring the store up to date, by result.',
     ['result'],
   )
   readonly #publishSeconds = new Histogram({
     name: 'sluice_publish_seconds',
-    help: 'Time of one attempt to bring the store up to date.',
+    help: 'Duration of an attempt to bring the store up to date.',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [this.registry],
   })
   readonly #repairs = this.#counter(
     'sluice_store_repairs_total',
-    'Records in the store that somebody else removed or changed, found and written again.',
+    'Records in the store that were not as written, found and written again.',
     ['kind'],
   )
   readonly #requests = this.#counter('rest_client_requests_total', 'Requests to the API server.', [
     'method',
     'code',
   ])
-  readonly #reconciles = this.#counter('controller_runtime_reconcile_total', 'Pieces of work done.', [
+  readonly #reconciles = this.#counter('controller_runtime_reconcile_total', 'Items processed, by result.', [
     'controller',
     'result',
   ])
-  readonly #depth = this.#gauge('workqueue_depth', 'Pieces of work that wait.', ['name'])
-  readonly #adds = this.#counter('workqueue_adds_total', 'Pieces of work taken up.', ['name'])
-  readonly #retries = this.#counter('workqueue_retries_total', 'Pieces of work tried again.', ['name'])
-  readonly #waited = this.#histogram('workqueue_queue_duration_seconds', 'How long a piece of work waited.')
-  readonly #worked = this.#histogram('workqueue_work_duration_seconds', 'How long a piece of work took.')
+  readonly #depth = this.#gauge('workqueue_depth', 'Items waiting in the queue.', ['name'])
+  readonly #adds = this.#counter('workqueue_adds_total', 'Items added to the queue.', ['name'])
+  readonly #retries = this.#counter('workqueue_retries_total', 'Items retried after a failure.', ['name'])
+  readonly #waited = this.#histogram(
+    'workqueue_queue_duration_seconds',
+    'Time that an item waited in the queue.',
+  )
+  readonly #worked = this.#histogram('workqueue_work_duration_seconds', 'Time to process an item.')
 
   /** `read` is called at each scrape. */
   constructor(leaseName: string, read: () => Readings) {
     addProcessMetrics(this.registry)
     this.spoilt({ table: 0, key: 0, account: 0 })
-    // The first one to be registered reads for all.
+    // This gauge is registered first: its `collect` sets the others, too.
     const own = new Gauge({
       name: 'sluice_controller_leader',
       help: 'Whether this controller leads.',
@@ -69,18 +72,23 @@ export class ControllerMetrics {
     const lease = this.#gauge('leader_election_master_status', 'Whether this process holds the Lease.', [
       'name',
     ])
-    const epoch = this.#gauge('sluice_controller_epoch', 'Epoch of this term of leadership; 0: not leading.')
-    const generation = this.#gauge('sluice_table_generation', 'Generation that was published last.')
-    const proxies = this.#gauge('sluice_proxies_live', 'Proxies that are alive, as the leader sees them.')
-    const synced = this.#gauge('sluice_informer_synced', 'Whether all resources of a kind are known.', [
-      'kind',
-    ])
-    const age = this.#gauge(
-      'sluice_informer_last_event_age_seconds',
-      'Time since the API server was last heard of about a kind.',
+    const epoch = this.#gauge(
+      'sluice_controller_epoch',
+      'Epoch of the current term of leadership; 0 if not leading.',
+    )
+    const generation = this.#gauge('sluice_table_generation', 'Generation of the last publication.')
+    const proxies = this.#gauge('sluice_proxies_live', 'Live proxies, as seen by the leader.')
+    const synced = this.#gauge(
+      'sluice_informer_synced',
+      'Whether all resources of a kind have been listed.',
       ['kind'],
     )
-    const resources = this.#gauge('sluice_resources', 'Resources that are known.', ['kind'])
+    const age = this.#gauge(
+      'sluice_informer_last_event_age_seconds',
+      'Time since the API server last sent anything about a kind.',
+      ['kind'],
+    )
+    const resources = this.#gauge('sluice_resources', 'Number of known resources.', ['kind'])
   }
 
   published(result: string, seconds: number): void {
@@ -96,7 +104,7 @@ export class ControllerMetrics {
     this.#requests.inc({ method, code: status === 0 ? '<error>' : String(status) })
   }
 
-  /** What a queue of this name reports to. */
+  /** Metrics of the queue with this name. */
   queue(name: string) {
     this.#depth.set({ name }, 0)
     return {

@@ -1,4 +1,4 @@
-/** What the example upstream answers where no text is asked for: vectors that count letters, and one grey dot. */
+/** Answers of the example upstream other than text: vectors that count letters, and images of one grey dot. */
 
 const DIMENSIONS = 8
 /** A PNG of one pixel. */
@@ -26,8 +26,8 @@ function vectorOf(text: string): number[] {
   return length === 0 ? counts : counts.map((count) => count / length)
 }
 
-/** The answer to a request for `count` pictures. */
-export function picturesOf(count: number): object {
+/** The answer to a request for `count` images. */
+export function imagesOf(count: number): object {
   return {
     created: Math.floor(Date.now() / 1000),
     data: Array.from({ length: count }, () => ({ b64_json: DOT })),

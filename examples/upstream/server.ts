@@ -1,11 +1,11 @@
 /**
  * A stand-in for a model provider, so that the quickstart works without an account anywhere. It speaks OpenAI chat
  * completions (https://platform.openai.com/docs/api-reference/chat), answers by quoting the last user message, and
- * counts words where a real provider counts tokens. Embeddings and pictures: beyond-text.ts.
+ * counts words where a real provider counts tokens. Embeddings and images: beyond-text.ts.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { embeddingsOf, picturesOf } from './beyond-text.ts'
+import { embeddingsOf, imagesOf } from './beyond-text.ts'
 
 /** The credential that examples/quickstart sends; a real provider's belongs in a Secret. */
 export const EXAMPLE_KEY = 'example-upstream-key'
@@ -14,7 +14,7 @@ const PATHS = ['/v1/chat/completions', '/v1/embeddings', '/v1/images/generations
 const PAUSE_BETWEEN_WORDS_MS = 15
 
 export interface ExampleUpstream {
-  /** The port it listens on; differs from the one asked for when that was 0. */
+  /** The port it listens on; differs from the requested one if that was 0. */
   port: number
   close(): Promise<void>
 }
@@ -40,8 +40,8 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   if (request.method !== 'POST' || !PATHS.includes(request.url ?? ''))
     return refuse(response, 404, 'unknown_url', `This example serves POST ${PATHS.join(', ')} only.`)
   const text = await readText(request)
-  // A form: its pictures are not looked at.
-  if (request.url === '/v1/images/edits') return sendJson(response, 200, picturesOf(1))
+  // A form; the example does not read its images.
+  if (request.url === '/v1/images/edits') return sendJson(response, 200, imagesOf(1))
 
   const body = parseJson(text)
   if (!isObject(body) || typeof body.model !== 'string')
@@ -50,7 +50,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     return refuse(response, 404, 'model_not_found', `The model does not exist. This example has ${MODEL}.`)
   if (request.url === '/v1/embeddings') serveEmbeddings(body, response)
   else if (request.url === '/v1/images/generations')
-    sendJson(response, 200, picturesOf(typeof body.n === 'number' ? Math.min(body.n, 10) : 1))
+    sendJson(response, 200, imagesOf(typeof body.n === 'number' ? Math.min(body.n, 10) : 1))
   else await serveChat(body, response)
 }
 
@@ -63,14 +63,14 @@ function serveEmbeddings({ input }: Body, response: ServerResponse): void {
 }
 
 async function serveChat(body: Body, response: ServerResponse): Promise<void> {
-  const asked = readRequest(body)
-  if (asked === undefined) return refuse(response, 400, 'invalid_request', 'The body must have messages.')
-  const answer = answerTo(asked)
-  if (asked.stream) await sendStream(response, asked, answer)
+  const request = readRequest(body)
+  if (request === undefined) return refuse(response, 400, 'invalid_request', 'The body must have messages.')
+  const answer = answerTo(request)
+  if (request.stream) await sendStream(response, request, answer)
   else sendJson(response, 200, wholeAnswer(answer))
 }
 
-/** What this example reads of a request. */
+/** The fields of a request that this example reads. */
 interface ChatRequest {
   prompt: string[]
   maxWords: number
@@ -86,18 +86,18 @@ interface ChatAnswer {
   usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number }
 }
 
-function answerTo(asked: ChatRequest): ChatAnswer {
-  const full = ['Hello', 'from', 'the', 'example', 'upstream.', 'You', 'said:', ...asked.prompt]
-  const words = full.slice(0, asked.maxWords)
+function answerTo(request: ChatRequest): ChatAnswer {
+  const full = ['Hello', 'from', 'the', 'example', 'upstream.', 'You', 'said:', ...request.prompt]
+  const words = full.slice(0, request.maxWords)
   return {
     id: `chatcmpl-example-${Date.now().toString(36)}`,
     created: Math.floor(Date.now() / 1000),
     words,
     finishReason: words.length < full.length ? 'length' : 'stop',
     usage: {
-      prompt_tokens: asked.prompt.length,
+      prompt_tokens: request.prompt.length,
       completion_tokens: words.length,
-      total_tokens: asked.prompt.length + words.length,
+      total_tokens: request.prompt.length + words.length,
     },
   }
 }
@@ -109,7 +109,7 @@ function wholeAnswer({ id, created, words, finishReason, usage }: ChatAnswer): o
 }
 
 /** Server-sent events: a chunk with the role, one for each word, one with the finish reason, usage if asked, [DONE]. */
-async function sendStream(response: ServerResponse, asked: ChatRequest, answer: ChatAnswer): Promise<void> {
+async function sendStream(response: ServerResponse, request: ChatRequest, answer: ChatAnswer): Promise<void> {
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
@@ -122,7 +122,7 @@ async function sendStream(response: ServerResponse, asked: ChatRequest, answer: 
       model: MODEL,
       choices,
     }
-    response.write(`data: ${JSON.stringify(asked.includeUsage ? { ...chunk, usage } : chunk)}\n\n`)
+    response.write(`data: ${JSON.stringify(request.includeUsage ? { ...chunk, usage } : chunk)}\n\n`)
   }
   const sendDelta = (delta: object, finishReason: string | null = null) =>
     send([{ index: 0, delta, logprobs: null, finish_reason: finishReason }], null)
@@ -134,11 +134,11 @@ async function sendStream(response: ServerResponse, asked: ChatRequest, answer: 
     sendDelta({ content: index === 0 ? word : ` ${word}` })
   }
   sendDelta({}, answer.finishReason)
-  if (asked.includeUsage) send([], answer.usage)
+  if (request.includeUsage) send([], answer.usage)
   response.end('data: [DONE]\n\n')
 }
 
-/** Undefined when the body is no chat request. */
+/** Undefined if the body is not a chat request. */
 function readRequest(body: Body): ChatRequest | undefined {
   if (!Array.isArray(body.messages)) return undefined
   const limit = body.max_completion_tokens ?? body.max_tokens
@@ -150,7 +150,7 @@ function readRequest(body: Body): ChatRequest | undefined {
   }
 }
 
-/** Content is a string, or a list of parts of which the text ones are read. */
+/** Reads text only: content is a string, or a list of parts. */
 function lastUserWords(messages: unknown[]): string[] {
   const last = messages.filter((message) => isObject(message) && message.role === 'user').at(-1)
   const content = isObject(last) ? last.content : ''

@@ -35,7 +35,7 @@ describe('what is noted', () => {
 
   test('is found by the same owner, kind and name alone', async () => {
     const { affinity } = kept()
-    await affinity.note('session', 'one', 'name', 'ns/c', 1_000)
+    await affinity.note({ kind: 'session', owner: 'one', name: 'name' }, 'ns/c', 1_000)
     expect(await affinity.channel('session', 'one', 'name')).toBe('ns/c')
     expect(await affinity.channel('session', 'two', 'name')).toBeUndefined()
     expect(await affinity.channel('session', 'one', 'other')).toBeUndefined()
@@ -44,7 +44,11 @@ describe('what is noted', () => {
 
   test('does not show the name', async () => {
     const { texts, affinity } = kept()
-    await affinity.note('state', 'one', 'what only one upstream can read', 'ns/c', 1_000)
+    await affinity.note(
+      { kind: 'state', owner: 'one', name: 'what only one upstream can read' },
+      'ns/c',
+      1_000,
+    )
     expect([...texts.keys()].join()).not.toContain('upstream')
   })
 
@@ -54,6 +58,6 @@ describe('what is noted', () => {
     }
     const affinity = createAffinity({ get: away, set: away })
     expect(await affinity.channel('session', 'one', 'name')).toBeUndefined()
-    await affinity.note('session', 'one', 'name', 'ns/c', 1_000)
+    await affinity.note({ kind: 'session', owner: 'one', name: 'name' }, 'ns/c', 1_000)
   })
 })

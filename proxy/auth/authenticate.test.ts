@@ -23,7 +23,7 @@ function ask({ key, account, headers = ['x-api-key', KEY], address = HERE }: Giv
     key: async (hash: string) => (hash === keyHash(KEY) ? key : undefined),
     account: async (id: string) => (id === account?.id ? account : undefined),
   }
-  return authenticate(records, headers, address, NOW)
+  return authenticate(records, { rawHeaders: headers, address, nowMs: NOW })
 }
 
 async function refusal(given: Given) {
@@ -119,9 +119,7 @@ describe('addresses', () => {
     const unknown = (allowedIPs: string[]) =>
       authenticate(
         { ...records, key: async () => testKey({ allowedIPs }) },
-        ['x-api-key', KEY],
-        undefined,
-        NOW,
+        { rawHeaders: ['x-api-key', KEY], address: undefined, nowMs: NOW },
       )
     await expect(unknown(['0.0.0.0/0', '::/0'])).rejects.toMatchObject({ code: 'ip_not_allowed' })
     await expect(unknown([])).resolves.toHaveProperty('key')
@@ -137,7 +135,9 @@ describe.each([new StoreUnavailable('away'), new RecordUnreadable('does not open
       const headers = ['x-api-key', KEY]
       const keyed = { key: async () => testKey({ account: 'a' }), account: away }
       for (const records of [{ key: away, account: away }, keyed])
-        await expect(authenticate(records, headers, HERE, NOW)).rejects.toMatchObject({
+        await expect(
+          authenticate(records, { rawHeaders: headers, address: HERE, nowMs: NOW }),
+        ).rejects.toMatchObject({
           code: 'store_unavailable',
           status: 503,
         })
@@ -148,17 +148,23 @@ describe.each([new StoreUnavailable('away'), new RecordUnreadable('does not open
       const minted = mintKey()
       const wrong = minted.slice(0, -1) + (minted.endsWith('a') ? 'b' : 'a')
       for (const value of ['', wrong, 'k'.repeat(1_025)])
-        await expect(authenticate(records, ['x-api-key', value], HERE, NOW)).rejects.toMatchObject({
+        await expect(
+          authenticate(records, { rawHeaders: ['x-api-key', value], address: HERE, nowMs: NOW }),
+        ).rejects.toMatchObject({
           code: 'unauthorized',
         })
-      await expect(authenticate(records, ['x-api-key', minted], HERE, NOW)).rejects.toMatchObject({
+      await expect(
+        authenticate(records, { rawHeaders: ['x-api-key', minted], address: HERE, nowMs: NOW }),
+      ).rejects.toMatchObject({
         code: 'store_unavailable',
       })
     })
 
     test('other failures are not called that', async () => {
       const records = { key: () => Promise.reject(new TypeError('a fault')), account: away }
-      await expect(authenticate(records, ['x-api-key', KEY], HERE, NOW)).rejects.toThrow(TypeError)
+      await expect(
+        authenticate(records, { rawHeaders: ['x-api-key', KEY], address: HERE, nowMs: NOW }),
+      ).rejects.toThrow(TypeError)
     })
   },
 )

@@ -16,6 +16,21 @@ export interface Caller {
   account: AccountRecord | undefined
 }
 
+/** Who owns conversations and sealed state: the account, or the key where no account pays. */
+export function ownerOf({ account, key }: Caller): string {
+  return account?.id ?? key.id
+}
+
+/** What a request shows of its caller. */
+export interface Presented {
+  /** Node's flat list of names and values. */
+  rawHeaders: readonly string[]
+  /** Undefined where it cannot be told. */
+  address: string | undefined
+  /** Milliseconds since the epoch. */
+  nowMs: number
+}
+
 /** Where records come from. Both reject with StoreUnavailable or RecordUnreadable where it cannot be told. */
 export interface Records {
   key(hash: string): Promise<KeyRecord | undefined>
@@ -37,9 +52,7 @@ const MAX_KEY_LENGTH = 1024
  */
 export async function authenticate(
   records: Records,
-  rawHeaders: readonly string[],
-  address: string | undefined,
-  nowMs: number,
+  { rawHeaders, address, nowMs }: Presented,
   found: (key: KeyRecord, account?: AccountRecord) => void = () => undefined,
 ): Promise<Caller> {
   const presented = presentedKey(rawHeaders)

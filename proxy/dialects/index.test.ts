@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { API_OF_TYPE } from '../../contract/endpoints.ts'
+import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
 import { DIALECTS, ENDPOINTS } from './index.ts'
 
 test('every endpoint has a path of its own', () => {
@@ -19,5 +19,5 @@ test('an endpoint that is converted has a codec, and what it is converted into a
 })
 
 test('what a type of channel speaks is the dialect of that name', () => {
-  for (const name of Object.values(API_OF_TYPE)) expect(DIALECTS[name].name).toBe(name)
+  for (const { api } of Object.values(CHANNEL_TYPE_FACTS)) if (api) expect(DIALECTS[api].name).toBe(api)
 })

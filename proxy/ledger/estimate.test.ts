@@ -53,31 +53,38 @@ test.each([
 describe('hold', () => {
   test('of a plain price', () => {
     // 1,000 at 3 dollars a million and 4,096 at 15.
-    expect(holdAmount(testPrice({ input: '3', output: '15' }), 1_000, 4_096, undefined)).toBe(
-      parseDollars('0.06444'),
-    )
+    expect(
+      holdAmount(testPrice({ input: '3', output: '15' }), { inputTokens: 1_000, outputTokens: 4_096 }),
+    ).toBe(parseDollars('0.06444'))
   })
 
   test('assumes that the whole prompt is written to the cache where that costs more', () => {
     const price = testPrice({ input: '3', cacheWrite: '3.75', cacheWriteLong: '6', output: '15' })
-    expect(holdAmount(price, 1_000_000, 0, undefined)).toBe(parseDollars('6'))
-    expect(holdAmount({ ...price, cacheWriteLong: 0 }, 1_000_000, 0, undefined)).toBe(parseDollars('3.75'))
+    expect(holdAmount(price, { inputTokens: 1_000_000, outputTokens: 0 })).toBe(parseDollars('6'))
+    expect(holdAmount({ ...price, cacheWriteLong: 0 }, { inputTokens: 1_000_000, outputTokens: 0 })).toBe(
+      parseDollars('3.75'),
+    )
   })
 
   test('a dearer tier raises it, a cheaper one does not lower it', () => {
     const price = { ...testPrice({ output: '10' }), multipliers: { fast: 6_000_000_000, flex: 500_000_000 } }
-    const hold = (tier: string | undefined) => holdAmount(price, 0, 1_000_000, tier)
+    const hold = (tier: string | undefined) =>
+      holdAmount(price, { inputTokens: 0, outputTokens: 1_000_000, tier })
     expect([hold('fast'), hold('flex'), hold(undefined), hold('unheard-of')]).toEqual(
       ['60', '10', '10', '10'].map(parseDollars),
     )
   })
 
   test('a price per request is held once', () => {
-    expect(holdAmount(testPrice({ perRequest: '0.04' }), 5_000, 5_000, undefined)).toBe(parseDollars('0.04'))
+    expect(holdAmount(testPrice({ perRequest: '0.04' }), { inputTokens: 5_000, outputTokens: 5_000 })).toBe(
+      parseDollars('0.04'),
+    )
   })
 
   test('a price per picture is held for each of them', () => {
-    expect(holdAmount(testPrice({ perImage: '0.04' }), 0, 0, undefined, 3)).toBe(parseDollars('0.12'))
+    expect(holdAmount(testPrice({ perImage: '0.04' }), { inputTokens: 0, outputTokens: 0, images: 3 })).toBe(
+      parseDollars('0.12'),
+    )
   })
 
   test('never lies below the cost of the same tokens, however the prompt is read', () => {
@@ -92,7 +99,7 @@ describe('hold', () => {
     fc.assert(
       fc.property(anyPrice, prompt, tokens, tier, (price, read, output, asked) => {
         const input = read.input + read.cachedInput + read.cacheWrite + read.cacheWriteLong
-        const hold = holdAmount(price, input, output, asked)
+        const hold = holdAmount(price, { inputTokens: input, outputTokens: output, tier: asked })
         const usage = { ...read, output, reasoning: output, images: 0 }
         expect(Number.isSafeInteger(hold)).toBe(true)
         expect(hold).toBeGreaterThanOrEqual(cost(price, usage, asked))
@@ -105,7 +112,9 @@ describe('hold', () => {
   test.each(['constructor', '__proto__', 'toString'])(
     'a client that asks for the tier %s pays the price',
     (tier) => {
-      expect(holdAmount(testPrice({ output: '1' }), 0, 1_000_000, tier)).toBe(parseDollars('1'))
+      expect(holdAmount(testPrice({ output: '1' }), { inputTokens: 0, outputTokens: 1_000_000, tier })).toBe(
+        parseDollars('1'),
+      )
     },
   )
 })

@@ -45,17 +45,19 @@ export function pictureTokens(images: number): number {
   return images * TOKENS_PER_OUTPUT_IMAGE
 }
 
+/** The most that a request may use. */
+export interface HoldSize {
+  inputTokens: number
+  outputTokens: number
+  tier?: string | undefined
+  images?: number
+}
+
 /**
  * The most that a request should cost. The dearest way to read the prompt is assumed, and a tier never makes the
  * hold smaller: the upstream may serve a cheap tier at the normal price.
  */
-export function holdAmount(
-  price: Price,
-  inputTokens: number,
-  outputTokens: number,
-  tier: string | undefined,
-  images = 0,
-): Nanos {
+export function holdAmount(price: Price, { inputTokens, outputTokens, tier, images = 0 }: HoldSize): Nanos {
   const dearest = {
     ...price,
     input: Math.max(price.input, price.cachedInput, price.cacheWrite, price.cacheWriteLong),

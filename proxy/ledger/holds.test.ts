@@ -57,7 +57,7 @@ const sums = async () => {
 describe('take and settle', () => {
   test('money is held, then the real cost posted and the rest free again', async () => {
     const { holds, failures } = holdsOf()
-    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
     expect([await sums(), holds.live, hold.amount]).toEqual([[1_000, 400], 1, 400])
     expect(await hold.settle(150, NOTE)).toBe('OK')
     expect([await sums(), holds.live, failures]).toEqual([[850, 0], 0, []])
@@ -67,20 +67,20 @@ describe('take and settle', () => {
 
   test('a cost of 0 frees the hold', async () => {
     const { holds } = holdsOf()
-    await (await holds.take(ACCOUNT, 'r1', 400, ABOUT)).settle(0, NOTE)
+    await (await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })).settle(0, NOTE)
     expect(await sums()).toEqual([1_000, 0])
   })
 
   test('a cost above the hold is posted', async () => {
     const { holds } = holdsOf()
-    await (await holds.take(ACCOUNT, 'r1', 400, ABOUT)).settle(1_500, NOTE)
+    await (await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })).settle(1_500, NOTE)
     expect(await sums()).toEqual([-500, 0])
   })
 
   test('of many requests at once only as many pass as the funds cover', async () => {
     const { holds } = holdsOf()
     const taken = await Promise.allSettled(
-      Array.from({ length: 100 }, (_, i) => holds.take(ACCOUNT, `r${i}`, 70, ABOUT)),
+      Array.from({ length: 100 }, (_, i) => holds.take(ACCOUNT, { id: `r${i}`, amount: 70, about: ABOUT })),
     )
     expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(14)
     expect([await sums(), holds.live]).toEqual([[1_000, 980], 14])
@@ -92,9 +92,13 @@ describe('refusals', () => {
 
   test('402 tells empty funds from funds that do not cover the request', async () => {
     const { holds } = holdsOf()
-    const poor = await holds.take(ACCOUNT, 'r1', 1_001, ABOUT).catch((error: unknown) => error)
+    const poor = await holds
+      .take(ACCOUNT, { id: 'r1', amount: 1_001, about: ABOUT })
+      .catch((error: unknown) => error)
     await ledger.topup({ account: ACCOUNT.id, id: 'default/second', amount: -1_000 })
-    const empty = await holds.take(ACCOUNT, 'r2', 1, ABOUT).catch((error: unknown) => error)
+    const empty = await holds
+      .take(ACCOUNT, { id: 'r2', amount: 1, about: ABOUT })
+      .catch((error: unknown) => error)
     expect([poor, empty]).toMatchObject([funds, funds])
     expect(poor).toHaveProperty('message', expect.stringMatching(/does not cover/))
     expect(empty).toHaveProperty('message', expect.stringMatching(/used up/))
@@ -103,21 +107,23 @@ describe('refusals', () => {
 
   test('a free route asks for positive funds, too', async () => {
     const { holds } = holdsOf()
-    await holds.take(ACCOUNT, 'r1', 0, ABOUT)
+    await holds.take(ACCOUNT, { id: 'r1', amount: 0, about: ABOUT })
     await ledger.topup({ account: ACCOUNT.id, id: 'default/second', amount: -1_000 })
-    await expect(holds.take(ACCOUNT, 'r2', 0, ABOUT)).rejects.toMatchObject(funds)
+    await expect(holds.take(ACCOUNT, { id: 'r2', amount: 0, about: ABOUT })).rejects.toMatchObject(funds)
   })
 
   test('an overdraft counts as funds, and who is not enforced is never refused', async () => {
     const { holds } = holdsOf()
-    await holds.take({ ...ACCOUNT, overdraft: 500 }, 'r1', 1_500, ABOUT)
-    await holds.take({ ...ACCOUNT, enforced: false }, 'r2', 9_000, ABOUT)
+    await holds.take({ ...ACCOUNT, overdraft: 500 }, { id: 'r1', amount: 1_500, about: ABOUT })
+    await holds.take({ ...ACCOUNT, enforced: false }, { id: 'r2', amount: 9_000, about: ABOUT })
     expect(await sums()).toEqual([1_000, 10_500])
   })
 
   test('an account that the ledger does not know is 503, never 402', async () => {
     const { holds } = holdsOf()
-    await expect(holds.take(testPayer({ id: 'unknown' }), 'r1', 1, ABOUT)).rejects.toMatchObject({
+    await expect(
+      holds.take(testPayer({ id: 'unknown' }), { id: 'r1', amount: 1, about: ABOUT }),
+    ).rejects.toMatchObject({
       code: 'store_unavailable',
       status: 503,
       retryAfterSeconds: expect.any(Number),
@@ -126,10 +132,14 @@ describe('refusals', () => {
 
   test('an id that was used for another amount, or whose hold is over, is used twice', async () => {
     const { holds } = holdsOf()
-    const hold = await holds.take(ACCOUNT, 'r1', 10, ABOUT)
-    await expect(holds.take(ACCOUNT, 'r1', 11, ABOUT)).rejects.toMatchObject({ code: 'internal_error' })
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 10, about: ABOUT })
+    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 11, about: ABOUT })).rejects.toMatchObject({
+      code: 'internal_error',
+    })
     await hold.settle(10, NOTE)
-    await expect(holds.take(ACCOUNT, 'r1', 10, ABOUT)).rejects.toMatchObject({ code: 'internal_error' })
+    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 10, about: ABOUT })).rejects.toMatchObject({
+      code: 'internal_error',
+    })
     expect(await sums()).toEqual([990, 0])
   })
 })
@@ -152,7 +162,7 @@ describe('admit', () => {
 
   test('asks for lasting want alone: money that others hold is no reason', async () => {
     const { holds } = holdsOf()
-    await holds.take(ACCOUNT, 'r1', 1_000, ABOUT)
+    await holds.take(ACCOUNT, { id: 'r1', amount: 1_000, about: ABOUT })
     await expect(holds.admit(ACCOUNT)).resolves.toBeUndefined()
   })
 
@@ -171,7 +181,7 @@ describe('a store that fails while a hold is taken', () => {
     async (carriedOut) => {
       const { on, calls } = failing('reserve', { times: 1, carriedOut })
       const { holds } = holdsOf(on)
-      await holds.take(ACCOUNT, 'r1', 400, ABOUT)
+      await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
       expect(calls).toHaveLength(2)
       expect(calls[1]).toEqual(calls[0])
       expect(await sums()).toEqual([1_000, 400])
@@ -181,7 +191,7 @@ describe('a store that fails while a hold is taken', () => {
   test('is 503 after the second time', async () => {
     const { on, calls } = failing('reserve', { times: 9 })
     const { holds } = holdsOf(on)
-    await expect(holds.take(ACCOUNT, 'r1', 400, ABOUT)).rejects.toMatchObject({
+    await expect(holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })).rejects.toMatchObject({
       code: 'store_unavailable',
       status: 503,
       cause: AWAY,
@@ -193,11 +203,11 @@ describe('a store that fails while a hold is taken', () => {
     const reserve = vi.fn(
       () => new Promise<never>((_, reject) => setTimeout(() => reject(new StoreUnavailable('slow')), 250)),
     )
-    await expect(holdsOf({ ...ledger, reserve }).holds.take(ACCOUNT, 'r1', 400, ABOUT)).rejects.toMatchObject(
-      {
-        code: 'store_unavailable',
-      },
-    )
+    await expect(
+      holdsOf({ ...ledger, reserve }).holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT }),
+    ).rejects.toMatchObject({
+      code: 'store_unavailable',
+    })
     expect(reserve).toHaveBeenCalledOnce()
   })
 
@@ -207,14 +217,16 @@ describe('a store that fails while a hold is taken', () => {
     await expect(time.spend(() => never)).rejects.toBeInstanceOf(StoreUnavailable)
     const reserve = vi.fn(ledger.reserve)
     await expect(
-      holdsOf({ ...ledger, reserve }).holds.take(ACCOUNT, 'r1', 400, ABOUT, time),
+      holdsOf({ ...ledger, reserve }).holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT }, time),
     ).rejects.toMatchObject({ code: 'store_unavailable', retryAfterSeconds: 1 })
     expect(reserve).not.toHaveBeenCalled()
   })
 
   test('other errors are not tried again', async () => {
     const { on, calls } = failing('reserve', { times: 9, error: new RangeError('a fault') })
-    await expect(holdsOf(on).holds.take(ACCOUNT, 'r1', 400, ABOUT)).rejects.toThrow(RangeError)
+    await expect(holdsOf(on).holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })).rejects.toThrow(
+      RangeError,
+    )
     expect(calls).toHaveLength(1)
   })
 })
@@ -223,7 +235,7 @@ describe('settle', () => {
   test.each([false, true])('waits until the store is back; carried out: %s', async (carriedOut) => {
     const { on, calls } = failing('settle', { times: 2, carriedOut })
     const { holds, failures, dead } = holdsOf(on)
-    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
     expect(await hold.settle(150, NOTE)).toBeUndefined()
     expect([holds.live, holds.unsettled]).toEqual([0, 1])
     await vi.waitFor(() => expect(holds.unsettled).toBe(0), 3_000)
@@ -236,14 +248,14 @@ describe('settle', () => {
 
   test('a cost that nobody charges any more is told with all that is needed to charge it', async () => {
     const { holds, dead } = holdsOf({ ...ledger, settle: async () => 'STALE' })
-    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
     expect(await hold.settle(150, NOTE)).toBe('STALE')
     expect([dead, holds.live]).toEqual([[[ACCOUNT.id, 'r1', 150, 'STALE']], 0])
   })
 
   test('a late one is posted; the expiry had charged what was seen', async () => {
     const { holds, failures } = holdsOf()
-    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
     hold.seen(40)
     await hold.renew()
     now += 30_001
@@ -259,8 +271,8 @@ describe('while an upstream answers', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const renew = vi.fn(ledger.renew)
     const { holds } = holdsOf({ ...ledger, renew })
-    const first = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
-    await holds.take(ACCOUNT, 'r2', 100, ABOUT)
+    const first = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
+    await holds.take(ACCOUNT, { id: 'r2', amount: 100, about: ABOUT })
     first.seen(70)
     first.seen(30)
     for (let seconds = 10; seconds <= 120; seconds += 10) {
@@ -284,7 +296,7 @@ describe('while an upstream answers', () => {
 
   test('of a process that died the last cost seen is charged, after thirty seconds', async () => {
     const { holds } = holdsOf()
-    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
     hold.seen(70)
     await hold.renew()
     now += 29_999
@@ -295,7 +307,7 @@ describe('while an upstream answers', () => {
 
   test('a hold grows while the funds allow it', async () => {
     const { holds, failures } = holdsOf()
-    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
     expect(await hold.extend(600)).toBe(true)
     expect([hold.amount, await sums()]).toEqual([1_000, [1_000, 1_000]])
     expect(await hold.extend(1)).toBe(false)
@@ -304,16 +316,16 @@ describe('while an upstream answers', () => {
 
   test('an overdraft lets it grow further, and who is not enforced is never refused', async () => {
     const { holds } = holdsOf()
-    const hold = await holds.take({ ...ACCOUNT, overdraft: 100 }, 'r1', 1_000, ABOUT)
+    const hold = await holds.take({ ...ACCOUNT, overdraft: 100 }, { id: 'r1', amount: 1_000, about: ABOUT })
     expect([await hold.extend(100), await hold.extend(1)]).toEqual([true, false])
-    const open = await holds.take({ ...ACCOUNT, enforced: false }, 'r2', 10, ABOUT)
+    const open = await holds.take({ ...ACCOUNT, enforced: false }, { id: 'r2', amount: 10, about: ABOUT })
     expect(await open.extend(1_000_000)).toBe(true)
   })
 
   test('a store that is away is told and is no reason to end a stream', async () => {
     const { on } = failing('renew', { times: 2 })
     const { holds, failures } = holdsOf(on)
-    const hold = await holds.take(ACCOUNT, 'r1', 400, ABOUT)
+    const hold = await holds.take(ACCOUNT, { id: 'r1', amount: 400, about: ABOUT })
     expect(await hold.extend(5_000)).toBe(true)
     await hold.renew()
     expect([hold.amount, failures]).toEqual([

@@ -22,6 +22,9 @@ export interface HoldEvents {
   dead(account: string, id: string, amount: Nanos, reason: DeadReason): void
 }
 
+/** What to hold for one request. */
+export interface HoldRequest extends Pick<Reserve, 'id' | 'amount' | 'about'> {}
+
 export class Holds {
   readonly #ledger: Ledger
   readonly #events: HoldEvents
@@ -49,9 +52,7 @@ export class Holds {
    */
   async take(
     account: AccountRecord,
-    id: string,
-    amount: Nanos,
-    about: Reserve['about'],
+    { id, amount, about }: HoldRequest,
     time: StoreTime = new StoreTime(),
   ): Promise<Hold> {
     const command = {
@@ -70,7 +71,8 @@ export class Holds {
         // The end of a hold was its only use: another call to an upstream would have none.
         if (reply.reply === 'DUP' && reply.state !== 'P') throw usedTwice()
         const parts = { ledger: this.#ledger, settles: this.#settles, events: this.#events }
-        const hold = new Hold(parts, account, id, amount, reply.reservedAt, () => this.#live.delete(hold))
+        const reserved = { account, id, amount, reservedAt: reply.reservedAt }
+        const hold: Hold = new Hold(parts, reserved, () => this.#live.delete(hold))
         this.#live.add(hold)
         return hold
       }
@@ -125,6 +127,15 @@ async function asked<T>(time: StoreTime, ask: () => Promise<T>): Promise<T> {
   }
 }
 
+/** A reservation that the ledger has taken. */
+interface Reserved {
+  account: AccountRecord
+  id: string
+  amount: Nanos
+  /** The ledger's clock. */
+  reservedAt: number
+}
+
 /** What a hold works with. */
 interface HoldParts {
   ledger: Ledger
@@ -142,14 +153,7 @@ export class Hold {
   /** Cost so far, charged if this process dies. */
   #seen: Nanos = 0
 
-  constructor(
-    parts: HoldParts,
-    account: AccountRecord,
-    id: string,
-    amount: Nanos,
-    reservedAt: number,
-    closed: () => void,
-  ) {
+  constructor(parts: HoldParts, { account, id, amount, reservedAt }: Reserved, closed: () => void) {
     this.#parts = parts
     this.account = account
     this.id = id

@@ -20,7 +20,7 @@ export interface Question {
   /** SHA-256 of the key. */
   keyHash: string
   model: string
-  /** Name of an endpoint, such as `chat`. */
+  /** Name of an endpoint: a key of ENDPOINTS. */
   endpoint: string
   /** Prompt tokens to hold for. */
   inputTokens: number
@@ -118,7 +118,7 @@ export async function explain(
   const upstreamModel = table.match(namespace, question.model)?.upstreamModel ?? question.model
   if (plan.route !== undefined) {
     explanation.route = plan.route.name
-    explanation.candidates = candidatesOf(gateway, namespace, plan.route, upstreamModel, endpoint)
+    explanation.candidates = candidatesOf(gateway, namespace, plan.route, { upstreamModel, endpoint })
   }
 
   const balance = account === undefined ? undefined : await known(ledger.balance(account.id))
@@ -130,8 +130,9 @@ export async function explain(
 
   const outputTokens = outputLimit(plan.route, question.maxOutputTokens)
   if (account !== undefined) {
-    const amount = amountToHold(account, plan.route, question.inputTokens, outputTokens)
-    explanation.hold = { amount: formatDollars(amount), inputTokens: question.inputTokens, outputTokens }
+    const { inputTokens } = question
+    const amount = amountToHold(account, plan.route, { inputTokens, outputTokens })
+    explanation.hold = { amount: formatDollars(amount), inputTokens, outputTokens }
     if (account.enforced && typeof balance === 'object' && free(account, balance) < amount)
       refuse('insufficient_balance', 'the funds do not cover what would be held')
   }
@@ -194,8 +195,7 @@ function candidatesOf(
   { follower, health }: Known,
   namespace: string,
   route: RouteRecord,
-  upstreamModel: string,
-  endpoint: Endpoint,
+  { upstreamModel, endpoint }: { upstreamModel: string; endpoint: Endpoint },
 ): ExplainedCandidate[] {
   const eligible: Judged[] = []
   const others: ExplainedCandidate[] = []
@@ -205,7 +205,7 @@ function candidatesOf(
     const facts = factsOf(target, channel, targetModel(target, upstreamModel))
     const reason = notEligible(route, target, channel, endpoint)
     const way = eligibleWay(route, target, channel, endpoint)
-    const lane = way === 'native' && !route.rewriteModel ? 'byte' : 'hub'
+    const lane = way === 'native' ? 'byte' : 'hub'
     if (reason !== undefined) {
       others.push({ ...facts, share: 0, state: 'not_eligible', reason })
       continue

@@ -1,5 +1,6 @@
 /** From a model name to the channels that can serve this endpoint, or the reason why there are none. */
-import { API_OF_TYPE, type ApiName, type Way, wayTo } from '../../contract/endpoints.ts'
+import { CHANNEL_TYPE_FACTS } from '../../contract/channel-types.ts'
+import { type ApiName, type Way, wayTo } from '../../contract/endpoints.ts'
 import type { Features } from '../../contract/profiles.ts'
 import type { ChannelRecord, RouteRecord, TargetRecord } from '../../contract/table/records.ts'
 import type { Caller } from '../auth/authenticate.ts'
@@ -18,8 +19,8 @@ export interface PlannedTarget {
   channel: ChannelRecord
   target: TargetRecord
   way: 'native' | 'hub'
-  /** The endpoint is one that upstreams of the channel's type may lack. */
-  aside: boolean
+  /** Upstreams of the channel's type may lack the endpoint. */
+  isOptionalEndpoint: boolean
   /** What the channel speaks; absent where nothing is ever converted. */
   api?: ApiName
   features: Features
@@ -49,13 +50,13 @@ export function planRoute(
     const way = eligibleWay(route, target, channel, endpoint)
     if (way === 'estimate') estimated = true
     if (way === undefined || way === 'estimate') continue
-    const api = API_OF_TYPE[channel.type]
+    const api = CHANNEL_TYPE_FACTS[channel.type].api
     targets.push({
       key: `${namespace}/${target.channel}`,
       channel,
       target,
       way,
-      aside: endpoint.unbilled === true || typeof endpoint.ways[channel.type] === 'object',
+      isOptionalEndpoint: endpoint.unbilled === true || typeof endpoint.ways[channel.type] === 'object',
       ...(api !== undefined && { api }),
       features: featuresAt(target, channel),
       model: targetModel(target, upstreamModel),

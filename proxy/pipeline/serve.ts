@@ -1,166 +1,59 @@
 /**
  * One call through the proxy, stage by stage:
  *
- *   authenticate   who calls; 401 and 403 before a byte of the body is read
- *   read head      the body, and what the gateway must know of it
+ *   admit          who calls; 401 and 403 before a byte of the body is read
+ *   read           the body, and what the gateway must know of it
  *   allow model    before balances: a key learns nothing about models that it may not use
  *   route          the channels that could serve
  *   converse       the place of the request in its conversation; 400 for one that is not found
- *   hold           money for the most that it may cost; 402
- *   deliver        attempts until one commits, then the relay; 502
+ *   hold           money for the most that the request may cost; 402
+ *   deliver        attempts until one commits, then its answer; 502
  *   settle         the real cost, whatever happened
- *   log            one line and the metrics
+ *
+ * The journal logs and counts the call when it is over.
  */
-
-import type { IncomingMessage } from 'node:http'
-import { keyHash } from '../../contract/ids.ts'
 import type { Caller } from '../auth/authenticate.ts'
-import type { ClientApi, ParsedRequest } from '../dialects/core/dialect.ts'
+import type { ParsedRequest } from '../dialects/core/dialect.ts'
 import { newAnswerId } from '../dialects/core/neutral/ids.ts'
 import { GatewayError } from '../errors.ts'
 import { inputEstimate } from '../ledger/estimate.ts'
-import { StoreTime } from '../ledger/store-time.ts'
-import { modelAllowed } from '../table/routing.ts'
+import { modelAllowed, type RoutingTable } from '../table/routing.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
-import { type Delivery, deliver } from './answer/deliver.ts'
-import { meterOf, type Priced, refuseUnpricedTier, settle, takeHold } from './billing/charge.ts'
-import { openUpload, type Upload } from './body/upload.ts'
+import { admit, endWithKey } from './admission/admit.ts'
+import { deliver } from './answer/deliver.ts'
+import { type Billing, type Charged, type Order, openBill, refuseUnpricedTier } from './billing/charge.ts'
+import { type ReadRequest, readRequest } from './body/read-request.ts'
 import type { Call } from './call.ts'
 import { type Conversation, openConversation } from './conversation/open.ts'
-import { type Gateway, jsonLimitsOf } from './gateway.ts'
-import { ClientGone } from './request/client.ts'
-import { elapsed, finish, identify, newRecord } from './request/journal.ts'
+import type { Ports } from './ports.ts'
+import type { AdmittedContext, RequestContext } from './request/context.ts'
 import { planRoute, type RoutePlan } from './route.ts'
 
 /** Throws GatewayError while the client can still be answered by a status; the caller renders it. */
-export async function serve(gateway: Gateway, call: Call): Promise<void> {
-  const startedAt = performance.now()
+export function serve(ports: Ports, call: Call): Promise<void> {
   const { endpoint, requestId, req, client, control } = call
-  const cancel = control.signal
-  const record = newRecord(endpoint.name, requestId, req)
-  const time = new StoreTime()
-  let told: GatewayError | undefined
-  let unwatch: (() => void) | undefined
-  let upload: Upload | undefined
-  try {
-    const caller = await identify(gateway, req, record, time)
-    if (cancel.aborted) throw cancel.reason
-    unwatch = gateway.revocation.watch(caller, record.client, control)
-    const read = await readRequest(gateway, call, record, caller)
-    const { request } = read
-    upload = read.upload
-    allowModel(caller, request)
-
-    const plan = await findRoute(gateway, call, caller, request, record, time)
-    const conversation = await openConversation({ gateway, call, caller, ...plan, request, time })
-    const priced = pricedOf(caller, plan, conversation.request)
-    if (endpoint.unbilled || call.generate === false) {
-      if (caller.account !== undefined) await gateway.holds.admit(caller.account, time)
-    }
-    if (call.generate === false) {
-      await prepareOnly(call, request, conversation)
-      record.outcome = 'finished'
-      return
-    }
-    if (plan.targets.length === 0) {
-      estimate(call, conversation.request, record)
-      return
-    }
-    const more = { startedAt, time, upload }
-    const ended = await purchase(gateway, call, priced, plan, conversation, record, more)
-    told = ended.error
-  } catch (error) {
-    if (error instanceof ClientGone) record.outcome = 'client_gone'
-    else {
-      told = GatewayError.from(error)
-      throw told
-    }
-  } finally {
-    unwatch?.()
-    upload?.drop()
-    finish(gateway, record, told, client.status, startedAt)
-  }
+  const arrival = { endpoint: endpoint.name, requestId, req, control, status: () => client.status }
+  return ports.journal.run(arrival, (ctx) => runStages(ports, ctx, call))
 }
 
-function pricedOf(caller: Caller, { route, targets }: RoutePlan, request: ParsedRequest): Priced {
-  // What is asked of a picture model in words makes one.
-  const pictures = request.head.images ?? (targets.some(({ api }) => api === 'images') ? 1 : 0)
-  return { caller, route, request, pictures }
-}
+async function runStages(ports: Ports, arrived: RequestContext, call: Call): Promise<void> {
+  const { admission, bodies, billing, conversations } = ports
+  const ctx = await admit(admission, arrived)
+  ctx.cancel.throwIfAborted()
+  endWithKey(admission, ctx)
+  const read = await readRequest(bodies, ctx, call)
+  ctx.onEnd(() => read.upload?.drop())
+  allowModel(ctx.caller, read.request)
 
-/** The part that costs money: hold, deliver, settle. */
-async function purchase(
-  gateway: Gateway,
-  call: Call,
-  priced: Priced,
-  { route, targets }: RoutePlan,
-  { request, lanes, preferred, watch }: Conversation,
-  record: RequestRecord,
-  { startedAt, time, upload }: { startedAt: number; time: StoreTime; upload: Upload | undefined },
-): Promise<Delivery> {
-  const { endpoint, requestId, client, control } = call
-  refuseUnpricedTier(priced)
-  const hold = endpoint.unbilled ? undefined : await takeHold(gateway, priced, requestId, time)
-  record.hold = hold?.amount
-  record.ms.overhead = elapsed(startedAt + (record.ms.body ?? 0))
-  let delivery: Delivery | undefined
-  try {
-    const { attempts } = record
-    const meterFor = (exhausted: () => void) => meterOf(gateway, priced, hold, exhausted)
-    const by = { api: endpoint.api, lanes, preferred, watch, route, targets, attempts }
-    const what = { request, ...(upload && { upload }) }
-    const job = { gateway, ...what, cancel: control.signal, requestId, meterFor, ...by }
-    delivery = await deliver(job, client)
-    record.dropped = delivery.dropped
-    record.outcome = delivery.outcome
-    if (delivery.firstByteAt !== undefined) record.ms.firstEvent = elapsed(startedAt, delivery.firstByteAt)
-    return delivery
-  } catch (error) {
-    // An estimate is of more use than the news that nobody could count.
-    const counts = endpoint.api.estimate !== undefined && error instanceof GatewayError
-    if (!counts || error.code !== 'upstream_error') throw error
-    estimate(call, request, record)
-    return { outcome: 'finished' }
-  } finally {
-    if (!endpoint.unbilled) await settle(gateway, priced, hold, delivery, record)
-  }
-}
-
-/** Nothing but the upload itself may keep what came of one: it is in memory only until it is sent. */
-async function readRequest(
-  gateway: Gateway,
-  { endpoint: { api }, req, control, read, generate }: Call,
-  record: RequestRecord,
-  caller: Caller,
-): Promise<{ request: ParsedRequest; upload?: Upload }> {
-  const from = performance.now()
-  const body = await read()
-  record.ms.body = elapsed(from)
-  const parsed = Buffer.isBuffer(body)
-    ? {
-        request: await gateway.bodyTurns.take(caller.hash, body.length, control.signal, () =>
-          parse(gateway, api, body, req, generate === false),
-        ),
-      }
-    : openUpload(api, body, req, control, gateway.limits.form)
-  record.model = shownModel(parsed.request.head.model, caller)
-  record.stream = parsed.request.head.stream
-  return parsed
-}
-
-/** Some put their key where the model belongs; it must not come to be in the log. */
-function shownModel(model: string, { hash }: Caller): string {
-  return model.startsWith('sk-') || keyHash(model) === hash ? '***' : model
-}
-
-function parse(
-  { limits }: Gateway,
-  api: ClientApi,
-  body: Buffer,
-  req: IncomingMessage,
-  mayBeEmpty: boolean,
-): ParsedRequest {
-  return api.parseRequest(body, { ...jsonLimitsOf(limits), mayBeEmpty }, req.headers)
+  const plan = await findRoute(admission.follower.table, billing, ctx, { call, request: read.request })
+  const conversation = await ctx.stage('converse', () =>
+    openConversation(conversations, ctx, call, { ...plan, request: read.request }),
+  )
+  const { request } = conversation
+  if (call.endpoint.unbilled || call.generate === false) await refuseWithoutFunds(billing, ctx)
+  if (call.generate === false) await prepareOnly(ctx, call, conversation)
+  else if (plan.targets.length === 0) answerWithEstimate(ctx.record, call, request)
+  else await purchase(ports, ctx, call, { read, plan, conversation })
 }
 
 function allowModel(caller: Caller, request: ParsedRequest): void {
@@ -168,28 +61,33 @@ function allowModel(caller: Caller, request: ParsedRequest): void {
   throw new GatewayError('model_not_allowed', 'This API key may not use this model.', { param: 'model' })
 }
 
-/** A model that nothing serves is an upstream error, but a caller without funds hears of the funds first. */
+/** A model that nothing serves is an upstream error; an account without funds is told of the funds first. */
 async function findRoute(
-  gateway: Gateway,
-  { endpoint }: Call,
-  caller: Caller,
-  request: ParsedRequest,
-  record: RequestRecord,
-  time: StoreTime,
+  table: RoutingTable,
+  billing: Billing,
+  ctx: AdmittedContext,
+  { call, request }: { call: Call; request: ParsedRequest },
 ): Promise<RoutePlan> {
-  const plan = planRoute(gateway.follower.table, caller, request.head.model, endpoint)
-  record.route = plan.route?.name
+  const plan = planRoute(table, ctx.caller, request.head.model, call.endpoint)
+  ctx.record.route = plan.route?.name
   if (!('none' in plan)) return plan
-  record.outcome = plan.none
-  if (caller.account !== undefined) await gateway.holds.admit(caller.account, time)
+  ctx.record.outcome = plan.none
+  await refuseWithoutFunds(billing, ctx)
   throw new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'model', final: true })
 }
 
-/** Answers at once with an empty answer that a later request goes on from. */
+async function refuseWithoutFunds(
+  { holds }: Billing,
+  { caller: { account }, time }: AdmittedContext,
+): Promise<void> {
+  if (account !== undefined) await holds.admit(account, time)
+}
+
+/** Answers at once with an empty answer that a later request can continue. */
 async function prepareOnly(
+  ctx: AdmittedContext,
   { endpoint, client }: Call,
-  request: ParsedRequest,
-  { watch }: Conversation,
+  { request, watch }: Conversation,
 ): Promise<void> {
   const { chains, keepAlive } = endpoint.api
   if (chains === undefined) throw new TypeError('this endpoint knows no conversations')
@@ -198,12 +96,51 @@ async function prepareOnly(
   watch.push(events)
   if (watch.due) await watch.keep(undefined)
   stream.end(events)
+  ctx.record.outcome = 'finished'
 }
 
-function estimate({ endpoint, client }: Call, request: ParsedRequest, record: RequestRecord): void {
+function answerWithEstimate(record: RequestRecord, { endpoint, client }: Call, request: ParsedRequest): void {
   const answer = endpoint.api.estimate?.(request, Math.max(1, inputEstimate(request.head.input)))
   if (answer === undefined) throw new TypeError('this endpoint knows no estimates')
   client.setHeader('x-sluice-estimated', 'true')
   record.outcome = 'finished'
   client.whole(Buffer.from(JSON.stringify(answer)))
+}
+
+/** A request whose channels are known. */
+interface Ready {
+  read: ReadRequest
+  plan: RoutePlan
+  conversation: Conversation
+}
+
+/** The part that costs money: hold, deliver, settle. */
+async function purchase(
+  { billing, upstreams }: Ports,
+  ctx: AdmittedContext,
+  call: Call,
+  { read, plan, conversation }: Ready,
+): Promise<void> {
+  const { endpoint, client } = call
+  const order = orderOf(plan, conversation.request)
+  refuseUnpricedTier(ctx.caller, order)
+  const bill = endpoint.unbilled ? undefined : await ctx.stage('hold', () => openBill(billing, ctx, order))
+  let charged: Charged | undefined
+  try {
+    const job = { ...plan, ...conversation, api: endpoint.api, upload: read.upload, bill }
+    charged = await ctx.stage('deliver', () => deliver(upstreams, ctx, job, client))
+  } catch (error) {
+    // An estimate is of more use than the news that no upstream could count.
+    const isCount = endpoint.api.estimate !== undefined && error instanceof GatewayError
+    if (!isCount || error.code !== 'upstream_error') throw error
+    answerWithEstimate(ctx.record, call, conversation.request)
+  } finally {
+    await ctx.stage('settle', () => bill?.settle(charged))
+  }
+}
+
+function orderOf({ route, targets }: RoutePlan, request: ParsedRequest): Order {
+  // A text prompt routed to an image model yields one image.
+  const images = request.head.images ?? (targets.some(({ api }) => api === 'images') ? 1 : 0)
+  return { route, request, images }
 }

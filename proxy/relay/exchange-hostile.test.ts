@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { open, readAll } from '../../test/harness/http.ts'
-import { tcpServer } from '../upstream/testing.ts'
+import { tcpServer } from '../outbound/testing.ts'
 import { HEADERS, relayBody, startRelay, type TestRelay } from './testing.ts'
 
 const post = (relay: TestRelay, url: string) =>

@@ -2,7 +2,7 @@
 import { createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { open, readAll } from '../../test/harness/http.ts'
-import { httpServer, listen, settledAt, tcpServer } from '../upstream/testing.ts'
+import { httpServer, listen, settledAt, tcpServer } from '../outbound/testing.ts'
 import { HEADERS, relayBody, startRelay, type TestRelay } from './testing.ts'
 
 const post = (relay: TestRelay, url: string, signal?: AbortSignal) =>
@@ -173,7 +173,7 @@ describe('shutdown', () => {
     const waiting = post(relay, silent.origin)
     const stream = await post(relay, streaming.origin)
     await vi.waitFor(() => expect(silent.sockets.size).toBe(1))
-    relay.gateway.shutdown.begin()
+    relay.shutdown.begin()
     expect((await waiting).statusCode).toBe(503)
     await expect(readAll(stream)).rejects.toMatchObject({ code: 'ECONNRESET' })
     await vi.waitFor(() => expect([silent.sockets.size, streaming.sockets.size]).toEqual([0, 0]))

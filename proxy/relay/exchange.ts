@@ -4,6 +4,7 @@
  */
 import { type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { GatewayError } from '../errors.ts'
 import { answerHeaders } from './answer-headers.ts'
 
@@ -28,7 +29,7 @@ const FLUSH_MS = 1_000
  * upstream_error; a client that had the headers by then is cut off. The socket is destroyed in any case.
  */
 export async function exchange(
-  socket: Socket,
+  socket: Duplex,
   call: UpstreamCall,
   res: ServerResponse,
   signal: AbortSignal,
@@ -53,7 +54,7 @@ export async function exchange(
 }
 
 function passOn(
-  socket: Socket,
+  socket: Duplex,
   { url, headers, body }: UpstreamCall,
   res: ServerResponse,
   events: ExchangeEvents,

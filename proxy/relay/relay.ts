@@ -1,5 +1,6 @@
 /** The relay: what of it lives as long as the process. */
 
+import { type HttpProxy, proxyAt } from '../outbound/proxies.ts'
 import { BodyMemory } from '../pipeline/body/memory.ts'
 import { AddressPolicy, type AddressRules } from './address/policy.ts'
 import { type RateLimits, RelayRates } from './rates.ts'
@@ -25,7 +26,7 @@ export interface Relay {
   requireApiKey: boolean
   connectMs: number
   totalMs: number
-  proxy: URL | undefined
+  proxy: HttpProxy | undefined
 }
 
 /** `now`: milliseconds, monotonic. */
@@ -38,6 +39,6 @@ export function createRelay(settings: RelaySettings, now: () => number = () => p
     requireApiKey,
     connectMs,
     totalMs,
-    proxy: proxy === undefined ? undefined : new URL(proxy),
+    proxy: proxyAt(proxy),
   }
 }

@@ -5,6 +5,8 @@ import { parseRelayRequest } from './request.ts'
 
 const LIMITS = { maxDepth: 50, maxKeys: 100 }
 const parse = (text: string) => parseRelayRequest(Buffer.from(text), LIMITS)
+const VERSION = { 'anthropic-version': '2023-06-01' }
+const FAST = { ...VERSION, 'anthropic-beta': 'fast-mode-2026-02-01' }
 const inBody = (body: string) => parse(`{"url":"u","format":"f","body":${body}}`)
 
 function refusal(text: string) {
@@ -56,15 +58,17 @@ test('so they are for any JSON, before and after the other fields', () => {
 })
 
 test.each([
-  ['{"model":"m"}', { stream: false, speed: false }],
-  ['{"model":"m","stream":true}', { stream: true, speed: false }],
-  ['{"model":"m","stream":1,"speed":"fast"}', { stream: false, speed: true }],
-  ['{"model":"m","speed":null}', { stream: false, speed: true }],
-  ['{"model":"m","sp\\u0065ed":"fast"}', { stream: false, speed: true }],
-  ['{"model":"m","x":{"speed":"fast","stream":true}}', { stream: false, speed: false }],
-  ['{"model":"m","__proto__":{"speed":1,"stream":true}}', { stream: false, speed: false }],
-])('of %s it is known what it asks for', (body, expected) => {
-  expect(inBody(body)).toMatchObject(expected)
+  ['{"model":"m"}', false, VERSION],
+  ['{"model":"m","stream":true}', true, VERSION],
+  ['{"model":"m","stream":1,"speed":"fast"}', false, FAST],
+  ['{"model":"m","speed":null}', false, FAST],
+  ['{"model":"m","sp\\u0065ed":"fast"}', false, FAST],
+  ['{"model":"m","x":{"speed":"fast","stream":true}}', false, VERSION],
+  ['{"model":"m","__proto__":{"speed":1,"stream":true}}', false, VERSION],
+])('the body %s decides about a stream and the headers of its dialect', (body, stream, headers) => {
+  expect(parse(`{"url":"u","format":"claude","body":${body}}`)).toMatchObject({ stream })
+  expect(parse(`{"url":"u","format":"claude","body":${body}}`).headers).toEqual(headers)
+  expect(inBody(body).headers).toEqual({})
 })
 
 describe('refused', () => {

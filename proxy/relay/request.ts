@@ -1,23 +1,23 @@
 /** What a caller of the relay asks for: `{url, format, body}`. */
+import type { ApiName } from '../../contract/endpoints.ts'
 import type { JsonLimits } from '../dialects/core/dialect.ts'
 import { parseJsonObject } from '../dialects/core/json/body.ts'
 import { spanOf } from '../dialects/core/json/splice.ts'
 import { isRecord } from '../dialects/core/json/value.ts'
+import { relayDialect } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
-
-/** Whose headers the upstream gets. */
-export type RelayStyle = 'chat' | 'messages'
 
 export interface RelayRequest {
   /** As written; the address policy reads it. */
   url: string
-  style: RelayStyle
+  /** The dialect that the caller means: its upstreams decide how the key is sent. */
+  style: ApiName
   /** The bytes of the upstream's body, as they stand in the request. */
   body: Buffer
   /** The body asks for a stream. */
   stream: boolean
-  /** The body has the field `speed`. */
-  speed: boolean
+  /** Of the dialect, beside the key; names in lower case. */
+  headers: Record<string, string>
 }
 
 const READ_KEYS: ReadonlySet<string> = new Set(['url', 'format', 'body'])
@@ -32,17 +32,14 @@ export function parseRelayRequest(bytes: Buffer, limits: JsonLimits): RelayReque
   if (!isRecord(body) || span === undefined) throw wrong('body', 'must be an object')
   if (typeof body.model !== 'string' || body.model === '')
     throw wrong('body.model', 'must be a string that is not empty')
+  const dialect = relayDialect(format)
   return {
     url,
-    style: styleOf(format),
+    style: dialect.name,
     body: bytes.subarray(span.start, span.end),
     stream: body.stream === true,
-    speed: Object.hasOwn(body, 'speed'),
+    headers: dialect.versionHeaders?.(body) ?? {},
   }
-}
-
-function styleOf(format: string): RelayStyle {
-  return /anthropic|claude|messages/i.test(format) ? 'messages' : 'chat'
 }
 
 function wrong(param: string, problem: string): GatewayError {

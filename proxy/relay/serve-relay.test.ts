@@ -5,7 +5,7 @@ import { keyHash } from '../../contract/ids.ts'
 import { mintKey } from '../../contract/key-format.ts'
 import { open, readAll } from '../../test/harness/http.ts'
 import { testKey } from '../auth/testing.ts'
-import { httpServer, type TestServer } from '../upstream/testing.ts'
+import { httpServer, type TestServer } from '../outbound/testing.ts'
 import { HEADERS, relayBody, startRelay, type TestRelay, textOf, UPSTREAM_KEY } from './testing.ts'
 
 interface Seen {
@@ -299,7 +299,7 @@ describe('where a gateway key is required', () => {
       body: relayBody(upstream.origin),
     })
     keys.delete(keyHash('good'))
-    await relay.gateway.revocation.recheck([keyHash('good')])
+    await relay.revocation.recheck([keyHash('good')])
     await expect(readAll(res)).rejects.toMatchObject({ code: 'ECONNRESET' })
     await vi.waitFor(() => expect(upstream.sockets.size).toBe(0))
     expect(relay.lines).toMatchObject([{ status: 200, code: 'unauthorized' }])

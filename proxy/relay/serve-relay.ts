@@ -1,107 +1,80 @@
 /**
  * POST /api/proxy: a caller's body to a caller's upstream with the caller's key, stage by stage:
  *
- *   look          403 where the relay is off, 503 beyond what the process relays at a time
+ *   look          403 where the relay is off, 503 beyond the number of requests that the process relays at a time
  *   identify      401 without an upstream key, or without the gateway's own where it is required; 429
  *   read          the body; 400, 408, 413, 415
- *   check         400 for a gateway key on its way out, and for an address that is not to be called
+ *   check         400 for a gateway key on its way out, and for an address that must not be called
  *   call          502 and 504 before the upstream's status; after it the client is cut off
- *   log           one line and the metrics
  *
- * Nothing here outlives the call, so that the upstream's key does not.
+ * The journal logs and counts the request when it is over. Nothing here outlives the request, so that the upstream's
+ * key does not either.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { networkOf } from '../../contract/address.ts'
 import { GatewayError } from '../errors.ts'
-import { StoreTime } from '../ledger/store-time.ts'
+import { connectTo } from '../outbound/checked.ts'
+import { addressOf, admit, endWithKey } from '../pipeline/admission/admit.ts'
 import { bodyBounds, readBody } from '../pipeline/body/read-body.ts'
-import { type Gateway, jsonLimitsOf } from '../pipeline/gateway.ts'
-import { ClientGone, requestControl } from '../pipeline/request/client.ts'
-import { addressOf, elapsed, finish, identify, newRecord } from '../pipeline/request/journal.ts'
-import type { RequestRecord } from '../telemetry/request-log.ts'
-import { connectTo } from './connect.ts'
+import { jsonLimitsOf } from '../pipeline/limits.ts'
+import type { Ports } from '../pipeline/ports.ts'
+import { arrivalOf, type HttpRequest } from '../pipeline/request/client.ts'
+import type { RequestContext } from '../pipeline/request/context.ts'
 import { exchange } from './exchange.ts'
 import type { Relay } from './relay.ts'
 import { parseRelayRequest, type RelayRequest } from './request.ts'
 import { gatewayKeyHeaders, refuseGatewayKey, upstreamKey } from './upstream-key.ts'
 import { upstreamHeaders } from './upstream-request.ts'
 
-/** What the stages of one request share. */
-interface Relayed {
-  gateway: Gateway
-  relay: Relay
+type RelayPorts = Pick<Ports, 'admission' | 'bodies' | 'journal'>
+
+interface OpenRelay extends Relay {
   policy: NonNullable<Relay['policy']>
-  req: IncomingMessage
-  res: ServerResponse
-  record: RequestRecord
-  /** Its abort ends the request; the reason is ClientGone or the GatewayError to tell. */
-  control: AbortController
-  time: StoreTime
-  startedAt: number
-  /** Called when the request is over. */
-  leave: (() => void)[]
 }
 
-/** Throws GatewayError while the client can still be answered by a status; the caller renders it. */
-export async function serveRelay(
-  gateway: Gateway,
-  relay: Relay,
-  req: IncomingMessage,
-  res: ServerResponse,
-  requestId: string,
-): Promise<void> {
-  const startedAt = performance.now()
-  const record = newRecord('relay', requestId, req)
-  const leave: (() => void)[] = []
-  let told: GatewayError | undefined
-  try {
+/** Throws GatewayError; a client that had the upstream's status by then was cut off. */
+export function serveRelay(ports: RelayPorts, relay: Relay, http: HttpRequest): Promise<void> {
+  return ports.journal.run(arrivalOf('relay', http), async (ctx) => {
     const { policy } = relay
     if (policy === undefined) throw new GatewayError('relay_disabled', 'The relay is switched off.')
     relay.rates.check()
-    const control = requestControl(res, gateway.shutdown)
-    const time = new StoreTime()
-    await run({ gateway, relay, policy, req, res, record, control, time, startedAt, leave })
-    record.outcome = 'finished'
-  } catch (error) {
-    if (error instanceof ClientGone) record.outcome = 'client_gone'
-    else {
-      told = GatewayError.from(error)
-      // A client that has the upstream's status was cut off.
-      if (!res.headersSent || told.code === 'internal_error') throw told
-    }
-  } finally {
-    for (const end of leave) end()
-    finish(gateway, record, told, res.headersSent ? res.statusCode : 0, startedAt)
-  }
+    await runStages(ports, { ...relay, policy }, ctx, http.res)
+    ctx.record.outcome = 'finished'
+  })
 }
 
-async function run(relayed: Relayed): Promise<void> {
-  const { gateway, relay, req, control, time } = relayed
-  const key = upstreamKey(req.rawHeaders)
-  const client = await clientOf(relayed)
-  relayed.leave.push(relay.rates.admit(client))
-  const request = await read(relayed, client)
-  // Not before: whoever sends slowly calls nobody yet.
-  relayed.leave.push(relay.rates.enter())
-  await refuseGatewayKey(key, (hash) => time.spend(() => gateway.follower.key(hash)))
-  control.signal.throwIfAborted()
-  await call(relayed, request, key)
+async function runStages(
+  ports: RelayPorts,
+  relay: OpenRelay,
+  ctx: RequestContext,
+  res: ServerResponse,
+): Promise<void> {
+  const { follower } = ports.admission
+  const key = upstreamKey(ctx.req.rawHeaders)
+  const client = await clientOf(ports, relay, ctx)
+  ctx.onEnd(relay.rates.admit(client))
+  const request = await read(ports, relay, ctx, { res, client })
+  // Only now: a client that sends slowly does not use an upstream yet.
+  ctx.onEnd(relay.rates.enter())
+  await refuseGatewayKey(key, (hash) => ctx.time.spend(() => follower.key(hash)))
+  ctx.cancel.throwIfAborted()
+  await ctx.stage('deliver', () => call(relay, ctx, res, { request, key }))
 }
 
-/** Whose rates count: a gateway key where one is required, else an address. */
-async function clientOf({ gateway, relay, req, record, control, time, leave }: Relayed): Promise<string> {
+/** Identity used for rate limiting: a gateway key where one is required, else a network. */
+async function clientOf({ admission }: RelayPorts, relay: OpenRelay, ctx: RequestContext): Promise<string> {
+  const { record, req } = ctx
   if (!relay.requireApiKey) {
-    record.client = addressOf(gateway, req)
+    record.client = addressOf(admission, req)
     return record.client === undefined ? 'unknown' : networkOf(record.client)
   }
-  const headers = gatewayKeyHeaders(req.rawHeaders)
-  const caller = await identify(gateway, req, record, time, headers).catch(sayWhere)
-  control.signal.throwIfAborted()
-  leave.push(gateway.revocation.watch(caller, record.client, control))
-  return caller.hash
+  const admitted = await admit(admission, ctx, gatewayKeyHeaders(req.rawHeaders)).catch(sayWhere)
+  ctx.cancel.throwIfAborted()
+  endWithKey(admission, admitted)
+  return admitted.caller.hash
 }
 
-/** The usual words name the header that holds the upstream's key here. */
+/** The usual message names a header that holds the upstream's key here. */
 function sayWhere(error: unknown): never {
   if (!(error instanceof GatewayError) || error.code !== 'unauthorized') throw error
   throw new GatewayError(
@@ -111,18 +84,19 @@ function sayWhere(error: unknown): never {
 }
 
 async function read(
-  { gateway, relay, req, res, record, control }: Relayed,
-  client: string,
+  { bodies }: RelayPorts,
+  relay: OpenRelay,
+  ctx: RequestContext,
+  { res, client }: { res: ServerResponse; client: string },
 ): Promise<RelayRequest> {
-  const { limits } = gateway
-  const from = performance.now()
-  const body = await readBody(req, res, bodyBounds({ limits, bodyMemory: relay.bodyMemory }, 'relay'))
-  record.ms.body = elapsed(from)
+  const { limits, turns } = bodies
+  const bounds = bodyBounds({ limits, memory: relay.bodyMemory }, 'relay')
+  const body = await ctx.stage('body', () => readBody(ctx.req, res, bounds))
   if (!Buffer.isBuffer(body)) throw new TypeError('the relay takes no uploads')
   const parse = () => parseRelayRequest(body, jsonLimitsOf(limits))
-  const request = await gateway.bodyTurns.take(client, body.length, control.signal, parse)
-  record.stream = request.stream
-  record.relay = { origin: originOf(request.url), style: request.style, sent: 0, received: 0 }
+  const request = await ctx.stage('parse', () => turns.take(client, body.length, ctx.cancel, parse))
+  ctx.record.stream = request.stream
+  ctx.record.relay = { origin: originOf(request.url), style: request.style, sent: 0, received: 0 }
   return request
 }
 
@@ -134,30 +108,34 @@ function originOf(text: string): string | undefined {
   return url === null || url.origin === 'null' ? undefined : url.origin
 }
 
-async function call(relayed: Relayed, request: RelayRequest, key: string): Promise<void> {
-  const { relay, policy, res, record, control, startedAt } = relayed
-  const { signal } = control
+async function call(
+  relay: OpenRelay,
+  ctx: RequestContext,
+  res: ServerResponse,
+  { request, key }: { request: RelayRequest; key: string },
+): Promise<void> {
+  const { policy } = relay
+  const { cancel } = ctx
+  const { relay: counts } = ctx.record
   const timer = setTimeout(
-    () => control.abort(new GatewayError('upstream_timeout', 'The upstream did not answer in time.')),
+    () => ctx.control.abort(new GatewayError('upstream_timeout', 'The upstream did not answer in time.')),
     relay.totalMs,
   )
   try {
-    record.ms.overhead = elapsed(startedAt + (record.ms.body ?? 0))
-    const target = await policy.target(request.url, signal)
+    const target = await policy.target(request.url, cancel)
     const isAllowed = policy.isAllowed.bind(policy)
-    const socket = await connectTo(target, { ...relay, isAllowed }, signal)
-    const { relay: counts } = record
+    const socket = await connectTo(target, { ...relay, isAllowed }, cancel)
     if (counts !== undefined) counts.sent = request.body.length
     const headers = upstreamHeaders(target.url, key, request)
-    await exchange(socket, { url: target.url, headers, body: request.body }, res, signal, {
+    await exchange(socket, { url: target.url, headers, body: request.body }, res, cancel, {
       received(bytes) {
-        record.ms.firstEvent ??= elapsed(startedAt)
+        ctx.firstByte()
         if (counts !== undefined) counts.received += bytes
       },
     })
   } catch (error) {
     // What was cancelled failed because of that.
-    signal.throwIfAborted()
+    cancel.throwIfAborted()
     throw error
   } finally {
     clearTimeout(timer)

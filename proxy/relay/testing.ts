@@ -3,15 +3,17 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { AddressSet } from '../../contract/address.ts'
 import type { KeyRecord } from '../../contract/table/records.ts'
 import { GatewayError } from '../errors.ts'
+import type { CheckedTarget } from '../outbound/checked.ts'
+import { listen, type TestServer } from '../outbound/testing.ts'
 import { Revocation } from '../pipeline/admission/revocation.ts'
 import { BodyMemory } from '../pipeline/body/memory.ts'
 import { BodyTurns } from '../pipeline/body/turns.ts'
-import type { Gateway } from '../pipeline/gateway.ts'
+import type { Ports } from '../pipeline/ports.ts'
+import { requestControl } from '../pipeline/request/client.ts'
+import { Journal } from '../pipeline/request/journal.ts'
 import { Shutdown } from '../pipeline/request/shutdown.ts'
 import type { RequestFacts } from '../telemetry/metrics.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
-import { listen, type TestServer } from '../upstream/testing.ts'
-import type { RelayTarget } from './address/policy.ts'
 import { createRelay, type Relay, type RelaySettings } from './relay.ts'
 import { serveRelay } from './serve-relay.ts'
 
@@ -36,7 +38,8 @@ export const SETTINGS: RelaySettings = {
 
 export interface TestRelay extends TestServer {
   relay: Relay
-  gateway: Gateway
+  revocation: Revocation
+  shutdown: Shutdown
   /** What was logged and counted of the requests that are over. */
   lines: RequestRecord[]
   facts: RequestFacts[]
@@ -55,28 +58,37 @@ export async function startRelay({ settings, policy, findKey }: TestRelayOptions
   const lines: RequestRecord[] = []
   const facts: RequestFacts[] = []
   const unexpected: unknown[] = []
-  const gateway = {
-    follower: { key: findKey ?? (async () => undefined) },
-    trustedProxies: new AddressSet([]),
-    log: { write: (line: RequestRecord) => lines.push(line) },
-    metrics: { finished: (fact: RequestFacts) => facts.push(fact) },
-    shutdown: new Shutdown(),
-    revocation: new Revocation(findKey ?? (async () => undefined)),
-    limits: {
-      maxBodyBytes: 50_000_000,
-      maxUploadBytes: 50_000_000,
-      maxInflatedBytes: 50_000_000,
-      endpointBytes: new Map(),
-      maxJsonDepth: 100,
-      maxJsonKeys: 1_000,
+  const revocation = new Revocation(findKey ?? (async () => undefined))
+  const shutdown = new Shutdown()
+  const journal = new Journal(
+    { write: (line) => void lines.push(line), errorAnswer: () => ({}) },
+    { finished: (fact) => void facts.push(fact), attempt: () => undefined },
+  )
+  const ports = {
+    admission: {
+      follower: { key: findKey ?? (async () => undefined) },
+      trustedProxies: new AddressSet([]),
+      revocation,
     },
-    bodyMemory: new BodyMemory(Infinity),
-    bodyTurns: new BodyTurns(2, () => performance.now()),
-  } as unknown as Gateway
+    bodies: {
+      limits: {
+        maxBodyBytes: 50_000_000,
+        maxUploadBytes: 50_000_000,
+        maxInflatedBytes: 50_000_000,
+        endpointBytes: new Map(),
+        maxJsonDepth: 100,
+        maxJsonKeys: 1_000,
+      },
+      memory: new BodyMemory(Infinity),
+      turns: new BodyTurns(2, () => performance.now()),
+    },
+    journal,
+  } as unknown as Ports
   const built = createRelay({ ...SETTINGS, ...settings })
   const relay = policy === undefined ? built : { ...built, policy }
   const api = createServer((req, res) => {
-    serveRelay(gateway, relay, req, res, 'req_test').catch((error: unknown) => {
+    const control = requestControl(res, shutdown)
+    serveRelay(ports, relay, { requestId: 'req_test', req, res, control }).catch((error: unknown) => {
       const told = GatewayError.from(error)
       if (told.code === 'internal_error') unexpected.push(told.cause)
       if (res.headersSent) {
@@ -91,13 +103,13 @@ export async function startRelay({ settings, policy, findKey }: TestRelayOptions
     })
   })
   const server = await listen(api, 'http')
-  return { ...server, relay, gateway, lines, facts, unexpected }
+  return { ...server, relay, revocation, shutdown, lines, facts, unexpected }
 }
 
 /** A policy that takes any name for these addresses. */
 export function resolvesTo(...addresses: string[]): NonNullable<Relay['policy']> {
   return {
-    async target(text): Promise<RelayTarget> {
+    async target(text): Promise<CheckedTarget> {
       const url = new URL(text)
       const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
       return { url, hostname: url.hostname.replace(/^\[|\]$/g, ''), port, addresses }

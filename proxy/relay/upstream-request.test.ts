@@ -7,7 +7,7 @@ const request: RelayRequest = {
   style: 'chat',
   body: Buffer.from('{"model":"é"}'),
   stream: false,
-  speed: false,
+  headers: {},
 }
 const common = {
   'content-type': 'application/json',
@@ -23,7 +23,7 @@ const at = (url: string, changes: Partial<RelayRequest> = {}) =>
 test('chat style', () => {
   const expected = { ...common, host: 'api.example.com', authorization: 'Bearer k-1' }
   expect(at('https://api.example.com/v1/x')).toEqual(expected)
-  expect(at('https://api.example.com:443/v1/x', { speed: true })).toEqual(expected)
+  expect(at('https://api.example.com:443/v1/x')).toEqual(expected)
 })
 
 test('messages style', () => {
@@ -33,11 +33,8 @@ test('messages style', () => {
     'x-api-key': 'k-1',
     'anthropic-version': '2023-06-01',
   }
-  expect(at('https://[2001:db8::1]:8443/', { style: 'messages' })).toEqual(expected)
-  expect(at('https://[2001:db8::1]:8443/', { style: 'messages', speed: true })).toEqual({
-    ...expected,
-    'anthropic-beta': 'fast-mode-2026-02-01',
-  })
+  const headers = { 'anthropic-version': '2023-06-01' }
+  expect(at('https://[2001:db8::1]:8443/', { style: 'messages', headers })).toEqual(expected)
 })
 
 test('a stream is asked for where the body does', () => {

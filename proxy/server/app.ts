@@ -1,14 +1,17 @@
 /** The routes of the API. Each is there twice: at its own path and under /api. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
+import { SOCKET_ENDPOINT, STORED_ENDPOINT } from '../../contract/endpoints.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
+import { addressOf } from '../pipeline/admission/admit.ts'
 import { HttpClient } from '../pipeline/answer/http-client.ts'
 import { bodyBounds, readBody } from '../pipeline/body/read-body.ts'
-import type { Gateway } from '../pipeline/gateway.ts'
 import { serveModel, serveModels } from '../pipeline/models/serve-models.ts'
-import { requestControl } from '../pipeline/request/client.ts'
-import { addressOf, finish, newRecord } from '../pipeline/request/journal.ts'
+import type { Ports } from '../pipeline/ports.ts'
+import { type HttpRequest, requestControl } from '../pipeline/request/client.ts'
+import type { Journal } from '../pipeline/request/journal.ts'
+import type { Shutdown } from '../pipeline/request/shutdown.ts'
 import { serve } from '../pipeline/serve.ts'
 import { serveStoredResponse } from '../pipeline/stored-responses/serve-stored-response.ts'
 import type { Relay } from '../relay/relay.ts'
@@ -36,13 +39,18 @@ export function requestIdOf(res: ServerResponse): string {
   return id
 }
 
-export function createApp(
-  gateway: Gateway,
-  relay: Relay,
-  overload: Overload,
-  upgrades: Pick<Upgrades, 'refusal'>,
-  events: AppEvents,
-): Express {
+export interface AppParts {
+  ports: Ports
+  relay: Relay
+  overload: Overload
+  shutdown: Shutdown
+  upgrades: Pick<Upgrades, 'refusal'>
+  events: AppEvents
+}
+
+export function createApp(parts: AppParts): Express {
+  const { ports, relay, upgrades, events } = parts
+  const { bodies, journal } = ports
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -50,7 +58,7 @@ export function createApp(
   // Queries are read with URLSearchParams where one is wanted.
   app.set('query parser', false)
 
-  app.get(both(ENDPOINTS.responses.path), (req, res, next) => {
+  app.get(both(ENDPOINTS[SOCKET_ENDPOINT].path), (req, res, next) => {
     if (req.method !== 'GET') return next()
     const refusal = upgrades.refusal(req)
     if (refusal.code === 'upgrade_required') res.set(UPGRADE_HEADERS)
@@ -58,52 +66,53 @@ export function createApp(
   })
   for (const [name, endpoint] of Object.entries(ENDPOINTS)) {
     const served = { ...endpoint, name }
-    const bounds = bodyBounds(gateway, name)
-    const handler = work(gateway, overload, (req, res, requestId) =>
-      serve(gateway, {
+    const bounds = bodyBounds(bodies, name)
+    const handler = work(parts, ({ res, ...http }) =>
+      serve(ports, {
+        ...http,
         endpoint: served,
-        requestId,
-        req,
-        client: new HttpClient(res, gateway.limits),
-        control: requestControl(res, gateway.shutdown),
-        read: () => readBody(req, res, bounds, served.api),
+        client: new HttpClient(res, bodies.limits),
+        read: () => readBody(http.req, res, bounds, served.api),
       }),
     )
     // What GET asks of it is answered above.
-    const also = name === 'responses' ? ['GET'] : []
+    const also = endpoint.webSocket ? ['GET'] : []
     app.all(both(endpoint.path), onlyOf(['POST'], also), handler)
   }
   // What else the API has one post to, such as input_tokens, would be the id of a response.
-  app.post(both('/v1/responses/:id'), nothingHere)
+  const stored = `${ENDPOINTS[STORED_ENDPOINT].path}/:id`
+  app.post(both(stored), nothingHere)
   app.all(
-    both('/v1/responses/:id'),
+    both(stored),
     only('GET', 'DELETE'),
-    work(gateway, overload, (req, res, id) => {
+    work(parts, (http) => {
+      const { req } = http
       const what = req.method === 'DELETE' ? 'delete' : 'response'
-      return serveStoredResponse(gateway, req, res, id, { id: idOf(req), what, query: queryOf(req) })
+      return serveStoredResponse(ports, http, { id: idOf(req), what, query: queryOf(req) })
     }),
   )
   app.all(
-    both('/v1/responses/:id/input_items'),
+    both(`${stored}/input_items`),
     only('GET'),
-    work(gateway, overload, (req, res, id) =>
-      serveStoredResponse(gateway, req, res, id, { id: idOf(req), what: 'input_items', query: queryOf(req) }),
-    ),
+    work(parts, (http) => {
+      const { req } = http
+      return serveStoredResponse(ports, http, { id: idOf(req), what: 'input_items', query: queryOf(req) })
+    }),
   )
   app.all(
     both('/v1/models'),
     only('GET'),
-    work(gateway, overload, (req, res, id) => serveModels(gateway, req, res, id)),
+    work(parts, (http) => serveModels(ports, http)),
   )
   app.all(
     both('/v1/models/*model'),
     only('GET'),
-    work(gateway, overload, (req, res, id) => serveModel(gateway, req, res, id, modelOf(req))),
+    work(parts, (http) => serveModel(ports, http, modelOf(http.req))),
   )
   app.all(
     RELAY_PATH,
     only('POST'),
-    work(gateway, overload, (req, res, id) => serveRelay(gateway, relay, req, res, id)),
+    work(parts, (http) => serveRelay(ports, relay, http)),
   )
   app.use(nothingHere)
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
@@ -112,7 +121,7 @@ export function createApp(
     if (told.code === 'internal_error') events.unexpected(told.cause, requestId)
     // What was served has been logged; this was turned away before.
     if (res.locals.served === true) sendError(req, res, told, requestId)
-    else refuse(gateway, req, res, told)
+    else refuse(journal, req, res, told)
   })
   return app
 }
@@ -148,18 +157,17 @@ function queryOf({ url }: IncomingMessage): URLSearchParams {
   return new URLSearchParams(url?.split('?')[1])
 }
 
-/** Counts a request and gives it its id. */
+/** Counts a request, gives it its id, and watches its client. */
 function work(
-  gateway: Gateway,
-  overload: Overload,
-  run: (req: Request, res: Response, requestId: string) => Promise<void>,
+  { ports, overload, shutdown }: AppParts,
+  run: (http: HttpRequest & { req: Request }) => Promise<void>,
 ) {
   return async (req: Request, res: Response) => {
-    const leave = overload.enter(() => addressOf(gateway, req))
+    const leave = overload.enter(() => addressOf(ports.admission, req))
     res.locals.served = true
     const closed = new Promise<void>((resolve) => res.once('close', resolve))
     try {
-      await run(req, res, requestIdOf(res))
+      await run({ requestId: requestIdOf(res), req, res, control: requestControl(res, shutdown) })
     } finally {
       // An answer that nobody reads takes memory, too.
       void closed.then(leave)
@@ -182,13 +190,13 @@ function toGatewayError(error: unknown): GatewayError {
 
 /** Turns a request away that is not served at all, and notes it. */
 export function refuse(
-  gateway: Gateway,
+  journal: Journal,
   req: IncomingMessage,
   res: ServerResponse,
   error: GatewayError,
 ): void {
   const requestId = requestIdOf(res)
-  finish(gateway, newRecord('none', requestId, req), error, 0, performance.now())
+  journal.refused({ endpoint: 'none', requestId, req }, error)
   sendError(req, res, error, requestId)
 }
 

@@ -1,7 +1,10 @@
 /** Renders an error once, at the edge, in the dialect of the caller. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { DIALECTS } from '../dialects/index.ts'
+import { clientApiOf, DEFAULT_DIALECT } from '../dialects/index.ts'
 import type { GatewayError } from '../errors.ts'
+
+/** Without `/api`. */
+const RELAY = /^\/proxy(?:[/?]|$)/
 
 /** How long the rest of a refused upload is read and dropped. */
 const LINGER_MS = 2_000
@@ -65,13 +68,11 @@ function endBehindRequest(req: IncomingMessage, res: ServerResponse, body: Buffe
   req.once('end', end).once('close', end)
 }
 
-/** The family is told by the path, and where both families share one, by the header that only one of them sends. */
-function renderBody(req: IncomingMessage, error: GatewayError, requestId: string): object {
-  const path = (req.url ?? '').replace(/^\/api(?=\/)/, '')
-  const messages = /^\/v1\/messages(?:[/?]|$)/.test(path)
-  const openai = /^\/(?:v1\/(?:chat|responses|embeddings|images)|proxy)(?:[/?]|$)/.test(path)
-  const anthropic = messages || (!openai && req.headers['anthropic-version'] !== undefined)
-  return DIALECTS[anthropic ? 'messages' : 'chat'].errorBody(error, requestId)
+/** The relay speaks the default dialect; elsewhere the client decides. */
+function renderBody({ url = '', headers }: IncomingMessage, error: GatewayError, requestId: string): object {
+  const path = url.replace(/^\/api(?=\/)/, '')
+  const api = RELAY.test(path) ? DEFAULT_DIALECT : clientApiOf(path, headers)
+  return api.errorBody(error, requestId)
 }
 
 function retryHeaders(error: GatewayError): Record<string, string> {

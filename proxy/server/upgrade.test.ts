@@ -4,18 +4,20 @@ import { connect as connectTcp } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { AddressSet } from '../../contract/address.ts'
 import { keyHash } from '../../contract/ids.ts'
+import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import { testAccount, testKey } from '../auth/testing.ts'
+import { listen } from '../outbound/testing.ts'
 import { Revocation } from '../pipeline/admission/revocation.ts'
 import { BodyMemory } from '../pipeline/body/memory.ts'
-import type { Gateway } from '../pipeline/gateway.ts'
+import type { Ports } from '../pipeline/ports.ts'
+import { Journal } from '../pipeline/request/journal.ts'
 import { Shutdown } from '../pipeline/request/shutdown.ts'
 import type { Relay } from '../relay/relay.ts'
 import { MemoryPool } from '../socket/memory.ts'
 import { Sockets } from '../socket/sockets.ts'
 import { connect, TEST_LIMITS } from '../socket/testing.ts'
 import type { RequestRecord } from '../telemetry/request-log.ts'
-import { listen } from '../upstream/testing.ts'
 import { createApp, refuse } from './app.ts'
 import { drain } from './drain.ts'
 import { createHttpServer } from './http-server.ts'
@@ -35,21 +37,32 @@ const HANDSHAKE = {
 /** A server of the API as far as a handshake needs it. */
 async function apiServer({ maxInFlight = 10, stored = true } = {}) {
   const lines: RequestRecord[] = []
-  const gateway = {
-    follower: {
-      key: async (hash: string) => {
-        if (!stored) throw new StoreUnavailable('away')
-        return hash === keyHash(KEY) ? testKey() : undefined
-      },
+  const follower = {
+    key: async (hash: string): Promise<KeyRecord | undefined> => {
+      if (!stored) throw new StoreUnavailable('away')
+      return hash === keyHash(KEY) ? testKey() : undefined
     },
-    trustedProxies: new AddressSet([]),
-    log: { write: (line: RequestRecord) => lines.push(line) },
-    metrics: { finished: () => undefined },
-    shutdown: new Shutdown(),
-    revocation: new Revocation(async () => undefined),
-    limits: { maxBodyBytes: 1_000, endpointBytes: new Map(), clientStallMs: 1_000, streamKeepAliveMs: 1_000 },
-    bodyMemory: new BodyMemory(Infinity),
-  } as unknown as Gateway
+    account: async (): Promise<AccountRecord | undefined> => undefined,
+  }
+  const shutdown = new Shutdown()
+  const revocation = new Revocation(async () => undefined)
+  const journal = new Journal(
+    { write: (line) => void lines.push(line), errorAnswer: () => ({}) },
+    { finished: () => undefined, attempt: () => undefined },
+  )
+  const ports = {
+    admission: { follower, trustedProxies: new AddressSet([]), revocation },
+    bodies: {
+      limits: {
+        maxBodyBytes: 1_000,
+        endpointBytes: new Map(),
+        clientStallMs: 1_000,
+        streamKeepAliveMs: 1_000,
+      },
+      memory: new BodyMemory(Infinity),
+    },
+    journal,
+  } as unknown as Ports
   const overload = new Overload({
     maxInFlight,
     maxInFlightPerClient: 0,
@@ -61,15 +74,15 @@ async function apiServer({ maxInFlight = 10, stored = true } = {}) {
   const events = { unexpected }
   const state = { draining: false }
   const sockets = new Sockets({
-    ...socketCalls(gateway, overload, events),
+    ...socketCalls({ ports, overload, shutdown, events }),
     limits: { ...TEST_LIMITS, closeMs: 600_000 },
     pool: new MemoryPool(1_000_000),
     now: () => 0,
   })
   const draining = () => state.draining
-  const upgrades = createUpgrades({ gateway, overload, sockets, draining, events })
+  const upgrades = createUpgrades({ ports, overload, sockets, draining, events })
   const relay = {} as Relay
-  const app = createApp(gateway, relay, overload, upgrades, events)
+  const app = createApp({ ports, relay, overload, shutdown, upgrades, events })
   const server = createHttpServer(
     {
       headersTimeoutMs: 10_000,
@@ -85,7 +98,7 @@ async function apiServer({ maxInFlight = 10, stored = true } = {}) {
     },
     {
       handle: app,
-      refuse: (req, res, error) => refuse(gateway, req, res, error),
+      refuse: (req, res, error) => refuse(journal, req, res, error),
       breakOff: () => undefined,
       upgrades,
       draining,
@@ -100,11 +113,23 @@ async function apiServer({ maxInFlight = 10, stored = true } = {}) {
       unused,
       sockets,
       graceMs,
-      breakOff: () => gateway.shutdown.begin(),
+      breakOff: () => shutdown.begin(),
       inFlight: () => overload.inFlight,
     })
   }
-  return { origin, lines, overload, state, unused, sockets, gateway, connections, ended, unexpected }
+  return {
+    origin,
+    lines,
+    overload,
+    state,
+    unused,
+    sockets,
+    follower,
+    revocation,
+    connections,
+    ended,
+    unexpected,
+  }
 }
 
 interface Told {
@@ -210,8 +235,8 @@ describe('a handshake', () => {
   })
 
   test('is not taken when the process ends meanwhile', async () => {
-    const { origin, gateway, state } = await apiServer()
-    gateway.follower.key = async () => {
+    const { origin, follower, state } = await apiServer()
+    follower.key = async () => {
       state.draining = true
       return testKey()
     }
@@ -255,10 +280,10 @@ describe('a handshake', () => {
   })
 
   test('whose client leaves meanwhile harms nobody', async () => {
-    const { origin, gateway, sockets, connections, unexpected } = await apiServer()
+    const { origin, follower, sockets, connections, unexpected } = await apiServer()
     const asked = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<undefined>()
-    gateway.follower.key = async () => {
+    follower.key = async () => {
       asked.resolve()
       return gate.promise
     }
@@ -313,7 +338,7 @@ describe('a call on a socket', () => {
     const api = await apiServer()
     const client = await opened(api)
     const gate = Promise.withResolvers<undefined>()
-    api.gateway.follower.key = () => gate.promise
+    api.follower.key = () => gate.promise
     client.send({ type: 'response.create', model: 'm', input: 'x' })
     await vi.waitUntil(() => api.overload.inFlight === 1)
     gate.resolve(undefined)
@@ -334,10 +359,10 @@ describe('a call on a socket', () => {
 
   test('that is refused before it is one is logged with who opened its socket', async () => {
     const api = await apiServer()
-    api.gateway.follower.key = async () => testKey({ account: 'account-id' })
-    api.gateway.follower.account = async () => testAccount()
+    api.follower.key = async () => testKey({ account: 'account-id' })
+    api.follower.account = async () => testAccount()
     const [client, other] = [await opened(api), await opened(api)]
-    api.gateway.follower.key = async () => undefined
+    api.follower.key = async () => undefined
     client.send('{')
     await client.received(1)
     api.overload.inFlight = 1_000
@@ -361,7 +386,7 @@ describe('a call on a socket', () => {
     const api = await apiServer()
     const client = await opened(api)
     const fault = new Error('SECRET')
-    api.gateway.follower.key = () => Promise.reject(fault)
+    api.follower.key = () => Promise.reject(fault)
     client.send({ type: 'response.create', model: 'm', input: 'x' })
     expect(await client.received(1)).toMatchObject([{ status: 500, error: { code: 'internal_error' } }])
     expect(api.unexpected.mock.calls).toEqual([[fault, api.lines[0]?.requestId]])
@@ -380,7 +405,7 @@ describe('drain', () => {
     const api = await apiServer()
     const client = await connect(`${api.origin.replace('http', 'ws')}/v1/responses`, { headers: AUTHORIZED })
     const gate = Promise.withResolvers<undefined>()
-    api.gateway.follower.key = () => gate.promise
+    api.follower.key = () => gate.promise
     client.send({ type: 'response.create', model: 'm', input: 'x' })
     await vi.waitUntil(() => api.overload.inFlight === 1)
     const later = performance.now() + 10_000
@@ -409,7 +434,7 @@ describe('drain', () => {
     const url = `${api.origin.replace('http', 'ws')}/v1/responses`
     const client = await connect(url, { headers: AUTHORIZED })
     const gate = Promise.withResolvers<undefined>()
-    api.gateway.follower.key = () => gate.promise
+    api.follower.key = () => gate.promise
     client.ws.pause()
     client.send({ type: 'response.create', model: 'm', input: 'x' })
     await vi.waitUntil(() => api.overload.inFlight === 1)

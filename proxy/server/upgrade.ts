@@ -1,10 +1,11 @@
 /** Handshakes of WebSockets (RFC 6455, section 4.2): what is refused is answered like any other request. */
 import { type IncomingMessage, ServerResponse } from 'node:http'
+import { SOCKET_ENDPOINT } from '../../contract/endpoints.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
-import { StoreTime } from '../ledger/store-time.ts'
-import type { Gateway } from '../pipeline/gateway.ts'
-import { addressOf, finish, identify, newRecord } from '../pipeline/request/journal.ts'
+import { addressOf, admit } from '../pipeline/admission/admit.ts'
+import type { Ports } from '../pipeline/ports.ts'
+import type { Shutdown } from '../pipeline/request/shutdown.ts'
 import { serve } from '../pipeline/serve.ts'
 import type { SocketParts } from '../socket/connection.ts'
 import type { Sockets } from '../socket/sockets.ts'
@@ -14,8 +15,7 @@ import { sendError } from './error-response.ts'
 import type { Overload } from './overload.ts'
 import { newRequestId } from './request-id.ts'
 
-const ENDPOINT = 'responses'
-const { path } = ENDPOINTS[ENDPOINT]
+const { path } = ENDPOINTS[SOCKET_ENDPOINT]
 const PATHS: readonly string[] = [path, `/api${path}`]
 const PROTOCOL = 'websocket'
 const VERSION = '13'
@@ -30,7 +30,7 @@ const openers = new WeakMap<IncomingMessage, Opener>()
 type Opener = Pick<RequestRecord, 'client' | 'key' | 'keyPreview' | 'namespace' | 'account'>
 
 export interface UpgradeParts {
-  gateway: Gateway
+  ports: Ports
   overload: Overload
   sockets: Sockets
   draining(): boolean
@@ -62,31 +62,37 @@ export function createUpgrades(parts: UpgradeParts): Upgrades {
 /** Headers that belong to the refusal of an upgrade. */
 export const UPGRADE_HEADERS = { upgrade: PROTOCOL, 'sec-websocket-version': VERSION }
 
+export interface SocketCallParts {
+  ports: Ports
+  overload: Overload
+  shutdown: Shutdown
+  events: AppEvents
+}
+
 /** Carries out the calls of sockets as requests are: counted, shed under load, and noted when they are refused. */
-export function socketCalls(
-  gateway: Gateway,
-  overload: Overload,
-  events: AppEvents,
-): Pick<SocketParts, 'serve' | 'refused' | 'newRequestId' | 'shutdown'> {
-  const refused = (req: IncomingMessage, error: GatewayError, requestId = newRequestId()) => {
-    const record = { ...newRecord(ENDPOINT, requestId, req), ...openers.get(req) }
-    finish(gateway, record, error, 0, performance.now())
-  }
+export function socketCalls({
+  ports,
+  overload,
+  shutdown,
+  events,
+}: SocketCallParts): Pick<SocketParts, 'serve' | 'refused' | 'newRequestId' | 'shutdown'> {
+  const refused = (req: IncomingMessage, error: GatewayError, requestId = newRequestId()) =>
+    ports.journal.refused({ endpoint: SOCKET_ENDPOINT, requestId, req, known: openers.get(req) ?? {} }, error)
   return {
     newRequestId,
-    shutdown: gateway.shutdown,
+    shutdown,
     refused: (req, error) => refused(req, error),
     async serve(call) {
       let leave: () => void
       try {
-        leave = overload.enter(() => addressOf(gateway, call.req))
+        leave = overload.enter(() => addressOf(ports.admission, call.req))
       } catch (error) {
         const load = GatewayError.from(error)
         refused(call.req, load, call.requestId)
         throw load
       }
       try {
-        await serve(gateway, call)
+        await serve(ports, call)
       } catch (error) {
         const told = GatewayError.from(error)
         if (told.code === 'internal_error') events.unexpected(told.cause, call.requestId)
@@ -99,29 +105,32 @@ export function socketCalls(
 }
 
 async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Promise<void> {
-  const { gateway, sockets, events } = parts
-  // Node has let go of the connection: nobody else hears of its errors.
+  const { ports, sockets, events } = parts
+  const { admission, journal } = ports
+  // Node has let go of the connection: without a listener an error would end the process.
   req.socket.on('error', () => req.socket.destroy())
-  const startedAt = performance.now()
   const requestId = newRequestId()
-  const record = newRecord(ENDPOINT, requestId, req)
+  const control = new AbortController()
+  // A handshake that succeeds is not logged: the calls of its socket are.
+  const arrival = { endpoint: SOCKET_ENDPOINT, requestId, req, control, status: () => 0, failuresOnly: true }
   try {
-    const caller = await identify(gateway, req, record, new StoreTime())
-    const load = loadProblem(parts)
-    if (load !== undefined) throw load
-    const { client, key, keyPreview, namespace, account } = record
-    openers.set(req, { client, key, keyPreview, namespace, account })
-    // As ws wants it.
-    req.headers.upgrade = PROTOCOL
-    const revoked = new AbortController()
-    const unwatch = gateway.revocation.watch(caller, record.client, revoked)
-    if (req.socket.closed) unwatch()
-    else req.socket.once('close', unwatch)
-    sockets.accept(req, head, revoked.signal)
+    await journal.run(arrival, async (arrived) => {
+      const { caller, record } = await admit(admission, arrived)
+      const load = loadProblem(parts)
+      if (load !== undefined) throw load
+      const { client, key, keyPreview, namespace, account } = record
+      openers.set(req, { client, key, keyPreview, namespace, account })
+      // ws compares the header with this exact value.
+      req.headers.upgrade = PROTOCOL
+      // The key is watched as long as the socket is open, which is longer than the handshake.
+      const unwatch = admission.revocation.watch(caller, client, control)
+      if (req.socket.closed) unwatch()
+      else req.socket.once('close', unwatch)
+      sockets.accept(req, head, control.signal)
+    })
   } catch (error) {
     const told = GatewayError.from(error)
     if (told.code === 'internal_error') events.unexpected(told.cause, requestId)
-    finish(gateway, record, told, 0, startedAt)
     answer(req, told, requestId)
   }
 }

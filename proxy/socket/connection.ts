@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { RawData, WebSocket } from 'ws'
+import { SOCKET_ENDPOINT } from '../../contract/endpoints.ts'
 import { MAX_TIMER_MS } from '../../kit/time.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
@@ -40,7 +41,7 @@ export interface ConnectionParts extends SocketParts {
   revoked: AbortSignal
 }
 
-const ENDPOINT = { ...ENDPOINTS.responses, name: 'responses' }
+const ENDPOINT = { ...ENDPOINTS[SOCKET_ENDPOINT], name: SOCKET_ENDPOINT }
 
 const NORMAL = 1000
 const GOING_AWAY = 1001

@@ -280,6 +280,9 @@ function replaceable() {
     gap() {
       for (const listener of listeners) listener({ gap: true })
     },
+    announce(change: Change) {
+      for (const listener of listeners) listener(change)
+    },
   }
 }
 
@@ -324,6 +327,24 @@ describe('a store that was emptied', () => {
     expect(await follower.key('unknown')).toBeUndefined()
     expect(follower.applied).toEqual({ epoch: 3, generation: 100 })
     expect([alarms, failures]).toEqual([['behind'], []])
+  })
+
+  test('counts again as soon as its first publication is announced', async () => {
+    await publish({ table: tableOf('a'), ...keyChange(key) })
+    const { config, use, announce } = replaceable()
+    const { follower, alarms } = follow(config)
+    await follower.start()
+    expect(await follower.key('hash')).toEqual(key)
+    const emptied = createEmbeddedStore().config
+    use(emptied)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(alarms).toEqual(['behind'])
+    await refill(emptied, { table: tableOf('a'), ...keyChange({ ...key, disabled: true }) })
+    const { epoch, generation: stored } = await emptied.position()
+    announce({ epoch, generation: stored, table: true, keys: ['hash'], accounts: [] })
+    // Before the next heartbeat.
+    expect((await follower.key('hash'))?.disabled).toBe(true)
+    expect(await follower.key('unknown')).toBeUndefined()
   })
 
   test('and filled at once is noticed by its position alone', async () => {

@@ -92,8 +92,12 @@ export class Knowledge {
     this.#verifiedAt = at
   }
 
-  /** The changes of this publication, and of all before it, are known. */
+  /**
+   * The changes of this publication, and of all before it, are known. A store that was behind counts again: without this,
+   * records that the publication names would be refused until the next heartbeat.
+   */
   take(position: Position): void {
+    if (this.#standing === 'behind' && !isBehind(position, this.#taken)) this.#settle('current')
     this.#taken = newest(this.#taken, position)
   }
 

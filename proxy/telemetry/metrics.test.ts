@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { ProxyMetrics, type RequestFacts } from './metrics.ts'
-import { testGauges } from './testing.ts'
+import type { ProxyMetrics, RequestFacts } from './metrics.ts'
+import { testMetrics } from './testing.ts'
 
 const FACTS: RequestFacts = { endpoint: 'chat', model: 'gpt', status: 200, durationSeconds: 0.5 }
 
@@ -8,14 +8,12 @@ let metrics: ProxyMetrics
 let ejected: string[]
 beforeEach(() => {
   ejected = []
-  metrics = new ProxyMetrics(
-    testGauges({
-      inFlight: () => 3,
-      holds: () => 2,
-      generation: () => 1_764_000_000_001,
-      ejected: () => ejected,
-    }),
-  )
+  metrics = testMetrics({
+    inFlight: () => 3,
+    holds: () => 2,
+    generation: () => 1_764_000_000_001,
+    ejected: () => ejected,
+  })
 })
 
 interface Sample {

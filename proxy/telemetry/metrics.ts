@@ -31,22 +31,20 @@ export interface RequestFacts {
   usage?: Usage | undefined
 }
 
-/** What is read when somebody asks for the metrics. */
+/** Values that are read at each scrape. */
 export interface ProxyGauges {
   inFlight(): number
   sockets(): number
   relayed(): number
-  /** Bytes, by whose requests they are of. */
+  /** Bytes that bodies take, by the requests that they belong to. */
   bodyMemory(): Record<'requests' | 'relay', number>
   holds(): number
   unsettled(): number
   generation(): number
   tableAgeSeconds(): number
   storeAvailable(): boolean
-  /** Channels that rest. */
+  /** Channels that are ejected: namespace/name. */
   ejected(): string[]
-  /** Kinds of stored records; each is a series from the start. */
-  recordKinds: readonly string[]
 }
 
 export class ProxyMetrics {
@@ -125,9 +123,14 @@ export class ProxyMetrics {
     registers: [this.registry],
   })
 
-  constructor(gauges: ProxyGauges) {
+  /** `recordKinds`: kinds of stored records; each is a series from the start. */
+  constructor(recordKinds: readonly string[]) {
     addProcessMetrics(this.registry)
-    for (const kind of gauges.recordKinds) this.#unreadable.inc({ kind }, 0)
+    for (const kind of recordKinds) this.#unreadable.inc({ kind }, 0)
+  }
+
+  /** Adds the gauges of the parts of a proxy. To be called once. */
+  read(gauges: ProxyGauges): void {
     this.#gauge('sluice_requests_in_flight', 'Requests being served.', gauges.inFlight)
     this.#gauge('sluice_sockets', 'WebSockets of clients that are open.', gauges.sockets)
     this.#gauge('sluice_relayed_in_flight', 'Relayed requests in flight.', gauges.relayed)

@@ -3,6 +3,7 @@
  * timings and money; of an upstream only status, listed headers and an error's body with credentials masked. Never a
  * key, and of prompts nothing but what an upstream's error quotes.
  */
+import type { ApiName } from '../../contract/endpoints.ts'
 import { formatDollars, type Nanos } from '../../contract/money.ts'
 import type { Usage } from '../../contract/usage.ts'
 import type { StateStore } from '../../store/contract.ts'
@@ -30,7 +31,7 @@ const CREDENTIAL_SHAPES = [
 export interface RelayRecord {
   /** Scheme, host and port. */
   origin?: string | undefined
-  style: 'chat' | 'messages'
+  style: ApiName
   /** Bytes of the body to the upstream. */
   sent: number
   /** Bytes of the answer's body that came. */

@@ -1,8 +1,9 @@
-import type { ProxyGauges } from './metrics.ts'
+import { type ProxyGauges, ProxyMetrics } from './metrics.ts'
 
-/** Gauges of a proxy that does nothing. */
-export function testGauges(changes: Partial<ProxyGauges> = {}): ProxyGauges {
-  return {
+/** Metrics of a proxy that does nothing, but for these gauges. */
+export function testMetrics(changes: Partial<ProxyGauges> = {}): ProxyMetrics {
+  const metrics = new ProxyMetrics(['table', 'key', 'account'])
+  metrics.read({
     inFlight: () => 0,
     sockets: () => 0,
     relayed: () => 0,
@@ -13,7 +14,7 @@ export function testGauges(changes: Partial<ProxyGauges> = {}): ProxyGauges {
     tableAgeSeconds: () => 0,
     storeAvailable: () => true,
     ejected: () => [],
-    recordKinds: ['table', 'key', 'account'],
     ...changes,
-  }
+  })
+  return metrics
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { endpointPath, upstreamRequest } from './request.ts'
-import { testChannel } from './testing.ts'
+import { testChannel } from '../outbound/testing.ts'
+import { upstreamRequest } from './request.ts'
 
 const body = Buffer.from('{"model":"m"}')
 
-describe('endpointPath', () => {
+describe('the path of an endpoint below a base URL', () => {
   test.each([
     ['chat_completion', 'https://api.example.com/v1', '/chat/completions', '/v1/chat/completions'],
     ['chat_completion', 'https://api.example.com/v1/', '/chat/completions', '/v1/chat/completions'],
@@ -19,7 +19,8 @@ describe('endpointPath', () => {
     ['messages', 'https://example.com/v1/extra', '/messages', '/v1/extra/v1/messages'],
     ['messages', 'https://api.example.com', '/messages/count_tokens', '/v1/messages/count_tokens'],
   ] as const)('%s at %s, %s', (type, baseURL, path, expected) => {
-    expect(endpointPath(type, baseURL, path)).toBe(expected)
+    const request = upstreamRequest(testChannel({ type, baseURL }), { path, body }, 'application/json')
+    expect(request.path).toBe(expected)
   })
 })
 

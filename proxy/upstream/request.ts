@@ -1,23 +1,9 @@
 /** The request that a channel gets: its address, its credential and its own headers, and nothing of the client's. */
 
 import type { Readable } from 'node:stream'
-import type { ChannelType } from '../../contract/api/channel.ts'
+import { endpointBase } from '../../contract/channel-types.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
-import { withoutEnd } from '../../contract/text.ts'
-
-/** A request, ready to be sent. */
-export interface UpstreamRequest {
-  /** Absent: POST. */
-  method?: 'GET' | 'DELETE'
-  /** Scheme, host and port. */
-  origin: string
-  /** Path and query. */
-  path: string
-  /** Names in lower case. */
-  headers: Record<string, string>
-  /** Null: none. Of a stream nobody knows the length; it is destroyed with the request. */
-  body: Buffer | Readable | null
-}
+import type { UpstreamRequest } from '../outbound/exchange.ts'
 
 /** What is asked of a channel. */
 export interface Content {
@@ -68,21 +54,11 @@ function fixedOf(channel: ChannelRecord): Fixed {
   if (known !== undefined) return known
   const headers: Record<string, string> = credentialHeader(channel.auth)
   for (const [name, value] of Object.entries(channel.headers)) headers[name.toLowerCase()] = value
-  const { origin } = new URL(channel.baseURL)
-  const base = endpointPath(channel.type, channel.baseURL, '')
+  const { origin, pathname } = new URL(channel.baseURL)
+  const base = endpointBase(channel.type, pathname)
   const fixed = { origin, base, query: queryOf(channel), headers }
   fixedParts.set(channel, fixed)
   return fixed
-}
-
-/**
- * The path of an endpoint below a base URL. Base URLs are what SDKs of the channel's family take: an empty path
- * means `/v1`; for messages `/v1` is added unless the base already ends in a version segment.
- */
-export function endpointPath(channelType: ChannelType, baseURL: string, path: string): string {
-  const base = withoutEnd(new URL(baseURL).pathname, '/')
-  const needsVersion = channelType === 'messages' ? !/\/v[0-9][a-z0-9]*$/.test(base) : base === ''
-  return `${base}${needsVersion ? '/v1' : ''}${path}`
 }
 
 function queryOf(channel: ChannelRecord): string {
@@ -90,7 +66,8 @@ function queryOf(channel: ChannelRecord): string {
   return query === '' ? '' : `?${query}`
 }
 
-function credentialHeader(auth: ChannelRecord['auth']): Record<string, string> {
+/** Names in lower case. Empty without a secret. */
+export function credentialHeader(auth: ChannelRecord['auth']): Record<string, string> {
   if (auth.secret === undefined) return {}
   switch (auth.scheme) {
     case 'Bearer':

@@ -18,7 +18,7 @@ const MAX_PROXIES = 1_000
 type Follower = (change: Change | Gap) => void
 
 export interface EmbeddedConfig extends ConfigStore {
-  /** Ends all following. */
+  /** Unsubscribes all followers. */
   close(): void
 }
 
@@ -29,7 +29,7 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
   const keys = new Map<string, KeyRecord>()
   const accounts = new Map<string, AccountRecord>()
   const beats = new LRUCache<string, { heartbeat: Heartbeat; at: number }>({ max: MAX_PROXIES })
-  // One object for each call of follow, so that a listener may follow twice.
+  // One object per call of follow, so that the same listener may follow twice.
   const followers = new Set<{ listener: Follower }>()
 
   function refusal(publication: Publication): PublishReply | undefined {
@@ -44,7 +44,7 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
         try {
           follower.listener(change)
         } catch {
-          // A follower that fails is its own affair: the publisher and the other followers go on.
+          // A follower that throws must not affect the publisher and other followers.
         }
       })
     }
@@ -72,7 +72,7 @@ export function createConfigStore(now: () => number): EmbeddedConfig {
       const refused = refusal(publication)
       if (refused !== undefined) return refused
       generation = publication.generation
-      // Also without a new table, so that a proxy that starts sees the generation that it then serves.
+      // Even without a new table, so that a starting proxy reads the generation that it serves.
       const current = publication.table === undefined ? table?.table : frozenCopy(publication.table)
       table = current && Object.freeze({ epoch, generation, table: current })
       write(keys, publication.keys)

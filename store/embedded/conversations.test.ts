@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createConversations } from './conversations.ts'
 
 const TTL_MS = 60_000
-/** With what each takes beside its text there is room for ten texts of 9,000 bytes. */
+/** Room for ten texts of 9,000 bytes, with the overhead of each. */
 const CAPACITY = 101_000
 const ROOM = { exchangeBytes: 9_000, ownerBytes: 54_000 }
 
@@ -16,7 +16,7 @@ function conversations(capacity?: number) {
   }
 }
 
-test('the least used exchanges make room for others, and give back that of their owner', async () => {
+test('the least recently used exchanges make room for others, and free the room of their owner', async () => {
   const { put, has } = conversations(CAPACITY)
   for (let i = 0; i < 6; i++) expect(await put('first', `r${i}`)).toBe('kept')
   expect(await put('first', 'r6')).toBe('full')
@@ -32,20 +32,20 @@ test('the least used exchanges make room for others, and give back that of their
   expect(await put('first', 'r6')).toBe('kept')
 })
 
-test('exchanges without text have no room without end', async () => {
+test('exchanges without text take room, too', async () => {
   const { put, has } = conversations(CAPACITY)
   for (let i = 0; i <= 200; i++) expect(await put('first', `r${i}`, '')).toBe('kept')
   expect([await has('first', 'r0'), await has('first', 'r200')]).toEqual([false, true])
 })
 
-test('an exchange that is larger than all that may be kept leaves what is there', async () => {
+test('an exchange that is larger than the capacity replaces nothing', async () => {
   const { put, has } = conversations(5_000)
   expect(await put('first', 'r', '{}')).toBe('kept')
   expect(await put('first', 'r')).toBe('full')
   expect(await has('first', 'r')).toBe(true)
 })
 
-test('exchanges that are handed out cannot be changed', async () => {
+test('callers cannot change the exchanges that they get', async () => {
   const stored = createConversations(() => 0)
   await stored.putExchange('o', { id: 'r', root: 'r', text: '{}' }, TTL_MS, ROOM)
   const [exchange] = (await stored.exchanges('o', 'r', 'r', TTL_MS, 1)) ?? []

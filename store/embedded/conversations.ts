@@ -1,27 +1,27 @@
 import { LRUCache } from 'lru-cache'
 import type { Exchange, StateStore } from '../contract.ts'
 
-/** What all conversations together may take of this process's memory, about, in bytes. */
+/** Approximate memory for all conversations together, in bytes. */
 const CAPACITY = 268_435_456
-/** What an exchange takes beside its text: its ids and its places in the maps. */
+/** Bytes that an exchange takes in addition to its text: its ids and map entries. */
 const OVERHEAD = 1_024
 
 interface Kept {
   exchange: Exchange
   owner: string
-  /** Of its text. */
+  /** Size of the text. */
   bytes: number
   /** Milliseconds since the epoch. */
   ends: number
 }
 
-/** What one owner has stored; what has expired counts until somebody looks. */
+/** Room that one owner takes. Expired exchanges count until the next look-up finds them. */
 interface Room {
   bytes: number
   keys: Set<string>
 }
 
-/** Stored conversations, in memory. `capacity`: bytes of all of them, about; the least used make room for others. */
+/** Conversations in memory. `capacity`: approximate bytes of all of them; the least recently used make room for others. */
 export function createConversations(
   now: () => number,
   capacity = CAPACITY,
@@ -30,7 +30,7 @@ export function createConversations(
   const kept = new LRUCache<string, Kept>({
     maxSize: capacity,
     sizeCalculation: ({ bytes }) => bytes + OVERHEAD,
-    dispose: ({ owner, bytes }, key) => giveBack(owner, key, bytes),
+    dispose: ({ owner, bytes }, key) => free(owner, key, bytes),
   })
 
   function take(owner: string, key: string, bytes: number): void {
@@ -40,7 +40,7 @@ export function createConversations(
     room.keys.add(key)
   }
 
-  function giveBack(owner: string, key: string, bytes: number): void {
+  function free(owner: string, key: string, bytes: number): void {
     const room = rooms.get(owner)
     if (room === undefined) return
     room.bytes -= bytes
@@ -48,22 +48,22 @@ export function createConversations(
     if (room.keys.size === 0) rooms.delete(owner)
   }
 
-  function forgetIfEnded(key: string): void {
+  function removeIfExpired(key: string): void {
     const found = kept.peek(key)
     if (found !== undefined && found.ends <= now()) kept.delete(key)
   }
 
   function live(key: string): Kept | undefined {
-    forgetIfEnded(key)
+    removeIfExpired(key)
     return kept.get(key)
   }
 
-  /** Whether an owner's texts would be within `most` bytes, with `more` for the text under `key`. */
+  /** Whether the owner's texts stay within `most` bytes if the text under `key` has `more` bytes. */
   function fits(owner: string, key: string, more: number, most: number): boolean {
     const replaced = live(key)?.bytes ?? 0
     const sum = () => (rooms.get(owner)?.bytes ?? 0) - replaced + more
     if (sum() <= most) return true
-    rooms.get(owner)?.keys.forEach(forgetIfEnded)
+    rooms.get(owner)?.keys.forEach(removeIfExpired)
     return sum() <= most
   }
 
@@ -73,7 +73,7 @@ export function createConversations(
       const key = keyOf(owner, exchange.root, exchange.id)
       if (bytes > exchangeBytes || bytes + OVERHEAD > capacity || !fits(owner, key, bytes, ownerBytes))
         return 'full'
-      // Gives back the room of what it replaces, and of what must go for it.
+      // `set` also frees the room of the exchange that it replaces and of those that it evicts.
       kept.set(key, { exchange: Object.freeze({ ...exchange }), owner, bytes, ends: now() + ttlMs })
       take(owner, key, bytes)
       return 'kept'
@@ -104,7 +104,7 @@ export function createConversations(
   }
 }
 
-/** Ids are any text, so that nothing could stand between them that is in none. */
+/** JSON, because ids may contain any separator. */
 function keyOf(owner: string, root: string, id: string): string {
   return JSON.stringify([owner, root, id])
 }

@@ -6,7 +6,7 @@ import { createEmbeddedStore } from './index.ts'
 const binding = { channel: 'east', upstreamId: 'u', native: true, contextTokens: 1, root: 'r' }
 const nothing = { put: new Map(), remove: [] }
 
-test('the log keeps as many lines as it is told', async () => {
+test('the log keeps logCapacity lines', async () => {
   const { state } = createEmbeddedStore({ logCapacity: 3 })
   for (const line of ['a', 'b', 'c', 'd']) await state.appendLog(line)
   expect(await state.recentLog(10)).toEqual(['d', 'c', 'b'])
@@ -22,7 +22,7 @@ test('an account keeps its newest entries and its whole balance', async () => {
   expect((await ledger.balance('a'))?.posted).toBe(ENTRIES_KEPT + 5)
 })
 
-test('the least used sessions and responses make room', async () => {
+test('the least recently used sessions and responses make room', async () => {
   const { affinity, state } = createEmbeddedStore()
   for (let i = 0; i <= 100_000; i++) {
     await affinity.set(`s${i}`, 'east', 60_000)
@@ -35,7 +35,7 @@ test('the least used sessions and responses make room', async () => {
   ])
 })
 
-test('records that are handed out cannot be changed', async () => {
+test('callers cannot change the records that they get', async () => {
   const { config, ledger, state } = createEmbeddedStore()
   const tokens = { input: 1 }
   const table = { version: TABLE_VERSION, namespaces: { default: { routes: [], channels: {} } } }
@@ -67,7 +67,7 @@ test('records that are handed out cannot be changed', async () => {
   expect(Object.isFrozen(table)).toBe(false)
 })
 
-test('close ends all following', async () => {
+test('close unsubscribes all followers', async () => {
   const store = createEmbeddedStore()
   const seen: string[] = []
   await store.config.newEpoch()

@@ -1,17 +1,17 @@
 import { LRUCache } from 'lru-cache'
 
-/** A bounded map whose entries end after their own time; the least used make room. */
+/** A bounded map whose entries each have their own lifetime; the least recently used make room. */
 export interface Expiring<V> {
   get(key: string): V | undefined
   set(key: string, value: V, ttlMs: number): void
-  /** What is there lives for `ttlMs` at least. */
+  /** Extends the lifetime of an existing entry to at least `ttlMs`. */
   prolong(key: string, ttlMs: number): void
   delete(key: string): void
 }
 
 export function expiring<V extends NonNullable<unknown>>(max: number, now: () => number): Expiring<V> {
   const cache = new LRUCache<string, V>({
-    // Unlike `max`, this takes no memory for entries that are not there.
+    // `max` would allocate memory for all entries in advance.
     maxSize: max,
     sizeCalculation: () => 1,
     ttl: 1,
@@ -21,7 +21,7 @@ export function expiring<V extends NonNullable<unknown>>(max: number, now: () =>
   return {
     get: (key) => cache.get(key),
     set: (key, value, ttlMs) => {
-      // The cache takes 0 for "without end".
+      // For the cache, 0 means "for ever".
       cache.set(key, value, { ttl: Math.max(1, ttlMs) })
     },
     prolong: (key, ttlMs) => {

@@ -1,4 +1,4 @@
-/** A copy that nobody can change, of a record of plain data. */
+/** A deeply frozen copy of plain data. */
 export function frozenCopy<T>(record: T): T {
   return freezeDeep(structuredClone(record))
 }

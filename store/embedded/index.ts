@@ -10,11 +10,11 @@ export interface EmbeddedStoreOptions {
   now?: () => number
   /** Lines that the request log keeps; default 1,000. */
   logCapacity?: number
-  /** Default: a key that ends with the process. */
+  /** Default: a random key that lasts as long as the process. */
   sealing?: KeyRing
 }
 
-/** A store inside the process, for one process alone: what it holds ends with it. */
+/** A store in memory, for a single process. Its contents are lost when the process ends. */
 export function createEmbeddedStore(options: EmbeddedStoreOptions = {}): Store {
   const { now = Date.now, logCapacity = 1_000, sealing = ephemeralKeyRing() } = options
   const config = createConfigStore(now)

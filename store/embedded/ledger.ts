@@ -3,7 +3,7 @@ import type { Outcome } from '../ledger/draft.ts'
 import { type AccountState, apply, emptyAccount } from '../ledger/state.ts'
 import { reap, renew, reserve, settle, topup } from '../ledger/transition.ts'
 
-/** Each command runs to its end without giving way, so commands are applied one after another. */
+/** Commands never await, so that they are applied one after another. */
 export function createLedger(now: () => number): Ledger {
   const accounts = new Map<string, AccountState>()
 

@@ -1,40 +1,40 @@
 /**
- * The ledger: an upper bound is held before an upstream is called, and the real cost settled after it, in two
- * phases like a card payment. A late or larger settle is posted, never dropped, because the upstream's cost is real;
- * a hold whose lease passes is charged its last checkpoint. Every command is idempotent: a repeat changes nothing
- * and is answered DUP, so one retry after an unclear failure is always safe.
+ * The ledger works in two phases, like a card payment: it holds an upper bound before an upstream is called, and settles
+ * the real cost afterwards. A late or larger settle is always posted, because the upstream's cost is real. A hold whose
+ * lease ends is charged its last checkpoint. Every command is idempotent: a repeat changes nothing and is answered DUP, so
+ * that a retry after an unclear failure is always safe.
  *
  *     reserve -> pending --settle--> settled          pending --settle(0)--> void
- *                  |  ^ renew                           pending --lease passes--> expired --settle--> late
- *     settle of an unknown, young id -> late (reply LOST): the hold was lost, the cost is posted all the same
+ *                  |  ^ renew                           pending --lease ends--> expired --settle--> late
+ *     settle of an unknown, young id -> late (reply LOST): the hold was lost, but the cost is still posted
  */
 import type { Nanos } from '../../contract/money.ts'
 
 export interface Ledger {
-  /** Makes the account known with a balance of zero. Other commands on an unknown account answer NOACCT. */
+  /** Creates an account with a balance of zero. Other commands on an unknown account answer NOACCT. */
   open(account: string): Promise<'OK' | 'DUP'>
-  /** Adds a credit, once by its id. */
+  /** Applies a credit, once per id. */
   topup(command: Topup): Promise<TopupReply>
   /**
-   * Holds `amount` if funds allow: checked and applied in one step. Reaps a few passed leases of the account first.
-   * Of an amount that would take the sum of holds out of the safe integers, what still counts is held.
+   * Holds `amount` if there are enough funds, in one atomic step, after expiring a few due holds of the account. An amount
+   * that would take the sum of holds beyond the safe integers is held in part.
    */
   reserve(command: Reserve): Promise<ReserveReply>
-  /** Extends the lease of a hold, notes the cost so far, and may enlarge the hold. */
+  /** Extends the lease of a hold, records the cost so far, and may enlarge the hold. */
   renew(command: Renew): Promise<RenewReply>
-  /** Posts the real cost and frees the hold. Of a cost that would leave the safe integers, what still counts. */
+  /** Posts the real cost and releases the hold. A cost that would take the balance beyond the safe integers is posted in part. */
   settle(command: Settle): Promise<SettleReply>
-  /** Expires holds whose lease has passed, on one account or on all; posts what was seen of each. */
+  /** Expires holds whose lease has ended, on one account or on all, and charges their cost so far. */
   reap(account: string | undefined, max: number): Promise<Reaped[]>
-  /** The sums of an account; undefined when it is not known. */
+  /** The balance of an account; undefined if the account is unknown. */
   balance(account: string): Promise<Balance | undefined>
-  /** Ledger entries of an account, oldest first, after the entry `after` (its id; undefined: from the start). */
+  /** Ledger entries of an account, oldest first, after the entry with the id `after` (undefined: from the start). */
   entries(account: string, after: string | undefined, count: number): Promise<LedgerEntry[]>
 }
 
 export interface Topup {
   account: string
-  /** Sub-account that gets an allowance; absent: the account itself. */
+  /** Sub-account that gets the allowance; absent: the account itself. */
   sub?: string | undefined
   /** "namespace/name" of the Credit. */
   id: string
@@ -45,26 +45,26 @@ export interface Topup {
 export interface Reserve {
   account: string
   sub?: string | undefined
-  /** Made once per client request, before the first attempt; unique for ever. */
+  /** Created once per client request, before the first attempt; never reused. */
   id: string
-  /** Upper bound of the cost; 0 for a free route, which still asks for positive funds. */
+  /** Upper bound of the cost; 0 for a free route, which still requires positive funds. */
   amount: Nanos
-  /** False counts and never refuses. */
+  /** False: the hold is counted, but never refused. */
   enforced: boolean
-  /** How far the account's and the sub-account's balance may fall below zero. */
+  /** How far the balance may fall below zero. */
   overdraft: Nanos
   subOverdraft?: Nanos | undefined
   leaseMs: number
-  /** What the entry of an expiry says; which channel will serve is not known yet. */
+  /** Note for the entry if the hold expires; the channel is not known yet. */
   about: Pick<EntryNote, 'model' | 'key'>
 }
 
 export interface Renew {
   account: string
   id: string
-  /** Cost so far; never falls. What an expiry charges. */
+  /** Cost so far, charged if the hold expires. A lower value changes nothing. */
   seen: Nanos
-  /** What the hold shall be from now on; less than it is changes nothing, so that a repeat changes nothing. */
+  /** New size of the hold. A lower value changes nothing, so that a repeat changes nothing. */
   amount: Nanos
   enforced: boolean
   overdraft: Nanos
@@ -78,12 +78,12 @@ export interface Settle {
   id: string
   /** Real cost; 0 voids the hold. */
   actual: Nanos
-  /** Store time that reserve answered with: tells a young unknown id from a forgotten one. */
+  /** Store time from the reply to reserve: distinguishes a young unknown id from a forgotten one. */
   reservedAt: number
   note: EntryNote
 }
 
-/** What an entry says about the request beside money. */
+/** Details of the request in an entry. */
 export interface EntryNote {
   reason: 'usage' | 'estimate' | 'input_only' | 'checkpoint'
   model: string
@@ -94,7 +94,7 @@ export interface EntryNote {
   tokens: Record<string, number>
 }
 
-/** OK with the store's time in ms; DUP the same id and arguments again; NOFUNDS says whose funds did not suffice. */
+/** OK: `reservedAt` is the store's time in ms. DUP: the same id and arguments again. NOFUNDS: `of` says whose funds are short. */
 export type ReserveReply =
   | { reply: 'OK'; reservedAt: number }
   | { reply: 'DUP'; reservedAt: number; state: HoldState }
@@ -102,15 +102,15 @@ export type ReserveReply =
   | { reply: 'NOFUNDS'; of: 'account' | 'sub'; reason: 'empty' | 'hold' }
   | { reply: 'NOACCT' }
 
-/** NOFUNDS extends the lease and leaves the hold as it was; GONE: the hold is terminal; UNKNOWN: never seen. */
+/** NOFUNDS: the lease is extended, but not the hold. GONE: the hold has ended. UNKNOWN: there is no such hold. */
 export type RenewReply = 'OK' | 'NOFUNDS' | 'GONE' | 'UNKNOWN' | 'NOACCT'
 
-/** LATE: after expiry; LOST: the hold was not known but young; STALE: too old to judge, nothing posted. */
+/** LATE: posted after expiry. LOST: posted although the (young) hold is unknown. STALE: unknown and too old, not posted. */
 export type SettleReply = 'OK' | 'DUP' | 'CONFLICT' | 'LATE' | 'LOST' | 'STALE' | 'NOACCT'
 
 /**
- * CONFLICT: the id was applied with another amount or to another sub-account. LIMIT: the balance would leave the safe
- * integers; nothing was changed, and the same command may be accepted once the balance allows it.
+ * CONFLICT: the id was applied with another amount or to another sub-account. LIMIT: the balance would exceed the safe
+ * integers, so nothing was changed; the same command may succeed once the balance allows it.
  */
 export type TopupReply = 'OK' | 'DUP' | 'CONFLICT' | 'LIMIT' | 'NOACCT'
 
@@ -130,13 +130,13 @@ export interface Balance {
 }
 
 export interface LedgerEntry {
-  /** Rises with every entry of the account. */
+  /** Increases with every entry of the account. */
   id: string
   kind: 'credit' | 'settle' | 'expire' | 'late' | 'lost' | 'adjust'
   /** Request id, or "namespace/name" of a Credit. */
   ref: string
   sub: string
-  /** Signed change of the posted balance: of the sub-account alone for a credit with `sub`, else of both. */
+  /** Signed change of the posted balance: only of the sub-account for a credit with `sub`, else of both. */
   delta: Nanos
   note?: EntryNote
 }

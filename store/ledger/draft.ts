@@ -2,13 +2,13 @@ import type { Nanos } from '../../contract/money.ts'
 import type { LedgerEntry } from './contract.ts'
 import type { AccountState, Credited, Effect, Funds, Hold } from './state.ts'
 
-/** What a command answers, and what must be applied for the answer to hold. */
+/** The reply to a command, and the effects that must be applied for the reply to be true. */
 export interface Outcome<Reply> {
   reply: Reply
   effects: readonly Effect[]
 }
 
-/** Collects the effects of one command over a state that stays as it is, and reads as if they were applied. */
+/** Collects the effects of one command without changing the state. Reads as if the effects had been applied. */
 export class Draft {
   readonly #state: AccountState
   readonly #effects: Effect[] = []
@@ -19,7 +19,7 @@ export class Draft {
     this.#state = state
   }
 
-  /** Funds of a sub-account, or of the account itself. */
+  /** Funds of a sub-account, or (undefined) of the account itself. */
   funds(sub: string | undefined): Readonly<Funds> {
     const known = this.#funds.get(sub)
     if (known !== undefined) return known
@@ -30,13 +30,13 @@ export class Draft {
     return this.#holds.has(id) ? this.#holds.get(id) : this.#state.holds.get(id)
   }
 
-  /** The part of `by` that leaves the balance within the safe integers: all of it, but for absurd sums. */
+  /** The part of `by` that keeps the balance within the safe integers: all of it, except for absurd sums. */
   countable(field: keyof Funds, sub: string | undefined, by: Nanos): Nanos {
     const now = this.funds(sub)[field]
     return Math.min(Math.max(by, -Number.MAX_SAFE_INTEGER - now), Number.MAX_SAFE_INTEGER - now)
   }
 
-  /** Changes one balance by a countable amount. */
+  /** Changes one balance by an amount that is `countable`. */
   add(field: keyof Funds, sub: string | undefined, by: Nanos): void {
     if (by === 0) return
     const funds = this.funds(sub)

@@ -8,7 +8,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ id, at: fc.constant(undefined) }) },
 )
 
-test('agrees with a map that is sorted at every look', () => {
+test('agrees with a map that is sorted for every query', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), fc.nat(12), fc.nat(40), (steps, now, max) => {
       const schedule = new Schedule()

@@ -1,13 +1,13 @@
 interface Item {
   id: string
   at: number
-  /** Place in the heap. */
+  /** Position in the heap. */
   index: number
 }
 
 /**
- * Ids by the time at which they are due, ties by id: a binary heap that knows where each id is, so that moving and
- * removing one costs O(log n). What a sorted set is in Redis.
+ * Ids ordered by the time at which they are due, then by id, like a sorted set in Redis: a binary heap with an index, so
+ * that moving or removing an id costs O(log n).
  */
 export class Schedule {
   readonly #heap: Item[] = []
@@ -17,7 +17,7 @@ export class Schedule {
     return this.#items.size
   }
 
-  /** When the id is due, if it is scheduled. */
+  /** When the id is due; undefined if it is not scheduled. */
   at(id: string): number | undefined {
     return this.#items.get(id)?.at
   }
@@ -43,7 +43,7 @@ export class Schedule {
     this.#sink(last)
   }
 
-  /** The first `max` ids due at `now` or before, in order, in O(max log max) however many there are. */
+  /** The first `max` ids due at `now` or before, in order, in O(max log max) regardless of their number. */
   due(now: number, max: number): string[] {
     let next = this.#heap[0]
     if (next === undefined || next.at > now) return []

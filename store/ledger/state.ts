@@ -1,13 +1,13 @@
 /**
- * The state of one account, and the only ways to change it. Every effect is one Redis command on one of the keys
- * of the account, so that scripts can do the same.
+ * The state of one account, and the effects that change it. Every effect corresponds to one Redis command on one key of
+ * the account, so that scripts can do the same.
  */
 import type { Nanos } from '../../contract/money.ts'
 import { Tail } from '../tail.ts'
 import type { HoldState, LedgerEntry, Reserve } from './contract.ts'
 import { Schedule } from './schedule.ts'
 
-/** Newest entries that an account keeps in memory. Balances do not depend on them. */
+/** How many entries an account keeps, the newest ones. Balances do not depend on them. */
 export const ENTRIES_KEPT = 10_000
 
 export interface Funds {
@@ -19,17 +19,17 @@ export interface Funds {
 export interface Hold {
   state: HoldState
   sub: string | undefined
-  /** Amount that reserve named; undefined when the hold was lost and only its settle is known. */
-  asked: Nanos | undefined
-  /** Amount that counts as held while pending: `asked` and what renew added. */
+  /** Amount passed to reserve; undefined when the hold was lost and only its settle is known. */
+  requested: Nanos | undefined
+  /** Amount held while pending: the countable part of `requested`, plus what renew added. */
   amount: Nanos
   /** Cost so far, from renew. */
   seen: Nanos
-  /** What settle named. */
+  /** Amount passed to settle. */
   actual: Nanos | undefined
   /** Store time in ms. */
   reservedAt: number
-  /** What the entry of an expiry says; undefined when the hold was lost. */
+  /** Note for the entry of an expiry; undefined when the hold was lost. */
   about: Reserve['about'] | undefined
 }
 
@@ -44,17 +44,17 @@ export interface AccountState {
   readonly subs: Map<string, Funds>
   /** Pending holds and tombstones, by request id. */
   readonly holds: Map<string, Hold>
-  /** Ends of the leases of pending holds. */
+  /** When the leases of pending holds end. */
   readonly leases: Schedule
-  /** Ends of tombstones. */
+  /** When tombstones are removed. */
   readonly tombstones: Schedule
-  /** Applied credits by id, kept for ever: an id is never applied twice. */
+  /** Applied credits by id, kept for ever so that none is applied twice. */
   readonly credits: Map<string, Credited>
   readonly entries: Tail<LedgerEntry>
 }
 
 export type Effect =
-  /** HINCRBY on the balances; without `sub`, of the account. */
+  /** HINCRBY on the balance of the sub-account, or of the account if `sub` is undefined. */
   | { type: 'add'; field: keyof Funds; sub: string | undefined; by: Nanos }
   /** HSET and HDEL on the holds. */
   | { type: 'put'; id: string; hold: Hold }
@@ -80,7 +80,7 @@ export function emptyAccount(account: string): AccountState {
   }
 }
 
-/** Performs effects, in order. */
+/** Applies effects, in order. */
 export function apply(state: AccountState, effects: readonly Effect[]): void {
   for (const effect of effects) perform(state, effect)
 }

@@ -29,7 +29,7 @@ function settlement(id: string, actual: number, reservedAt = START, rest: Partia
 }
 
 describe('a command', () => {
-  test('leaves the state as it is until its effects are applied', () => {
+  test('does not change the state until its effects are applied', () => {
     const state = funded(100)
     perform(state, reserve(state, reservation('due', 10, { leaseMs: 1 }), START))
     perform(state, reserve(state, reservation('live', 10), START))
@@ -46,7 +46,7 @@ describe('a command', () => {
     expect(state.tombstones.due(later, 9)).toEqual(['live'])
   })
 
-  test('of reserve is one hold, its sums and its lease', () => {
+  test('to reserve adds a hold, its amounts and its lease', () => {
     const state = funded(100)
     const { effects } = reserve(state, reservation('r', 40, { enforced: false, sub: 's' }), START)
     expect(effects.map((effect) => effect.type)).toEqual(['add', 'add', 'put', 'schedule'])
@@ -92,15 +92,15 @@ describe('a command', () => {
     expect(reap(state, 1, START + LEASE_MS).reply).toEqual([{ account: 'a', id: 'r', charged: 0 }])
     perform(state, settle(state, settlement('r', -0, START, { sub: 's' }), START))
     expect(state.funds).toEqual({ posted: 0, held: 0 })
-    expect(state.holds.get('r')).toMatchObject({ asked: 0, amount: 0, seen: 0, actual: 0 })
+    expect(state.holds.get('r')).toMatchObject({ requested: 0, amount: 0, seen: 0, actual: 0 })
     expect(state.credits.get('default/c')).toEqual({ sub: undefined, amount: 0 })
   })
 })
 
-describe('a sum that would leave the safe integers', () => {
+describe('a sum beyond the safe integers', () => {
   const MAX = Number.MAX_SAFE_INTEGER
 
-  test('refuses a credit and changes nothing', () => {
+  test('is refused for a credit and changes nothing', () => {
     const state = funded(MAX - 10)
     expect(topup(state, { account: 'a', id: 'default/more', amount: 11 })).toEqual({
       reply: 'LIMIT',
@@ -112,7 +112,7 @@ describe('a sum that would leave the safe integers', () => {
     expect(topup(poor, { account: 'a', id: 'default/less', amount: -1 }).reply).toBe('LIMIT')
   })
 
-  test('holds what still counts, and frees as much', () => {
+  test('is held in part, and the same part is released', () => {
     const state = emptyAccount('a')
     const free = { enforced: false, sub: 's' }
     perform(state, reserve(state, reservation('r1', MAX - 5, free), START))
@@ -127,7 +127,7 @@ describe('a sum that would leave the safe integers', () => {
     expect([state.funds.held, state.subs.get('s')?.held]).toEqual([0, 0])
   })
 
-  test('posts of a cost what still counts, the same to account and sub-account', () => {
+  test('is charged in part, the same to account and sub-account', () => {
     const state = funded(7 - MAX)
     const free = { enforced: false, sub: 's' }
     for (const id of ['settled', 'expired']) perform(state, reserve(state, reservation(id, 1, free), START))
@@ -147,20 +147,20 @@ describe('a sum that would leave the safe integers', () => {
 })
 
 describe('to the millisecond', () => {
-  test('a lease passes when its time is reached', () => {
+  test('a lease ends when its time is reached', () => {
     const state = funded(100)
     perform(state, reserve(state, reservation('r', 40), START))
     expect(reap(state, 10, START + LEASE_MS - 1).reply).toEqual([])
     expect(reap(state, 10, START + LEASE_MS).reply).toHaveLength(1)
   })
 
-  test('an unknown id is lost up to the keep time, stale after it', () => {
+  test('an unknown id is lost up to the keep time, and stale after it', () => {
     const state = funded(100)
     expect(settle(state, settlement('r', 1), START + KEEP_MS).reply).toBe('LOST')
     expect(settle(state, settlement('r', 1), START + KEEP_MS + 1).reply).toBe('STALE')
   })
 
-  test('a hold that was settled at once is never both forgotten and young', () => {
+  test('a hold that was settled immediately is never both forgotten and young', () => {
     const state = funded(100)
     perform(state, reserve(state, reservation('r', 40), START))
     perform(state, settle(state, settlement('r', 5), START))
@@ -170,7 +170,7 @@ describe('to the millisecond', () => {
     expect(state.funds.posted).toBe(95)
   })
 
-  test('nor after the clock was set back', () => {
+  test('neither is one that was settled after the clock was set back', () => {
     const state = funded(100)
     const ahead = START + 60_000
     perform(state, reserve(state, reservation('r', 40), ahead))

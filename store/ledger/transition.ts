@@ -1,8 +1,8 @@
 /**
- * The ledger's commands as pure functions: state, command and store time in, reply and effects out. The state is
- * never changed here and no clock is read; `apply` in state.ts performs the effects, all or none.
+ * The ledger's commands as pure functions: state, command and store time in, reply and effects out. `apply` in state.ts
+ * applies the effects.
  *
- * Arguments that are not safe integers, or below zero where that has no meaning, throw RangeError.
+ * Arguments that are not safe integers, or are negative where that makes no sense, throw RangeError.
  */
 import type { Nanos } from '../../contract/money.ts'
 import type {
@@ -21,13 +21,13 @@ import type {
 import { Draft, type Outcome } from './draft.ts'
 import type { AccountState, Funds, Hold } from './state.ts'
 
-/** How long the end of a hold is remembered: above lease, longest relay and longest retry of a settle together. */
+/** How long a tombstone is kept: longer than a lease, the longest request and the longest retry of a settle together. */
 export const KEEP_MS = 15 * 60_000
 
-/** Due leases that a reserve expires, and tombstones that a command collects, at most. */
+/** How many due holds a reserve expires, and how many tombstones a command collects, at most. */
 export const REAPED_AT_ONCE = 20
 
-/** What served an expired hold, and how much, nobody said. */
+/** For a hold that expired, channel and tokens are not known. */
 const CHECKPOINT: EntryNote = Object.freeze({
   reason: 'checkpoint',
   model: '',
@@ -45,7 +45,7 @@ export function topup(state: AccountState, command: Topup): Outcome<TopupReply> 
     return draft.answer(known.sub === sub && known.amount === amount ? 'DUP' : 'CONFLICT')
   if (draft.countable('posted', sub, amount) !== amount) return draft.answer('LIMIT')
   draft.credit(id, { sub, amount })
-  // An allowance raises the sub-account alone: it is no money of its own.
+  // An allowance raises only the sub-account: it adds no money to the account.
   draft.add('posted', sub, amount)
   if (amount !== 0) draft.append({ kind: 'credit', ref: id, sub: sub ?? '', delta: amount })
   return draft.answer('OK')
@@ -60,7 +60,7 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): O
 
   const known = draft.hold(command.id)
   if (known !== undefined) {
-    const same = known.sub === command.sub && (known.asked === undefined || known.asked === amount)
+    const same = known.sub === command.sub && (known.requested === undefined || known.requested === amount)
     if (!same) return draft.answer({ reply: 'CONFLICT' })
     return draft.answer({ reply: 'DUP', reservedAt: known.reservedAt, state: known.state })
   }
@@ -73,7 +73,7 @@ export function reserve(state: AccountState, command: Reserve, nowMs: number): O
   draft.put(id, {
     state: 'P',
     sub,
-    asked: amount,
+    requested: amount,
     amount: held,
     seen: 0,
     actual: undefined,
@@ -118,7 +118,7 @@ export function settle(state: AccountState, command: Settle, nowMs: number): Out
     const lost: Hold = {
       state: 'L',
       sub,
-      asked: undefined,
+      requested: undefined,
       amount: 0,
       seen: 0,
       actual,
@@ -153,7 +153,7 @@ export function reap(state: AccountState, max: number, nowMs: number): Outcome<R
   return draft.answer(reaped)
 }
 
-/** The first of four tests that fails. Lasting want is told before want that ends when others settle. */
+/** Why funds are short, if they are. An empty balance comes before a shortfall that other settles may clear. */
 function findShortfall(
   draft: Draft,
   limits: Pick<Reserve, 'sub' | 'overdraft' | 'subOverdraft'>,
@@ -195,8 +195,8 @@ function expireDue(state: AccountState, draft: Draft, nowMs: number, max: number
 }
 
 /**
- * Forgets tombstones whose time is over. One millisecond later than kept: an id that is forgotten must be too old
- * for settle to take it for a lost one, or it would be posted twice.
+ * Removes tombstones whose time is over, one millisecond late: once an id is forgotten, it must be too old for settle to
+ * treat it as lost. Otherwise it would be charged twice.
  */
 function collectDue(state: AccountState, draft: Draft, nowMs: number, max: number): void {
   for (const id of state.tombstones.due(nowMs - 1, max)) {
@@ -210,15 +210,15 @@ function release(draft: Draft, id: string, hold: Readonly<Hold>): void {
   draft.unschedule('leases', id)
 }
 
-/** Keeps the end of a hold; counted from its reservation where a clock that was set back says that is later. */
+/** Keeps a tombstone of a hold. Its time starts at the reservation if that is later, because the clock was set back. */
 function entomb(draft: Draft, id: string, hold: Hold, nowMs: number): void {
   draft.put(id, hold)
   draft.schedule('tombstones', id, Math.max(nowMs, hold.reservedAt) + KEEP_MS)
 }
 
 /**
- * Lowers the account and its sub-account together; one entry for one change, none for no change. Of a cost that
- * would take a balance out of the safe integers it posts what still counts: a settle is never refused.
+ * Charges the account and its sub-account, with one entry, or none if nothing changes. A cost that would take a balance
+ * beyond the safe integers is posted in part: a settle is never refused.
  */
 function charge(
   draft: Draft,
@@ -238,7 +238,7 @@ function charge(
   draft.append({ kind, ref, sub: sub ?? '', delta, note })
 }
 
-/** The part of `by` that account and sub-account can both take, so that they change alike. */
+/** The part of `by` that both account and sub-account can count, so that they change by the same amount. */
 function countable(draft: Draft, field: keyof Funds, sub: string | undefined, by: Nanos): Nanos {
   const part = draft.countable(field, undefined, by)
   return sub === undefined ? part : draft.countable(field, sub, part)
@@ -249,7 +249,7 @@ function addHeld(draft: Draft, sub: string | undefined, amount: Nanos): void {
   if (sub !== undefined) draft.add('held', sub, amount)
 }
 
-/** Also turns -0 into 0, which Redis has no text for. */
+/** Also turns -0 into 0: HINCRBY refuses "-0". */
 export function integer(name: string, value: number): number {
   if (!Number.isSafeInteger(value)) throw new RangeError(`${name} must be a safe integer`)
   return value + 0

@@ -3,8 +3,8 @@ const WITHIN_MS = 2_000
 const PROBE_MS = 1_000
 
 /**
- * Guards one server: after 5 time-outs within 2 s it is taken for away, and only one probe a second asks whether it
- * answers again. Callers ask `isOpen` and fail at once.
+ * Circuit breaker for one server: opens after 5 time-outs within 2 s. While it is open, callers fail at once, and one
+ * probe a second finds out whether the server answers again.
  */
 export class Breaker {
   readonly #onClose: () => void
@@ -19,7 +19,7 @@ export class Breaker {
     return this.#timer !== undefined
   }
 
-  /** A command was not answered in time. `probe` tells whether one would be now. True when this opened the breaker. */
+  /** Counts a time-out. `probe` checks whether the server answers. Returns true if this opened the breaker. */
   timedOut(probe: () => Promise<boolean>): boolean {
     if (this.isOpen) return false
     const now = performance.now()
@@ -30,7 +30,7 @@ export class Breaker {
     return true
   }
 
-  /** Closes without a probe, when the server is known to answer, or nobody asks any more. */
+  /** Closes the breaker without a probe: the server is known to answer, or no longer in use. */
   reset(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -1,34 +1,34 @@
-/** ioredis, set up so that no command waits for a server that is away, for one server and for a Cluster alike. */
+/** ioredis for one server or a Cluster, configured so that no command waits for an unreachable server. */
 import { Cluster, type Command, Redis, type RedisOptions } from 'ioredis'
 import type { TlsOptions } from './tls.ts'
 
 const CONNECT_MS = 1_000
-/** A connection on which nothing comes for so long, with commands unanswered, is taken for dead and replaced. */
+/** A connection with pending commands that is silent for so long counts as dead and is replaced. */
 const SILENCE_MS = 5_000
 const SLOTS_REFRESH_MS = 2_000
 const REDIS_PORT = 6379
 
 export interface Client {
-  /** Settles when the first attempt to connect has ended, well or not. */
+  /** Settles when the first attempt to connect has succeeded or failed. */
   started: Promise<void>
   /** True while there is no connection to send commands on. */
   isAway(): boolean
-  /** Name of the server that a command goes to. */
+  /** Name of the server that gets this command. */
   nodeOf(command: Command): string
   send(command: Command): Promise<unknown>
   close(): void
 }
 
 export interface ClientEvents {
-  /** Commands can be sent to this server; `redis` is its own connection. */
+  /** The server accepts commands; `redis` is the connection to it. */
   ready(node: string, redis: Redis): void
-  /** The connection to this server ended, or could not be made. */
+  /** The connection to the server was lost or could not be made. */
   lost(node: string, reason: string): void
 }
 
 /**
- * `url`: redis:// or rediss://, with user, password and database number where they are needed. Several addresses
- * separated by commas are nodes of a Cluster, and so is a single one with `?cluster=true`. `tls` is for rediss://.
+ * `url`: redis:// or rediss://, with user, password and database number if needed. Several addresses separated by commas
+ * are nodes of a Cluster, and so is a single one with `?cluster=true`. `tls` is for rediss://.
  */
 export function createClient(
   url: string,
@@ -50,10 +50,10 @@ const COMMON = {
   disableClientInfo: true,
   connectTimeout: CONNECT_MS,
   socketTimeout: SILENCE_MS,
-  // A command whose connection is lost fails at once: its caller knows whether to try it again.
+  // A command whose connection is lost fails at once: its caller decides whether to retry.
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
-  // A primary that became a replica (Redis Sentinel, a managed Redis that fails over) is left for the new one.
+  // Reconnects when a primary has become a replica (Redis Sentinel, a managed Redis that fails over).
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions
 
@@ -64,7 +64,7 @@ function credentials({ protocol, username, password }: URL, tls: TlsOptions | un
   return {
     ...(username !== '' && { username: decodeURIComponent(username) }),
     ...(password !== '' && { password: decodeURIComponent(password) }),
-    // An object of the client's own is kept as it is: what it answers is asked for at each connection.
+    // ioredis keeps this object and reads `secureContext` from it for each connection.
     ...(protocol === 'rediss:' && { tls: tls ?? {} }),
   }
 }
@@ -104,7 +104,7 @@ function clusterClient(addresses: URL[], redisOptions: Shared, events: ClientEve
     clusterRetryStrategy: backoff,
     slotsRefreshTimeout: CONNECT_MS,
     slotsRefreshInterval: SLOTS_REFRESH_MS,
-    // The Cluster says of itself that it is down: nothing is gained by asking again at once.
+    // When the Cluster reports that it is down, an immediate retry does not help.
     retryDelayOnClusterDown: 0,
     lazyConnect: true,
   }
@@ -115,7 +115,7 @@ function clusterClient(addresses: URL[], redisOptions: Shared, events: ClientEve
   })
   cluster.on('+node', (redis: Redis) => {
     watch(`${redis.options.host}:${redis.options.port}`, redis, events)
-    // At once, so that a server that came back is known without a command that asks for it.
+    // Connects at once, so that a restored server is noticed without waiting for a command.
     if (redis.status === 'wait') redis.connect().catch(() => undefined)
   })
   cluster.on('error', (error: Error) => events.lost('cluster', error.message))
@@ -123,7 +123,7 @@ function clusterClient(addresses: URL[], redisOptions: Shared, events: ClientEve
     const [redis] = cluster.nodes('master')
     if (redis !== undefined) events.ready('cluster', redis)
   })
-  // What fails is told by the events.
+  // The events report failures.
   cluster.connect().catch(() => undefined)
   return {
     started,

@@ -1,15 +1,15 @@
-/** What the server answers to scripts of store/lua/config and to reads of the stream of changes. */
+/** Parsers for the replies of the scripts in store/lua/config and for the stream of changes. */
 import { z } from 'zod'
 import { FAILURE_CLASSES } from '../../contract/failures.ts'
 import { type Change, type Gap, MAX_TROUBLES } from '../contract.ts'
 
-/** Numbers come as text, because Lua and clients would round them. */
+/** Numbers are sent as text, because Lua and clients would round them. */
 const integer = z.string().transform(Number).pipe(z.int())
 const stored = z.string().nullable()
 
 export const recordReply = z.tuple([stored, stored]).transform(([sealed, note]) => ({ sealed, note }))
 export const intactReply = z.literal([0, 1]).transform((reply) => reply === 1)
-/** Of HSCAN. */
+/** Reply to HSCAN. */
 export const scanReply = z.tuple([z.string(), z.array(z.string())])
 export const differingReply = z.array(z.int())
 export const publishReply = z.enum(['published', 'fenced', 'stale'])
@@ -26,7 +26,7 @@ export const manifestReply = z.tuple([integer, z.array(z.string())]).transform((
   flat,
 }))
 
-/** Field and value, field and value, as one object. */
+/** Alternating fields and values as an object. */
 const fields = z.array(z.string()).transform((flat) => Object.fromEntries(pairs(flat)))
 
 export function* pairs(flat: readonly string[]): Generator<[string, string]> {
@@ -57,19 +57,19 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** A heartbeat that cannot be read is passed over: no one proxy may keep the controller from publishing. */
+/** An unreadable heartbeat is skipped: no single proxy may keep the controller from publishing. */
 export const heartbeatsReply = z.tuple([integer, z.array(z.string())]).transform(([now, flat]) => {
   const all = new Map(pairs(flat))
   const beats = [...all].flatMap(([proxy, text]) => {
     const { data } = beat.safeParse(text)
     if (data === undefined) return []
-    const told = troubles.safeParse(all.get(`${proxy} troubles`))
-    return [{ proxy, ...data, ...(told.success && { troubles: told.data }) }]
+    const reported = troubles.safeParse(all.get(`${proxy} troubles`))
+    return [{ proxy, ...data, ...(reported.success && { troubles: reported.data }) }]
   })
   return { now, beats }
 })
 
-/** What a publication touches, as it is announced: by name, or too much to name. */
+/** The records that a publication changed, as announced: by id, or `everything` if there are too many. */
 export const touched = z.union([
   z.object({ everything: z.literal(true) }),
   z.object({ table: z.boolean(), keys: z.array(z.string()), accounts: z.array(z.string()) }),
@@ -93,25 +93,25 @@ interface Announced {
   /** Generation of the publication before it. */
   before: number
   generation: number
-  tells: Change | Gap
+  change: Change | Gap
 }
 
-/** Stands for a generation that is not known: equal to none. */
+/** An unknown generation, which equals no other. */
 const UNKNOWN = Number.NaN
 
 const readable = z
   .tuple([z.string(), announcement])
   .transform(([id, { epoch, generation, before, touched }]): Announced => {
-    const tells = 'everything' in touched ? { gap: true as const } : { epoch, generation, ...touched }
-    return { id, before, generation, tells }
+    const change = 'everything' in touched ? { gap: true as const } : { epoch, generation, ...touched }
+    return { id, before, generation, change }
   })
 const unreadable = z
   .tuple([z.string(), z.unknown()])
-  .transform(([id]): Announced => ({ id, before: UNKNOWN, generation: UNKNOWN, tells: { gap: true } }))
+  .transform(([id]): Announced => ({ id, before: UNKNOWN, generation: UNKNOWN, change: { gap: true } }))
 const entry = z.union([readable, unreadable])
-/** Of XREVRANGE. */
+/** Reply to XREVRANGE. */
 export const announcements = z.array(entry)
-/** Of XREAD on one stream; nil when nothing came in time. */
+/** Reply to XREAD on one stream; nil if there was nothing new in time. */
 export const nextAnnouncements = z
   .array(z.tuple([z.string(), announcements]))
   .nullable()

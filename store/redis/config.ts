@@ -1,4 +1,4 @@
-/** Tables and records in Redis, sealed; every publication is one script. docs/redis.md has the layout. */
+/** Sealed tables and records in Redis; every publication is one script. docs/redis.md describes the layout. */
 import { z } from 'zod'
 import type { Log } from '../../contract/log.ts'
 import {
@@ -23,22 +23,22 @@ import {
 import type { RedisConnection } from './connection.ts'
 import { ChangeFollower } from './follow.ts'
 import { hashesOfKeys, inspect } from './inspect.ts'
-import { accountField, asWritten, digestIn, keyField, recordsIn, setDigest } from './manifest.ts'
+import { accountField, digestIn, keyField, recordsIn, setDigest, verifyEnvelope } from './manifest.ts'
 import { publishCall } from './publication.ts'
 
-/** Of what may be megabytes: the table, the manifest. */
+/** Time for commands on the table and the manifest, which may have megabytes. */
 const LARGE_MS = 1_000
-/** A publication gets the time that it takes on a slow network, in bytes, and a slow server, in records a millisecond. */
+/** A publication gets more time: for a slow network (in bytes per ms) and a slow server (in records per ms). */
 const SLOW_BYTES = 2_000
 const SLOW_RECORDS = 5
 const BEATS_KEPT_MS = 60_000
 
 export interface RedisConfig extends ConfigStore {
-  /** Ends all following. */
+  /** Stops all followers. */
   close(): Promise<void>
 }
 
-/** `connect` makes a connection for a follower alone, on which it waits. */
+/** `connect` opens a separate connection for a follower, which blocks it. */
 export function createRedisConfig(
   connection: RedisConnection,
   connect: () => RedisConnection,
@@ -49,10 +49,10 @@ export function createRedisConfig(
 
   async function table(): Promise<PublishedTable | undefined> {
     const reply = tableReply.parse(await connection.run('config/table', [TABLE, MANIFEST], [], LARGE_MS))
-    const sealed = asWritten(TABLE, reply.sealed, reply.note)
+    const sealed = verifyEnvelope(TABLE, reply.sealed, reply.note)
     if (sealed === undefined) return undefined
     const document = open(ring, TABLE, sealed, publishedTable)
-    // Publications that left the table as it was came after it.
+    // Later publications may not have changed the table.
     return {
       epoch: reply.epoch ?? document.epoch,
       generation: reply.generation ?? document.generation,
@@ -72,7 +72,7 @@ export function createRedisConfig(
 
   async function record<R>(key: string, field: string, schema: z.ZodType<R>): Promise<R | undefined> {
     const reply = recordReply.parse(await connection.run('config/record', [key, MANIFEST], [field]))
-    const sealed = asWritten(key, reply.sealed, reply.note)
+    const sealed = verifyEnvelope(key, reply.sealed, reply.note)
     return sealed === undefined ? undefined : open(ring, key, sealed, schema)
   }
 
@@ -119,9 +119,9 @@ export function createRedisConfig(
       }
     },
     async beat({ proxy, epoch, generation, troubles = [] }) {
-      const told = troubles.length === 0 ? '' : JSON.stringify(troubles)
-      const args = [proxy, epoch, generation, BEATS_KEPT_MS, told]
-      // Two scripts, because a user who may only read the rest may not name it to a script that writes.
+      const troublesJson = troubles.length === 0 ? '' : JSON.stringify(troubles)
+      const args = [proxy, epoch, generation, BEATS_KEPT_MS, troublesJson]
+      // Two scripts: the ACL user of proxies may only read these keys, so that no script that writes may name them.
       const [, stored] = await Promise.all([connection.run('config/beat', [PROXIES], args), position()])
       return stored
     },
@@ -138,19 +138,23 @@ export function createRedisConfig(
   }
 }
 
-/** Throws RecordUnreadable, which never says what the record holds. */
+/** Throws RecordUnreadable, which never quotes the record. */
 function open<R>(ring: KeyRing, name: string, sealed: string, schema: z.ZodType<R>): R {
   try {
     return schema.parse(JSON.parse(ring.open(name, sealed).text))
   } catch (error) {
-    throw new RecordUnreadable(`${name}: ${whatIsWrong(error)}`)
+    throw new RecordUnreadable(`${name}: ${reasonOf(error)}`)
   }
 }
 
-function whatIsWrong(error: unknown): string {
+function reasonOf(error: unknown): string {
   if (error instanceof z.ZodError) {
     const [first] = error.issues
-    return `does not fit at ${first?.path.join('.') || 'its root'}`
+    return `does not match the schema at ${first?.path.join('.') || 'its root'}`
   }
-  return error instanceof SyntaxError ? 'not JSON' : error instanceof Error ? error.message : 'does not open'
+  return error instanceof SyntaxError
+    ? 'not JSON'
+    : error instanceof Error
+      ? error.message
+      : 'cannot be opened'
 }

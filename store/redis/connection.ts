@@ -1,4 +1,4 @@
-/** One Redis, or one Redis Cluster, as the parts of the store see it. */
+/** A connection to one Redis or one Redis Cluster, as the parts of the store use it. */
 
 import { Command } from 'ioredis'
 import type { Log } from '../../contract/log.ts'
@@ -11,9 +11,9 @@ import type { TlsOptions } from './tls.ts'
 
 export interface RedisConnection {
   /**
-   * Runs a script of store/lua by its name ("ledger/reserve"), loading it where the server does not have it. All keys
-   * share one hash tag. Rejects with StoreUnavailable after `timeoutMs` (default 250) at the latest, and at once while
-   * the server is known to be away; rejects with the server's own error for a fault of ours.
+   * Runs a script of store/lua by its name ("ledger/reserve"), loading it if necessary. All keys must have the same hash
+   * tag. Rejects with StoreUnavailable after `timeoutMs` (default 250) at the latest, and at once while the server is
+   * known to be unreachable; rejects with RedisError if the server refuses the command.
    */
   run(
     script: string,
@@ -21,7 +21,7 @@ export interface RedisConnection {
     args: readonly (string | number)[],
     timeoutMs?: number,
   ): Promise<unknown>
-  /** Sends one command on one key, such as ['GET', key], under the same promises. */
+  /** Sends a command on one key, such as ['GET', key], with the same time-out and errors. */
   command(
     command: readonly [name: string, key: string, ...args: (string | number)[]],
     timeoutMs?: number,
@@ -34,27 +34,28 @@ export interface RedisConnection {
 export interface RedisConnectionOptions {
   /** See createClient. */
   url: string
-  /** What CLIENT LIST calls this connection. */
+  /** Name of this connection in CLIENT LIST. */
   name: string
   log: Log
-  /** For rediss://; default the public authorities. */
+  /** For rediss://; default: the public authorities. */
   tls?: TlsOptions | undefined
   /** Default 250. */
   commandTimeoutMs?: number | undefined
 }
 
-/** Connects in the background, now and whenever the connection is lost; never throws for a server that is away. */
+/** Connects in the background, now and whenever the connection is lost; never throws for an unreachable server. */
 export function createRedisConnection(options: RedisConnectionOptions): RedisConnection {
   return new Connection(options)
 }
 
-/** The server refused a command. Unlike ioredis's own error it does not carry the command with its arguments. */
+/** The server refused a command. Unlike the error of ioredis, it does not contain the command and its arguments. */
 export class RedisError extends Error {
   override name = 'RedisError'
 }
 
-/** Errors of a server that cannot do its work for now (https://redis.io/docs/latest/develop/reference/protocol-spec). */
-const AWAY = /^(LOADING|BUSY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|READONLY|NOREPLICAS|MISCONF|OOM|UNBLOCKED)\b/
+/** Errors of a server that cannot work at the moment (https://redis.io/docs/latest/develop/reference/protocol-spec). */
+const UNAVAILABLE =
+  /^(LOADING|BUSY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|READONLY|NOREPLICAS|MISCONF|OOM|UNBLOCKED)\b/
 
 class Connection implements RedisConnection {
   readonly #client: Client
@@ -62,7 +63,7 @@ class Connection implements RedisConnection {
   readonly #name: string
   readonly #timeoutMs: number
   readonly #breakers = new Map<string, Breaker>()
-  /** Servers that were lost since they last were ready. */
+  /** Servers whose connection is lost. */
   readonly #lost = new Set<string>()
   readonly #listeners = new Set<{ listener: () => void }>()
   #closed = false
@@ -73,7 +74,7 @@ class Connection implements RedisConnection {
     this.#timeoutMs = commandTimeoutMs
     const events: ClientEvents = {
       ready: (node, redis) => {
-        // Before any command, so that commands keep their order: one whose script is missing is sent twice.
+        // Loads scripts before any command, so that commands keep their order: one whose script is missing is sent twice.
         for (const { source } of SCRIPTS.values())
           void redis.call('script', 'LOAD', source).catch(() => undefined)
         this.#breakers.get(node)?.reset()
@@ -82,7 +83,7 @@ class Connection implements RedisConnection {
       lost: (node, reason) => {
         if (this.#closed || this.#lost.has(node)) return
         this.#lost.add(node)
-        log.warn({ connection: name, node, reason }, 'Redis is away')
+        log.warn({ connection: name, node, reason }, 'Redis is unreachable')
       },
     }
     this.#client = createClient(url, name, events, tls)
@@ -125,7 +126,7 @@ class Connection implements RedisConnection {
     this.#client.close()
   }
 
-  /** Does what `work` sends, all of it within the time, and turns its errors into ours. */
+  /** Runs `work` within the time, and converts its errors. */
   async #within(
     timeoutMs: number,
     work: (send: (name: string, args: (string | number)[]) => Promise<unknown>) => Promise<unknown>,
@@ -147,7 +148,7 @@ class Connection implements RedisConnection {
       )
     } catch (error) {
       if (error instanceof DeadlinePassed && last !== undefined) this.#timedOut(last)
-      throw inOurWords(error)
+      throw toStoreError(error)
     }
   }
 
@@ -163,7 +164,7 @@ class Connection implements RedisConnection {
       this.#log.warn({ connection: this.#name, node }, 'Redis does not answer in time')
   }
 
-  /** Asks for the key that had no answer, since in a Cluster another server may have it by now. */
+  /** Probes with the key of the command that timed out: in a Cluster, another server may have it by now. */
   async #answers(key: string | Buffer | undefined): Promise<boolean> {
     const probe = key === undefined ? new Command('ping') : new Command('exists', [key])
     try {
@@ -171,14 +172,14 @@ class Connection implements RedisConnection {
       await withDeadline(this.#client.send(probe), this.#timeoutMs, late)
       return true
     } catch (error) {
-      // A server that refuses the question does answer.
-      return inOurWords(error) instanceof RedisError
+      // A server that refuses the probe does answer.
+      return toStoreError(error) instanceof RedisError
     }
   }
 
   #restored(node: string): void {
     if (this.#closed) return
-    this.#log.info({ connection: this.#name, node }, 'Redis is back')
+    this.#log.info({ connection: this.#name, node }, 'Redis is reachable again')
     for (const { listener } of [...this.#listeners]) {
       try {
         listener()
@@ -189,14 +190,14 @@ class Connection implements RedisConnection {
   }
 }
 
-function inOurWords(error: unknown): Error {
+function toStoreError(error: unknown): Error {
   if (error instanceof StoreUnavailable) return error
   const message = error instanceof Error ? error.message : String(error)
   if (!(error instanceof Error) || error.name !== 'ReplyError')
-    return new StoreUnavailable(`Redis is away: ${message}`)
-  if (AWAY.test(message)) return new StoreUnavailable(`Redis cannot work: ${message}`)
+    return new StoreUnavailable(`Redis is unreachable: ${message}`)
+  if (UNAVAILABLE.test(message)) return new StoreUnavailable(`Redis is not working: ${message}`)
   if (message.startsWith('MOVED'))
-    return new RedisError('this Redis is a node of a Cluster: its address needs ?cluster=true')
+    return new RedisError('this Redis is a node of a Cluster: add ?cluster=true to its address')
   return new RedisError(message)
 }
 

@@ -1,8 +1,7 @@
 /**
- * Stored conversations in Redis. The texts of a chain are in one slot and the count of what their owner has is in
- * another, so that no script sees both. Room is taken before a text is written and given back after it was removed, and
- * it lasts longer than the text: whatever fails between the two, nobody has more texts than are counted. docs/redis.md
- * has the layout.
+ * Conversations in Redis. The texts of a chain and the room of their owner are in different slots, so that no script can
+ * access both. Room is taken before a text is written, freed after the text is removed, and lasts longer than the text:
+ * even if a step fails, an owner never has more texts than the room counts. docs/redis.md describes the layout.
  */
 import { z } from 'zod'
 import type { Exchange, StateStore } from '../contract.ts'
@@ -11,17 +10,17 @@ import type { KeyRing } from '../sealing.ts'
 import type { RedisConnection } from './connection.ts'
 import { lifetime } from './lifetime.ts'
 
-/** A text may be megabytes. */
+/** A text may have megabytes. */
 const TEXT_MS = 3_000
-/** Room lasts longer than its text by this: more than the way of a command to a server, and than servers' clocks differ. */
+/** How much longer room lasts than its text: more than the delay of a command and the difference of servers' clocks. */
 const ROOM_LONGER_MS = 60_000
-/** What has expired is given back in steps, none of which keeps a server busy for long. */
-const GIVEN_BACK_AT_ONCE = 1_000
+/** Expired room is freed in steps, so that none keeps the server busy for long. */
+const FREED_AT_ONCE = 1_000
 
 const takeReply = z.enum(['OK', 'FULL', 'AGAIN'])
 const chainReply = z.array(z.string()).nullable()
 const stored = z.string().nullable()
-/** The first line of what is sealed; the text follows. */
+/** First line of the sealed text; the exchange follows. */
 const sealedHead = z.tuple([z.string(), z.string().nullable()])
 
 export function createRedisConversations(
@@ -29,14 +28,14 @@ export function createRedisConversations(
   ring: KeyRing,
 ): Pick<StateStore, 'putExchange' | 'exchanges' | 'exchange' | 'removeExchange'> {
   async function takeRoom(owner: string, digest: string, bytes: number, most: number, ttlMs: number) {
-    const args = [digest, bytes, most, lifetime(ttlMs) + ROOM_LONGER_MS, GIVEN_BACK_AT_ONCE]
+    const args = [digest, bytes, most, lifetime(ttlMs) + ROOM_LONGER_MS, FREED_AT_ONCE]
     for (;;) {
       const reply = takeReply.parse(await connection.run('conversation/take', roomKeys(owner), args))
       if (reply !== 'AGAIN') return reply
     }
   }
 
-  /** The exchanges of one chain with these digests, in their order, which live for longer from now on. */
+  /** Extends the life of exchanges of one chain and reads them, in the order of `digests`. */
   async function renewed(owner: string, root: string, digests: string[], ttlMs: number) {
     const longer = lifetime(ttlMs) + ROOM_LONGER_MS
     await connection.run('conversation/extend', roomKeys(owner), [longer, ...digests])
@@ -57,7 +56,7 @@ export function createRedisConversations(
       const key = `${chainPrefix(owner, root)}${digest}`
       const follows = parent === undefined ? '' : exchangeDigest(root, parent)
       const sealed = ring.seal(key, `${JSON.stringify([id, parent ?? null])}\n${text}`)
-      // After a failure the text may be there: its room ends by itself.
+      // If this fails, the text may have been written: its room expires by itself.
       await connection.command(['SET', key, `${follows} ${sealed}`, 'PX', lifetime(ttlMs)], TEXT_MS)
       return 'kept'
     },
@@ -70,7 +69,7 @@ export function createRedisConversations(
     },
     async exchange(owner, root, id, ttlMs) {
       const digest = exchangeDigest(root, id)
-      // Of what is gone the room must end.
+      // The room of an exchange that is gone must not be extended.
       const there = await connection.command(['EXISTS', `${chainPrefix(owner, root)}${digest}`])
       return there === 1 ? (await renewed(owner, root, [digest], ttlMs))[0] : undefined
     },
@@ -82,7 +81,7 @@ export function createRedisConversations(
   }
 }
 
-/** Undefined for what was not sealed for this key, which names owner, root and id. */
+/** Undefined for a text that was not sealed for this key, which depends on owner, root and id. */
 function read(ring: KeyRing, key: string, root: string, value: string | null): Exchange | undefined {
   if (value === null) return undefined
   try {
@@ -95,7 +94,7 @@ function read(ring: KeyRing, key: string, root: string, value: string | null): E
   }
 }
 
-/** The way that the keys showed is not sealed: each must follow the one before by what is. */
+/** The digests of parents are not sealed, so that each exchange is checked to continue the one before it. */
 function isChain(chain: (Exchange | undefined)[]): chain is Exchange[] {
   return chain.every((exchange, i) => exchange !== undefined && exchange.parent === chain[i - 1]?.id)
 }

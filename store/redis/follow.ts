@@ -1,4 +1,4 @@
-/** Follows the announcements of publications on a connection of its own, and says when it may have missed one. */
+/** Follows the announcements of publications on its own connection, and reports when it may have missed one. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../../contract/log.ts'
 import { type Change, type Gap, StoreUnavailable } from '../contract.ts'
@@ -6,13 +6,13 @@ import { CHANGES } from '../keys.ts'
 import { announcements, nextAnnouncements } from './config-replies.ts'
 import type { RedisConnection } from './connection.ts'
 
-/** How long the server keeps a question open; after that it is asked whether the stream is still the same. */
+/** How long XREAD blocks; after that, the follower checks whether the stream is still the same. */
 const BLOCK_MS = 1_000
 const ANSWER_MS = BLOCK_MS + 500
 const RETRY_MS = 100
 const AT_ONCE = 1_000
 
-/** Where a follower stands in the stream. */
+/** Position of a follower in the stream. */
 interface Place {
   id: string
   generation: number
@@ -24,23 +24,23 @@ export class ChangeFollower {
   readonly #connection: RedisConnection
   readonly #listener: (change: Change | Gap) => void
   readonly #log: Log
-  /** Undefined: not known, so that changes may have been missed. */
+  /** Undefined: unknown, so that changes may have been missed. */
   #place: Place | undefined
   #stopped = false
 
-  /** Takes over the connection. */
+  /** Becomes the owner of the connection and closes it. */
   constructor(connection: RedisConnection, listener: (change: Change | Gap) => void, log: Log) {
     this.#connection = connection
     this.#listener = listener
     this.#log = log
   }
 
-  /** From here on nothing is missed, or a Gap tells of it; also when the server is away. */
+  /** From now on, no change is missed without a Gap, even if the server is unreachable. */
   async start(): Promise<void> {
     try {
       this.#place = await this.#newest()
     } catch (error) {
-      this.#note(error)
+      this.#logUnexpected(error)
     }
     void this.#run()
   }
@@ -57,7 +57,7 @@ export class ChangeFollower {
       } catch (error) {
         this.#place = undefined
         if (this.#stopped) return
-        this.#note(error)
+        this.#logUnexpected(error)
         await delay(RETRY_MS, undefined, { ref: false })
       }
     }
@@ -66,7 +66,7 @@ export class ChangeFollower {
   async #step(): Promise<void> {
     if (this.#place === undefined) {
       this.#place = await this.#newest()
-      this.#tell({ gap: true })
+      this.#notify({ gap: true })
     }
     const command = [
       'XREAD',
@@ -79,18 +79,18 @@ export class ChangeFollower {
       this.#place.id,
     ] as const
     const next = nextAnnouncements.parse(await this.#connection.command(command, ANSWER_MS))
-    for (const { id, before, generation, tells } of next) {
+    for (const { id, before, generation, change } of next) {
       const missed = before !== this.#place.generation
       this.#place = { id, generation }
-      this.#tell(missed ? { gap: true } : tells)
+      this.#notify(missed ? { gap: true } : change)
     }
     if (next.length > 0) return
     const newest = await this.#newest()
-    // The stream does not reach to the place where we stand: it was wiped, or another one was put in its place.
+    // The stream ends before our position or differs there: it was wiped or replaced.
     const { id, generation } = this.#place
     if (isBefore(newest.id, id) || (newest.id === id && !Object.is(newest.generation, generation))) {
       this.#place = newest
-      this.#tell({ gap: true })
+      this.#notify({ gap: true })
     }
   }
 
@@ -101,22 +101,23 @@ export class ChangeFollower {
     return { id: newest.id, generation: newest.generation }
   }
 
-  #tell(change: Change | Gap): void {
+  #notify(change: Change | Gap): void {
     if (this.#stopped) return
     try {
       this.#listener(change)
     } catch (error) {
-      this.#log.error({ err: error }, 'a follower of the store failed')
+      this.#log.error({ err: error }, 'a listener for changes in the store failed')
     }
   }
 
-  #note(error: unknown): void {
-    // That the server is away is told by the connection.
-    if (!(error instanceof StoreUnavailable)) this.#log.error({ err: error }, 'changes cannot be followed')
+  #logUnexpected(error: unknown): void {
+    // The connection itself logs that the server is unreachable.
+    if (!(error instanceof StoreUnavailable))
+      this.#log.error({ err: error }, 'cannot follow changes in the store')
   }
 }
 
-/** True when the first entry id, `<ms>-<number>`, is the older one. */
+/** True if the entry id `a`, `<ms>-<number>`, is older than `b`. */
 function isBefore(a: string, b: string): boolean {
   const [ms, seq] = a.split('-').map(Number)
   const [otherMs, otherSeq] = b.split('-').map(Number)

@@ -9,11 +9,11 @@ import { createRedisState } from './state.ts'
 import type { TlsOptions } from './tls.ts'
 
 export interface RedisStoreOptions {
-  /** redis:// or rediss://; several addresses separated by commas, or one with ?cluster=true, are a Cluster. */
+  /** redis:// or rediss://. Several addresses separated by commas, or one with ?cluster=true, are a Cluster. */
   url: string
-  /** For affinity, responses, conversations and the request log; default `url`. */
+  /** Redis for affinity, responses, conversations and the request log; default `url`. */
   stateUrl?: string
-  /** For addresses that begin with rediss://; default the public authorities. */
+  /** For rediss://; default: the public authorities. */
   tls?: TlsOptions
   sealing: KeyRing
   log: Log
@@ -21,13 +21,13 @@ export interface RedisStoreOptions {
   instance: string
   /** Lines that the request log keeps; default 10,000. */
   logCapacity?: number | undefined
-  /** How long a command may take; default 250. Publications, the table and the manifest get more. */
+  /** Time for a command; default 250. Publications, the table and the manifest get more. */
   commandTimeoutMs?: number
 }
 
 /**
- * A store that several processes share. It connects in the background and again whenever a connection is lost; while
- * there is none its methods reject with StoreUnavailable. Following rejects never: it tells a Gap when Redis is there.
+ * A store that several processes share. It connects in the background, and again whenever a connection is lost; without
+ * a connection, its methods reject with StoreUnavailable. `follow` never rejects: it reports a Gap once Redis is reachable.
  */
 export function createRedisStore(options: RedisStoreOptions): Store {
   const { url, stateUrl = url, tls, sealing, log, instance, logCapacity = 10_000, commandTimeoutMs } = options

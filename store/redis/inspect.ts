@@ -1,19 +1,19 @@
-/** Reads the manifest, and compares every record with it, a thousand at a time, so that Redis is never kept long. */
+/** Compares every record with the manifest, a thousand at a time, so that no command keeps Redis busy for long. */
 import type { Inspection, Position } from '../contract.ts'
 import { MANIFEST } from '../keys.ts'
 import type { KeyRing } from '../sealing.ts'
 import { differingReply, scanReply } from './config-replies.ts'
 import type { RedisConnection } from './connection.ts'
-import { digestIn, type Noted, recordsIn, setDigest, writtenAs } from './manifest.ts'
+import { digestIn, envelopeHash, type Noted, recordsIn, setDigest } from './manifest.ts'
 
 const AT_ONCE = 1_000
 const TIMEOUT_MS = 1_000
-/** Stands for the digest of a record that is not what was written: equal to none. */
+/** Replaces the digest of a record that is not as it was written; equals no digest. */
 const SPOILT = 'spoilt'
 
 /**
- * What is written meanwhile may be taken for spoilt: only the leader inspects, and it does one after the other. `opens`
- * tells whether the table that is stored can be read.
+ * Records written in the meantime may be reported as spoilt. Only the leader inspects, and it does not publish in the
+ * meantime. `opens` checks whether the stored table can be read.
  */
 export async function inspect(
   connection: RedisConnection,
@@ -62,7 +62,7 @@ async function differingOf<R extends { key: string; note: string }>(
 ): Promise<ReadonlySet<R>> {
   if (records.length === 0) return new Set()
   const keys = records.map(({ key }) => key)
-  const written = records.map(({ note }) => writtenAs(note))
+  const written = records.map(({ note }) => envelopeHash(note))
   const differing = new Set(
     differingReply.parse(await connection.run('config/differing', keys, written, TIMEOUT_MS)),
   )

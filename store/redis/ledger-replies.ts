@@ -1,4 +1,4 @@
-/** What Redis answers to the ledger's commands, as the ledger says it. Other answers throw ZodError. */
+/** Parsers for the replies of Redis to the ledger's commands. Other replies throw ZodError. */
 import { z } from 'zod'
 import type { Balance, LedgerEntry, Reaped } from '../ledger/contract.ts'
 
@@ -54,7 +54,7 @@ export function readBalance(reply: unknown): Balance | undefined {
   return known ? { ...total, subs } : undefined
 }
 
-/** XRANGE answers nil when asked for none. */
+/** XRANGE replies nil for COUNT 0. */
 const streamItems = z
   .array(z.tuple([z.string(), pairs]))
   .nullable()
@@ -91,7 +91,7 @@ function readEntry(id: string, fields: Record<string, string>): LedgerEntry {
   return { ...entry, note: { ...note, tokens } }
 }
 
-/** Names and values, which Redis answers as one list. */
+/** Pairs of names and values, which Redis returns as one list. */
 function* byTwo(list: readonly string[]): Generator<[string, string]> {
   for (let i = 0; i < list.length; i += 2) yield [list[i] ?? '', list[i + 1] ?? '']
 }

@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../contract.ts'
 import type { RedisConnection } from './connection.ts'
 import { createRedisLedger } from './ledger.ts'
 
-/** Accounts with so many due holds, as a server would answer; an account of -1 is away. */
+/** A server for accounts with these numbers of due holds; an account with -1 is unreachable. */
 function serverOf(due: Map<string, number>) {
   let running = 0
   const log = { most: 0, sent: [] as (string | number)[][] }
@@ -27,7 +27,7 @@ function serverOf(due: Map<string, number>) {
   return { log, ledger: createRedisLedger(connection) }
 }
 
-test('a reap of all takes what there is, never more than it is told, a few accounts at a time', async () => {
+test('a reap of all accounts expires all due holds up to its limit, a few accounts at a time', async () => {
   const due = new Map(Array.from({ length: 300 }, (_, i) => [`a${i}`, i % 5]))
   const { ledger, log } = serverOf(due)
   expect(await ledger.reap(undefined, 100)).toHaveLength(100)
@@ -37,7 +37,7 @@ test('a reap of all takes what there is, never more than it is told, a few accou
   expect(log.most).toBeLessThanOrEqual(64)
 })
 
-test('one account may take all that a reap allows', async () => {
+test('one account may use up the whole limit of a reap', async () => {
   const { ledger } = serverOf(
     new Map([...['a', 'b', 'c'].map((id): [string, number] => [id, 0]), ['d', 1_500]]),
   )
@@ -46,7 +46,7 @@ test('one account may take all that a reap allows', async () => {
   expect(new Set(reaped.map(({ id }) => id)).size).toBe(1_000)
 })
 
-test('an account that cannot be reached is told, after all others were reaped', async () => {
+test('the error of an unreachable account is thrown after all others were reaped', async () => {
   const due = new Map([
     ['a', -1],
     ['b', 3],
@@ -57,7 +57,7 @@ test('an account that cannot be reached is told, after all others were reaped', 
 })
 
 test.each(['', 'MAYBE', null, 7, ['OK'], ['OK', 'soon'], ['DUP', '1', 'X'], ['NOFUNDS', 'account']])(
-  'a reply that is none, %j, is an error and not taken for one',
+  'the invalid reply %j is an error',
   async (reply) => {
     const { ledger } = replying(reply)
     const about = { model: 'm', key: 'k' }

@@ -1,6 +1,6 @@
 /**
- * The ledger in Redis. Each command is one script over the keys of one account (store/lua/ledger), so that it is
- * checked and applied in one step, by the clock of the server; store/ledger/transition.ts says what it does.
+ * The ledger in Redis. Each command is one script over the keys of one account (store/lua/ledger), checked and applied in
+ * one step, with the clock of the server. store/ledger/transition.ts specifies what it does.
  */
 import { ACCOUNTS, accountKeys } from '../keys.ts'
 import type { Ledger, Reaped, Reserve } from '../ledger/contract.ts'
@@ -36,7 +36,7 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
     return readReaped(account, await run('reap', account, [holds, tombstones]))
   }
 
-  /** An account that cannot be reached keeps no other waiting; its error is thrown at the end. */
+  /** An unreachable account does not delay the others; its error is thrown at the end. */
   async function reapAll(max: number): Promise<Reaped[]> {
     const waiting = accountIds.parse(await connection.command(['SMEMBERS', ACCOUNTS]))
     const reaped: Reaped[] = []
@@ -52,7 +52,7 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
           continue
         }
         reaped.push(...result.value)
-        // There may be more than its share.
+        // The account may have more due holds than its share.
         const account = batch[i]
         if (result.value.length === share && account !== undefined) waiting.push(account)
       }
@@ -63,7 +63,7 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
 
   return {
     async open(account) {
-      // First, so that no account exists that a reap does not know of.
+      // SADD first, so that a reap knows every account.
       await connection.command(['SADD', ACCOUNTS, account])
       const [bal] = accountKeys(account)
       return openReply.parse(await connection.command(['HSETNX', bal, 'p', 0]))
@@ -121,7 +121,7 @@ export function createRedisLedger(connection: RedisConnection): Ledger {
   }
 }
 
-/** The arguments that say what a hold may take, and for how long. */
+/** The arguments for the limits and the lease of a hold. */
 function limitsOf(command: Pick<Reserve, 'enforced' | 'overdraft' | 'subOverdraft' | 'leaseMs'>): number[] {
   return [
     command.enforced ? 1 : 0,

@@ -1,7 +1,8 @@
 /**
- * The manifest notes of every record what was written: `<id of the sealing key> <SHA-256 of the record> <SHA-1 of the
- * envelope>`. By the last one a record is known again that somebody removed, changed, or put back. It is no protection
- * against who can change the manifest too; sealing is. SHA-1, because scripts in Redis have no other.
+ * The manifest has a note for every record written: `<id of the sealing key> <SHA-256 of the record> <SHA-1 of the
+ * envelope>`. The last part reveals a record that was removed, changed, or replaced by an older one behind our back. It
+ * does not protect against someone who can change the manifest too; sealing does. SHA-1 is the only hash that Redis
+ * scripts have.
  */
 import { hash } from 'node:crypto'
 import { type Manifest, type RecordKind, RecordUnreadable } from '../contract.ts'
@@ -14,29 +15,29 @@ export const TABLE_FIELD = 'table'
 export const keyField = (sha256: string) => `key:${sha256}`
 export const accountField = (id: string) => `account:${id}`
 
-/** The envelope and its note. `document` is what is sealed, where that says more than the record. */
+/** Seals a record and returns the envelope with its note. `document` is sealed instead of the record if it contains more. */
 export function sealNoted(
   ring: KeyRing,
   key: string,
   record: object,
   document = record,
 ): { sealed: string; note: string } {
-  // Before sealing: what is sealed under a newer key than its note says is only sealed once more.
+  // Read before sealing: if the key changes in between, the note has the old id, and the record is sealed once more.
   const kid = ring.sealsWith()
   const sealed = ring.seal(key, JSON.stringify(document))
   return { sealed, note: `${kid} ${digest(record)} ${hash('sha1', sealed, 'hex')}` }
 }
 
-/** SHA-1 of the envelope that was written; empty for what is no note. */
-export const writtenAs = (note: string) => note.split(' ')[2] ?? ''
+/** SHA-1 of the envelope, from its note; empty for an invalid note. */
+export const envelopeHash = (note: string) => note.split(' ')[2] ?? ''
 
-/** The envelope, or undefined where there is to be none. Throws RecordUnreadable when it is not what was written last. */
-export function asWritten(key: string, sealed: string | null, note: string | null): string | undefined {
+/** Returns the envelope, or undefined if there should be none. Throws RecordUnreadable if it is not the one written last. */
+export function verifyEnvelope(key: string, sealed: string | null, note: string | null): string | undefined {
   if (sealed === null && note === null) return undefined
-  if (sealed === null) throw new RecordUnreadable(`${key}: it was written, and is gone`)
-  if (note === null) throw new RecordUnreadable(`${key}: nothing is noted of it`)
-  if (hash('sha1', sealed, 'hex') !== writtenAs(note))
-    throw new RecordUnreadable(`${key}: not what was written last`)
+  if (sealed === null) throw new RecordUnreadable(`${key}: was written, but is missing`)
+  if (note === null) throw new RecordUnreadable(`${key}: is not in the manifest`)
+  if (hash('sha1', sealed, 'hex') !== envelopeHash(note))
+    throw new RecordUnreadable(`${key}: is not the one written last`)
   return sealed
 }
 
@@ -49,7 +50,7 @@ export interface Noted {
   note: string
 }
 
-/** Records by field and value, field and value, of the manifest; what is no record is left out. */
+/** The records in alternating fields and values of the manifest; other fields are skipped. */
 export function* recordsIn(flat: readonly string[]): Generator<Noted> {
   for (const [field, note] of pairs(flat)) {
     const [kind] = field.split(':', 1)
@@ -60,7 +61,7 @@ export function* recordsIn(flat: readonly string[]): Generator<Noted> {
   }
 }
 
-/** The digest that was noted. A record under a key that seals no more has none that is real. */
+/** The digest in a note. For a record under a retired sealing key: a text that equals no digest, so that it is sealed again. */
 export function digestIn(ring: KeyRing, note: string): string {
   const [kid, digest = ''] = note.split(' ')
   return kid === ring.sealsWith() ? digest : `sealed under ${kid}`

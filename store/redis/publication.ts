@@ -1,4 +1,4 @@
-/** A publication as the script config/publish takes it: records sealed, with what tells of them beside. */
+/** A publication as keys and arguments of the script config/publish, with sealed records. */
 
 import type { z } from 'zod'
 import type { AccountRecord, KeyRecord, PublishedTable } from '../../contract/table/records.ts'
@@ -8,9 +8,9 @@ import type { KeyRing } from '../sealing.ts'
 import type { touched } from './config-replies.ts'
 import { accountField, keyField, sealNoted } from './manifest.ts'
 
-/** Announcements that are kept, at least. */
+/** Minimum number of announcements to keep. */
 const KEPT = 10_000
-/** A publication that touches more is announced as touching everything. */
+/** A publication that changes more records than this is announced as changing everything. */
 const MOST_NAMED = 1_000
 const NO_TABLE = { sealed: '', note: '' }
 
@@ -63,7 +63,7 @@ function changesOf(
     const key = keyOf(id)
     return { key, field: fieldOf(id), ...sealNoted(ring, key, record) }
   })
-  // Of an id in both the record is kept, as writing after removing does.
+  // If an id is in both, the record is written, as if it were removed first.
   const removed = remove.filter((id) => !put.has(id))
   return { written, removed: removed.map((id) => ({ key: keyOf(id), field: fieldOf(id) })) }
 }

@@ -1,6 +1,6 @@
 /**
- * The Lua scripts of store/lua, read once. A script begins with `#!lua`; a file that does not is a part of scripts,
- * which take it in with a line `--!include <folder>/<name>`.
+ * The Lua scripts of store/lua, read once. A script begins with `#!lua`; other files are parts that scripts include with
+ * a line `--!include <folder>/<name>`.
  */
 import { hash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
@@ -10,13 +10,13 @@ const FOLDER = join(import.meta.dirname, '../lua')
 
 export interface Script {
   source: string
-  /** What EVALSHA names it by. */
+  /** SHA-1 for EVALSHA. */
   sha: string
-  /** Declares that it writes nothing, so that a user who may only read may run it (EVALSHA_RO). */
+  /** The script has the flag no-writes, so that a user with read access may run it (EVALSHA_RO). */
   readOnly: boolean
 }
 
-/** By name: folder and file without ending, such as "ledger/reserve". */
+/** Scripts by name: folder and file without extension, such as "ledger/reserve". */
 export const SCRIPTS: ReadonlyMap<string, Script> = new Map(
   globSync('*/*.lua', { cwd: FOLDER })
     .map((file) => file.replace(/\.lua$/, ''))
@@ -27,7 +27,7 @@ export const SCRIPTS: ReadonlyMap<string, Script> = new Map(
 
 export function scriptNamed(name: string): Script {
   const found = SCRIPTS.get(name)
-  if (found === undefined) throw new TypeError(`store/lua has no script ${name}`)
+  if (found === undefined) throw new TypeError(`there is no script ${name} in store/lua`)
   return found
 }
 

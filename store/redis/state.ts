@@ -7,13 +7,13 @@ import { createRedisConversations } from './conversations.ts'
 import { lifetime } from './lifetime.ts'
 
 /**
- * What the log may take of the server's memory, about, in bytes: balances live beside it, and without memory nothing is
- * held any more.
+ * Approximate memory of the server for the log, in bytes. The log shares the server with balances: without memory, no
+ * request could be admitted.
  */
 const LOG_BYTES = 33_554_432
-/** Lines over which their mean size is taken. */
+/** Number of lines for the mean size of a line. */
 const MEAN_OVER = 100
-/** All of the log may be megabytes. */
+/** The whole log may have megabytes. */
 const READ_LOG_MS = 3_000
 
 const responseBinding = z.object({
@@ -25,19 +25,19 @@ const responseBinding = z.object({
   parent: z.string().optional(),
 })
 const stored = z.string().nullable()
-/** Entries of the log, each with one field. */
+/** Entries of the log, each with the field `line`. */
 const lines = z
   .array(z.tuple([z.string(), z.tuple([z.literal('line'), z.string()])]))
   .nullable()
   .transform((entries) => (entries ?? []).map(([, [, line]]) => line))
 
-/** `logCapacity`: lines that the request log keeps, fewer where they are large; Redis drops older ones in batches. */
+/** `logCapacity`: lines that the request log keeps, fewer if they are large; Redis drops older ones in batches. */
 export function createRedisState(
   connection: RedisConnection,
   ring: KeyRing,
   logCapacity: number,
 ): StateStore {
-  /** Bytes of a line. */
+  /** Mean size of a line in bytes. */
   let mean = 0
   return {
     async putResponse(owner, id, binding, ttlMs) {

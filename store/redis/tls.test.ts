@@ -51,8 +51,13 @@ describe('files that cannot be used at start', () => {
       'key',
       'the private key does not belong to the certificate',
     ],
-    ['no key', () => ({ cert: pair().cert }), 'key', 'must name the private key of the certificate'],
-    ['no certificate', () => ({ key: pair().key }), 'cert', 'must name the certificate of the key'],
+    ['no key', () => ({ cert: pair().cert }), 'key', 'must be set to the private key of the certificate'],
+    [
+      'no certificate',
+      () => ({ key: pair().key }),
+      'cert',
+      'must be set to the certificate of the private key',
+    ],
   ])('%s', (_, files, file, message) => {
     const given = files()
     expect(() => readTlsFiles(given, log)).toThrow(new TlsFilesError(file, message))
@@ -61,11 +66,11 @@ describe('files that cannot be used at start', () => {
 })
 
 describe('each connection', () => {
-  test('gets nothing of its own without files', () => {
+  test('gets no secure context without files', () => {
     expect(readTlsFiles({}, log).secureContext).toBeUndefined()
   })
 
-  test('gets what the files hold now', () => {
+  test('gets the current contents of the files', () => {
     const tls = readTlsFiles(pair(), log)
     const first = tls.secureContext
     expect(first).toBeDefined()
@@ -78,7 +83,7 @@ describe('each connection', () => {
     expect(lines.map(([level]) => level)).toEqual(['info'])
   })
 
-  test('gets what was read last while they cannot be used, which is told once', () => {
+  test('gets the previous contents while the files are invalid, and one error is logged', () => {
     const tls = readTlsFiles(pair(), log)
     const first = tls.secureContext
     put('key.pem', renewed.key)

@@ -1,4 +1,4 @@
-/** What TLS to Redis needs: files of authorities, and of a certificate that it is shown. */
+/** Files for TLS to Redis: certificate authorities and a client certificate. */
 import { readFileSync } from 'node:fs'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Log } from '../../contract/log.ts'
@@ -6,14 +6,14 @@ import { certificatesIn, keyPairFault } from '../../contract/pem.ts'
 
 /** Paths of PEM files. */
 export interface TlsFiles {
-  /** In place of the public authorities. */
+  /** Authorities that replace the public ones. */
   ca?: string | undefined
   cert?: string | undefined
   /** Without a passphrase. */
   key?: string | undefined
 }
 
-/** A file cannot be used: which, and why, and never what stands in it. */
+/** A file cannot be used. Says which one and why, and never quotes it. */
 export class TlsFilesError extends Error {
   override name = 'TlsFilesError'
   readonly file: keyof TlsFiles
@@ -24,19 +24,19 @@ export class TlsFilesError extends Error {
   }
 }
 
-/** For the client: each connection asks for it anew. */
+/** TLS options for ioredis, which reads `secureContext` for each connection. */
 export interface TlsOptions {
   readonly secureContext: SecureContext | undefined
 }
 
 /**
- * Reads the files at once, and again for each connection, so that a certificate that was renewed is shown without a
- * restart. Where they cannot be used then, those that were read last stay. Throws TlsFilesError.
+ * Reads the files now, and again for each connection, so that a renewed certificate needs no restart. If they are invalid
+ * then, the previous contents stay in use. Throws TlsFilesError.
  */
 export function readTlsFiles(files: TlsFiles, log: Log): TlsOptions {
   let seen = read(files)
   let context = contextOf(seen)
-  let told = ''
+  let lastReason = ''
   return {
     get secureContext() {
       try {
@@ -46,24 +46,24 @@ export function readTlsFiles(files: TlsFiles, log: Log): TlsOptions {
           seen = found
           log.info({ files }, 'certificates for Redis were read again')
         }
-        told = ''
+        lastReason = ''
       } catch (error) {
         const reason = error instanceof TlsFilesError ? `${error.file}: ${error.message}` : String(error)
-        if (reason !== told)
-          log.error({ reason }, 'certificates for Redis cannot be read again; the last ones stay')
-        told = reason
+        if (reason !== lastReason)
+          log.error({ reason }, 'certificates for Redis cannot be read again; the previous ones stay in use')
+        lastReason = reason
       }
       return context
     },
   }
 }
 
-/** The content of the files. */
+/** The contents of the files. */
 function read(files: TlsFiles): TlsFiles {
   if (files.cert === undefined && files.key !== undefined)
-    throw new TlsFilesError('cert', 'must name the certificate of the key')
+    throw new TlsFilesError('cert', 'must be set to the certificate of the private key')
   if (files.key === undefined && files.cert !== undefined)
-    throw new TlsFilesError('key', 'must name the private key of the certificate')
+    throw new TlsFilesError('key', 'must be set to the private key of the certificate')
   return { ca: contentOf(files, 'ca'), cert: contentOf(files, 'cert'), key: contentOf(files, 'key') }
 }
 
@@ -81,11 +81,11 @@ function contentOf(files: TlsFiles, file: keyof TlsFiles): string | undefined {
 function contextOf({ ca, cert, key }: TlsFiles): SecureContext | undefined {
   if (ca !== undefined && certificatesIn(ca).length === 0)
     throw new TlsFilesError('ca', 'the file has no PEM certificate')
-  if (cert !== undefined && key !== undefined) refuseUnfit(cert, key)
+  if (cert !== undefined && key !== undefined) checkKeyPair(cert, key)
   return ca === undefined && cert === undefined ? undefined : createSecureContext({ ca, cert, key })
 }
 
-function refuseUnfit(cert: string, key: string): void {
+function checkKeyPair(cert: string, key: string): void {
   switch (keyPairFault(cert, key)) {
     case 'certificate':
       throw new TlsFilesError('cert', 'the file has no PEM certificate')

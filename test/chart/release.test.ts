@@ -152,7 +152,7 @@ describe('a release', () => {
     expect(await get('deployment', 'sluice-proxy')).toMatchObject({ spec: { replicas: 3 } })
   })
 
-  it('follows what somebody put into its Secrets', async () => {
+  it('keeps values that an operator put into its Secrets', async () => {
     const rotated = Buffer.from(`k2:${'A'.repeat(43)}=\nk1:${'B'.repeat(43)}=\n`).toString('base64')
     const patch = JSON.stringify({ data: { keys: rotated } })
     await mustKubectl(

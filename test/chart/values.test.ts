@@ -219,25 +219,25 @@ describe('refused with a sentence', () => {
       { trustedProxies: ['ingress'] },
       /at '\/trustedProxies\/0': 'ingress' does not match/,
     ],
-    ['two kinds of Redis', { redis: { url: 'redis://r' } }, /redis\.enabled must be false where redis\.url/],
-    ['no Redis', { redis: { enabled: false } }, /name a Redis of your own by redis\.url/],
+    ['two kinds of Redis', { redis: { url: 'redis://r' } }, /set redis\.enabled to false/],
+    ['no Redis', { redis: { enabled: false } }, /name your own Redis in redis\.url/],
     [
       'a Secret for a server that is not there',
       { redis: { enabled: false, url: 'redis://r', serverSecret: 's' } },
-      /redis\.serverSecret is of the Redis of the chart/,
+      /redis\.serverSecret is for the chart's Redis/,
     ],
-    [
-      'a Redis twice',
-      { redis: { enabled: false, url: 'redis://r', existingSecret: 's' } },
-      /exclude each other/,
-    ],
+    ['a Redis twice', { redis: { enabled: false, url: 'redis://r', existingSecret: 's' } }, /are both set/],
     [
       'a grace that is used up before SIGTERM',
       { proxy: { preStopSeconds: 700 } },
       /must be longer than proxy\.preStopSeconds/,
     ],
-    ['an Ingress for nobody', { ingress: { enabled: true } }, /name a host in ingress\.hosts/],
-    ['a route from nowhere', { httpRoute: { enabled: true } }, /name a Gateway in httpRoute\.parentRefs/],
+    ['an Ingress without a host', { ingress: { enabled: true } }, /name a host in ingress\.hosts/],
+    [
+      'a route without a Gateway',
+      { httpRoute: { enabled: true } },
+      /name a Gateway in httpRoute\.parentRefs/,
+    ],
   ])('%s', async (_, values, sentence) => {
     expect(await refusal(values)).toMatch(sentence)
   })

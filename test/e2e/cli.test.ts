@@ -250,7 +250,7 @@ describe('sluice explain', () => {
     expect((await explained('alice', 'lost')).notes).toEqual(
       expect.arrayContaining([
         expect.stringContaining('ModelRoute/lost: spec.channels[0]: the Channel nowhere does not exist'),
-        expect.stringContaining('Channel/idle: the channel is switched off'),
+        expect.stringContaining('Channel/idle: the channel is disabled'),
       ]),
     )
   })
@@ -270,7 +270,7 @@ describe('sluice explain', () => {
   it('fails for a key without a value and one that does not exist', async () => {
     const empty = await ask('explain', '--key', 'void', '--model', 'paid')
     expect([empty.code, empty.out]).toEqual([1, ''])
-    expect(empty.err).toMatch(/no value that is in force; ApiKey\/void: .*spec\.secretRef/)
+    expect(empty.err).toMatch(/no value in force; ApiKey\/void: .*spec\.secretRef/)
     const missing = await ask('explain', '--key', 'nobody', '--model', 'paid')
     expect([missing.code, missing.err]).toEqual([
       1,

@@ -1,4 +1,4 @@
-/** Certificates of a control plane on loopback, made once by openssl: an authority, the server's, the administrator's. */
+/** Makes the certificates of a control plane on loopback with openssl: authority, server, administrator. */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,19 +10,19 @@ const run = promisify(execFile)
 export interface Certificates {
   ca: string
   server: { certificate: string; key: string }
-  /** Member of system:masters: everything is allowed to it. */
+  /** Member of system:masters, which may do everything. */
   admin: { certificate: string; key: string }
   /** RSA key that signs the tokens of ServiceAccounts. */
   serviceAccountKey: string
 }
 
-/** Independent of the system's openssl.cnf, which may add extensions of its own. */
+/** Used instead of the system's openssl.cnf, which may add its own extensions. */
 const CONFIG = '[req]\ndistinguished_name = dn\n[dn]\n'
 const DAYS = '3650'
-/** Written last: with it, all the others are there. */
+/** Written last: if it exists, all others exist. */
 const COMPLETE = 'complete'
 
-/** Makes what is not there yet. Rejects with a sentence when openssl is missing. */
+/** Makes the missing files. Rejects with a sentence if openssl is missing. */
 export async function certificates(dir: string): Promise<Certificates> {
   const at = (name: string) => join(dir, name)
   const made = {

@@ -1,4 +1,4 @@
-/** A whole cluster on loopback: in which order its parts start and end, and how others reach them. */
+/** A whole cluster on loopback: the order in which its parts start and stop, and how to reach them. */
 import { randomBytes } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { type ControlPlanePrograms, controlPlanePrograms } from './programs.ts'
 import { controller, exampleUpstream, proxy, redis } from './servers.ts'
 import type { ClusterState } from './state.ts'
 
-export interface ClusterSize {
+interface ClusterSize {
   controllers: number
   proxies: number
   upstreamPort: number
@@ -30,7 +30,7 @@ export interface ClusterEnv {
 
 const SERVERS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'redis', 'upstream']
 
-/** Starts what does not run, and ends controllers and proxies beyond the numbers asked for. */
+/** Starts the missing parts, and stops controllers and proxies beyond the requested numbers. */
 export async function startCluster(state: ClusterState, size: ClusterSize): Promise<ClusterEnv> {
   const dir = join(state.dir, 'cluster')
   const ports = {
@@ -88,7 +88,7 @@ export async function startCluster(state: ClusterState, size: ClusterSize): Prom
   }
 }
 
-/** Ends all that runs, each after those that use it. */
+/** Stops all parts, each after those that use it. */
 export async function stopCluster(state: ClusterState): Promise<void> {
   await endAll(state, [...programsOf(state), 'upstream'])
   await endAll(state, ['redis', 'kube-controller-manager'])
@@ -105,7 +105,7 @@ async function startControlPlane(state: ClusterState, programs: ControlPlaneProg
   ])
 }
 
-/** Names of the controllers and proxies that run. */
+/** Names of the running controllers and proxies. */
 function programsOf(state: ClusterState): string[] {
   return state
     .running()
@@ -116,13 +116,13 @@ function programsOf(state: ClusterState): string[] {
 const names = (what: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${what}-${index + 1}`)
 
-/** The one that runs stays where it is. */
+/** A running one keeps its port. */
 async function portOfUpstream(state: ClusterState, asked: number): Promise<number> {
   if (state.pidOf('upstream') === undefined) state.setPort('upstream', asked)
   return await state.port('upstream')
 }
 
-/** Made once: a new one could not open what stands in Redis. */
+/** Made once. A new key could not open the data in Redis. */
 function sealingKeys(dir: string): string {
   const file = join(dir, 'sealing-keys')
   if (!existsSync(file)) writeFileSync(file, `k1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 })

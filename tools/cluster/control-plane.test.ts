@@ -18,7 +18,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-it('keeps what it was told through the death of the API server', async () => {
+it('keeps its objects when the API server is killed', async () => {
   await mustKubectl(cluster.kubectl, 'create', 'configmap', 'kept', '--from-literal=a=b')
   const { apiserver } = cluster.processes
   const before = apiserver.pid
@@ -30,14 +30,14 @@ it('keeps what it was told through the death of the API server', async () => {
   expect(await mustKubectl(cluster.kubectl, 'get', 'cm', 'kept', '-o', 'jsonpath={.data.a}')).toBe('b')
 })
 
-it('takes its input from the caller, and reports what kubectl says', async () => {
+it('passes input to kubectl, and reports its output', async () => {
   const input = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: piped}\ndata: {a: b}\n'
   expect(await cluster.kubectl('apply', '-f', '-', { input })).toMatchObject({ status: 0, stderr: '' })
   const missing = await cluster.kubectl('get', 'configmap', 'never')
   expect(missing).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('not found') })
 })
 
-it('starts again from its folder, and leaves nothing behind when it is stopped', async () => {
+it('starts again from its folder, and leaves no process when it stops', async () => {
   const pids = Object.values(cluster.processes).map(({ pid }) => pid)
   await cluster.stop()
   expect(pids.map(beginning)).toEqual(pids.map(() => undefined))

@@ -1,4 +1,4 @@
-/** A Kubernetes control plane of one's own as children of this process: for tests, which may also break it. */
+/** A private Kubernetes control plane as children of this process, for tests, which may also break it. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Kubectl, kubectlFor } from './kubectl.ts'
@@ -6,8 +6,8 @@ import { freePorts } from './ports.ts'
 import { endProcess, type ManagedProcess, startProcess } from './process.ts'
 import { type AdminAccess, type ControlPlanePorts, controlPlanePrograms } from './programs.ts'
 
-export interface ControlPlaneOptions {
-  /** Folder for data, certificates, kubeconfig and logs. What is there is used again. */
+interface ControlPlaneOptions {
+  /** Folder for data, certificates, kubeconfig and logs. Existing files are reused. */
   dir: string
   /** Default: free ones. */
   ports?: ControlPlanePorts
@@ -21,13 +21,13 @@ export interface ControlPlaneOptions {
 export interface ControlPlane extends AdminAccess {
   ports: ControlPlanePorts
   processes: { etcd: ManagedProcess; apiserver: ManagedProcess; controllerManager?: ManagedProcess }
-  /** As the administrator. */
+  /** kubectl as the administrator. */
   kubectl: Kubectl
-  /** Ends every process; the folder stays. */
+  /** Stops every process; the folder stays. */
   stop(): Promise<void>
 }
 
-/** Resolves when the API server is ready. Rejects with the end of a log, or the name of a binary that is missing. */
+/** Resolves when the API server is ready. Rejects with the end of a log, or with the name of a missing binary. */
 export async function startControlPlane({
   dir,
   ports,
@@ -44,7 +44,7 @@ export async function startControlPlane({
     return started
   }
   const stop = async () => {
-    // etcd last: an API server without it takes a minute to end.
+    // etcd last. Without it an API server takes a minute to stop.
     for (const each of running.splice(0)) await endProcess(each, 'SIGTERM')
   }
   try {
@@ -61,7 +61,7 @@ export async function startControlPlane({
   }
 }
 
-export async function freeControlPlanePorts(): Promise<ControlPlanePorts> {
+async function freeControlPlanePorts(): Promise<ControlPlanePorts> {
   const [etcd = 0, etcdPeer = 0, apiserver = 0] = await freePorts(3)
   return { etcd, etcdPeer, apiserver }
 }

@@ -1,4 +1,4 @@
-/** Processes that go on after the program that started them, recorded in a ClusterState. */
+/** Processes that outlive the program that started them, recorded in a ClusterState. */
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { isFree } from './ports.ts'
@@ -8,15 +8,15 @@ import { beginning, type ClusterState } from './state.ts'
 const GRACE_MS = 10_000
 const LOOK_EVERY_MS = 20
 
-export const logFolder = (state: ClusterState) => join(state.dir, 'log')
+const logFolder = (state: ClusterState) => join(state.dir, 'log')
 
-/** Starts what does not run yet. Resolves when it is ready. */
+/** Starts the program unless it runs. Resolves when it is ready. */
 export async function ensureRunning(state: ClusterState, spec: ProgramSpec): Promise<void> {
   const pid = state.pidOf(spec.name) ?? (await startDetached(state, spec))
   await untilReady(spec, logFolder(state), () => beginning(pid) !== undefined)
 }
 
-/** Throws with the end of its log when one of these has ended. */
+/** Throws with the end of its log if one of these has ended. */
 export function mustRun(state: ClusterState, names: string[]): void {
   for (const name of names)
     if (state.pidOf(name) === undefined)
@@ -30,7 +30,7 @@ async function startDetached(state: ClusterState, spec: ProgramSpec): Promise<nu
     const [error]: unknown[] = await once(child, 'error')
     throw error
   }
-  // At once: what was started is known even when this process ends now.
+  // At once. Without this, a process that is started now is forgotten if this one ends.
   state.add(spec.name, child.pid)
   child.unref()
   return child.pid
@@ -45,7 +45,7 @@ async function mustBeFree({ name, ports = [], portSetting }: ProgramSpec): Promi
   }
 }
 
-/** Ends the named processes together, those of them that run: SIGTERM, then SIGKILL. Resolves when they are gone. */
+/** Stops the named processes that run, all together: SIGTERM, then SIGKILL. Resolves when they have ended. */
 export async function endAll(state: ClusterState, names: string[]): Promise<void> {
   await Promise.all(names.map((name) => end(state, name)))
 }
@@ -55,7 +55,7 @@ async function end(state: ClusterState, name: string): Promise<void> {
   if (pid === undefined) return state.remove(name)
   const began = beginning(pid)
   send(pid, 'SIGTERM')
-  // One that was stopped takes its signal only when it goes on.
+  // A suspended process handles SIGTERM only after SIGCONT.
   send(pid, 'SIGCONT')
   const deadline = performance.now() + GRACE_MS
   let killed = false
@@ -73,6 +73,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended meanwhile.
+    // It has ended in the meantime.
   }
 }

@@ -1,4 +1,4 @@
-/** `make down`: ends what `make up` has started, and nothing else. Data and ports stay for the next time. */
+/** `make down`: stops what `make up` has started, and nothing else. Data and ports stay for the next time. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { stopCluster } from './cluster.ts'
@@ -9,4 +9,4 @@ const state = new ClusterState(runDir())
 const names = state.running().map(({ name }) => name)
 await stopCluster(state)
 rmSync(join(state.dir, 'env'), { force: true })
-console.log(names.length === 0 ? 'nothing was running' : `ended: ${names.join(', ')}`)
+console.log(names.length === 0 ? 'nothing was running' : `stopped: ${names.join(', ')}`)

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { binary } from '../../test/assets/binaries.ts'
 
-export interface KubectlOutcome {
+interface KubectlOutcome {
   stdout: string
   stderr: string
   /** Exit code; -1 when a signal ended it. */
@@ -13,12 +13,12 @@ export interface KubectlOutcome {
 
 /**
  * Runs kubectl with these arguments, and `{ input }` as the last one for its standard input:
- * `kubectl('apply', '-f', '-', { input: yaml })`. Never rejects for what kubectl says: look at the status.
+ * `kubectl('apply', '-f', '-', { input: yaml })`. Does not reject if kubectl fails: look at the status.
  */
 export type Kubectl = (...args: (string | { input: string })[]) => Promise<KubectlOutcome>
 
 export function kubectlFor(kubeconfig: string): Kubectl {
-  // What kubectl remembers of a server is kept by address, and another cluster may have had this one before.
+  // kubectl caches what it learns of a server by its address, which another cluster may have had before.
   const own = ['--kubeconfig', kubeconfig, '--cache-dir', join(dirname(kubeconfig), 'kubectl-cache')]
   return async (...args) => {
     const words = args.filter((arg) => typeof arg === 'string')
@@ -35,7 +35,7 @@ export function kubectlFor(kubeconfig: string): Kubectl {
   }
 }
 
-/** The same, and an error with kubectl's own words when it fails. Gives its standard output. */
+/** Returns the standard output of kubectl. Rejects with kubectl's own message if it fails. */
 export async function mustKubectl(kubectl: Kubectl, ...args: Parameters<Kubectl>): Promise<string> {
   const { stdout, stderr, status } = await kubectl(...args)
   if (status !== 0)

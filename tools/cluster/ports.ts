@@ -1,13 +1,13 @@
-/** Ports of 127.0.0.1 for servers that must find theirs free again after a restart. */
+/** Ports of 127.0.0.1 for servers whose port must still be free after a restart. */
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the range from which systems take the ports of outgoing connections. */
+/** Below the range of ports for outgoing connections. */
 const [LOWEST, BEYOND] = [20_000, 32_000]
 const TRIES = 1000
 
-/** As many different ports as asked for, none of them in use at the moment. */
+/** Different ports that are free now. */
 export async function freePorts(count: number): Promise<number[]> {
   const found = new Set<number>()
   for (let tries = 0; found.size < count && tries < TRIES; tries++) {
@@ -23,7 +23,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** True when a server could listen there now. */
+/** True if a server could listen there now. */
 export async function isFree(port: number): Promise<boolean> {
   const server = createServer()
   const outcome = new Promise<boolean>((resolve) => {

@@ -1,18 +1,18 @@
-/** A server as a process of its own: its output in a log file, its readiness awaited, its pid the program's. */
+/** Starts a server as a process, with its output in a log file, and waits until it is ready. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What is started, and how one sees that it serves. */
+/** A program, and how to see that it is ready. */
 export interface ProgramSpec {
   /** Also the name of its log file. */
   name: string
   command: string
   args: string[]
-  /** Beside the environment of this process. */
+  /** Added to the environment of this process. */
   env?: Record<string, string>
-  /** Of 127.0.0.1: taken by somebody else, they would answer in its place. */
+  /** Ports of 127.0.0.1. If another program has one, that program would answer in its place. */
   ports?: number[]
   /** Setting of `make up` that moves it to another port. */
   portSetting?: string
@@ -23,13 +23,13 @@ export interface ProgramSpec {
 /** A child of this process. */
 export interface ManagedProcess {
   readonly name: string
-  /** Of the program itself; another one after a restart. */
+  /** The pid of the program; another one after a restart. */
   readonly pid: number
-  /** Resolves when the process of now has ended. */
+  /** Resolves when the current process has ended. */
   readonly exited: Promise<void>
-  /** Sends a signal; does nothing when the process has ended. */
+  /** Sends a signal; does nothing if the process has ended. */
   kill(signal: NodeJS.Signals): void
-  /** Starts the program again, after SIGKILL when it still runs. Resolves when it is ready. */
+  /** Starts the program again, after SIGKILL if it still runs. Resolves when it is ready. */
   restart(): Promise<void>
 }
 
@@ -37,7 +37,7 @@ const READY_MS = 60_000
 const LOOK_EVERY_MS = 50
 const LOG_TAIL_LINES = 15
 
-/** Starts a child. Resolves when it is ready; rejects with the end of its log when it ends instead. */
+/** Starts a child. Resolves when it is ready; rejects with the end of its log if it ends before that. */
 export async function startProcess(spec: ProgramSpec, logDir: string): Promise<ManagedProcess> {
   let child = await startChild(spec, logDir)
   return {
@@ -57,14 +57,14 @@ export async function startProcess(spec: ProgramSpec, logDir: string): Promise<M
   }
 }
 
-/** Ends a process: `signal` first, SIGKILL when it has not ended in time. */
+/** Stops a process: `signal` first, SIGKILL if it has not ended in time. */
 export async function endProcess(
   process: ManagedProcess,
   signal: NodeJS.Signals,
   graceMs = 10_000,
 ): Promise<void> {
   process.kill(signal)
-  // One that was stopped takes its signal only when it goes on.
+  // A suspended process handles its signal only after SIGCONT.
   process.kill('SIGCONT')
   const timer = setTimeout(() => process.kill('SIGKILL'), graceMs)
   await process.exited
@@ -72,7 +72,7 @@ export async function endProcess(
 }
 
 const children = new Set<ChildProcess>()
-// No child outlives this process, unless that one is killed.
+// No child outlives this process, unless this process is killed.
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL')
 })
@@ -96,7 +96,7 @@ async function startChild(
   return { pid: child.pid ?? 0, exited, kill: (signal) => child.kill(signal) }
 }
 
-/** Spawns without a shell in between. A detached one goes on when this process ends. */
+/** Spawns without a shell. A detached process outlives this one. */
 export function launch(
   { name, command, args, env }: ProgramSpec,
   logDir: string,
@@ -113,12 +113,12 @@ export function launch(
   return child
 }
 
-/** Waits until the program says so. Rejects with the end of its log when it ended, or took too long. */
+/** Waits until the program is ready. Rejects with the end of its log if it ends or takes too long. */
 export async function untilReady(spec: ProgramSpec, logDir: string, alive: () => boolean): Promise<void> {
   const deadline = performance.now() + READY_MS
   for (;;) {
     const ready = await spec.ready().catch(() => false)
-    if (!alive()) throw new Error(`${spec.name} ended while it started; ${logEnd(logDir, spec.name)}`)
+    if (!alive()) throw new Error(`${spec.name} ended during its start; ${logEnd(logDir, spec.name)}`)
     if (ready) return
     if (performance.now() > deadline)
       throw new Error(`${spec.name} is not ready after ${READY_MS / 1000} s; ${logEnd(logDir, spec.name)}`)
@@ -128,7 +128,7 @@ export async function untilReady(spec: ProgramSpec, logDir: string, alive: () =>
 
 const logFile = (logDir: string, name: string) => join(logDir, `${name}.log`)
 
-/** What a program said last, for an error message. */
+/** The end of a program's log, for an error message. */
 export function logEnd(logDir: string, name: string): string {
   const file = logFile(logDir, name)
   return `the end of ${file}:\n${readFileSync(file, 'utf8').split('\n').slice(-LOG_TAIL_LINES).join('\n')}`

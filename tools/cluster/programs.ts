@@ -1,6 +1,6 @@
 /**
- * The programs of a Kubernetes control plane on loopback, as an ordinary user runs them: which command, which flags,
- * and when each is ready. One list for the tests and for `make up`.
+ * The programs of a Kubernetes control plane on loopback, run as an ordinary user: commands, flags, and when each is
+ * ready. The tests and `make up` share the list.
  */
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ export interface ControlPlanePorts {
   apiserver: number
 }
 
-/** How to reach the API server, as the administrator. */
+/** How the administrator reaches the API server. */
 export interface AdminAccess {
   /** https://127.0.0.1:PORT */
   url: string
@@ -38,8 +38,8 @@ export interface ControlPlanePrograms {
 }
 
 /**
- * What users of a cluster rely on: owned things are collected, namespaces end, a namespace gets its ServiceAccount and
- * the cluster's CA, and rules reach the roles edit, view and admin. Nothing runs pods here.
+ * The controllers that users of a cluster rely on: they collect owned objects, end namespaces, give a namespace its
+ * ServiceAccount and the cluster's CA, and aggregate rules into the roles edit, view and admin. None of them runs pods.
  */
 const CONTROLLERS = [
   'garbage-collector-controller',
@@ -49,7 +49,7 @@ const CONTROLLERS = [
   'clusterrole-aggregation-controller',
 ]
 
-/** Makes certificates and kubeconfig in `dir` where they are missing. Throws with the name of a missing binary. */
+/** Makes missing certificates and kubeconfig in `dir`. Throws with the name of a missing binary. */
 export async function controlPlanePrograms(
   dir: string,
   ports: ControlPlanePorts,
@@ -79,7 +79,7 @@ function etcd(dir: string, ports: ControlPlanePorts): ProgramSpec {
       `--listen-peer-urls=${peer}`,
       `--initial-advertise-peer-urls=${peer}`,
       `--initial-cluster=default=${peer}`,
-      // A machine that loses power may lose this cluster; every write is twice as fast.
+      // Doubles the speed of writes. A power failure may lose this cluster.
       '--unsafe-no-fsync',
       '--log-level=warn',
     ],
@@ -116,7 +116,7 @@ function apiserver(
       // Without the controller manager no namespace gets a ServiceAccount, and every pod would be refused.
       ...(controllerManager ? [] : ['--disable-admission-plugins=ServiceAccount']),
     ],
-    // The namespace comes a moment after the server calls itself ready.
+    // The namespace appears a moment after the server reports ready.
     ready: async () =>
       (await statusOf(access, '/readyz')) === 200 &&
       (await statusOf(access, '/api/v1/namespaces/default')) === 200,

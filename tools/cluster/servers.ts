@@ -8,7 +8,7 @@ import type { ProgramSpec } from './process.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Keeps its data in `dir`. Throws with what to install when there is no redis-server. */
+/** Keeps its data in `dir`. Throws with the package to install if redis-server is missing. */
 export function redis(dir: string, port: number): ProgramSpec {
   if (spawnSync('redis-server', ['--version']).error !== undefined)
     throw new Error('redis-server is missing (Debian: apt-get install redis-server)')
@@ -29,13 +29,13 @@ export function exampleUpstream(port: number): ProgramSpec {
     args: [join(import.meta.dirname, 'upstream.ts'), String(port)],
     ports: [port],
     portSetting: 'UPSTREAM_PORT',
-    // It serves one path; any answer at all will do.
+    // Any answer shows that it is ready.
     ready: async () => (await fetch(`http://127.0.0.1:${port}/`)).status > 0,
   }
 }
 
-/** What controllers and proxies are told alike. */
-export interface Shared {
+/** Settings that controllers and proxies share. */
+interface Shared {
   redisUrl: string
   sealingKeysFile: string
 }

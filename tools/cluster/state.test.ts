@@ -27,7 +27,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true })
 })
 
-it('knows the processes and ports of the time before', async () => {
+it('remembers processes and ports', async () => {
   const first = new ClusterState(dir)
   first.add('etcd', pid)
   const port = await first.port('etcd')
@@ -45,7 +45,7 @@ it('ends a process and forgets it', async () => {
   expect(state.running()).toEqual([])
 })
 
-it('leaves a process alone that only has the pid of one that was started', async () => {
+it('does not touch another process that has the pid of a started one', async () => {
   new ClusterState(dir).add('etcd', pid)
   const file = join(dir, 'cluster.json')
   const recorded = JSON.parse(readFileSync(file, 'utf8')) as { processes: { etcd: { began: string } } }
@@ -57,7 +57,7 @@ it('leaves a process alone that only has the pid of one that was started', async
   expect(beginning(pid)).toBeDefined()
 })
 
-it('starts nothing on a port that somebody else has, who would answer in its place', async () => {
+it('starts nothing on a port of another program, which would answer in its place', async () => {
   const port = await freePort()
   const other = createServer((_, res) => res.end()).listen(port, '127.0.0.1')
   await once(other, 'listening')
@@ -72,7 +72,7 @@ it('starts nothing on a port that somebody else has, who would answer in its pla
   }
 })
 
-it('names a program that has ended after it was ready, with the end of its log', async () => {
+it('names a program that ended after it was ready, with the end of its log', async () => {
   const state = new ClusterState(dir)
   const spec = {
     name: 'short',
@@ -86,7 +86,7 @@ it('names a program that has ended after it was ready, with the end of its log',
   expect(() => mustRun(state, ['short'])).toThrow(/short has ended[\s\S]*the last word/)
 })
 
-it('starts what does not run, once, and tells the end of the log of what ends at once', async () => {
+it('starts a program once, and reports the end of its log if it ends at once', async () => {
   const state = new ClusterState(dir)
   const program = (name: string, script: string) => ({
     name,
@@ -104,6 +104,6 @@ it('starts what does not run, once, and tells the end of the log of what ends at
     await endAll(state, ['stays'])
   }
   await expect(ensureRunning(state, program('ends', 'console.error("the reason")'))).rejects.toThrow(
-    /ends ended while it started[\s\S]*the reason/,
+    /ends ended during its start[\s\S]*the reason/,
   )
 })

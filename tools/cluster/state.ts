@@ -1,6 +1,6 @@
 /**
  * What `make up` has started, in cluster.json of its folder: the port of each server, kept for the next time, and the
- * processes, told from later ones with the same pid by when they began.
+ * processes with their start times, which distinguish them from later processes with the same pid.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ export class ClusterState {
   readonly dir: string
   readonly #state: z.output<typeof schema>
 
-  /** `dir` is made when it is missing. Throws when cluster.json there is not what `make up` wrote. */
+  /** Creates `dir` if it is missing. Throws if `make up` did not write the cluster.json there. */
   constructor(dir: string) {
     this.dir = dir
     mkdirSync(dir, { recursive: true })
@@ -36,7 +36,7 @@ export class ClusterState {
     const before = this.#state.ports[name]
     if (before !== undefined) return before
     const port = await freePort()
-    // Another server may have been given it, and not have started yet.
+    // Another server may have this port and not have started yet.
     if (Object.values(this.#state.ports).includes(port)) return await this.port(name)
     this.setPort(name, port)
     return port
@@ -47,7 +47,7 @@ export class ClusterState {
     this.#save()
   }
 
-  /** Names and pids of what runs now. */
+  /** Names and pids of the running processes. */
   running(): { name: string; pid: number }[] {
     return Object.entries(this.#state.processes)
       .filter(([, { pid, began }]) => beginning(pid) === began)
@@ -76,7 +76,7 @@ export class ClusterState {
   }
 }
 
-/** When a process began, as the system counts; undefined when it has ended, waited for by its parent or not. */
+/** When a process began, in the system's units; undefined if it has ended, even as a zombie. */
 export function beginning(pid: number): string | undefined {
   if (process.platform !== 'linux') return beginningByPs(pid)
   try {

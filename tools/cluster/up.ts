@@ -1,4 +1,4 @@
-/** `make up`: a cluster on this machine, every part a process on loopback that goes on until `make down`. */
+/** `make up`: a cluster on this machine; every part is a process on loopback that runs until `make down`. */
 import { writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { z } from 'zod'
@@ -8,7 +8,7 @@ import { ClusterState } from './state.ts'
 
 const EXAMPLE_PORT = 8082
 const EXAMPLE_URL = `http://127.0.0.1:${EXAMPLE_PORT}/v1`
-/** The key that examples/cluster/3-clients.yaml brings along. */
+/** The key in examples/cluster/3-clients.yaml. */
 const EXAMPLE_KEY = 'sk-cluster-0123456789abcdef'
 
 const count = z.coerce.number().int().min(1).max(20).default(2)
@@ -40,7 +40,7 @@ function whatNext(env: ClusterEnv, file: string): string {
   const patch = JSON.stringify({ spec: { baseURL: env.UPSTREAM_URL } })
   const apply = [
     `${kubectl} apply -f examples/cluster`,
-    // The example names the usual port.
+    // The example has the default port.
     ...(env.UPSTREAM_URL === EXAMPLE_URL
       ? []
       : [`${kubectl} patch channel example --type=merge -p '${patch}'`]),
@@ -65,7 +65,7 @@ try {
   await up()
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
-  console.error('make up did not come to its end; make down ends what it has started')
-  // Some parts may still be waited for.
+  console.error('make up failed; make down stops what it has started')
+  // Some parts may still be starting.
   process.exit(1)
 }

@@ -6,6 +6,6 @@ try {
   await startExampleUpstream({ port, host: '127.0.0.1' })
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
-  console.error(`The example upstream cannot use port ${port}; choose another with UPSTREAM_PORT.`)
+  console.error(`The example upstream cannot use port ${port}; choose another one with UPSTREAM_PORT.`)
   process.exitCode = 1
 }

@@ -3,7 +3,7 @@ import { stringify } from 'yaml'
 import { GROUP, type Kind, VERSION } from '../../contract/api/index.ts'
 import { crdSchema, type ObjectNode } from './schema.ts'
 
-/** What a resource shows until the controller has looked at it: tools that wait for Ready then wait. */
+/** The status of a resource until the controller has seen it. Without this, tools that wait for Ready do not wait. */
 const PENDING_STATUS = {
   conditions: [
     {
@@ -16,14 +16,14 @@ const PENDING_STATUS = {
   ],
 }
 
-/** Version 1.1 quotes what older parsers would take for an instant or a truth value. */
+/** YAML 1.1 quotes values that older parsers would read as a time or a boolean. */
 const YAML_STYLE = { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' } as const
 
 export function crdFileName(kind: Kind): string {
   return `${GROUP}_${kind.plural}.yaml`
 }
 
-/** The CRD as a YAML document. Throws SchemaRefused when the schema says what a CRD cannot. */
+/** The CRD as a YAML document. Throws SchemaRefused if a CRD cannot express the schema. */
 export function crdYaml(kind: Kind): string {
   const crd = {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -67,7 +67,7 @@ function resourceSchema(kind: Kind): ObjectNode {
       metadata: { type: 'object' },
       spec: {
         ...crdSchema(`${kind.kind}.spec`, kind.spec),
-        description: 'What is wanted.',
+        description: 'The desired state.',
         ...(kind.specOptional === true && { default: {} }),
         ...(kind.rules.length > 0 && {
           'x-kubernetes-validations': kind.rules.map(({ cel, message }) => ({ rule: cel, message })),
@@ -75,7 +75,7 @@ function resourceSchema(kind: Kind): ObjectNode {
       },
       status: {
         ...crdSchema(`${kind.kind}.status`, kind.status),
-        description: 'What the controller found; read-only.',
+        description: 'The state that the controller reports; read-only.',
         default: PENDING_STATUS,
       },
     },

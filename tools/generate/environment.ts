@@ -20,8 +20,8 @@ export function environmentPage(): string {
   return page([
     '# Environment',
     NOTICE,
-    'Settings are read once, at start, and every bad value is named. An empty value counts as unset. Durations are ' +
-      'text such as `30s`, `5m` or `1h30m`; sizes are in bytes. Names that begin with `SLUICE_` and are not listed ' +
+    'The programs read settings once, at start, and report every bad value. An empty value counts as unset. Durations ' +
+      'are text such as `30s`, `5m` or `1h30m`; sizes are in bytes. Names that begin with `SLUICE_` and are not listed ' +
       'here cause a warning.',
     table(
       ['Name', 'Default', 'Values', 'Meaning'],
@@ -38,6 +38,6 @@ export function environmentPage(): string {
 function values({ enum: words, minimum, maximum, minLength, default: preset }: Setting): string {
   if (words !== undefined) return words.map(code).join(', ')
   if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`
-  // Settings with a preset are never so short; the one that matters is a token.
+  // A setting with a default is longer than its minimum; this is for a token.
   return minLength !== undefined && preset === undefined ? `at least ${minLength} characters` : ''
 }

@@ -1,4 +1,4 @@
-/** One short example of each kind, shown at the top of its section in docs/resources.md. */
+/** One short example of each kind, for the top of its section in docs/resources.md. */
 
 export const EXAMPLES: Record<string, string> = {
   ApiKey: `apiVersion: sluice.dev/v1alpha1

@@ -61,7 +61,7 @@ function stringConstraints(field: StringNode): string[] {
   return [...range('characters', field.minLength, field.maxLength), ...sentences, ...pattern]
 }
 
-/** "1 to 5", "at most 253 characters", or nothing for a bound that only says "a safe integer". */
+/** "1 to 5", "at most 253 characters", or empty for the bound of a safe integer. */
 function range(unit: string, low: number | undefined, high: number | undefined): string[] {
   const text = (n: number) => `${n}${unit === '' ? '' : ` ${unit}`}`
   const max = high === Number.MAX_SAFE_INTEGER ? undefined : high

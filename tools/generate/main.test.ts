@@ -35,11 +35,11 @@ describe('generated files', () => {
   })
   afterAll(() => rm(root, { recursive: true, force: true }))
 
-  it('are what the source says', async () => {
+  it('match the source', async () => {
     expect(await generate('--check')).toEqual({ code: 0, stderr: '' })
   })
 
-  it('are checked, without a change, and repaired', async () => {
+  it('are checked without a change, and repaired', async () => {
     const crd = join(root, 'crds/sluice.dev_apikeys.yaml')
     await appendFile(crd, '# edited\n')
     await rm(join(root, 'docs/errors.md'))
@@ -63,7 +63,7 @@ describe('generated files', () => {
 })
 
 describe.each(kinds)('CRD of $kind', (kind) => {
-  it('carries names, rules, columns and the pending status', async () => {
+  it('has names, rules, columns and the pending status', async () => {
     const crd: unknown = parse(await readFile(join(ROOT, `crds/sluice.dev_${kind.plural}.yaml`), 'utf8'))
     expect(crd).toMatchObject({
       apiVersion: 'apiextensions.k8s.io/v1',
@@ -177,7 +177,7 @@ describe('examples', async () => {
   const page = await readFile(join(ROOT, 'docs/resources.md'), 'utf8')
   const blocks = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, yaml = '']) => yaml)
 
-  it('of every kind stand in the reference', () => {
+  it('of every kind are in the reference', () => {
     expect(blocks.flatMap(resources).map(({ kind }) => kind)).toEqual(Object.keys(KINDS))
   })
 
@@ -185,7 +185,7 @@ describe('examples', async () => {
     expect(problems(yaml)).toEqual([])
   })
 
-  it('would be found out if they were not', () => {
+  it('are found if they are not', () => {
     const bad = (kind: string, spec: string) => `apiVersion: ${API_VERSION}\nkind: ${kind}\nspec: ${spec}\n`
     expect(problems(bad('Thing', '{}'))).toEqual(['Thing is no kind'])
     expect(problems(bad('ApiKey', '{ acountRef: { name: a } }'))[0]).toContain('acountRef')

@@ -1,6 +1,6 @@
 /**
- * Writes what is made from the source: the CRDs, the reference pages and docs/openapi.yaml. With --check it writes nothing, names the
- * files that differ and exits 1.
+ * Writes the generated files: the CRDs, the reference pages and docs/openapi.yaml. With --check it writes nothing, names
+ * the files that differ and exits 1.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -13,7 +13,7 @@ import { errorsPage } from './errors.ts'
 import { openapiPage } from './openapi/document.ts'
 import { resourcesPage } from './resources.ts'
 
-/** The chart has its own copy, because Helm reads nothing outside of the chart's folder. */
+/** The chart has its own copy, because Helm reads only files in the chart's folder. */
 const CRD_FOLDERS = ['crds', join('helm', 'sluice', 'files', 'crds')]
 
 /** Path below the repository's root to content. */
@@ -29,7 +29,7 @@ function generated(): Map<string, string> {
   ])
 }
 
-/** Files below `root` that are missing, differ from what the source says, or belong to a kind that is gone. */
+/** Files below `root` that are missing, differ from the source, or belong to a kind that no longer exists. */
 async function stale(root: string, files: Map<string, string>): Promise<string[]> {
   const differing: string[] = []
   for (const [path, content] of files) if ((await read(join(root, path))) !== content) differing.push(path)
@@ -58,7 +58,7 @@ async function main(): Promise<void> {
   const files = generated()
   const paths = await stale(values.root, files)
   if (values.check) {
-    for (const path of paths) console.error(`${path} is not what the source says; run make generate`)
+    for (const path of paths) console.error(`${path} differs from the source; run make generate`)
     process.exitCode = paths.length > 0 ? 1 : 0
     return
   }

@@ -1,4 +1,4 @@
-/** Pieces of Markdown that the generated pages share. */
+/** Markdown for the generated pages. */
 
 export const NOTICE = '<!-- Made from the source by `make generate`. -->'
 

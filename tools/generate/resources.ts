@@ -10,14 +10,14 @@ References stay inside the namespace. Durations and dollars are text: quote them
 
 const CONDITIONS: Record<ConditionType, string> = {
   Accepted: 'The spec is valid and in force.',
-  ResolvedRefs: 'Everything that the spec names exists.',
+  ResolvedRefs: 'All objects that the spec names exist.',
   Priced: 'Routes only: the route has a price or is free.',
   Programmed: 'Every live proxy serves this generation.',
-  Ready: 'The summary: all others are true. `kubectl wait --for=condition=Ready` waits for it.',
+  Ready: 'The summary: all other conditions are true. `kubectl wait --for=condition=Ready` waits for it.',
   Healthy:
-    'Channels only: no live proxy sees it fail. Ready does not depend on it: an upstream that is away fails no `helm --wait`.',
+    'Channels only: no live proxy sees the upstream fail. Ready does not depend on it, so an upstream that is away does not fail `helm --wait`.',
   Stalled:
-    'Only there while Accepted is false: the resource does not become ready by waiting, so `helm --wait` and Flux give up at once.',
+    'Present only while Accepted is false. Waiting does not help, so `helm --wait` and Flux give up at once.',
 }
 
 export function resourcesPage(): string {
@@ -30,7 +30,7 @@ export function resourcesPage(): string {
       .join('\n'),
     ...Object.entries(KINDS).flatMap(([name, kind]) => section(kind, EXAMPLES[name] ?? '')),
     '## Conditions',
-    'The status and each condition carry the generation that they judged; a rise of the generation makes them stale.',
+    'The status and each condition name the generation of the resource that they describe. They are stale when the resource has a newer one.',
     table(
       ['Type', 'True when'],
       Object.entries(CONDITIONS).map(([type, meaning]) => [code(type), meaning]),
@@ -53,7 +53,7 @@ function section(kind: Kind, example: string): string[] {
     '### Spec',
     fieldTable(crdSchema(`${kind.kind}.spec`, kind.spec)),
     ...(kind.rules.length > 0
-      ? ['Refused with these words:', kind.rules.map(({ message }) => `- ${message}`).join('\n')]
+      ? ['Refused with these messages:', kind.rules.map(({ message }) => `- ${message}`).join('\n')]
       : []),
     '### Status',
     fieldTable(crdSchema(`${kind.kind}.status`, kind.status)),

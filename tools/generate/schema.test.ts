@@ -45,25 +45,25 @@ describe('a schema', () => {
     [
       'a refinement',
       text().refine((value) => value !== 'x'),
-      /Thing\.spec\.field: a custom check would vanish/,
+      /Thing\.spec\.field: a custom check would be lost/,
     ],
-    ['a trim', text().trim(), /Thing\.spec\.field: a overwrite check would vanish/],
+    ['a trim', text().trim(), /Thing\.spec\.field: a overwrite check would be lost/],
     ['a transform', text().transform(Number), /Thing\.spec\.field: (pipe|transform)/],
     ['anything', z.unknown(), /Thing\.spec\.field: unknown/],
     ['a lazy schema', z.lazy(text), /Thing\.spec\.field: lazy/],
     [
       'an id, which becomes a reference',
       text().meta({ id: 'Shared' }),
-      /Thing\.spec\.field.*: a CRD cannot say this/,
+      /Thing\.spec\.field.*: a CRD cannot express this/,
     ],
     [
       'a refinement in a list',
       z.array(text().refine(Boolean)).max(2),
       /Thing\.spec\.field\[\]: a custom check/,
     ],
-    ['an unknown keyword', text().meta({ 'x-other': 1 }), /Thing\.spec\.field: a CRD cannot say this/],
-    ['a number that is no integer', z.number(), /Thing\.spec\.field\.type: a CRD cannot say this/],
-    ['checked map keys', z.record(text(), text()).meta({ maxProperties: 2 }), /keys of a map would vanish/],
+    ['an unknown keyword', text().meta({ 'x-other': 1 }), /Thing\.spec\.field: a CRD cannot express this/],
+    ['a number that is no integer', z.number(), /Thing\.spec\.field\.type: a CRD cannot express this/],
+    ['checked map keys', z.record(text(), text()).meta({ maxProperties: 2 }), /keys of a map would be lost/],
     ['an unbounded text', z.string(), /Thing\.spec\.field: is a text without a maximum/],
     ['an unbounded list', z.array(text()), /Thing\.spec\.field: is a list without a maximum/],
     ['an unbounded map', z.record(z.string(), text()), /Thing\.spec\.field: is a map without/],
@@ -75,7 +75,7 @@ describe('a schema', () => {
     expect(() => convert(field)).toThrow(message)
   })
 
-  it('turns a pattern that has a sentence into a rule that says it', () => {
+  it('turns a pattern with a message into a rule with that message', () => {
     const rule = (pattern: string, message: string) => ({
       ...{ type: 'string', maxLength: 9, description: 'A field.' },
       'x-kubernetes-validations': [{ rule: `self.matches(${pattern})`, message }],

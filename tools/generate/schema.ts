@@ -1,12 +1,12 @@
 /**
- * Turns the zod schema of a kind into the subset of JSON Schema that a CRD takes, and refuses everything that would
- * be lost on the way: a check that exists in the schema and not in the CRD would be enforced in one place only.
+ * Converts the zod schema of a kind into the subset of JSON Schema that a CRD supports. Refuses every check that the CRD
+ * would lose: it would be enforced in one place only.
  */
 import { z } from 'zod'
 
 const RULE_ADVICE = 'state it as a rule of the kind (cel, message, test)'
 
-/** zod types that a structural schema can say. `unknown`, unions, pipes and the rest are refused. */
+/** zod types that a structural schema can express. `unknown`, unions, pipes and others are refused. */
 const TYPES = new Set([
   'object',
   'array',
@@ -19,7 +19,7 @@ const TYPES = new Set([
   'default',
 ])
 
-/** zod checks that have a JSON Schema keyword. `custom` (refine) and `overwrite` (trim) would vanish. */
+/** zod checks that have a JSON Schema keyword. `custom` (refine) and `overwrite` (trim) have none. */
 const CHECKS = new Set([
   'min_length',
   'max_length',
@@ -31,8 +31,8 @@ const CHECKS = new Set([
 ])
 
 /**
- * Go's regular expressions (RE2), which the API server uses, have neither lookarounds nor back references, and fewer
- * spaces in `\s`: inside brackets the missing ones can be added.
+ * The API server uses Go's regular expressions (RE2). They have neither lookarounds nor back references, and fewer spaces
+ * in `\s`; a class in brackets can list the missing ones.
  */
 const NOT_RE2 = /\(\?(?:[=!]|<[=!])|\\[1-9]|\\s(?![^[]*\])/
 const SPACES = '\\s\\v\\pZ\\x{FEFF}'
@@ -53,7 +53,7 @@ export interface ObjectNode extends Described {
   maxProperties?: number | undefined
   'x-kubernetes-validations'?: Validation[] | undefined
 }
-export interface ArrayNode extends Described {
+interface ArrayNode extends Described {
   type: 'array'
   items: Node
   minItems?: number | undefined
@@ -84,7 +84,7 @@ export type Node = ObjectNode | ArrayNode | StringNode | IntegerNode | BooleanNo
 const described = { description: z.string().optional(), default: z.json().optional() }
 const child = z.lazy(() => node)
 
-/** Strict, so that a keyword that nobody looked at is an error. */
+/** Strict, so that an unknown keyword is an error. */
 const node: z.ZodType<Node> = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('object'),
@@ -122,7 +122,7 @@ const node: z.ZodType<Node> = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('boolean'), ...described }),
 ])
 
-/** What a CRD cannot say, with the kind and the path of the field. */
+/** A CRD cannot express this; the message has the kind and the path of the field. */
 export class SchemaRefused extends Error {
   override name = 'SchemaRefused'
 }
@@ -143,7 +143,9 @@ export function crdSchema(subject: string, schema: z.ZodType): ObjectNode {
   const parsed = node.safeParse(json)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
-    throw new SchemaRefused(`${place(subject, issue?.path ?? [])}: a CRD cannot say this: ${issue?.message}`)
+    throw new SchemaRefused(
+      `${place(subject, issue?.path ?? [])}: a CRD cannot express this: ${issue?.message}`,
+    )
   }
   if (parsed.data.type !== 'object') throw new SchemaRefused(`${subject}: must be an object`)
   checkNode(subject, parsed.data)
@@ -151,28 +153,28 @@ export function crdSchema(subject: string, schema: z.ZodType): ObjectNode {
 }
 
 /**
- * A pattern that has a sentence becomes a rule: of a `pattern` the API server says no more than the regular expression.
- * An instant loses its format with it, because rules are given formatted text as another type.
+ * Turns a pattern with a message into a rule, because for a `pattern` the API server prints only the regular expression.
+ * A time also loses its format, because rules see formatted text as another type.
  */
 function patternAsRule(where: string, schema: z.core.$ZodTypes, json: z.core.JSONSchema.BaseSchema): void {
   if (json.type !== 'string' || json.pattern === undefined) return
   if (NOT_RE2.test(json.pattern))
-    throw new SchemaRefused(`${where}: the API server’s regular expressions cannot say its pattern`)
+    throw new SchemaRefused(`${where}: the API server’s regular expressions do not support its pattern`)
   const message = sentenceOf(schema)
   if (message === undefined) return
   const pattern = json.pattern.replaceAll('\\s', SPACES)
-  // A JSON text is a CEL text too.
+  // A JSON string literal is a CEL string literal too.
   json['x-kubernetes-validations'] = [{ rule: `self.matches(${JSON.stringify(pattern)})`, message }]
   delete json.pattern
   delete json.format
 }
 
-/** What the schema itself says of text that does not match its pattern. */
+/** The schema's own message for text that does not match its pattern. */
 function sentenceOf(schema: z.core.$ZodTypes): string | undefined {
   for (const check of [schema, ...(schema._zod.def.checks ?? [])]) {
     if (!(check instanceof z.core.$ZodCheckStringFormat)) continue
     const { error } = check._zod.def
-    // Its argument has no type that could be written; a fixed sentence looks at none.
+    // Its argument has no type that could be written; a fixed message does not use it.
     const said: unknown = error === undefined ? undefined : Reflect.apply(error, undefined, [])
     if (typeof said === 'string') return said
   }
@@ -182,21 +184,21 @@ function sentenceOf(schema: z.core.$ZodTypes): string | undefined {
 function refuseWhatVanishes(where: string, schema: z.core.$ZodTypes): void {
   const { def } = schema._zod
   if (!TYPES.has(def.type))
-    throw new SchemaRefused(`${where}: ${def.type} has no place in a CRD; ${RULE_ADVICE}`)
+    throw new SchemaRefused(`${where}: ${def.type} is not supported in a CRD; ${RULE_ADVICE}`)
   for (const check of def.checks ?? [])
     if (!CHECKS.has(check._zod.def.check))
       throw new SchemaRefused(
-        `${where}: a ${check._zod.def.check} check would vanish from the CRD; ${RULE_ADVICE}`,
+        `${where}: a ${check._zod.def.check} check would be lost in the CRD; ${RULE_ADVICE}`,
       )
   if (def.type === 'record' && isConstrained(def.keyType))
-    throw new SchemaRefused(`${where}: constraints on the keys of a map would vanish; ${RULE_ADVICE}`)
+    throw new SchemaRefused(`${where}: constraints on the keys of a map would be lost; ${RULE_ADVICE}`)
 }
 
 function isConstrained(key: z.core.$ZodType): boolean {
   return key._zod.def.type !== 'string' || (key._zod.def.checks ?? []).length > 0
 }
 
-/** The API server refuses rules over unbounded values, and people need a description of each field. */
+/** Requires bounds, without which the API server refuses rules, and a description of each field. */
 function checkNode(where: string, field: Node): void {
   switch (field.type) {
     case 'object':

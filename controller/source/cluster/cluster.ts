@@ -23,19 +23,19 @@ export interface ClusterOptions {
   client: KubeClient
   /** Namespaces to watch; none: all. */
   namespaces: readonly string[]
-  /** Labels of the Secrets that are read; none: all. */
+  /** Labels of the Secrets to read; none: all Secrets. */
   secretLabels: Readonly<Record<string, string>>
   log: Log
   /**
-   * Called with all there is when every kind is known, then with what changed. What it throws at comes again with the
-   * next changes.
+   * Called with all resources when every kind is known, then with changes. If it throws, the same changes come again with
+   * the next ones.
    */
   onChanges: (changes: Changes) => void
-  /** Called when the API server has told of a new version, or of the end, of a resource ("ApiKey/namespace/name"). */
+  /** Called when the watch reports a new version, or the deletion, of a resource ("ApiKey/namespace/name"). */
   onSeen?: (id: string) => void
 }
 
-/** How one kind is followed. */
+/** State of the watches of one kind. */
 export interface KindHealth {
   kind: KindName | 'Secret'
   synced: boolean
@@ -45,7 +45,7 @@ export interface KindHealth {
 
 type Kinds = { [Name in KindName]: Reflector<Kept<Specs[Name], Name>>[] }
 
-/** Until a Secret that could not be read is tried again. */
+/** Time until an unreadable Secret is read again. */
 const READ_AGAIN_MS = 500
 
 export class ClusterSource {
@@ -55,11 +55,11 @@ export class ClusterSource {
   readonly #reader: SecretReader
   readonly #coalescer: Coalescer
   readonly #named = new NamedSecrets()
-  /** Ids of resources, and names of Secrets, that the next changes bring. */
+  /** Ids of resources, and names of Secrets, for the next changes. */
   #changedIds = new Set<string>()
   #changedSecrets = new Set<string>()
-  /** Ids of resources that were handed on. */
-  readonly #told = new Set<string>()
+  /** Ids of resources passed to onChanges. */
+  readonly #delivered = new Set<string>()
   #synced = false
   #stopped = false
 
@@ -82,7 +82,7 @@ export class ClusterSource {
       const reflector: Reflector<KeptSecret> = new Reflector({
         client,
         path,
-        // Releases of Helm are large and no keys.
+        // Helm releases are large and contain no keys.
         fieldSelector: 'type!=helm.sh/release.v1',
         labelSelector,
         log,
@@ -98,13 +98,13 @@ export class ClusterSource {
     })
   }
 
-  /** Resolves when everything is known and was handed on; not while the API server is away. */
+  /** Resolves when everything is known and was passed to onChanges; waits for the API server. */
   async start(): Promise<void> {
     const kinds = Object.values(this.#kinds).flat()
     for (const reflector of kinds) reflector.start()
     await Promise.all(kinds.map(({ synced }) => synced))
     if (this.#stopped) return
-    // Only now, when it is known which of them matter.
+    // Only now is it known which Secrets matter.
     for (const id of this.#ids()) this.#named.set(id, this.#namesIn(id))
     for (const reflector of this.#secrets) reflector.start()
     await Promise.all(this.#secrets.map(({ synced }) => synced))
@@ -122,7 +122,7 @@ export class ClusterSource {
     await Promise.all(all.map((reflector) => reflector.stop()))
   }
 
-  /** What the API server has of a resource, by "Kind/namespace/name". */
+  /** A resource in the API server, by "Kind/namespace/name". */
   found(id: string): Pick<Kept<unknown>, 'uid' | 'status' | 'deleting'> | undefined {
     const slash = id.indexOf('/')
     const key = id.slice(slash + 1)
@@ -130,7 +130,7 @@ export class ClusterSource {
     return undefined
   }
 
-  /** What statuses say of money. */
+  /** What the statuses say about money. */
   recorded(): Recorded {
     return {
       account: (name) => {
@@ -188,11 +188,11 @@ export class ClusterSource {
   }
 
   #changed<Spec>(name: KindName, changes: readonly Change<Kept<Spec>>[]): void {
-    // The first changes have all of it.
+    // The first changes contain all resources.
     if (!this.#synced) return
-    const others = changes.filter(saysOtherwise)
-    for (const { key } of others) this.#changedIds.add(`${name}/${key}`)
-    if (others.length > 0) this.#coalescer.trigger()
+    const relevant = changes.filter(changesResource)
+    for (const { key } of relevant) this.#changedIds.add(`${name}/${key}`)
+    if (relevant.length > 0) this.#coalescer.trigger()
     for (const { key } of changes) this.#options.onSeen?.(`${name}/${key}`)
   }
 
@@ -215,8 +215,8 @@ export class ClusterSource {
     const unread = await this.#readMissing([...names.values(), new Set(known)])
     if (this.#stopped) return
     for (const [id, named] of names) {
-      // What a Secret says that could not be read is not known: what was handed on stays as it was.
-      const held = this.#told.has(id) && [...named].some((name) => unread.has(name))
+      // With an unreadable Secret, the resource stays as it was delivered last.
+      const held = this.#delivered.has(id) && [...named].some((name) => unread.has(name))
       if (held) resources.delete(id)
       else for (const name of this.#named.set(id, named)) secrets.add(name)
       if (held) this.#changedIds.add(id)
@@ -234,15 +234,15 @@ export class ClusterSource {
     try {
       this.#options.onChanges(changes)
     } catch (error) {
-      // The next change may fare better; what is in force stays.
-      this.#options.log.error({ err: error }, 'what the API server says could not be taken over')
+      // The resources in force stay, and the next attempt may succeed.
+      this.#options.log.error({ err: error }, 'changes from the API server could not be processed')
       for (const id of resources.keys()) this.#changedIds.add(id)
       for (const name of secrets) this.#changedSecrets.add(name)
       return
     }
     for (const [id, found] of resources)
-      if (found === undefined) this.#told.delete(id)
-      else this.#told.add(id)
+      if (found === undefined) this.#delivered.delete(id)
+      else this.#delivered.add(id)
   }
 
   #namesIn(id: string): ReadonlySet<string> {
@@ -261,13 +261,13 @@ export class ClusterSource {
         }
   }
 
-  /** True for a Secret that exists and is named now, but whose contents were dropped because no resource named it before. */
+  /** True for a Secret that exists and is referred to, but whose contents were dropped because it was not before. */
   #lacks(name: string): boolean {
     const kept = this.#named.has(name) ? this.#secret(name) : undefined
     return kept !== undefined && kept.data === undefined
   }
 
-  /** Reads Secrets that came before the resource that names them. Returns those that could not be read, to be tried again. */
+  /** Reads Secrets that appeared before the resource that refers to them. Returns those that could not be read. */
   async #readMissing(names: Iterable<ReadonlySet<string>>): Promise<Set<string>> {
     const missing = new Set<string>()
     for (const named of names)
@@ -297,7 +297,7 @@ export class ClusterSource {
     return undefined
   }
 
-  /** What these Secrets say; undefined of those that are gone or that nobody names, whose contents are forgotten. */
+  /** Contents of these Secrets; undefined if gone or no longer referred to, in which case the contents are dropped. */
   #dataOf(names: Iterable<string>): Map<string, SecretData | undefined> {
     const secrets = new Map<string, SecretData | undefined>()
     for (const name of names) {
@@ -318,15 +318,15 @@ export class ClusterSource {
     const key = keyIn(id)
     switch (kindIn(id)) {
       case 'ApiKey':
-        return standsFor(this.#get('ApiKey', key))
+        return resourceOf(this.#get('ApiKey', key))
       case 'Account':
-        return standsFor(this.#get('Account', key))
+        return resourceOf(this.#get('Account', key))
       case 'Credit':
-        return standsFor(this.#get('Credit', key))
+        return resourceOf(this.#get('Credit', key))
       case 'Channel':
-        return standsFor(this.#get('Channel', key))
+        return resourceOf(this.#get('Channel', key))
       case 'ModelRoute':
-        return standsFor(this.#get('ModelRoute', key))
+        return resourceOf(this.#get('ModelRoute', key))
       default:
         return undefined
     }
@@ -342,14 +342,14 @@ export class ClusterSource {
   }
 }
 
-/** False for a change of the status alone. */
-function saysOtherwise<Spec>(change: Change<Kept<Spec>>): boolean {
+/** False if only the status changes. */
+function changesResource<Spec>(change: Change<Kept<Spec>>): boolean {
   if (change.type === 'removed') return true
   const { object, old } = change
   return old === undefined || object.resource !== old.resource || object.invalid !== old.invalid
 }
 
-const standsFor = <Spec, Name extends KindName>(kept: Kept<Spec, Name> | undefined) =>
+const resourceOf = <Spec, Name extends KindName>(kept: Kept<Spec, Name> | undefined) =>
   kept?.resource ?? kept?.invalid
 
 function stateFor(
@@ -358,7 +358,7 @@ function stateFor(
 ): GeneratedKey['state'] {
   const owner = secret?.owner
   if (owner?.uid === apiKey.uid) return 'made'
-  // That of an earlier ApiKey of this name is deleted with it, a moment later.
+  // The Secret of an earlier ApiKey with this name is about to be deleted with it.
   const leaving = owner?.kind === 'ApiKey' && owner.name === apiKey.name
   return secret === undefined || leaving ? 'absent' : 'foreign'
 }

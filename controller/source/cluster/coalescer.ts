@@ -1,6 +1,6 @@
 /**
- * Runs a piece of work soon after something changed: at once after a while of silence, and no more than half of the
- * time while changes keep coming.
+ * Runs work soon after a change: at once if there was none for a while, and at most half of the time while changes keep
+ * coming.
  */
 const MAX_PAUSE_MS = 200
 
@@ -11,8 +11,8 @@ export class Coalescer {
   #running = false
   #again = false
   #stopped = false
-  /** Before this no run begins; by performance.now(). */
-  #restUntil = 0
+  /** No run begins before this time, by performance.now(). */
+  #idleUntil = 0
 
   constructor(work: () => Promise<void>) {
     this.#work = work
@@ -29,11 +29,11 @@ export class Coalescer {
       return
     }
     const now = performance.now()
-    const at = Math.max(now + ms, this.#restUntil)
+    const at = Math.max(now + ms, this.#idleUntil)
     if (this.#timer !== undefined && this.#dueAt <= at) return
     clearTimeout(this.#timer)
     this.#dueAt = at
-    // One turn of the event loop at least, so that what arrives together is handed on together.
+    // After at least one turn of the event loop, so that changes that arrive together are delivered together.
     this.#timer = setTimeout(() => this.#run(), at - now)
   }
 
@@ -53,7 +53,7 @@ export class Coalescer {
     this.#work().finally(() => {
       this.#running = false
       const ended = performance.now()
-      this.#restUntil = ended + Math.min(MAX_PAUSE_MS, ended - began)
+      this.#idleUntil = ended + Math.min(MAX_PAUSE_MS, ended - began)
       if (!this.#again) return
       this.#again = false
       this.trigger()

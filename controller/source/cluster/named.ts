@@ -1,4 +1,4 @@
-/** Which resource names which Secrets, and back. */
+/** Which resources refer to which Secrets, and the reverse. */
 export class NamedSecrets {
   readonly #names = new Map<string, ReadonlySet<string>>()
   readonly #namers = new Map<string, Set<string>>()
@@ -7,17 +7,17 @@ export class NamedSecrets {
     return this.#namers.has(secret)
   }
 
-  /** All Secrets that are named. */
+  /** All Secrets that a resource refers to. */
   secrets(): Iterable<string> {
     return this.#namers.keys()
   }
 
-  /** Ids of the resources that name a Secret. */
+  /** Ids of the resources that refer to a Secret. */
   namersOf(secret: string): Iterable<string> {
     return this.#namers.get(secret) ?? []
   }
 
-  /** Notes what a resource names now, and returns the Secrets that it did not name before, or names no more. */
+  /** Updates the references of a resource, and returns the Secrets whose references were added or removed. */
   set(id: string, names: ReadonlySet<string>): string[] {
     const before = this.#names.get(id) ?? NONE
     const changed = [

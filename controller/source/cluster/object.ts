@@ -1,4 +1,4 @@
-/** An object of the API server as what the controller keeps of it. */
+/** What the controller keeps of an object from the API server. */
 import type { z } from 'zod'
 import {
   type AccountSpec,
@@ -24,20 +24,20 @@ export interface Specs {
   ModelRoute: ModelRouteSpec
 }
 
-/** One resource of the cluster: either `resource`, or `invalid` with what is wrong. */
+/** A resource of the cluster: either `resource`, or `invalid`. */
 export interface Kept<Spec, Name extends KindName = KindName> {
   uid: string
-  /** Undefined when it has none that follows the schema. */
+  /** Undefined if there is none that matches the schema. */
   status: FoundStatus | undefined
-  /** It goes when those who wait for its end have let go; until then it is in force. */
+  /** Deleted as soon as its finalizers are removed; in force until then. */
   deleting: boolean
   resource?: Resource<Spec> & { kind: Name }
   invalid?: InvalidResource
 }
 
 /**
- * `old` is what was kept of the object before. While neither uid nor generation change, the spec is the same, and so
- * is the object that stands for it: what is worked out from it stays valid.
+ * `old`: what was kept before. While uid and generation are the same, so is the spec, and the same `resource` object is
+ * returned, so that results cached for it stay valid.
  */
 export function keepObject<Name extends KindName>(
   name: Name,
@@ -69,7 +69,7 @@ function metadataOf({ metadata }: KubeObject): Metadata {
 }
 
 function statusOf(name: KindName, value: unknown): FoundStatus | undefined {
-  // A newer version of this program may have written more than is known here, beside what the account had.
+  // A newer version of this program may have written unknown fields, in addition to the funds.
   const schema: z.ZodType<FoundStatus> = KINDS[name].status.strip()
   const parsed = schema.safeParse(value)
   return parsed.success ? parsed.data : undefined

@@ -1,20 +1,20 @@
-/** Which Secrets resources name. */
+/** The Secrets that resources refer to. */
 import type { ApiKeySpec, ChannelSpec, Resource } from '../../../contract/api/index.ts'
 
 const MAX_NAME = 253
 const SUFFIX = '-key'
 
-/** True when the key is neither in Secrets that it names nor given by hashes: the controller makes one. */
+/** True if the spec has neither Secrets nor hashes: the controller mints a key. */
 export function generatesKey({ secretRef, secretRefs, hashes }: ApiKeySpec): boolean {
   return secretRef === undefined && secretRefs === undefined && hashes === undefined
 }
 
-/** The name of the Secret that is made for an ApiKey. */
+/** Name of the generated Secret of an ApiKey. */
 export function generatedSecretName(apiKey: string): string {
   return apiKey.slice(0, MAX_NAME - SUFFIX.length) + SUFFIX
 }
 
-/** "namespace/name" of every Secret that these resources read. */
+/** "namespace/name" of every Secret that these resources refer to. */
 export function secretsNamedBy(
   apiKeys: Iterable<Resource<ApiKeySpec>>,
   channels: Iterable<Resource<ChannelSpec>>,

@@ -1,6 +1,6 @@
 /**
- * The Secrets of the cluster. Contents are kept only of those that a resource names: the rest is nobody's business
- * here, and there may be much of it.
+ * The Secrets of the cluster. Only contents that a resource refers to are kept: others are none of our business, and may
+ * be large.
  */
 
 import { z } from 'zod'
@@ -23,13 +23,13 @@ const secretObject = z.object({
 
 export interface KeptSecret {
   resourceVersion: string
-  /** The object that it belongs to, and with which it is deleted. */
+  /** The object that owns the Secret, and with which it is deleted. */
   owner: { kind: string; name: string; uid: string } | undefined
-  /** Undefined while no resource names it. */
+  /** Undefined while no resource refers to it. */
   data: SecretData | undefined
 }
 
-/** Keeps the contents when `wanted`. */
+/** Keeps the contents if `wanted`. */
 export function keepSecret(object: KubeObject, wanted: boolean, old: KeptSecret | undefined): KeptSecret {
   const same = old?.resourceVersion === object.metadata.resourceVersion
   return same && (old.data !== undefined || !wanted) ? old : parseSecret(object, wanted)
@@ -44,7 +44,7 @@ function parseSecret(object: unknown, wanted: boolean): KeptSecret {
   }
 }
 
-/** Line breaks at the end of a value, which editors and `echo` add, are dropped. */
+/** Removes trailing line breaks, which editors and `echo` add. */
 function decode(data: Readonly<Record<string, string>>): SecretData {
   return new SecretData(
     Object.entries(data).map(([name, value]): [string, string] => [
@@ -54,7 +54,7 @@ function decode(data: Readonly<Record<string, string>>): SecretData {
   )
 }
 
-/** Reads Secrets whose contents were not kept when they came. */
+/** Reads Secrets whose contents were not kept. */
 export class SecretReader {
   readonly #client: KubeClient
   readonly #log: Log
@@ -64,7 +64,7 @@ export class SecretReader {
     this.#log = log
   }
 
-  /** The Secret as it is now. Never rejects. */
+  /** Reads the current Secret. Never rejects. */
   async read(name: string): Promise<KeptSecret | 'gone' | 'failed'> {
     const [namespace = '', secret = ''] = name.split('/')
     const path = `/api/v1/namespaces/${namespace}/secrets/${secret}`
@@ -72,7 +72,7 @@ export class SecretReader {
       return parseSecret(await this.#client.request({ path }), true)
     } catch (error) {
       if (error instanceof KubeError && error.status === 404) return 'gone'
-      this.#log.warn({ err: error, secret: name }, 'a Secret could not be read; trying again')
+      this.#log.warn({ err: error, secret: name }, 'a Secret could not be read; will retry')
       return 'failed'
     }
   }

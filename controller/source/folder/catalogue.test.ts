@@ -132,7 +132,7 @@ describe('problems', () => {
       account('a').replace(HEAD, 'apiVersion: apps/v1'),
       'unknown kind Account of apps/v1',
     ],
-    ['a foreign namespace', account('a').replace('name: a', 'name: a, namespace: other'), 'write default'],
+    ['a foreign namespace', account('a').replace('name: a', 'name: a, namespace: other'), 'use default'],
     ['no spec', account('a').replace('Account', 'Channel').replace('spec: {}', ''), 'spec is missing'],
     ['no name', account('a').replace('name: a', ''), 'metadata.name is missing'],
     [
@@ -152,7 +152,7 @@ describe('problems', () => {
     ['a rule', credit('c', '"9999999"'), 'spec.amount must lie within 9000000 dollars'],
     ['no mapping', '- a\n- b\n', 'must be a mapping, not a list'],
     ['YAML', 'a: b: c\n', 'not valid YAML: Nested mappings are not allowed'],
-    ['an alias without an anchor', 'a: *b\n', 'not valid YAML: an alias names no anchor'],
+    ['an alias without an anchor', 'a: *b\n', 'not valid YAML: an alias has no anchor'],
     [
       'a bad stamp',
       account('a').replace('name: a', 'name: a, creationTimestamp: soon'),

@@ -1,6 +1,6 @@
 /**
- * What is in force of a folder's documents. A document that cannot be used changes nothing: the last good version
- * of its resource stays, as it would after a refused `kubectl apply`.
+ * The resources of a folder that are in force. An invalid document changes nothing: the last good version of its resource
+ * stays, as after a refused `kubectl apply`.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Metadata } from '../../../contract/api/index.ts'
@@ -20,7 +20,7 @@ interface Entry {
   generation: number
 }
 
-/** A document that names its resource and cannot be used. */
+/** An invalid document whose resource is known. */
 interface Refused {
   identity: Identity
   createdAt: number | undefined
@@ -29,7 +29,7 @@ interface Refused {
 
 export interface CatalogueOptions {
   namespace: string
-  /** Documents may name other namespaces than `namespace`. */
+  /** Allows other namespaces than `namespace`. */
   anyNamespace?: boolean
   env: Readonly<Record<string, string | undefined>>
 }
@@ -37,7 +37,7 @@ export interface CatalogueOptions {
 export interface Reading {
   snapshot: Snapshot
   problems: Problem[]
-  /** What kubectl would read otherwise. */
+  /** Text that kubectl would parse differently. */
   doubts: Problem[]
 }
 
@@ -45,7 +45,7 @@ export class Catalogue {
   readonly #options: CatalogueOptions
   readonly #cache = new DocumentCache()
   #entries = new Map<string, Entry>()
-  /** When a resource that never was in order was first seen. */
+  /** When a resource that was never valid was first seen. */
   #refusedSince = new Map<string, number>()
 
   constructor(options: CatalogueOptions) {
@@ -99,7 +99,7 @@ export class Catalogue {
 
   #invalid({ identity, message }: Refused): InvalidResource[] {
     const { kind, namespace, name } = identity
-    // A Secret has no status to show; its problem is reported, and who names it gets a condition.
+    // A Secret has no status; its problem is reported, and resources that refer to it get a condition.
     if (kind === 'Secret') return []
     const createdAt = this.#refusedSince.get(idOf(identity)) ?? 0
     return [{ kind, metadata: { namespace, name, generation: 1, createdAt }, message }]
@@ -109,7 +109,7 @@ export class Catalogue {
 const idOf = ({ kind, namespace, name }: Identity) => `${kind}/${namespace}/${name}`
 const subjectOf = ({ kind, name }: Identity) => `${kind}/${name}`
 
-/** One reading of all files against what was in force before. */
+/** One reading of all files, compared with the resources in force. */
 class Pass {
   readonly now: number
   readonly entries = new Map<string, Entry>()
@@ -121,7 +121,7 @@ class Pass {
   /** Ids of resources whose edit was refused. */
   readonly #held = new Set<string>()
   readonly #firstAt = new Map<string, string>()
-  /** Files that say something that could not be understood: nothing that came from them is gone for sure. */
+  /** Files that could not be fully understood: resources from them may still exist. */
   readonly #unclearFiles = new Set<string>()
 
   constructor(options: CatalogueOptions, before: ReadonlyMap<string, Entry>, now: number) {
@@ -130,7 +130,7 @@ class Pass {
     this.now = now
   }
 
-  /** `read` is what the file says; undefined for a file that cannot be read. */
+  /** `read`: the documents of the file; undefined if it cannot be read. */
   file(file: SourceFile, read: FileDocuments | undefined): void {
     if ('unreadable' in file) {
       this.#unclearFiles.add(file.path)
@@ -183,7 +183,7 @@ class Pass {
     const id = idOf(identity)
     const first = this.#firstAt.get(id)
     if (first !== undefined) {
-      const message = `is defined a second time, and the first one counts (${first}); remove or rename one of them`
+      const message = `is defined twice, and the first definition counts (${first}); remove or rename one of them`
       this.#report(document, subjectOf(identity), [{ path: ['metadata', 'name'], message }])
       return
     }
@@ -200,7 +200,7 @@ class Pass {
     })
   }
 
-  /** Keeps what nobody took away; returns what is refused and has no good version to fall back on. */
+  /** Keeps resources that may still exist; returns the refused ones that have no earlier good version. */
   settle(): Refused[] {
     for (const [id, entry] of this.#before) {
       const doubtful = this.#held.has(id) || this.#unclearFiles.has(entry.file)

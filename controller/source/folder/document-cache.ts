@@ -1,4 +1,4 @@
-/** Documents of files, parsed once for each text: an edit of one file costs nothing for the others. */
+/** Caches the parsed documents of files, so that only edited files are parsed again. */
 import { type FileDocuments, readDocuments } from './documents.ts'
 import type { SourceFile } from './source-file.ts'
 
@@ -10,7 +10,7 @@ export class DocumentCache {
     this.#parse = parse
   }
 
-  /** What the readable ones of these files say, by path. All other files are forgotten. */
+  /** Documents of the readable files, by path. All other files are forgotten. */
   read(files: readonly SourceFile[]): Map<string, FileDocuments> {
     const before = this.#files
     this.#files = new Map()

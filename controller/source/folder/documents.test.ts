@@ -28,11 +28,11 @@ describe('words that are truth values to kubectl', () => {
     expect(doubts).toEqual([
       {
         ...{ file: 'a.yaml', line: 2, column: 3, subject: undefined },
-        message: 'write "on" in quotes: to kubectl a bare on is the word true',
+        message: 'write "on" in quotes: kubectl reads an unquoted on as true',
       },
       expect.objectContaining({
         line: 4,
-        message: 'write "y" in quotes: to kubectl a bare y is the word true',
+        message: 'write "y" in quotes: kubectl reads an unquoted y as true',
       }),
     ])
     expect(readDocuments('a.json', '{"on": "yes"}')).toMatchObject({

@@ -1,4 +1,4 @@
-/** Text of a YAML or JSON file to plain values that still know where they stood. */
+/** Parses YAML and JSON files into plain values with their positions. */
 import {
   type Document,
   isAlias,
@@ -24,15 +24,15 @@ export interface SourceDocument {
 
 export interface FileDocuments {
   documents: SourceDocument[]
-  /** Documents that are no YAML: what they would have said is not known. */
+  /** Documents that are not valid YAML. */
   problems: Problem[]
-  /** What is read here as it was meant, and is something else to kubectl. */
+  /** Text that kubectl would parse differently. */
   doubts: Problem[]
 }
 
 /**
- * kubectl reads YAML 1.1, in which yes, no, on and off are truth values (https://yaml.org/type/bool.html): where they
- * stand bare they are here too.
+ * kubectl reads YAML 1.1, in which unquoted yes, no, on and off are booleans (https://yaml.org/type/bool.html), so that
+ * they are booleans here, too.
  */
 const TRUTH: ScalarTag = {
   identify: (value) => typeof value === 'boolean',
@@ -42,7 +42,7 @@ const TRUTH: ScalarTag = {
   resolve: (word) => /^(?:y|t|on)/i.test(word),
 }
 
-/** Splits a file into documents; empty ones are left out. JSON is read as the YAML that it is. */
+/** Splits a file into documents and skips empty ones. JSON is parsed as YAML. */
 export function readDocuments(file: string, text: string): FileDocuments {
   const lines = new LineCounter()
   const documents: SourceDocument[] = []
@@ -52,7 +52,7 @@ export function readDocuments(file: string, text: string): FileDocuments {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
-  // prettyErrors would quote the source, and with it a Secret's value.
+  // prettyErrors would quote the source, which may contain the value of a Secret.
   const parsed = parseAllDocuments(text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -78,14 +78,14 @@ export function readDocuments(file: string, text: string): FileDocuments {
         documents.push({ file, value, locate: (path) => at(offsetOf(document, path) ?? start) })
     } catch {
       const message =
-        'not valid YAML: an alias names no anchor, or aliases multiply too far; put text that starts with * in quotes'
+        'not valid YAML: an alias has no anchor, or aliases expand too much; put text that starts with * in quotes'
       problems.push({ file, ...at(document.range[0]), subject: undefined, message })
     }
   }
   return { documents, problems, doubts }
 }
 
-/** Makes names that are truth values to kubectl, such as a bare `on`, text again, and says of each what to write. */
+/** Turns field names that kubectl parses as booleans, such as an unquoted `on`, back into text, with advice for each. */
 function namesAsWritten(document: Document.Parsed): { offset: number; message: string }[] {
   const doubts: { offset: number; message: string }[] = []
   visit(document, {
@@ -94,19 +94,19 @@ function namesAsWritten(document: Document.Parsed): { offset: number; message: s
       const { value, source } = key
       key.value = source
       if (String(value) === source) return
-      const message = `write "${source}" in quotes: to kubectl a bare ${source} is the word ${value}`
+      const message = `write "${source}" in quotes: kubectl reads an unquoted ${source} as ${value}`
       doubts.push({ offset: key.range?.[0] ?? 0, message })
     },
   })
   return doubts
 }
 
-/** The parser's reason without the piece of source that some reasons end with. */
+/** Removes the source text at the end of some of the parser's messages. */
 function withoutQuotes(message: string): string {
   return message.replace(/(?<=\S): .*$/s, '').replace(/^(Invalid escape sequence).*$/s, '$1 in double quotes')
 }
 
-/** Where the field at `path` begins: its name in a mapping, its value in a list. */
+/** Offset of the field at `path`: of its name in a mapping, of its value in a list. */
 function offsetOf(document: Document.Parsed, path: Path): number | undefined {
   let node: unknown = document.contents
   let offset = document.contents?.range?.[0]

@@ -1,4 +1,4 @@
-/** Tells a file that was emptied from one that is being rewritten: truncated first, filled a moment later. */
+/** Distinguishes an emptied file from one that is being rewritten: truncated first, filled a moment later. */
 import type { SourceFile } from './source-file.ts'
 
 /** How long a file must stay empty before it counts as emptied. */
@@ -8,8 +8,8 @@ export class EmptiedFiles {
   #texts = new Map<string, { text: string; emptySince: number | undefined }>()
 
   /**
-   * The files as they count at `nowMs` (of a clock that never goes back): one that has just become empty keeps its last
-   * text. `lookAgainInMs` is set while there are such files.
+   * The effective files at `nowMs` (of a monotonic clock): a file that has just become empty keeps its last text.
+   * `lookAgainInMs` is set while there are such files.
    */
   settle(files: readonly SourceFile[], nowMs: number): { files: SourceFile[]; lookAgainInMs?: number } {
     const before = this.#texts

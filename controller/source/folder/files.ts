@@ -1,20 +1,20 @@
-/** The files of a folder of resources, and the directories that must be watched to see them change. */
+/** The files of a folder of resources, and the directories to watch for changes. */
 import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { SourceFile } from './source-file.ts'
 
 const RESOURCE_FILE = /\.(ya?ml|json)$/
-/** Deeper than any folder of resources; ends loops of symbolic links. */
+/** Deeper than any folder of resources; stops loops of symbolic links. */
 const MAX_DEPTH = 16
 
 export interface Listing {
   /** Resource files, sorted by path. */
   files: string[]
-  /** Directories to watch; the names in it that matter, or undefined when all do. */
+  /** Directories to watch, with the names that matter in them; undefined: all names. */
   watch: Map<string, Set<string> | undefined>
 }
 
-/** Lists a folder, following symbolic links and passing over names with a leading dot. Rejects when it cannot. */
+/** Lists a folder; follows symbolic links and skips names with a leading dot. Rejects if a directory cannot be read. */
 export async function listFolder(dir: string): Promise<Listing> {
   const listing: Listing = { files: [], watch: new Map() }
   await visit(dir, 0, listing)
@@ -24,14 +24,14 @@ export async function listFolder(dir: string): Promise<Listing> {
   return listing
 }
 
-/** Watches one name of a directory, unless all of it is watched. */
+/** Watches one name in a directory, unless all names are watched. */
 function watchName({ watch }: Listing, dir: string, name: string): void {
   const names = watch.get(dir)
   if (names !== undefined) names.add(name)
   else if (!watch.has(dir)) watch.set(dir, new Set([name]))
 }
 
-/** Where the path of the folder itself may come to mean another: beside each part that is a link or is missing. */
+/** Watches for the path of the folder itself: the parents of all parts that are links or missing. */
 export async function pathWatches(dir: string): Promise<Map<string, Set<string>>> {
   const watches = new Map<string, Set<string>>()
   for (let part = resolve(dir); part !== dirname(part); part = dirname(part)) {
@@ -43,7 +43,7 @@ export async function pathWatches(dir: string): Promise<Map<string, Set<string>>
   return watches
 }
 
-/** A file's text; undefined when it has gone since it was listed. */
+/** The text of a file; undefined if it has been removed since it was listed. */
 export async function readSource(path: string): Promise<SourceFile | undefined> {
   try {
     return { path, text: await readFile(path, 'utf8') }
@@ -53,7 +53,7 @@ export async function readSource(path: string): Promise<SourceFile | undefined> 
   }
 }
 
-/** The system's word for an error, such as ENOENT. */
+/** The system's code of an error, such as ENOENT. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
 }
@@ -61,7 +61,7 @@ export function errorCode(error: unknown): string {
 async function visit(dir: string, depth: number, listing: Listing): Promise<void> {
   listing.watch.set(dir, undefined)
   const entries = await readdir(dir, { withFileTypes: true }).catch((error: unknown) => {
-    // A directory inside may go while it is being read; the folder itself may not.
+    // A subdirectory may disappear while it is read; the folder itself may not.
     if (depth > 0 && errorCode(error) === 'ENOENT') return []
     throw error
   })

@@ -271,7 +271,7 @@ describe('what was good stays', () => {
     await writeFile(join(dir, 'a.yaml'), account('a'))
     await start()
     await rename(dir, join(root, 'away'))
-    await vi.waitFor(() => expect(logged.join()).toContain('what it said stays in force'))
+    await vi.waitFor(() => expect(logged.join()).toContain('its last resources stay in force'))
     expect(last()).toEqual(['a'])
     await mkdir(dir)
     await writeFile(join(dir, 'b.yaml'), account('b'))

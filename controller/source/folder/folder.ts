@@ -1,4 +1,4 @@
-/** A folder of YAML and JSON files as a source of snapshots. */
+/** Reads snapshots from a folder of YAML and JSON files. */
 import type { Log } from '../../../contract/log.ts'
 import type { Snapshot } from '../../snapshot.ts'
 import { Catalogue } from './catalogue.ts'
@@ -10,25 +10,25 @@ import { DirectoryWatch } from './watch.ts'
 
 export interface FolderOptions {
   dir: string
-  /** Namespace of all resources; documents may name it or leave it out. */
+  /** Namespace of all resources; documents may set it or leave it out. */
   namespace: string
-  /** What `${NAME}` is replaced from. */
+  /** Values for `${NAME}`. */
   env: Readonly<Record<string, string | undefined>>
   log: Log
-  /** Time between two readings without an event, should one be lost. Default 5000. */
+  /** Interval of readings without an event, in case one is lost. Default 5000. */
   rereadMs?: number
 }
 
 export interface Source {
   /**
-   * Calls `onSnapshot` once before it resolves, and again whenever the files say something else, with all problems
-   * of the moment. Rejects with FolderMissing.
+   * Calls `onSnapshot` once before it resolves, and again whenever the files change, with all current problems. Rejects
+   * with FolderMissing.
    */
   start(onSnapshot: (snapshot: Snapshot, problems: Problem[]) => void): Promise<void>
   stop(): Promise<void>
 }
 
-/** The folder does not exist, is none, or may not be read. */
+/** The folder does not exist, is not a folder, or cannot be read. */
 export class FolderMissing extends Error {
   override name = 'FolderMissing'
 }
@@ -43,7 +43,7 @@ class FolderSource implements Source {
   readonly #watch: DirectoryWatch
   readonly #emptied = new EmptiedFiles()
   #onSnapshot: (snapshot: Snapshot, problems: Problem[]) => void = () => {}
-  /** The reading under way; each one begins after the one before. */
+  /** The running reading; the next one starts after it. */
   #reading: Promise<void> = Promise.resolve()
   #reread: NodeJS.Timeout | undefined
   #lookAgain: NodeJS.Timeout | undefined
@@ -81,7 +81,7 @@ class FolderSource implements Source {
     this.#reading = this.#reading.then(async () => {
       if (this.#stopped) return
       await this.#readOnce().catch((error: unknown) => {
-        // The next reading may fare better; what is in force stays.
+        // The resources in force stay, and the next reading may succeed.
         this.#options.log.error({ err: error }, 'reading the folder of resources failed')
       })
     })
@@ -99,7 +99,7 @@ class FolderSource implements Source {
       const file = await readSource(path)
       if (file !== undefined) read.push(file)
     }
-    // Files that went while they were read: deleted, or the folder with them, and then nothing is known of them.
+    // Some files disappeared: either they were deleted, or the folder was, and then nothing is known about them.
     if (read.length < listing.files.length && !(await this.#hasOnly(read))) return
     const { files, lookAgainInMs } = this.#emptied.settle(read, performance.now())
     clearTimeout(this.#lookAgain)
@@ -110,11 +110,11 @@ class FolderSource implements Source {
     const { snapshot, problems } = this.#catalogue.update(files, Date.now())
     this.#logNew(problems)
     this.#onSnapshot(snapshot, problems)
-    // Last: what throws is tried again.
+    // Only now, so that a reading that throws is repeated.
     this.#lastFiles = content
   }
 
-  /** False when the folder has other files by now: then it is read once more. */
+  /** False if the folder now has other files; then it is read once more. */
   async #hasOnly(read: readonly SourceFile[]): Promise<boolean> {
     const listing = await this.#list()
     if (listing === undefined) return false
@@ -123,19 +123,19 @@ class FolderSource implements Source {
     return same
   }
 
-  /** Undefined when the folder cannot be listed: what it says is not known, so everything stays as it is. */
+  /** Undefined if the folder cannot be listed; then nothing changes. */
   async #list(): Promise<Listing | undefined> {
     const { dir, log } = this.#options
     try {
       const listing = await listFolder(dir)
-      if (this.#folderLost) log.info({ dir }, 'the folder of resources is back')
+      if (this.#folderLost) log.info({ dir }, 'the folder of resources can be read again')
       this.#folderLost = false
       return listing
     } catch (error) {
       if (!this.#folderLost)
         log.warn(
           { dir, code: errorCode(error) },
-          'the folder of resources cannot be read; what it said stays in force',
+          'the folder of resources cannot be read; its last resources stay in force',
         )
       this.#folderLost = true
       return undefined

@@ -1,4 +1,4 @@
-/** One document to a resource or Secret, or to what is wrong with it: what `kubectl apply` would say of it. */
+/** Parses a document into a resource or Secret, or explains its faults, as `kubectl apply` would. */
 import { z } from 'zod'
 import { instant, objectName } from '../../../contract/api/fields.ts'
 import {
@@ -18,7 +18,7 @@ import { readSpec, type SpecReading } from '../spec.ts'
 import { readSecret } from './secret.ts'
 import { substitute } from './substitute.ts'
 
-/** What a document that is in order says, by kind. */
+/** The content of a valid document, by kind. */
 export type Content =
   | { kind: 'ApiKey'; spec: ApiKeySpec }
   | { kind: 'Account'; spec: AccountSpec }
@@ -34,8 +34,8 @@ export interface Identity {
 }
 
 /**
- * `anonymous`: kind or name cannot be told; `foreign`: it belongs to other software, no mistyped resource of ours.
- * `bad`: it is known which resource is meant, and it cannot be used.
+ * `anonymous`: kind or name are unknown; `foreign`: it belongs to other software and is not a mistyped resource of ours.
+ * `bad`: an invalid document of a known resource.
  */
 export type Reading =
   | { outcome: 'good'; identity: Identity; createdAt: number | undefined; content: Content }
@@ -43,18 +43,18 @@ export type Reading =
   | { outcome: 'anonymous'; foreign: boolean; subject: string | undefined; faults: Fault[] }
 
 export interface ParseContext {
-  /** Namespace of the documents that name none; the others must name the same, unless `anyNamespace`. */
+  /** Namespace of documents that set none; others must set the same one, unless `anyNamespace`. */
   namespace: string
   anyNamespace?: boolean
   env: Readonly<Record<string, string | undefined>>
-  /** The content of a resource that is in force now: rules on changes compare with it. */
+  /** The content of a resource in force, for rules on updates. */
   inForce(identity: Identity): Content | undefined
 }
 
 const text = z.string()
 const labels = z.record(text, text).nullish()
 const nameSchema = objectName()
-/** What an API server sets itself and shows; it means nothing here. */
+/** Metadata that an API server sets, ignored here. */
 const SERVER_SET = [
   'uid',
   'generation',
@@ -67,7 +67,7 @@ const SERVER_SET = [
   'deletionTimestamp',
   'deletionGracePeriodSeconds',
 ]
-/** What Kubernetes allows in metadata; the folder uses the first three. */
+/** Metadata that Kubernetes allows; folder mode uses the first three fields. */
 const metadataSchema = z.strictObject({
   name: nameSchema,
   namespace: text.nullish(),
@@ -80,7 +80,7 @@ const mapping = z.record(text, z.unknown())
 
 const kindNames = [...Object.keys(KINDS), 'Secret']
 
-/** `List`, as kubectl prints several resources, and the list of one kind, such as `AccountList`. */
+/** True for `List`, as kubectl prints several resources, and for lists of one kind, such as `AccountList`. */
 export function isListKind(kind: unknown): boolean {
   return kind === 'List' || kindNames.some((name) => kind === `${name}List`)
 }
@@ -119,7 +119,7 @@ function isKind(kind: unknown): kind is Content['kind'] {
   return typeof kind === 'string' && kindNames.includes(kind)
 }
 
-/** Another group has the right to a kind of the same name; without a group the kind is taken to be ours. */
+/** True for a kind of another group with the same name. Without a group, the kind counts as ours. */
 function isForeign(kind: Content['kind'], apiVersion: string): boolean {
   if (kind === 'Secret') return false
   const slash = apiVersion.indexOf('/')
@@ -162,7 +162,7 @@ function headFaults(kind: Content['kind'], document: Record<string, unknown>, na
   const metadata = mapping.safeParse(document.metadata)
   const given = metadata.success ? metadata.data.namespace : undefined
   if (typeof given === 'string' && given !== namespace) {
-    const message = `namespace ${given} is not the one that is served; write ${namespace}, leave it out, or set SLUICE_NAMESPACE`
+    const message = `namespace ${given} is not served; use ${namespace}, leave it out, or set SLUICE_NAMESPACE`
     faults.push({ path: ['metadata', 'namespace'], message })
   }
   return faults

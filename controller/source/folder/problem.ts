@@ -1,17 +1,17 @@
-/** A document, or a part of one, that cannot be used. */
+/** A fault in a document. */
 export interface Problem {
   file: string
   /** From 1. */
   line: number
   /** From 1. */
   column: number
-  /** "ApiKey/alice", when the document tells kind and name. */
+  /** "ApiKey/alice", if kind and name are known. */
   subject: string | undefined
   /** What is wrong and what to change. Never quotes a value. */
   message: string
 }
 
-/** One line for people: where, what, and what to change. */
+/** One line for people: where the problem is, what it is, and what to change. */
 export function problemText(problem: Problem): string {
   const subject = problem.subject === undefined ? '' : `${problem.subject}: `
   return `${problem.file}:${problem.line}:${problem.column}: ${subject}${problem.message}`

@@ -1,4 +1,4 @@
-/** The entries of a Secret: `stringData` with the environment filled in, over base64 `data`. */
+/** The entries of a Secret: base64 `data`, overridden by `stringData` with variables replaced. */
 import { withoutEnd } from '../../../contract/text.ts'
 import { SecretData } from '../../snapshot.ts'
 import { type Fault, fieldName, typeName, wantedText } from '../explain.ts'
@@ -7,7 +7,7 @@ import { substitute } from './substitute.ts'
 const ENTRY_NAME = /^[-._a-zA-Z0-9]{1,253}$/
 const BASE64 = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Reads `data` and `stringData` of a Secret. Line breaks at the end of a value, which editors add, are dropped. */
+/** Reads `data` and `stringData` of a Secret. Trailing line breaks, which editors add, are removed. */
 export function readSecret(
   document: Readonly<Record<string, unknown>>,
   env: Readonly<Record<string, string | undefined>>,
@@ -29,7 +29,7 @@ export function readSecret(
       if (!ENTRY_NAME.test(name))
         faults.push({
           path,
-          message: `an entry of ${field} may only have letters, digits, -, _ and . in its name`,
+          message: `the names in ${field} may only have letters, digits, -, _ and .`,
         })
       else if (typeof value !== 'string')
         faults.push({ path, message: wantedText(fieldName(path), typeName(value)) })

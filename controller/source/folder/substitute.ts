@@ -1,4 +1,4 @@
-/** `${NAME}` and `${NAME:-default}` in the few fields of a folder's resources that may come from the environment. */
+/** `${NAME}` and `${NAME:-default}` in the few fields of resources in a folder that may use the environment. */
 
 export type Substituted = { ok: true; text: string } | { ok: false; message: string }
 
@@ -6,8 +6,8 @@ const PLACEHOLDER = /\$\$\{|\$\{([^}]*)\}?/g
 const REFERENCE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}$/
 
 /**
- * Replaces every placeholder of `text`. `${NAME:-default}` stands for the default when NAME is unset or empty;
- * `$${` is a literal `${`. Messages name variables and never quote the text.
+ * Replaces all placeholders in `text`. `${NAME:-default}` is the default if NAME is unset or empty; `$${` is a literal
+ * `${`. Messages name variables and never quote the text.
  */
 export function substitute(text: string, env: Readonly<Record<string, string | undefined>>): Substituted {
   const faults: string[] = []

@@ -1,15 +1,15 @@
-/** Watches directories and says, a short while after the last event, that something may have changed. */
+/** Watches directories and reports, a short while after the last event, that something may have changed. */
 import { type FSWatcher, watch } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { Log } from '../../../contract/log.ts'
 import { errorCode } from './files.ts'
 
-/** Quiet time that ends a burst of events, and the longest that a burst may put the answer off. */
+/** Quiet time that ends a burst of events, and the longest delay by a burst. */
 const QUIET_MS = 30
 const MAX_HOLD_OFF_MS = 200
 
 interface Watched {
-  /** Device and inode: a path may come to mean another directory. */
+  /** Device and inode, because another directory may appear at the path. */
   inode: string
   names: Set<string> | undefined
   watcher: FSWatcher
@@ -21,14 +21,14 @@ export class DirectoryWatch {
   readonly #watched = new Map<string, Watched>()
   #timer: NodeJS.Timeout | undefined
   #burstSince: number | undefined
-  #complained = false
+  #warned = false
 
   constructor(changed: () => void, log: Log) {
     this.#changed = changed
     this.#log = log
   }
 
-  /** Watches exactly these directories. True when one was not watched before, so that events may have been missed. */
+  /** Watches exactly these directories. True if one is new, so that events may have been missed. */
   async follow(directories: ReadonlyMap<string, Set<string> | undefined>): Promise<boolean> {
     let added = false
     for (const path of this.#watched.keys()) if (!directories.has(path)) this.#drop(path)
@@ -46,7 +46,7 @@ export class DirectoryWatch {
     return added
   }
 
-  /** Says "changed" after the quiet time, as if an event had come. */
+  /** Reports a change after the quiet time, as after an event. */
   trigger(): void {
     const now = performance.now()
     this.#burstSince ??= now
@@ -76,12 +76,12 @@ export class DirectoryWatch {
       this.#watched.set(path, { inode, names, watcher })
       return true
     } catch (error) {
-      if (!this.#complained)
+      if (!this.#warned)
         this.#log.warn(
           { path, code: errorCode(error) },
-          'cannot watch a directory; edits are seen by re-reading only',
+          'cannot watch a directory; its edits are only noticed by periodic reading',
         )
-      this.#complained = true
+      this.#warned = true
       return false
     }
   }

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{/* Short enough for the longest suffix that a name gets. */}}
+{{/* Leaves room for the longest suffix of a name. */}}
 {{- define "sluice.fullname" -}}
 {{- if .Values.fullnameOverride }}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
@@ -16,7 +16,7 @@
 {{- end }}
 {{- end }}
 
-{{/* For what has no namespace of its own. */}}
+{{/* Name of objects without a namespace. */}}
 {{- define "sluice.clusterName" -}}
 {{- printf "%s:%s" .Release.Namespace (include "sluice.fullname" .) }}
 {{- end }}
@@ -74,7 +74,7 @@ url
 {{- end }}
 {{- end }}
 
-{{/* An entry of a Secret that is there already, or nothing. Takes a list: the root, the Secret, the entry. */}}
+{{/* An entry of an existing Secret, or nothing. Takes a list: the root, the Secret, the entry. */}}
 {{- define "sluice.kept" -}}
 {{- $root := index . 0 }}
 {{- $secret := lookup "v1" "Secret" $root.Release.Namespace (index . 1) | default dict }}
@@ -130,7 +130,7 @@ capabilities:
   drop: [ALL]
 {{- end }}
 
-{{/* Image, admin port, probes and the sealing keys, as both programs have them. Takes a list: the root, the component. */}}
+{{/* Image, admin port, probes and sealing keys of both programs. Takes a list: the root, the component. */}}
 {{- define "sluice.container" -}}
 {{- $root := index . 0 }}
 {{- $values := get $root.Values (index . 1) -}}
@@ -161,7 +161,7 @@ volumeMounts:
   {{- end }}
 {{- end }}
 
-{{/* The sealing keys, and what a component adds. Takes a list: the root, the component. */}}
+{{/* Volumes: the sealing keys, and the component's extra volumes. Takes a list: the root, the component. */}}
 {{- define "sluice.volumes" -}}
 {{- $root := index . 0 }}
 {{- $values := get $root.Values (index . 1) -}}
@@ -177,7 +177,7 @@ volumeMounts:
 {{- end }}
 {{- end }}
 
-{{/* Where pods may run. Takes a list: the root, the component. */}}
+{{/* Scheduling of pods. Takes a list: the root, the component. */}}
 {{- define "sluice.placement" -}}
 {{- $root := index . 0 }}
 {{- $values := get $root.Values (index . 1) -}}

@@ -1,9 +1,13 @@
 /** The chat completions dialect: https://platform.openai.com/docs/api-reference/chat */
 import type { Dialect } from '../core/dialect.ts'
 import { openaiErrorBody } from '../openai/error.ts'
+import { openaiTools } from '../openai/tools.ts'
 import { readAnswer } from './byte-lane/answer.ts'
+import { fromStream } from './byte-lane/from-stream.ts'
 import { splice } from './byte-lane/splice.ts'
+import { openState } from './byte-lane/state.ts'
 import { ChatStreamObserver } from './byte-lane/stream.ts'
+import { carryBesideCalls, restoreToCalls } from './call-state.ts'
 import { codec } from './codec/index.ts'
 import { errorEvent } from './error.ts'
 import { lossNames } from './loss-names.ts'
@@ -16,11 +20,21 @@ export const chat: Dialect = {
   byteLane: {
     splice,
     upstreamHeaders: () => ({}),
+    openState,
+    modelAt: { answer: ['model'], event: ['model'] },
     readAnswer,
+    fromStream,
     observe: (request, maxEventBytes, askedUsage, finishReason = true) =>
       new ChatStreamObserver(request, maxEventBytes, { askedUsage, finishReason }),
   },
   codec,
+  carriers: ['details', 'extra_content'],
+  conversation: {
+    tools: openaiTools({ namespaces: false }),
+    stopSequences: true,
+    adaptRequest: restoreToCalls,
+    adaptAnswer: carryBesideCalls,
+  },
   lossNames,
   errorBody: openaiErrorBody,
   errorEvent,

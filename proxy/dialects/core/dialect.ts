@@ -10,8 +10,10 @@ import type { Delivered, InputSize } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
 import type { Chains } from './chains.ts'
+import type { Change } from './json/edit.ts'
+import type { Cut } from './json/splice.ts'
 import type { Losses, LossNames } from './neutral/losses.ts'
-import type { Envelopes, ModelAnswer, ModelRequest, StreamPart } from './neutral/types.ts'
+import type { Envelopes, ModelAnswer, ModelRequest, PartFilter, StreamPart } from './neutral/types.ts'
 
 /** What the gateway itself reads of a request: enough to route it and to hold money for it. */
 export interface RequestHead {
@@ -92,6 +94,27 @@ export interface RequestEdits {
   model: string
   /** Ask the upstream to report usage in the stream (chat). */
   askStreamUsage: boolean
+  /** More cuts in the body, which overlap none of these. */
+  cuts?: readonly Cut[]
+}
+
+/** What is needed to open the vendor state in a request that passes as bytes. */
+export interface StateAccess {
+  envelopes: Envelopes
+  /** An upstream refused the vendor state of this conversation: all of it is removed. */
+  withoutCarriers: boolean
+  /** Gets the names of what is removed. */
+  losses: Losses
+}
+
+/** A task of the gateway that the model of an upstream does for it, such as a summary of the conversation. */
+export interface Emulation {
+  /** What the model is asked. */
+  request: ModelRequest
+  /** The client's answer, made of what the model wrote. */
+  answer(written: ModelAnswer, client: ClientView): ModelAnswer | UpstreamFailure
+  /** Writes that answer as a stream; `encoder` is that of the client. */
+  stream(encoder: StreamEncoder, client: ClientView): StreamEncoder
 }
 
 /** A complete answer, ready for the client. */
@@ -129,6 +152,19 @@ export interface StreamObserver {
 export interface ByteLane {
   /** The request's bytes with the edits spliced in. */
   splice(request: ParsedRequest, edits: RequestEdits): Buffer
+  /**
+   * Opens the vendor state that the gateway sealed: what an upstream of this dialect made goes back as it was, anything
+   * else is removed together with the thing that carries it. Absent: requests carry none. Throws GatewayError
+   * invalid_request for an envelope without which the request means something else.
+   */
+  openState?(request: ParsedRequest, access: StateAccess): Change[]
+  /**
+   * The body that asks an upstream of this dialect for what it does not offer by itself (see Emulation). `changes` are
+   * those of openState.
+   */
+  emulate?(request: ParsedRequest, model: string, changes: readonly Change[]): Buffer
+  /** Keys that lead to the model's name in a whole answer and in the data of an event. Absent: it is not named there. */
+  readonly modelAt?: { answer: readonly string[]; event: readonly string[] }
   /** Headers that the upstream gets beside those of the channel, names in lower case. */
   upstreamHeaders(request: ParsedRequest): Record<string, string>
   /**
@@ -136,6 +172,11 @@ export interface ByteLane {
    * With `asStream` the answer is turned into the dialect's stream: some upstreams ignore `stream: true`.
    */
   readAnswer(body: Buffer, request: ParsedRequest, asStream: boolean): Answer | UpstreamFailure
+  /**
+   * The answer that the events of a finished stream add up to: some upstreams stream unasked. Absent: such a stream is
+   * a failure.
+   */
+  fromStream?(events: Buffer): object
   /**
    * Observer for a stream: bytes pass as they are. An error of the observer never touches them. `askedUsage` (chat)
    * says that the gateway asked for the usage event, which then is withheld from a client who did not. `finishReason`
@@ -238,6 +279,8 @@ export interface ClientCodec {
    * containers. Asked before a request is encoded into another dialect.
    */
   refuseStateful?(request: ModelRequest): void
+  /** Absent, or undefined: the request is an ordinary one. Throws GatewayError for an upstream that cannot do the task. */
+  emulate?(request: ModelRequest, upstream: ApiName): Emulation | undefined
   /** The failure that an answer is which lacks what every client of this API asks for, such as a picture. */
   lacking?(answer: ModelAnswer): UpstreamFailure | undefined
   encodeAnswer(answer: ModelAnswer, client: ClientView): object
@@ -292,10 +335,46 @@ export interface ClientApi {
   readonly keepAlive: Buffer
 }
 
+/** How tools are written for an upstream. */
+export interface ToolRules {
+  /** Of a name, in characters. */
+  maxNameLength: number
+  /** Tools keep their namespaces; false: a namespace becomes part of the name. */
+  namespaces: boolean
+  /** Tools may take free text, where features.customTools says so; false: such a tool becomes a function. */
+  customTools: boolean
+  /** The choice of tools may list those that are allowed; false: only these are declared. */
+  allowedTools: boolean
+  /** Upstreams refuse calls in the history when no tools are declared, so that the called ones are. */
+  declaresCalled: boolean
+  /** True for the id of a call that upstreams take. */
+  isCallId(id: string): boolean
+}
+
+/** How conversations of other dialects are prepared for an upstream, before its encoder writes them. */
+export interface ConversationRules {
+  tools: ToolRules
+  /** False: the gateway ends an answer at a stop sequence itself. */
+  stopSequences: boolean
+  adaptRequest?(request: ModelRequest): ModelRequest
+  /** Undoes adaptRequest in the answer. */
+  adaptAnswer?: PartFilter
+}
+
 /** An API that others are converted into and from. */
 export interface Dialect extends ClientApi {
   readonly name: ApiName
   /** Path that is appended to a channel's base URL. */
   readonly upstreamPath: string
   readonly codec: Codec
+  /** Kinds of vendor state that its upstreams give to clients (see Carrier). */
+  readonly carriers: readonly string[]
+  /** Absent: upstreams take a single prompt, neither a history nor tools. */
+  readonly conversation?: ConversationRules
+  /** Headers that its upstreams want beside the credential, names in lower case. `body`: of a request. */
+  versionHeaders?(body: Record<string, unknown>): Record<string, string>
+  /** A header that only its clients send, in lower case: it tells the dialect where the path does not. */
+  readonly clientHeader?: string
+  /** Matches the `format` by which callers of the relay mean this dialect; absent: it is meant where no other is. */
+  readonly relayFormat?: RegExp
 }

@@ -2,6 +2,7 @@
 import type { ByteLane, Dialect } from '../core/dialect.ts'
 import { openaiErrorBody } from '../openai/error.ts'
 import { readAnswer } from './byte-lane/answer.ts'
+import { fromStream } from './byte-lane/from-stream.ts'
 import { ImagesStreamObserver } from './byte-lane/stream.ts'
 import { imagesCodec } from './codec/index.ts'
 import { type EventFamily, errorText } from './events.ts'
@@ -16,6 +17,7 @@ export const images: Dialect = {
   parseRequest: parseGeneration,
   byteLane: byteLane('image_generation'),
   codec: imagesCodec('image_generation'),
+  carriers: [],
   lossNames,
   errorBody: openaiErrorBody,
   errorEvent: (error) => Buffer.from(errorText(error)),
@@ -38,6 +40,7 @@ function byteLane(events: EventFamily): ByteLane {
     splice: spliceRequest,
     upstreamHeaders: () => ({}),
     readAnswer: (body, request, asStream) => readAnswer(body, request, asStream ? events : undefined),
+    fromStream,
     observe: (request, maxEventBytes) => new ImagesStreamObserver(request, maxEventBytes),
   }
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage, type ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { httpServer } from '../../upstream/testing.ts'
+import { httpServer } from '../../outbound/testing.ts'
 import { EventStream, type EventStreamOptions } from './event-stream.ts'
 
 const OPTIONS: EventStreamOptions = { keepAlive: Buffer.from(':\n\n'), keepAliveMs: 15_000, stallMs: 60_000 }

@@ -1,7 +1,7 @@
 /** Answers a request over HTTP. */
 import type { ServerResponse } from 'node:http'
 import type { ClientSide, ClientStream } from '../call.ts'
-import type { Limits } from '../gateway.ts'
+import type { Limits } from '../limits.ts'
 import { sendWhole } from '../request/client.ts'
 import { EventStream } from './event-stream.ts'
 
@@ -27,7 +27,7 @@ export class HttpClient implements ClientSide {
   }
 
   whole(body: Buffer): void {
-    sendWhole(this.#res, 200, 'application/json', body, this.#limits.clientStallMs)
+    sendWhole(this.#res, body, this.#limits.clientStallMs)
   }
 
   stream(keepAlive: Buffer): ClientStream {

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { GatewayError, type UpstreamFailure } from '../../errors.ts'
 import type { UpstreamStream } from '../attempt/upstream-stream.ts'
 import type { ClientStream } from '../call.ts'
-import { relayStream } from './stream-answer.ts'
+import { streamAnswer } from './stream-answer.ts'
 
-/** Relays a stream that breaks at once; gives the error of its last event. */
+/** Streams an answer that breaks at once; gives the error of its last event. */
 async function told(failure: UpstreamFailure): Promise<GatewayError | undefined> {
   const errors: GatewayError[] = []
   const observer = {
@@ -22,7 +22,7 @@ async function told(failure: UpstreamFailure): Promise<GatewayError | undefined>
   } as unknown as UpstreamStream
   const client = { onDrain: () => undefined, end: () => undefined } as unknown as ClientStream
   const { signal } = new AbortController()
-  const result = await relayStream(upstream, client, {
+  const result = await streamAnswer(upstream, client, {
     requestId: 'req_1',
     cancel: signal,
     meterFor: () => undefined,
@@ -74,7 +74,7 @@ test.each(['as an event', 'behind the last event'])(
         return kept.promise
       },
     }
-    const relayed = relayStream(upstream, client, {
+    const relayed = streamAnswer(upstream, client, {
       requestId: 'req_1',
       cancel: new AbortController().signal,
       meterFor: () => undefined,

@@ -1,4 +1,4 @@
-/** Relays a stream from upstream to client, with back-pressure from end to end. */
+/** Streams an answer from upstream to client, with back-pressure from end to end. */
 
 import type { Delivered } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
@@ -8,7 +8,7 @@ import type { StreamMeter } from '../billing/meter.ts'
 import type { ClientStream } from '../call.ts'
 import type { AnswerWatch } from '../conversation/watch.ts'
 
-/** How a relayed stream ended, and what is known of its cost. */
+/** How a stream ended, and what is known of its cost. */
 export interface StreamResult {
   outcome:
     | 'finished'
@@ -28,7 +28,7 @@ export interface StreamResult {
   delivered: Delivered
 }
 
-export interface RelayJob {
+export interface StreamJob {
   requestId: string
   cancel: AbortSignal
   /** Gets what ends the stream when the funds are used up. */
@@ -46,10 +46,10 @@ const OUTCOMES: Partial<Record<ErrorCode, StreamResult['outcome']>> = {
 }
 
 /** Resolves when the stream is over. A broken stream ends in the dialect's error event, never like a finished one. */
-export function relayStream(
+export function streamAnswer(
   upstream: UpstreamStream,
   client: ClientStream,
-  { requestId, cancel, meterFor, callerError, watch }: RelayJob,
+  { requestId, cancel, meterFor, callerError, watch }: StreamJob,
 ): Promise<StreamResult> {
   return new Promise((resolve) => {
     const { observer } = upstream

@@ -1,21 +1,19 @@
 /** One attempt on one channel: the call, and what its answer turns out to be. */
-import type { RouteRecord } from '../../../contract/table/records.ts'
-import type { Answer, ParsedRequest } from '../../dialects/core/dialect.ts'
+import type { Answer } from '../../dialects/core/dialect.ts'
 import { readError } from '../../dialects/core/errors/read.ts'
-import type { Lanes } from '../../dialects/core/lanes/index.ts'
 import type { Lane } from '../../dialects/core/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../../errors.ts'
+import { send, type UpstreamResponse } from '../../outbound/exchange.ts'
+import { AttemptFailed } from '../../outbound/failure.ts'
 import { type AttemptRecord, detailOf, mask } from '../../telemetry/request-log.ts'
-import { send, type UpstreamResponse } from '../../upstream/exchange.ts'
-import { AttemptFailed } from '../../upstream/failure.ts'
 import type { Place } from '../../upstream/health.ts'
 import { pathOf, upstreamRequest } from '../../upstream/request.ts'
-import type { Upload } from '../body/upload.ts'
-import type { Gateway } from '../gateway.ts'
 import { ClientGone } from '../request/client.ts'
+import type { RequestContext } from '../request/context.ts'
 import type { PlannedTarget } from '../route.ts'
-import { refusedWay } from './adapt-after-refusal.ts'
+import { adaptAfterRefusal } from './adapt-after-refusal.ts'
 import { callerError } from './caller-error.ts'
+import type { AttemptJob, Choice, Upstreams } from './job.ts'
 import { type Mask, maskOf } from './mask.ts'
 import { secretsOf } from './secrets.ts'
 import { UpstreamStream } from './upstream-stream.ts'
@@ -24,31 +22,23 @@ import { UpstreamStream } from './upstream-stream.ts'
 const MAX_ERROR_BYTES = 1_048_576
 /** How long the body of an error answer may take. */
 const ERROR_BODY_MS = 3_000
-/** No fault of an upstream that still waits for the request. */
+/** Not the upstream's fault while it still waits for the request. */
 const SLOW = ['first_byte_timeout', 'total_timeout']
+/** Statuses of an endpoint that an upstream does not have. */
+const ABSENT = [404, 405, 501]
 
-export interface AttemptJob {
-  gateway: Gateway
-  request: ParsedRequest
-  /** What of the request comes behind the body of a lane. */
-  upload?: Upload
-  lanes: Lanes
-  route: RouteRecord
-  targets: PlannedTarget[]
-  /** Channels that should serve, the best first: namespace/name. */
-  preferred: readonly string[]
-  cancel: AbortSignal
-  /** Filled as attempts end. */
-  attempts: AttemptRecord[]
+/** A place at the chosen target: it must be released when the attempt, or the answer, is over. */
+export interface Attempt extends Choice {
+  place: Place
 }
 
-/** An answer that is good so far; whoever gets it must call `release` when it is over. */
-export type Committed = { target: PlannedTarget; lane: Lane; place: Place; release: () => void } & (
-  | { kind: 'answer'; answer: Answer }
-  | { kind: 'stream'; stream: UpstreamStream }
-)
+/** An answer that is good so far; the receiver must call `release` when it is over. */
+export type Committed = Attempt & { release: () => void } & (
+    | { kind: 'answer'; answer: Answer }
+    | { kind: 'stream'; stream: UpstreamStream }
+  )
 
-/** The client left while an upstream was at work; `accepted`: the upstream had already said 2xx. */
+/** The client left while an upstream was at work; `accepted`: the upstream had already answered 200. */
 export class AbandonedAttempt extends ClientGone {
   readonly target: PlannedTarget
   readonly accepted: boolean
@@ -59,38 +49,39 @@ export class AbandonedAttempt extends ClientGone {
   }
 }
 
-/** `place` is released here when the attempt fails, by the caller of attempt() when it succeeds. */
+/** Releases the place of the attempt when it fails; the receiver of a committed answer releases it otherwise. */
 export async function tryOnce(
+  upstreams: Upstreams,
+  ctx: RequestContext,
   job: AttemptJob,
-  target: PlannedTarget,
-  lane: Lane,
-  place: Place,
+  attempt: Attempt,
 ): Promise<Committed | UpstreamFailure> {
-  const { gateway, cancel } = job
+  const { health } = upstreams
+  const { cancel } = ctx
+  const { target, lane, place } = attempt
   const startedAt = performance.now()
   const progress = { status: undefined as number | undefined }
-  const release = () => gateway.health.release(place)
-  const record = (outcome: string, extra: Partial<AttemptRecord> = {}) => {
+  const release = () => health.release(place)
+  const note = (outcome: string, extra: Partial<AttemptRecord> = {}) => {
     const ms = Math.round(performance.now() - startedAt)
     const { status } = progress
     const path = mask(pathOf(target.channel, lane.path), [])
-    job.attempts.push({ channel: target.key, lane: lane.kind, path, status, class: outcome, ...extra, ms })
-    gateway.metrics.attempt(target.key, outcome)
+    ctx.attempted({ channel: target.key, lane: lane.kind, path, status, class: outcome, ...extra, ms })
   }
   let failure: UpstreamFailure
   let quote: Partial<AttemptRecord> = {}
   try {
-    const response = await dispatch(job, target, lane)
+    const response = await dispatch(upstreams, ctx, job, attempt)
     progress.status = response.status
     const result =
       response.status === 200
-        ? await readSuccess(job, target, lane, response)
-        : await readRefusal(job, target, response)
+        ? await readSuccess(upstreams, job, attempt, response)
+        : await readRefusal(ctx, job, target, response)
     if ('answer' in result || 'stream' in result) {
-      // A stream has succeeded when it is over: many break after a good beginning.
-      if ('answer' in result) gateway.health.succeeded(place)
-      record('ok')
-      return { ...result, target, lane, place, release }
+      // A stream has succeeded only when it is over: many break after a good beginning.
+      if ('answer' in result) health.succeeded(place)
+      note('ok')
+      return { ...result, ...attempt, release }
     }
     failure = result.failure
     quote = result.quote ?? {}
@@ -103,42 +94,39 @@ export async function tryOnce(
   }
   const cancelled = cancel.aborted
   const waited = job.upload?.waitsForClient === true && SLOW.includes(failure.detail)
-  if (!cancelled && !waited && blames(job, target, lane, failure))
-    gateway.health.failed(place, failure, target.channel.ejection)
+  if (!cancelled && !waited && countsAgainstChannel(job, attempt, failure))
+    health.failed(place, failure, target.channel.ejection)
   release()
   if (cancelled) {
-    record('cancelled')
+    note('cancelled')
     throw cancel.reason instanceof ClientGone
       ? new AbandonedAttempt(target, progress.status === 200)
       : cancel.reason
   }
   if (waited) {
-    record('cancelled')
+    note('cancelled')
     throw new GatewayError('request_timeout', 'The request was not sent in time.')
   }
-  record(failure.class, { ...detailOf(failure), ...quote })
+  note(failure.class, { ...detailOf(failure), ...quote })
   const forCaller = callerError(failure, target, job.request.head.model)
   return forCaller === undefined ? failure : { ...failure, forCaller }
 }
 
-/** Endpoints that are not there answer so. */
-const ABSENT = [404, 405, 501]
-
-/** Whether a failure says something of the channel, so that others may have to do without it. */
-function blames(
+/** False for a failure that says nothing about the health of the channel. */
+function countsAgainstChannel(
   { request }: AttemptJob,
-  target: PlannedTarget,
-  lane: Lane,
+  { target, lane }: Attempt,
   failure: UpstreamFailure,
 ): boolean {
-  if (failure.blameless === true || refusedWay(request, lane, failure) !== undefined) return false
-  return !(target.aside && failure.status !== undefined && ABSENT.includes(failure.status))
+  if (failure.blameless === true || adaptAfterRefusal(request, lane, failure) !== undefined) return false
+  return !(target.isOptionalEndpoint && failure.status !== undefined && ABSENT.includes(failure.status))
 }
 
 function dispatch(
-  { gateway, request, upload, route, cancel }: AttemptJob,
-  { channel, key }: PlannedTarget,
-  lane: Lane,
+  { dispatchers }: Upstreams,
+  { cancel }: RequestContext,
+  { request, upload, route }: AttemptJob,
+  { target: { channel, key }, lane }: Attempt,
 ): Promise<UpstreamResponse> {
   const accept = request.head.stream ? 'text/event-stream' : 'application/json'
   const timeouts = {
@@ -146,7 +134,7 @@ function dispatch(
     firstByte: route.retry.perTryTimeoutMs ?? channel.timeoutsMs.firstByte,
   }
   return send(
-    gateway.dispatchers.get(key, channel),
+    dispatchers.get(key, channel),
     upstreamRequest(channel, upload === undefined ? lane : { ...lane, body: upload.open(lane.body) }, accept),
     timeouts,
     cancel,
@@ -159,12 +147,11 @@ type Read =
   | { failure: UpstreamFailure; quote?: Partial<AttemptRecord> }
 
 async function readSuccess(
-  { gateway, request }: AttemptJob,
-  { channel }: PlannedTarget,
-  lane: Lane,
+  { limits: { maxAnswerBytes, maxEventBytes } }: Upstreams,
+  { request }: AttemptJob,
+  { target: { channel }, lane }: Attempt,
   response: UpstreamResponse,
 ): Promise<Read> {
-  const { maxAnswerBytes, maxEventBytes } = gateway.limits
   const mask = maskOf(channel)
   if (!request.head.stream) return answerOf(lane, await response.readAll(maxAnswerBytes), false, mask)
   const stream = new UpstreamStream(response, lane.observe(maxEventBytes), maxAnswerBytes, mask)
@@ -184,17 +171,17 @@ function answerOf(lane: Lane, body: Buffer, asStream: boolean, mask: Mask): Read
   return 'body' in read ? { kind: 'answer', answer: { ...read, body: mask(read.body) } } : { failure: read }
 }
 
-/** Reads an error answer. A body that cannot be read leaves what the status says. */
+/** Reads an error answer. Where its body cannot be read, the status alone decides. */
 async function readRefusal(
-  job: AttemptJob,
-  target: PlannedTarget,
+  { notes }: RequestContext,
+  { request }: AttemptJob,
+  { channel }: PlannedTarget,
   response: UpstreamResponse,
 ): Promise<Read> {
-  const { gateway, request } = job
-  // The status is enough to go on: nobody waits long for the rest.
+  // The status is enough to act on: the client must not wait long for the rest.
   const slow = setTimeout(() => response.abort(), ERROR_BODY_MS)
   const body = await response.readAll(MAX_ERROR_BYTES).catch(() => Buffer.alloc(0))
   clearTimeout(slow)
   const failure = readError(response.status, response.headers, body, request)
-  return { failure, quote: gateway.log.errorAnswer(response.headers, body, secretsOf(target.channel)) }
+  return { failure, quote: notes.quoted(response.headers, body, secretsOf(channel)) }
 }

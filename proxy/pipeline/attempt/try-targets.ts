@@ -9,9 +9,11 @@ import type { Lane } from '../../dialects/core/lanes/lane.ts'
 import { GatewayError, type UpstreamFailure } from '../../errors.ts'
 import { retryDelay } from '../../upstream/backoff.ts'
 import { choose } from '../../upstream/choose.ts'
+import type { RequestContext } from '../request/context.ts'
 import type { PlannedTarget } from '../route.ts'
-import { type Changes, refusedWay } from './adapt-after-refusal.ts'
-import { type AttemptJob, type Committed, tryOnce } from './try-once.ts'
+import { adaptAfterRefusal, type Changes } from './adapt-after-refusal.ts'
+import type { AttemptJob, Choice, Upstreams } from './job.ts'
+import { type Committed, tryOnce } from './try-once.ts'
 
 /**
  * After these the same credential, or the same model there, would be refused again: the rest of the attempts go to
@@ -28,22 +30,28 @@ const REFUSES_AGAIN: Partial<Record<FailureClass, 'channel' | 'model'>> = {
 /** How the attempts of one request stand. */
 interface Progress {
   tried: Map<PlannedTarget, number>
-  /** Targets that are not asked (any more). */
+  /** Targets that get no (further) attempt. */
   excluded: Set<PlannedTarget>
-  /** Why the request could not be said in the dialect of a target. */
+  /** The first reason why the request could not be converted for a target. */
   refusal?: GatewayError
   last?: UpstreamFailure
   /** Failures after which the same channel may serve the request later. */
   passing: UpstreamFailure[]
-  /** What later lanes do differently. */
+  /** How later lanes differ. */
   changes: Changes
-  /** Asked once more, in another way, before any other. */
+  /** Target to retry first, with a changed request. */
   again?: PlannedTarget | undefined
 }
 
-/** Throws GatewayError when no channel could serve, ClientGone when nobody waits any more. */
-export async function attempt(job: AttemptJob): Promise<Committed> {
-  const { gateway, route, cancel } = job
+/** Throws GatewayError when no channel could serve, ClientGone when the client left. */
+export async function tryTargets(
+  upstreams: Upstreams,
+  ctx: RequestContext,
+  job: AttemptJob,
+): Promise<Committed> {
+  const { health, retryBudget } = upstreams
+  const { route } = job
+  const { cancel } = ctx
   const progress: Progress = {
     tried: new Map(),
     excluded: new Set(),
@@ -52,17 +60,17 @@ export async function attempt(job: AttemptJob): Promise<Committed> {
   }
   const { tried } = progress
   const startedAt = performance.now()
-  gateway.retryBudget.countRequest()
+  retryBudget.countRequest()
 
   for (let count = 0; count < route.retry.attempts; ) {
-    const next = await nextWay(job, progress)
+    const next = await nextChoice(upstreams, job, progress)
     if (next === undefined) break
-    const { target, lane } = next
+    const { target } = next
     const before = tried.get(target) ?? 0
     if (progress.last !== undefined) {
       if (performance.now() - startedAt > target.channel.timeoutsMs.total) break
-      // Another channel is asked whatever the budget says: it has no part in the trouble of the first.
-      if (before > 0 && !gateway.retryBudget.takeRetry()) break
+      // The budget bounds retries on the same channel only: another channel has no part in the trouble of the first.
+      if (before > 0 && !retryBudget.takeRetry()) break
       const waitMs = before === 0 ? 0 : retryDelay(before, progress.last.retryAfterSeconds, Math.random())
       if (waitMs === undefined) break
       if (waitMs > 0) await delay(waitMs, undefined, { signal: cancel }).catch(() => undefined)
@@ -70,25 +78,26 @@ export async function attempt(job: AttemptJob): Promise<Committed> {
     }
     tried.set(target, before + 1)
     count++
-    const place = gateway.health.acquire(target.key, target.model, target.channel.maxConcurrentRequests)
+    const place = health.acquire(target.key, target.model, target.channel.maxConcurrentRequests)
     if (place === undefined) continue
-    const outcome = await tryOnce(job, target, lane, place)
+    const outcome = await tryOnce(upstreams, ctx, job, { ...next, place })
     if ('kind' in outcome) return outcome
     progress.last = outcome
     if (job.upload?.touched) break
-    // Each change is made once, and costs no attempt: the first was none of the channel's failures.
-    if (goesOtherwise(job, progress, target, lane, outcome)) {
+    // Each change is made once and costs no attempt: the channel did not fail.
+    if (retryWithChanges(job, progress, next, outcome)) {
       count--
       continue
     }
-    rule(job, progress, target, outcome)
-    if (!route.retry.on.includes(outcome.class) && !mayBeOurFault(job, progress, lane, outcome)) break
+    exclude(job, progress, target, outcome)
+    if (!route.retry.on.includes(outcome.class) && !isConversionFault(job, progress, next.lane, outcome))
+      break
   }
   throw clientError(job, progress)
 }
 
-/** Takes out the targets that would fail in the same way again. */
-function rule(
+/** Excludes the targets that would fail in the same way again. */
+function exclude(
   { targets }: AttemptJob,
   { excluded, passing }: Progress,
   target: PlannedTarget,
@@ -100,24 +109,25 @@ function rule(
     for (const other of targets)
       if (other.key === target.key && (again === 'channel' || other.model === target.model))
         excluded.add(other)
-  // The same model would say the same again.
+  // The same model would refuse the request again.
   if (failure.blameless) excluded.add(target)
 }
 
-/** The next target that the request can be said to, and the way there. */
-async function nextWay(
+/** The next target whose dialect can express the request, and the lane there. */
+async function nextChoice(
+  upstreams: Upstreams,
   job: AttemptJob,
   progress: Progress,
-): Promise<{ target: PlannedTarget; lane: Lane } | undefined> {
+): Promise<Choice | undefined> {
   for (;;) {
-    const target = nextTarget(job, progress)
+    const target = nextTarget(upstreams, job, progress)
     if (target === undefined) return undefined
     const { key: channel, way, api, model, features } = target
     try {
       const how = { channel, way, model, features, ...(api && { api }), ...progress.changes }
       return { target, lane: await job.lanes.open(how) }
     } catch (error) {
-      // Without the store nothing is said to any other channel either, and no upstream's word on it counts.
+      // If the store is down no channel can be tried, so this error wins over what any upstream said.
       if (!(error instanceof GatewayError) || error.code === 'store_unavailable') throw error
       progress.refusal ??= error
       progress.excluded.add(target)
@@ -126,7 +136,8 @@ async function nextWay(
 }
 
 function nextTarget(
-  { gateway, targets, preferred }: AttemptJob,
+  { health }: Upstreams,
+  { targets, preferred }: AttemptJob,
   progress: Progress,
 ): PlannedTarget | undefined {
   const { tried, excluded, again } = progress
@@ -139,8 +150,8 @@ function nextTarget(
           {
             planned,
             target: planned.target,
-            restingUntil: gateway.health.restingUntil(planned.key, planned.model),
-            full: gateway.health.isFull(planned.key, planned.channel.maxConcurrentRequests),
+            restingUntil: health.restingUntil(planned.key, planned.model),
+            full: health.isFull(planned.key, planned.channel.maxConcurrentRequests),
             tried: tried.get(planned) ?? 0,
           },
         ],
@@ -154,15 +165,14 @@ function nextTarget(
   return 'candidate' in choice ? choice.candidate.planned : undefined
 }
 
-/** Whether the same channel is asked in another way: without what it refused, or for what it can do. */
-function goesOtherwise(
+/** Plans a retry on the same channel with a changed request, where one may succeed. False: there is no such change. */
+function retryWithChanges(
   { request }: AttemptJob,
   progress: Progress,
-  target: PlannedTarget,
-  lane: Lane,
+  { target, lane }: Choice,
   failure: UpstreamFailure,
 ): boolean {
-  const change = refusedWay(request, lane, failure)
+  const change = adaptAfterRefusal(request, lane, failure)
   const changes = { ...progress.changes, ...change }
   if (change === undefined || isDeepStrictEqual(changes, progress.changes)) return false
   progress.changes = changes
@@ -171,8 +181,11 @@ function goesOtherwise(
   return true
 }
 
-/** What an upstream calls the caller's fault may be one of the conversion: then one of the client's dialect is asked. */
-function mayBeOurFault(
+/**
+ * Whether a failure that an upstream calls the caller's fault may come from our conversion. If so only targets that need
+ * no conversion are left.
+ */
+function isConversionFault(
   { lanes, targets }: AttemptJob,
   { tried, excluded }: Progress,
   lane: Lane,
@@ -186,12 +199,12 @@ function mayBeOurFault(
   return true
 }
 
-/** What the client is told when attempts are over. */
+/** The error for the client after the last attempt. */
 function clientError(
   { targets }: AttemptJob,
   { last, refusal, changes, passing, excluded }: Progress,
 ): GatewayError {
-  // The upstream does not know the conversation, and nobody can tell it.
+  // The upstream does not know the conversation, and the gateway cannot replay it.
   if (changes.withoutState === true && refusal !== undefined) return refusal
   if (last?.forCaller !== undefined) return last.forCaller
   if (last === undefined) return refusal ?? busy(1)

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { chat } from '../../dialects/chat/index.ts'
 import type { UpstreamFailure } from '../../errors.ts'
-import type { AnswerSink } from '../../upstream/exchange.ts'
+import type { AnswerSink } from '../../outbound/exchange.ts'
 import { UpstreamStream } from './upstream-stream.ts'
 
 const DELTA = 'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n'

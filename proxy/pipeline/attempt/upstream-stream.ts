@@ -5,7 +5,7 @@
 import type { StreamObserver } from '../../dialects/core/dialect.ts'
 import { EventTooLarge } from '../../dialects/core/sse/splitter.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
-import { type AnswerSink, firstByte, type UpstreamResponse } from '../../upstream/exchange.ts'
+import { type AnswerSink, firstByte, type UpstreamResponse } from '../../outbound/exchange.ts'
 import type { Mask } from './mask.ts'
 
 /** What the first bytes of an answer turned out to be. */

@@ -8,54 +8,82 @@ import { GatewayError } from '../../errors.ts'
 import { billOf } from '../../ledger/bill.ts'
 import {
   DEFAULT_OUTPUT_TOKENS,
+  type EstimateFactors,
+  type HoldSize,
   holdAmount,
   inputUpperBound,
   outputEstimate,
   pictureTokens,
 } from '../../ledger/estimate.ts'
-import type { Hold } from '../../ledger/holds.ts'
-import type { StoreTime } from '../../ledger/store-time.ts'
-import type { RequestRecord } from '../../telemetry/request-log.ts'
-import type { Delivery } from '../answer/deliver.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Hold, Holds } from '../../ledger/holds.ts'
+import type { StreamResult } from '../answer/stream-answer.ts'
+import type { AdmittedContext } from '../request/context.ts'
+import type { PlannedTarget } from '../route.ts'
 import { StreamMeter } from './meter.ts'
 
-/** Who asks for what at which price. */
-export interface Priced {
-  caller: Caller
+export interface Billing {
+  holds: Holds
+  factors: EstimateFactors
+}
+
+/** A request with its price. */
+export interface Order {
   route: RouteRecord
   request: ParsedRequest
-  /** Pictures that the answer may have. */
-  pictures?: number
+  /** Images that the answer may have. */
+  images?: number
+}
+
+/** What is known of the cost of an answer. */
+export interface Charged extends Pick<StreamResult, 'usage' | 'tier' | 'delivered'> {
+  target: PlannedTarget
+}
+
+/** The money of a request between its hold and its settlement. */
+export interface Bill {
+  /** Watches the cost of a stream; `exhausted` is called when the funds are used up. Undefined where nothing is to be paid. */
+  meter(exhausted: () => void): StreamMeter | undefined
+  /** Charges the answer, or frees the hold when there was none, and logs both. */
+  settle(charged: Charged | undefined): Promise<void>
 }
 
 /** A thousand dollars. */
 const MAX_UNENFORCED_HOLD = 1_000_000_000_000
 
-/** A tier that costs more at the upstream must have a factor before an account that pays may ask for it. */
-export function refuseUnpricedTier({ caller, route, request }: Priced): void {
+/** An account that pays may ask only for those costlier tiers that have a price: otherwise the upstream charges more than we do. */
+export function refuseUnpricedTier({ account }: Caller, { route, request }: Order): void {
   const tier = COSTLIER_TIERS.find((costlier) => costlier === request.head.tier)
-  if (tier === undefined || caller.account?.enforced !== true || route.price === undefined) return
+  if (tier === undefined || account?.enforced !== true || route.price === undefined) return
   if (route.price.multipliers[tier] !== undefined) return
   throw new GatewayError('unsupported_parameter', 'This service tier is not offered for this model.', {
     param: 'service_tier',
   })
 }
 
-/** Holds the most that the request may cost; undefined for a key that is not metered. */
-export async function takeHold(
-  gateway: Gateway,
-  { caller, route, request, pictures = 0 }: Priced,
-  requestId: string,
-  time: StoreTime,
+/** Holds the most that the request may cost. Throws GatewayError insufficient_balance and store_unavailable. */
+export async function openBill(billing: Billing, ctx: AdmittedContext, order: Order): Promise<Bill> {
+  const hold = await takeHold(billing, ctx, order)
+  ctx.record.hold = hold?.amount
+  return {
+    meter: (exhausted) => meterOf(billing, ctx.caller, order, { hold, exhausted }),
+    settle: (charged) =>
+      charged === undefined ? free(ctx, order, hold) : settle(billing, ctx, order, { hold, charged }),
+  }
+}
+
+/** Undefined for a key that is not metered. */
+async function takeHold(
+  { holds }: Billing,
+  { caller: { account, key }, id, time }: AdmittedContext,
+  { route, request, images: pictures = 0 }: Order,
 ): Promise<Hold | undefined> {
-  if (caller.account === undefined) return undefined
+  if (account === undefined) return undefined
   const { input, maxOutputTokens, choices, tier, images } = request.head
   const texts = images === undefined ? outputLimit(route, maxOutputTokens) * choices : 0
-  const output = Math.max(texts, pictureTokens(pictures))
-  const amount = amountToHold(caller.account, route, inputUpperBound(input), output, tier, pictures)
-  const about = { model: route.name, key: caller.key.id }
-  return gateway.holds.take(caller.account, requestId, amount, about, time)
+  const outputTokens = Math.max(texts, pictureTokens(pictures))
+  const size = { inputTokens: inputUpperBound(input), outputTokens, tier, images: pictures }
+  const about = { model: route.name, key: key.id }
+  return holds.take(account, { id, amount: amountToHold(account, route, size), about }, time)
 }
 
 /** Output tokens that one answer may have; `asked` is the caller's own limit. */
@@ -63,26 +91,17 @@ export function outputLimit(route: RouteRecord, asked: number | undefined): numb
   return asked ?? route.maxOutputTokens ?? DEFAULT_OUTPUT_TOKENS
 }
 
-export function amountToHold(
-  account: AccountRecord,
-  route: RouteRecord,
-  inputTokens: number,
-  outputTokens: number,
-  tier?: string,
-  images?: number,
-): Nanos {
-  const bound =
-    route.price === undefined ? 0 : holdAmount(route.price, inputTokens, outputTokens, tier, images)
+export function amountToHold(account: AccountRecord, route: RouteRecord, size: HoldSize): Nanos {
+  const bound = route.price === undefined ? 0 : holdAmount(route.price, size)
   // Nothing is refused where funds are not enforced, and the sum of such holds must stay countable.
   return account.enforced ? bound : Math.min(bound, MAX_UNENFORCED_HOLD)
 }
 
-/** Watches the cost of a stream; undefined where nothing is to be paid. */
-export function meterOf(
-  gateway: Gateway,
-  { caller, route, request: { head } }: Priced,
-  hold: Hold | undefined,
-  exhausted: () => void,
+function meterOf(
+  { factors }: Billing,
+  caller: Caller,
+  { route, request: { head } }: Order,
+  { hold, exhausted }: { hold: Hold | undefined; exhausted: () => void },
 ): StreamMeter | undefined {
   if (hold === undefined || route.price === undefined) return undefined
   return new StreamMeter({
@@ -90,36 +109,33 @@ export function meterOf(
     price: route.price,
     tier: head.tier,
     prompt: head.input,
-    factor: gateway.factors.of(factorKey(caller, route)),
+    factor: factors.of(factorKey(caller, route)),
     capped: head.maxOutputTokens !== undefined,
     exhausted,
   })
 }
 
-/** Charges what was served, or frees the hold when nothing was, and notes both. */
-export async function settle(
-  gateway: Gateway,
-  { caller, route, request: { head } }: Priced,
-  hold: Hold | undefined,
-  delivery: Delivery | undefined,
-  record: RequestRecord,
+async function free({ caller }: AdmittedContext, { route }: Order, hold: Hold | undefined): Promise<void> {
+  await hold?.settle(0, { reason: 'usage', model: route.name, channel: '', key: caller.key.id, tokens: {} })
+}
+
+async function settle(
+  { factors }: Billing,
+  { caller, record }: AdmittedContext,
+  { route, request: { head } }: Order,
+  { hold, charged }: { hold: Hold | undefined; charged: Charged },
 ): Promise<void> {
-  const charged = delivery?.charged
-  if (charged === undefined) {
-    await hold?.settle(0, { reason: 'usage', model: route.name, channel: '', key: caller.key.id, tokens: {} })
-    return
-  }
   const { delivered, target } = charged
   const learned = factorKey(caller, route)
   const { actual, usage, reason } = billOf(route.price, {
     usage: charged.usage,
     delivered,
     prompt: head.input,
-    factor: gateway.factors.of(learned),
+    factor: factors.of(learned),
     requestedTier: head.tier,
     servedTier: charged.tier,
   })
-  if (reason === 'usage') gateway.factors.learn(learned, outputEstimate(delivered), usage.output)
+  if (reason === 'usage') factors.learn(learned, outputEstimate(delivered), usage.output)
   record.usage = usage
   record.reason = reason
   if (hold === undefined) return

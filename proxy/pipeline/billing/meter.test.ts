@@ -44,7 +44,7 @@ async function stream({ funds, held, price = PRICE, renew, ...options }: Setup) 
     dead: () => undefined,
   })
   onTestFinished(() => holds.stop(0))
-  const hold: Hold = await holds.take(ACCOUNT, 'r1', held, { model: 'm', key: 'k' })
+  const hold: Hold = await holds.take(ACCOUNT, { id: 'r1', amount: held, about: { model: 'm', key: 'k' } })
   const exhausted = vi.fn()
   const meter = new StreamMeter({
     hold,

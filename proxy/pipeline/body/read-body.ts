@@ -4,8 +4,9 @@ import { createGunzip } from 'node:zlib'
 import type { ClientApi, JsonLimits } from '../../dialects/core/dialect.ts'
 import { JsonScanner } from '../../dialects/core/json/scanner.ts'
 import { GatewayError } from '../../errors.ts'
-import { type Gateway, jsonLimitsOf, type Limits } from '../gateway.ts'
+import { jsonLimitsOf, type Limits } from '../limits.ts'
 import { ClientGone } from '../request/client.ts'
+import type { BodyIntake } from './intake.ts'
 import { type BodyLease, type BodyMemory, noMemory } from './memory.ts'
 
 /** The beginning of a body that is larger than what is held in memory. Nothing more is read until somebody does. */
@@ -29,7 +30,7 @@ export type BodyBounds = Pick<Limits, 'maxBodyBytes' | 'maxUploadBytes' | 'maxIn
 
 /** The bounds for bodies of one endpoint, or of the relay. */
 export function bodyBounds(
-  { limits, bodyMemory }: Pick<Gateway, 'limits' | 'bodyMemory'>,
+  { limits, memory }: Pick<BodyIntake, 'limits' | 'memory'>,
   endpoint: string,
 ): BodyBounds {
   const most = limits.endpointBytes.get(endpoint) ?? Infinity
@@ -37,7 +38,7 @@ export function bodyBounds(
     maxBodyBytes: Math.min(limits.maxBodyBytes, most),
     maxUploadBytes: Math.min(limits.maxUploadBytes, most),
     maxInflatedBytes: Math.min(limits.maxInflatedBytes, most),
-    memory: bodyMemory,
+    memory,
     json: jsonLimitsOf(limits),
   }
 }

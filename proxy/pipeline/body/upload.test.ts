@@ -280,9 +280,9 @@ describe('an upload', () => {
   test('one whose beginning is bad is dropped as well', async () => {
     const [req, res] = await begin('0123456789a')
     const body = (await readBody(req, res, LIMITS, API)) as LargeBody
-    expect(() =>
-      openUpload({ parseUpload: NO_UPLOAD }, body, req, new AbortController(), FORM_LIMITS),
-    ).toThrow('bad')
+    expect(() => openUpload({ parseUpload: NO_UPLOAD }, body, new AbortController(), FORM_LIMITS)).toThrow(
+      'bad',
+    )
     sent.end('y'.repeat(500_000))
     await vi.waitFor(() => expect(req.complete).toBe(true))
   })

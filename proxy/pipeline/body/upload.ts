@@ -1,6 +1,5 @@
 /** A request body that is passed on to an upstream while it comes, with back-pressure from there to the client. */
 
-import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type {
   BodyRest,
@@ -126,13 +125,12 @@ export class Upload {
 export function openUpload(
   { parseUpload }: Pick<ClientApi, 'parseUpload'>,
   body: LargeBody,
-  { headers }: Pick<IncomingMessage, 'headers'>,
   control: AbortController,
   limits: FormLimits,
 ): { request: ParsedRequest; upload: Upload } {
   if (parseUpload === undefined) throw new TypeError('this endpoint takes no uploads')
   try {
-    const parsed = parseUpload(body.prefix, limits, headers)
+    const parsed = parseUpload(body.prefix, limits, body.req.headers)
     return { request: parsed.request, upload: new Upload(body, parsed, control) }
   } catch (error) {
     body.req.resume()

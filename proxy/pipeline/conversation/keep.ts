@@ -4,8 +4,8 @@ import { withDeadline } from '../../../kit/time.ts'
 import type { ResponseBinding } from '../../../store/contract.ts'
 import type { AnswerRecord, ChainPosition } from '../../dialects/core/chains.ts'
 import { outputEstimate } from '../../ledger/estimate.ts'
-import type { Call } from '../call.ts'
-import type { Gateway } from '../gateway.ts'
+import type { ConnectionMemory } from '../call.ts'
+import type { Conversations } from './conversations.ts'
 import type { Previous } from './previous.ts'
 import { writeExchange } from './stored-exchange.ts'
 
@@ -22,8 +22,8 @@ export interface ServedBy {
 }
 
 export interface KeptRequest {
-  gateway: Gateway
-  call: Call
+  conversations: Pick<Conversations, 'state' | 'limits' | 'failed'>
+  memory: ConnectionMemory | undefined
   owner: string
   position: ChainPosition
   previous: Previous | undefined
@@ -33,16 +33,16 @@ export interface KeptRequest {
 
 /** Never rejects: an answer that cannot be kept is served all the same. */
 export async function keepAnswer(asked: KeptRequest, answer: AnswerRecord, by: ServedBy): Promise<void> {
-  const { gateway, position } = asked
+  const { conversations, position } = asked
   const work = [remember(asked, answer), ...(position.store ? [store(asked, answer, by)] : [])]
-  const failed = (error: unknown) => gateway.stateFailed(error)
+  const failed = (error: unknown) => conversations.failed(error)
   const late = () => new Error('the store did not answer in time')
   await withDeadline(Promise.all(work.map((kept) => kept.catch(failed))), KEEP_MS, late).catch(failed)
 }
 
 /** On the connection that the answer goes to. */
 async function remember(
-  { call: { memory }, previous, input }: KeptRequest,
+  { memory, previous, input }: KeptRequest,
   { id, items }: AnswerRecord,
 ): Promise<void> {
   if (memory === undefined) return
@@ -57,11 +57,11 @@ async function remember(
 }
 
 async function store(
-  { gateway, owner, previous, input }: KeptRequest,
+  { conversations, owner, previous, input }: KeptRequest,
   { id, items: output, response }: AnswerRecord,
   { channel, native, usage }: ServedBy,
 ): Promise<void> {
-  const { state, conversations } = gateway
+  const { state, limits } = conversations
   // Some upstreams give all their answers one id: nothing can be its own parent.
   const before = previous?.id === id ? undefined : previous?.binding
   const place = before === undefined ? { root: id } : { root: before.root, parent: previous?.id ?? id }
@@ -75,7 +75,7 @@ async function store(
         ? (previous?.binding?.contextTokens ?? 0) + estimated([...input, ...output])
         : totalInput(usage) + usage.output,
   }
-  const { ttlMs, bindingTtlMs, exchangeBytes, ownerBytes } = conversations
+  const { ttlMs, bindingTtlMs, exchangeBytes, ownerBytes } = limits
   const keepText = async () => {
     // A chain that begins here holds all that was said before. Where that is lost, a part would pass for the whole.
     const earlier = before !== undefined || previous === undefined ? [] : await previous.history()

@@ -1,38 +1,42 @@
 /**
- * The place of a request in its conversation: what it goes on from, which channel knows it, and how it is said to one
- * that does not.
+ * The place of a request in its conversation: which response it continues, which channel knows that response, and how
+ * another channel gets the conversation.
  */
 import type { RouteRecord } from '../../../contract/table/records.ts'
 import type { AffinityKind } from '../../affinity/affinity.ts'
 import { sessionOf } from '../../affinity/session.ts'
-import type { Caller } from '../../auth/authenticate.ts'
+import { ownerOf } from '../../auth/authenticate.ts'
 import type { ChainPosition, Chains } from '../../dialects/core/chains.ts'
 import type { ParsedRequest } from '../../dialects/core/dialect.ts'
 import type { Lanes, ReadyLanes } from '../../dialects/core/lanes/index.ts'
 import { GatewayError } from '../../errors.ts'
-import type { StoreTime } from '../../ledger/store-time.ts'
 import type { Call } from '../call.ts'
-import { type Gateway, jsonLimitsOf } from '../gateway.ts'
-import { ownerOf } from '../owner.ts'
+import { jsonLimitsOf } from '../limits.ts'
+import type { AdmittedContext } from '../request/context.ts'
 import type { PlannedTarget } from '../route.ts'
+import type { Conversations } from './conversations.ts'
 import { refuseForeignItems } from './own-items.ts'
 import { findPrevious, notFound, type Previous } from './previous.ts'
-import { sayReferences } from './references.ts'
-import { openLanes } from './request-lanes.ts'
+import { resolveItemReferences } from './references.ts'
+import { requestLanes } from './request-lanes.ts'
 import { AnswerWatch } from './watch.ts'
 
-export interface Asked {
-  gateway: Gateway
-  call: Call
-  caller: Caller
+/** A request with the route that was found for it. */
+export interface Routed {
   route: RouteRecord
   targets: PlannedTarget[]
   request: ParsedRequest
-  time: StoreTime
+}
+
+interface Opening extends Routed {
+  conversations: Conversations
+  ctx: AdmittedContext
+  call: Call
+  owner: string
 }
 
 export interface Conversation {
-  /** What is weighed and priced: all that the upstream reads, as far as the gateway knows it. */
+  /** The request to weigh and price: all that the upstream reads, as far as the gateway knows it. */
   request: ParsedRequest
   lanes: Lanes
   /** Channels that should serve, the best first: namespace/name. */
@@ -41,63 +45,69 @@ export interface Conversation {
 }
 
 /** Throws GatewayError previous_response_not_found and store_unavailable. */
-export async function openConversation(came: Asked): Promise<Conversation> {
-  const { gateway, call, caller, time } = came
+export async function openConversation(
+  conversations: Conversations,
+  ctx: AdmittedContext,
+  call: Call,
+  routed: Routed,
+): Promise<Conversation> {
+  const { caller, time } = ctx
   const { chains } = call.endpoint.api
   const owner = ownerOf(caller)
-  const position = chains?.position(came.request)
-  const request = chains && position ? await sayReferences(came, chains, position, owner) : came.request
-  const asked = { ...came, request }
-  if (chains) await refuseForeignItems(gateway, time, owner, chains.position(request).references)
-  const { state, conversations } = gateway
+  const position = chains?.position(routed.request)
+  const request =
+    chains && position
+      ? await resolveItemReferences({ conversations, chains, time, owner }, routed.request, position)
+      : routed.request
+  const opening = { ...routed, request, conversations, ctx, call, owner }
+  if (chains) await refuseForeignItems(conversations, time, owner, chains.position(request).references)
   const previous =
     chains === undefined || position?.previous === undefined
       ? undefined
       : await findPrevious(
-          { state, conversations, memory: call.memory, time, chains },
+          { kept: conversations, memory: call.memory, time, chains },
           owner,
           position.previous,
         )
-  const preferred = await preferences(asked, owner, position, previous)
-  const session = sessionFor(asked)
+  const preferred = await preferences(opening, position, previous)
+  const session = sessionFor(opening)
   const watch = new AnswerWatch(
-    gateway,
-    { owner, session, affinityTtlMs: asked.route.affinity.ttlMs, several: asked.targets.length > 1 },
+    conversations,
+    { owner, session, affinityTtlMs: routed.route.affinity.ttlMs, several: routed.targets.length > 1 },
     chains && position && { call, chains, position, previous, request },
   )
   if (chains === undefined || previous === undefined) {
-    return { request, lanes: lanesFor(asked, request), preferred, watch }
+    return { request, lanes: lanesFor(opening, request), preferred, watch }
   }
-  return { ...(await continued(asked, chains, previous)), preferred, watch }
+  return { ...(await continued(opening, chains, previous)), preferred, watch }
 }
 
-/** A request of a chain: by reference at the channel that keeps it, with all that was said before at any other. */
+/** A request of a chain: sent by reference to the channel that keeps the chain, with the whole conversation to any other. */
 async function continued(
-  asked: Asked,
+  opening: Opening,
   chains: Chains,
   previous: Previous,
 ): Promise<Pick<Conversation, 'request' | 'lanes'>> {
-  const { gateway, call, request, targets } = asked
+  const { conversations, call, request, targets } = opening
   const mayBeEmpty = call.generate === false
   let expansion: Promise<ParsedRequest> | undefined
   const expanded = () => {
     expansion ??= (async () => {
       const history = await previous.history()
       if (history === undefined) throw notFound(previous.id)
-      checkSize(history, request, gateway.limits.maxBodyBytes)
-      return chains.expand(request, history, { ...jsonLimitsOf(gateway.limits), mayBeEmpty })
+      checkSize(history, request, conversations.requests.maxBodyBytes)
+      return chains.expand(request, history, { ...jsonLimitsOf(conversations.requests), mayBeEmpty })
     })()
     return expansion
   }
   const { binding } = previous
-  // What passes as bytes keeps its id: the upstream knows the response by the one that its client has.
-  const native = lanesFor(asked, request)
-  const keeps = (channel: string | undefined) =>
-    binding?.native === true && channel === binding.channel && native.kindFor({ way: 'native' }) === 'byte'
-  const whole = async () => lanesFor(asked, await expanded())
+  // On the byte lane an answer keeps its id: the upstream knows the response by the id that the client has.
+  const native = lanesFor(opening, request)
+  const keeps = (channel: string | undefined) => binding?.native === true && channel === binding.channel
+  const whole = async () => lanesFor(opening, await expanded())
   if (binding === undefined || !targets.some(({ key, way }) => way === 'native' && keeps(key))) {
     const all = await expanded()
-    return { request: all, lanes: lanesFor(asked, all) }
+    return { request: all, lanes: lanesFor(opening, all) }
   }
   const { head } = request
   const input = { ...head.input, tokens: (head.input.tokens ?? 0) + binding.contextTokens }
@@ -121,24 +131,23 @@ function checkSize(history: readonly string[], { body }: ParsedRequest, maxBytes
   throw new GatewayError('request_too_large', message, { param: 'previous_response_id' })
 }
 
-function lanesFor({ gateway, call, caller, route }: Asked, request: ParsedRequest): ReadyLanes {
-  return openLanes(gateway, call.endpoint, { caller, route, request })
+function lanesFor({ conversations, call, ctx, route }: Opening, request: ParsedRequest): ReadyLanes {
+  return requestLanes(conversations.sealing, ctx.caller, { endpoint: call.endpoint, route, request })
 }
 
-/** What only one upstream can read, then what it keeps, then the session. */
+/** First the channel of state that only it can read, then the one that keeps the conversation, then the session's. */
 async function preferences(
-  asked: Asked,
-  owner: string,
+  opening: Opening,
   position: ChainPosition | undefined,
   previous: Previous | undefined,
 ): Promise<string[]> {
-  const { gateway, targets, time } = asked
+  const { conversations, owner, targets, ctx } = opening
   if (targets.length < 2) return []
   const look = (kind: AffinityKind, name: string | undefined) =>
     name === undefined
       ? undefined
-      : time.spend(() => gateway.affinity.channel(kind, owner, name)).catch(() => undefined)
-  const session = sessionFor(asked)
+      : ctx.time.spend(() => conversations.affinity.channel(kind, owner, name)).catch(() => undefined)
+  const session = sessionFor(opening)
   const found = await Promise.all([
     look('state', position?.bound.at(-1)),
     previous?.binding?.channel,
@@ -147,8 +156,8 @@ async function preferences(
   return found.filter((channel): channel is string => channel !== undefined && channel !== '')
 }
 
-/** Routes are apart: where one is served says nothing of another. */
-function sessionFor({ call, route, request }: Asked): string | undefined {
+/** The route is part of the name: the channel that serves one route may not serve another. */
+function sessionFor({ call, route, request }: Opening): string | undefined {
   if (route.affinity.mode !== 'Session') return undefined
   const session = sessionOf(call.req.headers, request.head.cacheKey)
   return session === undefined ? undefined : `${route.name}/${session}`

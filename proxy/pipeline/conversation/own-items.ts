@@ -1,22 +1,22 @@
 /** Items that an upstream keeps are its customer's: of those who share the gateway's credential each may name its own. */
 import { GatewayError } from '../../errors.ts'
 import type { StoreTime } from '../../ledger/store-time.ts'
-import type { Gateway } from '../gateway.ts'
-import { told } from './previous.ts'
+import type { Conversations } from './conversations.ts'
+import { toldUnavailable } from './previous.ts'
 
 /** Of one request. */
 const MAX_REFERENCES = 256
 
 /** Throws GatewayError invalid_request for an item that this owner was never given, and store_unavailable. */
 export async function refuseForeignItems(
-  { affinity }: Pick<Gateway, 'affinity'>,
+  { affinity }: Pick<Conversations, 'affinity'>,
   time: StoreTime,
   owner: string,
   references: readonly string[],
 ): Promise<void> {
   if (references.length === 0) return
   const few = references.slice(0, MAX_REFERENCES)
-  const known = await told(
+  const known = await toldUnavailable(
     time.spend(() => Promise.all(few.map((reference) => affinity.knows('state', owner, reference)))),
   )
   if (references.length <= MAX_REFERENCES && known.every(Boolean)) return

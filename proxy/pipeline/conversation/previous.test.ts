@@ -28,8 +28,8 @@ const binding = (owner = OWNER) => bindingOf(state, new StoreTime(5_000), owner,
 test('a response is its owner’s alone', async () => {
   expect(await binding()).toEqual(BINDING)
   expect(await binding('other')).toBeUndefined()
-  expect(await storedExchanges(state, LIMITS, OWNER, BINDING, 'resp_1')).toEqual([SAID])
-  expect(await storedExchanges(state, LIMITS, 'other', BINDING, 'resp_1')).toBeUndefined()
+  expect(await storedExchanges({ state, limits: LIMITS }, OWNER, BINDING, 'resp_1')).toEqual([SAID])
+  expect(await storedExchanges({ state, limits: LIMITS }, 'other', BINDING, 'resp_1')).toBeUndefined()
 })
 
 test('a response that is deleted while it is read does not come back', async () => {
@@ -42,6 +42,6 @@ test('a response that is deleted while it is read does not come back', async () 
       return found
     },
   }
-  expect(await storedExchanges(racing, LIMITS, OWNER, BINDING, 'resp_1')).toEqual([SAID])
+  expect(await storedExchanges({ state: racing, limits: LIMITS }, OWNER, BINDING, 'resp_1')).toEqual([SAID])
   expect(await binding()).toBeUndefined()
 })

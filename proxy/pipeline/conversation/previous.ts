@@ -20,6 +20,12 @@ export interface ConversationLimits {
   ownerBytes: number
 }
 
+/** Conversations in the store. */
+export interface KeptConversations {
+  state: StateStore
+  limits: ConversationLimits
+}
+
 /** More turns are not read: a chain that long has been compacted, or never ends. */
 const MAX_EXCHANGES = 2_000
 /** Conversations may be megabytes: longer than anything else is waited for. */
@@ -37,8 +43,8 @@ export interface Previous {
 }
 
 interface Known {
-  state: StateStore
-  conversations: ConversationLimits
+  /** The store, and how long it keeps conversations. */
+  kept: KeptConversations
   memory: ConnectionMemory | undefined
   time: StoreTime
   chains: Chains
@@ -49,9 +55,9 @@ interface Known {
  * store_unavailable where that cannot be told.
  */
 export async function findPrevious(known: Known, owner: string, id: string): Promise<Previous> {
-  const { state, memory, time, conversations, chains } = known
+  const { kept, memory, time, chains } = known
   const remembered = memory?.history(id)
-  const binding = await bindingOf(state, time, owner, id).catch((error: unknown) => {
+  const binding = await bindingOf(kept.state, time, owner, id).catch((error: unknown) => {
     if (remembered !== undefined) return undefined
     throw error
   })
@@ -62,7 +68,7 @@ export async function findPrevious(known: Known, owner: string, id: string): Pro
   let read: Promise<readonly string[] | undefined> | undefined
   const history = async () => {
     if (remembered !== undefined) return remembered
-    const stored = await storedExchanges(state, conversations, owner, binding, id)
+    const stored = await storedExchanges(kept, owner, binding, id)
     return stored && chains.history(stored)
   }
   return {
@@ -88,7 +94,7 @@ export async function bindingOf(
   id: string,
 ): Promise<ResponseBinding | undefined> {
   try {
-    return await told(time.spend(() => state.response(owner, id)))
+    return await toldUnavailable(time.spend(() => state.response(owner, id)))
   } catch (error) {
     if (error instanceof RecordUnreadable) return undefined
     throw error
@@ -97,14 +103,15 @@ export async function bindingOf(
 
 /** From the first of the chain to `id`; undefined when one of them is gone. Throws GatewayError store_unavailable. */
 export async function storedExchanges(
-  state: StateStore,
-  { ttlMs }: ConversationLimits,
+  { state, limits: { ttlMs } }: KeptConversations,
   owner: string,
   { root, native }: ResponseBinding,
   id: string,
 ): Promise<StoredExchange[] | undefined> {
   const time = new StoreTime(READ_MS)
-  const exchanges = await told(time.spend(() => state.exchanges(owner, root, id, ttlMs, MAX_EXCHANGES)))
+  const exchanges = await toldUnavailable(
+    time.spend(() => state.exchanges(owner, root, id, ttlMs, MAX_EXCHANGES)),
+  )
   // What was said lives longer now: so does the way to it.
   if (exchanges !== undefined && !native)
     await time.spend(() => state.keepResponse(owner, id, ttlMs)).catch(() => undefined)
@@ -112,8 +119,8 @@ export async function storedExchanges(
   return read?.length === exchanges?.length ? read : undefined
 }
 
-/** Nobody hears that what cannot be looked for is not there. */
-export async function told<T>(asked: Promise<T>): Promise<T> {
+/** Turns StoreUnavailable into a GatewayError: without this, a record that cannot be read now would pass for absent. */
+export async function toldUnavailable<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked
   } catch (error) {

@@ -9,7 +9,7 @@ import {
 import { createChains } from '../../dialects/responses/chains/index.ts'
 import { parseRequest } from '../../dialects/responses/request.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
-import { sayReferences } from './references.ts'
+import { resolveItemReferences } from './references.ts'
 import { writeExchange } from './stored-exchange.ts'
 
 const OWNER = 'o'
@@ -73,10 +73,10 @@ async function said(state: StateStore, names: readonly (number | string)[], time
     id: typeof name === 'string' ? name : itemIdOf(name),
   }))
   const request = parseRequest(Buffer.from(JSON.stringify({ model: 'm', input })), LIMITS)
-  const gateway = {
+  const conversations = {
     state,
-    conversations: { ttlMs: TTL_MS, bindingTtlMs: 2 * TTL_MS, exchangeBytes: 1_000, ownerBytes: 10_000 },
-    limits: {
+    limits: { ttlMs: TTL_MS, bindingTtlMs: 2 * TTL_MS, exchangeBytes: 1_000, ownerBytes: 10_000 },
+    requests: {
       maxBodyBytes: MAX_BODY_BYTES,
       maxUploadBytes: 0,
       maxInflatedBytes: 0,
@@ -91,7 +91,8 @@ async function said(state: StateStore, names: readonly (number | string)[], time
       clientStallMs: 0,
     },
   }
-  const answer = await sayReferences({ gateway, request, time }, chains, chains.position(request), OWNER)
+  const references = { conversations, chains, time, owner: OWNER }
+  const answer = await resolveItemReferences(references, request, chains.position(request))
   return { request, answer, body: answer.body.toString() }
 }
 

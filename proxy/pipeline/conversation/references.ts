@@ -1,67 +1,73 @@
-/** Items that a request only names, from the stored answers that they are of. */
-import { RecordUnreadable, type ResponseBinding, type StateStore } from '../../../store/contract.ts'
+/** Replaces items that a request only names by their text, from the stored answers that had them. */
+import { RecordUnreadable, type ResponseBinding } from '../../../store/contract.ts'
 import type { ChainPosition, Chains } from '../../dialects/core/chains.ts'
 import type { ParsedRequest } from '../../dialects/core/dialect.ts'
 import { GatewayError } from '../../errors.ts'
 import { StoreTime } from '../../ledger/store-time.ts'
-import { type Gateway, jsonLimitsOf } from '../gateway.ts'
-import type { Asked } from './open.ts'
-import { type ConversationLimits, READ_MS, told } from './previous.ts'
+import { jsonLimitsOf } from '../limits.ts'
+import type { Conversations } from './conversations.ts'
+import { type KeptConversations, READ_MS, toldUnavailable } from './previous.ts'
 import { readExchange } from './stored-exchange.ts'
 
 /** Answers that one request may name items of. */
 const MAX_ANSWERS = 64
 
 interface Known {
-  state: StateStore
-  conversations: ConversationLimits
+  kept: KeptConversations
+  time: StoreTime
+  owner: string
+}
+
+/** What finds the items of one request. */
+export interface References {
+  conversations: Pick<Conversations, 'state' | 'limits' | 'requests'>
+  chains: Chains
   time: StoreTime
   owner: string
 }
 
 /**
- * The request with what it names, as far as the gateway has kept it; ids that an upstream gave stay as they are. Throws
- * GatewayError store_unavailable, and request_too_large for what would be larger than a request may be.
+ * The request with the items in place of their ids, as far as the gateway has kept them; ids that an upstream gave stay
+ * as they are. Throws GatewayError store_unavailable, and request_too_large for a result that is larger than a request
+ * may be.
  */
-export async function sayReferences(
-  {
-    gateway,
-    request,
-    time,
-  }: { gateway: Pick<Gateway, 'state' | 'conversations' | 'limits'> } & Pick<Asked, 'request' | 'time'>,
-  chains: Chains,
+export async function resolveItemReferences(
+  { conversations, chains, time, owner }: References,
+  request: ParsedRequest,
   { references }: ChainPosition,
-  owner: string,
 ): Promise<ParsedRequest> {
   const ids = new Set(references.flatMap((reference) => chains.responseOf(reference) ?? []))
   if (ids.size === 0) return request
-  const { state, conversations, limits } = gateway
-  const answers = await answersOf({ state, conversations, time, owner }, [...ids].slice(0, MAX_ANSWERS))
+  const { requests } = conversations
+  const answers = await answersOf({ kept: conversations, time, owner }, [...ids].slice(0, MAX_ANSWERS))
   const named = new Set(references)
   const items = new Map<string, string>()
   for (const response of answers)
     for (const [item, text] of chains.itemsOf(response)) if (named.has(item)) items.set(item, text)
   if (items.size === 0) return request
-  checkSize(references, items, request, limits.maxBodyBytes)
-  return chains.resolve(request, items, jsonLimitsOf(limits))
+  checkSize(references, items, request, requests.maxBodyBytes)
+  return chains.resolve(request, items, jsonLimitsOf(requests))
 }
 
 /** The responses with these ids that are the owner's and still there, JSON texts. */
-async function answersOf({ state, conversations, time, owner }: Known, ids: string[]): Promise<string[]> {
-  const { ttlMs } = conversations
-  const bindings = await told(
+async function answersOf({ kept, time, owner }: Known, ids: string[]): Promise<string[]> {
+  const { state, limits } = kept
+  const { ttlMs } = limits
+  const bindings = await toldUnavailable(
     time.spend(() => Promise.all(ids.map((id) => state.response(owner, id).catch(goneIfUnreadable)))),
   )
   const reading = new StoreTime(READ_MS)
   const read = async (id: string, binding: ResponseBinding | undefined) => {
     if (binding === undefined) return undefined
     const exchange = await state.exchange(owner, binding.root, id, ttlMs)
-    // It was needed: so the way to it is.
+    // A use keeps the answer for longer, so its binding must live as long.
     if (exchange !== undefined && !binding.native)
       await state.keepResponse(owner, id, ttlMs).catch(() => undefined)
     return exchange
   }
-  const exchanges = await told(reading.spend(() => Promise.all(ids.map((id, i) => read(id, bindings[i])))))
+  const exchanges = await toldUnavailable(
+    reading.spend(() => Promise.all(ids.map((id, i) => read(id, bindings[i])))),
+  )
   return exchanges.flatMap((exchange) => readExchange(exchange?.text ?? '')?.response ?? [])
 }
 
@@ -69,7 +75,7 @@ function goneIfUnreadable(error: unknown): undefined {
   if (!(error instanceof RecordUnreadable)) throw error
 }
 
-/** A few names may stand for much, again and again. */
+/** A few names may stand for many bytes, again and again. */
 function checkSize(
   references: readonly string[],
   items: ReadonlyMap<string, string>,

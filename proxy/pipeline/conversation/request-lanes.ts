@@ -1,20 +1,22 @@
 /** The lanes that a request may take, with all that its conversion needs of the caller and the route. */
+import type { RouteRecord } from '../../../contract/table/records.ts'
+import type { KeyRing } from '../../../store/sealing.ts'
+import { type Caller, ownerOf } from '../../auth/authenticate.ts'
+import type { ParsedRequest } from '../../dialects/core/dialect.ts'
 import { createEnvelopes } from '../../dialects/core/hub/envelope.ts'
 import { lanesOf, type ReadyLanes } from '../../dialects/core/lanes/index.ts'
 import { newAnswerId } from '../../dialects/core/neutral/ids.ts'
 import { DIALECTS, type Endpoint } from '../../dialects/index.ts'
 import { inputEstimate } from '../../ledger/estimate.ts'
-import type { Priced } from '../billing/charge.ts'
-import type { Gateway } from '../gateway.ts'
-import { ownerOf } from '../owner.ts'
 
 /** Where an upstream requires a limit and neither the client nor the route names one. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 8_192
 
-export function openLanes(
-  gateway: Gateway,
-  endpoint: Endpoint,
-  { caller, route, request }: Priced,
+/** `sealing` seals vendor state that clients carry. */
+export function requestLanes(
+  sealing: KeyRing,
+  caller: Caller,
+  { endpoint, route, request }: { endpoint: Endpoint; route: RouteRecord; request: ParsedRequest },
 ): ReadyLanes {
   return lanesOf(
     {
@@ -24,7 +26,7 @@ export function openLanes(
       id: newAnswerId(),
       created: Math.floor(Date.now() / 1_000),
       inputTokens: Math.max(1, inputEstimate(request.head.input)),
-      envelopes: createEnvelopes(gateway.sealing, ownerOf(caller)),
+      envelopes: createEnvelopes(sealing, ownerOf(caller), DIALECTS),
       rewriteModel: route.rewriteModel,
       unsupported: route.conversion.unsupported,
       defaultMaxOutputTokens: route.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,

@@ -3,7 +3,7 @@ import type { Usage } from '../../../contract/usage.ts'
 import type { AnswerRecord, AnswerTap, ChainPosition, Chains } from '../../dialects/core/chains.ts'
 import type { ParsedRequest } from '../../dialects/core/dialect.ts'
 import type { Call } from '../call.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Conversations } from './conversations.ts'
 import { keepAnswer } from './keep.ts'
 import type { Previous } from './previous.ts'
 
@@ -37,15 +37,15 @@ const BOUND_KEPT = 2
 const ITEMS_KEPT = 64
 
 export class AnswerWatch {
-  readonly #gateway: Gateway
+  readonly #conversations: Conversations
   readonly #routing: Routing
   readonly #chain: Chain | undefined
   readonly #tap: AnswerTap | undefined
   #by: AnsweredBy = { channel: '', native: false }
   #kept = false
 
-  constructor(gateway: Gateway, routing: Routing, chain: Chain | undefined) {
-    this.#gateway = gateway
+  constructor(conversations: Conversations, routing: Routing, chain: Chain | undefined) {
+    this.#conversations = conversations
     this.#routing = routing
     this.#chain = chain
     const followed =
@@ -58,7 +58,11 @@ export class AnswerWatch {
     this.#by = by
     const { owner, session, affinityTtlMs, several } = this.#routing
     if (session !== undefined && several)
-      void this.#gateway.affinity.note('session', owner, session, by.channel, affinityTtlMs)
+      void this.#conversations.affinity.note(
+        { kind: 'session', owner, name: session },
+        by.channel,
+        affinityTtlMs,
+      )
   }
 
   /** Whole events of a stream, before the client gets them. */
@@ -83,7 +87,7 @@ export class AnswerWatch {
     try {
       await this.#keep(this.#chain, answer, usage)
     } catch (error) {
-      this.#gateway.stateFailed(error)
+      this.#conversations.failed(error)
     }
   }
 
@@ -94,14 +98,22 @@ export class AnswerWatch {
   ): Promise<void> {
     const { channel, native } = this.#by
     const { owner, several } = this.#routing
-    const { affinity, conversations } = this.#gateway
+    const { affinity, limits } = this.#conversations
     const bound = several ? answer.bound.slice(-BOUND_KEPT) : []
     const named = position.store && native ? answer.itemIds.slice(-ITEMS_KEPT) : []
     const noted = [
-      ...bound.map((text) => affinity.note('state', owner, text, channel, conversations.ttlMs)),
-      ...named.map((id) => affinity.note('state', owner, id, channel, conversations.bindingTtlMs)),
+      ...bound.map((text) => affinity.note({ kind: 'state', owner, name: text }, channel, limits.ttlMs)),
+      ...named.map((id) => affinity.note({ kind: 'state', owner, name: id }, channel, limits.bindingTtlMs)),
     ]
-    const keeper = { gateway: this.#gateway, call, owner, position, previous, input: chains.input(request) }
+    const input = chains.input(request)
+    const keeper = {
+      conversations: this.#conversations,
+      memory: call.memory,
+      owner,
+      position,
+      previous,
+      input,
+    }
     // What an upstream was told not to keep it does not know.
     const by = { channel, native: native && position.store, usage }
     await Promise.all([...noted, keepAnswer(keeper, answer, by)])

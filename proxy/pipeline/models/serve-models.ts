@@ -1,56 +1,32 @@
 /** GET /v1/models and GET /v1/models/{model}: authenticated like any request, logged, never billed. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { GatewayError } from '../../errors.ts'
-import { StoreTime } from '../../ledger/store-time.ts'
-import type { RequestRecord } from '../../telemetry/request-log.ts'
-import type { Gateway } from '../gateway.ts'
-import { sendWhole } from '../request/client.ts'
-import { finish, identify, newRecord } from '../request/journal.ts'
+import { type Admission, admit } from '../admission/admit.ts'
+import type { Ports } from '../ports.ts'
+import { arrivalOf, type HttpRequest, sendWhole } from '../request/client.ts'
+import type { AdmittedContext } from '../request/context.ts'
 import { findModel, listModels, pageQuery } from './models.ts'
 
-export function serveModels(
-  gateway: Gateway,
-  req: IncomingMessage,
-  res: ServerResponse,
-  requestId: string,
-): Promise<void> {
-  return answer(gateway, res, newRecord('models', requestId, req), async (record) => {
-    const caller = await identify(gateway, req, record, new StoreTime())
+type ModelPorts = Pick<Ports, 'admission' | 'journal' | 'bodies'>
+
+export function serveModels(ports: ModelPorts, http: HttpRequest): Promise<void> {
+  return answer(ports, http, ({ follower }, { caller, req }) => {
     const page = pageQuery(new URLSearchParams(req.url?.split('?')[1]))
-    return listModels(gateway.follower.table, caller, page)
+    return listModels(follower.table, caller, page)
   })
 }
 
-export function serveModel(
-  gateway: Gateway,
-  req: IncomingMessage,
-  res: ServerResponse,
-  requestId: string,
-  model: string,
-): Promise<void> {
-  return answer(gateway, res, newRecord('models', requestId, req), async (record) => {
-    const caller = await identify(gateway, req, record, new StoreTime())
-    return findModel(gateway.follower.table, caller, model)
-  })
+export function serveModel(ports: ModelPorts, http: HttpRequest, model: string): Promise<void> {
+  return answer(ports, http, ({ follower }, { caller }) => findModel(follower.table, caller, model))
 }
 
-async function answer(
-  gateway: Gateway,
-  res: ServerResponse,
-  record: RequestRecord,
-  make: (record: RequestRecord) => Promise<object>,
+function answer(
+  { admission, journal, bodies }: ModelPorts,
+  http: HttpRequest,
+  make: (admission: Admission, ctx: AdmittedContext) => object,
 ): Promise<void> {
-  const startedAt = performance.now()
-  let told: GatewayError | undefined
-  try {
-    const body = Buffer.from(JSON.stringify(await make(record)))
+  return journal.run(arrivalOf('models', http), async (arrived) => {
+    const ctx = await admit(admission, arrived)
+    const body = Buffer.from(JSON.stringify(make(admission, ctx)))
     // The request broke meanwhile and was refused.
-    if (res.headersSent) return
-    sendWhole(res, 200, 'application/json', body, gateway.limits.clientStallMs)
-  } catch (error) {
-    told = GatewayError.from(error)
-    throw told
-  } finally {
-    finish(gateway, record, told, res.headersSent ? res.statusCode : 0, startedAt)
-  }
+    if (!http.res.headersSent) sendWhole(http.res, body, bodies.limits.clientStallMs)
+  })
 }

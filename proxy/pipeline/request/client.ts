@@ -1,15 +1,31 @@
 /** The client's side of a request over HTTP: whether it is still there, and answers of one piece. */
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Arrival } from './context.ts'
 import type { Shutdown } from './shutdown.ts'
 
-/** The client closed the connection; there is nobody to answer. */
+/** The client closed the connection; nobody waits for an answer. */
 export class ClientGone extends Error {
   override name = 'ClientGone'
 }
 
+/** A request over HTTP with its answer. */
+export interface HttpRequest {
+  requestId: string
+  req: IncomingMessage
+  res: ServerResponse
+  /** See requestControl. */
+  control: AbortController
+}
+
+/** `endpoint`: its name, for log and metrics. */
+export function arrivalOf(endpoint: string, { requestId, req, res, control }: HttpRequest): Arrival {
+  const status = () => (res.headersSent ? res.statusCode : 0)
+  return { endpoint, requestId, req, control, status }
+}
+
 /**
- * Aborts when work on an answer must end early. The reason is ClientGone, or the GatewayError that the client is still
- * to be told: the process shuts down, or the key was taken back.
+ * Aborts when work on an answer must end early. The reason is ClientGone, or the GatewayError to tell the client: the
+ * process shuts down, or the key was revoked.
  */
 export function requestControl(res: ServerResponse, shutdown: Shutdown): AbortController {
   const controller = new AbortController()
@@ -21,15 +37,9 @@ export function requestControl(res: ServerResponse, shutdown: Shutdown): AbortCo
   return controller
 }
 
-/** Sends a whole answer; a client that does not read it for `stallMs` is cut off. */
-export function sendWhole(
-  res: ServerResponse,
-  status: number,
-  contentType: string,
-  body: Buffer,
-  stallMs: number,
-): void {
-  res.writeHead(status, { 'content-type': contentType, 'content-length': body.length })
+/** Sends a whole answer in JSON with status 200; cuts off a client that does not read it for `stallMs`. */
+export function sendWhole(res: ServerResponse, body: Buffer, stallMs: number): void {
+  res.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length })
   onSilence(res, stallMs, () => res.destroy())
   res.end(body)
 }

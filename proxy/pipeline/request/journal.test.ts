@@ -1,94 +1,53 @@
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { AddressSet } from '../../../contract/address.ts'
-import { createEmbeddedStore } from '../../../store/embedded/index.ts'
-import { createAffinity } from '../../affinity/affinity.ts'
 import { GatewayError } from '../../errors.ts'
-import { EstimateFactors } from '../../ledger/estimate.ts'
-import { Holds } from '../../ledger/holds.ts'
-import { TableFollower } from '../../table/follower.ts'
-import { ProxyMetrics } from '../../telemetry/metrics.ts'
-import { RequestLog } from '../../telemetry/request-log.ts'
-import { testGauges } from '../../telemetry/testing.ts'
-import { Dispatchers } from '../../upstream/dispatchers.ts'
-import { ChannelHealth } from '../../upstream/health.ts'
-import { RetryBudget } from '../../upstream/retry-budget.ts'
-import { Revocation } from '../admission/revocation.ts'
-import { BodyMemory } from '../body/memory.ts'
-import { BodyTurns } from '../body/turns.ts'
-import type { Gateway } from '../gateway.ts'
-import { finish, newRecord } from './journal.ts'
-import { Shutdown } from './shutdown.ts'
+import type { RequestFacts } from '../../telemetry/metrics.ts'
+import type { RequestRecord } from '../../telemetry/request-log.ts'
+import { testMetrics } from '../../telemetry/testing.ts'
+import { ClientGone } from './client.ts'
+import type { Arrival, RequestContext } from './context.ts'
+import { Journal } from './journal.ts'
 
-function testGateway(lines: string[]): Gateway {
-  const { config, ledger, state, sealing, affinity } = createEmbeddedStore()
-  const now = () => performance.now()
-  const holds = new Holds(ledger, {
-    failed: () => undefined,
-    accountMissing: () => undefined,
-    dead: () => undefined,
-  })
-  onTestFinished(() => holds.stop(0))
-  return {
-    follower: new TableFollower(
-      config,
-      { proxy: 'proxy-1', keyMaxAgeMs: 1 },
-      {
-        swapped: () => undefined,
-        failed: () => undefined,
-        unreadable: () => undefined,
-        behind: () => undefined,
-        keysChanged: () => undefined,
+/** A journal with what it wrote. */
+function testJournal(metrics = testMetrics()) {
+  const lines: RequestRecord[] = []
+  const facts: RequestFacts[] = []
+  const journal = new Journal(
+    { write: (line) => void lines.push(line), errorAnswer: () => ({}) },
+    {
+      finished(fact) {
+        facts.push(fact)
+        metrics.finished(fact)
       },
-    ),
-    holds,
-    factors: new EstimateFactors(),
-    dispatchers: new Dispatchers(),
-    health: new ChannelHealth(now),
-    retryBudget: new RetryBudget(now),
-    metrics: new ProxyMetrics(testGauges()),
-    log: new RequestLog(
-      state,
-      (line) => void lines.push(line),
-      'full',
-      () => undefined,
-    ),
-    trustedProxies: new AddressSet([]),
-    sealing,
-    state,
-    bodyMemory: new BodyMemory(1),
-    bodyTurns: new BodyTurns(2, () => performance.now()),
-    conversations: { ttlMs: 1, bindingTtlMs: 1, exchangeBytes: 1, ownerBytes: 1 },
-    affinity: createAffinity(affinity),
-    stateFailed: () => undefined,
-    limits: {
-      maxBodyBytes: 1,
-      maxUploadBytes: 1,
-      maxInflatedBytes: 1,
-      maxAnswerBytes: 1,
-      maxEventBytes: 1,
-      maxJsonDepth: 1,
-      maxJsonKeys: 1,
-      maxJsonValues: 1,
-      form: { maxParts: 1, maxFiles: 1, maxFileBytes: 1, maxFieldBytes: 1 },
-      endpointBytes: new Map(),
-      streamKeepAliveMs: 1,
-      clientStallMs: 1,
+      attempt: (channel, outcome) => metrics.attempt(channel, outcome),
     },
-    shutdown: new Shutdown(),
-    revocation: new Revocation(async () => undefined),
+  )
+  return { journal, lines, facts, metrics }
+}
+
+function arrival(changes: Partial<Arrival> = {}): Arrival {
+  return {
+    endpoint: 'chat',
+    requestId: 'req_1',
+    req: new IncomingMessage(new Socket()),
+    control: new AbortController(),
+    status: () => 0,
+    ...changes,
   }
 }
 
 test('nothing that a client sends becomes a metric', async () => {
-  const gateway = testGateway([])
+  const { journal, metrics } = testJournal()
   const req = new IncomingMessage(new Socket())
   req.headers = { traceparent: 'CLIENT-TEXT', 'user-agent': 'CLIENT-TEXT' }
   const told = new GatewayError('upstream_error', 'No upstream serves this model.', { param: 'CLIENT-TEXT' })
-  const record = { ...newRecord('chat', 'req_1', req), model: 'CLIENT-TEXT', key: 'CLIENT-TEXT' }
-  finish(gateway, record, told, 0, performance.now())
-  const text = await gateway.metrics.registry.metrics()
+  const work = async ({ record }: RequestContext) => {
+    Object.assign(record, { model: 'CLIENT-TEXT', key: 'CLIENT-TEXT' })
+    throw told
+  }
+  await expect(journal.run(arrival({ req }), work)).rejects.toBe(told)
+  const text = await metrics.registry.metrics()
   expect(text).not.toContain('CLIENT-TEXT')
   expect(text).toContain('gen_ai_request_model="unknown"')
   expect(text).toContain(
@@ -101,27 +60,81 @@ test.each([
   [`00-${'A'.repeat(32)}-${'b'.repeat(16)}-01`, false],
   [`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01\n`, false],
   ['anything else', false],
-])('a traceparent is logged when it is one: %j', (traceparent, kept) => {
-  const lines: string[] = []
-  const gateway = testGateway(lines)
+])('a traceparent is logged when it is one: %j', async (traceparent, kept) => {
+  const { journal, lines } = testJournal()
   const req = new IncomingMessage(new Socket())
   req.headers = { traceparent }
-  finish(gateway, newRecord('chat', 'req_1', req), undefined, 0, performance.now())
-  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ requestId: 'req_1', status: 499, endpoint: 'chat' })
-  expect(lines[0]?.includes('traceparent')).toBe(kept)
+  await journal.run(arrival({ req }), async () => undefined)
+  expect(lines).toMatchObject([{ requestId: 'req_1', status: 499, endpoint: 'chat' }])
+  expect(lines[0]?.traceparent).toBe(kept ? traceparent : undefined)
 })
 
 test.each<[string, number, string | undefined, object | undefined]>([
-  ['relayed as it came', 429, 'finished', undefined],
+  ['passed on from an upstream', 429, 'finished', undefined],
   ['given up', 499, 'client_gone', { code: 'client_gone', domain: 'caller' }],
   ['good', 200, undefined, undefined],
-])('a status without an error of ours, %s', (_name, status, outcome, error) => {
-  const gateway = testGateway([])
-  const finished = vi.spyOn(gateway.metrics, 'finished')
-  const record = {
-    ...newRecord('relay', 'req_1', new IncomingMessage(new Socket())),
-    ...(outcome && { outcome }),
+])('a status without an error of ours, %s', async (_name, status, outcome, error) => {
+  const { journal, facts } = testJournal()
+  await journal.run(arrival({ endpoint: 'relay', status: () => status }), async ({ record }) => {
+    if (outcome !== undefined) record.outcome = outcome
+  })
+  expect(facts[0]?.error).toEqual(error)
+})
+
+test('a client that left is logged, and there is no error to render', async () => {
+  const { journal, lines, facts } = testJournal()
+  await journal.run(arrival(), async () => {
+    throw new ClientGone()
+  })
+  expect(lines).toMatchObject([{ status: 499, outcome: 'client_gone' }])
+  expect(facts).toMatchObject([{ error: { code: 'client_gone' } }])
+})
+
+test('an error that the client got in an event is logged, but not thrown', async () => {
+  const { journal, lines } = testJournal()
+  await journal.run(arrival({ status: () => 200 }), async (ctx) => {
+    ctx.error = new GatewayError('upstream_error', 'The upstream broke off its answer.')
+  })
+  expect(lines).toMatchObject([{ status: 200, code: 'upstream_error' }])
+})
+
+test('what a request took is given back when it is over, also after an error', async () => {
+  const { journal } = testJournal()
+  const released: string[] = []
+  const work = async (ctx: RequestContext) => {
+    ctx.onEnd(() => released.push('first'))
+    ctx.onEnd(() => released.push('second'))
+    throw new GatewayError('overloaded', 'No.')
   }
-  finish(gateway, record, undefined, status, performance.now())
-  expect(finished.mock.calls[0]?.[0].error).toEqual(error)
+  await expect(journal.run(arrival(), work)).rejects.toMatchObject({ code: 'overloaded' })
+  expect(released).toEqual(['first', 'second'])
+})
+
+test('where only failures are logged, a success leaves no line', async () => {
+  const { journal, lines } = testJournal()
+  const quiet = arrival({ failuresOnly: true })
+  await journal.run(quiet, async () => undefined)
+  expect(lines).toEqual([])
+  await expect(journal.run(quiet, () => Promise.reject(new Error('a fault')))).rejects.toMatchObject({
+    code: 'internal_error',
+  })
+  expect(lines).toMatchObject([{ code: 'internal_error' }])
+})
+
+test('reading the body is no overhead; the log has both times', async () => {
+  const { journal, lines } = testJournal()
+  let now = 1_000
+  const pass = (ms: number) => {
+    now += ms
+  }
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  await journal.run(arrival(), async (ctx) => {
+    pass(1)
+    await ctx.stage('body', () => pass(20))
+    pass(2)
+    await ctx.stage('deliver', () => pass(100))
+  })
+  const { body, overhead } = lines[0]?.ms ?? {}
+  expect([body, overhead]).toEqual([20, 3])
 })

@@ -1,109 +1,111 @@
-/** What is written down of a request: who called, how it ended. */
+/** The life of a request, written once: its start, its work, its end in log and metrics. */
 import type { IncomingMessage } from 'node:http'
-import { authenticate, type Caller } from '../../auth/authenticate.ts'
-import { clientAddress } from '../../auth/client-address.ts'
-import type { GatewayError } from '../../errors.ts'
-import type { StoreTime } from '../../ledger/store-time.ts'
-import type { RequestFacts } from '../../telemetry/metrics.ts'
-import { mask, type RequestRecord } from '../../telemetry/request-log.ts'
-import type { Gateway } from '../gateway.ts'
+import { GatewayError } from '../../errors.ts'
+import type { ProxyMetrics, RequestFacts } from '../../telemetry/metrics.ts'
+import { mask, type RequestLog, type RequestRecord } from '../../telemetry/request-log.ts'
+import { ClientGone } from './client.ts'
+import { type Arrival, type AttemptNotes, elapsed, newRecord, RequestContext } from './context.ts'
 
-/** What nginx logs for a client that left before it was answered; never sent. */
+/** nginx logs this status for a client that left before its answer; never sent. */
 const CLIENT_CLOSED = 499
-/** Names of fields are short; what is longer is a client's text. */
+/** Names of fields are short; a longer one is the client's text. */
 const MAX_PARAM = 200
 
-export function newRecord(endpoint: string, requestId: string, req: IncomingMessage): RequestRecord {
-  return { requestId, traceparent: traceparentOf(req), endpoint, status: 0, attempts: [], ms: { total: 0 } }
+/** A request that is refused before any stage runs. */
+export interface Refused {
+  endpoint: string
+  requestId: string
+  req: IncomingMessage
+  /** Fields that are known of the caller all the same. */
+  known?: Partial<RequestRecord>
 }
 
-/** The client's address; undefined when it cannot be told. */
-export function addressOf(
-  { trustedProxies }: Pick<Gateway, 'trustedProxies'>,
-  { headers, socket }: IncomingMessage,
-): string | undefined {
-  const forwarded = headers['x-forwarded-for']
-  return clientAddress(
-    socket.remoteAddress,
-    Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
-    trustedProxies,
-  )
-}
+export class Journal {
+  readonly #log: Pick<RequestLog, 'write'>
+  readonly #metrics: Pick<ProxyMetrics, 'finished'>
+  readonly #notes: AttemptNotes
 
-/** Authenticates a request of any endpoint, by these headers of it, and notes who it was. */
-export async function identify(
-  gateway: Gateway,
-  req: IncomingMessage,
-  record: RequestRecord,
-  time: StoreTime,
-  rawHeaders: readonly string[] = req.rawHeaders,
-): Promise<Caller> {
-  const address = addressOf(gateway, req)
-  record.client = address
-  const records = {
-    key: (hash: string) => time.spend(() => gateway.follower.key(hash)),
-    account: (id: string) => time.spend(() => gateway.follower.account(id)),
+  constructor(
+    log: Pick<RequestLog, 'write' | 'errorAnswer'>,
+    metrics: Pick<ProxyMetrics, 'finished' | 'attempt'>,
+  ) {
+    this.#log = log
+    this.#metrics = metrics
+    this.#notes = {
+      attempted: (attempt) => metrics.attempt(attempt.channel, attempt.class),
+      quoted: (headers, body, secrets) => log.errorAnswer(headers, body, secrets),
+    }
   }
-  return authenticate(records, rawHeaders, address, Date.now(), (key, account) => {
-    record.key = `${key.namespace}/${key.name}`
-    record.keyPreview = key.preview
-    record.namespace = key.namespace
-    record.account = account?.name
-  })
+
+  /**
+   * Runs a request in a context of its own; logs and counts it when it is over, however it ends. Rejects with the
+   * GatewayError that the client is to be told. Resolves when the client left: there is nobody to tell.
+   */
+  async run(arrival: Arrival, work: (ctx: RequestContext) => Promise<void>): Promise<void> {
+    const ctx = new RequestContext(arrival, this.#notes)
+    try {
+      await work(ctx)
+    } catch (error) {
+      if (error instanceof ClientGone) ctx.record.outcome = 'client_gone'
+      else {
+        ctx.error = GatewayError.from(error)
+        throw ctx.error
+      }
+    } finally {
+      ctx.end()
+      if (ctx.error !== undefined || arrival.failuresOnly !== true)
+        this.#finish(ctx.record, { error: ctx.error, sent: arrival.status(), startedAt: ctx.startedAt })
+    }
+  }
+
+  /** Logs and counts a request that was refused before any stage ran. */
+  refused({ endpoint, requestId, req, known = {} }: Refused, error: GatewayError): void {
+    const record = { ...newRecord(endpoint, requestId, req), ...known }
+    this.#finish(record, { error, sent: 0, startedAt: performance.now() })
+  }
+
+  #finish(record: RequestRecord, { error, sent, startedAt }: Ended): void {
+    record.status = sent || (error?.status ?? CLIENT_CLOSED)
+    record.code = error?.code
+    if (error?.param != null) record.param = mask(error.param, []).slice(0, MAX_PARAM)
+    record.ms.total = elapsed(startedAt)
+    this.#log.write(record)
+    this.#metrics.finished(factsOf(record, error))
+  }
 }
 
-/**
- * Logs and counts a request that is over. `told` is the error that the client was, or is about to be, told; `sent` the
- * status that it has got, 0 for none yet.
- */
-export function finish(
-  gateway: Gateway,
-  record: RequestRecord,
-  told: GatewayError | undefined,
-  sent: number,
-  startedAt: number,
-): void {
-  record.status = sent || (told?.status ?? CLIENT_CLOSED)
-  record.code = told?.code
-  if (told?.param != null) record.param = mask(told.param, []).slice(0, MAX_PARAM)
-  record.ms.total = elapsed(startedAt)
-  gateway.log.write(record)
-  gateway.metrics.finished({
+interface Ended {
+  /** The client was told of it, or is about to be. */
+  error: GatewayError | undefined
+  /** The HTTP status that the client got; 0 for none. */
+  sent: number
+  startedAt: number
+}
+
+function factsOf(record: RequestRecord, error: GatewayError | undefined): RequestFacts {
+  const { ms } = record
+  return {
     endpoint: record.endpoint,
     model: record.route ?? 'unknown',
-    status: record.relay !== undefined && told === undefined ? classOf(record.status) : record.status,
-    error: errorOf(told, record),
-    durationSeconds: record.ms.total / 1_000,
-    overheadSeconds: record.ms.overhead === undefined ? undefined : record.ms.overhead / 1_000,
-    firstTokenSeconds:
-      record.stream && record.ms.firstEvent !== undefined ? record.ms.firstEvent / 1_000 : undefined,
+    status: record.relay !== undefined && error === undefined ? classOf(record.status) : record.status,
+    error: errorOf(error, record),
+    durationSeconds: ms.total / 1_000,
+    overheadSeconds: ms.overhead === undefined ? undefined : ms.overhead / 1_000,
+    firstTokenSeconds: record.stream && ms.firstEvent !== undefined ? ms.firstEvent / 1_000 : undefined,
     usage: record.usage,
-  })
+  }
 }
 
 /**
- * A request that has a bad end without an error of ours was given up by its client, or its body broke. A status that
- * was relayed is none of ours.
+ * A bad end without an error of ours: the client gave up, or its body broke. A status that an upstream chose and the
+ * relay passed on is no error of ours.
  */
-function errorOf(told: GatewayError | undefined, { status, outcome }: RequestRecord): RequestFacts['error'] {
-  if (told !== undefined) return { code: told.code, domain: told.entry.domain }
+function errorOf(error: GatewayError | undefined, { status, outcome }: RequestRecord): RequestFacts['error'] {
+  if (error !== undefined) return { code: error.code, domain: error.entry.domain }
   return status < 400 || outcome === 'finished' ? undefined : { code: 'client_gone', domain: 'caller' }
 }
 
-/** A status that a foreign upstream chose must not make a series of its own. */
+/** Without classes, statuses that foreign upstreams choose would each become a series. */
 function classOf(status: number): string {
   return status >= 200 && status < 600 ? `${Math.floor(status / 100)}xx` : 'other'
-}
-
-/** Milliseconds to three decimals. */
-export function elapsed(from: number, to: number = performance.now()): number {
-  return Math.round((to - from) * 1_000) / 1_000
-}
-
-/** A valid W3C traceparent; anything else is dropped, it is the client's text. */
-function traceparentOf(req: IncomingMessage): string | undefined {
-  const value = req.headers.traceparent
-  return typeof value === 'string' && /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(value)
-    ? value
-    : undefined
 }

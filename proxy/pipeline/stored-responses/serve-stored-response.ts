@@ -1,78 +1,60 @@
 /**
  * GET and DELETE /v1/responses/{id}, GET /v1/responses/{id}/input_items: from the stored conversation, else from the
- * upstream that keeps it. Authenticated and logged, never billed. What the key may not see is not there: 404.
+ * upstream that keeps it. Authenticated and logged, never billed. A response that the key may not see is answered 404.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ResponseBinding } from '../../../store/contract.ts'
-import type { Caller } from '../../auth/authenticate.ts'
+import { ownerOf } from '../../auth/authenticate.ts'
 import { GatewayError } from '../../errors.ts'
-import { StoreTime } from '../../ledger/store-time.ts'
-import { mask, type RequestRecord } from '../../telemetry/request-log.ts'
-import { send } from '../../upstream/exchange.ts'
-import { pathOf, type UpstreamRequest, upstreamRequest } from '../../upstream/request.ts'
+import { send, type UpstreamRequest } from '../../outbound/exchange.ts'
+import { mask } from '../../telemetry/request-log.ts'
+import { pathOf, upstreamRequest } from '../../upstream/request.ts'
+import { admit } from '../admission/admit.ts'
 import { bindingOf, storedExchanges } from '../conversation/previous.ts'
-import type { Gateway } from '../gateway.ts'
-import { ownerOf } from '../owner.ts'
-import { ClientGone, requestControl, sendWhole } from '../request/client.ts'
-import { finish, identify, newRecord } from '../request/journal.ts'
+import type { Ports } from '../ports.ts'
+import { arrivalOf, type HttpRequest, sendWhole } from '../request/client.ts'
+import type { AdmittedContext } from '../request/context.ts'
 import { type ItemQuery, itemPage, itemQuery, upstreamItemQuery } from './item-page.ts'
 
-/** What is asked of a stored response. */
+/** What a client wants of a stored response. */
 export interface StoredQuestion {
   id: string
   what: 'response' | 'input_items' | 'delete'
   query: URLSearchParams
 }
 
-interface Asked {
-  gateway: Gateway
-  caller: Caller
+/** The question, with what is known of the response. */
+interface Lookup {
   owner: string
   binding: ResponseBinding
   question: StoredQuestion
-  /** Of the items that are asked for. */
+  /** The page of items that the client wants. */
   page: ItemQuery
-  time: StoreTime
-  cancel: AbortSignal
-  record: RequestRecord
 }
+
+type StoredPorts = Pick<Ports, 'admission' | 'bodies' | 'conversations' | 'upstreams' | 'journal'>
 
 const NOTHING = Buffer.alloc(0)
 
-export async function serveStoredResponse(
-  gateway: Gateway,
-  req: IncomingMessage,
-  res: ServerResponse,
-  requestId: string,
+export function serveStoredResponse(
+  ports: StoredPorts,
+  http: HttpRequest,
   question: StoredQuestion,
 ): Promise<void> {
-  const startedAt = performance.now()
-  const record = newRecord('stored_responses', requestId, req)
-  const time = new StoreTime()
-  const { signal: cancel } = requestControl(res, gateway.shutdown)
-  let told: GatewayError | undefined
-  try {
-    const caller = await identify(gateway, req, record, time)
+  return ports.journal.run(arrivalOf('stored_responses', http), async (arrived) => {
+    const ctx = await admit(ports.admission, arrived)
     if (question.query.get('stream') === 'true')
       throw new GatewayError('unsupported_parameter', 'A stored response is not streamed.', {
         param: 'stream',
       })
     const page = question.what === 'input_items' ? itemQuery(question.query) : { include: [] }
-    const owner = ownerOf(caller)
-    const binding = await bindingOf(gateway.state, time, owner, question.id)
+    const owner = ownerOf(ctx.caller)
+    const binding = await bindingOf(ports.conversations.state, ctx.time, owner, question.id)
     if (binding === undefined) throw notFound()
-    const body = await answer({ gateway, caller, owner, binding, question, page, time, cancel, record })
-    record.outcome = 'finished'
-    if (!res.headersSent) sendWhole(res, 200, 'application/json', body, gateway.limits.clientStallMs)
-  } catch (error) {
-    if (error instanceof ClientGone) record.outcome = 'client_gone'
-    else {
-      told = GatewayError.from(error)
-      throw told
-    }
-  } finally {
-    finish(gateway, record, told, res.headersSent ? res.statusCode : 0, startedAt)
-  }
+    const body = await answer(ports, ctx, { owner, binding, question, page })
+    ctx.record.outcome = 'finished'
+    // The request broke meanwhile and was refused.
+    if (!http.res.headersSent) sendWhole(http.res, body, ports.bodies.limits.clientStallMs)
+  })
 }
 
 function notFound(): GatewayError {
@@ -84,25 +66,26 @@ function badQuery({ after }: ItemQuery): GatewayError {
   return new GatewayError('invalid_request', message, after === undefined ? {} : { param: 'after' })
 }
 
-async function answer(asked: Asked): Promise<Buffer> {
-  const { gateway, owner, binding, question, page } = asked
+async function answer(ports: StoredPorts, ctx: AdmittedContext, lookup: Lookup): Promise<Buffer> {
+  const { owner, binding, question, page } = lookup
   const { id, what } = question
-  if (what === 'delete') return remove(asked)
-  const stored = await storedExchanges(gateway.state, gateway.conversations, owner, binding, id)
+  if (what === 'delete') return remove(ports, ctx, lookup)
+  const stored = await storedExchanges(ports.conversations, owner, binding, id)
   const last = stored?.at(-1)
-  if (stored === undefined || last === undefined) return askUpstream(asked, 'GET')
+  if (stored === undefined || last === undefined) return askUpstream(ports, ctx, lookup, 'GET')
   if (what === 'response') return Buffer.from(last.response)
   const before = stored.slice(0, -1).flatMap(({ input, output }) => [...input, ...output])
   return Buffer.from(JSON.stringify(itemPage(id, [...before, ...last.input], page)))
 }
 
-async function remove(asked: Asked): Promise<Buffer> {
-  const { gateway, owner, binding, question, time } = asked
+async function remove(ports: StoredPorts, ctx: AdmittedContext, lookup: Lookup): Promise<Buffer> {
+  const { owner, binding, question } = lookup
   const { id } = question
-  if (binding.native) await askUpstream(asked, 'DELETE').catch(ignoreNotFound)
-  await time.spend(async () => {
-    await gateway.state.removeExchange(owner, binding.root, id)
-    await gateway.state.removeResponse(owner, id)
+  const { state } = ports.conversations
+  if (binding.native) await askUpstream(ports, ctx, lookup, 'DELETE').catch(ignoreNotFound)
+  await ctx.time.spend(async () => {
+    await state.removeExchange(owner, binding.root, id)
+    await state.removeResponse(owner, id)
   })
   return Buffer.from(JSON.stringify({ id, object: 'response', deleted: true }))
 }
@@ -116,10 +99,14 @@ function ignoreNotFound(error: unknown): undefined {
 const REFUSED = [401, 402, 403]
 
 /** Asks the upstream that keeps the response. Throws GatewayError not_found, invalid_request and upstream_error. */
-async function askUpstream(asked: Asked, method: 'GET' | 'DELETE'): Promise<Buffer> {
-  const { gateway, caller, binding, question, page, cancel, record } = asked
+async function askUpstream(
+  { admission, upstreams }: StoredPorts,
+  { caller, cancel, record }: AdmittedContext,
+  { binding, question, page }: Lookup,
+  method: 'GET' | 'DELETE',
+): Promise<Buffer> {
   const { namespace } = caller.key
-  const channel = gateway.follower.table.channel(namespace, binding.channel.slice(namespace.length + 1))
+  const channel = admission.follower.table.channel(namespace, binding.channel.slice(namespace.length + 1))
   if (!binding.native || channel === undefined) throw notFound()
   const suffix = question.what === 'input_items' ? '/input_items' : ''
   const query = upstreamItemQuery(page)
@@ -142,14 +129,9 @@ async function askUpstream(asked: Asked, method: 'GET' | 'DELETE'): Promise<Buff
       ms: Math.round(performance.now() - since),
     })
   try {
-    const { timeoutsMs } = channel
-    const response = await send(
-      gateway.dispatchers.get(binding.channel, channel),
-      request,
-      timeoutsMs,
-      cancel,
-    )
-    const body = await response.readAll(gateway.limits.maxAnswerBytes)
+    const dispatcher = upstreams.dispatchers.get(binding.channel, channel)
+    const response = await send(dispatcher, request, channel.timeoutsMs, cancel)
+    const body = await response.readAll(upstreams.limits.maxAnswerBytes)
     note(response.status, response.status === 200 ? 'ok' : 'unknown')
     if (response.status === 200) return body
     if (response.status === 404) throw notFound()

@@ -5,23 +5,13 @@
 import { AddressSet, isAddress, unmap } from '../../../contract/address.ts'
 import type { AllowEntry } from '../../../contract/relay-target.ts'
 import { GatewayError } from '../../errors.ts'
+import type { CheckedTarget } from '../../outbound/checked.ts'
 import { AllowList, LOCALHOST, LOOPBACKS } from './allow-list.ts'
 import { isPublic, mayBeHost } from './denied.ts'
 import { isPublicName } from './names.ts'
 import { isOwnAddress } from './own-addresses.ts'
 import { type Lookups, NameServers } from './resolve.ts'
 import { type Destination, readUrl } from './url.ts'
-
-/** Where a relayed request goes: what was checked, so that nothing is looked up again. */
-export interface RelayTarget {
-  /** Parsed by the WHATWG rules, without user, fragment and trailing dot. */
-  url: URL
-  /** In lower case, without brackets and trailing dot. */
-  hostname: string
-  port: number
-  /** Checked, at least one; of a name IPv4 first. No zones, no IPv4-mapped ones. */
-  addresses: readonly string[]
-}
 
 /** The settings SLUICE_RELAY_*, and the ports that the gateway itself listens on. */
 export interface AddressRules {
@@ -58,7 +48,7 @@ export class AddressPolicy {
    * Throws invalid_request for what is no URL to call. Everything else that cannot be called is address_refused with
    * one message, be it forbidden or unknown, or `signal` aborted, so that nobody learns of the names inside.
    */
-  async target(text: string, signal: AbortSignal): Promise<RelayTarget> {
+  async target(text: string, signal: AbortSignal): Promise<CheckedTarget> {
     const destination = readUrl(text)
     const { url, hostname, port } = destination
     const isListed = this.#allow.hasHost(hostname, port)
@@ -71,7 +61,7 @@ export class AddressPolicy {
   }
 
   /** Whether a socket's remote address is one of those that were checked; asked after the connect. */
-  isAllowed(address: string, { addresses }: Pick<RelayTarget, 'addresses'>): boolean {
+  isAllowed(address: string, { addresses }: Pick<CheckedTarget, 'addresses'>): boolean {
     const plain = unmap(address)
     return isAddress(plain) && new AddressSet(addresses).has(plain)
   }

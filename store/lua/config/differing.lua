@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- Which records are missing, or are not what was written.
+-- Finds records that are missing or are not as they were written.
 --
 --   KEYS     records
---   ARGV     for each the SHA-1 of what was written
---   Replies  {index of a record that differs, ...}, from 1 on
+--   ARGV     for each record, the SHA-1 of the envelope that was written
+--   Replies  {index of a record that differs, ...}, counted from 1
 
 local differing = {}
 for i = 1, #KEYS do

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Whether the stored table is the one that was written last.
+-- Checks whether the stored table is the one written last.
 --
 --   KEYS     1 table, 2 manifest
 --   ARGV     none

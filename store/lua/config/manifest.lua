@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- All that was noted of what is stored.
+-- Reads the manifest.
 --
 --   KEYS     1 epoch, 2 manifest
 --   ARGV     none

@@ -2,7 +2,7 @@
 -- Starts a term of leadership.
 --
 --   KEYS     1 epoch
---   ARGV     1 epoch that the new one must be above
+--   ARGV     1 epoch that the new one must exceed
 --   Replies  the new epoch, as text
 
 local stored = tonumber(redis.call('GET', KEYS[1]) or '0')

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- What is stored now.
+-- Reads the stored epoch and generation.
 --
 --   KEYS     1 epoch, 2 manifest
 --   ARGV     none
---   Replies  {epoch, generation of the newest publication}, '0' for what is not there
+--   Replies  {epoch, generation of the newest publication}, '0' for a missing one
 
 return { redis.call('GET', KEYS[1]) or '0', redis.call('HGET', KEYS[2], 'generation') or '0' }

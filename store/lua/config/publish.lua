@@ -1,13 +1,13 @@
 #!lua
--- Writes a publication, announces it and checks the fence: all of it or nothing.
+-- Checks the epoch, writes a publication and announces it, all or nothing.
 --
---   KEYS     1 epoch, 2 table, 3 manifest, 4 changes; from 5 on the records to write, then those to remove
---   ARGV     1 epoch of the writer, 2 generation, 3 sealed table or '' to leave it, 4 what it touches (JSON, see
---            docs/redis.md), 5 announcements that are kept, at least, 6 note of the table for the manifest, 7 number of
---            records to write; then for each record to write its field in the manifest, its note and the sealed
---            record, and for each to remove its field
---   Replies  'published' | 'fenced', another epoch is in force | 'stale', the generation does not rise
--- Numbers are compared here and never written, because Lua would write 1e+15.
+--   KEYS     1 epoch, 2 table, 3 manifest, 4 changes; from 5 on, the records to write, then those to remove
+--   ARGV     1 epoch of the writer, 2 generation, 3 sealed table or '' for no change, 4 changed records (JSON, see
+--            docs/redis.md), 5 minimum number of announcements to keep, 6 note of the table for the manifest, 7 number
+--            of records to write; then, for each record to write, its field in the manifest, its note and the sealed
+--            record, and for each record to remove, its field
+--   Replies  'published' | 'fenced': the epoch is another one | 'stale': the generation is not higher
+-- Numbers are only compared, never written: Lua would write 1e+15.
 
 local EPOCH, TABLE, MANIFEST, CHANGES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local epoch, generation, sealed = ARGV[1], ARGV[2], ARGV[3]

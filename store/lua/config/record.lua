@@ -1,10 +1,10 @@
 #!lua flags=no-writes
--- A record, and what was noted when it was written.
+-- Reads a record and its note.
 --
 --   KEYS     1 record, 2 manifest
 --   ARGV     1 field of the record in the manifest
---   Replies  {sealed record, note}, nil for what is not there
+--   Replies  {sealed record, note}, nil for a missing one
 
--- Something that is no string is not ours.
+-- A key of another type was not written by us.
 local sealed = redis.pcall('GET', KEYS[1])
 return { type(sealed) == 'string' and sealed, redis.call('HGET', KEYS[2], ARGV[1]) }

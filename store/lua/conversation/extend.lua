@@ -1,5 +1,5 @@
 #!lua
--- Keeps room for longer, before its texts are.
+-- Extends the life of room, before that of its texts is extended.
 --
 --   KEYS     ends bytes of the owner: see conversation/room
 --   ARGV     1 ms for which the room is kept from now on, 2... digests of exchanges
@@ -8,8 +8,8 @@
 
 local ends = text(now_ms() + tonumber(ARGV[1]))
 for i = 2, #ARGV do
-  -- What was given back meanwhile was removed.
+  -- XX: room that was freed in the meantime stays freed.
   redis.call('ZADD', ENDS, 'XX', 'GT', ends, ARGV[i])
 end
-end_with_last()
+expire_with_last()
 return 'OK'

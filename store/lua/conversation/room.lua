@@ -1,12 +1,12 @@
--- What the scripts of an owner's room share; each includes it. The room counts the bytes of texts that are in other slots,
--- each from before it is written until after it is gone:
+-- Functions for an owner's room, included by its scripts. The room counts the bytes of texts in other slots, each from
+-- before it is written until after it is gone:
 --
---   KEYS[1]  ends   sorted set: digest of an exchange by when its bytes are given back, in ms
+--   KEYS[1]  ends   sorted set: digest of an exchange by the time when its bytes are freed, in ms
 --   KEYS[2]  bytes  hash: digest of an exchange = bytes of its text; sum = all of them
 
 local ENDS, BYTES = KEYS[1], KEYS[2]
 
--- Digits of an integer. tostring would write 1e+15.
+-- An integer in digits. tostring would write 1e+15.
 local function text(n)
   return string.format('%.0f', n)
 end
@@ -16,7 +16,7 @@ local function now_ms()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
-local function give_back(digests)
+local function free(digests)
   if #digests == 0 then return end
   local freed = 0
   for _, bytes in ipairs(redis.call('HMGET', BYTES, unpack(digests))) do
@@ -27,8 +27,8 @@ local function give_back(digests)
   redis.call('HINCRBY', BYTES, 'sum', text(0 - freed))
 end
 
--- A room ends with the last that it counts.
-local function end_with_last()
+-- Lets the room expire with the last exchange in it.
+local function expire_with_last()
   local last = redis.call('ZRANGE', ENDS, '0', '0', 'REV', 'WITHSCORES')[2]
   if not last then return end
   redis.call('PEXPIREAT', ENDS, text(tonumber(last)))

@@ -1,23 +1,23 @@
--- What the scripts of the ledger share; each includes it. They do what store/ledger/transition.ts says, on one account:
+-- Functions for the ledger, included by its scripts. They implement store/ledger/transition.ts on one account:
 --
 --   KEYS[1]  bal  hash: p and h, posted and held; p:<sub> and h:<sub>; c:<credit id> = "<sub>|<amount>"
---   KEYS[2]  rsv  hash: request id = hold, pending or at its end (see read_hold)
+--   KEYS[2]  rsv  hash: request id = hold, pending or a tombstone (see read_hold)
 --   KEYS[3]  exp  sorted set: request id by the end of its lease, in ms
 --   KEYS[4]  gc   sorted set: request id by the end of its tombstone, in ms
---   KEYS[5]  led  stream: entries, with the fields k r s d, and of a request also reason model channel key tok
---   ARGV[1]  how long the end of a hold is kept, in ms
---   ARGV[2]  due leases, and due tombstones, that a command takes care of in passing, at most
---   ARGV[3]  entries that an account keeps, at least
+--   KEYS[5]  led  stream: entries, with the fields k r s d, and for a request also reason model channel key tok
+--   ARGV[1]  how long a tombstone is kept, in ms
+--   ARGV[2]  how many due leases, and how many due tombstones, a command handles along the way, at most
+--   ARGV[3]  minimum number of entries that an account keeps
 --
--- Replies: amounts and times are text, because Redis makes 64-bit integers of Lua's numbers and clients round those.
--- An account is known when bal has p.
+-- Amounts and times in replies are text: Redis turns Lua's numbers into 64-bit integers, which clients round. An account
+-- exists if bal has p.
 
 local BAL, RSV, EXP, GC, LED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local KEEP_MS, AT_ONCE, ENTRIES_KEPT = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
--- 2^53 - 1: integers up to it are exact in a double, which is all that Lua has.
+-- 2^53 - 1: Lua's numbers are doubles, exact for integers up to this.
 local MOST = 9007199254740991
 
--- Digits of an integer. tostring would write 1e+15; and HINCRBY refuses "-0", so that -0 is made 0.
+-- An integer in digits. tostring would write 1e+15. Turns -0 into 0, because HINCRBY refuses "-0".
 local function text(n)
   return string.format('%.0f', n + 0)
 end
@@ -31,7 +31,7 @@ local function account_known()
   return redis.call('HEXISTS', BAL, 'p') == 1
 end
 
--- Of 'p' or 'h', for a sub-account or ('') the account itself.
+-- The field 'p' or 'h' of a sub-account, or (sub '') of the account itself.
 local function field_of(field, sub)
   if sub == '' then return field end
   return field .. ':' .. sub
@@ -41,13 +41,13 @@ local function funds(field, sub)
   return tonumber(redis.call('HGET', BAL, field_of(field, sub)) or '0')
 end
 
--- The part of `by` that leaves one balance within the safe integers.
+-- The part of `by` that keeps one balance within the safe integers.
 local function countable(field, sub, by)
   local now = funds(field, sub)
   return math.min(math.max(by, -MOST - now), MOST - now)
 end
 
--- The part of `by` that account and sub-account can both take, so that they change alike.
+-- The part of `by` that both account and sub-account can count, so that they change by the same amount.
 local function countable_in_both(field, sub, by)
   local part = countable(field, '', by)
   if sub == '' then return part end
@@ -63,22 +63,21 @@ local function add_to_both(field, sub, by)
   if sub ~= '' then add(field, sub, by) end
 end
 
--- `note`: more fields and values, as a list.
+-- `note`: a list of further fields and values.
 local function append(kind, ref, sub, delta, note)
   redis.call('XADD', LED, 'MAXLEN', '~', ENTRIES_KEPT, '*',
     'k', kind, 'r', ref, 's', sub, 'd', text(delta), unpack(note))
 end
 
--- The first of four tests that fails, as {whose, why}; nil when funds suffice. Lasting want is told before want that
--- ends when others settle.
+-- Why funds are short, as {whose, reason}, or nil. An empty balance comes before a shortfall that other settles may clear.
 local function shortfall(sub, overdraft, sub_overdraft, amount)
-  local function want(of, allowed)
+  local function check(of, allowed)
     local posted = funds('p', of)
     return posted + allowed <= 0, posted - funds('h', of) + allowed < amount
   end
-  local account_empty, account_short = want('', overdraft)
+  local account_empty, account_short = check('', overdraft)
   local sub_empty, sub_short = false, false
-  if sub ~= '' then sub_empty, sub_short = want(sub, sub_overdraft) end
+  if sub ~= '' then sub_empty, sub_short = check(sub, sub_overdraft) end
   if account_empty then return { 'account', 'empty' } end
   if sub_empty then return { 'sub', 'empty' } end
   if account_short then return { 'account', 'hold' } end
@@ -86,18 +85,18 @@ local function shortfall(sub, overdraft, sub_overdraft, amount)
   return nil
 end
 
--- A hold is "state|asked|amount|seen|actual|reserved at|sub|key|model": see Hold in store/ledger/state.ts. asked and
--- actual may be empty for not known. Key and model are those of the entry of an expiry, so only a pending hold has
--- them; the model is the only field that may have a bar in it.
+-- A hold is "state|requested|amount|seen|actual|reserved at|sub|key|model": see Hold in store/ledger/state.ts. requested
+-- and actual are empty if unknown. Key and model are for the entry of an expiry, so that only a pending hold has them;
+-- only the model may contain a bar.
 local HOLD = '^(%u)|(%d*)|(%d+)|(%d+)|(%d*)|(%-?%d+)|([^|]*)|([^|]*)|(.*)$'
 
 local function read_hold(id)
   local stored = redis.call('HGET', RSV, id)
   if not stored then return nil end
-  local state, asked, amount, seen, actual, at, sub, key, model = string.match(stored, HOLD)
+  local state, requested, amount, seen, actual, at, sub, key, model = string.match(stored, HOLD)
   return {
     state = state,
-    asked = tonumber(asked),
+    requested = tonumber(requested),
     amount = tonumber(amount),
     seen = tonumber(seen),
     actual = tonumber(actual),
@@ -111,7 +110,7 @@ end
 local function write_hold(id, hold)
   redis.call('HSET', RSV, id, table.concat({
     hold.state,
-    hold.asked and text(hold.asked) or '',
+    hold.requested and text(hold.requested) or '',
     text(hold.amount),
     text(hold.seen),
     hold.actual and text(hold.actual) or '',
@@ -122,21 +121,21 @@ local function write_hold(id, hold)
   }, '|'))
 end
 
--- Keeps the end of a hold; counted from its reservation where a clock that was set back says that is later.
+-- Keeps a tombstone of a hold. Its time starts at the reservation if that is later, because the clock was set back.
 local function entomb(id, hold, state, now)
   hold.state, hold.key, hold.model = state, '', ''
   write_hold(id, hold)
   redis.call('ZADD', GC, text(math.max(now, hold.reserved_at) + KEEP_MS), id)
 end
 
--- Gives back what a pending hold holds.
+-- Releases a pending hold.
 local function release(id, hold)
   add_to_both('h', hold.sub, 0 - hold.amount)
   redis.call('ZREM', EXP, id)
 end
 
--- Lowers the account and its sub-account together; one entry for one change, none for no change. Of a cost that would
--- take a balance out of the safe integers it posts what still counts: a settle is never refused.
+-- Charges the account and its sub-account, with one entry, or none if nothing changes. A cost that would take a balance
+-- beyond the safe integers is posted in part: a settle is never refused.
 local function charge(kind, id, sub, amount, note)
   local delta = countable_in_both('p', sub, 0 - amount)
   if delta == 0 then return end
@@ -149,7 +148,7 @@ local function due(key, at, max)
   return redis.call('ZRANGE', key, '-inf', text(at), 'BYSCORE', 'LIMIT', '0', text(max))
 end
 
--- Expires holds whose lease has passed and posts what was seen of each: a list of id, charged, id, charged, ...
+-- Expires holds whose lease has ended and charges their cost so far. Returns {id, charged, id, charged, ...}.
 local function expire_due(now, max)
   local reaped = {}
   for _, id in ipairs(due(EXP, now, max)) do
@@ -166,8 +165,8 @@ local function expire_due(now, max)
   return reaped
 end
 
--- Forgets tombstones whose time is over. One millisecond later than kept: an id that is forgotten must be too old for
--- settle to take it for a lost one, or it would be posted twice.
+-- Removes tombstones whose time is over, one millisecond late: once an id is forgotten, it must be too old for settle to
+-- treat it as lost. Otherwise it would be charged twice.
 local function collect_due(now, max)
   for _, id in ipairs(due(GC, now - 1, max)) do
     redis.call('HDEL', RSV, id)

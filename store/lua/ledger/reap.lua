@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Expires holds whose lease has passed, and forgets tombstones whose time is over.
+-- Expires holds whose lease has ended, and removes tombstones whose time is over.
 --
 --   KEYS     bal rsv exp gc led of the account: see ledger/common
---   ARGV     1 to 3 as in ledger/common; 4 holds at most, 5 tombstones at most
---   Replies  {id, charged, id, charged, ...}: the holds that expired, the earliest first
+--   ARGV     1 to 3 as in ledger/common; 4 maximum number of holds, 5 of tombstones
+--   Replies  {id, charged, id, charged, ...}: the expired holds, earliest first
 --!include ledger/common
 
 local now = now_ms()

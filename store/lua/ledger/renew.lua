@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Extends the lease of a hold, notes the cost so far, and may enlarge the hold.
+-- Extends the lease of a hold, records the cost so far, and may enlarge the hold.
 --
 --   KEYS     bal rsv exp gc led of the account: see ledger/common
---   ARGV     1 to 3 as in ledger/common; 4 request id, 5 cost so far, 6 what the hold shall be, 7 '1' when enforced,
+--   ARGV     1 to 3 as in ledger/common; 4 request id, 5 cost so far, 6 new size of the hold, 7 '1' if enforced,
 --            8 overdraft, 9 overdraft of the sub-account, 10 lease in ms
---   Replies  'OK' | 'NOFUNDS': the lease is extended, the hold stays as it was | 'GONE' | 'UNKNOWN' | 'NOACCT'
+--   Replies  'OK' | 'NOFUNDS': the lease is extended, but not the hold | 'GONE' | 'UNKNOWN' | 'NOACCT'
 --!include ledger/common
 
 if not account_known() then return 'NOACCT' end

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Posts the real cost and frees the hold.
+-- Posts the real cost and releases the hold.
 --
 --   KEYS     bal rsv exp gc led of the account: see ledger/common
 --   ARGV     1 to 3 as in ledger/common; 4 request id, 5 sub-account or '', 6 real cost, 7 reserved at, in ms,
 --            8 reason, 9 model, 10 channel, 11 key id, 12 tokens as JSON
---   Replies  'OK' | 'DUP' | 'CONFLICT' | 'LATE': had expired | 'LOST': not known but young
---            | 'STALE': too old to judge, nothing posted | 'NOACCT'
+--   Replies  'OK' | 'DUP' | 'CONFLICT' | 'LATE': posted after expiry | 'LOST': posted although the (young) hold is unknown
+--            | 'STALE': unknown and too old, not posted | 'NOACCT'
 --!include ledger/common
 
 if not account_known() then return 'NOACCT' end

@@ -9,7 +9,7 @@ import type {
   StreamEncoder,
 } from '../../../proxy/dialects/core/dialect.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
-import { hubLane } from '../../../proxy/dialects/core/lanes/hub.ts'
+import { lanesOf } from '../../../proxy/dialects/core/lanes/index.ts'
 import type { Lane } from '../../../proxy/dialects/core/lanes/lane.ts'
 import { fold } from '../../../proxy/dialects/core/neutral/fold.ts'
 import { addExtLosses, type Losses } from '../../../proxy/dialects/core/neutral/losses.ts'
@@ -111,7 +111,7 @@ export function clientOf(name: DialectName, body: object): ClientView & { losses
   }
 }
 
-/** The way of a request through the hub; equal dialects too, as routes that rename models take it. */
+/** The lane that the pipeline opens: bytes between equal dialects, the hub between different ones. */
 export function laneOf(
   client: DialectName,
   body: object,
@@ -119,14 +119,29 @@ export function laneOf(
   features: Partial<Features> = {},
   model = 'up',
 ): Lane {
-  const { losses: _losses, ...view } = clientOf(client, body)
-  return hubLane(dialectOf(client), view, {
-    upstream: dialectOf(upstream),
+  const { parsed, id, created, inputTokens } = clientOf(client, body)
+  const lanes = lanesOf(
+    {
+      client: dialectOf(client),
+      upstreamPath: dialectOf(client).upstreamPath,
+      parsed,
+      id,
+      created,
+      inputTokens,
+      envelopes,
+      rewriteModel: true,
+      unsupported: 'Drop',
+      defaultMaxOutputTokens: 8192,
+    },
+    DIALECTS,
+  )
+  return lanes.open({
+    way: client === upstream ? 'native' : 'hub',
+    api: upstream,
     model,
     features: allFeatures(upstream, features),
+    channel: 'ns/c',
     withoutCarriers: false,
-    defaultMaxOutputTokens: 8192,
-    unsupported: 'Drop',
   })
 }
 

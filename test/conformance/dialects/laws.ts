@@ -22,6 +22,7 @@ import {
 } from './codecs.ts'
 import { sumStream } from './loose.ts'
 import { readStrictly } from './strict.ts'
+import type { UsageAsked } from './strict-chat.ts'
 import { type View, viewFor, viewOf } from './views.ts'
 
 type Json = Record<string, unknown>
@@ -174,10 +175,19 @@ export function streamSays(client: DialectName, upstream: DialectName, text: str
   const relayed = relay(client, upstream, [Buffer.from(text)])
   expect(relayed).toMatchObject({ finished: true, failed: false })
   const expected = viewFor(viewOf(upstream, answer), upstream, client)
-  expect(
-    comparable(viewOf(client, readStrictly(client, relayed.text, toldUsage(expected))), expected),
-  ).toEqual(expected)
+  const read = readBack(client, upstream, relayed.text, toldUsage(expected))
+  expect(comparable(viewOf(client, read), expected)).toEqual(expected)
   return expected
+}
+
+/** What a client reads of a stream. Between equal dialects the upstream's own events pass, strictly right or not. */
+export function readBack(
+  client: DialectName,
+  upstream: DialectName,
+  text: string,
+  usage?: UsageAsked,
+): unknown {
+  return client === upstream ? sumStream(client, text).answer : readStrictly(client, text, usage)
 }
 
 export function answerSays(
@@ -198,9 +208,7 @@ export function answerSays(
   )
   if (!('body' in asStream)) throw new Error(`not an answer: ${asStream.detail}`)
   const text = asStream.body.toString()
-  // Between equal dialects the upstream's own words come back, strictly right or not.
-  const again =
-    client === upstream ? sumStream(client, text).answer : readStrictly(client, text, toldUsage(expected))
+  const again = readBack(client, upstream, text, toldUsage(expected))
   expect(comparable(viewOf(client, again), expected)).toEqual(expected)
   return { view: expected, losses: lane.losses.names }
 }

@@ -67,6 +67,7 @@ function sumChat(data: string[]): LooseAnswer {
     add('refusal', delta.refusal)
     add('reasoning_content', delta.reasoning_content ?? delta.reasoning)
     if (Array.isArray(delta.tool_calls)) delta.tool_calls.filter(isRecord).forEach(addCall)
+    if (isRecord(delta.function_call)) addCall({ index: 0, function: delta.function_call })
   }
   if (end === 'cut' && finish !== null) end = 'complete'
   message.tool_calls = calls.map(({ id, type, name, text }) =>

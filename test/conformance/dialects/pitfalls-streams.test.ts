@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { NAMES } from './codecs.ts'
 import { relay } from './laws.ts'
-import { args, call, chatStream, events, fixture, type Json, view } from './pitfalls.ts'
+import { args, call, chatStream, converted, events, fixture, type Json, view } from './pitfalls.ts'
 import { readStrictly } from './strict.ts'
 
 describe('7.1 tool indexes of chat', () => {
@@ -185,7 +185,7 @@ it('7.9 empty deltas open nothing', () => {
 
 it('7.10 arguments of nothing are the empty object at the end', () => {
   for (const client of ['chat', 'responses'] as const) {
-    const text = relay(client, 'chat', [Buffer.from(fixture('chat', 'stop-though-tools'))]).text
+    const text = converted(client, 'chat', fixture('chat', 'stop-though-tools'))
     expect(JSON.stringify(readStrictly(client, text))).toContain('"arguments":"{}"')
   }
 })

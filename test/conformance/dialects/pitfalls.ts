@@ -1,5 +1,6 @@
 /** Streams as sloppy upstreams send them, and what clients read of them. */
 import type { DialectName } from '../../../contract/endpoints.ts'
+import { decodeStream, encodeStream } from './codecs.ts'
 import { STREAMS } from './fixtures.ts'
 import { relay } from './laws.ts'
 import { specEvents, writeEvents } from './sse.ts'
@@ -16,12 +17,18 @@ export const fixture = (dialect: DialectName, name: string): string => {
 
 /** The events that a client reads of an upstream's stream, parsed. */
 export const events = (client: DialectName, upstream: DialectName, text: string): Json[] =>
-  specEvents(relay(client, upstream, [Buffer.from(text)]).text)
+  specEvents(converted(client, upstream, text))
     .filter(({ data }) => data !== '[DONE]')
     .map(({ data }) => JSON.parse(data))
 
 export const view = (client: DialectName, upstream: DialectName, text: string) =>
-  viewOf(client, readStrictly(client, relay(client, upstream, [Buffer.from(text)]).text))
+  viewOf(client, readStrictly(client, converted(client, upstream, text)))
+
+/** The stream as the codecs write it, for a client of the same dialect too. */
+export const converted = (client: DialectName, upstream: DialectName, text: string): string =>
+  client === upstream
+    ? encodeStream(client, decodeStream(upstream, text).parts).text
+    : relay(client, upstream, [Buffer.from(text)]).text
 
 /** A chat stream of these deltas, then the finish. */
 export function chatStream(deltas: Json[], finish = 'stop'): string {

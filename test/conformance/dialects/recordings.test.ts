@@ -22,6 +22,7 @@ import {
   isNotFinished,
   isWellFormed,
   passed,
+  readBack,
   relay,
   streamSays,
   toldUsage,
@@ -30,7 +31,6 @@ import {
 import { silent } from './leaves.ts'
 import { sumStream } from './loose.ts'
 import { misnamed } from './losses.ts'
-import { readStrictly } from './strict.ts'
 import { type View, viewOf } from './views.ts'
 
 const ALL = recordings()
@@ -88,7 +88,7 @@ describe.runIf(WHOLE.length > 0).each(NAMES)('streams for clients of %s', (clien
     for (const [, cut] of CHUNKINGS) {
       const relayed = relay(client, dialect, cut(Buffer.from(text)))
       expect(relayed.finished).toBe(true)
-      const read = viewOf(client, readStrictly(client, relayed.text, toldUsage(expected)))
+      const read = viewOf(client, readBack(client, dialect, relayed.text, toldUsage(expected)))
       expect(comparable(read, expected)).toEqual(expected)
       losses = relayed.losses
     }

@@ -50,7 +50,13 @@ function told(history: object[], more: object): Json[] {
 /** The request of a client of responses at an upstream, as it goes there and as its answer comes back. */
 function laneAt(upstream: 'chat' | 'messages' | 'responses', body: object, owner = 'one') {
   const parsed = parse('responses', { model: 'm', ...body })
-  const about = { parsed, id: 'X', created: 1_700, inputTokens: 9, envelopes: createEnvelopes(RING, owner) }
+  const about = {
+    parsed,
+    id: 'X',
+    created: 1_700,
+    inputTokens: 9,
+    envelopes: createEnvelopes(RING, owner, DIALECTS),
+  }
   const settings = { rewriteModel: false, unsupported: 'Drop', defaultMaxOutputTokens: 100 } as const
   const lanes = lanesOf({ client: responses, upstreamPath: '/responses', ...about, ...settings }, DIALECTS)
   return lanes.open({
@@ -141,7 +147,7 @@ describe('7.19 ids of an upstream', () => {
   })
 
   it('sealed summaries open for their owner alone', () => {
-    const sealed = createEnvelopes(RING, 'one').seal({
+    const sealed = createEnvelopes(RING, 'one', DIALECTS).seal({
       dialect: 'responses',
       kind: 'compaction',
       value: 'Goal: go on.',

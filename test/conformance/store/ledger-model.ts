@@ -47,7 +47,7 @@ interface ModelHold {
   id: string
   sub: string | undefined
   state: HoldState
-  asked: number | undefined
+  requested: number | undefined
   amount: number
   seen: number
   actual: number | undefined
@@ -107,7 +107,7 @@ export class ModelAccount {
     const { id, sub, amount } = command
     const known = this.holds.find((h) => h.id === id)
     if (known) {
-      if (known.sub !== sub || (known.asked ?? amount) !== amount) return { reply: 'CONFLICT' }
+      if (known.sub !== sub || (known.requested ?? amount) !== amount) return { reply: 'CONFLICT' }
       return { reply: 'DUP', reservedAt: known.reservedAt, state: known.state }
     }
     const refusal = command.enforced ? this.#refusal(command, amount) : undefined
@@ -117,7 +117,7 @@ export class ModelAccount {
       id,
       sub,
       state: 'P',
-      asked: amount,
+      requested: amount,
       amount,
       seen: 0,
       actual: undefined,
@@ -153,7 +153,7 @@ export class ModelAccount {
         id,
         sub,
         state: 'L',
-        asked: undefined,
+        requested: undefined,
         amount: 0,
         seen: 0,
         actual,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { httpServer, listen, settledAt } from '../../../proxy/upstream/testing.ts'
+import { httpServer, listen, settledAt } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, until } from '../../harness/gateway.ts'
 import { envelope, OK, openRelay, relay, relayOfTest } from './setup.ts'
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { listen } from '../../../proxy/upstream/testing.ts'
+import { listen } from '../../../proxy/outbound/testing.ts'
 import { until } from '../../harness/gateway.ts'
 import { envelope, openRelay, relayOfTest } from './setup.ts'
 

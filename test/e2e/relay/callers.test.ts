@@ -1,7 +1,7 @@
 /** How callers use the relay, and what an upstream receives. */
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { httpServer } from '../../../proxy/upstream/testing.ts'
+import { httpServer } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, until } from '../../harness/gateway.ts'
 import { call } from '../../harness/http.ts'
 import { run } from '../../harness/script.ts'

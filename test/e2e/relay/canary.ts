@@ -1,7 +1,7 @@
 /** A server on every address of this machine that must not be reached. */
 import { createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { portOf } from '../../../proxy/upstream/testing.ts'
+import { portOf } from '../../../proxy/outbound/testing.ts'
 import { OK } from './setup.ts'
 
 export interface Canary {

@@ -1,6 +1,6 @@
 /** A relay that requires an API key of the gateway in x-api-key. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { httpServer } from '../../../proxy/upstream/testing.ts'
+import { httpServer } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, until } from '../../harness/gateway.ts'
 import { readAll } from '../../harness/http.ts'
 import { apiKey } from '../../harness/resources.ts'

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { httpServer, listen, tcpServer } from '../../../proxy/upstream/testing.ts'
+import { httpServer, listen, tcpServer } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, until } from '../../harness/gateway.ts'
 import { readAll } from '../../harness/http.ts'
 import { metric } from '../../harness/ledger.ts'

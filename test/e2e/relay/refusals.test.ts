@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { mintKey } from '../../../contract/key-format.ts'
-import { httpServer, tcpServer } from '../../../proxy/upstream/testing.ts'
+import { httpServer, tcpServer } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, until } from '../../harness/gateway.ts'
 import { readAll } from '../../harness/http.ts'
 import { startNameServer } from '../../harness/name-server.ts'

@@ -1,7 +1,7 @@
 /** Key, path, query and prompt of a relay call are kept nowhere, however the call ends. */
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { httpServer, tcpServer } from '../../../proxy/upstream/testing.ts'
+import { httpServer, tcpServer } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, until } from '../../harness/gateway.ts'
 import { type HeapWatch, watchHeap } from '../../harness/heap.ts'
 import { call } from '../../harness/http.ts'

@@ -1,7 +1,7 @@
 /** A gateway without resources for relay tests, calls to it, and upstreams that record raw requests. */
 import { createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { listen, type TestServer } from '../../../proxy/upstream/testing.ts'
+import { listen, type TestServer } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, startGateway } from '../../harness/gateway.ts'
 import { type CallOptions, open, readAll } from '../../harness/http.ts'
 

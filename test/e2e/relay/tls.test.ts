@@ -1,7 +1,7 @@
 /** TLS to upstreams: the certificate must match the name in the URL, although the relay connects to an address. */
 import { createServer } from 'node:https'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listen } from '../../../proxy/upstream/testing.ts'
+import { listen } from '../../../proxy/outbound/testing.ts'
 import type { RunningGateway } from '../../harness/gateway.ts'
 import { type NameServer, startNameServer } from '../../harness/name-server.ts'
 import { type Authority, createAuthority, type Pair } from '../../harness/pki.ts'

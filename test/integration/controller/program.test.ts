@@ -78,7 +78,7 @@ async function start(name: string, more: Record<string, string> = {}) {
   const env = { ...settings, SLUICE_INSTANCE: name, SLUICE_ADMIN_PORT: `${adminPort}`, ...more }
   const program = startSluice(env, ['controller'])
   programs.push(program)
-  await program.printed(/"msg":"watching"/)
+  await program.printed(/"msg":"watching resources"/)
   const admin = `http://127.0.0.1:${adminPort}`
   const status = async () => {
     const { text } = await call(`${admin}/status`)
@@ -148,7 +148,7 @@ describe('the program', () => {
     const started = await start('one')
     await leads(started)
     await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
-    await started.program.printed(/"msg":"publishing failed; trying again"/)
+    await started.program.printed(/"msg":"publishing failed; will retry"/)
     await redis.restart()
     await has(keyHash(KEY))
   })
@@ -206,7 +206,7 @@ describe('two programs', () => {
     await has(keyHash(KEY))
     one.program.child.kill('SIGCONT')
     expect(await one.program.exited).toBe(1)
-    expect(one.program.output()).toContain('ending: ')
+    expect(one.program.output()).toContain('stopping: ')
     expect(await store.config.key(keyHash(KEY))).toBeDefined()
     expect((await two.status()).leading).toBe(true)
   })

@@ -114,7 +114,7 @@ describe('a Redis that lost everything', () => {
 })
 
 describe('what somebody else spoilt', () => {
-  const SPOILT = 'somebody else removed or changed records in the store; writing them again'
+  const SPOILT = 'records in the store were removed or changed by someone else; writing them again'
   const FIRST_LOOK_MS = 4_000
   const route = { model: 'small', channels: [{ name: 'local' }], free: true }
 

@@ -89,7 +89,7 @@ it('while no controller leads: the next leader removes what is gone, and othersâ
     next
       .output()
       .split('\n')
-      .filter((line) => line.includes('are gone at once'))
+      .filter((line) => line.includes('were removed at once'))
   const told = await until(() => lines().length > 0 && lines(), 'a line in the log')
   expect(told).toHaveLength(1)
   expect(told[0]).toContain(`${MANY} of ${MANY + 1} keys`)

@@ -75,7 +75,7 @@ export const CONTROLLER: Mutant[] = [
     'controller/status/writer.ts',
     'controller/status/writer.test.ts',
     // A controller that starts writes every status once more.
-    ['says(found.status, status) ||', ''],
+    ['matches(found.status, status) ||', ''],
   ),
 
   ...faults(
@@ -100,8 +100,8 @@ export const CONTROLLER: Mutant[] = [
 
   // A Secret that could not be read takes the key out of force that named another one before.
   ...faults('controller/source/cluster/cluster.ts', 'controller/source/cluster/cluster.test.ts', [
-    'this.#told.has(id) && [...named]',
-    'this.#told.size < 0 && [...named]',
+    'this.#delivered.has(id) && [...named]',
+    'this.#delivered.size < 0 && [...named]',
   ]),
 
   // Credits that came while the store was away are forgotten.
@@ -130,7 +130,7 @@ export const CONTROLLER: Mutant[] = [
 
   // A new leader writes every status again.
   ...faults('controller/status/writer.ts', 'test/integration/fleet/writes.test.ts', [
-    'says(found.status, status) ||',
+    'matches(found.status, status) ||',
     '',
   ]),
 
@@ -151,7 +151,7 @@ export const CONTROLLER: Mutant[] = [
 
   // A status that somebody took away is not written again.
   ...faults('controller/status/writer.ts', 'controller/status/writer.test.ts', [
-    'seen !== undefined && !says(seen.status, status)',
+    'seen !== undefined && !matches(seen.status, status)',
     'true',
   ]),
 

@@ -35,7 +35,10 @@ export const CONVERSATIONS: Mutant[] = [
     ': totalInput(usage)',
   ]),
   // Conversations are lost, and nobody is told.
-  ...faults('proxy/pipeline/conversation/keep.ts', AWAY, ['gateway.stateFailed(error)', 'void gateway']),
+  ...faults('proxy/pipeline/conversation/keep.ts', AWAY, [
+    'conversations.failed(error)',
+    'void conversations',
+  ]),
 
   // The end is sent before the answer is kept: the next request does not find it.
   ...faults(
@@ -55,12 +58,12 @@ export const CONVERSATIONS: Mutant[] = [
     'proxy/pipeline/serve.ts',
     'test/e2e/sockets.test.ts',
     // What only prepares asks the model, or cannot be gone on from.
-    ['    if (call.generate === false) {', '    if (false) {'],
+    ['if (call.generate === false) await prepareOnly', 'if (false) await prepareOnly'],
     ['if (watch.due) await watch.keep(undefined)', ''],
   ),
 
   // All keys that pay nothing have their conversations in common.
-  ...faults('proxy/pipeline/owner.ts', OWNERS, ['account?.id ?? key.id', "account?.id ?? ''"]),
+  ...faults('proxy/auth/authenticate.ts', OWNERS, ['account?.id ?? key.id', "account?.id ?? ''"]),
   ...faults(
     'proxy/pipeline/conversation/open.ts',
     CHAINS,
@@ -93,7 +96,7 @@ export const CONVERSATIONS: Mutant[] = [
   ]),
   // What was deleted is still there.
   ...faults('proxy/pipeline/stored-responses/serve-stored-response.ts', CHAINS, [
-    '    await gateway.state.removeResponse(owner, id)\n',
+    '    await state.removeResponse(owner, id)\n',
     '',
   ]),
 

@@ -34,7 +34,7 @@ export const OPENAPI: Mutant[] = [
     'tools/generate/openapi/images.ts',
     DOCUMENT,
     // The checked-in document is another one.
-    ["summary: 'Make pictures'", "summary: 'Make a picture'"],
+    ["summary: 'Create images'", "summary: 'Create an image'"],
   ),
 
   // Longer names than the document allows are taken.

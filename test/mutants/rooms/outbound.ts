@@ -1,13 +1,13 @@
 /** Faults of the ways to upstreams and Redis: certificates, authorities, HTTP proxies. */
 import { faults, type Mutant } from '../fault.ts'
 
-const OUTBOUND = 'proxy/upstream/outbound.test.ts'
-const PROXIES = 'proxy/upstream/proxies.test.ts'
+const OUTBOUND = 'proxy/outbound/outbound.test.ts'
+const PROXIES = 'proxy/outbound/proxies.test.ts'
 const REDIS_TLS = 'test/conformance/store/redis-tls.test.ts'
 
 export const OUTBOUND_WAYS: Mutant[] = [
   ...faults(
-    'proxy/upstream/connectors.ts',
+    'proxy/outbound/connectors.ts',
     OUTBOUND,
     // The channel's certificate is never shown.
     [
@@ -19,43 +19,39 @@ export const OUTBOUND_WAYS: Mutant[] = [
       'createSecureContext({ ca: ca ?? authorities, ...own })',
       'createSecureContext({ ca: authorities ?? ca, ...own })',
     ],
-    // In the tunnel the channel's own authority is forgotten.
-    [
-      '{ serverName: servername, secureContext }, timeout)',
-      '{ serverName: servername, secureContext: trusted() }, timeout)',
-    ],
-    // The certificate of the proxy is compared with the upstream's name.
-    ['{ servername: _upstream, ...options }, callback', 'options, callback'],
   ),
   // A renewed certificate waits for a restart.
-  ...faults('proxy/upstream/dispatchers.ts', OUTBOUND, [
+  ...faults('proxy/outbound/dispatchers.ts', OUTBOUND, [
     'isDeepStrictEqual(open.shape, shape)',
     'open.shape.origin === shape.origin',
   ]),
   // A certificate that cannot be used is told as a connection that failed somehow.
-  ...faults('proxy/upstream/failure.ts', OUTBOUND, ["  ['ERR_OSSL_', 'tls'],\n", '']),
+  ...faults('proxy/outbound/failure.ts', OUTBOUND, ["  ['ERR_OSSL_', 'tls'],\n", '']),
   ...faults(
-    'proxy/upstream/tunnel.ts',
+    'proxy/outbound/proxied.ts',
     OUTBOUND,
-    // A proxy that says nothing keeps a request for as long as the client waits.
-    ['current?.destroy(new errors.ConnectTimeoutError())', 'undefined'],
-    // What the proxy answers instead of a tunnel is taken for one.
-    ['statusCode >= 200 && statusCode < 300', 'statusCode >= 200'],
+    // In the tunnel the channel's own authority is forgotten.
+    ['timeout: timeoutMs, ...tls }', 'timeout: timeoutMs, ...tls, secureContext: trust }'],
     // The name that the channel expects counts for nothing in a tunnel.
-    ['target.serverName ?? sentName(host)', 'sentName(host)'],
+    ['timeout: timeoutMs, ...tls }', 'timeout: timeoutMs, secureContext: tls.secureContext }'],
+    // The proxy is told a name that is none, and one at an IPv6 address is refused.
+    ['{ servername: _upstream, ...options }, callback', 'options, callback'],
+    // A proxy that says nothing keeps a request for as long as the client waits.
+    ['callback(new errors.ConnectTimeoutError(), null)', 'undefined'],
+    // What the proxy answers instead of a tunnel is taken for one.
+    ['status >= 200 && status < 300', 'status >= 200'],
     // Proxy credentials are not sent.
-    ['headers: { ...headers, host: authority }', 'headers: { host: authority }'],
+    ['headers: proxy.headers,', 'headers: {},'],
+    // A proxy that is away counts against the upstream.
+    ['else callback(proxyFault(error), null)', 'else callback(error, null)'],
   ),
+  // The proxy's demand for credentials is told to the client as its own fault.
+  ...faults('proxy/outbound/exchange.ts', OUTBOUND, [
+    'controller !== null && error instanceof errors.InvalidArgumentError',
+    'false',
+  ]),
   ...faults(
-    'proxy/upstream/forwarding.ts',
-    OUTBOUND,
-    // The proxy's demand for credentials is told to the client as the upstream's answer.
-    ['if (status === 407)', 'if (status === 999)'],
-    // The upstream is asked for the proxy's own host.
-    ['host: new URL(String(options.origin)).host', 'host: origin.host'],
-  ),
-  ...faults(
-    'proxy/upstream/proxies.ts',
+    'proxy/outbound/proxies.ts',
     PROXIES,
     // Servers beside the gateway are called through a proxy elsewhere.
     ["host === 'localhost' || LOOPBACK.has(host)", "host === 'localhost'"],
@@ -66,7 +62,7 @@ export const OUTBOUND_WAYS: Mutant[] = [
     // Hosts below a domain go through the proxy all the same.
     [' || (isIP(other) === 0 &&', ' || (other === host &&'],
   ),
-  ...faults('proxy/upstream/outbound.ts', OUTBOUND, [
+  ...faults('proxy/outbound/settings.ts', OUTBOUND, [
     // A file of authorities takes the public ones away.
     "[...getCACertificates('default'), readAuthorities(path)]",
     '[readAuthorities(path)]',
@@ -78,7 +74,7 @@ export const OUTBOUND_WAYS: Mutant[] = [
     // A renewed certificate is shown after a restart only.
     ['found.ca !== seen.ca || found.cert !== seen.cert || found.key !== seen.key', 'found.ca !== seen.ca'],
     // A file that cannot be read for a moment takes Redis away.
-    ['        told = reason\n      }', '        told = reason\n        throw error\n      }'],
+    ['        lastReason = reason\n      }', '        lastReason = reason\n        throw error\n      }'],
   ),
   ...faults(
     'controller/compile/tls.ts',

@@ -6,7 +6,7 @@ export const PIPELINE: Mutant[] = [
     'proxy/pipeline/serve.ts',
     'test/e2e/billing.test.ts',
     // The money of a failed request stays held.
-    ['await settle(gateway, priced, hold', 'if (delivery !== undefined) await settle(gateway, priced, hold'],
+    ["await ctx.stage('settle'", "if (charged !== undefined) await ctx.stage('settle'"],
   ),
 
   ...faults(
@@ -14,13 +14,13 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/refusals.test.ts',
     // Balances are told before models are allowed.
     [
-      'allowModel(caller, request)',
-      'if (caller.account) await gateway.holds.admit(caller.account); allowModel(caller, request)',
+      'allowModel(ctx.caller, read.request)',
+      'await refuseWithoutFunds(billing, ctx); allowModel(ctx.caller, read.request)',
     ],
     // A missing route is told before the missing funds.
     [
-      "await gateway.holds.admit(caller.account, time)\n  throw new GatewayError('upstream_error'",
-      "void time\n  throw new GatewayError('upstream_error'",
+      "await refuseWithoutFunds(billing, ctx)\n  throw new GatewayError('upstream_error'",
+      "throw new GatewayError('upstream_error'",
     ],
   ),
 
@@ -64,7 +64,7 @@ export const PIPELINE: Mutant[] = [
     'contract/endpoints.ts',
     'test/e2e/text-or-image.test.ts',
     // What a text channel cannot answer is painted.
-    ["if (type === 'images' && way === 'hub' && !picturesOnly) return undefined", ''],
+    ["if (CHANNEL_TYPE_FACTS[type].imagesOnly && way === 'hub' && !picturesOnly) return undefined", ''],
   ),
   // While its text channel is switched off the requests of a route are painted.
   ...faults('controller/compile/channels.ts', 'controller/compile/cases.test.ts', [
@@ -156,7 +156,7 @@ export const PIPELINE: Mutant[] = [
     // A route waits as long as its slowest channel.
     ['route.retry.perTryTimeoutMs ?? channel', 'channel'],
     // A channel that answers stays on its way to a rest.
-    ["if ('answer' in result) gateway.health.succeeded(place)", ''],
+    ["if ('answer' in result) health.succeeded(place)", ''],
   ),
   ...faults(
     'proxy/pipeline/attempt/try-once.ts',
@@ -174,8 +174,8 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/dialects/reasoning.test.ts',
     // A conversation cannot be gone on with: its seals open for nobody.
     [
-      'createEnvelopes(gateway.sealing, ownerOf(caller))',
-      'createEnvelopes(gateway.sealing, String(Math.random()))',
+      'createEnvelopes(sealing, ownerOf(caller), DIALECTS)',
+      'createEnvelopes(sealing, String(Math.random()), DIALECTS)',
     ],
   ),
   ...faults(

@@ -69,6 +69,12 @@ export const PROXY: Mutant[] = [
     // A table that was deleted by itself is taken for none at all.
     ["if (this.#caughtUp && (await this.#knowledge.standing()) !== 'behind')", 'if (false)'],
   ),
+  ...faults(
+    'proxy/table/knowledge.ts',
+    'proxy/table/follower.test.ts',
+    // A store that was emptied and filled again is refused until the next heartbeat.
+    ["if (this.#standing === 'behind' && !isBehind(position, this.#taken)) this.#settle('current')", ''],
+  ),
 
   ...faults(
     'proxy/ledger/estimate.ts',
@@ -105,7 +111,7 @@ export const PROXY: Mutant[] = [
   ...faults('proxy/server/app.ts', 'test/e2e/refusals.test.ts', ["res.setHeader('request-id', id)", '']),
 
   // A load balancer sends traffic to a proxy that stops.
-  ...faults('proxy/main.ts', 'test/e2e/drain.test.ts', ["if (draining) return 'draining'", '']),
+  ...faults('proxy/open/edge.ts', 'test/e2e/drain.test.ts', ["if (draining) return 'draining'", '']),
 
   // A channel's own Authorization is sent beside the credential, not instead of it.
   // A port that is free on one address of loopback alone ends the start.
@@ -120,10 +126,10 @@ export const PROXY: Mutant[] = [
   ]),
 
   ...faults(
-    'proxy/upstream/connectors.ts',
-    'proxy/upstream/dispatchers.test.ts',
+    'proxy/outbound/connectors.ts',
+    'proxy/outbound/dispatchers.test.ts',
     // An upstream behind another name is refused, or the wrong one is believed.
-    ['allowH2: false, servername, secureContext', 'allowH2: false, secureContext'],
+    ['...(servername !== undefined && { servername })', ''],
   ),
 
   // A channel fails once more than it may.

@@ -29,8 +29,8 @@ export const RELAY_E2E: Mutant[] = [
   ),
 
   // Settings that are read and not heeded.
-  ...faults('proxy/main.ts', ADDRESSES, ['portOf(api), portOf(adminServer)', 'portOf(api)']),
-  ...faults('proxy/main.ts', ADDRESSES, ['portOf(api), portOf(adminServer)', 'portOf(adminServer)']),
+  ...faults('proxy/open/edge.ts', ADDRESSES, ['servers.push(api, admin)', 'servers.push(api)']),
+  ...faults('proxy/open/edge.ts', ADDRESSES, ['servers.push(api, admin)', 'servers.push(admin)']),
   ...faults(
     'proxy/settings.ts',
     REFUSALS,
@@ -53,14 +53,14 @@ export const RELAY_E2E: Mutant[] = [
   ]),
 
   // A variable that is set for something else switches the checks off.
-  ...faults('proxy/relay/connect.ts', TLS, ['rejectUnauthorized: true,', '']),
+  ...faults('proxy/outbound/checked.ts', TLS, ['rejectUnauthorized: true,', '']),
   // The certificate of any name stands for any other.
-  ...faults('proxy/relay/connect.ts', TLS, [
+  ...faults('proxy/outbound/checked.ts', TLS, [
     'rejectUnauthorized: true,',
     'rejectUnauthorized: true, checkServerIdentity: () => undefined,',
   ]),
   // An upstream that serves many names shows the certificate of another one.
-  ...faults('proxy/relay/connect.ts', TLS, ['...(isIP(hostname) === 0 && { servername: hostname }),', '']),
+  ...faults('proxy/outbound/checked.ts', TLS, ['...(isIP(hostname) === 0 && { servername: hostname }),', '']),
   // Keys in paths and queries come to be in the log.
   ...faults('proxy/relay/serve-relay.ts', SECRETS, [
     "url === null || url.origin === 'null' ? undefined : url.origin",

@@ -7,10 +7,16 @@ export const RELAY: Mutant[] = [
     'proxy/relay/request.test.ts',
     // The gateway and the upstream read different bodies.
     ["new Set(['url', 'format', 'body'])", 'new Set()'],
-    // A beta that a client did not ask for.
-    ["Object.hasOwn(body, 'speed')", "'speed' in Object.assign(Object.create(body), body.__proto__)"],
-    ['/anthropic|claude|messages/i', '/anthropic|claude|messages/'],
   ),
+  // A beta that a client did not ask for.
+  ...faults('proxy/dialects/messages/version.ts', 'proxy/relay/request.test.ts', [
+    "Object.hasOwn(body, 'speed')",
+    "'speed' in Object.assign(Object.create(body), body.__proto__)",
+  ]),
+  ...faults('proxy/dialects/messages/index.ts', 'proxy/relay/request.test.ts', [
+    '/anthropic|claude|messages/i',
+    '/anthropic|claude|messages/',
+  ]),
 
   ...faults(
     'proxy/relay/upstream-key.ts',
@@ -64,12 +70,12 @@ export const RELAY: Mutant[] = [
   ),
 
   ...faults(
-    'proxy/relay/connect.ts',
-    'proxy/relay/connect.test.ts',
+    'proxy/outbound/checked.ts',
+    'proxy/outbound/checked.test.ts',
     // The name is looked up a second time.
     ['lookup: (_name, _options, done) => done(null, checked),', ''],
     ["host: 'checked',", 'host: addresses[0],'],
-    ["if (!isAllowed(unmap(socket.remoteAddress ?? ''), target)) throw new Error('another address')", ''],
+    ["if (!isAllowed(unmap(direct.remoteAddress ?? ''), target)) throw new Error('another address')", ''],
     // A certificate of anybody will do.
     ['rejectUnauthorized: true,', ''],
     // The time to connect is without end.
@@ -77,7 +83,10 @@ export const RELAY: Mutant[] = [
   ),
 
   // An answer of the proxy is taken for one of the upstream.
-  ...faults('proxy/relay/tunnel.ts', 'proxy/relay/connect.test.ts', ['&& early.length === 0', '']),
+  ...faults('proxy/outbound/proxied.ts', 'proxy/outbound/checked.test.ts', [
+    ' && socket.readableLength === 0',
+    '',
+  ]),
 
   ...faults(
     'proxy/relay/exchange.ts',
@@ -105,10 +114,14 @@ export const RELAY: Mutant[] = [
     // The log keeps what a URL holds.
     ['undefined : url.origin', 'undefined : url.href'],
     // A revoked key's stream goes on.
-    ['leave.push(gateway.revocation.watch(caller, record.client, control))', ''],
-    // What is over counts for ever.
-    ['for (const end of leave) end()', ''],
+    ['endWithKey(admission, admitted)', ''],
     // The process has no bound.
-    ['relayed.leave.push(relay.rates.enter())', ''],
+    ['ctx.onEnd(relay.rates.enter())', ''],
+  ),
+  ...faults(
+    'proxy/pipeline/request/context.ts',
+    'proxy/relay/serve-relay.test.ts',
+    // A request that is over counts for ever.
+    ['for (const release of this.#ends) release()', ''],
   ),
 ]

@@ -153,9 +153,9 @@ export const SOCKETS: Mutant[] = [
     'proxy/server/upgrade.ts',
     UPGRADE,
     // A socket opens without a key, at a proxy that stops, and its calls are not counted.
-    ['await identify(gateway, req, record, new StoreTime())', 'void identify'],
+    ['await admit(admission, arrived)', '{ caller: { hash: admit.name, key: {} }, record: arrived.record }'],
     ['    const load = loadProblem(parts)\n', '    const load = loadOf(parts.overload)\n'],
-    ['leave = overload.enter(() => addressOf(gateway, call.req))', 'leave = () => undefined'],
+    ['leave = overload.enter(() => addressOf(ports.admission, call.req))', 'leave = () => undefined'],
     // Agents are not told to go on over HTTP.
     [
       "return new GatewayError('upgrade_required', message)",

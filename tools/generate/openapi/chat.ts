@@ -46,7 +46,7 @@ export const chat: Operation = {
   request: { [JSON_TYPE]: request },
   answers: {
     200: {
-      description: 'The completion, or its chunks as they come.',
+      description: 'The completion, or its chunks as a stream.',
       content: { [JSON_TYPE]: completion, [EVENTS_TYPE]: events },
       headers: ['x-sluice-dropped'],
     },

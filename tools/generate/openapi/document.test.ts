@@ -5,10 +5,7 @@ import { z } from 'zod'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
 import { DIALECTS } from '../../../proxy/dialects/index.ts'
 import { CATALOGUE, type ErrorCode, GatewayError } from '../../../proxy/errors.ts'
-import type { Gateway } from '../../../proxy/pipeline/gateway.ts'
-import type { Relay } from '../../../proxy/relay/relay.ts'
-import { createApp } from '../../../proxy/server/app.ts'
-import type { Overload } from '../../../proxy/server/overload.ts'
+import { type AppParts, createApp } from '../../../proxy/server/app.ts'
 import { OPERATIONS, openapiDocument, openapiPage } from './document.ts'
 import { codesByStatus, ERROR_SCHEMAS, SOCKET_CODES } from './errors.ts'
 
@@ -21,8 +18,8 @@ const routers = z.object({
 function registeredPaths(): Set<string> {
   const refusal = () => new GatewayError('upgrade_required', 'Not here.')
   // Routes are registered and never called.
-  const gateway = { limits: { endpointBytes: new Map() } } as unknown as Gateway
-  const app = createApp(gateway, {} as Relay, {} as Overload, { refusal }, { unexpected() {} })
+  const ports = { bodies: { limits: { endpointBytes: new Map() } } }
+  const app = createApp({ ports, upgrades: { refusal } } as unknown as AppParts)
   const paths = routers.parse({ stack: app.router.stack }).stack.flatMap(({ route }) => route?.path ?? [])
   return new Set(
     paths
@@ -53,7 +50,7 @@ function resolve(document: unknown, reference: string): unknown {
 }
 
 describe('paths', () => {
-  it('are those of the server, each but the relay with its twin', () => {
+  it('are those of the server, each except the relay also below /api', () => {
     const documented = OPERATIONS.flatMap(({ path, alone }) => (alone ? [path] : [path, `/api${path}`]))
     expect(registeredPaths()).toEqual(new Set(documented))
   })
@@ -63,7 +60,7 @@ describe('paths', () => {
     expect(posts).toEqual(expect.arrayContaining(Object.values(ENDPOINTS).map(({ path }) => path)))
   })
 
-  it('name their parameters, and operations have names of their own', () => {
+  it('name their parameters, and operations have unique names', () => {
     for (const { path, parameters = [] } of OPERATIONS) {
       const names = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)
       expect([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)).toEqual(names)
@@ -76,13 +73,13 @@ describe('paths', () => {
 describe('the document', () => {
   const document = openapiDocument()
 
-  it('refers to what it has', () => {
+  it('has no dangling reference', () => {
     const references = new Set(referencesIn(document))
     expect(references.size).toBeGreaterThan(20)
     for (const reference of references) expect(resolve(document, reference), reference).toBeDefined()
   })
 
-  it('is the one in the tree', async () => {
+  it('equals the file in the tree', async () => {
     expect(await readFile(new URL('../../../docs/openapi.yaml', import.meta.url), 'utf8')).toBe(openapiPage())
   })
 
@@ -96,13 +93,13 @@ describe('the document', () => {
 })
 
 describe('errors', () => {
-  it('have every code of the catalogue somewhere, but for the one of any other method', () => {
+  it('include every code of the catalogue, except the one for other methods', () => {
     const documented = OPERATIONS.flatMap((operation) => [...codesByStatus(operation).values()].flat())
     const known = new Set<ErrorCode>([...documented, ...SOCKET_CODES, 'method_not_allowed'])
     expect(CODES.filter((code) => !known.has(code))).toEqual([])
   })
 
-  it('stand at the status of the catalogue, or at one that an upstream keeps', () => {
+  it('have the status of the catalogue, or an upstream’s own', () => {
     for (const operation of OPERATIONS)
       for (const [status, codes] of codesByStatus(operation))
         for (const code of codes) if (status !== CATALOGUE[code].status) expect([413, 422]).toContain(status)

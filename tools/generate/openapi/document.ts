@@ -33,13 +33,13 @@ const STYLE = { lineWidth: 0, aliasDuplicateObjects: false, version: '1.1' } as 
 
 const settings = environment.parse({})
 const DESCRIPTION = [
-  'One address and one key for every model. Every path but `/api/proxy` is there twice: as it stands and below `/api`.',
-  'Schemas of requests say what the gateway itself requires and checks. It takes more fields than they name, and leaves',
-  'them to the upstream that has the model; so with the fields of answers. Null is as good as absent.',
-  `A body has at most ${settings.SLUICE_MAX_BODY_BYTES} bytes, a form with pictures ${settings.SLUICE_MAX_UPLOAD_BYTES},`,
-  `JSON at most ${settings.SLUICE_MAX_JSON_DEPTH} levels and ${settings.SLUICE_MAX_JSON_KEYS} keys, unless settings say otherwise.`,
-  `A body may come with \`Content-Encoding: gzip\`; unpacked it has at most ${settings.SLUICE_MAX_INFLATED_BYTES} bytes.`,
-  'Other methods than those of a path are answered 405 `method_not_allowed` with `Allow`, unknown paths 404 `not_found`.',
+  'One address and one key for every model. Every path except `/api/proxy` also exists below `/api`.',
+  'Schemas of requests describe what the gateway itself requires and checks. It accepts more fields, and passes them to',
+  'the upstream of the model. The same holds for fields of answers. A field that is null counts as absent.',
+  `A body has at most ${settings.SLUICE_MAX_BODY_BYTES} bytes, a form with images ${settings.SLUICE_MAX_UPLOAD_BYTES},`,
+  `JSON at most ${settings.SLUICE_MAX_JSON_DEPTH} levels and ${settings.SLUICE_MAX_JSON_KEYS} keys. Settings change these limits.`,
+  `A body may have \`Content-Encoding: gzip\`; uncompressed it has at most ${settings.SLUICE_MAX_INFLATED_BYTES} bytes.`,
+  'A method that a path does not have is answered 405 `method_not_allowed` with `Allow`, an unknown path 404 `not_found`.',
 ].join('\n')
 
 export function openapiPage(): string {
@@ -72,7 +72,7 @@ export function openapiDocument(): object {
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'A key of the gateway.' },
-        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same.' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same key.' },
         upstreamKey: { type: 'http', scheme: 'bearer', description: 'The key of the relay’s upstream.' },
       },
       headers: headersObject(),
@@ -118,7 +118,7 @@ function answerObject({ description, content, headers = [] }: Answer): object {
   }
 }
 
-/** The errors of all operations: for a family and a status one answer, with the codes of all of them. */
+/** The errors of all operations: one answer for each family and status, with the codes of all operations. */
 class ErrorAnswers {
   readonly #codes = new Map<string, { family: ErrorFamily; codes: Set<ErrorCode> }>()
 
@@ -167,7 +167,7 @@ function contentObject(content: Content, io: 'input' | 'output'): object {
   )
 }
 
-/** A named schema by its name, others with the named ones inside by theirs. */
+/** A reference to a named schema; any other schema in full, with references to the named ones in it. */
 function schemaObject(schema: z.ZodType, io: 'input' | 'output'): object {
   const name = named.get(schema)?.id
   if (name !== undefined) return { $ref: `${SCHEMAS}${name}` }

@@ -18,7 +18,7 @@ const request = z
         z.array(z.string()).min(1).max(MAX_INPUTS),
         z.array(tokens).min(1).max(MAX_INPUTS),
       ])
-      .describe('A text, texts, the tokens of a text, or lists of tokens.'),
+      .describe('A text, a list of texts, the tokens of a text, or a list of token lists.'),
     encoding_format: nullable(z.enum(['float', 'base64'])),
     dimensions: nullable(z.int().min(1)),
     stream: nullable(z.literal(false)),
@@ -27,7 +27,7 @@ const request = z
   .register(named, { id: 'EmbeddingsRequest' })
 
 const answer = z
-  .looseObject({ data: z.array(anyObject).describe('A vector for each input, in its order.') })
+  .looseObject({ data: z.array(anyObject).describe('One vector for each input, in the same order.') })
   .register(named, { id: 'Embeddings' })
 
 export const embeddings: Operation = {

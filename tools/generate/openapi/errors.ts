@@ -1,10 +1,10 @@
-/** Answers that are errors: for each family and status one, with the codes that it may have. */
+/** Error answers: one for each family and status, with its possible codes. */
 import { z } from 'zod'
 import { CATALOGUE, type ErrorCode } from '../../../proxy/errors.ts'
 import type { ErrorFamily, Operation } from './operation.ts'
 import { named } from './schemas.ts'
 
-/** Which only an event on a WebSocket has. */
+/** Codes that only occur in events on a WebSocket. */
 export const SOCKET_CODES = [
   'websocket_connection_limit_reached',
   'websocket_stream_limit_reached',
@@ -12,7 +12,7 @@ export const SOCKET_CODES = [
   'steering_not_supported',
 ] as const satisfies ErrorCode[]
 
-/** Any request may meet them. */
+/** Codes that any request may get. */
 const ANYWHERE: readonly ErrorCode[] = [
   'invalid_request',
   'unauthorized',
@@ -26,7 +26,7 @@ const ANYWHERE: readonly ErrorCode[] = [
   'overloaded',
 ]
 
-/** Of the endpoints that call a model. */
+/** Further codes of endpoints that call a model. */
 export const MODEL_CALL: readonly ErrorCode[] = [
   'unsupported_parameter',
   'context_length_exceeded',
@@ -38,13 +38,13 @@ export const MODEL_CALL: readonly ErrorCode[] = [
   'upstream_error',
 ]
 
-/** Statuses of an upstream that it keeps, for what it calls the caller's fault. */
+/** Statuses of an upstream that pass to the client when the caller is at fault. */
 const KEPT: Record<number, readonly ErrorCode[]> = {
   413: ['invalid_request', 'context_length_exceeded', 'content_filter', 'request_too_large'],
   422: ['invalid_request', 'unsupported_parameter', 'context_length_exceeded', 'content_filter'],
 }
 
-/** Of an error with this status: those of the operation, and those that an upstream's status is kept for. */
+/** The codes of an operation by status, including those with an upstream's own status. */
 export function codesByStatus(operation: Operation): Map<number, ErrorCode[]> {
   const byStatus = new Map<number, ErrorCode[]>()
   const add = (status: number, code: ErrorCode) => {
@@ -63,7 +63,7 @@ export function meaningOf(codes: readonly ErrorCode[]): string {
 
 const words = (type: 'openaiType' | 'anthropicType') =>
   z.enum([...new Set(Object.values(CATALOGUE).map((entry) => entry[type]))])
-const code = z.string().describe('The gateway’s own word, the same everywhere.')
+const code = z.string().describe('The gateway’s own code, the same in every family.')
 
 const openai = z
   .strictObject({
@@ -92,7 +92,7 @@ const anthropic = z
 
 const either = z
   .union([openai, anthropic])
-  .describe('The second one for a client that sends `anthropic-version`.')
+  .describe('The second form is for clients that send `anthropic-version`.')
   .register(named, { id: 'EitherError' })
 
 export const ERROR_SCHEMAS: Record<ErrorFamily, z.ZodType> = { openai, anthropic, either }

@@ -4,18 +4,18 @@ import { z } from 'zod'
 interface Header {
   description: string
   schema: z.ZodType
-  /** Whether every answer that may have it does. */
+  /** Whether every answer that lists the header has it. */
   required: boolean
 }
 
 export const HEADERS: Record<string, Header> = {
   'x-request-id': {
-    description: 'Names the request in the log of the gateway.',
+    description: 'The id of the request in the log of the gateway.',
     schema: z.string(),
     required: true,
   },
   'request-id': {
-    description: 'The same, as messages clients look for it.',
+    description: 'The same id, in the header that messages clients read.',
     schema: z.string(),
     required: true,
   },
@@ -25,22 +25,22 @@ export const HEADERS: Record<string, Header> = {
     required: true,
   },
   'x-should-retry': {
-    description: 'Set where sending the request again would not help.',
+    description: 'Present where a retry would not help.',
     schema: z.literal('false'),
     required: false,
   },
   'retry-after': {
-    description: 'Seconds after which the request may be sent again.',
+    description: 'Seconds after which the client may retry.',
     schema: z.int().min(0),
     required: false,
   },
   'x-sluice-dropped': {
-    description: 'What of the request its upstream does not know and was left out.',
+    description: 'Fields of the request that the conversion dropped or changed.',
     schema: z.string(),
     required: false,
   },
   'x-sluice-estimated': {
-    description: 'Set where the upstream was not asked.',
+    description: 'Present where the gateway counted without the upstream.',
     schema: z.literal('true'),
     required: false,
   },

@@ -1,4 +1,4 @@
-/** /v1/images: making and editing pictures. */
+/** /v1/images: creating and editing images. */
 import { z } from 'zod'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
 import { MULTIPART } from '../../../proxy/dialects/images/form/boundary.ts'
@@ -25,29 +25,29 @@ const generation = z
   .meta({ examples: [example] })
   .register(named, { id: 'ImageRequest' })
 
-const url = z.string().min(1).describe('An address, or a data URL in base64 of a PNG, JPEG or WebP picture.')
-const picture = z
+const url = z.string().min(1).describe('An address, or a base64 data URL of a PNG, JPEG or WebP image.')
+const image = z
   .union([
     z.looseObject({ file_id: z.string().min(1), image_url: z.null().optional() }),
     z.looseObject({ image_url: url }),
   ])
-  .register(named, { id: 'PictureReference' })
+  .register(named, { id: 'ImageReference' })
 
 const edit = z
   .looseObject({
     ...required,
     ...optional,
-    images: z.array(picture).min(1).max(MAX_PICTURES),
-    mask: nullable(picture),
+    images: z.array(image).min(1).max(MAX_PICTURES),
+    mask: nullable(image),
   })
   .meta({ examples: [{ ...example, images: [{ image_url: 'https://example.com/lighthouse.png' }] }] })
   .register(named, { id: 'ImageEditRequest' })
 
-/** Fields of a form are texts: null is none of them. */
+/** Fields of a form are texts, so they are never null. */
 const form = z
   .looseObject({
     ...required,
-    image: z.file().describe(`A PNG, JPEG or WebP picture; as \`image[]\` up to ${MAX_PICTURES}.`),
+    image: z.file().describe(`A PNG, JPEG or WebP image; as \`image[]\` up to ${MAX_PICTURES}.`),
     mask: z.file().optional(),
     n: count.optional(),
     size: size.optional(),
@@ -56,11 +56,11 @@ const form = z
   })
   .register(named, { id: 'ImageEditForm' })
 
-const pictures = z.looseObject({ data: z.array(anyObject).min(1) }).register(named, { id: 'Pictures' })
+const made = z.looseObject({ data: z.array(anyObject).min(1) }).register(named, { id: 'Images' })
 
 const answer: Answer = {
-  description: 'The pictures, or events as they come about.',
-  content: { [JSON_TYPE]: pictures, [EVENTS_TYPE]: events },
+  description: 'The images, or a stream of events.',
+  content: { [JSON_TYPE]: made, [EVENTS_TYPE]: events },
   headers: ['x-sluice-dropped'],
 }
 
@@ -71,7 +71,7 @@ export const images: Operation[] = [
     ...shared,
     path: ENDPOINTS.images.path,
     id: 'createImage',
-    summary: 'Make pictures',
+    summary: 'Create images',
     request: { [JSON_TYPE]: generation },
     answers: { 200: answer },
   },
@@ -79,8 +79,8 @@ export const images: Operation[] = [
     ...shared,
     path: ENDPOINTS.image_edits.path,
     id: 'editImage',
-    summary: 'Edit pictures',
-    description: 'A form has its text fields before its files where it is large.',
+    summary: 'Edit images',
+    description: 'A large form must have its text fields before its files.',
     request: { [JSON_TYPE]: edit, [MULTIPART]: form },
     answers: { 200: answer },
   },

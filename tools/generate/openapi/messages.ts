@@ -1,4 +1,4 @@
-/** /v1/messages: making an answer, and counting the tokens of a prompt. */
+/** /v1/messages: answering a conversation, and counting the tokens of a prompt. */
 import { z } from 'zod'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
 import { MAX_OUTPUT_TOKENS, ROLES } from '../../../proxy/dialects/messages/request.ts'
@@ -40,7 +40,7 @@ const count = z.looseObject({ input_tokens: z.int().min(0) }).register(named, { 
 const parameters: Parameter[] = ['anthropic-version', 'anthropic-beta'].map((name) => ({
   name,
   in: 'header',
-  description: 'Goes with the request to an upstream that has the same API.',
+  description: 'Passed to an upstream of the same API.',
   schema: z.string(),
 }))
 
@@ -55,7 +55,7 @@ export const messages: Operation[] = [
     request: { [JSON_TYPE]: request },
     answers: {
       200: {
-        description: 'The message, or its events as they come.',
+        description: 'The message, or its events as a stream.',
         content: { [JSON_TYPE]: answer, [EVENTS_TYPE]: events },
         headers: ['x-sluice-dropped'],
       },

@@ -1,4 +1,4 @@
-/** /v1/models: what the key may use. */
+/** /v1/models: the models that a key may use. */
 import { z } from 'zod'
 import {
   DEFAULT_LIMIT,
@@ -42,13 +42,13 @@ export const models: Operation[] = [
     path: '/v1/models',
     id: 'listModels',
     summary: 'List the models that the key may use',
-    description: 'Whole, unless one of the parameters asks for a page.',
+    description: 'The whole list, unless a parameter requests a page.',
     parameters: [
       errorShape,
       {
         name: 'limit',
         in: 'query',
-        description: `Models of a page; ${DEFAULT_LIMIT} if another parameter asks for one.`,
+        description: `Models per page; ${DEFAULT_LIMIT} if only another parameter requests a page.`,
         schema: z.int().min(1).max(MAX_LIMIT),
       },
       {
@@ -60,7 +60,7 @@ export const models: Operation[] = [
       {
         name: 'before_id',
         in: 'query',
-        description: 'Name of the model behind the page.',
+        description: 'Name of the model after the page.',
         schema: z.string(),
       },
     ],
@@ -77,7 +77,7 @@ export const models: Operation[] = [
       {
         name: 'model',
         in: 'path',
-        description: 'Its name; slashes in it may be written as they are.',
+        description: 'The model’s name; slashes need no escaping.',
         schema: z
           .string()
           .min(1)

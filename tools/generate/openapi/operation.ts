@@ -1,8 +1,8 @@
-/** What an operation of the document is made of, before it is written as OpenAPI. */
+/** An operation of the document, before it is written as OpenAPI. */
 import type { z } from 'zod'
 import type { ErrorCode } from '../../../proxy/errors.ts'
 
-/** Whose shape the errors have: that of the operation's own SDKs, or of the family whose header the client sends. */
+/** The shape of errors. `either`: the client's headers decide. */
 export type ErrorFamily = 'openai' | 'anthropic' | 'either'
 
 /** By media type. */
@@ -11,7 +11,7 @@ export type Content = Record<string, z.ZodType>
 export interface Answer {
   description: string
   content?: Content
-  /** Names of headers in `headers.ts`, beside those that every answer has. */
+  /** Headers in `headers.ts` that not every answer has. */
   headers?: string[]
 }
 
@@ -33,14 +33,14 @@ export interface Operation {
   request?: Content
   /** By status. */
   answers: Record<number, Answer>
-  /** Of errors, beside those that any request may meet. */
+  /** Error codes, beside those that any request may get. */
   codes: readonly ErrorCode[]
   family: ErrorFamily
-  /** Not the gateway's keys, but what the path has instead. */
+  /** In place of the gateway's keys. */
   security?: Record<string, string[]>[]
-  /** Not below /api as well. */
+  /** The path does not exist below /api too. */
   alone?: true
-  /** Whatever else the answer may be. */
+  /** The answer with any other status. */
   otherwise?: Answer
 }
 

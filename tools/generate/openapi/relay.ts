@@ -9,9 +9,9 @@ const request = z
     format: z
       .string()
       .describe(
-        'The messages style where it has `anthropic`, `claude` or `messages` in it, else that of chat.',
+        'The style of the API: messages if it contains `anthropic`, `claude` or `messages`, else chat.',
       ),
-    body: z.looseObject({ model: z.string().min(1) }).describe('Sent as it stands, byte for byte.'),
+    body: z.looseObject({ model: z.string().min(1) }).describe('Sent unchanged, byte for byte.'),
   })
   .meta({
     examples: [
@@ -25,7 +25,7 @@ const request = z
   .register(named, { id: 'RelayRequest' })
 
 const upstream = {
-  description: 'The answer of the upstream, whatever it is: `x-sluice-error` is absent.',
+  description: 'The upstream’s own answer, without `x-sluice-error`.',
   content: { '*/*': z.unknown() },
 }
 
@@ -34,11 +34,11 @@ export const relay: Operation = {
   path: '/api/proxy',
   id: 'relay',
   tag: 'Relay',
-  summary: 'Send a request to an upstream of the caller',
+  summary: 'Send a request to the caller’s own upstream',
   description:
-    'The key of the upstream comes as `Authorization: Bearer`. Where SLUICE_RELAY_REQUIRE_API_KEY is set a key of the ' +
-    'gateway comes in `x-api-key` as well. Errors of the relay itself have `x-sluice-error`; an upstream may answer the ' +
-    'same statuses without it and with any body.',
+    'Send the key of the upstream as `Authorization: Bearer`. If SLUICE_RELAY_REQUIRE_API_KEY is set, also send a key of ' +
+    'the gateway in `x-api-key`. Errors of the relay itself have `x-sluice-error`; an upstream may answer the same ' +
+    'statuses without it and with any body.',
   request: { [JSON_TYPE]: request },
   answers: { 200: upstream },
   otherwise: upstream,

@@ -1,4 +1,4 @@
-/** /v1/responses: making an answer, compacting a conversation, and opening a WebSocket. */
+/** /v1/responses: answering and compacting a conversation, and opening a WebSocket. */
 import { z } from 'zod'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
 import { MAX_OUTPUT_TOKENS } from '../../../proxy/dialects/core/json/fields.ts'
@@ -17,9 +17,9 @@ const fields = {
   max_output_tokens: nullable(z.int().min(1).max(MAX_OUTPUT_TOKENS)),
   service_tier: nullable(z.string()),
   tools: nullable(z.array(anyObject)),
-  background: nullable(z.literal(false)).describe('An answer that is fetched later is not supported.'),
+  background: nullable(z.literal(false)).describe('Answers in the background are not supported.'),
   previous_response_id: nullable(z.string().min(1).max(MAX_ID_LENGTH)).describe(
-    'Of an answer to go on from; not beside `conversation`.',
+    'The response to continue; not beside `conversation`.',
   ),
   store: nullable(z.boolean()),
 }
@@ -37,7 +37,7 @@ const compactRequest = z
 export const response = z.looseObject({ output: z.array(anyObject) }).register(named, { id: 'Response' })
 const compaction = z
   .looseObject({
-    output: z.array(anyObject).describe('What the user said, and one item of type `compaction`.'),
+    output: z.array(anyObject).describe('The user’s messages, and one item of type `compaction`.'),
   })
   .register(named, { id: 'Compaction' })
 
@@ -49,11 +49,11 @@ export const responses: Operation[] = [
     method: 'post',
     path: ENDPOINTS.responses.path,
     id: 'createResponse',
-    summary: 'Answer a conversation, and keep it to go on from',
+    summary: 'Answer a conversation, and store it to be continued',
     request: { [JSON_TYPE]: request },
     answers: {
       200: {
-        description: 'The response, or its events as they come.',
+        description: 'The response, or its events as a stream.',
         content: { [JSON_TYPE]: response, [EVENTS_TYPE]: events },
         headers: ['x-sluice-dropped'],
       },
@@ -68,8 +68,8 @@ export const responses: Operation[] = [
     summary: 'Open a WebSocket',
     description:
       'The handshake of RFC 6455, section 4. Each message is `{"type": "response.create", …}` with the fields of a ' +
-      'ResponseRequest but `stream`; the answers are the events of a stream. Beside the codes of POST an `error` event ' +
-      `may have ${SOCKET_CODES.map((code) => `\`${code}\``).join(', ')}.`,
+      'ResponseRequest except `stream`; the answers are the events of a stream. Beside the codes of POST, an `error` ' +
+      `event may have ${SOCKET_CODES.map((code) => `\`${code}\``).join(', ')}.`,
     answers: { 101: { description: 'The connection is a WebSocket.' } },
     codes: ['upgrade_required'],
   },
@@ -82,7 +82,7 @@ export const responses: Operation[] = [
     request: { [JSON_TYPE]: compactRequest },
     answers: {
       200: {
-        description: 'The conversation, shortened.',
+        description: 'The shortened conversation.',
         content: { [JSON_TYPE]: compaction },
         headers: ['x-sluice-dropped'],
       },

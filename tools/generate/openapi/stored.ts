@@ -1,4 +1,4 @@
-/** /v1/responses/{id}: what is kept of a response. */
+/** /v1/responses/{id}: stored responses. */
 import { z } from 'zod'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
 import {
@@ -15,7 +15,7 @@ const path = `${ENDPOINTS.responses.path}/{id}`
 const id: Parameter = {
   name: 'id',
   in: 'path',
-  description: 'Of the response.',
+  description: 'Id of the response.',
   schema: z
     .string()
     .min(1)
@@ -32,13 +32,13 @@ const items = z
 
 const include = {
   in: 'query' as const,
-  description: 'What the items should hold beside what they always do.',
+  description: 'Further fields that the items should have.',
   schema: z.array(z.string().regex(/^[A-Za-z0-9_.]{1,128}$/)).max(MAX_INCLUDES),
 }
 
 const shared = { tag: 'Responses', family: 'openai' } as const
 const codes = ['not_found', 'unsupported_parameter', 'upstream_error'] as const
-const description = 'A response that the key may not see is not there. `stream=true` is refused.'
+const description = 'A response that the key may not see counts as unknown. `stream=true` is refused.'
 
 export const stored: Operation[] = [
   {
@@ -46,20 +46,20 @@ export const stored: Operation[] = [
     method: 'get',
     path: `${path}/input_items`,
     id: 'listInputItems',
-    summary: 'List the items that a kept response answers',
+    summary: 'List the input items of a stored response',
     description,
     parameters: [
       id,
       {
         name: 'limit',
         in: 'query',
-        description: `Items of a page; ${DEFAULT_ITEMS} if it is not given.`,
+        description: `Items per page; default ${DEFAULT_ITEMS}.`,
         schema: z.int().min(1).max(MAX_ITEMS),
       },
       {
         name: 'order',
         in: 'query',
-        description: 'Newest first unless it is `asc`.',
+        description: 'Newest first, unless `asc`.',
         schema: z.enum(['asc', 'desc']),
       },
       {
@@ -79,7 +79,7 @@ export const stored: Operation[] = [
     method: 'get',
     path,
     id: 'getResponse',
-    summary: 'Read a kept response',
+    summary: 'Read a stored response',
     description,
     parameters: [id],
     answers: { 200: { description: 'The response.', content: { [JSON_TYPE]: response } } },
@@ -90,10 +90,10 @@ export const stored: Operation[] = [
     method: 'delete',
     path,
     id: 'deleteResponse',
-    summary: 'Forget a kept response',
+    summary: 'Delete a stored response',
     description,
     parameters: [id],
-    answers: { 200: { description: 'It is forgotten.', content: { [JSON_TYPE]: deleted } } },
+    answers: { 200: { description: 'The response is deleted.', content: { [JSON_TYPE]: deleted } } },
     codes,
   },
 ]

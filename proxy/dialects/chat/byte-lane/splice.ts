@@ -29,7 +29,7 @@ export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
   const { body, head } = request
   const { model, options } = SPLICE_POINTS.get(request) ?? splicePoints(scanObject(body, NO_LIMITS))
   if (model === undefined) throw new TypeError('the request has no model')
-  const cuts: Cut[] = []
+  const cuts: Cut[] = [...(edits.cuts ?? [])]
   if (edits.model !== head.model) cuts.push({ ...model, text: JSON.stringify(edits.model) })
   if (edits.askStreamUsage && head.stream && !asksUsagePlainly(request, options)) {
     if (options === undefined) {

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ephemeralKeyRing } from '../../../../store/sealing.ts'
+import { DIALECTS } from '../../index.ts'
 import type { Carrier } from '../neutral/types.ts'
 import { createEnvelopes } from './envelope.ts'
 
 const ring = ephemeralKeyRing()
-const envelopes = createEnvelopes(ring, 'owner')
+const envelopes = createEnvelopes(ring, 'owner', DIALECTS)
 const text = fc.string({ unit: 'grapheme', maxLength: 40 })
 const carriers: fc.Arbitrary<Carrier> = fc.oneof(
   text.map((value): Carrier => ({ dialect: 'messages', kind: 'signature', value })),
@@ -37,8 +38,8 @@ describe('an envelope', () => {
 
   it('opens for its owner alone', () => {
     const sealed = envelopes.seal({ dialect: 'messages', kind: 'signature', value: 'S' })
-    expect(createEnvelopes(ring, 'other').open(sealed)).toBe('broken')
-    expect(createEnvelopes(ephemeralKeyRing(), 'owner').open(sealed)).toBe('broken')
+    expect(createEnvelopes(ring, 'other', DIALECTS).open(sealed)).toBe('broken')
+    expect(createEnvelopes(ephemeralKeyRing(), 'owner', DIALECTS).open(sealed)).toBe('broken')
   })
 
   it('is broken by any change', () => {

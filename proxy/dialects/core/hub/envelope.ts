@@ -1,36 +1,36 @@
 /**
- * Vendor state in the hands of clients that speak another dialect: `slc1.<kind>.<base64url>`, sealed for one owner. A
- * client can carry it, and neither read it, nor make one up, nor use another owner's.
+ * Seals vendor state for clients that speak another dialect, as `slc1.<kind>.<base64url>`. A client can send an envelope
+ * back, but cannot read it, forge one, or use one of another owner.
  */
 import { z } from 'zod'
+import { API_NAMES, type ApiName } from '../../../../contract/endpoints.ts'
 import type { KeyRing } from '../../../../store/sealing.ts'
+import type { Dialect } from '../dialect.ts'
 import { tryParse } from '../json/value.ts'
 import type { Carrier, Envelopes } from '../neutral/types.ts'
 
-/** All envelopes begin with it, and no vendor's state does. */
+/** Every envelope begins with it. No vendor's own state does. */
 export const MARK = 'slc1.'
 const FORM = /^slc1\.[a-z_]{1,32}\.([\w-]+)$/
 
-const carrier: z.ZodType<Carrier> = z.union([
-  z.object({ dialect: z.literal('messages'), kind: z.enum(['signature', 'redacted']), value: z.string() }),
-  z.object({
-    dialect: z.literal('responses'),
-    kind: z.literal('encrypted'),
-    value: z.string(),
-    id: z.string().optional(),
-  }),
-  z.object({ dialect: z.literal('responses'), kind: z.literal('compaction'), value: z.string() }),
-  z.object({ dialect: z.literal('chat'), kind: z.literal('details'), value: z.string() }),
-  z.object({
-    dialect: z.literal('chat'),
-    kind: z.literal('extra_content'),
-    value: z.string(),
-    callId: z.string().optional(),
-  }),
-])
+const carrier = z.object({
+  dialect: z.enum(API_NAMES),
+  kind: z.string(),
+  value: z.string(),
+  id: z.string().optional(),
+  callId: z.string().optional(),
+})
 
-/** `owner` tells accounts apart: what is sealed for one opens for no other. */
-export function createEnvelopes(ring: KeyRing, owner: string): Envelopes {
+/**
+ * An envelope opens only for the `owner`, an account, that it was sealed for. One whose carrier none of the `dialects`
+ * has counts as broken.
+ */
+export function createEnvelopes(
+  ring: KeyRing,
+  owner: string,
+  dialects: Readonly<Record<ApiName, Pick<Dialect, 'carriers'>>>,
+): Envelopes {
+  const isKnown = ({ dialect, kind }: Carrier) => dialects[dialect]?.carriers.includes(kind)
   const name = `carrier:${owner}`
   return {
     seal(content) {
@@ -44,9 +44,9 @@ export function createEnvelopes(ring: KeyRing, owner: string): Envelopes {
       try {
         const opened = ring.open(name, Buffer.from(sealed, 'base64url').toString())
         const parsed = carrier.safeParse(tryParse(opened.text))
-        return parsed.success ? parsed.data : 'broken'
+        return parsed.success && isKnown(parsed.data) ? parsed.data : 'broken'
       } catch {
-        // Forged, changed, another owner's, or under keys that are gone: to the client all the same.
+        // Forged, changed, of another owner, or sealed with keys that are gone: the client need not know which.
         return 'broken'
       }
     },

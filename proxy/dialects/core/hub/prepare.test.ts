@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { featuresOf } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
+import { DIALECTS } from '../../index.ts'
 import { noLosses } from '../../testing.ts'
 import type { DialectName, ModelRequest } from '../neutral/types.ts'
 import { prepare } from './prepare.ts'
@@ -15,7 +16,11 @@ function prepared(stops: number, dialect: DialectName) {
     stop: Array.from({ length: stops }, (_, i) => `stop ${i}`),
   }
   const features = featuresOf('responses', undefined)
-  return prepare(request, { dialect, features, withoutCarriers: false }, noLosses('messages'))
+  return prepare(
+    request,
+    { upstream: DIALECTS[dialect], features, withoutCarriers: false },
+    noLosses('messages'),
+  )
 }
 
 it('stop sequences are taken out for an upstream that has none, and watched for', () => {

@@ -1,48 +1,46 @@
-/** Makes a request of one dialect ready for another: what no encoder needs to know about. */
-import type { ApiName } from '../../../../contract/endpoints.ts'
+/** Prepares a request of one dialect for an upstream of another, before the upstream's encoder writes it. */
 import type { Features } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
+import type { Dialect } from '../dialect.ts'
 import { addExtLosses, type Losses } from '../neutral/losses.ts'
-import type { ModelRequest, Turn } from '../neutral/types.ts'
+import type { ModelRequest, PartFilter, Turn } from '../neutral/types.ts'
 import type { TakesText } from './call-guard.ts'
-import { carryBesideCalls, restoreToCalls } from './call-state.ts'
 import { repairHistory } from './repair.ts'
 import { cutAtStop } from './stop.ts'
-import type { PartFilter } from './stream.ts'
 import { adaptTools } from './tools.ts'
 
 export interface Prepared {
   request: ModelRequest
-  /** What the answer goes through on its way back, in this order. */
+  /** Applied to the answer, in this order. */
   filters: PartFilter[]
   takesText: TakesText
 }
 
 export interface PrepareTarget {
-  dialect: ApiName
+  upstream: Pick<Dialect, 'name' | 'conversation'>
   features: Features
-  /** An upstream refused the vendor state of this conversation: go without it. */
+  /** An upstream refused the vendor state of this conversation: leave it out. */
   withoutCarriers: boolean
 }
 
-/** Each costs time for every character of the answer. */
+/** Each stop sequence costs time for every character of the answer. */
 const MAX_STOPS = 64
 
-/** Throws GatewayError unsupported_parameter for what the upstream cannot have and nobody may drop. */
+/** Throws GatewayError unsupported_parameter for a field that the upstream cannot take and that must not be dropped. */
 export function prepare(original: ModelRequest, target: PrepareTarget, losses: Losses): Prepared {
   const carried = target.withoutCarriers ? dropCarriers(original, losses) : original
-  if (original.source === target.dialect) return { request: carried, filters: [], takesText: no }
-  const { dialect, features } = target
+  const { upstream, features } = target
+  if (original.source === upstream.name) return { request: carried, filters: [], takesText: no }
+  const { name: dialect, conversation } = upstream
   addExtLosses(carried, dialect, losses)
-  // It takes one prompt: neither a history nor tools reach it.
-  if (dialect === 'images') return { request: carried, filters: [], takesText: no }
-  const whole = dialect === 'chat' ? restoreToCalls(carried) : carried
-  const adapted = adaptTools(repairHistory(whole, losses), { dialect, features }, losses)
+  if (conversation === undefined) return { request: carried, filters: [], takesText: no }
+  const { tools: rules, stopSequences, adaptRequest, adaptAnswer } = conversation
+  const whole = adaptRequest?.(carried) ?? carried
+  const adapted = adaptTools(repairHistory(whole, losses), { dialect, rules, features }, losses)
   const { request, restore, takesText } = adapted
-  const filters: PartFilter[] = restore === undefined ? [] : [restore]
-  if (dialect === 'chat') filters.push(carryBesideCalls)
+  const filters = [restore, adaptAnswer].filter((filter) => filter !== undefined)
   const { stop = [], ...withoutStop } = request
-  if (dialect !== 'responses' || stop.length === 0) return { request, filters, takesText }
+  if (stopSequences || stop.length === 0) return { request, filters, takesText }
   if (stop.length > MAX_STOPS) {
     const param = losses.name('stop', request)
     const message = `${param} must have at most ${MAX_STOPS} entries for this model.`

@@ -11,15 +11,12 @@ import type {
   UpstreamCodec,
 } from '../dialect.ts'
 import { addText, withPictures } from '../neutral/delivered.ts'
-import type { StreamPart } from '../neutral/types.ts'
+import type { PartFilter, StreamPart } from '../neutral/types.ts'
 import { QuietEvents, TOO_QUIET } from '../sse/quiet.ts'
 import { readEvents } from '../sse/reader.ts'
 import { EventSplitter } from '../sse/splitter.ts'
 import { CallGuard, type TakesText } from './call-guard.ts'
 import { Repeats } from './repeats.ts'
-
-/** Stands between decoder and encoder: gets parts, hands on other ones. */
-export type PartFilter = (emit: (part: StreamPart) => void) => (part: StreamPart) => void
 
 export interface HubStreamOptions {
   upstream: UpstreamCodec

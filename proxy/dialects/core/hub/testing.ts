@@ -2,7 +2,9 @@
 import { expect } from 'vitest'
 import { type Features, featuresOf } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
+import { DIALECTS } from '../../index.ts'
 import { noLosses } from '../../testing.ts'
+import type { ToolRules } from '../dialect.ts'
 import { fold } from '../neutral/fold.ts'
 import type {
   DialectName,
@@ -37,6 +39,13 @@ export const wrappedSchema = {
 
 const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
 
+/** The rules of a dialect for tools. */
+export function toolRules(dialect: DialectName): ToolRules {
+  const { conversation } = DIALECTS[dialect]
+  if (conversation === undefined) throw new TypeError(`${dialect} takes no tools`)
+  return conversation.tools
+}
+
 export function adapt(
   changes: Partial<ModelRequest>,
   dialect: DialectName,
@@ -53,7 +62,7 @@ export function adapt(
   const losses = noLosses(request.source)
   const before = structuredClone(request)
   const features = featuresOf(TYPES[dialect], undefined, overrides)
-  const adapted = adaptTools(request, { dialect, features }, losses)
+  const adapted = adaptTools(request, { dialect, rules: toolRules(dialect), features }, losses)
   expect(request).toEqual(before)
   return { ...adapted, losses: losses.names }
 }

@@ -1,4 +1,4 @@
-/** Which tools the model may or must call, as far as the upstream can be told. */
+/** Adapts the client's choice of tools, those that the model may or must call, to the upstream. */
 import { GatewayError } from '../../../errors.ts'
 import type { Losses } from '../neutral/losses.ts'
 import type { CustomTool, FunctionTool, ModelRequest, Tool, ToolChoice } from '../neutral/types.ts'
@@ -54,7 +54,7 @@ export class ChoosableTools {
   }
 }
 
-/** Messages has no list of allowed tools: it is given no others. */
+/** For an upstream that takes no list of allowed tools only these are declared. */
 function allowedOnly(
   choice: ToolChoice | undefined,
   tools: Tool[],
@@ -62,7 +62,7 @@ function allowedOnly(
   lose: () => void,
 ): Selection {
   if (choice === undefined) return { tools }
-  if (choice.type !== 'allowed' || target.dialect !== 'messages') return { tools, toolChoice: choice }
+  if (choice.type !== 'allowed' || target.rules.allowedTools) return { tools, toolChoice: choice }
   lose()
   const choosable = new ChoosableTools(tools)
   const allowed = new Set<Tool | undefined>(choice.tools.map((named) => choosable.find(named)))

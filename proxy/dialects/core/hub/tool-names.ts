@@ -1,8 +1,8 @@
-/** Names and ids of tools, made such that the upstream takes them, and back. */
+/** Maps the names and ids of tools to ones that the upstream accepts, and back. */
 import { createHash } from 'node:crypto'
-import type { DialectName } from '../neutral/types.ts'
+import type { ToolRules } from '../dialect.ts'
 
-const MAX_NAME: Record<DialectName, number> = { chat: 64, responses: 64, messages: 128 }
+/** Of a call's id that is made here. Every dialect takes it. */
 const MAX_CALL_ID = 64
 const LEGAL = /^[a-zA-Z0-9_-]+$/
 
@@ -14,14 +14,14 @@ export interface ToolName {
   search?: true
 }
 
-/** The names of one request's tools at an upstream of `dialect`: legal, and no two alike. */
+/** The names that an upstream knows one request's tools by: legal, and each different. */
 export class ToolNames {
-  readonly #dialect: DialectName
+  readonly #rules: ToolRules
   readonly #wire = new Map<string, string>()
   readonly #tools = new Map<string, ToolName>()
 
-  constructor(dialect: DialectName, tools: Iterable<ToolName>) {
-    this.#dialect = dialect
+  constructor(rules: ToolRules, tools: Iterable<ToolName>) {
+    this.#rules = rules
     const changed: ToolName[] = []
     for (const tool of tools) {
       if (this.#wire.has(keyOf(tool))) continue
@@ -54,11 +54,11 @@ export class ToolNames {
   }
 
   #flat({ name, namespace }: ToolName): string {
-    return namespace === undefined || this.#dialect === 'responses' ? name : `${namespace}__${name}`
+    return namespace === undefined || this.#rules.namespaces ? name : `${namespace}__${name}`
   }
 
   #legal(name: string): string {
-    const max = MAX_NAME[this.#dialect]
+    const max = this.#rules.maxNameLength
     return name.length <= max && LEGAL.test(name) ? name : hashed(name, name, max)
   }
 
@@ -66,7 +66,7 @@ export class ToolNames {
     const flat = this.#flat(tool)
     let wire = this.#legal(flat)
     for (let n = 0; this.#tools.has(wire); n++) {
-      wire = hashed(flat, `${keyOf(tool)} ${n}`, MAX_NAME[this.#dialect])
+      wire = hashed(flat, `${keyOf(tool)} ${n}`, this.#rules.maxNameLength)
     }
     return wire
   }
@@ -80,10 +80,9 @@ export function keyOf({ kind, name, namespace, search }: ToolName): string {
   return JSON.stringify([kind, namespace, name, search])
 }
 
-/** The same legal id for the same id of a call: for the call and for its result. */
-export function legalCallId(callId: string, dialect: DialectName): string {
-  if (dialect === 'messages') return LEGAL.test(callId) ? callId : hashed(callId, callId, MAX_CALL_ID)
-  return callId.length <= MAX_CALL_ID ? callId : hashed(callId, callId, MAX_CALL_ID)
+/** An id that the upstream takes for a call and for its result: always the same for the same `callId`. */
+export function legalCallId(callId: string, { isCallId }: ToolRules): string {
+  return isCallId(callId) ? callId : hashed(callId, callId, MAX_CALL_ID)
 }
 
 /** `text` with legal characters, cut, and a short hash of `seed` behind it: at most `max` characters. */

@@ -1,15 +1,17 @@
 /**
- * Says the tools of a request in what the upstream knows: custom tools become functions where there are none,
- * namespaces become parts of names, tools of other vendors go. The answer's calls are mapped back.
+ * Adapts the tools of a request to the upstream: custom tools become functions where it has none, namespaces become
+ * parts of names, and tools of other vendors are dropped. The calls of the answer are mapped back.
  */
 import type { Features } from '../../../../contract/profiles.ts'
+import type { ToolRules } from '../dialect.ts'
 import type { Losses } from '../neutral/losses.ts'
 import type {
+  ApiName,
   AssistantPart,
   CustomTool,
-  DialectName,
   FunctionTool,
   ModelRequest,
+  PartFilter,
   Tool,
   ToolCallPart,
   ToolChoice,
@@ -17,14 +19,14 @@ import type {
   Turn,
 } from '../neutral/types.ts'
 import type { TakesText } from './call-guard.ts'
-import type { PartFilter } from './stream.ts'
 import { adaptChoice, ChoosableTools } from './tool-choice.ts'
 import { keyOf, legalCallId, type ToolName, ToolNames } from './tool-names.ts'
 import { restoreCalls, wrapInput } from './tool-restore.ts'
 
-/** The upstream as far as its tools go. Its dialect is another one than the client's. */
+/** The upstream as far as its tools go. The client speaks another dialect. */
 export interface ToolTarget {
-  dialect: DialectName
+  dialect: ApiName
+  rules: ToolRules
   features: Features
 }
 
@@ -45,27 +47,27 @@ const INPUT_SCHEMA = {
 /** Throws GatewayError unsupported_parameter when the client forces a tool that the upstream cannot have. */
 export function adaptTools(original: ModelRequest, target: ToolTarget, losses: Losses): AdaptedTools {
   const request = { ...original, turns: withoutEchoes(original) }
-  const names = new ToolNames(target.dialect, [
+  const names = new ToolNames(target.rules, [
     ...request.tools.filter(isCallable).map(nameOf),
     ...callsOf(request.turns),
   ])
-  const says = new Sayings(target, names, losses)
+  const adapter = new ToolAdapter(target, names, losses)
   const { tools, toolChoice } = adaptChoice(request, offered(request, target, losses), target, losses)
   const { toolChoice: _choice, parallelToolCalls, ...rest } = request
   const adapted: ModelRequest = {
     ...rest,
-    turns: request.turns.map((turn) => says.turn(turn)),
-    tools: tools.map((tool) => says.tool(tool)),
+    turns: request.turns.map((turn) => adapter.turn(turn)),
+    tools: tools.map((tool) => adapter.tool(tool)),
   }
   if (tools.length === 0) declareCalled(adapted, target)
   else {
-    if (toolChoice !== undefined) adapted.toolChoice = says.choice(toolChoice, request.tools)
+    if (toolChoice !== undefined) adapted.toolChoice = adapter.choice(toolChoice, request.tools)
     if (parallelToolCalls !== undefined) adapted.parallelToolCalls = parallelToolCalls
   }
   return {
     request: adapted,
     takesText: (name) => names.tool(name)?.kind === 'custom',
-    ...(says.changed && { restore: (emit) => restoreCalls(names, emit) }),
+    ...(adapter.changed && { restore: (emit) => restoreCalls(names, emit) }),
   }
 }
 
@@ -102,9 +104,9 @@ function offered({ tools }: ModelRequest, target: ToolTarget, losses: Losses): T
   })
 }
 
-/** Some messages upstreams refuse calls in the history when no tools are declared. None may be called again. */
-function declareCalled(request: ModelRequest, { dialect }: ToolTarget): void {
-  if (dialect !== 'messages') return
+/** Declares the tools that were called, for an upstream that refuses calls of undeclared ones. None may be called again. */
+function declareCalled(request: ModelRequest, { rules }: ToolTarget): void {
+  if (!rules.declaresCalled) return
   const called = new Set(Array.from(callsOf(request.turns), ({ name }) => name))
   if (called.size === 0) return
   const parameters = { type: 'object', properties: {} }
@@ -112,30 +114,30 @@ function declareCalled(request: ModelRequest, { dialect }: ToolTarget): void {
   request.toolChoice = { type: 'none' }
 }
 
-/** How one upstream is told of the tools of one request. */
-class Sayings {
-  /** Something is said otherwise than the client did, so that the answer must be mapped back. */
+/** Rewrites one request's tools, calls and results for one upstream. */
+class ToolAdapter {
+  /** A name or a kind differs from the client's, so that the answer must be mapped back. */
   changed = false
-  readonly #dialect: DialectName
+  readonly #rules: ToolRules
   readonly #wraps: boolean
   readonly #names: ToolNames
   readonly #losses: Losses
   /** Names of the calls so far by their ids. */
   readonly #called = new Map<string, string>()
 
-  constructor({ dialect, features }: ToolTarget, names: ToolNames, losses: Losses) {
-    this.#dialect = dialect
-    this.#wraps = dialect === 'messages' || !features.customTools
+  constructor({ rules, features }: ToolTarget, names: ToolNames, losses: Losses) {
+    this.#rules = rules
+    this.#wraps = !rules.customTools || !features.customTools
     this.#names = names
     this.#losses = losses
   }
 
   tool(tool: Tool): Tool {
     if (!isCallable(tool)) return tool
-    const said = { ...tool, ...this.#name(nameOf(tool)) }
-    if (this.#dialect !== 'responses') delete said.namespace
-    if (said.type === 'function') delete said.search
-    return said.type === 'custom' && this.#wraps ? this.#wrapped(said) : said
+    const adapted = { ...tool, ...this.#name(nameOf(tool)) }
+    if (!this.#rules.namespaces) delete adapted.namespace
+    if (adapted.type === 'function') delete adapted.search
+    return adapted.type === 'custom' && this.#wraps ? this.#wrapped(adapted) : adapted
   }
 
   turn(turn: Turn): Turn {
@@ -146,12 +148,12 @@ class Sayings {
 
   choice(choice: ToolChoice, declared: readonly Tool[]): ToolChoice {
     const choosable = new ChoosableTools(declared)
-    const said = (named: { kind: 'function' | 'custom'; name: string }) => {
+    const adaptedName = (named: { kind: 'function' | 'custom'; name: string }) => {
       const tool = choosable.find(named)
       return { kind: this.#kind(tool?.type ?? named.kind), ...this.#name(tool ? nameOf(tool) : named) }
     }
-    if (choice.type === 'tool') return { type: 'tool', ...said(choice) }
-    if (choice.type === 'allowed') return { ...choice, tools: choice.tools.map(said) }
+    if (choice.type === 'tool') return { type: 'tool', ...adaptedName(choice) }
+    if (choice.type === 'allowed') return { ...choice, tools: choice.tools.map(adaptedName) }
     return choice
   }
 
@@ -161,25 +163,25 @@ class Sayings {
 
   #call(part: ToolCallPart): ToolCallPart {
     const isWrapped = part.kind === 'custom' && this.#wraps
-    const said: ToolCallPart = {
+    const adapted: ToolCallPart = {
       ...part,
       ...this.#name(part),
-      callId: legalCallId(part.callId, this.#dialect),
+      callId: legalCallId(part.callId, this.#rules),
       kind: this.#kind(part.kind),
       input: isWrapped ? wrapInput(part.input) : part.input,
     }
-    if (this.#dialect !== 'responses') delete said.namespace
-    delete said.search
-    this.#called.set(said.callId, said.name)
-    return said
+    if (!this.#rules.namespaces) delete adapted.namespace
+    delete adapted.search
+    this.#called.set(adapted.callId, adapted.name)
+    return adapted
   }
 
   #result({ found, ...result }: ToolResult): ToolResult {
-    const said = { ...result, callId: legalCallId(result.callId, this.#dialect) }
-    if (found !== undefined) said.parts = [{ type: 'text', text: this.#list(found) }]
-    if (said.kind !== undefined) said.kind = this.#kind(said.kind)
-    if (said.name !== undefined) said.name = this.#called.get(said.callId) ?? said.name
-    return said
+    const adapted = { ...result, callId: legalCallId(result.callId, this.#rules) }
+    if (found !== undefined) adapted.parts = [{ type: 'text', text: this.#list(found) }]
+    if (adapted.kind !== undefined) adapted.kind = this.#kind(adapted.kind)
+    if (adapted.name !== undefined) adapted.name = this.#called.get(adapted.callId) ?? adapted.name
+    return adapted
   }
 
   /** What a search found, by the names that the model can call; where the tools are declared it reads the rest. */

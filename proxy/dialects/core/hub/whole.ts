@@ -5,10 +5,10 @@ import type { ClientCodec, ClientView, ParsedRequest, StreamFeatures, UpstreamCo
 import { parseWithInputs } from '../json/exact.ts'
 import { addText, withPictures } from '../neutral/delivered.ts'
 import { fold } from '../neutral/fold.ts'
-import type { ModelAnswer, StreamPart } from '../neutral/types.ts'
+import type { ModelAnswer, PartFilter, StreamPart } from '../neutral/types.ts'
 import { unfold } from '../neutral/unfold.ts'
 import { guardCalls, type TakesText } from './call-guard.ts'
-import { chain, HubStream, type PartFilter } from './stream.ts'
+import { chain, HubStream } from './stream.ts'
 
 /** A stream begins with a field name, a comment or a byte order mark; JSON with a bracket. */
 export function looksLikeStream(body: Buffer): boolean {

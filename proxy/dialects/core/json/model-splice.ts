@@ -18,8 +18,9 @@ export function noteMembers(request: ParsedRequest, members: readonly Member[]):
 /** The request's bytes with another model name; the body itself when that is its own. */
 export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
   const { body, head } = request
-  if (edits.model === head.model) return body
+  const { cuts = [] } = edits
+  if (edits.model === head.model) return cut(body, cuts)
   const model = MODELS.get(request) ?? spanOf(scanObject(body, NO_LIMITS), 'model')
   if (model === undefined) throw new TypeError('the request has no model')
-  return cut(body, [{ ...model, text: JSON.stringify(edits.model) }])
+  return cut(body, [...cuts, { ...model, text: JSON.stringify(edits.model) }])
 }

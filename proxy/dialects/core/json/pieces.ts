@@ -1,14 +1,21 @@
 /** Takes pieces out of JSON texts and puts them together again, each as it was written. */
 import { COMMA, OPEN_OBJECT } from '../../../../kit/bytes.ts'
 import { type Entry, JsonScanner, type Member } from './scanner.ts'
-import type { Cut } from './splice.ts'
+import type { Cut, Span } from './splice.ts'
 
-/** The texts of a list's elements. `list` is a valid JSON array, without space around it. */
+/** The texts of a list's elements. `list` is a valid JSON array. */
 export function elementsOf(list: Buffer): string[] {
-  const texts: string[] = []
-  const each = ({ start, end }: Entry) => void texts.push(list.toString('utf8', start, end))
-  new JsonScanner({ each }).push(list)
-  return texts
+  const spans = elementSpans(list, { start: 0, end: list.length })
+  return spans.map(({ start, end }) => list.toString('utf8', start, end))
+}
+
+/** Where the elements of the list at `list` stand, which is a valid JSON array. */
+export function elementSpans(bytes: Buffer, list: Span): Span[] {
+  const spans: Span[] = []
+  const each = ({ start, end }: Entry) =>
+    void spans.push({ start: list.start + start, end: list.start + end })
+  new JsonScanner({ each }).push(bytes.subarray(list.start, list.end))
+  return spans
 }
 
 /** An object of these members, which scanObject found in `bytes`. */

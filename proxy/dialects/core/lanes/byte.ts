@@ -1,59 +1,75 @@
-/** The lane between equal dialects. */
-import { GatewayError } from '../../../errors.ts'
-import type { Answer, ClientApi, ClientView, Codec, ParsedRequest } from '../dialect.ts'
-import { decodeWhole, deliveredOf, encodeWhole, looksLikeStream } from '../hub/whole.ts'
+/** The lane between equal dialects: bytes pass, but for single values that are replaced where they stand. */
+import type { UpstreamFailure } from '../../../errors.ts'
+import type { ByteLane, ClientApi, ParsedRequest } from '../dialect.ts'
+import { looksLikeStream } from '../hub/whole.ts'
+import type { Change } from '../json/edit.ts'
+import { cutsOf } from '../json/edit.ts'
 import { Losses } from '../neutral/losses.ts'
+import { RenamingObserver, renameInAnswer, renameInEvents } from './client-model.ts'
 import type { Lane } from './lane.ts'
 
 export interface ByteTarget {
   /** Below the channel's base URL. */
   path: string
+  /** Upstream model name. */
   model: string
+  /** The client reads the model name that it sent. */
+  rewriteModel: boolean
   askStreamUsage: boolean
   /** The feature of the channel; absent: true. */
   finishReason?: boolean
-  /** Reads a stream that nobody asked for; absent: such an answer is a failure. */
-  codec?: Codec
+  /** Vendor state that was opened or removed; absent: the request has none that is sealed. */
+  state?: { changes: Change[]; losses: Losses }
 }
 
-/** `view` makes what an answer in the neutral form needs; asked for only when the upstream streams unasked. */
 export function byteLane(
   { byteLane: bytes }: Pick<ClientApi, 'byteLane'>,
   request: ParsedRequest,
-  { path, model, askStreamUsage, finishReason, codec }: ByteTarget,
-  view: () => ClientView,
+  target: ByteTarget,
 ): Lane {
+  const { path, model, askStreamUsage, finishReason, state } = target
+  const cuts = state === undefined ? [] : cutsOf(request.body, state.changes)
+  const rename = target.rewriteModel ? bytes.modelAt : undefined
+  const name = request.head.model
   return {
     kind: 'byte',
     path,
-    body: bytes.splice(request, { model, askStreamUsage }),
+    body: bytes.splice(request, { model, askStreamUsage, cuts }),
     ...(request.contentType !== undefined && { contentType: request.contentType }),
     headers: bytes.upstreamHeaders(request),
-    losses: new Losses({}),
+    losses: state?.losses ?? new Losses({}),
+    ...(state !== undefined && { hasState: true }),
     readAnswer(body, asStream) {
-      if (codec === undefined || asStream || !looksLikeStream(body))
-        return bytes.readAnswer(body, request, asStream)
-      const features = { finishReason: finishReason ?? true }
-      const answer = decodeWhole(codec, body, request, { features })
-      if (!('parts' in answer)) return answer
-      const client = readable(view)
-      if (client === undefined) return { class: 'unknown', status: 200, detail: 'unasked_stream' }
-      const whole = encodeWhole(codec, client, answer, false)
-      if (whole === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
-      const { usage, tier } = answer
-      const read: Answer = { body: whole, delivered: deliveredOf(answer) }
-      return { ...read, ...(usage && { usage }), ...(tier && { tier }) }
+      const whole = asStream ? body : unstreamed(bytes, body, request, finishReason)
+      if (!Buffer.isBuffer(whole)) return whole
+      const answer = bytes.readAnswer(whole, request, asStream)
+      if (rename === undefined || !('body' in answer)) return answer
+      const renamed = (asStream ? renameInEvents : renameInAnswer)(answer.body, rename, name)
+      return { ...answer, body: renamed }
     },
-    observe: (maxEventBytes) => bytes.observe(request, maxEventBytes, askStreamUsage, finishReason),
+    observe(maxEventBytes) {
+      const observer = bytes.observe(request, maxEventBytes, askStreamUsage, finishReason)
+      return rename === undefined ? observer : new RenamingObserver(observer, rename, name)
+    },
   }
 }
 
-/** Undefined for a request that passes as bytes, and that the neutral form cannot say: that is no fault of the client. */
-function readable(view: () => ClientView): ClientView | undefined {
+/** The body, or the answer that it adds up to where an upstream streamed unasked. */
+function unstreamed(
+  bytes: ByteLane,
+  body: Buffer,
+  request: ParsedRequest,
+  finishReason: boolean | undefined,
+): Buffer | UpstreamFailure {
+  if (bytes.fromStream === undefined || !looksLikeStream(body)) return body
+  const observer = bytes.observe(request, body.length, false, finishReason)
+  const passed = [observer.push(body), observer.flush()].filter((piece) => piece !== undefined)
+  if (observer.failure !== undefined) return { ...observer.failure, status: 200 }
+  if (!observer.finished) return { class: 'transient', status: 200, detail: 'cut_stream' }
   try {
-    return view()
+    return Buffer.from(JSON.stringify(bytes.fromStream(Buffer.concat(passed))))
   } catch (error) {
-    if (error instanceof GatewayError) return undefined
+    if (error instanceof RangeError) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
     throw error
   }
 }

@@ -1,16 +1,17 @@
-/** The lane between two dialects, or, where a route asks for it, through the neutral form and back into the same one. */
+/** The lane through the neutral form: between two dialects, and for what the gateway does with an upstream's model. */
 import type { Features } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
-import type { ClientApi, ClientCodec, ClientView, Dialect, EncodedRequest } from '../dialect.ts'
-import { CompactingEncoder, compacted, summarise } from '../hub/compaction.ts'
+import type { ClientApi, ClientCodec, ClientView, Dialect, Emulation, EncodedRequest } from '../dialect.ts'
+import type { TakesText } from '../hub/call-guard.ts'
 import { type PrepareTarget, prepare } from '../hub/prepare.ts'
 import { HubStream } from '../hub/stream.ts'
 import { tidy, tidyAnswer } from '../hub/tidy.ts'
 import { decodeWhole, deliveredOf, encodeWhole, filtered } from '../hub/whole.ts'
 import { Losses } from '../neutral/losses.ts'
-import type { Lane } from './lane.ts'
+import type { PartFilter } from '../neutral/types.ts'
+import { type Lane, refuseLosses } from './lane.ts'
 
-export interface HubTarget extends Omit<PrepareTarget, 'dialect'> {
+export interface HubTarget extends PrepareTarget {
   upstream: Dialect
   model: string
   features: Features
@@ -35,28 +36,50 @@ export function hubLane(
   target: HubTarget,
 ): Lane {
   const losses = new Losses(lossNames)
-  if (about.request.source !== target.upstream.name) client.refuseStateful?.(about.request)
   const { upstream, model, features, defaultMaxOutputTokens } = target
-  const compacts = about.request.compact === true
-  const asked = compacts ? summarise(about.request, upstream.name) : about.request
-  const prepared = prepare(asked, { ...target, dialect: upstream.name }, losses)
+  client.refuseStateful?.(about.request)
+  const emulation = client.emulate?.(about.request, upstream.name)
+  const asked = emulation?.request ?? about.request
+  const prepared = prepare(asked, target, losses)
   const { request, filters, takesText } = prepared
   const encoded = upstream.codec.encodeRequest(request, { model, features, defaultMaxOutputTokens, losses })
-  if (target.unsupported === 'Reject') refuse(losses)
-  const view: ClientView = { ...about, losses }
+  if (target.unsupported === 'Reject') refuseLosses(losses)
   // A tier that the upstream never heard of is not billed.
   const tier = losses.hasLost('tier') ? 'default' : undefined
+  const reading = { upstream, features, emulation, filters, takesText, tier }
   return {
     kind: 'hub',
     path: encoded.path ?? upstream.upstreamPath,
     ...bodyOf(encoded),
     headers: encoded.headers ?? {},
     losses,
+    ...answerReader(client, { ...about, losses }, reading),
+  }
+}
+
+/** How the answers of an upstream become those of a client. */
+interface Reading {
+  upstream: Dialect
+  features: Features
+  emulation: Emulation | undefined
+  filters: readonly PartFilter[]
+  takesText?: TakesText
+  /** Tier to bill when the upstream names none. */
+  tier?: string | undefined
+}
+
+/** The half of a lane that reads answers. */
+export function answerReader(
+  client: ClientCodec,
+  view: ClientView,
+  { upstream, features, emulation, filters, takesText = () => false, tier }: Reading,
+): Pick<Lane, 'readAnswer' | 'observe'> {
+  return {
     readAnswer(body, asStream) {
       const decoded = decodeWhole(upstream.codec, body, view.parsed, { features, takesText })
       if (!('parts' in decoded)) return decoded
       const answer = tidyAnswer(filtered(decoded, filters))
-      const given = compacts ? compacted(answer, view) : answer
+      const given = emulation === undefined ? answer : emulation.answer(answer, view)
       if (!('parts' in given)) return given
       const lacking = client.lacking?.(given)
       if (lacking !== undefined) return lacking
@@ -72,13 +95,12 @@ export function hubLane(
     },
     observe(maxEventBytes) {
       const encoder = client.encodeStream(view)
-      const { parsed } = view
       return new HubStream({
         upstream: upstream.codec,
-        encoder: compacts ? new CompactingEncoder(encoder, view) : encoder,
+        encoder: emulation === undefined ? encoder : emulation.stream(encoder, view),
         filters: [...filters, tidy],
         takesText,
-        request: parsed,
+        request: view.parsed,
         features,
         maxEventBytes,
         tier,
@@ -97,12 +119,4 @@ function bodyOf({ body, form }: EncodedRequest): Pick<Lane, 'body' | 'contentTyp
       throw new GatewayError('invalid_request', 'The request nests too deep to be converted.')
     throw error
   }
-}
-
-function refuse(losses: Losses): void {
-  const [first] = losses.names
-  if (first === undefined) return
-  throw new GatewayError('unsupported_parameter', `${first} cannot be said in the API of the upstream.`, {
-    param: first,
-  })
 }

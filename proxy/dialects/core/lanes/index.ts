@@ -1,7 +1,4 @@
-/**
- * Chooses the lane of an attempt: bytes between equal APIs, the hub between others. A request that carries vendor state
- * which the gateway sealed goes through the hub as well: only there it is opened, or dropped where it is foreign.
- */
+/** Chooses the lane of an attempt: bytes between equal dialects, the hub between different ones. */
 import type { ApiName } from '../../../../contract/endpoints.ts'
 import type { Features } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
@@ -9,9 +6,9 @@ import type { ClientApi, ClientView, Dialect, ParsedRequest } from '../dialect.t
 import { MARK } from '../hub/envelope.ts'
 import { Losses } from '../neutral/losses.ts'
 import type { Envelopes, ModelRequest } from '../neutral/types.ts'
-import { byteLane } from './byte.ts'
-import { hubLane } from './hub.ts'
-import type { Lane } from './lane.ts'
+import { type ByteTarget, byteLane } from './byte.ts'
+import { answerReader, hubLane } from './hub.ts'
+import { type Lane, refuseLosses } from './lane.ts'
 
 /** How an envelope begins in a body. */
 const SEALED = `"${MARK}`
@@ -29,7 +26,7 @@ export interface LaneRequest {
   created: number
   inputTokens: number
   envelopes: Envelopes
-  /** True: the client shall see the model name that it sent, so that not even equal dialects pass bytes. */
+  /** The client reads the model name that it sent in answers that pass as bytes too. */
   rewriteModel: boolean
   unsupported: 'Drop' | 'Reject'
   defaultMaxOutputTokens: number
@@ -52,7 +49,7 @@ export interface LaneTarget extends LaneWay {
   withoutCarriers: boolean
   /** Go without what the upstream should keep of the conversation: it does not know it (any more). */
   withoutState?: boolean
-  /** Convert even between equal APIs: the upstream does not do by itself what is asked. */
+  /** The upstream does not offer what is asked: its model does it for the gateway (see Emulation). */
   emulate?: boolean
 }
 
@@ -68,8 +65,10 @@ export interface ReadyLanes extends Lanes {
 }
 
 export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>): ReadyLanes {
-  const { client, parsed } = about
+  const { client, parsed, unsupported, defaultMaxOutputTokens } = about
   const { codec } = client
+  const { byteLane: bytes } = client
+  const isSealed = parsed.body.includes(SEALED)
   let decoded: ModelRequest | undefined
   const view = (): Omit<ClientView, 'losses'> => {
     if (codec === undefined) throw new TypeError('this request is never converted')
@@ -78,32 +77,51 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
     const { id, created, inputTokens, envelopes } = about
     return { request: decoded, parsed, id, created, inputTokens, envelopes }
   }
-  // Pictures name no model, and of what is never converted nothing can be rewritten.
-  const readsAll =
-    codec !== undefined && client.name !== 'images' && (about.rewriteModel || parsed.body.includes(SEALED))
-  // What an upstream would not recognise it cannot count.
-  const isForeign = client.estimate !== undefined && parsed.body.includes(SEALED)
-  const kindFor = ({ way }: LaneWay) => (way === 'native' && !readsAll ? 'byte' : 'hub')
+  const openState = ({ withoutCarriers }: LaneTarget): ByteTarget['state'] => {
+    if (!isSealed || bytes.openState === undefined) return undefined
+    const losses = new Losses(client.lossNames)
+    const changes = bytes.openState(parsed, { envelopes: about.envelopes, withoutCarriers, losses })
+    if (unsupported === 'Reject') refuseLosses(losses)
+    return { changes, losses }
+  }
+  const openNative = (target: LaneTarget): Lane => {
+    const { api, model, features } = target
+    const state = openState(target)
+    const emulates = target.emulate === true || (parsed.compacts === true && !features.compaction)
+    if (emulates && bytes.emulate !== undefined && codec !== undefined && api !== undefined) {
+      const losses = state?.losses ?? new Losses(client.lossNames)
+      const answered = { ...view(), losses }
+      const emulation = codec.emulate?.(answered.request, api)
+      return {
+        kind: 'hub',
+        path: dialects[api].upstreamPath,
+        body: bytes.emulate(parsed, model, state?.changes ?? []),
+        headers: bytes.upstreamHeaders(parsed),
+        losses,
+        ...answerReader(codec, answered, { upstream: dialects[api], features, emulation, filters: [] }),
+      }
+    }
+    return byteLane(client, parsed, {
+      path: about.upstreamPath,
+      model,
+      rewriteModel: about.rewriteModel,
+      askStreamUsage: parsed.head.stream && features.streamUsage,
+      finishReason: features.finishReason,
+      ...(state && { state }),
+    })
+  }
   return {
-    kindFor,
+    kindFor: ({ way }) => (way === 'native' ? 'byte' : 'hub'),
     open(target): Lane {
-      if (isForeign) {
+      // An upstream cannot count state that it would not recognise.
+      if (client.estimate !== undefined && isSealed) {
         throw new GatewayError('upstream_error', 'The upstream cannot read this request.', { final: true })
       }
-      const { api, model, features, withoutCarriers } = target
-      const upstream = api && dialects[api]
-      const emulated = target.emulate === true || (parsed.compacts === true && !features.compaction)
-      if (upstream === undefined || (kindFor(target) === 'byte' && !emulated)) {
-        const askStreamUsage = parsed.head.stream && features.streamUsage
-        const own = upstream === client ? { codec: upstream.codec } : {}
-        const { finishReason } = features
-        const to = { path: about.upstreamPath, model, askStreamUsage, finishReason, ...own }
-        return byteLane(client, parsed, to, () => ({ ...view(), losses: new Losses(client.lossNames) }))
-      }
+      const { way, api, model, features, withoutCarriers } = target
+      if (way === 'native' || api === undefined) return openNative(target)
       if (codec === undefined) throw new TypeError(`${client.name} is never converted`)
-      const { unsupported, defaultMaxOutputTokens } = about
-      const to = { upstream, model, features, withoutCarriers, unsupported, defaultMaxOutputTokens }
-      return hubLane({ codec, lossNames: client.lossNames }, view(), to)
+      const to = { model, features, withoutCarriers, unsupported, defaultMaxOutputTokens }
+      return hubLane({ codec, lossNames: client.lossNames }, view(), { ...to, upstream: dialects[api] })
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The fields that a conversion drops or changes. A loss has the name of the client's own field: dotted, without indexes,
- * such as `messages.content.image_url.detail`.
+ * such as `input.content.detail`.
  */
 import type { TypedField } from './typed-field.ts'
 import type { ApiName, Ext, Extended, ModelRequest } from './types.ts'

@@ -16,7 +16,7 @@ export type { ApiName, DialectName, Effort }
 /** What only one dialect knows about the thing that it is attached to. */
 export interface Ext {
   dialect: ApiName
-  /** Where in the body, without indexes: `messages.content`, '' at the top. With a field's name it names a loss. */
+  /** Where in the body, without indexes: `input.content`, '' at the top. With a field's name it names a loss. */
   at: string
   /** Fields as they were. Each is a loss in any other dialect. */
   fields: Record<string, unknown>
@@ -36,23 +36,20 @@ export type Names = Partial<Record<TypedField, string>>
 // --- Opaque state of a vendor -----------------------------------------------------------------------------------------
 
 /**
- * Something that only the upstream which made it can read, and that must come back unchanged, in its place, in the same
- * turn: signatures and encrypted reasoning. `dialect` is the API of that upstream; to any other the carrier is foreign.
+ * State that only the upstream which made it can read, and that must come back unchanged, in its place, in the same
+ * turn: signatures and encrypted reasoning. Upstreams of other dialects cannot read it.
  */
-export type Carrier =
-  | { dialect: 'messages'; kind: 'signature'; value: string }
-  /** A whole redacted_thinking block; the part that carries it has no text. */
-  | { dialect: 'messages'; kind: 'redacted'; value: string }
-  | { dialect: 'responses'; kind: 'encrypted'; value: string; id?: string | undefined }
-  /** A summary by the gateway itself that stands for a conversation (hub/compaction.ts); no part carries it. */
-  | { dialect: 'responses'; kind: 'compaction'; value: string }
-  /** `reasoning_details` of a chat upstream as JSON text, to be sent back as they came. */
-  | { dialect: 'chat'; kind: 'details'; value: string }
-  /**
-   * `extra_content` of a tool call of a chat upstream (Gemini's thought signature) as JSON text. `callId` where it is
-   * apart from its call (hub/call-state.ts).
-   */
-  | { dialect: 'chat'; kind: 'extra_content'; value: string; callId?: string | undefined }
+export interface Carrier {
+  /** Of the upstream that made it. */
+  dialect: ApiName
+  /** One of the dialect's carriers (Dialect.carriers). */
+  kind: string
+  value: string
+  /** Of the item that the state belongs to, where the upstream gave it one. */
+  id?: string | undefined
+  /** Of the tool call that the state belongs to, where it travels apart from it. */
+  callId?: string | undefined
+}
 
 /**
  * Carries vendor state through clients of another dialect: sealed, so that a client can neither make one up nor move
@@ -67,12 +64,12 @@ export interface Envelopes {
 
 // --- Parts ------------------------------------------------------------------------------------------------------------
 
-/** Bytes or where they are. `id` names a file that one vendor keeps: it means nothing elsewhere. */
+/** Bytes, or where they are. `id` names a file that one vendor keeps, and that no other one has. */
 export type Media =
   | { kind: 'data'; mediaType: string; base64: string }
   | { kind: 'text'; mediaType: string; text: string }
   | { kind: 'url'; url: string }
-  | { kind: 'id'; id: string; vendor: 'openai' | 'anthropic' }
+  | { kind: 'id'; id: string; vendor: string }
 
 /** A prompt prefix up to here should be cached. */
 export interface CacheMark {
@@ -85,7 +82,7 @@ export interface TextPart extends Extended {
   cache?: CacheMark
   /** Of an answer. */
   annotations?: Annotation[]
-  /** Of an answer: tokens as both OpenAI dialects write them. */
+  /** Of an answer: the tokens of the text with their probabilities, as the upstream wrote them. */
   logprobs?: unknown[]
 }
 
@@ -98,7 +95,7 @@ export interface ImagePart extends Extended {
   made?: Making
 }
 
-/** How a picture was made, where its upstream tells; the words are OpenAI's. */
+/** How an image was made, as far as the upstream says so, in the upstream's words. */
 export interface Making {
   /** The prompt that it was made from, when the upstream wrote its own. */
   revisedPrompt?: string
@@ -233,7 +230,7 @@ export interface FunctionTool extends Extended {
   parameters?: Record<string, unknown>
   /** Absent: the client did not say. */
   strict?: boolean
-  /** The client looks for more tools when it is called, and declares what it finds: `tool_search` of responses. */
+  /** The client looks for more tools when the model calls it, and declares those that it finds. */
   search?: true
   cache?: CacheMark
 }
@@ -323,15 +320,17 @@ export interface ModelRequest extends Extended {
   reasoning?: Reasoning
   /** The end user, for the vendor's abuse detection. */
   user?: string
+  /** The client's session: its requests share a prompt cache. */
+  session?: string
   metadata?: Record<string, string>
   cacheKey?: string
-  /** Service tier in OpenAI's words; `fast` is also messages' `speed: fast`. */
+  /** Service tier, such as `priority`; `fast` for a request that asks for speed. */
   tier?: string | undefined
   /** Whether the upstream may keep the answer. */
   store?: boolean
   /** The conversation shall be compacted: the answer is one item that stands for all of it (hub/compaction.ts). */
   compact?: true
-  /** A chat client asked for usage in the stream. */
+  /** The client asked for usage in the stream. */
   wantsStreamUsage?: boolean
 }
 
@@ -358,7 +357,7 @@ export interface ModelAnswer extends Extended {
   finish: Finish
   /** Absent when the upstream did not report it. */
   usage?: Usage
-  /** Tier that served the request, in OpenAI's words. */
+  /** Tier that served the request, in the words of ModelRequest.tier. */
   tier?: string
 }
 
@@ -370,7 +369,7 @@ export interface ModelAnswer extends Extended {
  * may come in between (parallel tool calls of some upstreams do), but of text and reasoning one is open at a time.
  */
 export type StreamPart =
-  /** First of all, once. `usage` is what is known before the first token (messages reports the input there). */
+  /** First of all, once. `usage` is what is known before the first token (some dialects report the input there). */
   | { type: 'start'; id?: string; model?: string; created?: number; usage?: Usage; ext?: Ext }
   | { type: 'text-start'; id: string; ext?: Ext }
   | { type: 'text-delta'; id: string; text: string; logprobs?: unknown[] }
@@ -401,3 +400,6 @@ export type StreamPart =
   | { type: 'partial-image'; id: string; index: number; base64: string; made?: Making }
   /** Last of all, once; every part is closed before. */
   | { type: 'finish'; finish: Finish; usage?: Usage; tier?: string; ext?: Ext }
+
+/** Stands between a decoder and an encoder: gets parts, and emits others in their place. */
+export type PartFilter = (emit: (part: StreamPart) => void) => (part: StreamPart) => void

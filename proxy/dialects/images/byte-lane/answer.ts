@@ -7,7 +7,7 @@ import { type EventFamily, eventText } from '../events.ts'
 import { readUsage } from '../usage.ts'
 
 /** Of an answer what each of its pictures' events repeats. */
-const SHARED = ['size', 'quality', 'background', 'output_format'] as const
+export const SHARED = ['size', 'quality', 'background', 'output_format'] as const
 
 /** `events`: what a stream of this endpoint is made of. */
 export function readAnswer(

@@ -9,7 +9,7 @@ import { isRecord, tryParse } from '../../core/json/value.ts'
 const TRIGGER = 'compaction_trigger'
 
 /** Items of the request that others go on from: a trigger asks for its compaction, and is none of them. */
-export function keptItems(request: ParsedRequest): string[] {
+export function keptItems(request: Pick<ParsedRequest, 'body'>): string[] {
   return inputItems(request).filter((item) => !item.includes(TRIGGER) || typeOf(item) !== TRIGGER)
 }
 
@@ -19,7 +19,7 @@ function typeOf(item: string): unknown {
 }
 
 /** JSON texts. A string is one message of the user; an item without a type gets the one that it means. */
-export function inputItems({ body }: ParsedRequest): string[] {
+export function inputItems({ body }: Pick<ParsedRequest, 'body'>): string[] {
   const span = spanOf(scanObject(body), 'input')
   if (span === undefined) return []
   const input = body.subarray(span.start, span.end)

@@ -1,5 +1,6 @@
 /** Both directions between the responses dialect and the neutral form. */
 import type { Codec } from '../../core/dialect.ts'
+import { emulate } from '../compact/emulated.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
 import { decodeStream } from './answer/decode-stream.ts'
 import { encodeAnswer } from './answer/encode-answer.ts'
@@ -11,6 +12,7 @@ import { refuseStateful } from './request/stateful.ts'
 export const responsesCodec: Codec = {
   decodeRequest,
   refuseStateful,
+  emulate,
   encodeRequest,
   decodeAnswer,
   encodeAnswer,

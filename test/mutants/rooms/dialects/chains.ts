@@ -2,7 +2,7 @@
 import { faults, type Mutant } from '../../fault.ts'
 
 const FOLDER = 'proxy/dialects/responses/chains'
-const COMPACTION = 'proxy/dialects/core/lanes/compaction.test.ts'
+const COMPACTION = 'proxy/dialects/responses/compact/lanes.test.ts'
 const COUNTS = 'test/e2e/image-billing.test.ts'
 
 export const CHAINS: Mutant[] = [
@@ -54,8 +54,8 @@ export const CHAINS: Mutant[] = [
   ...faults(`${FOLDER}/input.ts`, `${FOLDER}/input.test.ts`, ['|| typeOf(item) !== TRIGGER', '|| true']),
 
   ...faults(
-    'proxy/dialects/core/hub/compaction.ts',
-    'proxy/dialects/core/hub/compaction.test.ts',
+    'proxy/dialects/responses/compact/emulated.ts',
+    'proxy/dialects/responses/compact/emulated.test.ts',
     // The model goes on with the work instead, an upstream keeps the summary, and a format spoils it.
     ["if (asked.tools.length > 0) asked.toolChoice = { type: 'none' }", ''],
     ['    store: false,\n', ''],
@@ -67,7 +67,7 @@ export const CHAINS: Mutant[] = [
     ['    ...(usage !== undefined && { usage }),\n', ''],
   ),
   // A client writes what the user has said.
-  ...faults('proxy/dialects/core/hub/compaction.ts', COMPACTION, [
+  ...faults('proxy/dialects/responses/compact/emulated.ts', COMPACTION, [
     "envelopes.seal({ dialect: 'responses', kind: 'compaction', value: summary })",
     'summary',
   ]),
@@ -76,13 +76,13 @@ export const CHAINS: Mutant[] = [
     'proxy/dialects/responses/codec/request/compactions.test.ts',
     // A forged compaction goes to an upstream as if it were its own.
     [
-      "if (opened === 'foreign') return opened",
-      "if (opened === 'foreign' || opened === 'broken') return 'foreign'",
+      "if (opened === 'foreign') return undefined",
+      "if (opened === 'foreign' || opened === 'broken') return undefined",
     ],
   ),
   // A stream tells the summary before it is complete.
   ...faults('proxy/dialects/core/lanes/hub.ts', COMPACTION, [
-    'encoder: compacts ? new CompactingEncoder(encoder, view) : encoder',
+    'emulation === undefined ? encoder : emulation.stream(encoder, view)',
     'encoder',
   ]),
   // What an upstream shortens itself is summarised by the gateway.
@@ -113,6 +113,6 @@ export const CHAINS: Mutant[] = [
     COUNTS,
     // An estimate passes for a count, and there is none where the upstream cannot count.
     ["  client.setHeader('x-sluice-estimated', 'true')\n", ''],
-    ["if (!counts || error.code !== 'upstream_error') throw error", 'if (counts || !counts) throw error'],
+    ["if (!isCount || error.code !== 'upstream_error') throw error", 'if (isCount || !isCount) throw error'],
   ),
 ]

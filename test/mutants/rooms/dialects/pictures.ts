@@ -108,7 +108,7 @@ export const PICTURES: Mutant[] = [
     'proxy/pipeline/billing/charge.ts',
     MONEY,
     ['Math.max(texts, pictureTokens(pictures))', 'texts'],
-    ['inputUpperBound(input), output, tier, pictures)', 'inputUpperBound(input), output, tier)'],
+    ['outputTokens, tier, images: pictures }', 'outputTokens, tier }'],
   ),
   ...faults('proxy/pipeline/serve.ts', MONEY, ["api === 'images') ? 1 : 0)", "api === 'images') ? 0 : 0)"]),
   // Pictures that nobody counted cost nothing.

@@ -107,7 +107,12 @@ export class StreamCalls {
  * Upstreams that number all calls alike, or not at all, tell another call by another id with a name, or by a name and
  * arguments behind arguments that are whole.
  */
-function startsAnother(call: Call, id: string, name: string, text: string): boolean {
+export function startsAnother(
+  call: Pick<Call, 'id' | 'name' | 'input'>,
+  id: string,
+  name: string,
+  text: string,
+): boolean {
   if (name === '') return false
   if (id !== '' && call.id !== '') return id !== call.id
   return id === '' && call.id === '' && text !== '' && call.name !== '' && isRecord(tryParse(call.input))

@@ -3,7 +3,6 @@ import { GatewayError } from '../../../../errors.ts'
 import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { isClosedSchema } from '../../../core/neutral/closed-schema.ts'
-import { sessionOf } from '../../../core/neutral/session.ts'
 import type { ModelRequest, OutputFormat } from '../../../core/neutral/types.ts'
 import { shortUser } from '../../../openai/fields.ts'
 import { restore, shapeOf } from '../ext.ts'
@@ -141,7 +140,7 @@ function encodeLabels(request: ModelRequest, writing: Writing): Fields {
   const { native, source, features } = writing
   const { verbosity, metadata, store, ext } = request
   // Others than OpenAI may refuse a key that the client did not write.
-  const cacheKey = request.cacheKey ?? (features.maxCompletionTokens ? sessionOf(request) : undefined)
+  const cacheKey = request.cacheKey ?? (features.maxCompletionTokens ? request.session : undefined)
   // OpenAI has a newer name for the user that others do not know.
   const userField = shapeOf(ext).user ?? (features.maxCompletionTokens ? 'safety_identifier' : 'user')
   const user = request.user === undefined || native ? request.user : shortUser(request.user)

@@ -211,9 +211,9 @@ describe('features', () => {
   })
 
   test('the session of an agent is the cache key of OpenAI', () => {
-    const user = JSON.stringify({ session_id: '5e55' })
-    expect(body({ user }, { maxCompletionTokens: true }).body).toMatchObject({ prompt_cache_key: '5e55' })
-    expect(body({ user }).body).not.toHaveProperty('prompt_cache_key')
+    const session = '5e55'
+    expect(body({ session }, { maxCompletionTokens: true }).body).toMatchObject({ prompt_cache_key: '5e55' })
+    expect(body({ session }).body).not.toHaveProperty('prompt_cache_key')
   })
 
   test('thoughts without a word after them are no message', () => {

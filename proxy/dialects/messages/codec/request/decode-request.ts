@@ -14,6 +14,7 @@ import { parseWithInputs } from '../../../core/json/exact.ts'
 import { refusal } from '../../../core/json/fields.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { Envelopes, ModelRequest, OutputFormat, Reasoning } from '../../../core/neutral/types.ts'
+import { sessionOf } from '../../session.ts'
 import { decodeToolChoice, decodeTools } from './decode-tools.ts'
 import { decodeSystem, decodeTurns } from './decode-turns.ts'
 import { type Json, Keeper } from './keeper.ts'
@@ -61,6 +62,7 @@ export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): Mode
   const topK = optional(body.top_k, 'top_k', countAt)
   const tier = decodeTier(body, top)
   const user = decodeUser(body.metadata, top)
+  const session = user === undefined ? undefined : sessionOf(user)
   const output = decodeOutputConfig(body, top)
   const reasoning = decodeReasoning(body.thinking, output.effort, top)
   return {
@@ -78,6 +80,7 @@ export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): Mode
     ...(output.format !== undefined && { format: output.format }),
     ...(reasoning !== undefined && { reasoning }),
     ...(user !== undefined && { user }),
+    ...(session !== undefined && { session }),
     ...(tier !== undefined && { tier }),
     ...(top.shape.oldFormat === true && { names: OLD_FORMAT }),
     ...top.ext(''),

@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { ephemeralKeyRing } from '../../../../../store/sealing.ts'
 import { createEnvelopes } from '../../../core/hub/envelope.ts'
 import type { Envelopes } from '../../../core/neutral/types.ts'
+import { DIALECTS } from '../../../index.ts'
 import { parseRequest } from '../../request.ts'
 import { decodeCompaction, decodeRequest } from './decode-request.ts'
 import { encode } from './testing.ts'
 
 const ring = ephemeralKeyRing()
-const ours = createEnvelopes(ring, 'account-a')
+const ours = createEnvelopes(ring, 'account-a', DIALECTS)
 const USER = { role: 'user', content: 'Hi' }
 const LIMITS = { maxDepth: 64, maxKeys: 1000 }
 
@@ -35,8 +36,8 @@ describe('a compaction of ours', () => {
   it.each([
     ['forged', 'slc1.compaction.Zm9yZ2Vk'],
     ['changed', flipped],
-    ["another account's", sealed(createEnvelopes(ring, 'account-b'))],
-    ['under other keys', sealed(createEnvelopes(ephemeralKeyRing(), 'account-a'))],
+    ["another account's", sealed(createEnvelopes(ring, 'account-b', DIALECTS))],
+    ['under other keys', sealed(createEnvelopes(ephemeralKeyRing(), 'account-a', DIALECTS))],
     ['something else', ours.seal({ dialect: 'messages', kind: 'signature', value: 'S' })],
   ])('that is %s is refused by its name', (_, encrypted) => {
     expect(() => decode({ input: [USER, compaction(encrypted)] })).toThrow(

@@ -200,9 +200,9 @@ describe('scalars', () => {
     ],
     [
       'the session of an agent',
-      { user: 'user_1_account__session_5e55' },
+      { session: '5e55' },
       { source: 'messages' },
-      { prompt_cache_key: '5e55', safety_identifier: 'user_1_account__session_5e55' },
+      { prompt_cache_key: '5e55' },
       [],
     ],
     ['speed where it is not allowed', { tier: 'fast' }, { source: 'messages' }, {}, ['speed']],

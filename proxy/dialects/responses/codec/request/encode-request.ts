@@ -2,7 +2,6 @@
 import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
-import { sessionOf } from '../../../core/neutral/session.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { shortUser } from '../../../openai/fields.ts'
 import { writeReasoning } from './reasoning.ts'
@@ -52,7 +51,7 @@ export function writeBody(request: ModelRequest, target: Target): Fields {
 }
 
 function cacheKeyOf(request: ModelRequest): { cacheKey?: string } {
-  const cacheKey = request.cacheKey ?? sessionOf(request)
+  const cacheKey = request.cacheKey ?? request.session
   return cacheKey === undefined ? {} : { cacheKey }
 }
 

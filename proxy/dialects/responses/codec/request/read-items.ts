@@ -154,9 +154,9 @@ class ItemReader {
   }
 
   #compaction(item: Fields, index: number, path: string): void {
-    const turn = readCompaction(item, path, this.#envelopes)
-    if (turn === 'foreign') this.#assistant().parts.push(hosted(item, index))
-    else this.turns.push(turn)
+    const text = readCompaction(item, path, this.#envelopes)
+    if (text === undefined) this.#assistant().parts.push(hosted(item, index))
+    else this.turns.push({ role: 'user', parts: [{ type: 'text', text }] })
   }
 
   /** The turn that the model is in. */

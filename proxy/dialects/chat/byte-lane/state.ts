@@ -1,0 +1,41 @@
+/** Vendor state in a request whose upstream speaks this dialect: entries of reasoning, and what hangs on calls. */
+import type { ParsedRequest, StateAccess } from '../../core/dialect.ts'
+import type { Change } from '../../core/json/edit.ts'
+import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { isOpaque } from '../codec/reasoning.ts'
+
+const LISTS = ['reasoning_details', 'thinking_blocks']
+
+/** What the gateway sealed for a client of this dialect is of an upstream of another one, so that it is removed. */
+export function openState(
+  { body }: ParsedRequest,
+  { envelopes, withoutCarriers, losses }: StateAccess,
+): Change[] {
+  const value = tryParse(body.toString('utf8'))
+  const messages: unknown[] = isRecord(value) && Array.isArray(value.messages) ? value.messages : []
+  const isSealed = (state: unknown) => typeof state === 'string' && envelopes.open(state) !== 'foreign'
+  const isGone = (entry: Fields) =>
+    [entry.signature, entry.data].some(isSealed) || (withoutCarriers && isOpaque(entry))
+  return messages.flatMap((message, i): Change[] => {
+    if (!isRecord(message) || message.role !== 'assistant') return []
+    const entries = LISTS.flatMap((list) =>
+      recordsOf(message[list]).flatMap(([j, entry]): Change[] => {
+        if (!isGone(entry)) return []
+        losses.add(`messages.${list}`)
+        return [{ path: ['messages', i, list, j] }]
+      }),
+    )
+    if (!withoutCarriers) return entries
+    const extras = recordsOf(message.tool_calls).flatMap(([j, call]): Change[] => {
+      if (!isRecord(call.extra_content)) return []
+      losses.add('messages.tool_calls.extra_content')
+      return [{ path: ['messages', i, 'tool_calls', j, 'extra_content'] }]
+    })
+    return [...entries, ...extras]
+  })
+}
+
+function recordsOf(list: unknown): [number, Fields][] {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((item: unknown, i): [number, Fields][] => (isRecord(item) ? [[i, item]] : []))
+}

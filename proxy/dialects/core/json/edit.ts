@@ -1,0 +1,115 @@
+/** Changes single values of a JSON body by their path. All other bytes stay as they were written. */
+import { elementSpans, removal } from './pieces.ts'
+import { type Member, scanObject } from './scanner.ts'
+import type { Cut, Span } from './splice.ts'
+
+/** Keys and indexes from the top of the body. */
+export type Path = readonly (string | number)[]
+
+export interface Change {
+  path: Path
+  /** JSON text that replaces the value. Absent: the element or member is removed. */
+  to?: string
+}
+
+/** For bytes that were within their limits when they were parsed. */
+
+/** The cuts that make these changes. A path that leads nowhere changes nothing. `body` is valid JSON. */
+export function cutsOf(body: Buffer, changes: readonly Change[]): Cut[] {
+  return changes.length === 0 ? [] : cutsWithin(body, { start: 0, end: body.length }, changes, 0)
+}
+
+/** Where the values stand that keys lead to; several where a key stands more than once. */
+export function spansAt(body: Buffer, keys: readonly string[], span = wholeOf(body)): Span[] {
+  const [key, ...rest] = keys
+  if (key === undefined) return [span]
+  return membersOf(body, span)
+    .filter((member) => keyOf(member) === key)
+    .flatMap((member) => spansAt(body, rest, member))
+}
+
+function cutsWithin(body: Buffer, span: Span, changes: readonly Change[], depth: number): Cut[] {
+  const byKey = Map.groupBy(changes, ({ path }) => path[depth])
+  return typeof changes[0]?.path[depth] === 'number'
+    ? listCuts(body, span, byKey, depth)
+    : objectCuts(body, span, byKey, depth)
+}
+
+type ByKey = ReadonlyMap<string | number | undefined, readonly Change[]>
+
+function listCuts(body: Buffer, span: Span, byKey: ByKey, depth: number): Cut[] {
+  const elements = elementSpans(body, span)
+  const removed = new Set<Span>()
+  const cuts: Cut[] = []
+  for (const [index, changes] of byKey) {
+    const element = typeof index === 'number' ? elements[index] : undefined
+    if (element === undefined) continue
+    const whole = changes.find(({ path }) => path.length === depth + 1)
+    if (whole === undefined) cuts.push(...cutsWithin(body, element, changes, depth + 1))
+    else if (whole.to === undefined) removed.add(element)
+    else cuts.push({ ...element, text: whole.to })
+  }
+  return [...cuts, ...removals(elements, removed)]
+}
+
+/** Each run of removed elements goes with the comma before it, or behind it where the list begins with the run. */
+function removals(elements: readonly Span[], removed: ReadonlySet<Span>): Cut[] {
+  const cuts: Cut[] = []
+  let kept: Span | undefined
+  let first: Span | undefined
+  let last: Span | undefined
+  const close = (next: Span | undefined) => {
+    if (first === undefined || last === undefined) return
+    const start = kept?.end ?? first.start
+    cuts.push({ start, end: kept === undefined ? (next?.start ?? last.end) : last.end, text: '' })
+    first = undefined
+  }
+  for (const element of elements) {
+    if (removed.has(element)) {
+      first ??= element
+      last = element
+    } else {
+      close(element)
+      kept = element
+    }
+  }
+  close(undefined)
+  return cuts
+}
+
+/** A value that stands more than once is replaced wherever it stands, so that no reader finds the old one. */
+function objectCuts(body: Buffer, span: Span, byKey: ByKey, depth: number): Cut[] {
+  const members = membersOf(body, span)
+  return [...byKey].flatMap(([key, changes]): Cut[] => {
+    const named = members.filter((member) => keyOf(member) === key)
+    const whole = changes.find(({ path }) => path.length === depth + 1)
+    const last = named.at(-1)
+    if (last === undefined) return []
+    if (whole === undefined) return cutsWithin(body, last, changes, depth + 1)
+    const { to } = whole
+    if (to !== undefined) return named.map(({ start, end }) => ({ start, end, text: to }))
+    const cut = removal(body.subarray(span.start, span.end), relative(members, span), last.rawKey)
+    return cut === undefined ? [] : [{ ...cut, start: cut.start + span.start, end: cut.end + span.start }]
+  })
+}
+
+function membersOf(body: Buffer, { start, end }: Span): Member[] {
+  const members = scanObject(body.subarray(start, end))
+  return members.map((member) => ({ ...member, start: member.start + start, end: member.end + start }))
+}
+
+function relative(members: readonly Member[], span: Span): Member[] {
+  return members.map((member) => ({
+    ...member,
+    start: member.start - span.start,
+    end: member.end - span.start,
+  }))
+}
+
+function keyOf({ rawKey }: Member): string {
+  return rawKey.includes('\\') ? String(JSON.parse(`"${rawKey}"`)) : rawKey
+}
+
+function wholeOf(body: Buffer): Span {
+  return { start: 0, end: body.length }
+}

@@ -1,0 +1,48 @@
+/** Shows a client the model name that it sent, where the upstream's answer passes as bytes. */
+import type { GatewayError } from '../../../errors.ts'
+import type { ByteLane, StreamObserver } from '../dialect.ts'
+import { spansAt } from '../json/edit.ts'
+import { type Cut, cut } from '../json/splice.ts'
+import { editEvents } from '../sse/edit.ts'
+import { PassingObserver } from './passing.ts'
+
+const QUOTE = 0x22
+
+/** Where a dialect names the model in its answers. */
+type ModelAt = NonNullable<ByteLane['modelAt']>
+
+/** A whole answer with the client's name for the model. */
+export function renameInAnswer(body: Buffer, { answer }: ModelAt, model: string): Buffer {
+  return cut(body, modelCuts(body, answer, model))
+}
+
+/** Whole events with the client's name for the model. */
+export function renameInEvents(bytes: Buffer, { event }: ModelAt, model: string): Buffer {
+  return editEvents(bytes, `"${event.at(-1)}"`, (data) => modelCuts(data, event, model))
+}
+
+/** Follows a stream and renames the model in its events. */
+export class RenamingObserver extends PassingObserver {
+  readonly #rename: (bytes: Buffer) => Buffer
+
+  constructor(inner: StreamObserver, at: ModelAt, model: string) {
+    super(inner)
+    this.#rename = (bytes) => renameInEvents(bytes, at, model)
+  }
+
+  override errorEvent(error: GatewayError, requestId: string): Buffer {
+    return this.#rename(super.errorEvent(error, requestId))
+  }
+
+  protected override passed(bytes: Buffer): Buffer {
+    return this.#rename(bytes)
+  }
+}
+
+/** An upstream that names no model is not given one. */
+function modelCuts(json: Buffer, keys: readonly string[], model: string): Cut[] {
+  const text = JSON.stringify(model)
+  return spansAt(json, keys)
+    .filter(({ start }) => json[start] === QUOTE)
+    .map(({ start, end }) => ({ start, end, text }))
+}

@@ -1,0 +1,58 @@
+/** The message that a whole stream adds up to, for a client that asked for no stream. */
+import { parseArguments } from '../../core/json/exact.ts'
+import { type Fields, isRecord, noFields, tryParse } from '../../core/json/value.ts'
+import { sseEvents } from '../../core/sse/events.ts'
+import { mergeUsage } from '../usage.ts'
+
+/** `events` are those of a finished stream. */
+export function fromStream(events: Buffer): Fields {
+  let message: Fields = {}
+  let usage: unknown
+  const blocks = new Map<unknown, Fields>()
+  const inputs = new Map<unknown, string>()
+  for (const { data } of sseEvents(events)) {
+    const event = tryParse(data)
+    if (!isRecord(event)) continue
+    const { type, index, delta } = event
+    if (type === 'message_start' && isRecord(event.message)) {
+      message = { ...event.message }
+      usage = message.usage
+    } else if (type === 'content_block_start' && isRecord(event.content_block)) {
+      blocks.set(index, Object.assign(noFields(), event.content_block))
+    } else if (type === 'content_block_delta' && isRecord(delta)) {
+      const block = blocks.get(index) ?? begun(delta)
+      blocks.set(index, block)
+      if (delta.type === 'input_json_delta')
+        inputs.set(index, (inputs.get(index) ?? '') + String(delta.partial_json ?? ''))
+      else addDelta(block, delta)
+    } else if (type === 'message_delta') {
+      const { type: _type, delta: _delta, usage: more, ...beside } = event
+      message = { ...message, ...beside, ...(isRecord(delta) && delta) }
+      usage = mergeUsage(usage, more)
+    }
+  }
+  for (const [index, text] of inputs) {
+    const block = blocks.get(index)
+    if (block !== undefined && text.trim() !== '') block.input = parseArguments(text) ?? text
+  }
+  const said = Array.isArray(message.content) ? message.content : []
+  return { ...message, content: [...said, ...blocks.values()], ...(usage !== undefined && { usage }) }
+}
+
+/** Some upstreams do not open a block. */
+function begun({ type }: Fields): Fields {
+  const isThought = type === 'thinking_delta' || type === 'signature_delta'
+  return Object.assign(noFields(), { type: isThought ? 'thinking' : 'text' })
+}
+
+/** Texts grow; of several signatures, and of whatever else comes in pieces, the last counts. */
+function addDelta(block: Fields, { type, ...delta }: Fields): void {
+  if (type === 'citations_delta') {
+    block.citations = [...(Array.isArray(block.citations) ? block.citations : []), delta.citation]
+    return
+  }
+  for (const [key, value] of Object.entries(delta)) {
+    const grows = (key === 'text' || key === 'thinking') && typeof value === 'string'
+    block[key] = grows ? `${block[key] ?? ''}${value}` : value
+  }
+}

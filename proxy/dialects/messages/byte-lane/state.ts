@@ -1,0 +1,49 @@
+/** Vendor state in a request whose upstream speaks this dialect: signatures of thinking, and redacted thinking. */
+import type { ParsedRequest, StateAccess } from '../../core/dialect.ts'
+import type { Change, Path } from '../../core/json/edit.ts'
+import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+
+const AT = 'messages.content'
+/** Blocks that carry state: the field, and the kind of carrier that belongs there. */
+const CARRYING: Record<string, { field: string; kind: string }> = {
+  thinking: { field: 'signature', kind: 'signature' },
+  redacted_thinking: { field: 'data', kind: 'redacted' },
+}
+
+/** A message that has no other block goes with its last one: the API takes none without content. */
+export function openState({ body }: ParsedRequest, access: StateAccess): Change[] {
+  const value = tryParse(body.toString('utf8'))
+  const messages: unknown[] = isRecord(value) && Array.isArray(value.messages) ? value.messages : []
+  return messages.flatMap((message, i): Change[] => {
+    if (!isRecord(message) || message.role !== 'assistant' || !Array.isArray(message.content)) return []
+    const { content } = message
+    const changes = content.flatMap((block, j) => openBlock(block, ['messages', i, 'content', j], access))
+    const removed = changes.filter(({ to }) => to === undefined)
+    return removed.length > 0 && removed.length === content.length ? [{ path: ['messages', i] }] : changes
+  })
+}
+
+/** Thinking that this vendor did not sign is no thinking to it, so that the whole block goes. */
+function openBlock(
+  block: unknown,
+  path: Path,
+  { envelopes, withoutCarriers, losses }: StateAccess,
+): Change[] {
+  if (!isRecord(block) || typeof block.type !== 'string' || !Object.hasOwn(CARRYING, block.type)) return []
+  const carrying = CARRYING[block.type]
+  const state = carrying && block[carrying.field]
+  if (typeof state !== 'string' || state === '') return []
+  const opened = envelopes.open(state)
+  if (!withoutCarriers) {
+    if (opened === 'foreign') return []
+    if (opened !== 'broken' && opened.dialect === 'messages' && opened.kind === carrying?.kind)
+      return [{ path: [...path, carrying.field], to: JSON.stringify(opened.value) }]
+  }
+  for (const name of lostOf(block)) losses.add(name)
+  return [{ path }]
+}
+
+function lostOf({ type, thinking }: Fields): string[] {
+  if (type === 'redacted_thinking') return [`${AT}.data`]
+  return [...(thinking ? [`${AT}.thinking`] : []), `${AT}.signature`]
+}

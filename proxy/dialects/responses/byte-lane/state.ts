@@ -1,0 +1,41 @@
+/** Vendor state in a request whose upstream speaks this dialect: encrypted reasoning, and compactions. */
+import type { ParsedRequest, StateAccess } from '../../core/dialect.ts'
+import type { Change } from '../../core/json/edit.ts'
+import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
+import { readCompaction } from '../codec/request/compactions.ts'
+
+/** Throws GatewayError invalid_request for a compaction of ours that does not open. */
+export function openState({ body }: ParsedRequest, access: StateAccess): Change[] {
+  const value = tryParse(body.toString('utf8'))
+  const items: unknown[] = isRecord(value) && Array.isArray(value.input) ? value.input : []
+  return items.flatMap((item, i): Change[] => {
+    if (!isRecord(item)) return []
+    if (item.type === 'compaction') return openCompaction(item, i, access)
+    return item.type === 'reasoning' ? openReasoning(item, i, access) : []
+  })
+}
+
+/** A compaction of the gateway is text to every upstream. */
+function openCompaction(item: Fields, i: number, { envelopes }: StateAccess): Change[] {
+  const text = readCompaction(item, `input[${i}]`, envelopes)
+  if (text === undefined) return []
+  const message = { type: 'message', role: 'user', content: [{ type: 'input_text', text }] }
+  return [{ path: ['input', i], to: JSON.stringify(message) }]
+}
+
+/** Without the state that its upstream encrypted an item means nothing. */
+function openReasoning(
+  { encrypted_content: state }: Fields,
+  i: number,
+  { envelopes, withoutCarriers, losses }: StateAccess,
+): Change[] {
+  if (typeof state !== 'string' || state === '') return []
+  const opened = envelopes.open(state)
+  if (!withoutCarriers) {
+    if (opened === 'foreign') return []
+    if (opened !== 'broken' && opened.dialect === 'responses' && opened.kind === 'encrypted')
+      return [{ path: ['input', i, 'encrypted_content'], to: JSON.stringify(opened.value) }]
+  }
+  losses.add('input.encrypted_content')
+  return [{ path: ['input', i] }]
+}

@@ -1,0 +1,47 @@
+/** The request for a summary, to an upstream of this dialect that compacts nothing by itself. */
+import type { ParsedRequest } from '../../core/dialect.ts'
+import { type Change, cutsOf } from '../../core/json/edit.ts'
+import { objectOf } from '../../core/json/pieces.ts'
+import { scanObject } from '../../core/json/scanner.ts'
+import { cut } from '../../core/json/splice.ts'
+import { isRecord, tryParse } from '../../core/json/value.ts'
+import { keptItems } from '../chains/input.ts'
+import { INSTRUCTION } from './words.ts'
+
+/** Fields that are written here, or that say how the conversation itself would be answered. */
+const LEFT_OUT = new Set([
+  'context_management',
+  'include',
+  'input',
+  'max_tool_calls',
+  'model',
+  'parallel_tool_calls',
+  'store',
+  'text',
+  'tool_choice',
+  'top_logprobs',
+])
+
+/**
+ * The same as emulated.ts asks of other upstreams, with all other fields as the client wrote them. Its tools stay, and
+ * none may be called.
+ */
+export function emulate(request: ParsedRequest, model: string, changes: readonly Change[]): Buffer {
+  const body = cut(request.body, cutsOf(request.body, changes))
+  const members = scanObject(body)
+  const instruction = { type: 'message', role: 'user', content: [{ type: 'input_text', text: INSTRUCTION }] }
+  const items = [...keptItems({ body }), JSON.stringify(instruction)]
+  const tools = hasTools(body) ? ',"tool_choice":"none"' : ''
+  const written = `"model":${JSON.stringify(model)},"input":[${items.join(',')}],"store":false${tools}`
+  const kept = members.filter(({ rawKey }) => !LEFT_OUT.has(rawKey))
+  const rest = objectOf(body, kept).slice(1)
+  return Buffer.from(kept.length > 0 ? `{${written},${rest}` : `{${written}${rest}`)
+}
+
+/** Items bring tools along as well. */
+function hasTools(body: Buffer): boolean {
+  const value = tryParse(body.toString('utf8'))
+  if (!isRecord(value)) return false
+  const items: unknown[] = Array.isArray(value.input) ? value.input : []
+  return [value, ...items].some((one) => isRecord(one) && Array.isArray(one.tools) && one.tools.length > 0)
+}

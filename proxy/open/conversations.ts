@@ -1,0 +1,40 @@
+/** What is kept between the requests of a client. */
+import type { Environment } from '../../contract/env.ts'
+import type { Store } from '../../store/contract.ts'
+import { createAffinity } from '../affinity/affinity.ts'
+import type { Conversations } from '../pipeline/conversation/conversations.ts'
+import type { Limits } from '../pipeline/limits.ts'
+import type { StoreAlarms } from '../telemetry/alarms.ts'
+
+const DAY_MS = 86_400_000
+
+export interface ConversationOptions {
+  store: Pick<Store, 'state' | 'affinity' | 'sealing'>
+  env: Environment
+  limits: Limits
+  alarms: StoreAlarms
+}
+
+export interface OpenConversations {
+  conversations: Conversations
+  gauges: Record<string, never>
+  stop(): void
+}
+
+export function openConversations({ store, env, limits, alarms }: ConversationOptions): OpenConversations {
+  const conversations: Conversations = {
+    state: store.state,
+    affinity: createAffinity(store.affinity),
+    sealing: store.sealing,
+    limits: {
+      ttlMs: env.SLUICE_CONVERSATION_TTL,
+      bindingTtlMs: env.SLUICE_BINDING_DAYS * DAY_MS,
+      exchangeBytes: env.SLUICE_MAX_EXCHANGE_BYTES,
+      ownerBytes: env.SLUICE_MAX_CONVERSATION_BYTES,
+    },
+    requests: limits,
+    failed: (error) => alarms.stateFailed(error),
+  }
+  // All of it is in the store: there is nothing to measure here, and nothing to stop.
+  return { conversations, gauges: {}, stop() {} }
+}

@@ -1,0 +1,153 @@
+/** Everything that clients and operators connect to: the API with its sockets and its relay, and the admin port. */
+import type { Server } from 'node:net'
+import { type AdminPage, createAdminServer } from '../../admin/server.ts'
+import type { Environment } from '../../contract/env.ts'
+import type { Log } from '../../contract/log.ts'
+import { BodyMemory } from '../pipeline/body/memory.ts'
+import { BodyTurns } from '../pipeline/body/turns.ts'
+import type { Limits } from '../pipeline/limits.ts'
+import type { Ports } from '../pipeline/ports.ts'
+import { Shutdown } from '../pipeline/request/shutdown.ts'
+import { createRelay } from '../relay/relay.ts'
+import { type AppEvents, breakOff, createApp, refuse } from '../server/app.ts'
+import { drain } from '../server/drain.ts'
+import { createHttpServer } from '../server/http-server.ts'
+import { listen, portOf } from '../server/listen.ts'
+import { Overload } from '../server/overload.ts'
+import { trackUnused } from '../server/unused-connections.ts'
+import { createUpgrades, socketCalls } from '../server/upgrade.ts'
+import { bodyMemoryOf, httpLimitsOf, loadLimitsOf, relaySettingsOf, socketLimitsOf } from '../settings.ts'
+import { MemoryPool } from '../socket/memory.ts'
+import { Sockets } from '../socket/sockets.ts'
+import type { TableFollower } from '../table/follower.ts'
+import type { ProxyGauges, ProxyMetrics } from '../telemetry/metrics.ts'
+
+/** What `/status` of the admin port shows of a proxy. */
+export interface ProxyStatus {
+  role: 'proxy'
+  instance: string
+  /** The newest publication in force. */
+  epoch: number
+  generation: number
+  ready: boolean
+  /** Why it is not ready. */
+  reason?: string
+  store: 'reachable' | 'away'
+  port: number
+}
+
+export interface EdgeOptions {
+  env: Environment
+  log: Log
+  limits: Limits
+  instance: string
+  /** All but the body intake, which is made here. */
+  ports: Omit<Ports, 'bodies'>
+  follower: Pick<TableFollower, 'caughtUp' | 'reachable' | 'applied'>
+  metrics: ProxyMetrics
+  /** Guarded paths of the admin port. */
+  pages: Record<string, AdminPage>
+}
+
+export interface Edge {
+  gauges: Pick<ProxyGauges, 'inFlight' | 'sockets' | 'relayed' | 'bodyMemory'>
+  status(): ProxyStatus
+  /** Opens both ports. Rejects with the listen error, whose `port` tells which one was taken. */
+  listen(hosts: readonly string[]): Promise<{ port: number; adminPort: number }>
+  /** Takes no new connections, lets requests in flight finish for at most `graceMs`, then breaks them off. */
+  drain(graceMs: number): Promise<void>
+  stop(): void
+}
+
+export function openEdge(options: EdgeOptions): Edge {
+  const { env, log, limits, instance, follower, metrics, pages } = options
+  const now = () => performance.now()
+  const bodies = {
+    limits,
+    memory: new BodyMemory(bodyMemoryOf(env).requests),
+    turns: new BodyTurns(env.SLUICE_MAX_LARGE_BODIES_PER_KEY, now),
+  }
+  const ports = { ...options.ports, bodies }
+  const overload = new Overload(loadLimitsOf(env))
+  const shutdown = new Shutdown()
+  const events: AppEvents = {
+    unexpected: (error, requestId) => log.error({ err: error, requestId }, 'unexpected error'),
+  }
+  let draining = false
+  /** Servers of this process, which the relay must not call. */
+  const servers: Server[] = []
+  const relay = createRelay(relaySettingsOf(env, () => new Set(servers.map(portOf))))
+  const sockets = new Sockets({
+    ...socketCalls({ ports, overload, shutdown, events }),
+    limits: socketLimitsOf(env),
+    pool: new MemoryPool(env.SLUICE_SOCKET_MEMORY_BYTES),
+    now,
+  })
+  const upgrades = createUpgrades({ ports, overload, sockets, draining: () => draining, events })
+  const api = createHttpServer(httpLimitsOf(env), {
+    handle: createApp({ ports, relay, overload, shutdown, upgrades, events }),
+    refuse: (req, res, error) => refuse(ports.journal, req, res, error),
+    breakOff,
+    upgrades,
+    draining: () => draining,
+  })
+  const unused = trackUnused(api)
+  const notReady = () => {
+    if (draining) return 'draining'
+    if (follower.caughtUp) return undefined
+    return follower.reachable ? 'no table yet' : 'the store is away'
+  }
+  const status = (): ProxyStatus => {
+    const reason = notReady()
+    return {
+      role: 'proxy',
+      instance,
+      ...follower.applied,
+      ready: reason === undefined,
+      ...(reason === undefined ? {} : { reason }),
+      store: follower.reachable ? 'reachable' : 'away',
+      port: portOf(api),
+    }
+  }
+  const admin = createAdminServer({
+    metrics: metrics.registry,
+    token: env.SLUICE_ADMIN_TOKEN,
+    notReady,
+    guarded: { '/status': async () => ({ instances: [status()] }), ...pages },
+  })
+  servers.push(api, admin)
+  let listeners: Server[] = []
+  let adminListeners: Server[] = []
+  return {
+    gauges: {
+      inFlight: () => overload.inFlight,
+      sockets: () => sockets.size,
+      relayed: () => relay.rates.inFlight,
+      bodyMemory: () => ({ requests: bodies.memory.used, relay: relay.bodyMemory.used }),
+    },
+    status,
+    async listen(hosts) {
+      adminListeners = await listen(admin, env.SLUICE_ADMIN_PORT, hosts)
+      listeners = await listen(api, env.SLUICE_PORT, hosts)
+      return { port: portOf(api), adminPort: portOf(admin) }
+    },
+    async drain(graceMs) {
+      draining = true
+      log.info({ inFlight: overload.inFlight }, 'draining')
+      await drain({
+        server: api,
+        listeners,
+        unused,
+        sockets,
+        graceMs,
+        breakOff: () => shutdown.begin(),
+        inFlight: () => overload.inFlight,
+      })
+    },
+    stop() {
+      overload.stop()
+      for (const server of [admin, ...adminListeners]) server.close()
+      admin.closeAllConnections()
+    },
+  }
+}

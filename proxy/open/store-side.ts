@@ -1,0 +1,77 @@
+/** Everything that follows the store: table and records, revoked keys, holds. */
+import { EventEmitter } from 'node:events'
+import type { Environment } from '../../contract/env.ts'
+import type { Store } from '../../store/contract.ts'
+import { Holds } from '../ledger/holds.ts'
+import { Revocation } from '../pipeline/admission/revocation.ts'
+import { type FollowerEvents, TableFollower } from '../table/follower.ts'
+import type { StoreAlarms } from '../telemetry/alarms.ts'
+import type { ProxyGauges } from '../telemetry/metrics.ts'
+import type { Troubles } from '../upstream/troubles.ts'
+
+export interface StoreSideOptions {
+  store: Store
+  env: Environment
+  /** Name of this process, unique among the proxies of a store. */
+  instance: string
+  alarms: StoreAlarms
+  troubles: Troubles
+  swapped: FollowerEvents['swapped']
+}
+
+export interface StoreSide {
+  follower: TableFollower
+  revocation: Revocation
+  holds: Holds
+  gauges: Pick<ProxyGauges, 'holds' | 'unsettled' | 'generation' | 'tableAgeSeconds' | 'storeAvailable'>
+  start(): Promise<void>
+  /** Waits at most `graceMs` until the store has taken all settles. */
+  drain(graceMs: number): Promise<void>
+  stop(): Promise<void>
+}
+
+export function openStoreSide(options: StoreSideOptions): StoreSide {
+  const { store, env, instance, alarms, troubles, swapped } = options
+  // The follower finds the keys that revocation watches, and tells it which have changed.
+  const changes = new EventEmitter<{ keys: Parameters<FollowerEvents['keysChanged']> }>()
+  const follower = new TableFollower(
+    store.config,
+    { proxy: instance, keyMaxAgeMs: env.SLUICE_KEY_MAX_AGE, troubles: () => troubles.read() },
+    {
+      swapped,
+      keysChanged: (hashes) => void changes.emit('keys', hashes),
+      failed: (error) => alarms.tableFailed(error),
+      unreadable: (kind, error) => alarms.unreadable(kind, error),
+      behind: () => alarms.behind(),
+    },
+  )
+  const revocation = new Revocation((hash) => follower.key(hash))
+  changes.on('keys', (hashes) => void revocation.recheck(hashes))
+  const holds = new Holds(store.ledger, {
+    failed: (operation, error) => alarms.ledgerFailed(operation, error),
+    accountMissing: (account, missing) => alarms.accountMissing(account, missing),
+    dead: (account, id, amount, reason) => alarms.settleDead(account, id, amount, reason),
+  })
+  const unwatch = store.onRestored(() => {
+    follower.readAgain()
+    holds.restored()
+  })
+  return {
+    follower,
+    revocation,
+    holds,
+    gauges: {
+      holds: () => holds.live,
+      unsettled: () => holds.unsettled,
+      generation: () => follower.applied.generation,
+      tableAgeSeconds: () => follower.ageMs / 1_000,
+      storeAvailable: () => follower.reachable,
+    },
+    start: () => follower.start(),
+    drain: (graceMs) => holds.stop(graceMs),
+    async stop() {
+      unwatch()
+      await follower.stop()
+    },
+  }
+}

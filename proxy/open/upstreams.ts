@@ -1,0 +1,44 @@
+/** The way to upstreams: their connections, their health, the budget for retries. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Environment } from '../../contract/env.ts'
+import { Dispatchers } from '../outbound/dispatchers.ts'
+import { readOutbound } from '../outbound/settings.ts'
+import type { Upstreams } from '../pipeline/attempt/job.ts'
+import type { Limits } from '../pipeline/limits.ts'
+import type { RoutingTable } from '../table/routing.ts'
+import type { ProxyGauges } from '../telemetry/metrics.ts'
+import { ChannelHealth } from '../upstream/health.ts'
+import { RetryBudget } from '../upstream/retry-budget.ts'
+import { Troubles } from '../upstream/troubles.ts'
+
+export interface OpenUpstreams {
+  upstreams: Upstreams
+  /** Reported with each heartbeat. */
+  troubles: Troubles
+  gauges: Pick<ProxyGauges, 'ejected'>
+  /** Forgets the channels that are gone, and the failures of those that changed. */
+  tableSwapped(table: RoutingTable, before: RoutingTable): void
+  stop(): Promise<void>
+}
+
+export function openUpstreams(env: Environment, limits: Limits): OpenUpstreams {
+  const now = () => performance.now()
+  const health = new ChannelHealth(now)
+  const dispatchers = new Dispatchers(readOutbound(env))
+  return {
+    upstreams: { dispatchers, health, retryBudget: new RetryBudget(now), limits },
+    troubles: new Troubles(() => health.snapshot(), Date.now),
+    gauges: {
+      ejected: () => health.snapshot().flatMap((state) => (state.resting ? [state.channel] : [])),
+    },
+    tableSwapped(table, before) {
+      const channels = new Map(table.channels())
+      const earlier = new Map(before.channels())
+      dispatchers.retain(channels)
+      health.retain(channels)
+      for (const [key, channel] of channels)
+        if (!isDeepStrictEqual(channel, earlier.get(key))) health.forgive(key)
+    },
+    stop: () => dispatchers.close(),
+  }
+}

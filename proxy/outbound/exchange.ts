@@ -1,0 +1,336 @@
+/**
+ * One call to an upstream: a request out, an answer in as raw chunks. Exactly one of three things happens: `send`
+ * rejects, or the sink hears `end`, or the sink hears `fail`. After it no timer, listener or socket is held.
+ */
+import type { Readable, Transform } from 'node:stream'
+import { type Dispatcher, errors } from 'undici'
+import type { ChannelRecord } from '../../contract/table/records.ts'
+import { isSpace } from '../../kit/bytes.ts'
+import { MAX_TIMER_MS } from '../../kit/time.ts'
+import type { UpstreamFailure } from '../errors.ts'
+import { decoderFor } from './decode.ts'
+import { AttemptFailed, faultOf, type TransportFault, transportFailure } from './failure.ts'
+
+/** A request, ready to be sent. */
+export interface UpstreamRequest {
+  /** Absent: POST. */
+  method?: 'GET' | 'DELETE'
+  /** Scheme, host and port. */
+  origin: string
+  /** Path and query. */
+  path: string
+  /** Names in lower case. */
+  headers: Record<string, string>
+  /** Null: none. The length of a stream is not known; it is destroyed with the request. */
+  body: Buffer | Readable | null
+}
+
+/** Milliseconds: until the answer begins, between two chunks of it, and for the whole exchange. */
+export type ExchangeTimeouts = Omit<ChannelRecord['timeoutsMs'], 'connect'>
+
+/** Upper-case names never occur; a header sent twice is a list. */
+export type AnswerHeaders = Record<string, string | string[] | undefined>
+
+/** Takes an answer. Its methods must not throw. */
+export interface AnswerSink {
+  data(chunk: Buffer): void
+  /** The whole answer was delivered. */
+  end(): void
+  /** No more will come. What arrived before an upstream's failure was delivered. */
+  fail(failure: UpstreamFailure): void
+}
+
+/** An answer whose headers are there. Whoever gets one must attach a sink, read it all or abort it. */
+export interface UpstreamResponse {
+  readonly status: number
+  readonly headers: AnswerHeaders
+  readonly isEventStream: boolean
+  /** Delivers what has come and what comes, some of it before this returns. Once only. */
+  attach(sink: AnswerSink): void
+  /**
+   * What has come says something: the answer has begun, or goes on. Until the first call `firstByte` runs, whatever comes;
+   * each later one begins the idle time anew.
+   */
+  heard(): void
+  /** Stops delivery, and reading from the upstream; the idle time-out rests meanwhile, the total one does not. */
+  pause(): void
+  resume(): void
+  /** Drops the answer and its connection; the sink hears `fail` with `aborted` unless it has heard its last. */
+  abort(): void
+  /** The whole body. Rejects with AttemptFailed; beyond `maxBytes` (after decoding) with `answer_too_large`. */
+  readAll(maxBytes: number): Promise<Buffer>
+}
+
+/**
+ * Sends a request; resolves when the headers of the answer are there, whatever their status. Rejects with
+ * AttemptFailed. `signal` aborts at any stage until the sink has heard its last.
+ */
+export function send(
+  dispatcher: Dispatcher,
+  request: UpstreamRequest,
+  timeouts: ExchangeTimeouts,
+  signal: AbortSignal,
+): Promise<UpstreamResponse> {
+  return new Promise((resolve, reject) => {
+    const exchange = new Exchange(timeouts, signal, resolve, reject)
+    if (signal.aborted) return
+    try {
+      dispatcher.dispatch({ method: 'POST', ...request, ...OWN_TIMERS }, exchange)
+    } catch (error) {
+      // ProxyAgent throws on headers that it does not take.
+      exchange.onResponseError(null, error instanceof Error ? error : new Error('not sent'))
+    }
+  })
+}
+
+/** The client's own time-outs are coarse and would count while we pause. */
+const OWN_TIMERS = { headersTimeout: 0, bodyTimeout: 0 }
+/** What may arrive before a sink is attached; then the upstream waits. */
+const MAX_UNATTACHED_BYTES = 65_536
+const STOPPED = new Error('stopped')
+
+class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
+  status = 0
+  headers: AnswerHeaders = {}
+  isEventStream = false
+
+  readonly #idleMs: number
+  readonly #signal: AbortSignal
+  readonly #resolve: (response: UpstreamResponse) => void
+  readonly #reject: (error: AttemptFailed) => void
+  readonly #onAbort = () => this.#stop('aborted')
+  readonly #totalTimer: NodeJS.Timeout
+  /** Runs until the answer begins, then between chunks. */
+  #silenceTimer: NodeJS.Timeout | undefined
+
+  #controller: Dispatcher.DispatchController | undefined
+  #decoder: Transform | undefined
+  #sink: AnswerSink | undefined
+  #answered = false
+  #heard = false
+  #paused = false
+  #delivering = false
+  /** Chunks that came before a sink was attached or after it paused. */
+  #kept: Buffer[] = []
+  #keptBytes = 0
+  /** How the upstream's side ended; the sink hears it after the kept chunks. */
+  #outcome: 'end' | UpstreamFailure | undefined
+  #settled = false
+
+  constructor(
+    timeouts: ExchangeTimeouts,
+    signal: AbortSignal,
+    resolve: (response: UpstreamResponse) => void,
+    reject: (error: AttemptFailed) => void,
+  ) {
+    this.#idleMs = timeouts.idle
+    this.#signal = signal
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#silenceTimer = timer(timeouts.firstByte, () => this.#stop('first_byte_timeout'))
+    this.#totalTimer = timer(timeouts.total, () => this.#stop('total_timeout'))
+    if (signal.aborted) this.#stop('aborted')
+    else signal.addEventListener('abort', this.#onAbort)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    // Stopped while the connection was being made: nothing has been written yet.
+    if (this.#outcome !== undefined) controller.abort(STOPPED)
+  }
+
+  /** Nobody answers what has not come: the wait for the first byte begins with the last one of the request. */
+  onBodySent(): void {
+    if (!this.#answered && this.#outcome === undefined) this.#silenceTimer?.refresh()
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+    const informational = status < 200
+    if (informational || this.#outcome !== undefined) return
+    this.status = status
+    this.headers = headers
+    this.isEventStream = /^text\/event-stream\b/i.test(String(headers['content-type'] ?? ''))
+    const decoder = decoderFor(String(headers['content-encoding'] ?? ''))
+    if (decoder === 'unknown') {
+      this.#stop('bad_encoding')
+      return
+    }
+    if (decoder !== 'identity') this.#decodeWith(decoder)
+    this.#answered = true
+    this.#resolve(this)
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#outcome !== undefined) return
+    if (this.#decoder === undefined) this.#receive(chunk)
+    else if (!this.#decoder.write(chunk)) this.#holdUpstream()
+  }
+
+  onResponseEnd(): void {
+    this.#controller = undefined
+    if (this.#decoder === undefined) this.#finish('end')
+    else this.#decoder.end()
+  }
+
+  onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#controller = undefined
+    // ProxyAgent reports a 407 of the proxy like an invalid request, which never gets a controller, and reads on.
+    const is407 = controller !== null && error instanceof errors.InvalidArgumentError
+    this.#finish(transportFailure(is407 ? 'proxy' : faultOf(error, this.#answered)))
+    if (is407) controller.abort(STOPPED)
+  }
+
+  attach(sink: AnswerSink): void {
+    if (this.#sink !== undefined) throw new Error('a sink is attached already')
+    this.#sink = sink
+    this.#decoder?.on('data', (chunk: Buffer) => this.#receive(chunk))
+    this.#deliver()
+    if (!this.#paused) this.#readOn()
+  }
+
+  pause(): void {
+    this.#paused = true
+    this.#decoder?.pause()
+    this.#holdUpstream()
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#deliver()
+    if (!this.#paused) this.#readOn()
+  }
+
+  heard(): void {
+    if (this.#outcome !== undefined) return
+    if (this.#heard) {
+      this.#silenceTimer?.refresh()
+      return
+    }
+    this.#heard = true
+    if (!this.#paused) this.#watchIdle()
+  }
+
+  abort(): void {
+    this.#stop('aborted')
+  }
+
+  readAll(maxBytes: number): Promise<Buffer> {
+    const tooLarge = () => this.#stop('answer_too_large')
+    if (this.#decoder === undefined && Number(this.headers['content-length']) > maxBytes) tooLarge()
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = []
+      let size = 0
+      this.attach({
+        data: (chunk) => {
+          // White space before or behind JSON is no answer.
+          if (firstByte(chunk) >= 0) this.heard()
+          size += chunk.length
+          if (size > maxBytes) tooLarge()
+          else chunks.push(chunk)
+        },
+        end: () => resolve(Buffer.concat(chunks, size)),
+        fail: (failure) => reject(new AttemptFailed(failure)),
+      })
+    })
+  }
+
+  #decodeWith(decoder: Transform): void {
+    const { 'content-encoding': _encoding, 'content-length': _length, ...headers } = this.headers
+    this.headers = headers
+    this.#decoder = decoder
+    decoder
+      .on('drain', () => this.#readOn())
+      .on('end', () => this.#finish('end'))
+      .on('error', () => this.#stop('bad_encoding'))
+  }
+
+  /** Chunks of the body, decoded. */
+  #receive(chunk: Buffer): void {
+    if (this.#settled) return
+    this.#kept.push(chunk)
+    this.#keptBytes += chunk.length
+    this.#deliver()
+    if (this.#sink === undefined && this.#keptBytes > MAX_UNATTACHED_BYTES) this.#holdUpstream()
+  }
+
+  /** Hands on what is kept and then the outcome, as far as the sink takes it. */
+  #deliver(): void {
+    const sink = this.#sink
+    if (sink === undefined || this.#delivering) return
+    this.#delivering = true
+    try {
+      while (!this.#paused) {
+        const chunk = this.#kept.shift()
+        if (chunk === undefined) break
+        this.#keptBytes -= chunk.length
+        sink.data(chunk)
+      }
+    } finally {
+      this.#delivering = false
+    }
+    if (this.#paused || this.#outcome === undefined || this.#settled) return
+    this.#settle()
+    if (this.#outcome === 'end') sink.end()
+    else sink.fail(this.#outcome)
+  }
+
+  /** The upstream's side is over. */
+  #finish(outcome: 'end' | UpstreamFailure): void {
+    if (this.#outcome !== undefined) return
+    this.#outcome = outcome
+    clearTimeout(this.#silenceTimer)
+    clearTimeout(this.#totalTimer)
+    if (outcome !== 'end') this.#decoder?.destroy()
+    if (outcome === 'end' || this.#answered) {
+      this.#deliver()
+    } else {
+      this.#settle()
+      this.#reject(new AttemptFailed(outcome))
+    }
+  }
+
+  /** We end it: kept chunks are dropped, also those of an answer that is complete but not yet delivered. */
+  #stop(fault: TransportFault): void {
+    if (this.#settled) return
+    this.#kept = []
+    this.#paused = false
+    this.#outcome = undefined
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#finish(transportFailure(fault))
+    this.#controller?.abort(STOPPED)
+  }
+
+  #settle(): void {
+    this.#settled = true
+    this.#signal.removeEventListener('abort', this.#onAbort)
+  }
+
+  #watchIdle(): void {
+    clearTimeout(this.#silenceTimer)
+    this.#silenceTimer = timer(this.#idleMs, () => this.#stop('idle_timeout'))
+  }
+
+  #holdUpstream(): void {
+    this.#controller?.pause()
+    if (!this.#heard) return
+    clearTimeout(this.#silenceTimer)
+    this.#silenceTimer = undefined
+  }
+
+  #readOn(): void {
+    if (this.#sink === undefined || this.#paused || this.#outcome !== undefined) return
+    this.#decoder?.resume()
+    if (this.#decoder?.writableNeedDrain === true) return
+    if (this.#heard && this.#silenceTimer === undefined) this.#watchIdle()
+    this.#controller?.resume()
+  }
+}
+
+/** Index of the first byte that is not white space around JSON; -1 when there is none. */
+export function firstByte(bytes: Buffer): number {
+  return bytes.findIndex((byte) => !isSpace(byte))
+}
+
+function timer(ms: number, run: () => void): NodeJS.Timeout {
+  return setTimeout(run, Math.min(ms, MAX_TIMER_MS))
+}

@@ -1,0 +1,12 @@
+/** What reading a body needs. */
+import type { Limits } from '../limits.ts'
+import type { BodyMemory } from './memory.ts'
+import type { BodyTurns } from './turns.ts'
+
+export interface BodyIntake {
+  limits: Limits
+  /** Bounds the memory of all bodies. */
+  memory: BodyMemory
+  /** Bounds how many large bodies of one client are parsed at a time. */
+  turns: BodyTurns
+}

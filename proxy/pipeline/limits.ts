@@ -1,0 +1,24 @@
+import type { FormLimits, JsonLimits } from '../dialects/core/dialect.ts'
+
+/** Bounds on what clients and upstreams may send and how long they may take; see docs/environment.md. */
+export interface Limits {
+  maxBodyBytes: number
+  /** Of a form that is passed on while it comes. */
+  maxUploadBytes: number
+  maxInflatedBytes: number
+  /** Lower bounds for bodies, by endpoint. */
+  endpointBytes: ReadonlyMap<string, number>
+  maxAnswerBytes: number
+  maxEventBytes: number
+  maxJsonDepth: number
+  maxJsonKeys: number
+  maxJsonValues: number
+  form: FormLimits
+  streamKeepAliveMs: number
+  clientStallMs: number
+}
+
+/** The bounds on a request body, for its dialect. */
+export function jsonLimitsOf({ maxJsonDepth, maxJsonKeys, maxJsonValues, form }: Limits): JsonLimits {
+  return { maxDepth: maxJsonDepth, maxKeys: maxJsonKeys, maxValues: maxJsonValues, form }
+}

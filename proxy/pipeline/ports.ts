@@ -1,0 +1,16 @@
+/** What the stages of a request work with. Each stage gets its own port; only entry points hold them all. */
+import type { Admission } from './admission/admit.ts'
+import type { Upstreams } from './attempt/job.ts'
+import type { Billing } from './billing/charge.ts'
+import type { BodyIntake } from './body/intake.ts'
+import type { Conversations } from './conversation/conversations.ts'
+import type { Journal } from './request/journal.ts'
+
+export interface Ports {
+  admission: Admission
+  bodies: BodyIntake
+  conversations: Conversations
+  billing: Billing
+  upstreams: Upstreams
+  journal: Journal
+}
