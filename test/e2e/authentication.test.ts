@@ -40,8 +40,8 @@ afterAll(async () => {
 describe('unauthorized', () => {
   const cases: Record<string, Headers> = {
     'no key': [],
-    'an unknown key': [['authorization', 'Bearer sk-nobody-knows-this-key']],
-    'an unknown x-api-key': [['x-api-key', 'sk-nobody-knows-this-key']],
+    'an unknown key': [['authorization', 'Bearer sk-unknown-key']],
+    'an unknown x-api-key': [['x-api-key', 'sk-unknown-key']],
     'a disabled key': [['authorization', `Bearer ${DISABLED}`]],
     'an expired key': [['authorization', `Bearer ${EXPIRED}`]],
     'another scheme': [['authorization', `Basic ${KEY}`]],

@@ -271,10 +271,10 @@ describe('sluice explain', () => {
     const empty = await ask('explain', '--key', 'void', '--model', 'paid')
     expect([empty.code, empty.out]).toEqual([1, ''])
     expect(empty.err).toMatch(/no value in force; ApiKey\/void: .*spec\.secretRef/)
-    const missing = await ask('explain', '--key', 'nobody', '--model', 'paid')
+    const missing = await ask('explain', '--key', 'missing', '--model', 'paid')
     expect([missing.code, missing.err]).toEqual([
       1,
-      expect.stringMatching(/^sluice explain: there is no ApiKey .*nobody.*\n$/),
+      expect.stringMatching(/^sluice explain: there is no ApiKey .*missing.*\n$/),
     ])
   })
 })

@@ -97,7 +97,7 @@ afterAll(async () => {
 })
 
 beforeEach(() => {
-  proxy.asked.length = 0
+  proxy.requests.length = 0
   proxy.refuseWith(undefined)
   receivedSubjects.length = 0
   for (const upstream of [plain, secure, mutual]) {
@@ -154,7 +154,7 @@ describe('an HTTP proxy', () => {
   ])('%s: is used', async (model, upstream, requestLine) => {
     expect((await send(model)).status).toBe(200)
     expect(upstream().calls.length).toBe(1)
-    expect(proxy.asked).toEqual([requestLine(new URL(named(upstream())).host)])
+    expect(proxy.requests).toEqual([requestLine(new URL(named(upstream())).host)])
     expect(upstream().calls[0]?.headers).not.toHaveProperty('proxy-authorization')
   })
 
@@ -207,7 +207,7 @@ describe('an HTTP proxy', () => {
     const answer = await send('direct')
     expectError(answer, 502, 'upstream_error', null, 'server_error')
     expect(await detailOf(answer)).toBe('dns')
-    expect(proxy.asked).toEqual([])
+    expect(proxy.requests).toEqual([])
   })
 
   it.each(['https', 'mutual-proxied', 'http'])(

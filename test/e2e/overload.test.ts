@@ -1,4 +1,4 @@
-/** Overload: new requests are told to retry later, accepted ones continue. */
+/** Overload: the gateway refuses new requests with Retry-After and continues accepted ones. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'

@@ -37,7 +37,7 @@ async function stream(more: object = {}): Promise<string> {
   return withoutFirstComments(text)
 }
 
-/** The recorded error is an `invalid_request_error`, so the client is told that it is its own fault. */
+/** The recorded error is an `invalid_request_error`, which the gateway forwards as a client error. */
 const CLIENT_ERROR = { type: 'invalid_request_error', code: 'invalid_request' }
 
 const withoutFirstComments = (text: string) => text.replace(/^(?::[^\n]*\n\n)+/, '')

@@ -80,7 +80,7 @@ describe('a channel that would refuse a retry', () => {
     ['model_gone', fail(404)],
   ]
 
-  it.each(cases)('is called once after %s, and the client is told not to retry', async (_class, script) => {
+  it.each(cases)('is called once after %s, and x-should-retry is false', async (_class, script) => {
     a.answer(script)
     const answer = await send('lonely')
     expect(answer.status).toBe(502)

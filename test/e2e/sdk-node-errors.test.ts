@@ -79,7 +79,7 @@ describe('refusals of the gateway', () => {
   const cases = [
     {
       name: 'an unknown key',
-      key: 'sk-nobody',
+      key: 'sk-unknown',
       kind: OpenAI.AuthenticationError,
       status: 401,
       code: 'unauthorized',
@@ -276,7 +276,7 @@ describe('a stream that fails', () => {
 
 describe('Anthropic', () => {
   it('an unknown key', async () => {
-    const error = await rejection(anthropic(gateway.base, 'sk-nobody').models.list())
+    const error = await rejection(anthropic(gateway.base, 'sk-unknown').models.list())
     expect(error).toBeInstanceOf(Anthropic.AuthenticationError)
     expect(error).toMatchObject({
       status: 401,

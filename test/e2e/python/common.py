@@ -9,9 +9,9 @@ LIMITED = os.environ["GATEWAY_LIMITED_KEY"]
 HELLO = {"model": "alpha", "messages": [{"role": "user", "content": "Hello"}]}
 TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
 
-# What is asked, with which key, and which error must come.
+# Refused requests by expected error: API key and parameters.
 REFUSED = {
-    "unknown key": ("sk-nobody", HELLO),
+    "unknown key": ("sk-unknown", HELLO),
     "model not allowed": (LIMITED, HELLO),
     "no messages": (KEY, {**HELLO, "messages": []}),
     "no funds": (POOR, HELLO),

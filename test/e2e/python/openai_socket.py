@@ -97,7 +97,7 @@ async def in_async(model):
 
 def refused():
     try:
-        with client.with_options(api_key="sk-nobody").responses.connect():
+        with client.with_options(api_key="sk-unknown").responses.connect():
             return "connected"
     except Exception as error:
         return [type(error).__name__, "401" in str(error)]

@@ -6,7 +6,7 @@ import schemathesis
 from hypothesis import strategies
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
-# Of the document.
+# Examples in the document.
 EXAMPLE_ID = "resp_0123"
 EXAMPLE_URL = "https://api.example.com/v1/chat/completions"
 

@@ -118,7 +118,11 @@ describe('answers that are refused', () => {
 
   test('all with the same message', async () => {
     names.set('inside.example.com', [INSIDE])
-    const answers = [await ask('inside.example.com'), await ask('nobody.example.com'), await ask('redis.svc')]
+    const answers = [
+      await ask('inside.example.com'),
+      await ask('unknown.example.com'),
+      await ask('redis.svc'),
+    ]
     expect(new Set(answers.map(({ bytes }) => bytes.toString())).size).toBe(1)
     expect(queriesFor('redis.svc')).toEqual([])
   })

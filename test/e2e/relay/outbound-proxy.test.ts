@@ -23,7 +23,7 @@ test('ignores the proxies of other programs and of channels', async () => {
   })
   const upstream = await rawUpstream()
   expect((await relay(gateway, envelope(upstream.origin))).status).toBe(200)
-  expect([upstream.requests.length, proxy.asked]).toEqual([1, []])
+  expect([upstream.requests.length, proxy.requests]).toEqual([1, []])
 })
 
 test('sends checked addresses to its own proxy, not names', async () => {
@@ -43,7 +43,7 @@ test('sends checked addresses to its own proxy, not names', async () => {
   const { port } = new URL(upstream.origin)
   const answer = await relay(gateway, envelope(`http://api.example.com:${port}/v1`))
   expect(answer.status).toBe(200)
-  expect(proxy.asked).toEqual([`CONNECT 127.0.2.1:${port}`])
+  expect(proxy.requests).toEqual([`CONNECT 127.0.2.1:${port}`])
   const credentials = `Basic ${Buffer.from('user:pass word').toString('base64')}`
   expect(proxy.headers).toMatchObject([{ host: `127.0.2.1:${port}`, 'proxy-authorization': credentials }])
   const [request] = upstream.requests
@@ -52,9 +52,9 @@ test('sends checked addresses to its own proxy, not names', async () => {
   expect(request?.lines.join('\n')).not.toContain('pass word')
 
   // Refused addresses never reach the proxy, nor does a name that now resolves to an internal one.
-  for (const name of ['api.example.com', '127.0.0.1', 'localhost', 'nobody.example.com'])
+  for (const name of ['api.example.com', '127.0.0.1', 'localhost', 'unknown.example.com'])
     expect((await relay(gateway, envelope(`http://${name}:${port}/`))).code).toBe('address_refused')
-  expect(proxy.asked).toHaveLength(1)
+  expect(proxy.requests).toHaveLength(1)
   expect(gateway.output()).not.toContain('pass%20word')
 
   proxy.refuseWith(407)

@@ -50,7 +50,7 @@ describe('the caller’s fault', () => {
     ['an invalid URL', envelope('nowhere'), 400, 'invalid_request'],
     ['a file URL', envelope('file:///etc/passwd'), 400, 'invalid_request'],
     ['an internal address', envelope('http://10.0.0.1/'), 400, 'address_refused'],
-    ['an unknown name', envelope('http://nobody.invalid/'), 400, 'address_refused'],
+    ['an unknown name', envelope('http://unknown.invalid/'), 400, 'address_refused'],
     [
       'too large',
       envelope('http://127.0.0.1:1/', `{"model":"${'m'.repeat(20_000)}"}`),

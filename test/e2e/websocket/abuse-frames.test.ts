@@ -136,7 +136,7 @@ describe('fragments', () => {
   it('as many as allowed form a message, with pings between them', async () => {
     const socket = await attacked.open()
     const empty = Array.from({ length: 1_022 }, () => frame(CONTINUATION, '', more))
-    const pings = [frame(PING, '1'), frame(PONG, 'unasked'), frame(PING, '2')]
+    const pings = [frame(PING, '1'), frame(PONG, 'unsolicited'), frame(PING, '2')]
     socket.send(frame(TEXT, text, more), ...pings, ...empty, frame(CONTINUATION))
     expect(await ended(socket, 1)).toMatchObject({ type: 'response.completed' })
     const pongs = socket.frames.filter(({ opcode }) => opcode === PONG)

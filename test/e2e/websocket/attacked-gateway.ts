@@ -15,8 +15,8 @@ export const AUTHORIZATION = `authorization: Bearer ${KEY}`
 export interface AttackedGateway {
   readonly gateway: RunningGateway
   readonly upstream: ScriptedUpstream
-  /** Opens a WebSocket; `behind` is sent in the same write as the handshake. */
-  open(behind?: Buffer): Promise<RawSocket>
+  /** Opens a WebSocket; `afterHandshake` is sent in the same write as the handshake. */
+  open(afterHandshake?: Buffer): Promise<RawSocket>
 }
 
 /** A `response.create` message. */
@@ -74,7 +74,8 @@ export function attackedGateway(env: Record<string, string> = {}): AttackedGatew
     get upstream() {
       return upstream
     },
-    open: (behind) => openRaw(gateway.base, { lines: [AUTHORIZATION], ...(behind && { behind }) }),
+    open: (afterHandshake) =>
+      openRaw(gateway.base, { lines: [AUTHORIZATION], ...(afterHandshake && { afterHandshake }) }),
   }
 }
 

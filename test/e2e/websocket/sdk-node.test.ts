@@ -86,21 +86,21 @@ describe.each(DIALECTS)('over %s', (model) => {
 
   it('continues and forks a chain that is not stored', async () => {
     const socket = open()
-    const asked = { model, store: false }
-    const one = await socket.respond({ ...asked, input: 'one' })
-    const two = await socket.respond({ ...asked, input: 'two', previous_response_id: one.id })
+    const params = { model, store: false }
+    const one = await socket.respond({ ...params, input: 'one' })
+    const two = await socket.respond({ ...params, input: 'two', previous_response_id: one.id })
     expect(textsIn(two)).toEqual(['one', 'two'])
-    const fork = await socket.respond({ ...asked, input: 'fork', previous_response_id: one.id })
+    const fork = await socket.respond({ ...params, input: 'fork', previous_response_id: one.id })
     expect(textsIn(fork)).toEqual(['one', 'fork'])
   })
 
   it('continues a prepared conversation', async () => {
     const socket = open()
     const calls = world.upstream.calls.length
-    const asked = { model, store: false }
-    const prepared = await socket.respond({ ...asked, input: 'one', generate: false })
+    const params = { model, store: false }
+    const prepared = await socket.respond({ ...params, input: 'one', generate: false })
     expect([prepared.output, world.upstream.calls.length]).toEqual([[], calls])
-    const next = await socket.respond({ ...asked, input: 'two', previous_response_id: prepared.id })
+    const next = await socket.respond({ ...params, input: 'two', previous_response_id: prepared.id })
     // Over messages the two inputs are one turn.
     expect(textsIn(next).join('')).toBe('onetwo')
   })
@@ -109,15 +109,15 @@ describe.each(DIALECTS)('over %s', (model) => {
     const socket = open()
     const parameters = { type: 'object', properties: { city: { type: 'string' } } }
     const tools: OpenAI.Responses.Tool[] = [{ type: 'function', name: 'weather', parameters, strict: false }]
-    const asked = { model, store: false, tools }
-    const called = await socket.respond({ ...asked, input: 'Weather in Ulm?' })
+    const params = { model, store: false, tools }
+    const called = await socket.respond({ ...params, input: 'Weather in Ulm?' })
     expect(called.output).toMatchObject([
       { type: 'function_call', name: 'weather', arguments: '{"city":"Ulm"}' },
     ])
     const [call] = called.output
     const call_id = call?.type === 'function_call' ? call.call_id : ''
     const input: OpenAI.Responses.ResponseInput = [{ type: 'function_call_output', call_id, output: 'sunny' }]
-    const next = await socket.respond({ ...asked, input, previous_response_id: called.id })
+    const next = await socket.respond({ ...params, input, previous_response_id: called.id })
     expect(textOf(next).join('')).toContain('Weather in Ulm?')
   })
 
@@ -194,7 +194,7 @@ it.each([
 })
 
 it('refuses a connection with an unknown key', async () => {
-  const { errors } = open({}, 'sk-nobody')
+  const { errors } = open({}, 'sk-unknown')
   await until(() => errors.length > 0, 'the refusal')
   expect(errors[0]?.message).toContain('401')
 })
