@@ -328,7 +328,7 @@ export interface ModelRequest extends Extended {
   tier?: string | undefined
   /** Whether the upstream may keep the answer. */
   store?: boolean
-  /** The conversation shall be compacted: the answer is one item that stands for all of it (responses/compact). */
+  /** Compact the conversation: the answer is one item that stands for all of it. */
   compact?: true
   /** The client asked for usage in the stream. */
   wantsStreamUsage?: boolean
