@@ -15,7 +15,7 @@ const opening = (settings: Record<string, string>) => () =>
   openRedisStore(readEnvironment({ SLUICE_SEALING_KEYS_FILE: keys, ...settings }).env, 'test', silent)
 
 test.each(['SLUICE_REDIS_CA_FILE', 'SLUICE_REDIS_CERT_FILE', 'SLUICE_REDIS_KEY_FILE'])(
-  '%s goes with TLS alone: who sets it must not speak in clear',
+  '%s needs TLS: without rediss:// the connection would not be encrypted',
   (name) => {
     const open = opening({ SLUICE_REDIS_URL: 'redis://127.0.0.1:1', [name]: keys })
     expect(open).toThrow(EnvironmentError)

@@ -93,7 +93,7 @@ function mintedKeys({ apiKeys }: Snapshot): Set<string> {
 }
 
 const ENDPOINT_PATHS = Object.values(ENDPOINTS)
-  .map(({ upstreamPath }) => upstreamPath)
+  .map(({ path }) => path.replace(/^\/v[^/]*/, ''))
   .toSorted((a, b) => b.length - a.length)
 
 /** Base URLs that already end in the path that the gateway adds. Without this, every request would be answered 404. */

@@ -43,9 +43,9 @@ describe('how an endpoint reaches chat_completion, responses, messages, embeddin
 
 test('an images channel answers no text on a route that has other channels', () => {
   const features = featuresOf('images', undefined)
-  const PICTURES = ['images', 'image_edits']
-  expect(endpointsOf('images', features, false)).toEqual(PICTURES)
-  expect(endpointsOf('images', features, true)).toEqual(['chat', 'responses', 'messages', ...PICTURES])
+  const IMAGES = ['images', 'image_edits']
+  expect(endpointsOf('images', features, false)).toEqual(IMAGES)
+  expect(endpointsOf('images', features, true)).toEqual(['chat', 'responses', 'messages', ...IMAGES])
 })
 
 test('the endpoints that a channel can serve', () => {

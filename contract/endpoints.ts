@@ -17,10 +17,8 @@ export type ApiName = (typeof API_NAMES)[number]
 export type Way = 'native' | 'hub' | 'estimate'
 
 export interface EndpointFacts {
-  /** Path at the gateway. */
+  /** Path at the gateway: a pattern of express, in which a dialect may find the model. */
   path: string
-  /** Path below the base URL of a channel that is reached natively. */
-  upstreamPath: string
   /**
    * By type of channel. `{ feature, else }`: native where the upstream has the feature, otherwise as `else` says; not at
    * all without it. A type that is not there is not reached.
@@ -34,7 +32,7 @@ export interface EndpointFacts {
   stored?: true
 }
 
-const PICTURES: EndpointFacts['ways'] = {
+const IMAGE_WAYS: EndpointFacts['ways'] = {
   images: 'native',
   chat_completion: { feature: 'images' },
   responses: { feature: 'images', else: 'hub' },
@@ -43,43 +41,37 @@ const PICTURES: EndpointFacts['ways'] = {
 export const ENDPOINTS = {
   chat: {
     path: '/v1/chat/completions',
-    upstreamPath: '/chat/completions',
     ways: { chat_completion: 'native', responses: 'hub', messages: 'hub', images: 'hub' },
   },
   responses: {
     path: '/v1/responses',
-    upstreamPath: '/responses',
     ways: { responses: 'native', chat_completion: 'hub', messages: 'hub', images: 'hub' },
     webSocket: true,
     stored: true,
   },
   compact: {
     path: '/v1/responses/compact',
-    upstreamPath: '/responses/compact',
     ways: { responses: { feature: 'compaction', else: 'hub' }, chat_completion: 'hub', messages: 'hub' },
   },
   messages: {
     path: '/v1/messages',
-    upstreamPath: '/messages',
     ways: { messages: 'native', chat_completion: 'hub', responses: 'hub', images: 'hub' },
   },
   count_tokens: {
     path: '/v1/messages/count_tokens',
-    upstreamPath: '/messages/count_tokens',
     ways: { messages: 'native', chat_completion: 'estimate', responses: 'estimate' },
     unbilled: true,
   },
   embeddings: {
     path: '/v1/embeddings',
-    upstreamPath: '/embeddings',
     ways: {
       embeddings: 'native',
       chat_completion: { feature: 'embeddings' },
       responses: { feature: 'embeddings' },
     },
   },
-  images: { path: '/v1/images/generations', upstreamPath: '/images/generations', ways: PICTURES },
-  image_edits: { path: '/v1/images/edits', upstreamPath: '/images/edits', ways: PICTURES },
+  images: { path: '/v1/images/generations', ways: IMAGE_WAYS },
+  image_edits: { path: '/v1/images/edits', ways: IMAGE_WAYS },
 } as const satisfies Record<string, EndpointFacts>
 
 export type EndpointName = keyof typeof ENDPOINTS
@@ -99,9 +91,9 @@ function theOne(fact: 'webSocket' | 'stored'): EndpointName {
 }
 
 /**
- * How the endpoint is served by a channel of this type and features; undefined when it is not. `picturesOnly`: whether
- * its route has images channels alone. On others they answer no text: what a text channel could not serve would come
- * back as a picture of the prompt.
+ * How a channel of this type and features serves the endpoint; undefined if it does not. `picturesOnly`: whether its
+ * route has images channels only. On other routes they answer no text endpoint. Without this, a request that fails on a
+ * text channel would be answered with an image of the prompt.
  */
 export function wayTo(
   endpoint: EndpointFacts,

@@ -50,7 +50,7 @@ test('of holders alike the one that takes gives way', () => {
   expect(gave).toEqual(['second'])
 })
 
-test('a holder that has left keeps its bytes, and gives way to nobody else', () => {
+test('a holder that has left keeps its bytes, and gives way to no other', () => {
   const pool = new BytePool(100)
   const { gave, add } = holders(pool)
   const large = add('large', 90)

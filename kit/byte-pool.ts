@@ -20,7 +20,7 @@ export class BytePool<H extends Holder = Holder> {
     return this.#used
   }
 
-  /** From now on the holder can be asked to give way. */
+  /** From now on the holder may have to give way. */
   add(holder: H): void {
     this.#holders.add(holder)
   }

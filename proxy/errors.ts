@@ -1,25 +1,25 @@
 /**
- * The one catalogue of errors. `code` is what clients see in every dialect; the two type columns are each family's
- * word for it (OpenAI: https://platform.openai.com/docs/guides/error-codes; Anthropic:
+ * The one catalogue of errors. Clients see `code` in every dialect; the two type columns are the type that each family
+ * gives it (OpenAI: https://platform.openai.com/docs/guides/error-codes; Anthropic:
  * https://docs.anthropic.com/en/api/errors). Rendering happens once, at the edge, in the caller's dialect.
  */
 import type { FailureClass } from '../contract/failures.ts'
 
-/** Whose fault an error is: the label of the error metric. */
+/** The side at fault: a label of the error metric. */
 export type FaultDomain = 'caller' | 'policy' | 'upstream' | 'gateway'
 
 interface CatalogueEntry {
-  /** For people: when it is answered. */
+  /** When clients get it; for the documentation. */
   meaning: string
   status: number
   openaiType: string
   anthropicType: string
   domain: FaultDomain
-  /** A repetition never helps. Of an error that only sometimes is, see `final` of the error itself. */
+  /** A retry never helps. Where only some errors of a code are final, see `final` of the error. */
   retry?: false
 }
 
-/** Both families' word for a request that is wrong in itself. */
+/** The type of both families for a faulty request. */
 const INVALID = { openaiType: 'invalid_request_error', anthropicType: 'invalid_request_error' }
 const FORBIDDEN = { openaiType: 'invalid_request_error', anthropicType: 'permission_error' }
 
@@ -34,7 +34,7 @@ export const CATALOGUE = {
     ...INVALID,
     status: 400,
     domain: 'caller',
-    meaning: 'A field asks for what this model does not offer.',
+    meaning: 'A field requests something that this model does not offer.',
   },
   context_length_exceeded: {
     ...INVALID,
@@ -52,19 +52,19 @@ export const CATALOGUE = {
     ...INVALID,
     status: 400,
     domain: 'caller',
-    meaning: 'The response to go on from is unknown, gone, or belongs to somebody else.',
+    meaning: 'The response to continue is unknown, no longer kept, or belongs to another account.',
   },
   websocket_connection_limit_reached: {
     ...INVALID,
     status: 400,
     domain: 'caller',
-    meaning: 'The WebSocket has lived for its time; open a new one.',
+    meaning: 'The WebSocket has reached its maximum age; open a new one.',
   },
   websocket_stream_limit_reached: {
     ...INVALID,
     status: 400,
     domain: 'caller',
-    meaning: 'More names of streams on one WebSocket than it takes.',
+    meaning: 'The WebSocket already has the maximum number of stream names.',
   },
   invalid_stream_id: {
     ...INVALID,
@@ -76,13 +76,13 @@ export const CATALOGUE = {
     ...INVALID,
     status: 400,
     domain: 'caller',
-    meaning: 'A response under way cannot be steered.',
+    meaning: 'A running response cannot be steered.',
   },
   address_refused: {
     ...INVALID,
     status: 400,
     domain: 'caller',
-    meaning: 'The relay does not call this address, or its name does not resolve.',
+    meaning: 'The relay may not call this address, or its name does not resolve.',
   },
   unauthorized: {
     status: 401,
@@ -90,7 +90,7 @@ export const CATALOGUE = {
     anthropicType: 'authentication_error',
     domain: 'caller',
     retry: false,
-    meaning: 'No key, two different keys, or one that is unknown, disabled or expired.',
+    meaning: 'The request has no key, two different keys, or one that is unknown, disabled or expired.',
   },
   insufficient_balance: {
     status: 402,
@@ -98,7 +98,7 @@ export const CATALOGUE = {
     anthropicType: 'billing_error',
     domain: 'policy',
     retry: false,
-    meaning: 'The balance is used up, or does not cover the most that the request may cost.',
+    meaning: 'The balance is used up, or does not cover the maximum cost of the request.',
   },
   account_disabled: {
     ...FORBIDDEN,
@@ -135,7 +135,7 @@ export const CATALOGUE = {
     ...INVALID,
     status: 405,
     domain: 'caller',
-    meaning: 'The path takes another method; see the Allow header.',
+    meaning: 'The path does not support this method; see the Allow header.',
   },
   request_timeout: {
     status: 408,
@@ -155,28 +155,28 @@ export const CATALOGUE = {
     ...INVALID,
     status: 415,
     domain: 'caller',
-    meaning: 'The content type or encoding is not taken here.',
+    meaning: 'The content type or encoding is not supported here.',
   },
   upgrade_required: {
     ...INVALID,
     status: 426,
     domain: 'caller',
     retry: false,
-    meaning: 'The path is that of a WebSocket; post the request, or upgrade.',
+    meaning: 'This path takes a POST or a WebSocket upgrade.',
   },
   headers_too_large: {
     status: 431,
     openaiType: 'invalid_request_error',
     anthropicType: 'request_too_large',
     domain: 'caller',
-    meaning: 'The headers are too many or too large.',
+    meaning: 'The request has too many headers, or too large ones.',
   },
   rate_limit_exceeded: {
     status: 429,
     openaiType: 'rate_limit_error',
     anthropicType: 'rate_limit_error',
     domain: 'policy',
-    meaning: 'More requests, or more at the same time, than this client may send.',
+    meaning: 'The client sends too many requests, or too many at the same time.',
   },
   internal_error: {
     status: 500,
@@ -190,7 +190,7 @@ export const CATALOGUE = {
     openaiType: 'server_error',
     anthropicType: 'api_error',
     domain: 'upstream',
-    meaning: 'No upstream serves the model, or all that do have failed.',
+    meaning: 'No upstream serves the model, or all of them failed.',
   },
   store_unavailable: {
     status: 503,
@@ -211,7 +211,7 @@ export const CATALOGUE = {
     openaiType: 'timeout',
     anthropicType: 'timeout_error',
     domain: 'upstream',
-    meaning: 'What the relay called did not answer in time.',
+    meaning: 'The upstream of the relay did not answer in time.',
   },
 } as const satisfies Record<string, CatalogueEntry>
 
@@ -223,25 +223,25 @@ export interface GatewayErrorOptions {
   /** Overrides the catalogue's status: an upstream's 413 or 422 keeps its own. */
   status?: number
   retryAfterSeconds?: number | undefined
-  /** SDKs repeat 408, 409, 429 and 5xx by themselves; true tells them that it would not help. */
+  /** SDKs retry 408, 409, 429 and 5xx by themselves; true tells them that a retry does not help. */
   final?: boolean
   tokens?: TokenNumbers | undefined
-  /** `error.details` of the messages API, on whose words its SDKs act. Other dialects leave it out. */
+  /** `error.details` of the messages API, which its SDKs act on. Other dialects leave it out. */
   details?: Record<string, unknown> | undefined
   cause?: unknown
 }
 
-/** The numbers of context_length_exceeded, for dialects whose clients read them in words of their own. */
+/** The numbers of context_length_exceeded, for dialects whose clients parse them from the message. */
 export interface TokenNumbers {
-  /** What the request asks for: its input and, where it counts, the output that it reserves. */
+  /** Input tokens and, where they count, the output tokens that the request reserves. */
   used: number
   /** The context window. */
   limit: number
-  /** Those of `used` that were asked for as output, where the upstream tells. */
+  /** The part of `used` that is reserved output, if the upstream reports it. */
   output?: number
 }
 
-/** A refusal or failure that a client is told about. The message is ours, or sanitised, and safe to show. */
+/** An error for a client. The message is our own, or sanitised, so it is safe to show. */
 export class GatewayError extends Error {
   override name = 'GatewayError'
   readonly code: ErrorCode
@@ -269,7 +269,7 @@ export class GatewayError extends Error {
     return new GatewayError('internal_error', 'Something went wrong in the gateway.', { cause: error })
   }
 
-  /** The same error in other words. */
+  /** The same error with another message. */
   saying(message: string): GatewayError {
     return new GatewayError(this.code, message, this)
   }
@@ -279,7 +279,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** A text that must not be shown as it is; it is no part of anything that is written as JSON. */
+/** A text that must not be shown unsanitised; JSON never includes it. */
 export class Unshown {
   readonly #text: string
   constructor(text: string) {
@@ -294,28 +294,28 @@ export class Unshown {
 }
 
 /**
- * An attempt that an upstream failed. Never shown: `class` drives retry and ejection, `forCaller` is the sanitised
- * error for failures that are the caller's own.
+ * A failed attempt. Clients never see it: `class` drives retry and ejection; `forCaller` is the sanitised error for
+ * failures that are the fault of the caller.
  */
 export interface UpstreamFailure {
   class: FailureClass
-  /** HTTP status of the upstream; absent when there was none (reset, time-out) . */
+  /** HTTP status of the upstream; absent when there was none (reset, time-out). */
   status?: number
-  /** As the upstream asked, in seconds. */
+  /** Requested by the upstream, in seconds. */
   retryAfterSeconds?: number
-  /** Set for caller_fault: what the client is told, built from templates. */
+  /** Set for caller_fault: the error for the client, built from templates. */
   forCaller?: GatewayError
-  /** The upstream's own message, which says more than `forCaller`: shown in its place, sanitised, where the channel allows. */
+  /** The upstream's own message. It replaces that of `forCaller`, sanitised, where the channel allows. */
   words?: Unshown
   /**
-   * The upstream refuses what an earlier answer gave for it alone: a signature, encrypted reasoning, an item's id. The
-   * request may succeed without it.
+   * The upstream refuses a carrier of an earlier answer: a signature, encrypted reasoning, the id of an item. The request
+   * may succeed without it.
    */
   carrierRefused?: true
-  /** It says nothing of the channel: the model answered, but not with what was asked for. */
+  /** Does not count against the channel: the model answered, but not with what was requested. */
   blameless?: true
-  /** The upstream does not know the response to go on from. */
+  /** The upstream does not know the response to continue. */
   stateRefused?: true
-  /** For the request log alone: what went wrong, in our words (`connect_timeout`, `cut_stream`, …). */
+  /** For the request log alone: what went wrong, in words of the gateway (`connect_timeout`, `cut_stream`, …). */
   detail: string
 }

@@ -17,7 +17,7 @@ async function log(lines: readonly string[]) {
       key: vi.fn(),
       account: vi.fn(),
     },
-    health: { restingUntil: () => 0, isFull: () => false },
+    health: { ejectedUntil: () => 0, isFull: () => false },
   }
   const page = proxyPages(known, store)['/logs']
   return {

@@ -1,13 +1,13 @@
-/** What the command line reads of a proxy: why a request would be refused or where it would go, and recent requests. */
+/** Pages that the command line reads: why a request would be refused or where it would go, and recent requests. */
 import { z } from 'zod'
 import { AdminError, type AdminPage } from '../admin/server.ts'
 import { DEFAULT_ENDPOINT } from '../contract/endpoints.ts'
 import { type StateStore, type Store, StoreUnavailable } from '../store/contract.ts'
 import { explain, type Known } from './pipeline/explain.ts'
 
-/** The log is read from its end: mostly what is asked for stands there, and reading all of it takes time. */
+/** Lines that are read first, from the end: most searches are for recent lines, and reading the whole log takes time. */
 const READ_FIRST = 200
-/** As many lines as the store's log keeps. */
+/** The store's log has no more lines than this. */
 const SEARCHED_LINES = 10_000
 const MAX_LINES = 1_000
 const DEFAULT_LINES = 20
@@ -22,7 +22,7 @@ const question = z.object({
 })
 
 const filter = z.object({
-  /** Of a request id, or its beginning. */
+  /** A request id, or its beginning. */
   requestId: z.string().optional(),
   /** An ApiKey: its name, or namespace/name. */
   key: z.string().optional(),
@@ -37,7 +37,7 @@ const filter = z.object({
 })
 type Filter = z.output<typeof filter>
 
-/** What a filter looks at. */
+/** The fields that a filter reads. */
 const loggedLine = z.object({
   time: z.string().optional(),
   requestId: z.string(),
@@ -52,8 +52,8 @@ export function proxyPages(
   store: Pick<Store, 'ledger' | 'state'>,
 ): Record<string, AdminPage> {
   return {
-    '/explain': (query) => explain(gateway, store.ledger, asked(question, query), Date.now()),
-    '/logs': async (query) => ({ lines: await logged(store.state, asked(filter, query)) }),
+    '/explain': (query) => explain(gateway, store.ledger, parsedQuery(question, query), Date.now()),
+    '/logs': async (query) => ({ lines: await logged(store.state, parsedQuery(filter, query)) }),
   }
 }
 
@@ -72,14 +72,14 @@ async function logged(state: Pick<StateStore, 'recentLog'>, wanted: Filter): Pro
   }
 }
 
-/** Whether the oldest line that was read is older than what is wanted. */
+/** True when the oldest line that was read is older than the wanted ones. */
 function reaches(line: string | undefined, since: string | undefined): boolean {
   const time = line === undefined ? undefined : parsedLine(line)?.time
   return since !== undefined && time !== undefined && time < since
 }
 
 /** Throws AdminError, naming the parameter. */
-function asked<Schema extends z.ZodType>(schema: Schema, query: URLSearchParams): z.output<Schema> {
+function parsedQuery<Schema extends z.ZodType>(schema: Schema, query: URLSearchParams): z.output<Schema> {
   const parsed = schema.safeParse(Object.fromEntries(query))
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
@@ -97,7 +97,7 @@ function matching(lines: readonly string[], wanted: Filter): string[] {
   return found
 }
 
-/** Undefined for what is no line of a request log. */
+/** Undefined for a text that is not a line of the request log. */
 function parsedLine(line: string): z.output<typeof loggedLine> | undefined {
   try {
     return loggedLine.parse(JSON.parse(line))

@@ -1,4 +1,4 @@
-/** What each part of a proxy is told of the environment. */
+/** Turns the environment into the settings of each part of a proxy. */
 
 import { totalmem } from 'node:os'
 import { AddressSet } from '../contract/address.ts'
@@ -10,18 +10,18 @@ import type { HttpLimits } from './server/http-server.ts'
 import type { LoadLimits } from './server/overload.ts'
 import { FIXED_LIMITS, type SocketLimits } from './socket/limits.ts'
 
-/** Of the memory for bodies the relay has this part, and WebSockets as much: neither takes what the others need. */
-const PART = 1 / 4
+/** Share of the body memory for the relay, and for WebSockets: neither can take the memory of other requests. */
+const RELAY_SHARE = 1 / 4
 
-/** What bodies may take, in bytes: of requests with a key, of relayed ones, and of messages on WebSockets. */
+/** Memory for bodies, in bytes: of requests with a key, of relayed requests, and of messages on WebSockets. */
 export function bodyMemoryOf(env: Environment): { requests: number; relay: number; sockets: number } {
   const all = env.SLUICE_BODY_MEMORY_BYTES ?? memoryLimit() / 4
-  return { requests: all * (1 - 2 * PART), relay: all * PART, sockets: all * PART }
+  return { requests: all * (1 - 2 * RELAY_SHARE), relay: all * RELAY_SHARE, sockets: all * RELAY_SHARE }
 }
 
 export function limitsOf(env: Environment): Limits {
   return {
-    // What could never be held is too large, and not a matter of a moment.
+    // A body that could never be held is too large: 413, not a 503 that invites a retry.
     maxBodyBytes: Math.min(env.SLUICE_MAX_BODY_BYTES, Math.floor(bodyMemoryOf(env).requests)),
     maxUploadBytes: env.SLUICE_MAX_UPLOAD_BYTES,
     maxInflatedBytes: env.SLUICE_MAX_INFLATED_BYTES,
@@ -70,9 +70,9 @@ export function loadLimitsOf(env: Environment): LoadLimits {
   }
 }
 
-/** What the process may take, by its container or machine. */
+/** Memory limit of the container, or of the machine. */
 function memoryLimit(): number {
-  // 0 where there is no container.
+  // 0 without a container.
   return Math.min(process.constrainedMemory() || Infinity, totalmem())
 }
 
@@ -89,7 +89,7 @@ export function socketLimitsOf(env: Environment): SocketLimits {
     maxJsonDepth: env.SLUICE_MAX_JSON_DEPTH,
     maxJsonKeys: env.SLUICE_MAX_JSON_KEYS,
     maxJsonValues: env.SLUICE_MAX_JSON_VALUES,
-    // One event may be as large as events get.
+    // Leave room for one event of the largest size.
     maxUnsentBytes: 8 * FIXED_LIMITS.highWaterBytes + env.SLUICE_MAX_EVENT_BYTES,
     messageMs: env.SLUICE_REQUEST_TIMEOUT,
     stallMs: env.SLUICE_CLIENT_STALL_TIMEOUT,
@@ -101,7 +101,7 @@ export function socketLimitsOf(env: Environment): SocketLimits {
 
 export function httpLimitsOf(env: Environment): HttpLimits {
   return {
-    // The headers are part of the request; Node refuses to wait for them longer than for all of it.
+    // Node does not accept a time for headers that is longer than the time for the whole request.
     headersTimeoutMs: Math.min(env.SLUICE_HEADERS_TIMEOUT, env.SLUICE_REQUEST_TIMEOUT),
     requestTimeoutMs: env.SLUICE_REQUEST_TIMEOUT,
     idleTimeoutMs: env.SLUICE_IDLE_TIMEOUT,

@@ -36,13 +36,13 @@ const ALLOWED: Allowed = {
     'new RegExp(`^[a-z]+_([0-9A-Za-z]{${LENGTH}})[0-9]{2,4}$`)':
       'the underscore ends the one open repetition',
   },
-  'proxy/dialects/core/errors/context-length.ts': {
-    "new RegExp(wording.source.replaceAll('N', '\\\\d[\\\\d,]{0,11}'), 'i')":
+  'proxy/dialects/core/errors/wordings.ts': {
+    "new RegExp(source.replaceAll('N', '\\\\d[\\\\d,]{0,11}'), 'i')":
+      'of numbers with 12 characters; texts have at most 6,002',
+    "new RegExp(source.replaceAll('#', '(\\\\d{1,12})'), 'i')":
       'of numbers with 12 characters; texts have at most 6,002',
   },
   'proxy/dialects/core/errors/refusals.ts': {
-    "new RegExp(wording.source.replaceAll('#', '(\\\\d{1,12})'), 'i')":
-      'of numbers with 12 characters; texts have at most 6,002',
     'new RegExp(`\\\\b${effort}\\\\b`)': 'a fixed word',
   },
   'proxy/dialects/core/errors/sanitise.ts': {

@@ -20,6 +20,7 @@ const SCOPE = [
   'store',
   'controller',
   'admin',
+  'kit',
   'cli',
   'helm',
   'tools',

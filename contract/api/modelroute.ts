@@ -137,8 +137,8 @@ const spec = z.strictObject({
     .optional()
     .meta({
       description:
-        'Shows clients the model name that they asked for instead of the upstream’s. Answers of an upstream that speaks ' +
-        'the client’s own API are then read and written anew, where they otherwise pass byte for byte.',
+        'Shows clients the model name that they asked for instead of the upstream’s. In answers of an upstream that speaks ' +
+        'the client’s own API, only that name is replaced; every other byte passes.',
     }),
   maxOutputTokens: z.int().min(1).max(10_000_000).optional().meta({
     description:

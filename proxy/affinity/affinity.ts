@@ -1,11 +1,11 @@
 /**
- * Remembers which channel something of a client was served by: a session, or state that only that upstream can read. A
- * hint: it may be lost at any time, and a store that is away is as one that knows nothing.
+ * Remembers which channel served a session of a client, or state that only its upstream can read. It is only a hint: an
+ * entry may be lost at any time, and a store that is away counts as empty.
  */
 import { hash } from 'node:crypto'
 import type { AffinityStore } from '../../store/contract.ts'
 
-/** `session`: what the client calls its conversation. `state`: text of an answer that only its upstream can read. */
+/** `session`: the client's name for its conversation. `state`: text of an answer that only its upstream can read. */
 export type AffinityKind = 'session' | 'state'
 
 /** Something of a client that one channel served. */
@@ -18,9 +18,9 @@ export interface AffinityEntry {
 export interface Affinity {
   /** namespace/name of the channel, if one is known. Never rejects. */
   channel(kind: AffinityKind, owner: string, name: string): Promise<string | undefined>
-  /** Whether it was noted for this owner. Rejects with StoreUnavailable. */
+  /** True when there is an entry for this owner. Rejects with StoreUnavailable. */
   knows(kind: AffinityKind, owner: string, name: string): Promise<boolean>
-  /** Resolves when any proxy knows it, or when the store does not take it. Never rejects. */
+  /** Resolves when all proxies can read the entry, or when the store does not take it. Never rejects. */
   note(entry: AffinityEntry, channel: string, ttlMs: number): Promise<void>
 }
 
@@ -33,7 +33,7 @@ export function createAffinity(store: AffinityStore): Affinity {
   }
 }
 
-/** Owners never meet: what one calls its session means nothing to another. */
+/** The owner is part of the key: equal names of two owners are different sessions. */
 function keyOf(kind: AffinityKind, owner: string, name: string): string {
   return `${kind}:${owner}:${hash('sha256', name, 'hex')}`
 }

@@ -1,7 +1,7 @@
-/** What a client calls its session. */
+/** Finds the name of the session that a request belongs to. */
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Ours first, then those of agents and chat programs that name one conversation by it. */
+/** Our own header first, then those in which agents and chat programs send the id of a conversation. */
 const HEADERS = [
   'x-session-affinity',
   // Claude Code
@@ -18,7 +18,7 @@ const HEADERS = [
 ]
 const MAX_LENGTH = 1_024
 
-/** A header, else the key by which the client groups requests for prompt caches; undefined when it names no session. */
+/** From a header, else the key by which the client groups requests for prompt caches; undefined without both. */
 export function sessionOf(headers: IncomingHttpHeaders, cacheKey: string | undefined): string | undefined {
   for (const name of HEADERS) {
     const value = headers[name]

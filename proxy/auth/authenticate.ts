@@ -1,4 +1,4 @@
-/** Who calls, and may this key be used now and from there. */
+/** Finds the caller of a request, and whether its key may be used now and from its address. */
 import { AddressSet } from '../../contract/address.ts'
 import { keyHash } from '../../contract/ids.ts'
 import { hasValidChecksum, isMintedFormat } from '../../contract/key-format.ts'
@@ -12,7 +12,7 @@ export interface Caller {
   /** SHA-256 of the key. */
   hash: string
   key: KeyRecord
-  /** Who pays; absent for a key that is not metered. */
+  /** The account that pays; absent for a key that is not metered. */
   account: AccountRecord | undefined
 }
 
@@ -21,17 +21,17 @@ export function ownerOf({ account, key }: Caller): string {
   return account?.id ?? key.id
 }
 
-/** What a request shows of its caller. */
+/** The credentials of a request, and its circumstances. */
 export interface Presented {
   /** Node's flat list of names and values. */
   rawHeaders: readonly string[]
-  /** Undefined where it cannot be told. */
+  /** Undefined when unknown. */
   address: string | undefined
   /** Milliseconds since the epoch. */
   nowMs: number
 }
 
-/** Where records come from. Both reject with StoreUnavailable or RecordUnreadable where it cannot be told. */
+/** Finds records. Both reject with StoreUnavailable or RecordUnreadable when the store cannot tell. */
 export interface Records {
   key(hash: string): Promise<KeyRecord | undefined>
   account(id: string): Promise<AccountRecord | undefined>
@@ -40,15 +40,15 @@ export interface Records {
 const MAX_KEY_LENGTH = 1024
 
 /**
- * Checks in the order that clients see: 401 (one answer for a key that is missing, malformed, unknown, disabled or
- * expired, so that nothing can be learned from it), 503 for an account that is not loaded, 403 for a disabled
- * account, 403 for the address. A store that is away is 503, never 401.
+ * Checks in this order: 401 (one answer for a key that is missing, malformed, unknown, disabled or expired, so that it
+ * reveals nothing), 503 for an account that is not loaded, 403 for a disabled account, 403 for the address. A store that
+ * is away is 503, never 401.
  *
- * Keys are found by their SHA-256 and never compared: how long it takes to find a digest tells how it begins, and so
- * nothing of a key, as nobody can choose a key for the beginning of its digest and learn more of another by it.
+ * Keys are found by their SHA-256 and never compared, so timing is safe: the time of a look-up may reveal how a digest
+ * begins, but an attacker cannot derive a key from the beginning of its digest.
  *
- * `found` hears of a key that is in force, and of its account, before anything else is checked: a refusal after that is
- * logged with their names.
+ * `found` is called with a key that is in force, and again with its account, before anything else is checked: later
+ * refusals are logged with their names.
  */
 export async function authenticate(
   records: Records,
@@ -57,14 +57,14 @@ export async function authenticate(
 ): Promise<Caller> {
   const presented = presentedKey(rawHeaders)
   if (!('key' in presented) || presented.key.length > MAX_KEY_LENGTH) throw unauthorized()
-  // Made up in our own format: no look-up tells more.
+  // A minted key has a checksum, so a made-up one needs no look-up.
   if (isMintedFormat(presented.key) && !hasValidChecksum(presented.key)) throw unauthorized()
   const hash = keyHash(presented.key)
-  const key = await asked(records.key(hash))
+  const key = await toldUnavailable(records.key(hash))
   if (key === undefined || !isInForce(key, nowMs)) throw unauthorized()
   found(key)
 
-  const account = key.account === undefined ? undefined : await asked(records.account(key.account))
+  const account = key.account === undefined ? undefined : await toldUnavailable(records.account(key.account))
   if (key.account !== undefined && account === undefined) {
     throw new GatewayError('store_unavailable', 'The account of this API key is not available.', {
       retryAfterSeconds: 5,
@@ -84,12 +84,12 @@ export function isInForce(key: KeyRecord, nowMs: number): boolean {
   return !key.disabled && (key.expiresAt === undefined || key.expiresAt > nowMs)
 }
 
-/** Whether the list of addresses of the key, where it has one, has this one. */
+/** True without a list of addresses, and for an address on it. */
 export function mayComeFrom(key: KeyRecord, address: string | undefined): boolean {
   return key.allowedIPs.length === 0 || (address !== undefined && addressesOf(key).has(address))
 }
 
-async function asked<R>(record: Promise<R>): Promise<R> {
+async function toldUnavailable<R>(record: Promise<R>): Promise<R> {
   try {
     return await record
   } catch (error) {
@@ -108,7 +108,7 @@ function unauthorized(): GatewayError {
   )
 }
 
-/** Parsed lists, kept as long as the record that they were made from. */
+/** Parsed lists; each lives as long as its record. */
 const parsedLists = new WeakMap<KeyRecord, AddressSet>()
 
 function addressesOf(key: KeyRecord): AddressSet {

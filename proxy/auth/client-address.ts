@@ -3,9 +3,9 @@ import { type AddressSet, isAddress, unmap } from '../../contract/address.ts'
 import { trimBlanks } from './header-value.ts'
 
 /**
- * Walks X-Forwarded-For from the right and stops at the first address that is not a trusted proxy. A header from
- * anybody else is not believed. Undefined (unknown, so not on any list) when an entry cannot be read, or when
- * everything is trusted: then no entry names a client.
+ * Walks X-Forwarded-For from the right and stops at the first address that is not a trusted proxy. Ignores the header of
+ * any other peer. Undefined (unknown, so on no list) when an entry cannot be read, or when all of them are trusted
+ * proxies: then no entry is the client.
  */
 export function clientAddress(
   peer: string | undefined,
@@ -25,7 +25,7 @@ export function clientAddress(
 
 /**
  * An entry is an address, some proxies add a port (`192.0.2.7:4711`, `[2001:db8::7]:4711`). A zone (`fe80::1%eth0`)
- * means something only on the host that wrote it, so that such an entry names no client.
+ * is meaningful only on the host that wrote it, so such an entry is not a client.
  */
 function parseEntry(entry: string): string | undefined {
   const bracketed = /^\[([^\]]+)\](:[0-9]{1,5})?$/.exec(entry)?.[1]

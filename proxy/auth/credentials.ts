@@ -1,11 +1,11 @@
-/** Reads the API key that a request presents. Two places are looked at, `Authorization: Bearer` and `x-api-key`. */
+/** Reads the API key of a request from `Authorization: Bearer` and `x-api-key`. */
 import { trimBlanks } from './header-value.ts'
 
 export type Presented = { key: string } | { problem: 'none' | 'malformed' | 'different' }
 
 /**
  * `rawHeaders` is Node's flat list of names and values as received, so that a header sent twice is seen twice.
- * Equal values in both places are one key; different ones are none at all: which of them would be charged?
+ * Equal values in both headers are one key. Different ones are a problem: it is unclear which of them to charge.
  */
 export function presentedKey(rawHeaders: readonly string[]): Presented {
   let key: string | undefined
@@ -19,7 +19,7 @@ export function presentedKey(rawHeaders: readonly string[]): Presented {
   return key === undefined ? { problem: 'none' } : { key }
 }
 
-/** The credential in one header; empty when it is not one of ours; undefined when the header is another one. */
+/** The credential in one header; empty when it is malformed; undefined for any other header. */
 function credentialIn(name: string, value: string): string | undefined {
   switch (name.toLowerCase()) {
     case 'x-api-key':

@@ -1,6 +1,6 @@
 /**
- * A header's value without the spaces and tabs around it (RFC 9110, section 5.5). `trim` would take more away, such as a
- * no-break space, and two values that differ in bytes would be one.
+ * A header's value without the spaces and tabs around it (RFC 9110, section 5.5). `trim` would also remove others, such as
+ * a no-break space, and make two different values equal.
  */
 export function trimBlanks(value: string): string {
   let start = 0

@@ -5,7 +5,7 @@ import { DIALECTS, ENDPOINTS } from './index.ts'
 test('every endpoint has a path of its own', () => {
   const endpoints = Object.values(ENDPOINTS)
   expect(new Set(endpoints.map((e) => e.path)).size).toBe(endpoints.length)
-  for (const { path, upstreamPath } of endpoints) expect(path.endsWith(upstreamPath)).toBe(true)
+  for (const { path, api } of endpoints) expect(path.endsWith(api.upstreamPath('m', false))).toBe(true)
 })
 
 test('an endpoint that is converted has a codec, and what it is converted into another one', () => {

@@ -8,6 +8,7 @@ import {
 } from '../../contract/endpoints.ts'
 import { chat } from './chat/index.ts'
 import type { ClientApi, Dialect } from './core/dialect.ts'
+import { registerWordings } from './core/errors/wordings.ts'
 import { embeddings } from './embeddings/index.ts'
 import { imageEdits, images } from './images/index.ts'
 import { countTokens } from './messages/count/index.ts'
@@ -16,6 +17,8 @@ import { compact } from './responses/compact/index.ts'
 import { responses } from './responses/index.ts'
 
 export const DIALECTS: Record<ApiName, Dialect> = { chat, responses, messages, images }
+
+registerWordings([...new Set(Object.values(DIALECTS).flatMap(({ wordings }) => wordings))])
 
 /** An endpoint with the API that its clients speak. */
 export interface Endpoint extends EndpointFacts {

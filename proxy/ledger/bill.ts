@@ -1,4 +1,4 @@
-/** What a request costs once it is over, and why. */
+/** The cost of a request that is over, and its reason. */
 import { cost, type Nanos, type Price } from '../../contract/money.ts'
 import type { Delivered, InputSize } from '../../contract/sizes.ts'
 import { type Usage, zeroUsage } from '../../contract/usage.ts'
@@ -6,13 +6,13 @@ import type { EntryNote } from '../../store/ledger/contract.ts'
 import { inputEstimate, outputEstimate } from './estimate.ts'
 
 export interface Served {
-  /** What the upstream reported; an explicit zero is a report. */
+  /** Reported by the upstream; an explicit zero is a report. */
   usage: Usage | undefined
   delivered: Delivered
   prompt: InputSize
   /** Correction of output estimates for this model. */
   factor: number
-  /** Tier that the caller asked for, and the one that the upstream says it used. */
+  /** The tier that the caller requested, and the one that the upstream reports. */
   requestedTier: string | undefined
   servedTier: string | undefined
 }
@@ -24,8 +24,8 @@ export interface Bill {
 }
 
 /**
- * The first that applies: the upstream's own usage; an estimate of prompt and delivered output; the prompt alone when
- * the upstream had accepted the request and nothing was delivered. Without a price the amount is 0.
+ * The first that applies: the upstream's own usage; an estimate of the prompt and the delivered output; the prompt alone
+ * when the upstream had accepted the request and nothing was delivered. Without a price the amount is 0.
  */
 export function billOf(price: Price | undefined, served: Served): Bill {
   const tier = billedTier(served, price)
@@ -38,14 +38,14 @@ export function billOf(price: Price | undefined, served: Served): Bill {
     images,
   }
   if (price === undefined) return { actual: 0, usage, reason }
-  // A tier that nobody confirmed makes nothing cheaper: the upstream may not know it.
+  // A tier that the upstream did not confirm makes nothing cheaper: it may have ignored the tier.
   const unconfirmed = served.servedTier === undefined ? cost(price, usage) : 0
   return { actual: Math.max(cost(price, usage, tier), unconfirmed), usage, reason }
 }
 
 /**
- * The upstream's word on the tier counts. `priority` and `fast` are two names of one thing: some report the one for
- * what is asked for as the other, which may be the only one that has a price.
+ * The reported tier counts. `priority` and `fast` are two names for one tier: some upstreams report one when the other was
+ * requested, and only one of the two may have a price.
  */
 function billedTier(
   { requestedTier: requested, servedTier: served }: Served,

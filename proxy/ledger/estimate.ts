@@ -1,6 +1,6 @@
 /**
- * Token counts where nobody has counted: an upper bound before the call, an estimate after a stream that ended
- * without usage. No tokenizer: on untrusted text they block the event loop for seconds.
+ * Token counts without a tokenizer: an upper bound before the call, an estimate after a stream that ended without usage.
+ * Tokenizers block the event loop for seconds on untrusted text.
  */
 import type { Price } from '../../contract/money.ts'
 import { cost, type Nanos } from '../../contract/money.ts'
@@ -9,22 +9,22 @@ import { zeroUsage } from '../../contract/usage.ts'
 
 export const DEFAULT_OUTPUT_TOKENS = 4_096
 const TOKENS_PER_IMAGE = 2_048
-/** Of a picture that is made: the largest and finest of today's models. */
+/** Tokens of a generated image: the largest and finest of today's models. */
 const TOKENS_PER_OUTPUT_IMAGE = 8_192
 const TOKENS_PER_TOOL = 32
 const BYTES_PER_TOKEN = 4
 
-/** Prompt tokens that are hardly ever exceeded: two bytes a token, a fixed cost for what is not text. */
+/** An upper bound on prompt tokens that is hardly ever exceeded: two bytes a token, fixed costs for everything else. */
 export function inputUpperBound(size: InputSize): number {
   return Math.ceil(size.textBytes / 2) + otherTokens(size) + 64
 }
 
-/** Prompt tokens as expected: four bytes a token. */
+/** Expected prompt tokens: four bytes a token. */
 export function inputEstimate(size: InputSize): number {
   return Math.ceil(size.textBytes / BYTES_PER_TOKEN) + otherTokens(size)
 }
 
-/** Tokens of what is no text. Audio of 16 kB a second at some ten tokens a second; files as dense documents. */
+/** Tokens of everything but text. Audio of 16 kB a second has about ten tokens a second; files count as dense documents. */
 function otherTokens(size: InputSize): number {
   return (
     size.images * TOKENS_PER_IMAGE +
@@ -35,13 +35,13 @@ function otherTokens(size: InputSize): number {
   )
 }
 
-/** Output tokens of what was delivered: at least one a delta, at least one per four bytes; pictures by the piece. */
+/** Estimated output tokens: at least one per delta and one per four bytes; a fixed number per image. */
 export function outputEstimate({ deltas, bytes, images = 0 }: Delivered): number {
   return Math.max(deltas, Math.ceil(bytes / BYTES_PER_TOKEN)) + images * TOKENS_PER_IMAGE
 }
 
-/** The most output tokens that so many pictures take. */
-export function pictureTokens(images: number): number {
+/** The most output tokens for a number of images. */
+export function imageTokens(images: number): number {
   return images * TOKENS_PER_OUTPUT_IMAGE
 }
 
@@ -54,20 +54,20 @@ export interface HoldSize {
 }
 
 /**
- * The most that a request should cost. The dearest way to read the prompt is assumed, and a tier never makes the
+ * The most that a request should cost. Takes the most expensive price of a prompt token. A tier never makes the
  * hold smaller: the upstream may serve a cheap tier at the normal price.
  */
 export function holdAmount(price: Price, { inputTokens, outputTokens, tier, images = 0 }: HoldSize): Nanos {
-  const dearest = {
+  const highest = {
     ...price,
     input: Math.max(price.input, price.cachedInput, price.cacheWrite, price.cacheWriteLong),
   }
   const usage = { ...zeroUsage(), input: inputTokens, output: outputTokens, images }
-  const normal = cost(dearest, usage)
-  return tier === undefined ? normal : Math.max(normal, cost(dearest, usage, tier))
+  const normal = cost(highest, usage)
+  return tier === undefined ? normal : Math.max(normal, cost(highest, usage, tier))
 }
 
-/** Learns, per model, how far estimates of finished streams were off, and corrects later ones. */
+/** Learns for each model how far estimates of finished streams were off, to correct later ones. */
 export class EstimateFactors {
   readonly #factors = new Map<string, number>()
 
@@ -82,7 +82,7 @@ export class EstimateFactors {
     this.#factors.set(model, Math.min(2, Math.max(0.5, next)))
   }
 
-  /** Between 0.5 and 2; 1 for a model that nothing is known of. */
+  /** Between 0.5 and 2; 1 for an unknown model. */
   of(model: string): number {
     return this.#factors.get(model) ?? 1
   }

@@ -7,18 +7,18 @@ import { GatewayError } from '../errors.ts'
 import { type DeadReason, Settles } from './settles.ts'
 import { StoreTime } from './store-time.ts'
 
-/** Short, so that the hold of a proxy that died is soon free again. */
+/** Short, so that the hold of a proxy that died soon expires. */
 const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 10_000
-/** A retry with less time than this would come too late: after a time-out there is none, after a reset there is. */
+/** Less time than this is not enough for a retry. It is left after a reset, but not after a time-out. */
 const WORTH_A_RETRY_MS = 100
 
 export interface HoldEvents {
-  /** A hold could not be renewed or settled; nothing of the request's content. */
+  /** A hold could not be renewed or settled. The error has nothing of the request's content. */
   failed(operation: 'renew' | 'settle', error: unknown): void
-  /** The ledger does not know this account, and its settles wait; or knows it again. */
+  /** The ledger does not know this account, so its settles wait; or it knows the account again. */
   accountMissing(account: string, missing: boolean): void
-  /** A cost that nobody charges any more. */
+  /** A cost that will never be charged. */
   dead(account: string, id: string, amount: Nanos, reason: DeadReason): void
 }
 
@@ -48,7 +48,7 @@ export class Holds {
 
   /**
    * Holds `amount` for the request `id`. Throws insufficient_balance when the funds are empty or do not cover it,
-   * store_unavailable when the store cannot say.
+   * store_unavailable when the store does not answer.
    */
   async take(
     account: AccountRecord,
@@ -68,7 +68,7 @@ export class Holds {
     switch (reply.reply) {
       case 'OK':
       case 'DUP': {
-        // The end of a hold was its only use: another call to an upstream would have none.
+        // A hold that has ended must not pay for another call to an upstream.
         if (reply.reply === 'DUP' && reply.state !== 'P') throw usedTwice()
         const parts = { ledger: this.#ledger, settles: this.#settles, events: this.#events }
         const reserved = { account, id, amount, reservedAt: reply.reservedAt }
@@ -108,14 +108,14 @@ export class Holds {
     this.#settles.restored()
   }
 
-  /** Ends all renewals, and waits at most so long for settles that the store has not taken. */
+  /** Ends all renewals, and waits at most `graceMs` for settles that the store has not taken. */
   async stop(graceMs: number): Promise<void> {
     clearInterval(this.#renewer)
     await this.#settles.stop(graceMs)
   }
 }
 
-/** One retry after an unclear failure, where the time allows it: every command is idempotent. */
+/** Retries once after an unclear failure if there is time: every command is idempotent. */
 async function asked<T>(time: StoreTime, ask: () => Promise<T>): Promise<T> {
   try {
     return await time.spend(ask).catch((error: unknown) => {
@@ -136,7 +136,7 @@ interface Reserved {
   reservedAt: number
 }
 
-/** What a hold works with. */
+/** Parts that all holds share. */
 interface HoldParts {
   ledger: Ledger
   settles: Settles
@@ -173,8 +173,8 @@ export class Hold {
   }
 
   /**
-   * Enlarges the hold; false when the funds do not allow it or the hold has expired. A store that is away is no reason
-   * to cut a stream.
+   * Enlarges the hold; false when the funds do not allow it or the hold has expired. True while the store is away: that
+   * is no reason to cut a stream.
    */
   async extend(extra: Nanos): Promise<boolean> {
     try {
@@ -201,8 +201,8 @@ export class Hold {
   }
 
   /**
-   * Posts the real cost; 0 frees the hold. Undefined where the store does not take it now: it is tried again until the
-   * store does, and nobody needs to wait for that.
+   * Posts the real cost; 0 frees the hold. Undefined when the store does not take it now: Settles tries again until it
+   * does, and the caller need not wait.
    */
   async settle(actual: Nanos, note: EntryNote): Promise<SettleReply | undefined> {
     this.#closed()

@@ -1,4 +1,4 @@
-/** Accounts that the ledger does not know: their settles wait for a restore, and are asked for ever less often. */
+/** Accounts that the ledger does not know: their settles wait for a restore, and are retried ever less often. */
 
 const FIRST_RETRY_MS = 5_000
 const MAX_RETRY_MS = 60_000
@@ -21,7 +21,7 @@ export class MissingAccounts {
   /** Notes that the ledger does not know the account. True when that is news. */
   add(account: string): boolean {
     const before = this.#missing.get(account)
-    // Others that were sent at the same time say the same.
+    // Settles that were sent at the same time fail in the same way.
     if (!this.isDue(account)) return false
     const waitMs = before?.waitMs ?? FIRST_RETRY_MS
     this.#missing.set(account, {
@@ -36,7 +36,7 @@ export class MissingAccounts {
     return this.#missing.delete(account)
   }
 
-  /** All of them are asked for at once: what was lost may be back. */
+  /** Retries all of them at once: lost accounts may be back. */
   retryAll(): void {
     for (const missing of this.#missing.values())
       Object.assign(missing, { notBefore: 0, waitMs: FIRST_RETRY_MS })

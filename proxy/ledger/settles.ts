@@ -1,6 +1,6 @@
 /**
- * Settles: posted at once where the store answers, else kept and tried again until it does. None is ever dropped in
- * silence: what cannot be kept or posted is handed to whoever writes it down.
+ * Posts settles at once when the store answers, else keeps them and tries again until it does. A settle that cannot be
+ * kept or posted is reported as dead, never dropped silently.
  */
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { Ledger, Settle, SettleReply } from '../../store/ledger/contract.ts'
@@ -9,21 +9,21 @@ import { MissingAccounts } from './missing-accounts.ts'
 const MAX_WAITING = 10_000
 const AT_ONCE = 64
 const RETRY_MS = 250
-/** What a server acknowledged so shortly before it was lost may be lost with it. */
+/** A server that is lost may take settles with it that it acknowledged this shortly before. */
 const REPLAY_MS = 60_000
-/** What is older is not repeated: the ledger may have forgotten it, and could not tell that it was charged. */
+/** Older settles are not repeated: the ledger may have forgotten that they were charged. */
 const MAX_REPLAY_AGE_MS = 600_000
 const MAX_REPLAYED = 50_000
 
-/** Why a cost stays uncharged: no room to wait, nobody knows whether it was charged, or the process ends. */
+/** Why a cost stays uncharged: no room to wait, unknown whether it was charged, or the process ends. */
 export type DeadReason = 'overflow' | 'CONFLICT' | 'STALE' | 'failed' | 'stopped'
 
 export interface SettleEvents {
   /** A settle was not carried out and waits, or was refused. */
   failed(error: unknown): void
-  /** The ledger does not know this account, and its settles wait; or knows it again. Told once for each change. */
+  /** The ledger does not know this account, so its settles wait; or it knows the account again. Once for each change. */
   accountMissing(account: string, missing: boolean): void
-  /** A cost that is not charged by anybody any more. */
+  /** A cost that will never be charged. */
   dead(settle: Settle, reason: DeadReason): void
 }
 
@@ -53,7 +53,7 @@ export class Settles {
     this.#events = events
   }
 
-  /** Number of those that wait. */
+  /** Number of waiting settles. */
   get waiting(): number {
     return this.#waiting.size
   }
@@ -65,7 +65,7 @@ export class Settles {
     return outcome === 'later' || outcome === 'dead' ? undefined : outcome
   }
 
-  /** The store is back: what waits is tried now, and what it may have lost once more, which changes nothing else. */
+  /** The store is back: posts waiting settles now, and repeats those that it may have lost, which is idempotent. */
   restored(): void {
     if (this.#stopped) return
     for (const [key, posted] of this.#posted) this.#toRepeat.set(key, posted)
@@ -76,7 +76,7 @@ export class Settles {
     })
   }
 
-  /** A server that has just come back may answer a while later; of a Cluster's, each in its own time. */
+  /** A server that has just come back may need a while to answer; each node of a Cluster its own. */
   async #replayAll(): Promise<void> {
     await this.#round
     while (this.#toRepeat.size > 0 && !this.#stopped) {
@@ -85,9 +85,9 @@ export class Settles {
     }
   }
 
-  /** False when the store is away: it is repeated after the others. */
+  /** False when the store is away; the settle is then repeated after the others. */
   async #repeat([key, posted]: [string, Posted]): Promise<boolean> {
-    // Before it is sent: a connection that is lost meanwhile puts it back.
+    // Before it is sent: restored() puts it back when the connection is lost meanwhile.
     this.#toRepeat.delete(key)
     if (performance.now() - posted.at > MAX_REPLAY_AGE_MS) return true
     const answered = await this.#postAgain(posted.command)
@@ -95,7 +95,7 @@ export class Settles {
     return answered
   }
 
-  /** Waits for what can still be posted, at most so long; the rest is dead. */
+  /** Waits at most `graceMs` for settles that can still be posted; reports the rest as dead. */
   async stop(graceMs: number): Promise<void> {
     const deadline = performance.now() + graceMs
     while (this.#waiting.size > 0 && performance.now() < deadline) {
@@ -103,7 +103,7 @@ export class Settles {
     }
     this.#stopped = true
     clearTimeout(this.#timer)
-    // What is under way may still be posted.
+    // Settles that were sent may still be posted.
     await this.#round
     for (const command of this.#waiting.values()) this.#events.dead(command, 'stopped')
     this.#waiting.clear()
@@ -178,11 +178,11 @@ export class Settles {
     })
   }
 
-  /** One round over all that are due, which ends when the store is away. */
+  /** One round over all due settles; ends when the store is away. */
   async #tryAll(): Promise<void> {
     const due = [...this.#waiting].filter(([, { account }]) => this.#missing.isDue(account))
     const attempt = async ([key, command]: [string, Settle]) => {
-      // Another one of this account may just have been refused.
+      // The ledger may just have refused another settle of this account.
       if (!this.#missing.isDue(command.account)) return true
       const outcome = await this.#try(command)
       if (outcome === 'later') return false
@@ -192,15 +192,15 @@ export class Settles {
     await this.#eachWhileAnswered(due, attempt)
   }
 
-  /** `work` on all until one answers false; a store that is away is found out by one. */
+  /** Runs `work` on all until one returns false. The first runs alone, so that only one waits for a store that is away. */
   async #eachWhileAnswered<T>(items: readonly T[], work: (item: T) => Promise<boolean>): Promise<void> {
     const [first, ...others] = items
     if (first !== undefined && (await work(first))) await this.#each(others, work)
   }
 
   /**
-   * False when the store is away. Of a repeat only STALE says that the cost is lost; every other reply is as good as the
-   * first one.
+   * False when the store is away. Only STALE means that the cost of a repeat is lost; after any other reply it is
+   * charged.
    */
   async #postAgain(command: Settle): Promise<boolean> {
     try {
@@ -212,7 +212,7 @@ export class Settles {
     }
   }
 
-  /** `work` on a few at a time, until one answers false. */
+  /** Runs `work` on a few at a time, until one returns false. */
   async #each<T>(items: readonly T[], work: (item: T) => Promise<boolean>): Promise<void> {
     let goesOn = true
     const queue = items.values()

@@ -1,10 +1,10 @@
 import { withDeadline } from '../../kit/time.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 
-/** With what else a request needs, its refusal is there within 300 ms. */
+/** Leaves time to refuse a request within 300 ms. */
 const PER_REQUEST_MS = 280
 
-/** How long one request may wait for the store, over all that it asks of it. */
+/** How long one request may wait for the store, over all of its calls. */
 export class StoreTime {
   #leftMs: number
 
@@ -16,7 +16,7 @@ export class StoreTime {
     return this.#leftMs
   }
 
-  /** The answer, or StoreUnavailable when the time is over; what was asked may then still be carried out. */
+  /** The answer of the store. Rejects with StoreUnavailable when the time is over; the command may still take effect then. */
   async spend<T>(ask: () => Promise<T>): Promise<T> {
     if (this.#leftMs <= 0) throw new StoreUnavailable('no time is left to ask the store')
     const since = performance.now()

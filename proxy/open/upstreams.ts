@@ -29,7 +29,7 @@ export function openUpstreams(env: Environment, limits: Limits): OpenUpstreams {
     upstreams: { dispatchers, health, retryBudget: new RetryBudget(now), limits },
     troubles: new Troubles(() => health.snapshot(), Date.now),
     gauges: {
-      ejected: () => health.snapshot().flatMap((state) => (state.resting ? [state.channel] : [])),
+      ejected: () => health.snapshot().flatMap((state) => (state.ejected ? [state.channel] : [])),
     },
     tableSwapped(table, before) {
       const channels = new Map(table.channels())
@@ -37,7 +37,7 @@ export function openUpstreams(env: Environment, limits: Limits): OpenUpstreams {
       dispatchers.retain(channels)
       health.retain(channels)
       for (const [key, channel] of channels)
-        if (!isDeepStrictEqual(channel, earlier.get(key))) health.forgive(key)
+        if (!isDeepStrictEqual(channel, earlier.get(key))) health.reset(key)
     },
     stop: () => dispatchers.close(),
   }

@@ -1,8 +1,8 @@
-/** Undoes a content-encoding that an upstream used although it was asked for none. */
+/** Decodes answers of upstreams that compress although the gateway asked for no content-encoding. */
 import type { Transform } from 'node:stream'
 import { constants, createBrotliDecompress, createUnzip, createZstdDecompress } from 'node:zlib'
 
-/** Window that HTTP allows zstd (RFC 9659, 8 MiB), as a power of two: bounds the decoder's memory. */
+/** The largest window that HTTP allows for zstd (RFC 9659, 8 MiB), as a power of two. It bounds the decoder's memory. */
 const ZSTD_WINDOW_LOG = 23
 
 /** A decoder for the value of a content-encoding header; several encodings on top of each other are `unknown`. */

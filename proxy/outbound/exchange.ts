@@ -1,6 +1,6 @@
 /**
- * One call to an upstream: a request out, an answer in as raw chunks. Exactly one of three things happens: `send`
- * rejects, or the sink hears `end`, or the sink hears `fail`. After it no timer, listener or socket is held.
+ * One call to an upstream: sends a request and delivers the answer as raw chunks. It ends in exactly one of three ways:
+ * `send` rejects, the sink gets `end`, or the sink gets `fail`. Afterwards it holds no timer, listener or socket.
  */
 import type { Readable, Transform } from 'node:stream'
 import { type Dispatcher, errors } from 'undici'
@@ -25,45 +25,45 @@ export interface UpstreamRequest {
   body: Buffer | Readable | null
 }
 
-/** Milliseconds: until the answer begins, between two chunks of it, and for the whole exchange. */
+/** In milliseconds: until the answer begins, between two chunks of it, and for the whole exchange. */
 export type ExchangeTimeouts = Omit<ChannelRecord['timeoutsMs'], 'connect'>
 
-/** Upper-case names never occur; a header sent twice is a list. */
+/** Names in lower case; a header sent twice is a list. */
 export type AnswerHeaders = Record<string, string | string[] | undefined>
 
-/** Takes an answer. Its methods must not throw. */
+/** Receives an answer. Its methods must not throw. */
 export interface AnswerSink {
   data(chunk: Buffer): void
   /** The whole answer was delivered. */
   end(): void
-  /** No more will come. What arrived before an upstream's failure was delivered. */
+  /** The answer ends early. Chunks that arrived before an upstream's failure were delivered. */
   fail(failure: UpstreamFailure): void
 }
 
-/** An answer whose headers are there. Whoever gets one must attach a sink, read it all or abort it. */
+/** An answer whose headers have arrived. The caller must attach a sink, read it all or abort it. */
 export interface UpstreamResponse {
   readonly status: number
   readonly headers: AnswerHeaders
   readonly isEventStream: boolean
-  /** Delivers what has come and what comes, some of it before this returns. Once only. */
+  /** Delivers all chunks, those that have arrived before this returns. Call it once. */
   attach(sink: AnswerSink): void
   /**
-   * What has come says something: the answer has begun, or goes on. Until the first call `firstByte` runs, whatever comes;
-   * each later one begins the idle time anew.
+   * Call it for a chunk with content, as opposed to a keep-alive. The time-out `firstByte` runs until the first call;
+   * each later call restarts the idle time-out.
    */
   heard(): void
-  /** Stops delivery, and reading from the upstream; the idle time-out rests meanwhile, the total one does not. */
+  /** Stops delivery and reading from the upstream. The idle time-out stops too, the total one does not. */
   pause(): void
   resume(): void
-  /** Drops the answer and its connection; the sink hears `fail` with `aborted` unless it has heard its last. */
+  /** Drops the answer and its connection; the sink gets `fail` with `aborted` unless it has got its end. */
   abort(): void
   /** The whole body. Rejects with AttemptFailed; beyond `maxBytes` (after decoding) with `answer_too_large`. */
   readAll(maxBytes: number): Promise<Buffer>
 }
 
 /**
- * Sends a request; resolves when the headers of the answer are there, whatever their status. Rejects with
- * AttemptFailed. `signal` aborts at any stage until the sink has heard its last.
+ * Sends a request; resolves when the headers of the answer have arrived, whatever the status. Rejects with
+ * AttemptFailed. `signal` aborts at any stage until the sink gets its end.
  */
 export function send(
   dispatcher: Dispatcher,
@@ -83,9 +83,9 @@ export function send(
   })
 }
 
-/** The client's own time-outs are coarse and would count while we pause. */
+/** undici's own time-outs are coarse and would run on while we pause. */
 const OWN_TIMERS = { headersTimeout: 0, bodyTimeout: 0 }
-/** What may arrive before a sink is attached; then the upstream waits. */
+/** Beyond so many bytes without a sink the upstream must wait. */
 const MAX_UNATTACHED_BYTES = 65_536
 const STOPPED = new Error('stopped')
 
@@ -100,7 +100,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   readonly #reject: (error: AttemptFailed) => void
   readonly #onAbort = () => this.#stop('aborted')
   readonly #totalTimer: NodeJS.Timeout
-  /** Runs until the answer begins, then between chunks. */
+  /** First the time-out until the answer begins, then the one between chunks. */
   #silenceTimer: NodeJS.Timeout | undefined
 
   #controller: Dispatcher.DispatchController | undefined
@@ -110,10 +110,10 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
   #heard = false
   #paused = false
   #delivering = false
-  /** Chunks that came before a sink was attached or after it paused. */
+  /** Chunks that arrived before a sink was attached or while it paused. */
   #kept: Buffer[] = []
   #keptBytes = 0
-  /** How the upstream's side ended; the sink hears it after the kept chunks. */
+  /** How the upstream's side ended; the sink gets it after the kept chunks. */
   #outcome: 'end' | UpstreamFailure | undefined
   #settled = false
 
@@ -135,11 +135,11 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // Stopped while the connection was being made: nothing has been written yet.
+    // Stopped before the connection was made: nothing has been written.
     if (this.#outcome !== undefined) controller.abort(STOPPED)
   }
 
-  /** Nobody answers what has not come: the wait for the first byte begins with the last one of the request. */
+  /** The wait for the first byte starts at the last byte of the request: before it no upstream can answer. */
   onBodySent(): void {
     if (!this.#answered && this.#outcome === undefined) this.#silenceTimer?.refresh()
   }
@@ -222,7 +222,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
       let size = 0
       this.attach({
         data: (chunk) => {
-          // White space before or behind JSON is no answer.
+          // White space around JSON is not content.
           if (firstByte(chunk) >= 0) this.heard()
           size += chunk.length
           if (size > maxBytes) tooLarge()
@@ -244,7 +244,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
       .on('error', () => this.#stop('bad_encoding'))
   }
 
-  /** Chunks of the body, decoded. */
+  /** Takes a decoded chunk of the body. */
   #receive(chunk: Buffer): void {
     if (this.#settled) return
     this.#kept.push(chunk)
@@ -253,7 +253,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     if (this.#sink === undefined && this.#keptBytes > MAX_UNATTACHED_BYTES) this.#holdUpstream()
   }
 
-  /** Hands on what is kept and then the outcome, as far as the sink takes it. */
+  /** Delivers the kept chunks and then the outcome, until the sink pauses. */
   #deliver(): void {
     const sink = this.#sink
     if (sink === undefined || this.#delivering) return
@@ -274,7 +274,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     else sink.fail(this.#outcome)
   }
 
-  /** The upstream's side is over. */
+  /** The upstream's side has ended. */
   #finish(outcome: 'end' | UpstreamFailure): void {
     if (this.#outcome !== undefined) return
     this.#outcome = outcome
@@ -289,7 +289,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse {
     }
   }
 
-  /** We end it: kept chunks are dropped, also those of an answer that is complete but not yet delivered. */
+  /** The gateway ends it: drops kept chunks, even those of a complete answer that was not delivered yet. */
   #stop(fault: TransportFault): void {
     if (this.#settled) return
     this.#kept = []

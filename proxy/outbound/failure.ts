@@ -1,4 +1,4 @@
-/** What can go wrong between the gateway and an upstream before a whole answer is there, in our words. */
+/** Names for failures between the gateway and an upstream, until the whole answer has arrived. */
 import { errors } from 'undici'
 import type { UpstreamFailure } from '../errors.ts'
 
@@ -9,7 +9,7 @@ export type TransportFault =
   | 'connect_timeout'
   | 'unreachable'
   | 'tls'
-  /** The HTTP proxy is away, or refused to connect us. */
+  /** The HTTP proxy cannot be reached, or refused the connection. */
   | 'proxy'
   /** The connection was lost before the answer began. */
   | 'reset'
@@ -19,17 +19,17 @@ export type TransportFault =
   | 'idle_timeout'
   | 'total_timeout'
   | 'answer_too_large'
-  /** The answer came in a content-encoding that is unknown or does not decode. */
+  /** The answer has a content-encoding that is unknown, or bytes that do not decode. */
   | 'bad_encoding'
-  /** What came instead of an answer is not HTTP/1.1. */
+  /** The answer is not HTTP/1.1. */
   | 'bad_http'
-  /** The request cannot be written as HTTP: a header value with a line break, for example. */
+  /** The request cannot be written as HTTP, for example because of a line break in a header. */
   | 'bad_request'
-  /** The gateway gave up by itself: says nothing about the upstream. */
+  /** The gateway gave up; this proves nothing about the upstream. */
   | 'aborted'
   | 'connection_failed'
 
-/** An attempt that ended without an answer. Carries no host, port or library text. */
+/** An attempt that ended without an answer. It contains no host, port or library text. */
 export class AttemptFailed extends Error {
   override name = 'AttemptFailed'
   readonly failure: UpstreamFailure
@@ -47,7 +47,7 @@ export function transportFailure(detail: TransportFault): UpstreamFailure {
 /** The code of a ProxyFailed. */
 const PROXY_FAILED = 'PROXY_FAILED'
 
-/** The HTTP proxy between us and an upstream did not do its work; says nothing of where it is. */
+/** The HTTP proxy between the gateway and an upstream failed. The message never contains its address. */
 export class ProxyFailed extends Error {
   override name = 'ProxyFailed'
   readonly code = PROXY_FAILED
@@ -89,7 +89,7 @@ const BY_PREFIX: readonly (readonly [string, TransportFault])[] = [
   ['ERROR_IN_', 'tls'],
 ]
 
-/** Names an error of the HTTP client by its code; messages hold addresses and are never read. */
+/** Maps an error of the HTTP client by its code. Messages contain addresses, so they are never read. */
 export function faultOf(error: Error, answerBegun: boolean): TransportFault {
   const fault = namedFault(error)
   return answerBegun && (fault === 'reset' || fault === 'bad_http') ? 'cut_stream' : fault

@@ -177,7 +177,7 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
     await nextTurn()
     expect(await ask(dispatchers, named(upstream))).toBe('hello nobody')
     const { port } = new URL(upstream.origin)
-    expect(proxy.asked).toEqual([`CONNECT upstream.test:${port}`])
+    expect(proxy.requests).toEqual([`CONNECT upstream.test:${port}`])
     expect(proxy.headers[0]).toMatchObject({
       host: `upstream.test:${port}`,
       'proxy-authorization': AUTHORIZATION,
@@ -193,7 +193,7 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
     const { port } = new URL(upstream.origin)
     const tls = { serverName: 'upstream.test' }
     expect(await ask(dispatchers, `https://[2001:db8::1]:${port}`, { tls })).toBe('hello nobody')
-    expect(proxy.asked).toEqual([`CONNECT [2001:db8::1]:${port}`])
+    expect(proxy.requests).toEqual([`CONNECT [2001:db8::1]:${port}`])
   })
 
   test('https: the channel’s own authority and certificate count in the tunnel', async () => {
@@ -214,7 +214,7 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
     })
     expect(await ask(dispatchers, named(upstream))).toBe('plain')
     const host = new URL(named(upstream)).host
-    expect(proxy.asked).toEqual([`POST http://${host}/v1/chat/completions`])
+    expect(proxy.requests).toEqual([`POST http://${host}/v1/chat/completions`])
     expect(proxy.headers[0]).toMatchObject({ host, 'proxy-authorization': AUTHORIZATION })
     expect(seen).toEqual(['/v1/chat/completions', host, false])
   })
@@ -225,14 +225,14 @@ describe.each<[string, (authority: Authority) => Pair | undefined]>([
     expect(await ask(dispatchers, upstream.origin)).toBe('hello nobody')
     // Nobody but the proxy knows the name.
     expect(await faultIn(ask(dispatchers, named(upstream)))).toBe('dns')
-    expect(proxy.asked).toEqual([])
+    expect(proxy.requests).toEqual([])
   })
 
   test.each([407, 403, 502, 503])('https: a refusal with %i is the proxy’s fault', async (status) => {
     const { proxy, dispatchers } = await through()
     proxy.refuseWith(status)
     expect(await faultIn(ask(dispatchers, 'https://upstream.test'))).toBe('proxy')
-    expect(proxy.asked).toEqual(['CONNECT upstream.test:443'])
+    expect(proxy.requests).toEqual(['CONNECT upstream.test:443'])
     await vi.waitFor(() => expect(proxy.tunnels.size).toBe(0))
   })
 
@@ -316,7 +316,7 @@ test('a proxy with a certificate that nobody vouches for is not used', async () 
   const dispatchers = open({ SLUICE_HTTP_PROXY: proxy.url, SLUICE_HTTPS_PROXY: proxy.url })
   for (const scheme of ['http', 'https'])
     expect(await faultIn(ask(dispatchers, `${scheme}://upstream.test`))).toBe('proxy')
-  expect(proxy.asked).toEqual([])
+  expect(proxy.requests).toEqual([])
 })
 
 test('an address is no server name for a proxy that speaks TLS', async () => {

@@ -1,19 +1,18 @@
-/** Which channels are called through which HTTP proxy, by the rules of curl for HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
+/** Chooses the HTTP proxy for a URL, by curl's rules for HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
 import { isIP } from 'node:net'
 import { AddressSet, isAddressRange } from '../../contract/address.ts'
 
-/** An HTTP proxy. */
 export interface HttpProxy {
   /** Without user and password. */
   origin: URL
-  /** What it is shown, in every request and never to an upstream. */
+  /** For the proxy alone: they go with every request and never reach an upstream. */
   headers: Record<string, string>
 }
 
 const LOOPBACK = new AddressSet(['127.0.0.0/8', '::1'])
 const DEFAULT_PORTS: Record<string, string> = { 'http:': '80', 'https:': '443' }
 
-/** `http` and `https` are addresses of proxies, `direct` the entries of NO_PROXY; one that says nothing is passed over. */
+/** `http` and `https` are URLs of proxies, `direct` the entries of NO_PROXY; empty entries are skipped. */
 export function proxyChooser(
   { http, https }: { http?: string | undefined; https?: string | undefined },
   direct: readonly string[],
@@ -61,14 +60,14 @@ function exceptionIn(entry: string): Exception[] {
   ]
 }
 
-/** `host:port`, `[address]:port`, or a host alone, which an IPv6 address without brackets is. */
+/** Splits `host:port`, `[address]:port` or a host alone. An IPv6 address without brackets is a host alone. */
 function splitPort(entry: string): { host: string; port?: string } {
   if (isAddressRange(entry)) return { host: entry }
   const [, host = entry, port] = /^(.*?)(?::([0-9]+))?$/.exec(entry) ?? []
   return { host: plainHost(host), ...(port !== undefined && { port }) }
 }
 
-/** Without brackets and without a dot at the end. */
+/** The host without brackets and without a trailing dot. */
 export function plainHost(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 }

@@ -1,4 +1,4 @@
-/** How channels are reached beyond what they say themselves: whom they trust, and through which HTTP proxies. */
+/** Settings for the connections of all channels: certificate authorities and HTTP proxies. */
 import { readFileSync } from 'node:fs'
 import { getCACertificates } from 'node:tls'
 import { type Environment, EnvironmentError } from '../../contract/env.ts'
@@ -6,9 +6,9 @@ import { certificatesIn } from '../../contract/pem.ts'
 import { type HttpProxy, proxyChooser } from './proxies.ts'
 
 export interface Outbound {
-  /** Who may vouch for channels without an authority of their own, in PEM; absent: the public ones. */
+  /** Authorities for channels without one of their own, in PEM; absent: the public ones. */
   authorities?: string[]
-  /** The proxy for an address; undefined: it is called directly. */
+  /** The proxy for a URL; undefined: the connection is direct. */
   proxyFor(url: URL): HttpProxy | undefined
 }
 
@@ -17,7 +17,7 @@ type Settings = Pick<
   'SLUICE_HTTP_PROXY' | 'SLUICE_HTTPS_PROXY' | 'SLUICE_NO_PROXY' | 'SLUICE_UPSTREAM_CA_FILE'
 >
 
-/** Reads the file of authorities, once. Throws EnvironmentError where it cannot be used. */
+/** Reads the file of authorities once. Throws EnvironmentError for a file that cannot be used. */
 export function readOutbound(env: Settings): Outbound {
   const proxies = { http: env.SLUICE_HTTP_PROXY, https: env.SLUICE_HTTPS_PROXY }
   const path = env.SLUICE_UPSTREAM_CA_FILE

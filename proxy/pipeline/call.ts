@@ -1,4 +1,4 @@
-/** One call of a client, whatever it came by: a request over HTTP, or a frame of a WebSocket. */
+/** One call of a client: a request over HTTP, or a frame of a WebSocket. */
 import type { IncomingMessage } from 'node:http'
 import type { Endpoint } from '../dialects/index.ts'
 import type { LargeBody } from './body/read-body.ts'
@@ -10,29 +10,29 @@ export interface ServedEndpoint extends Endpoint {
 export interface Call {
   endpoint: ServedEndpoint
   requestId: string
-  /** The request, or the one that opened the socket: who calls, and from where. */
+  /** The HTTP request, or the one that opened the socket. It shows who calls, and from where. */
   req: IncomingMessage
   client: ClientSide
-  /** Aborted when work on the answer must end early; its reason is ClientGone or the GatewayError to tell. */
+  /** Aborted when work on the answer must end early; its reason is ClientGone or the GatewayError to tell the client. */
   control: AbortController
-  /** The body, or its beginning where the endpoint takes larger ones. Throws GatewayError and ClientGone. */
+  /** Reads the body, or its beginning where the endpoint passes larger ones on. Throws GatewayError and ClientGone. */
   read(): Promise<Buffer | LargeBody>
-  /** What the connection itself remembers of its answers. */
+  /** Answers that the connection itself remembers. */
   memory?: ConnectionMemory
-  /** False: the answer only prepares a conversation; no upstream is asked and nothing is billed. */
+  /** False: the answer only prepares a conversation; no upstream is called and nothing is billed. */
   generate?: boolean
 }
 
 /** Takes an answer: whole, or as a stream. */
 export interface ClientSide {
-  /** True once an answer has begun: from then on a failure is told by an event. */
+  /** True once an answer has begun: from then on a failure becomes an event. */
   readonly opened: boolean
   /** The HTTP status that was sent; 0 before. */
   readonly status: number
-  /** Ignored where there are no headers, or not any more. */
+  /** Does nothing where there are no headers, or once they are sent. */
   setHeader(name: string, value: string): void
   whole(body: Buffer): void
-  /** The clock of silence starts at once. `keepAlive` is sent in silence, where the transport has no other sign of life. */
+  /** Starts the keep-alive clock at once. `keepAlive` is sent in silence, where the transport has no other sign of life. */
   stream(keepAlive: Buffer): ClientStream
 }
 
@@ -47,11 +47,11 @@ export interface ClientStream {
   onDrain(drained: () => void): void
   /** Ends the stream, after `last` if given. */
   end(last?: Buffer): void
-  /** Ends the clocks of a stream that was never opened: its answer takes another form. */
+  /** Stops the clocks of a stream that was never opened, because the answer takes another form. */
   abandon(): void
 }
 
-/** Conversations of one connection, bounded; what is gone is not found. Items are JSON texts (dialects/chains.ts). */
+/** Conversations of one connection. The oldest give way to new ones. Items are JSON texts (dialects/core/chains.ts). */
 export interface ConnectionMemory {
   /** All items of the conversation up to and with the answer `id`. */
   history(id: string): readonly string[] | undefined

@@ -62,7 +62,7 @@ function ask({ key, account, balance, route, resting = {}, full = [], question, 
       account: (id) => record(id === TEAM.id && account !== null ? { ...TEAM, ...account } : undefined),
     },
     health: {
-      restingUntil: (channel) => resting[channel] ?? 0,
+      ejectedUntil: (channel) => resting[channel] ?? 0,
       isFull: (channel) => full.includes(channel),
     },
   }

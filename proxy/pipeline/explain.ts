@@ -1,5 +1,5 @@
 /**
- * What would become of a request, without sending it: the refusal that it would meet, or the channels in the order in
+ * Explains what would happen to a request without sending it: the error that refuses it, or the channels in the order in
  * which they would be tried. The stages are those of serve.ts; nothing is called, held or counted.
  */
 import { formatDollars, type Nanos } from '../../contract/money.ts'
@@ -29,7 +29,7 @@ export interface Question {
 }
 
 export interface Explanation {
-  /** Of the newest publication in force, as /status shows it. */
+  /** The newest publication in force, as /status shows it. */
   generation: number
   /** Absent: the request would be sent upstream. */
   refusal?: Refusal
@@ -43,12 +43,12 @@ export interface Explanation {
   hold?: { amount: string; inputTokens: number; outputTokens: number }
   /** Absent for a key without account. */
   funds?: { available: string; balance: string; held: string; overdraft: string; enforced: boolean }
-  /** What could still refuse it and depends on more than the question. */
+  /** Refusals that depend on more than the question. */
   notes: string[]
 }
 
 export interface Refusal {
-  /** What the client would be told. */
+  /** The HTTP status that the client would get. */
   status: number
   code: ErrorCode
   /** For the operator. */
@@ -58,7 +58,7 @@ export interface Refusal {
 export interface ExplainedCandidate {
   channel: string
   type: string
-  /** As the upstream knows it. */
+  /** The upstream model name. */
   model: string
   priority: number
   weight: number
@@ -66,16 +66,16 @@ export interface ExplainedCandidate {
   share: number
   lane?: 'byte' | 'hub'
   state: 'ready' | 'resting' | 'full' | 'not_eligible'
-  /** Milliseconds until its rest ends. */
+  /** Milliseconds until its ejection ends. */
   restsForMs?: number
   /** Why it is not eligible. */
   reason?: string
 }
 
-/** What the proxy knows now. */
+/** The state of the proxy that decides. */
 export interface Known {
   follower: Pick<TableFollower, 'table' | 'applied' | 'key' | 'account'>
-  health: Pick<ChannelHealth, 'restingUntil' | 'isFull'>
+  health: Pick<ChannelHealth, 'ejectedUntil' | 'isFull'>
 }
 
 /** `nowMs` is milliseconds since the epoch. */
@@ -87,7 +87,7 @@ export async function explain(
 ): Promise<Explanation> {
   const { table, applied } = gateway.follower
   const explanation: Explanation = { generation: applied.generation, candidates: [], notes: [] }
-  // The first one is what the client would hear of.
+  // The client would get the first one.
   const refuse = (code: ErrorCode, reason: string) => {
     explanation.refusal ??= { status: CATALOGUE[code].status, code, reason }
     return explanation
@@ -123,7 +123,7 @@ export async function explain(
 
   const balance = account === undefined ? undefined : await known(ledger.balance(account.id))
   const shortfall = account === undefined ? undefined : fund(explanation, account, balance)
-  // Nobody asks for the funds of an account that is not enforced before there is something to hold.
+  // Without a route, only an enforced account is checked for funds: others have nothing to hold yet.
   if (shortfall !== undefined && (account?.enforced === true || !('none' in plan)))
     refuse(shortfall.code, shortfall.reason)
   if ('none' in plan) return refuse('upstream_error', NO_ROUTE[plan.none])
@@ -152,7 +152,7 @@ function endpointOf(name: string): Endpoint | undefined {
   return endpoints.get(name)
 }
 
-/** A record, or that nobody can tell at the moment. */
+/** The record, or 'unknown' while the store cannot be read. */
 async function known<R>(record: Promise<R>): Promise<R | 'unknown'> {
   try {
     return await record
@@ -169,7 +169,7 @@ function addressNote(allowed: readonly string[]): string {
 /** Nano-dollars that a hold may still take. */
 const free = (account: AccountRecord, { posted, held }: Balance): Nanos => posted - held + account.overdraft
 
-/** Notes the funds; what would be refused when they are empty or not known. */
+/** Adds the funds to the explanation. Gives the refusal when they are empty or unknown. */
 function fund(
   explanation: Explanation,
   account: AccountRecord,
@@ -190,7 +190,7 @@ function fund(
     : undefined
 }
 
-/** The channels of a route: those that can serve by their turn, then those that cannot. */
+/** The channels of a route: first those that can serve, in the order of attempts, then those that cannot. */
 function candidatesOf(
   { follower, health }: Known,
   namespace: string,
@@ -211,9 +211,9 @@ function candidatesOf(
       continue
     }
     const key = `${namespace}/${target.channel}`
-    const restingUntil = health.restingUntil(key, facts.model)
+    const ejectedUntil = health.ejectedUntil(key, facts.model)
     const full = health.isFull(key, channel.maxConcurrentRequests)
-    eligible.push({ facts, lane, target, restingUntil, full, tried: 0 })
+    eligible.push({ facts, lane, target, ejectedUntil, full, tried: 0 })
   }
   return [...byTurn(eligible), ...others]
 }
@@ -224,7 +224,7 @@ interface Judged {
   facts: Facts
   lane: 'byte' | 'hub'
   target: TargetRecord
-  restingUntil: number
+  ejectedUntil: number
   full: boolean
   tried: number
 }
@@ -247,8 +247,8 @@ function byTurn(eligible: readonly Judged[]): ExplainedCandidate[] {
   return [...ordered, ...left.map((judged) => shown(judged, 0))]
 }
 
-function shown({ facts, lane, restingUntil, full }: Judged, share: number): ExplainedCandidate {
-  const restsForMs = Math.max(0, Math.round(restingUntil - performance.now()))
-  const state = full ? 'full' : restingUntil > 0 ? 'resting' : 'ready'
-  return { ...facts, share, lane, state, ...(restingUntil > 0 && { restsForMs }) }
+function shown({ facts, lane, ejectedUntil, full }: Judged, share: number): ExplainedCandidate {
+  const restsForMs = Math.max(0, Math.round(ejectedUntil - performance.now()))
+  const state = full ? 'full' : ejectedUntil > 0 ? 'resting' : 'ready'
+  return { ...facts, share, lane, state, ...(ejectedUntil > 0 && { restsForMs }) }
 }

@@ -21,14 +21,14 @@ export interface PlannedTarget {
   way: 'native' | 'hub'
   /** Upstreams of the channel's type may lack the endpoint. */
   isOptionalEndpoint: boolean
-  /** What the channel speaks; absent where nothing is ever converted. */
+  /** The dialect of the channel; absent where nothing is ever converted. */
   api?: ApiName
   features: Features
   /** Model name to send. */
   model: string
 }
 
-/** For the log; clients get one answer for all of them. */
+/** For the log only; clients get the same error for all of them. */
 export type NoRoute = 'no_route' | 'unpriced' | 'no_eligible_channel'
 
 export function planRoute(
@@ -88,7 +88,7 @@ export function notEligible(
   const way = endpoint.ways[channel.type]
   if (typeof way === 'object') return `the channel does not have the feature ${way.feature}`
   if (way !== undefined)
-    return 'the route has channels of other types, so this one answers no text by pictures'
+    return 'the route has channels of other types, so this image channel does not answer text requests'
   return `the endpoint does not reach ${channel.type} channels`
 }
 
@@ -96,7 +96,7 @@ function featuresAt(target: TargetRecord, channel: ChannelRecord): Features {
   return target.features ?? channel.features
 }
 
-/** The model to ask a target for; `upstreamModel` is what the route's match gives. */
+/** The model name to send to a target; `upstreamModel` comes from the match of the route. */
 export function targetModel(target: TargetRecord, upstreamModel: string): string {
   return target.model?.replace('*', () => upstreamModel) ?? upstreamModel
 }
@@ -106,7 +106,7 @@ export function isServed(table: RoutingTable, caller: Caller, model: string): bo
   return Object.values(ENDPOINTS).some((endpoint) => !('none' in planRoute(table, caller, model, endpoint)))
 }
 
-/** A route without a price is not there for those who must pay. */
+/** A route without a price does not exist for callers who must pay: it would serve them for nothing. */
 function usable(route: RouteRecord, caller: Caller): boolean {
   return route.free || route.price !== undefined || caller.account?.enforced !== true
 }

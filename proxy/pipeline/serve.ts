@@ -12,9 +12,11 @@
  *
  * The journal logs and counts the call when it is over.
  */
+import type { ApiName } from '../../contract/endpoints.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import type { ParsedRequest } from '../dialects/core/dialect.ts'
 import { newAnswerId } from '../dialects/core/neutral/ids.ts'
+import { DIALECTS } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 import { inputEstimate } from '../ledger/estimate.ts'
 import { modelAllowed, type RoutingTable } from '../table/routing.ts'
@@ -141,6 +143,11 @@ async function purchase(
 
 function orderOf({ route, targets }: RoutePlan, request: ParsedRequest): Order {
   // A text prompt routed to an image model yields one image.
-  const images = request.head.images ?? (targets.some(({ api }) => api === 'images') ? 1 : 0)
+  const images = request.head.images ?? (targets.some(({ api }) => makesImages(api)) ? 1 : 0)
   return { route, request, images }
+}
+
+/** Upstreams that take a prompt alone answer with images. */
+function makesImages(api: ApiName | undefined): boolean {
+  return api !== undefined && DIALECTS[api].conversation === undefined
 }

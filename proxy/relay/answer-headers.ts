@@ -1,19 +1,19 @@
-/** Which headers of an upstream's answer a caller of the relay gets. */
+/** Chooses the headers of an upstream's answer that a caller of the relay gets. */
 import { type IncomingHttpHeaders, validateHeaderValue } from 'node:http'
 
 const PASSED = /^(?:content-type|content-encoding|retry-after(?:-ms)?|x-should-retry)$/
-/** The caller's own quota: the key is its own. */
+/** The quota of the caller's key. */
 const QUOTA = /^(?:anthropic|x)-ratelimit-[a-z0-9-]+$/
 const UPSTREAM_ID = ['request-id', 'x-request-id']
 
-/** The answer comes from anywhere and bears our host's name: no browser shall run or keep any of it. */
+/** The answer may come from anywhere, under our host's name: browsers must not run or store any of it. */
 const OWN = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'content-security-policy': 'sandbox',
 }
 
-/** Names in lower case. Values that could not be written are left out. */
+/** Names in lower case. Leaves out values that cannot be written as a header. */
 export function answerHeaders(status: number, upstream: IncomingHttpHeaders): Record<string, string> {
   const headers: Record<string, string> = {}
   const pass = (name: string, value: string | string[] | undefined) => {

@@ -1,23 +1,25 @@
 /**
- * One relayed call over one connection: the request out, and the answer to the client as it comes, byte for byte. Node's
- * client is used because it reads answers strictly, passes over unasked 100s, and has no time-outs of its own.
+ * One relayed call over one connection: sends the request and streams the answer to the client, byte for byte. It uses
+ * Node's HTTP client, which parses strictly, skips an unasked 100 Continue (undici fails on it: docs/decisions/0011), and
+ * has no time-outs of its own.
  */
 import { type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { unlessAborted } from '../../kit/time.ts'
 import { GatewayError } from '../errors.ts'
 import { answerHeaders } from './answer-headers.ts'
 
 export interface UpstreamCall {
-  /** The one that was checked. */
+  /** Checked by the address policy. */
   url: URL
   headers: Record<string, string>
   body: Buffer
 }
 
-/** Hears how an answer comes. Its methods must not throw. */
+/** Observes the answer. Its methods must not throw. */
 export interface ExchangeEvents {
-  /** Bytes of the body, after their way to the client has begun. */
+  /** Bytes of the body that were written to the client. */
   received(bytes: number): void
 }
 
@@ -25,8 +27,8 @@ const MAX_HEADER_BYTES = 16_384
 const FLUSH_MS = 1_000
 
 /**
- * Resolves when the client has got the whole answer. Rejects with the reason of `signal`, or with GatewayError
- * upstream_error; a client that had the headers by then is cut off. The socket is destroyed in any case.
+ * Resolves when the client has the whole answer. Rejects with the reason of `signal`, or with GatewayError
+ * upstream_error, and cuts off a client that already has the headers. Always destroys the socket.
  */
 export async function exchange(
   socket: Duplex,
@@ -35,25 +37,19 @@ export async function exchange(
   signal: AbortSignal,
   events: ExchangeEvents,
 ): Promise<void> {
-  let stop: (() => void) | undefined
   try {
-    const aborted = new Promise<never>((_resolve, reject) => {
-      stop = () => reject(signal.reason)
-      signal.addEventListener('abort', stop)
-    })
     signal.throwIfAborted()
-    await Promise.race([passOn(socket, call, res, events), aborted])
+    await unlessAborted(streamAnswer(socket, call, res, events), signal)
   } catch (error) {
     if (!signal.aborted) await written(res)
     cutOff(res)
     throw error
   } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop)
     socket.destroy()
   }
 }
 
-function passOn(
+function streamAnswer(
   socket: Duplex,
   { url, headers, body }: UpstreamCall,
   res: ServerResponse,
@@ -69,7 +65,7 @@ function passOn(
     const failIncomplete = () => {
       if (answer?.complete !== true) fail()
     }
-    // A connection that broke before the request took it tells the request nothing.
+    // Without this, a connection that breaks before the request takes it goes unnoticed.
     socket.on('close', failIncomplete)
     if (socket.destroyed) return fail()
     const request = openRequest({
@@ -79,10 +75,10 @@ function passOn(
       headers,
       setHost: false,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Also where the command line says otherwise.
+      // Overrides the command line.
       insecureHTTPParser: false,
     })
-    // Told before the answer ends: Node takes a reset for the end of one without a length.
+    // Comes before the answer's end. Without this, a reset would complete an answer without a length.
     request.on('error', failIncomplete)
     request.on('close', failIncomplete)
     request.on('response', (answered) => {
@@ -92,14 +88,14 @@ function passOn(
         if (!failed) res.end()
       })
       answered.on('error', failIncomplete)
-      relayBody(answered, res, events)
+      streamBody(answered, res, events)
       res.on('finish', resolve)
     })
     request.end(body)
   })
 }
 
-/** Sends status and headers at once, so that a silent stream shows them. False for a status that is none. */
+/** Sends status and headers at once, so that a client sees them before the first event. False for an invalid status. */
 function begin({ statusCode = 0, headers }: IncomingMessage, res: ServerResponse): boolean {
   if (statusCode < 200 || res.destroyed || res.headersSent) return false
   for (const [name, value] of Object.entries(answerHeaders(statusCode, headers))) res.setHeader(name, value)
@@ -108,8 +104,8 @@ function begin({ statusCode = 0, headers }: IncomingMessage, res: ServerResponse
   return true
 }
 
-/** No faster than the client takes it. */
-function relayBody(answer: IncomingMessage, res: ServerResponse, { received }: ExchangeEvents): void {
+/** Reads the upstream no faster than the client. */
+function streamBody(answer: IncomingMessage, res: ServerResponse, { received }: ExchangeEvents): void {
   res.on('drain', () => answer.resume())
   answer.on('data', (chunk: Buffer) => {
     if (!res.write(chunk)) answer.pause()
@@ -117,7 +113,7 @@ function relayBody(answer: IncomingMessage, res: ServerResponse, { received }: E
   })
 }
 
-/** Resolves when what came before an upstream broke off is on its way, or its client does not read it. */
+/** Resolves when all bytes received so far are on their way to the client, or the client does not read them in time. */
 function written(res: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     if (!res.headersSent || res.destroyed) return resolve()
@@ -131,16 +127,16 @@ function written(res: ServerResponse): Promise<void> {
   })
 }
 
-/** So that no client takes the beginning of an answer for all of it. */
+/** Ends the connection so that no client takes the beginning of an answer for the whole. */
 function cutOff(res: ServerResponse): void {
   if (!res.headersSent) return
-  // Where the end of the connection is all that ends an answer, such as for HTTP/1.0, it must be reset instead, at the
-  // cost of what is on its way. Node's resetAndDestroy would end it first.
+  // For HTTP/1.0 the end of the connection alone ends an answer. There the connection must be reset, which loses bytes
+  // that are on their way. Node's resetAndDestroy would first end it.
   const socket: ResettableSocket | null = res.socket
   const showsItsEnd = res.chunkedEncoding || res.hasHeader('content-length')
   if (socket !== null && !showsItsEnd) socket.resetAndClosing = true
   res.destroy()
 }
 
-/** A socket of Node is reset when it is destroyed while this is set. */
+/** Node resets a socket that is destroyed while this is set. */
 type ResettableSocket = Socket & { resetAndClosing?: boolean }

@@ -1,13 +1,13 @@
-/** How much may be relayed at a time, in the whole process and for each client. */
+/** Bounds the relay, for the whole process and for each client. */
 import { PerClient } from '../../kit/per-client.ts'
 import { GatewayError } from '../errors.ts'
 
 /** 0: no bound. */
 export interface RateLimits {
-  /** In flight in the process; not 0. */
+  /** In the whole process; never 0. */
   maxInFlight: number
   maxInFlightPerClient: number
-  /** Of one client: as many at once as a minute allows, then one more whenever its part of the minute is over. */
+  /** Of one client. It may send all of them at once, then one more after each equal part of a minute. */
   requestsPerMinute: number
 }
 
@@ -38,12 +38,12 @@ export class RelayRates {
     return this.#inFlight
   }
 
-  /** Whose rate is remembered. */
+  /** Number of clients whose rate is remembered. */
   get clients(): number {
     return this.#paidUntil.size
   }
 
-  /** Throws GatewayError overloaded when no more can be relayed now. */
+  /** Throws GatewayError overloaded at the bound of the process. */
   check(): void {
     if (this.#inFlight >= this.#limits.maxInFlight)
       throw new GatewayError('overloaded', 'Too many requests are being relayed; try again in a moment.', {
@@ -61,8 +61,8 @@ export class RelayRates {
   }
 
   /**
-   * Counts a request of a client until the returned function is called, once. Throws GatewayError rate_limit_exceeded;
-   * what was refused does not count.
+   * Counts a request of a client until the returned function is called, once. Throws GatewayError rate_limit_exceeded; a
+   * refused request does not count.
    */
   admit(client: string): () => void {
     const { maxInFlightPerClient, requestsPerMinute } = this.#limits
@@ -77,7 +77,7 @@ export class RelayRates {
     const now = this.#now()
     const paidUntil = Math.max(this.#paidUntil.get(client) ?? 0, now) + MINUTE_MS / requestsPerMinute
     const waitMs = paidUntil - now - MINUTE_MS
-    // Parts of a minute do not add up to it exactly.
+    // Floating-point parts of a minute do not add up exactly.
     if (waitMs > 0.001)
       throw exceeded(`You may send ${requestsPerMinute} requests a minute.`, Math.ceil(waitMs / 1_000))
     this.#paidUntil.set(client, paidUntil)

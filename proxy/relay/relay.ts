@@ -1,5 +1,4 @@
-/** The relay: what of it lives as long as the process. */
-
+/** The parts of the relay that live as long as the process. */
 import { type HttpProxy, proxyAt } from '../outbound/proxies.ts'
 import { BodyMemory } from '../pipeline/body/memory.ts'
 import { AddressPolicy, type AddressRules } from './address/policy.ts'
@@ -11,17 +10,17 @@ export interface RelaySettings extends Omit<AddressRules, 'mode'>, RateLimits {
   requireApiKey: boolean
   connectMs: number
   totalMs: number
-  /** What the bodies of all relayed requests may take. */
+  /** Bound of the memory for the bodies of all relayed requests. */
   bodyBytes: number
   /** HTTP proxy with its credentials; absent: none. */
   proxy: string | undefined
 }
 
 export interface Relay {
-  /** Undefined for a relay that is switched off. */
+  /** Undefined: the relay is switched off. */
   policy: Pick<AddressPolicy, 'target' | 'isAllowed'> | undefined
   rates: RelayRates
-  /** Apart from that of other requests: strangers shall not take the memory of those who have a key. */
+  /** Separate from other requests, so that callers without a key cannot use up the memory of those with one. */
   bodyMemory: BodyMemory
   requireApiKey: boolean
   connectMs: number

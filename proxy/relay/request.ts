@@ -1,4 +1,4 @@
-/** What a caller of the relay asks for: `{url, format, body}`. */
+/** Reads the body of a relay request: `{url, format, body}`. */
 import type { ApiName } from '../../contract/endpoints.ts'
 import type { JsonLimits } from '../dialects/core/dialect.ts'
 import { parseJsonObject } from '../dialects/core/json/body.ts'
@@ -8,13 +8,13 @@ import { relayDialect } from '../dialects/index.ts'
 import { GatewayError } from '../errors.ts'
 
 export interface RelayRequest {
-  /** As written; the address policy reads it. */
+  /** Not checked yet: the address policy does that. */
   url: string
   /** The dialect that the caller means: its upstreams decide how the key is sent. */
   style: ApiName
-  /** The bytes of the upstream's body, as they stand in the request. */
+  /** The body for the upstream, byte for byte as in the request. */
   body: Buffer
-  /** The body asks for a stream. */
+  /** The body requests a stream. */
   stream: boolean
   /** Of the dialect, beside the key; names in lower case. */
   headers: Record<string, string>

@@ -1,11 +1,11 @@
-/** The upstream's key, which the caller sends as if it called the upstream itself. It is kept nowhere. */
+/** Reads the upstream's key, which the caller sends as it would to the upstream. Nothing stores it. */
 import { keyHash } from '../../contract/ids.ts'
 import { holdsMintedKey } from '../../contract/key-format.ts'
 import type { KeyRecord } from '../../contract/table/records.ts'
 import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
 import { GatewayError } from '../errors.ts'
 
-/** Visible ASCII; longer ones are no keys, they are tokens of megabytes. */
+/** Visible ASCII. The bound keeps out tokens of megabytes. */
 const BEARER = /^Bearer +([!-~]{1,4096}) *$/i
 
 /**
@@ -26,7 +26,7 @@ function malformed(): GatewayError {
   )
 }
 
-/** Of the headers only x-api-key, where the gateway's own key is: the other one is the upstream's. */
+/** Only x-api-key, which holds the gateway's key: the Authorization header holds the upstream's. */
 export function gatewayKeyHeaders(rawHeaders: readonly string[]): string[] {
   return valuesOf(rawHeaders, 'x-api-key').flatMap((value) => ['x-api-key', value])
 }
@@ -36,9 +36,9 @@ function valuesOf(rawHeaders: readonly string[], name: string): string[] {
 }
 
 /**
- * Throws invalid_request for a key of this gateway, also for one that is no longer in force: it must not reach a
- * foreign address, alone or as a part of what was sent. `find` looks a hash up; where the store cannot tell, only the
- * form of the key does. Throws unauthorized for what has more parts than are looked up.
+ * Throws invalid_request for a key of this gateway, even a revoked one, alone or as a part of the header: it must not
+ * reach a foreign address. `find` looks up a hash; while the store is down, only the form of a key gives it away. Throws
+ * unauthorized for a header with more parts than are looked up.
  */
 export async function refuseGatewayKey(
   key: string,
@@ -46,7 +46,7 @@ export async function refuseGatewayKey(
 ): Promise<void> {
   if (holdsMintedKey(key)) throw ownKey()
   const candidates = candidatesIn(key)
-  // No upstream has keys of so many parts, and to look them all up would be the caller's to ask for.
+  // No upstream has keys of so many parts. Without this, a caller could make the gateway look up any number.
   if (candidates.size > MAX_CANDIDATES) throw malformed()
   for (const candidate of candidates) if (await isKnown(find(keyHash(candidate)))) throw ownKey()
 }
@@ -59,14 +59,14 @@ function ownKey(): GatewayError {
 }
 
 const MAX_CANDIDATES = 16
-/** Between the parts of what one may have written in place of a key, such as `key=KEY`, `"KEY"` or `KEY,x`. */
+/** Separates the parts of what may stand in place of a key, for example `key=KEY`, `"KEY"` or `KEY,x`. */
 const SEPARATOR = /[^A-Za-z0-9._~+/-]/
-/** Between keys that may have separators of their own. */
+/** Separates keys that contain separators themselves. */
 const COARSE_SEPARATOR = /[,;]/
 
 /**
- * What of the text may be a key by itself: the whole, what stands between commas, what stands behind the first `=` or
- * `:` of that, and what stands between separators of any kind. All in linear time.
+ * All parts of the text that may be a key: the whole, each part between commas, the end of such a part after its first
+ * `=` or `:`, and each part between separators of any kind. Takes linear time.
  */
 function candidatesIn(text: string): Set<string> {
   const coarse = text.split(COARSE_SEPARATOR)
@@ -75,7 +75,7 @@ function candidatesIn(text: string): Set<string> {
   return new Set([text, ...parts.flatMap((part) => [part, bare(part)])].filter((part) => part !== ''))
 }
 
-/** Without the signs around it that a key neither begins nor ends with. */
+/** Without leading and trailing characters that no key begins or ends with. */
 function bare(text: string): string {
   let start = 0
   let end = text.length
@@ -89,7 +89,7 @@ async function isKnown(record: Promise<KeyRecord | undefined>): Promise<boolean>
     return (await record) !== undefined
   } catch (error) {
     if (error instanceof StoreUnavailable) return false
-    // There is a record, and it does not open.
+    // A record exists, and cannot be opened.
     if (error instanceof RecordUnreadable) return true
     throw error
   }

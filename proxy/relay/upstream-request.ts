@@ -1,9 +1,9 @@
-/** The headers that an upstream gets from the relay: its key, and nothing else of the caller's. */
+/** Builds the headers for an upstream of the relay: its key, and no other header of the caller. */
 import { authOf } from '../../contract/channel-types.ts'
 import { credentialHeader } from '../upstream/request.ts'
 import type { RelayRequest } from './request.ts'
 
-/** Names in lower case. `url` is the one that was checked. */
+/** Names in lower case. `url` was checked. */
 export function upstreamHeaders(
   url: URL,
   key: string,
@@ -16,7 +16,7 @@ export function upstreamHeaders(
     'content-type': 'application/json',
     'content-length': String(body.length),
     accept: stream ? 'text/event-stream' : 'application/json',
-    // What comes is passed on as it is; the caller has not said which encodings it knows.
+    // The answer is streamed as it is, and the relay does not know which encodings the caller supports.
     'accept-encoding': 'identity',
     'user-agent': 'sluice',
     connection: 'close',

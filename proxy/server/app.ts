@@ -1,4 +1,4 @@
-/** The routes of the API. Each is there twice: at its own path and under /api. */
+/** The routes of the API. Each is served at its own path and under /api. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import express, { type Express, type NextFunction, type Request, type Response } from 'express'
 import { SOCKET_ENDPOINT, STORED_ENDPOINT } from '../../contract/endpoints.ts'
@@ -21,15 +21,15 @@ import type { Overload } from './overload.ts'
 import { newRequestId } from './request-id.ts'
 import { UPGRADE_HEADERS, type Upgrades } from './upgrade.ts'
 
-/** There alone, with no slash behind it. */
+/** Served at this path only, without a slash at the end. */
 const RELAY_PATH = /^\/api\/proxy$/
 
 export interface AppEvents {
-  /** Something that should not happen; `error` may be logged, the client is told nothing of it. */
+  /** A fault of the gateway. `error` may be logged; the client must not see it. */
   unexpected(error: unknown, requestId: string): void
 }
 
-/** The request id of an answer; made when the answer is first touched. */
+/** The request id of an answer; the first call makes it. */
 export function requestIdOf(res: ServerResponse): string {
   const known = res.getHeader('x-request-id')
   if (typeof known === 'string') return known
@@ -55,7 +55,7 @@ export function createApp(parts: AppParts): Express {
   app.disable('x-powered-by')
   app.disable('etag')
   app.enable('case sensitive routing')
-  // Queries are read with URLSearchParams where one is wanted.
+  // Endpoints that take a query read it with URLSearchParams.
   app.set('query parser', false)
 
   app.get(both(ENDPOINTS[SOCKET_ENDPOINT].path), (req, res, next) => {
@@ -75,11 +75,11 @@ export function createApp(parts: AppParts): Express {
         read: () => readBody(http.req, res, bounds, served.api),
       }),
     )
-    // What GET asks of it is answered above.
+    // A GET of this path is answered above.
     const also = endpoint.webSocket ? ['GET'] : []
     app.all(both(endpoint.path), onlyOf(['POST'], also), handler)
   }
-  // What else the API has one post to, such as input_tokens, would be the id of a response.
+  // Without this, other endpoints of the API that take a POST, such as input_tokens, would pass for the id of a response.
   const stored = `${ENDPOINTS[STORED_ENDPOINT].path}/:id`
   app.post(both(stored), nothingHere)
   app.all(
@@ -119,7 +119,7 @@ export function createApp(parts: AppParts): Express {
     const requestId = requestIdOf(res)
     const told = toGatewayError(error)
     if (told.code === 'internal_error') events.unexpected(told.cause, requestId)
-    // What was served has been logged; this was turned away before.
+    // A served request has been logged already; this one was refused before.
     if (res.locals.served === true) sendError(req, res, told, requestId)
     else refuse(journal, req, res, told)
   })
@@ -139,7 +139,7 @@ function only(...methods: ('GET' | 'POST' | 'DELETE')[]) {
   return onlyOf(methods.flatMap((method) => (method === 'GET' ? [method, 'HEAD'] : [method])))
 }
 
-/** `elsewhere`: methods that the path takes by another route. */
+/** `elsewhere`: methods that another route of the same path takes. */
 function onlyOf(taken: readonly string[], elsewhere: readonly string[] = []) {
   const allowed = [...elsewhere, ...taken].join(', ')
   return (req: Request, res: Response, next: NextFunction) => {
@@ -169,26 +169,26 @@ function work(
     try {
       await run({ requestId: requestIdOf(res), req, res, control: requestControl(res, shutdown) })
     } finally {
-      // An answer that nobody reads takes memory, too.
+      // An answer that the client does not read takes memory, so it counts until the connection closes.
       void closed.then(leave)
     }
   }
 }
 
-/** A model name may hold slashes, which clients send as they are or encoded. */
+/** A model name may have slashes, which clients send plain or encoded. */
 function modelOf(req: Request): string {
   const { model } = req.params
   return Array.isArray(model) ? model.join('/') : (model ?? '')
 }
 
-/** Express reports a path that does not decode as a URIError. */
+/** Express throws a URIError for a path that does not decode. */
 function toGatewayError(error: unknown): GatewayError {
   if (error instanceof URIError)
     return new GatewayError('invalid_request', 'The path is not validly encoded.')
   return GatewayError.from(error)
 }
 
-/** Turns a request away that is not served at all, and notes it. */
+/** Refuses a request that no route serves, and logs it. */
 export function refuse(
   journal: Journal,
   req: IncomingMessage,
@@ -200,7 +200,7 @@ export function refuse(
   sendError(req, res, error, requestId)
 }
 
-/** Answers a request that is being served, in place of what serves it. */
+/** Answers a request that is being served, in place of its route. */
 export function breakOff(req: IncomingMessage, res: ServerResponse, error: GatewayError): void {
   sendError(req, res, error, requestIdOf(res))
 }

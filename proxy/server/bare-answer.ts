@@ -1,11 +1,11 @@
-/** Refusals where there is no request object, written on the bare socket. */
+/** Writes a refusal on the bare socket, where Node has no request object. */
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { DEFAULT_DIALECT } from '../dialects/index.ts'
 import type { GatewayError } from '../errors.ts'
 import { newRequestId } from './request-id.ts'
 
-/** Time for a peer to read its refusal and close its side; one that goes on sending does not keep the socket. */
+/** Time for a client to read the refusal and close its side. Without this bound a client that keeps sending holds the socket. */
 const LINGER_MS = 1_000
 
 /** Answers in the default dialect, because the request is unknown, and closes the connection. */
@@ -26,7 +26,7 @@ export function answerBare(socket: Duplex, error: GatewayError): void {
   destroyAfterLinger(socket)
 }
 
-/** Destroys a socket on which all is said. */
+/** Destroys a socket after its last answer. */
 export function destroyAfterLinger(socket: Duplex): void {
   const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref()
   socket.once('close', () => clearTimeout(cut))

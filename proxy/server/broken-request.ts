@@ -1,4 +1,4 @@
-/** What does not parse, or never becomes complete: told in its turn, and the connection ends. */
+/** Answers requests that do not parse or never become complete, in their turn, and closes the connection. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { GatewayError } from '../errors.ts'
@@ -18,17 +18,17 @@ export function answerBroken(
 ): void {
   const queue = queueOf(socket)
   const reset = error.code === 'ECONNRESET'
-  // The parser says so of each packet that follows.
+  // The parser reports each packet that follows.
   if (queue.broken && !reset) return
   queue.broken = true
   const { last } = queue
-  // Its answer waits for others: whoever ends the connection in such a request has left, as after a whole one.
+  // Its answer waits for others. A client that ends the connection in the middle of such a request has left.
   if (error.code === 'HPE_INVALID_EOF_STATE' && last?.socket === null) {
     socket.destroy()
     return
   }
   if (last !== undefined && endWaiting(last)) {
-    // It has told the client that the connection is kept.
+    // Its headers have promised to keep the connection.
     last.once('finish', () => end(socket))
     return
   }
@@ -48,11 +48,11 @@ export function answerBroken(
   }
 }
 
-/** Refuses what has no request object, behind the answers to the requests before it. */
+/** Refuses input that has no request object, after the answers to the requests before it. */
 export function answerInTurn(socket: Duplex, refusal: GatewayError): void {
   const { last } = queueOf(socket)
   if (last === undefined) answerBare(socket, refusal)
-  // What follows the last request of a connection is ignored.
+  // Input after the last request of a connection is ignored.
   else if (last.shouldKeepAlive) {
     last.once('finish', () => {
       if (socket.writable) answerBare(socket, refusal)

@@ -1,4 +1,4 @@
-/** How many connections are taken, in all and of one client; those beyond hear why before any byte of theirs is read. */
+/** Bounds connections, in all and per client. One beyond the bound is refused before any byte of it is read. */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type AddressSet, networkOf } from '../../contract/address.ts'
@@ -10,11 +10,11 @@ export interface ConnectionLimits {
   maxConnections: number
   /** Of one IPv4 address or IPv6 /64; 0 for no bound. */
   maxConnectionsPerClient: number
-  /** Proxies, whose connections are those of many clients. */
+  /** Proxies: their connections carry many clients and are not bounded per client. */
   trustedProxies: Pick<AddressSet, 'has'>
 }
 
-/** So many hear at the same time why they are refused; all others are closed without a word. */
+/** Connections that get a refusal at the same time; any more are closed without an answer. */
 const REFUSED_AT_ONCE = 100
 
 export function boundConnections(server: Server, limits: ConnectionLimits): void {
@@ -24,7 +24,7 @@ export function boundConnections(server: Server, limits: ConnectionLimits): void
 
   const problemOf = (client: string | undefined): GatewayError | undefined => {
     if (taken >= limits.maxConnections) {
-      const message = 'The gateway has all the connections that it takes; try again in a moment.'
+      const message = 'The gateway has too many connections; try again in a moment.'
       return new GatewayError('overloaded', message, { retryAfterSeconds: 1 })
     }
     if (client === undefined || byClient.of(client) < limits.maxConnectionsPerClient) return undefined
@@ -40,7 +40,7 @@ export function boundConnections(server: Server, limits: ConnectionLimits): void
   }
 
   server.maxConnections = limits.maxConnections + REFUSED_AT_ONCE
-  // Node's own listener reads: it gets only what is taken.
+  // Node's own listener starts reading, so it gets accepted connections only.
   const listeners = server.listeners('connection')
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
@@ -51,14 +51,14 @@ export function boundConnections(server: Server, limits: ConnectionLimits): void
       for (const listener of listeners) listener.call(server, socket)
     } else {
       socket.on('error', () => socket.destroy())
-      // Unread bytes would cost the client its answer.
+      // Without this, unread bytes reset the connection and the client loses the refusal.
       socket.resume()
       answerBare(socket, problem)
     }
   })
 }
 
-/** Undefined for connections that are bounded by nothing but the number of all. */
+/** Undefined for connections that no bound per client applies to. */
 function boundClientOf({ remoteAddress }: Socket, limits: ConnectionLimits): string | undefined {
   if (limits.maxConnectionsPerClient === 0 || remoteAddress === undefined) return undefined
   return limits.trustedProxies.has(remoteAddress) ? undefined : networkOf(remoteAddress)

@@ -1,4 +1,4 @@
-/** The end of a server: no new connections, what is in flight may finish for a while, then it is broken off. */
+/** Drains a server: it takes no new connections, and breaks off requests that have not finished within the grace. */
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { Server as Listener } from 'node:net'
@@ -6,22 +6,22 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Sockets } from '../socket/sockets.ts'
 import type { UnusedConnections } from './unused-connections.ts'
 
-/** How long broken-off requests may take to tell their clients. */
+/** Time for broken-off requests to answer their clients. */
 const BREAK_OFF_MS = 2_000
-/** How long settles may take once all connections are closed. */
+/** Time for settles once all connections are closed. */
 export const SETTLE_MS = 10_000
 const LOOK_EVERY_MS = 100
 
 export interface DrainOptions {
   server: Server
-  /** What hands it connections of further addresses. */
+  /** They pass on connections from further addresses. */
   listeners?: readonly Listener[]
   unused: UnusedConnections
   sockets: Pick<Sockets, 'leave' | 'terminate'>
   graceMs: number
   /** Ends the requests in flight, each with an error. */
   breakOff: () => void
-  /** Requests that are not over; one is over when its bill is settled. */
+  /** Requests that are not over. A request is over when its bill is settled. */
   inFlight: () => number
 }
 

@@ -9,7 +9,7 @@ const RELAY = /^\/proxy(?:[/?]|$)/
 /** How long the rest of a refused upload is read and dropped. */
 const LINGER_MS = 2_000
 
-/** Answers with the error; when an answer has begun already, all that is left is to break it off. */
+/** Answers with the error. An answer that has begun can only be broken off. */
 export function sendError(
   req: IncomingMessage,
   res: ServerResponse,
@@ -31,10 +31,10 @@ export function sendError(
   else endBehindRequest(req, res, body)
 }
 
-/** Answers that are whole and wait for the end of their requests. */
+/** Complete answers that wait for the end of their requests. */
 const waiting = new WeakMap<ServerResponse, () => void>()
 
-/** Ends an answer that waits for a request which will have no end; false when it is none of these. */
+/** Ends an answer that waits for the end of its request, which will not come. False when it does not wait. */
 export function endWaiting(res: ServerResponse): boolean {
   const end = waiting.get(res)
   end?.()
@@ -42,8 +42,8 @@ export function endWaiting(res: ServerResponse): boolean {
 }
 
 /**
- * The answer is whole at once, and ends with the request: where the connection is not kept, Node closes it with the
- * end, and a client that is cut off while it sends loses the answer.
+ * Writes the whole answer at once, but ends it only when the request ends: with the end Node closes a connection that is
+ * not kept, and a client that is cut off while it sends loses the answer.
  */
 function endBehindRequest(req: IncomingMessage, res: ServerResponse, body: Buffer): void {
   res.write(body)
@@ -62,7 +62,7 @@ function endBehindRequest(req: IncomingMessage, res: ServerResponse, body: Buffe
     }, LINGER_MS).unref()
   }
   waiting.set(res, end)
-  // Behind other answers it has not begun, and the connection is still theirs.
+  // After other answers it has not begun yet, and the connection still belongs to them.
   if (res.socket === null) res.once('socket', linger)
   else linger()
   req.once('end', end).once('close', end)

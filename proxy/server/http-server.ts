@@ -1,4 +1,4 @@
-/** The HTTP server with its limits: what is no request of ours ends here, before any route sees it. */
+/** The HTTP server with its limits. It refuses malformed requests before any route sees them. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { GatewayError } from '../errors.ts'
 import { onSilence } from '../pipeline/request/client.ts'
@@ -20,15 +20,15 @@ export interface HttpLimits extends HeadLimits, ConnectionLimits {
 export type Handler = (req: IncomingMessage, res: ServerResponse) => void
 
 export interface HttpHooks {
-  /** Gets every request that is well-formed and acceptable. */
+  /** Serves a request that is well-formed and acceptable. */
   handle: Handler
-  /** Answers one that is not acceptable. */
+  /** Answers a request that is not acceptable. */
   refuse: Refusal
-  /** Answers one that is being served and whose body broke or never came. */
+  /** Answers a request that is being served and whose body broke or never arrived. */
   breakOff: Refusal
-  /** Which requests become another protocol, and what takes their connections then. */
+  /** Takes the connections of requests that become WebSockets. */
   upgrades: Pick<Upgrades, 'should' | 'take'>
-  /** True while no connection is to be kept. */
+  /** True: close each connection after its answer. */
   draining(): boolean
 }
 
@@ -36,10 +36,10 @@ export function createHttpServer(limits: HttpLimits, hooks: HttpHooks): Server {
   const checked: Handler = (req, res) => {
     const queue = queueOf(req.socket)
     if (!join(queue, res)) return
-    // Streams are cut off by those who write them.
+    // Streams have a clock of their own (EventStream).
     res.once('prefinish', () => onSilence(res, limits.clientStallMs, () => res.destroy()))
     const problem = requestProblem(req, limits)
-    // Behind an upgrade that is not made, Node may lose the beginning of the next request.
+    // After an upgrade that was refused, Node may lose the beginning of the next request.
     const isLast = queue.count >= limits.maxRequestsPerConnection || req.headers.upgrade !== undefined
     if (hooks.draining() || problem !== undefined || isLast) res.shouldKeepAlive = false
     if (problem === undefined) hooks.handle(req, res)
@@ -51,26 +51,26 @@ export function createHttpServer(limits: HttpLimits, hooks: HttpHooks): Server {
     connectionsCheckingInterval: 1_000,
     keepAliveTimeout: limits.idleTimeoutMs,
     maxHeaderSize: limits.maxHeaderBytes,
-    // Checked here, so that the refusal looks like all others.
+    // requestProblem checks it, so that the refusal looks like all others.
     requireHostHeader: false,
     noDelay: true,
-    // Without it Node would take all connections that ask, such as those of curl with its `Upgrade: h2c`.
+    // Without it Node upgrades every connection that asks, such as those of curl with its `Upgrade: h2c`.
     shouldUpgradeCallback: (req) =>
       isFree(queueOf(req.socket)) && requestProblem(req, limits) === undefined && hooks.upgrades.should(req),
   })
-  // One more shows that there are too many.
+  // One more than allowed, so that requestProblem sees that there are too many.
   server.maxHeadersCount = limits.maxHeaders + 1
   boundConnections(server, limits)
   server.on('request', checked)
-  // The body is asked for when it is read, so that a refusal costs the client no upload.
+  // `100 Continue` is sent when the body is read, so that an earlier refusal saves the client the upload.
   server.on('checkContinue', checked)
   server.on('upgrade', (req, _socket, head) => hooks.upgrades.take(req, head))
   // Other expectations may be ignored (RFC 9110, section 10.1.1).
   server.on('checkExpectation', checked)
-  // Node has let go of the connection: nobody else hears of its errors.
+  // Node has let go of the connection: without a listener an error would end the process.
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy()).resume()
-    answerInTurn(socket, new GatewayError('invalid_request', 'This is no proxy for connections.'))
+    answerInTurn(socket, new GatewayError('invalid_request', 'CONNECT is not supported.'))
   })
   server.on('clientError', (error, socket) => answerBroken(error, socket, limits, hooks.breakOff))
   return server

@@ -1,17 +1,17 @@
-/** One port on several addresses. A server of Node's listens on one; the other addresses hand their connections to it. */
+/** One port on several addresses. A Node server listens on one address; other listeners pass their connections to it. */
 import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
 
-/** A port that is free on one address may be taken on another: then another one is tried, so often. */
+/** Tries to find a port that is free on all addresses. */
 const TRIES = 10
-/** The machine has no such address. */
+/** Errors for an address that the machine does not have. */
 const ABSENT = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
 
 /**
- * Listens on the first address, and on the others where the machine has them; without any on all interfaces. Port 0 takes
- * a port that is free on all of them. Gives the further listeners, which their owner closes. Rejects with the listen
- * error, whose `port` tells which one was taken.
+ * Listens on the first address, and on those of the others that the machine has; without addresses, on all interfaces.
+ * Port 0 finds a port that is free on all of them. Gives the further listeners, which the caller must close. Rejects with
+ * the listen error, whose `port` is the one that was taken.
  */
 export async function listen(server: HttpServer, port: number, hosts: readonly string[]): Promise<Server[]> {
   const [first, ...others] = hosts
@@ -35,7 +35,7 @@ export function portOf(server: Server | HttpServer): number {
 }
 
 async function alsoListen(server: HttpServer, port: number, host: string): Promise<Server[]> {
-  // As Node's HTTP server opens its own.
+  // The options with which Node's HTTP server listens.
   const listener = createServer({ allowHalfOpen: true, noDelay: true })
   listener.on('connection', (socket: Socket) => server.emit('connection', socket))
   if (server.maxConnections !== undefined) listener.maxConnections = server.maxConnections

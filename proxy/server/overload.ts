@@ -1,27 +1,27 @@
-/** Sheds new work before its body is read, when the process, or one client, has more than it can do. */
+/** Refuses new requests before their bodies are read, when the process or one client has too many. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { GatewayError } from '../errors.ts'
 import { ClientLoad } from './client-load.ts'
 
 export interface LoadLimits {
   maxInFlight: number
-  /** Of one client; 0 for no bound. */
+  /** Bound per client; 0 for none. */
   maxInFlightPerClient: number
   /** 99th percentile of the event loop's delay, over two seconds. */
   maxLoopDelayMs: number
-  /** What the process may take in all. */
+  /** Memory that the process may take. */
   maxMemoryBytes: number
 }
 
 const SAMPLE_MS = 500
 /** Four samples in a row make two seconds. */
 const BAD_SAMPLES = 4
-/** The measure's own pause, which it takes for delay. */
+/** The sampling interval, which the monitor counts as delay. */
 const RESOLUTION_MS = 20
 const NS_PER_MS = 1_000_000
-/** Share of the memory's bound that must be in use, beside what the process has not given back since. */
+/** Memory counts as full only when this share of the bound is in use. */
 const USED_SHARE = 0.5
-/** So many are served however much memory is taken. */
+/** Requests that are served however full the memory is. */
 const ALWAYS_SERVED = 8
 
 export class Overload {
@@ -41,7 +41,7 @@ export class Overload {
     this.#timer.unref()
   }
 
-  /** Throws overloaded when new work must wait. */
+  /** Throws overloaded when a new request must be refused. */
   check(): void {
     const { maxInFlight } = this.#limits
     const isFull = this.#isFull && this.inFlight >= ALWAYS_SERVED
@@ -52,7 +52,7 @@ export class Overload {
     }
   }
 
-  /** Counts a request of a client, by its address; what is returned ends it. Throws overloaded, or rate_limit_exceeded. */
+  /** Counts a request of a client, by its address; the returned function ends it. Throws overloaded and rate_limit_exceeded. */
   enter(client: () => string | undefined): () => void {
     this.check()
     const leave = this.#clients.enter(client)
@@ -73,10 +73,10 @@ export class Overload {
     const isLate = delayMs > this.#limits.maxLoopDelayMs
     this.#badSamples = isLate ? this.#badSamples + 1 : 0
     const { maxMemoryBytes } = this.#limits
-    // An allocator keeps what it was given for a long time: that alone is no load.
+    // An allocator keeps freed memory for a long time, so a large rss alone is not load.
     const { rss, heapUsed, external } = process.memoryUsage()
     this.#isFull = rss > maxMemoryBytes && heapUsed + external > maxMemoryBytes * USED_SHARE
-    // Resetting in this turn would lose a block that began in it.
+    // Resetting in this turn would lose a delay that began in it.
     setImmediate(() => this.#delay.reset())
   }
 }

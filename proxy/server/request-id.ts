@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** Unique for ever (122 random bits): it is the id of the hold, too. */
+/** Unique forever (122 random bits), because it is also the id of the hold. */
 export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`
 }

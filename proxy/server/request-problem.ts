@@ -1,16 +1,16 @@
-/** What Node's parser lets pass although it is ambiguous between two proxies, or too much. */
+/** Refuses requests that Node's parser lets pass although two proxies may read them differently, or they are too large. */
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../errors.ts'
 
 export interface HeadLimits {
-  /** Of the first line and all headers, with their line ends. */
+  /** Bound on the first line and all headers, with their line ends. */
   maxHeaderBytes: number
   maxHeaders: number
 }
 
-/** A host with an optional port (RFC 9110, section 7.2); empty where the client knows no name. */
+/** A host with an optional port (RFC 9110, section 7.2); empty where the client has no name. */
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
-/** A path and a query (RFC 9112, section 3.2.1), and what browsers leave unescaped in one; no fragment. */
+/** A path and a query (RFC 9112, section 3.2.1), with the characters that browsers leave unescaped; no fragment. */
 const TARGET = /^\/[!"$-~]*$/
 
 /** Undefined when the request may be served. */
@@ -26,18 +26,18 @@ export function requestProblem(req: IncomingMessage, limits: HeadLimits): Gatewa
   if (hosts.some((host) => !HOST.test(host))) return invalid('The Host header is not a host.')
   const coding = req.headers['transfer-encoding']
   if (coding === undefined) return undefined
-  if (req.httpVersion === '1.0') return invalid('HTTP/1.0 knows no Transfer-Encoding.')
-  // Others may precede it; nothing here would undo them.
+  if (req.httpVersion === '1.0') return invalid('HTTP/1.0 has no Transfer-Encoding.')
+  // Other codings may precede it, and the gateway would not undo them.
   if (coding.toLowerCase() !== 'chunked') return invalid('Transfer-Encoding must be chunked.')
   return undefined
 }
 
 export function headersTooLarge({ maxHeaderBytes, maxHeaders }: HeadLimits): GatewayError {
-  const message = `The headers are larger than ${maxHeaderBytes} bytes, or more than ${maxHeaders}.`
+  const message = `The request has more than ${maxHeaderBytes} bytes of headers, or more than ${maxHeaders} headers.`
   return new GatewayError('headers_too_large', message)
 }
 
-/** As sent, but for spaces that a client has added around values. Node's own count leaves out all between texts. */
+/** The size as sent, without spaces around values. Node's own count leaves out all separators. */
 function headBytes({ method, url, rawHeaders }: IncomingMessage): number {
   const firstLine = `${method} ${url} HTTP/1.1\r\n`.length
   // Name and value come with ": " and a line end.

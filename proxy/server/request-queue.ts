@@ -1,13 +1,13 @@
-/** The requests of a connection, whose answers go out in their order (RFC 9112, section 9.3.2). */
+/** The requests of a connection. Their answers are sent in the same order (RFC 9112, section 9.3.2). */
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 export interface RequestQueue {
   /** Requests so far. */
   count: number
-  /** The newest answer that is not over; all others that are not over go out before it. */
+  /** The newest answer that is not over; all others are sent before it. */
   last: ServerResponse | undefined
-  /** True once something came that is no HTTP, or not in time: nothing that follows is served. */
+  /** True once the input was not valid HTTP, or too slow: no later request is served. */
   broken: boolean
 }
 
@@ -19,7 +19,7 @@ export function queueOf(socket: Duplex): RequestQueue {
   return queue
 }
 
-/** True when no answer is under way, which would run into another protocol. */
+/** True when no answer is under way, so that the protocol may change. */
 export function isFree({ last, broken }: RequestQueue): boolean {
   return last === undefined && !broken
 }

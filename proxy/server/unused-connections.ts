@@ -1,6 +1,6 @@
 /**
- * Connections on which no request has come yet: what browsers and load balancers open ahead. Node takes them for busy
- * and, once a server closes, no longer times them out, so that a drain would wait for them to the end.
+ * Connections without a request so far: browsers and load balancers open them ahead. Node takes them for busy and, once a
+ * server closes, no longer times them out. Without this a drain waits for them until its grace is over.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -9,7 +9,7 @@ import type { Socket } from 'node:net'
 const HEAD_MS = 1_000
 
 export interface UnusedConnections {
-  /** Closes those that have had their time. */
+  /** Closes those that are open for longer than that. */
   close(): void
 }
 

@@ -1,4 +1,4 @@
-/** Handshakes of WebSockets (RFC 6455, section 4.2): what is refused is answered like any other request. */
+/** Handshakes of WebSockets (RFC 6455, section 4.2). A refused one is answered like any other request. */
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { SOCKET_ENDPOINT } from '../../contract/endpoints.ts'
 import { ENDPOINTS } from '../dialects/index.ts'
@@ -24,7 +24,7 @@ const KEY = /^[+/0-9A-Za-z]{22}==$/
 /** Time for a refused client to close its side. */
 const LINGER_MS = 2_000
 
-/** Who opened a socket, by its handshake: for messages that never become a call, and so authenticate nobody. */
+/** Who opened a socket, by its handshake; for the log of messages that are refused before they authenticate. */
 const openers = new WeakMap<IncomingMessage, Opener>()
 
 type Opener = Pick<RequestRecord, 'client' | 'key' | 'keyPreview' | 'namespace' | 'account'>
@@ -38,11 +38,11 @@ export interface UpgradeParts {
 }
 
 export interface Upgrades {
-  /** False: the request goes on as one that never asked. Throws nothing. */
+  /** False: the request is served without an upgrade. Never throws. */
   should(req: IncomingMessage): boolean
   /** Takes the connection of a request that should be upgraded. */
   take(req: IncomingMessage, head: Buffer): void
-  /** Why a GET of the path of sockets was not upgraded. */
+  /** The reason why a GET of the path of sockets was not upgraded. */
   refusal(req: IncomingMessage): GatewayError
 }
 
@@ -52,14 +52,14 @@ export function createUpgrades(parts: UpgradeParts): Upgrades {
     should: (req) => req.method === 'GET' && isPath(req) && problem(req) === undefined,
     take: (req, head) => void take(parts, req, head),
     refusal(req) {
-      // Routes do not mind a slash at the end.
+      // Express routes also match with a slash at the end.
       if (!isPath(req)) return new GatewayError('not_found', 'There is nothing at this path.')
       return problem(req) ?? required('This path is that of a WebSocket; send Connection: Upgrade.')
     },
   }
 }
 
-/** Headers that belong to the refusal of an upgrade. */
+/** Headers of a refused upgrade. */
 export const UPGRADE_HEADERS = { upgrade: PROTOCOL, 'sec-websocket-version': VERSION }
 
 export interface SocketCallParts {
@@ -69,7 +69,7 @@ export interface SocketCallParts {
   events: AppEvents
 }
 
-/** Carries out the calls of sockets as requests are: counted, shed under load, and noted when they are refused. */
+/** Serves the calls of sockets like requests: counted, refused under load, and logged when they are refused. */
 export function socketCalls({
   ports,
   overload,
@@ -135,7 +135,7 @@ async function take(parts: UpgradeParts, req: IncomingMessage, head: Buffer): Pr
   }
 }
 
-/** Writes a refusal on a connection that no server answers any more, and closes it. */
+/** Writes a refusal on a connection that Node has let go of, and closes it. */
 function answer(req: IncomingMessage, error: GatewayError, requestId: string): void {
   const { socket } = req
   if (socket.destroyed) return
@@ -147,7 +147,7 @@ function answer(req: IncomingMessage, error: GatewayError, requestId: string): v
   res.once('finish', () => {
     res.detachSocket(socket)
     socket.end()
-    // What the client still sends is dropped: unread bytes would cost it the answer.
+    // Without this, unread bytes reset the connection and the client loses the answer.
     socket.resume()
     const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref()
     socket.once('close', () => clearTimeout(cut))
@@ -159,8 +159,9 @@ function problemOf(req: IncomingMessage): GatewayError | undefined {
   const { upgrade, 'sec-websocket-key': key, 'sec-websocket-version': version } = req.headers
   if (req.httpVersion !== '1.1' || !isOffered(upgrade))
     return required('This path takes POST, or a WebSocket.')
-  // It would be taken for messages.
-  if (hasBody(req)) return new GatewayError('invalid_request', 'A request for a WebSocket has no body.')
+  // Its body would pass for messages.
+  if (hasBody(req))
+    return new GatewayError('invalid_request', 'A request for a WebSocket must not have a body.')
   if (version !== VERSION) return required(`Sec-WebSocket-Version must be ${VERSION}.`)
   if (key === undefined || !KEY.test(key))
     return new GatewayError('invalid_request', 'Sec-WebSocket-Key must be 16 bytes in base64.')
@@ -190,7 +191,7 @@ function isPath({ url }: IncomingMessage): boolean {
   return PATHS.includes(url?.split('?')[0] ?? '')
 }
 
-/** Of several protocols a server chooses (RFC 9110, section 7.8). */
+/** The client may offer several protocols, and the server chooses (RFC 9110, section 7.8). */
 function isOffered(upgrade: string | undefined): boolean {
   return upgrade?.split(',').some((name) => name.trim().toLowerCase() === PROTOCOL) ?? false
 }

@@ -199,7 +199,7 @@ describe('a key that may not be used any more', () => {
     const [one, other] = [await connect(url), await connect(url)]
     key.abort(revoked)
     for (const { closed } of [one, other])
-      expect(await closed).toEqual({ code: 1008, reason: 'The API key is not valid any more.' })
+      expect(await closed).toEqual({ code: 1008, reason: 'The API key is no longer valid.' })
     await until(() => sockets.size === 0)
   })
 

@@ -11,7 +11,7 @@ describe('messages that have begun', () => {
     client.ws.send(part(10_000), { fin: false })
     const trickle = setInterval(() => client.ws.send('x', { fin: false }), 10)
     onTestFinished(() => clearInterval(trickle))
-    expect(await client.closed).toEqual({ code: 1008, reason: 'A message was not complete in time.' })
+    expect(await client.closed).toEqual({ code: 1008, reason: 'A message was not completed in time.' })
     expect(calls).toEqual([])
   })
 

@@ -19,22 +19,22 @@ import { SocketClient } from './socket-client.ts'
 import { watchStall } from './stall.ts'
 import { Streams } from './streams.ts'
 
-/** What connections share. */
+/** Parts that all connections share. */
 export interface SocketParts {
   limits: SocketLimits
   pool: MemoryPool
-  /** Carries out one call; rejects with the error that the client is to be told when nothing was sent yet. */
+  /** Serves one call; rejects with the error for the client when nothing was sent yet. */
   serve(call: Call): Promise<void>
-  /** Notes a message that never became a call. */
+  /** Logs a message that was refused before it became a call. */
   refused(req: IncomingMessage, error: GatewayError): void
-  /** Gets all calls, so that they end when the process must. */
+  /** Aborts all calls when the process must end. */
   shutdown: { add(call: AbortController): void; remove(call: AbortController): void }
   newRequestId(): string
   /** Milliseconds of a clock that only goes forward. */
   now(): number
 }
 
-/** And what they bound together, and what ends this one. */
+/** Parts of one connection. */
 export interface ConnectionParts extends SocketParts {
   intake: IntakePool
   /** Aborted when the key that opened it may not be used any more. */
@@ -49,10 +49,10 @@ const UNSUPPORTED_DATA = 1003
 const POLICY_VIOLATION = 1008
 const TRY_AGAIN_LATER = 1013
 
-/** What a client that is not served any more is told. */
+/** Reasons for closing, by code. */
 const REASONS: Record<number, string> = {
   [GOING_AWAY]: 'The gateway is shutting down.',
-  [POLICY_VIOLATION]: 'The API key is not valid any more.',
+  [POLICY_VIOLATION]: 'The API key is no longer valid.',
 }
 
 interface Job extends CreateFrame {
@@ -72,10 +72,10 @@ export class Connection {
   readonly #stopHeartbeat: () => void
   readonly #stopStallWatch: () => void
   readonly #ageClock: NodeJS.Timeout
-  /** The code to close with when nothing runs any more. */
+  /** The code to close with when the last call is over. */
   #leaving: number | undefined
   #stalled = false
-  /** Messages refused since the last call that was taken. */
+  /** Messages refused since the last accepted call. */
   #refusals = 0
 
   /** `closed` is called once, when the socket is closed. */
@@ -93,7 +93,7 @@ export class Connection {
     this.#outbox = new Outbox(ws, limits, { changed: () => this.#balance(), overrun: () => this.#cutOff() })
     this.#streams = new Streams({ ...limits, maxBytes: limits.maxMessageBytes }, (job) => this.#run(job))
     ws.on('message', (data, isBinary) => this.#take(data, isBinary))
-    // A message that breaks the protocol; ws drops it and closes with the code that says why.
+    // A message broke the protocol: ws drops it and closes with the matching code.
     ws.on('error', () => this.#intake.end())
     ws.on('close', () => {
       this.#gone()
@@ -102,16 +102,16 @@ export class Connection {
     this.#intake = new Intake(parts.intake, {
       messageMs: limits.messageMs,
       bytesRead: () => socket.bytesRead,
-      deaf: () => ws.isPaused,
-      late: () => this.#close(POLICY_VIOLATION, 'A message was not complete in time.'),
+      isPaused: () => ws.isPaused,
+      onTimeout: () => this.#close(POLICY_VIOLATION, 'A message was not completed in time.'),
       cutOff: () => {
         this.#close(TRY_AGAIN_LATER, 'The gateway holds too many messages.')
         ws.terminate()
       },
     })
     for (const event of ['ping', 'pong'] as const) ws.on(event, (data) => this.#intake.control(data.length))
-    // Behind the listener of ws, which has told of messages by then.
-    socket.on('data', () => this.#intake.came())
+    // After the listener of ws, which has emitted complete messages by then.
+    socket.on('data', () => this.#intake.onBytes())
     this.#stopStallWatch = watchStall(ws, socket, limits.stallMs, () => this.#cutOff())
     this.#ageClock = setTimeout(
       () => {
@@ -124,13 +124,13 @@ export class Connection {
       pingMs: limits.pingMs,
       pongMs: limits.pongMs,
       bytesRead: () => socket.bytesRead,
-      deaf: () => ws.isPaused,
+      isPaused: () => ws.isPaused,
       dead: () => ws.terminate(),
     })
     parts.revoked.addEventListener('abort', () => this.#revoke())
   }
 
-  /** Takes no new calls and closes when those that it has are over. */
+  /** Takes no new calls, and closes when the running ones are over. */
   leave(): void {
     if (this.#leaving !== POLICY_VIOLATION) this.#leaving = GOING_AWAY
     this.#closeIfQuiet()
@@ -140,7 +140,7 @@ export class Connection {
     this.#ws.terminate()
   }
 
-  /** Calls that run are broken off, and say so before the socket closes; those that wait never begin. */
+  /** Aborts running calls, which answer with an error before the socket closes; waiting ones never begin. */
   #revoke(): void {
     this.#leaving = POLICY_VIOLATION
     this.#streams.drop()
@@ -197,7 +197,7 @@ export class Connection {
   #refuse(error: GatewayError, stream: StreamName): void {
     this.#parts.refused(this.#req, error)
     this.#outbox.send(errorFrame(error, stream))
-    // Each costs a line of the log: whoever sends nothing else is not served for ever.
+    // Each refusal costs a log line: without this bound a client could flood the log.
     if (++this.#refusals >= this.#parts.limits.maxRefusals)
       this.#close(POLICY_VIOLATION, 'Too many messages were refused.')
   }
@@ -229,16 +229,16 @@ export class Connection {
     if (client.failed && previous !== undefined) this.#memory.failed(stream, previous)
     await client.flushed()
     this.#calls.delete(control)
-    // Whoever opened the socket may not use it any more.
+    // The key that opened the socket was revoked.
     if (revoked) this.#close(POLICY_VIOLATION, REASONS[POLICY_VIOLATION])
-    // The place of this call is free only after this turn.
+    // Streams frees the place of this call only after this turn.
     setImmediate(() => {
       this.#balance()
       this.#closeIfQuiet()
     })
   }
 
-  /** Reads the socket only while there is room for more calls, and the client itself reads. */
+  /** Reads the socket only while there is room for more calls and the client reads its answers. */
   #balance(): void {
     this.#intake.queue(this.#streams.waitingBytes)
     const { readyState, OPEN, isPaused } = this.#ws
@@ -256,7 +256,7 @@ export class Connection {
   #close(code: number, reason = ''): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
     this.#ws.close(code, reason)
-    // The client's own close is to be read.
+    // A paused socket would never read the client's own close.
     this.#ws.resume()
   }
 

@@ -1,4 +1,4 @@
-/** The messages of the gateway: the events of a responses stream, and errors in the form that has a status. */
+/** The messages that the gateway sends: the events of a responses stream, and errors in the form with a status. */
 
 import { isRecord } from '../dialects/core/json/value.ts'
 import { sseEvents } from '../dialects/core/sse/events.ts'
@@ -8,13 +8,13 @@ import type { StreamName } from './frames.ts'
 /** One message of an answer. */
 export interface AnswerFrame {
   text: string
-  /** It tells of an error that ended the answer. */
+  /** The message is an error that ended the answer. */
   error: boolean
 }
 
 const FAILED = 'response.failed'
 
-/** Server-Sent Events, whole, as messages. */
+/** Turns whole Server-Sent Events into messages. */
 export function framesOf(events: Buffer, stream: StreamName): AnswerFrame[] {
   return sseEvents(events).flatMap(({ event, data }): AnswerFrame[] => {
     if (event === 'error') return [{ text: errorFrame(errorOf(data), stream), error: true }]
@@ -24,7 +24,7 @@ export function framesOf(events: Buffer, stream: StreamName): AnswerFrame[] {
 }
 
 /**
- * An error with its status in numbers: without it, or as the flat event of Server-Sent Events, codex waits for its
+ * An error with a numeric status. Without the status, or in the flat form of Server-Sent Events, codex waits until its
  * idle time-out.
  */
 export function errorFrame(error: GatewayError, stream: StreamName): string {
@@ -43,11 +43,11 @@ export function errorFrame(error: GatewayError, stream: StreamName): string {
   })
 }
 
-/** The answer to a steer, which goes back as it came. */
+/** The answer to a steer, with the input that the client sent. */
 export function steerFailedFrame(previous: unknown, input: unknown, stream: StreamName): string {
   const { code, message, entry } = new GatewayError(
     'steering_not_supported',
-    'A response under way cannot be steered; send response.create when it has ended.',
+    'A running response cannot be steered; send response.create when it has ended.',
   )
   return JSON.stringify({
     type: 'response.steer.failed',
@@ -58,7 +58,7 @@ export function steerFailedFrame(previous: unknown, input: unknown, stream: Stre
   })
 }
 
-/** The event with the name of its stream; undefined when it is no object, as the `[DONE]` of some upstreams. */
+/** The event with the name of its stream; undefined when it is not an object, like the `[DONE]` of some upstreams. */
 function named(data: string, stream: StreamName): string | undefined {
   const [open, close] = /^\s*\{\s*(\}?)/.exec(data) ?? []
   if (open === undefined) return undefined
@@ -67,7 +67,7 @@ function named(data: string, stream: StreamName): string | undefined {
   return close === '}' ? `{${member}}` : `{${member},${data.slice(open.length)}`
 }
 
-/** The flat error event, which has a code but no status. The pipeline writes it; all its words are ours. */
+/** Reads the flat error event, which has a code but no status. The pipeline writes it, so its text is safe to show. */
 function errorOf(data: string): GatewayError {
   const { code, message, param } = fieldsOf(data)
   return new GatewayError(

@@ -1,6 +1,6 @@
 /**
- * The messages of a client (https://platform.openai.com/docs/guides/websocket-mode). What begins a response has the
- * fields of POST /v1/responses and three of its own; those are taken out, the bytes of all others stay as they came.
+ * The messages of a client (https://platform.openai.com/docs/guides/websocket-mode). response.create has the fields of
+ * POST /v1/responses and three of its own, which are cut out; the bytes of all others stay unchanged.
  */
 import { QUOTE } from '../../kit/bytes.ts'
 import type { JsonLimits } from '../dialects/core/dialect.ts'
@@ -10,13 +10,13 @@ import { type Entry, JsonScanner, scanObject } from '../dialects/core/json/scann
 import { isRecord } from '../dialects/core/json/value.ts'
 import { GatewayError } from '../errors.ts'
 
-/** The name of a stream: calls of one stream run one after the other. Undefined is the one without a name. */
+/** The name of a stream; undefined for the unnamed one. Calls of one stream run one after the other. */
 export type StreamName = string | undefined
 
 export interface CreateFrame {
   kind: 'create'
   stream: StreamName
-  /** The request as it would be posted, streaming. */
+  /** The body of the equal POST, with `stream: true`. */
   body: Buffer
   /** False: only prepare the conversation. */
   generate: boolean
@@ -29,7 +29,7 @@ export type ClientFrame =
   | { kind: 'ignored' }
   | { kind: 'refused'; stream: StreamName; error: GatewayError }
 
-/** Keys that belong to the message and not to the request; `stream` says nothing here, for there is no other way. */
+/** Keys of the message that are no part of the request; `stream` means nothing on a socket, which always streams. */
 const OWN_KEYS: ReadonlySet<string> = new Set(['type', 'stream_id', 'generate', 'stream'])
 const STREAM_NAME = /^[A-Za-z0-9_.-]{1,256}$/
 /** The longest name with its quotes. */
@@ -37,7 +37,7 @@ const MAX_QUOTED = 258
 const STREAM_KEY = 'stream_id'
 /** How far the name is looked for in a message that is not parsed: to look costs more than to refuse. */
 const MAX_SEARCHED_BYTES = 4 * 1_048_576
-/** A steer is told back to its sender. */
+/** The input of a steer goes back to its sender. */
 const MAX_STEER_BYTES = 1_048_576
 
 /** Reads a text message, valid UTF-8; never throws. */
@@ -75,7 +75,7 @@ function readTyped(frame: JsonObject, bytes: Buffer, stream: StreamName): Client
       if (bytes.length > MAX_STEER_BYTES)
         throw new GatewayError('request_too_large', `A steer may have at most ${MAX_STEER_BYTES} bytes.`)
       return { kind: 'steer', stream, previous: value.previous_response_id, input: value.input }
-    // Codex tells that it has read an answer.
+    // Codex confirms each answer that it has read.
     case 'response.processed':
       return { kind: 'ignored' }
     case 'response.append':
@@ -117,7 +117,7 @@ function requestOf(bytes: Buffer, { members }: JsonObject): Buffer {
   return Buffer.concat(pieces)
 }
 
-/** What is no message at all is the fault of its type, as clients know it. */
+/** Clients expect the error for a text that is not a message to name `type`. */
 function ofFrame(error: GatewayError, param: 'type' | undefined): GatewayError {
   if (error.param !== undefined || error.code !== 'invalid_request') return error
   const message = error.message.replace('The body', 'The message')

@@ -1,31 +1,31 @@
-/** Finds out that a client is gone although its connection was never closed. */
+/** Detects a client that is gone although its connection was never closed. */
 import type { WebSocket } from 'ws'
 
 export interface HeartbeatOptions {
   pingMs: number
   pongMs: number
-  /** Bytes that have come so far: a long message is a sign of life before it is complete. */
+  /** Bytes received so far: a long message is a sign of life before it is complete. */
   bytesRead(): number
-  /** What the client sends is not read at the moment. */
-  deaf(): boolean
-  /** Nobody answers. */
+  /** The gateway does not read from the client at the moment. */
+  isPaused(): boolean
+  /** The client does not answer. */
   dead(): void
 }
 
-/** Returns the function that ends it. */
+/** The returned function stops it. */
 export function startHeartbeat(ws: WebSocket, options: HeartbeatOptions): () => void {
-  const { pingMs, pongMs, bytesRead, deaf, dead } = options
+  const { pingMs, pongMs, bytesRead, isPaused, dead } = options
   let heard = 0
   let deadline: NodeJS.Timeout | undefined
   const beat = setInterval(() => {
-    // Behind unread messages a ping waits its turn; whether those are read is judged elsewhere.
+    // A ping waits behind unread messages; stall.ts detects a client that does not read those.
     if (ws.bufferedAmount > 0 || deadline !== undefined) return
     heard = bytesRead()
-    // Asked even where the answer is not read: a connection that is reset shows only when something is sent.
+    // Also while reading is paused: a reset connection shows only when something is sent.
     ws.ping()
     deadline = setTimeout(() => {
       deadline = undefined
-      if (!deaf() && bytesRead() === heard) dead()
+      if (!isPaused() && bytesRead() === heard) dead()
     }, pongMs)
     deadline.unref()
   }, pingMs)

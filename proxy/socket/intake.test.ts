@@ -5,21 +5,21 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 function intake(pool = new IntakePool(1_000_000)) {
-  const state = { read: 500, deaf: false }
-  const late = vi.fn()
+  const state = { read: 500, isPaused: false }
+  const onTimeout = vi.fn()
   const cutOff = vi.fn()
   const one = new Intake(pool, {
     messageMs: 100,
     bytesRead: () => state.read,
-    deaf: () => state.deaf,
-    late,
+    isPaused: () => state.isPaused,
+    onTimeout,
     cutOff,
   })
   const come = (bytes: number) => {
     state.read += bytes
-    one.came()
+    one.onBytes()
   }
-  return { one, state, late, cutOff, come, pool }
+  return { one, state, onTimeout, cutOff, come, pool }
 }
 
 test('what came since the last message is held, a little is not', () => {
@@ -39,52 +39,52 @@ test('what came since the last message is held, a little is not', () => {
 })
 
 test('control frames begin no message, and are held like what stands between them', () => {
-  const { one, come, late, pool } = intake()
+  const { one, come, onTimeout, pool } = intake()
   for (let n = 0; n < 100; n++) {
     one.control(0)
     come(125 + 6)
     one.control(125)
-    one.came()
+    one.onBytes()
   }
   expect(pool.used).toBe(100 * (125 + 6))
   vi.advanceTimersByTime(1_000)
-  expect(late).not.toHaveBeenCalled()
+  expect(onTimeout).not.toHaveBeenCalled()
   one.message()
   expect(pool.used).toBe(0)
 })
 
 test('the time of a message runs from its beginning, whatever comes of it', () => {
-  const { come, late } = intake()
+  const { come, onTimeout } = intake()
   come(5_000)
   vi.advanceTimersByTime(60)
   come(5_000)
   vi.advanceTimersByTime(39)
-  expect(late).not.toHaveBeenCalled()
+  expect(onTimeout).not.toHaveBeenCalled()
   vi.advanceTimersByTime(1)
-  expect(late).toHaveBeenCalledTimes(1)
+  expect(onTimeout).toHaveBeenCalledTimes(1)
 })
 
 test('a message that is complete has no time, and the next has its own', () => {
-  const { one, come, late } = intake()
+  const { one, come, onTimeout } = intake()
   come(5_000)
   vi.advanceTimersByTime(90)
   one.message()
   come(5_000)
   vi.advanceTimersByTime(90)
-  expect(late).not.toHaveBeenCalled()
+  expect(onTimeout).not.toHaveBeenCalled()
   vi.advanceTimersByTime(10)
-  expect(late).toHaveBeenCalledTimes(1)
+  expect(onTimeout).toHaveBeenCalledTimes(1)
 })
 
 test('a client that is not read is given more time', () => {
-  const { state, come, late } = intake()
+  const { state, come, onTimeout } = intake()
   come(5_000)
-  state.deaf = true
+  state.isPaused = true
   vi.advanceTimersByTime(150)
-  expect(late).not.toHaveBeenCalled()
-  state.deaf = false
+  expect(onTimeout).not.toHaveBeenCalled()
+  state.isPaused = false
   vi.advanceTimersByTime(50)
-  expect(late).toHaveBeenCalledTimes(1)
+  expect(onTimeout).toHaveBeenCalledTimes(1)
 })
 
 test('the one that holds most is cut off, and holds nothing', () => {

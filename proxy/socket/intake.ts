@@ -1,38 +1,38 @@
-/** What a client has made the gateway hold before it is served: a message that has begun, and calls that wait. */
+/** Bytes that the gateway holds for a client before it serves it: a message that has begun, and waiting calls. */
 
 import { BytePool, type Holder } from '../../kit/byte-pool.ts'
 
-/** Bounds what all connections of a process hold together: the one that holds most is cut off. */
+/** Bounds the bytes that all connections of a process hold together, by cutting off the one that holds most. */
 export class IntakePool extends BytePool<Intake> {}
 
 export interface IntakeOptions {
-  /** Time for a message to be complete, in milliseconds; what passes while nothing is read does not count. */
+  /** Time for a message to become complete, in milliseconds; time while reading is paused does not count. */
   messageMs: number
-  /** Bytes that have come so far. */
+  /** Bytes received so far. */
   bytesRead(): number
-  /** What the client sends is not read at the moment. */
-  deaf(): boolean
-  /** A message was not complete in time. */
-  late(): void
+  /** The gateway does not read from the client at the moment. */
+  isPaused(): boolean
+  /** A message was not completed in time. */
+  onTimeout(): void
   /** All connections hold too much, and this one holds most. */
   cutOff(): void
 }
 
-/** So little may as well be control frames and the beginning of a message that was just sent. */
+/** Fewer bytes may just be control frames, or the beginning of a message that was just sent. */
 const UNCOUNTED_BYTES = 4_096
-/** Header and mask of a control frame that comes from a client (RFC 6455, section 5.2). */
+/** Header and mask of a client's control frame (RFC 6455, section 5.2). */
 const CONTROL_HEADER_BYTES = 6
 
 /**
- * Of one connection. The WebSocket tells of whole messages only, so the bytes of one that has begun are those that
- * came since the last: not to the byte, for a chunk may hold the end of one and the beginning of the next.
+ * The intake of one connection. ws emits whole messages only, so the size of an incomplete one is estimated as the bytes
+ * since the last: a chunk may have the end of one message and the beginning of the next.
  */
 export class Intake implements Holder {
   readonly #pool: IntakePool
   readonly #options: IntakeOptions
-  /** Bytes that had come when the last message was complete, which hold nothing any more. */
+  /** Bytes received when the last message was complete; they are no longer held. */
   #done: number
-  /** Those of control frames since. */
+  /** Bytes of control frames since then. */
   #control = 0
   #queued = 0
   bytes = 0
@@ -46,8 +46,8 @@ export class Intake implements Holder {
     pool.add(this)
   }
 
-  /** Bytes came; a message that they completed was told before. */
-  came(): void {
+  /** Bytes arrived. If they completed a message, message() was called before. */
+  onBytes(): void {
     this.#count()
   }
 
@@ -60,20 +60,20 @@ export class Intake implements Holder {
   }
 
   /**
-   * A ping or a pong with so many bytes of its own, which may stand between the pieces of a message. They begin none, but
-   * are held all the same: a piece of one byte keeps the whole chunk that it came in.
+   * A ping or a pong with `bytes` of payload, which may arrive between the pieces of a message. It does not begin a
+   * message, but its bytes are held all the same: a piece of one byte keeps the whole chunk in which it arrived.
    */
   control(bytes: number): void {
     this.#control = Math.min(this.#control + CONTROL_HEADER_BYTES + bytes, this.#unread)
   }
 
-  /** So many bytes of calls wait. */
+  /** The waiting calls have `bytes` now. */
   queue(bytes: number): void {
     this.#queued = bytes
     this.#count()
   }
 
-  /** All connections together hold too much: this one is cut off, and holds nothing any more. */
+  /** All connections together hold too much: cuts this one off and releases its bytes. */
   giveWay(): void {
     this.end()
     this.#options.cutOff()
@@ -106,11 +106,11 @@ export class Intake implements Holder {
   }
 
   #startClock(): NodeJS.Timeout {
-    const { messageMs, deaf, late } = this.#options
+    const { messageMs, isPaused, onTimeout } = this.#options
     return setTimeout(() => {
-      // The rest may wait in a queue of ours.
-      if (deaf()) this.#clock = this.#startClock()
-      else late()
+      // The rest of the message may wait in our own queue.
+      if (isPaused()) this.#clock = this.#startClock()
+      else onTimeout()
     }, messageMs).unref()
   }
 

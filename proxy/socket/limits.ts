@@ -1,39 +1,39 @@
 /** Bounds on one WebSocket; times in milliseconds. */
 export interface SocketLimits {
-  /** Largest message, and most bytes of calls that wait or run. */
+  /** Largest message, and most bytes of waiting and running calls together. */
   maxMessageBytes: number
-  /** Pieces that a message may come in. */
+  /** Fragments of one message. */
   maxFragments: number
-  /** Pings of one burst that are answered; one more ends the connection. */
+  /** Pings of one burst that get an answer; one more ends the connection. */
   maxPendingPongs: number
   maxJsonDepth: number
   maxJsonKeys: number
   maxJsonValues: number
   /** Calls that run at the same time. */
   maxRunning: number
-  /** Calls that wait; beyond, the socket is not read. */
+  /** Waiting calls; beyond, the socket is not read. */
   maxWaiting: number
-  /** Names of streams, the one without a name left out. */
+  /** Names of streams, without the unnamed one. */
   maxNames: number
-  /** Messages refused in a row, none taken between them, that end the connection. */
+  /** Refused messages in a row that end the connection. */
   maxRefusals: number
-  /** Unsent bytes from which on answers, and the socket's own messages, wait for the client to read. */
+  /** Unsent bytes beyond which answers and the socket's own messages wait for the client to read. */
   highWaterBytes: number
-  /** Unsent bytes at which a client is cut off that provokes messages and does not read them. */
+  /** Unsent bytes at which the socket is cut off: its client provokes messages and does not read them. */
   maxUnsentBytes: number
-  /** Time for a message that has begun to be complete. */
+  /** Time for a message from its first byte to its last. */
   messageMs: number
-  /** Bytes of messages that have begun and of calls that wait, of all sockets of a process. */
+  /** Bytes of incomplete messages and of waiting calls, over all sockets of a process. */
   maxHeldBytes: number
-  /** How long a client may leave what was sent unread. */
+  /** How long a client may leave sent bytes unread. */
   stallMs: number
-  /** Silence after which the client is asked for a sign of life. */
+  /** Silence after which a ping is sent. */
   pingMs: number
-  /** Time for that sign. */
+  /** Time for the pong. */
   pongMs: number
-  /** Age at which no new calls are taken, and a socket is closed as soon as none runs. */
+  /** Age at which a socket takes no new calls, and closes when the last one is over. */
   maxAgeMs: number
-  /** Time for the client's part of closing. */
+  /** Time for the client to close its side. */
   closeMs: number
   /** Answers that a connection remembers. */
   maxAnswers: number
@@ -43,7 +43,7 @@ export interface SocketLimits {
 
 const MIB = 1_048_576
 
-/** What is no setting. 16 running and 32 names: https://platform.openai.com/docs/guides/websocket-mode */
+/** Limits without a setting. 16 running and 32 names: https://platform.openai.com/docs/guides/websocket-mode */
 export const FIXED_LIMITS = {
   maxPendingPongs: 60,
   maxRunning: 16,

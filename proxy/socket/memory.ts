@@ -1,6 +1,6 @@
 /**
- * What a connection remembers of its answers, for conversations that are stored nowhere else. An exchange is kept once
- * however many answers go on from it, and goes when nothing that is remembered needs it.
+ * The answers that a connection remembers, for conversations that are not in the store. An exchange is kept once, however
+ * many answers continue it, and is dropped when no remembered answer needs it.
  */
 import { BytePool, type Holder } from '../../kit/byte-pool.ts'
 import type { ConnectionMemory } from '../pipeline/call.ts'
@@ -11,7 +11,7 @@ export interface MemoryLimits {
   maxBytes: number
 }
 
-/** Bounds what all connections of a process remember together: the one that has most gives way. */
+/** Bounds the memory of all connections of a process: the largest gives way. */
 export class MemoryPool extends BytePool<SocketMemory> {}
 
 interface Exchange {
@@ -19,7 +19,7 @@ interface Exchange {
   parent: Exchange | undefined
   items: readonly string[]
   bytes: number
-  /** Exchanges that go on from it, and one more while its answer is remembered. */
+  /** Number of exchanges that continue this one, plus one while its answer is remembered. */
   refs: number
 }
 
@@ -28,7 +28,7 @@ interface Answer {
   exchange: Exchange
 }
 
-/** What an item costs beside its text. */
+/** Bytes that an item takes beside its text. */
 const ITEM_BYTES = 64
 
 export class SocketMemory implements Holder {
@@ -55,7 +55,7 @@ export class SocketMemory implements Holder {
     return this.#answers.size
   }
 
-  /** The memory as one call of a stream has it: what it goes on from stays with it until it has ended. */
+  /** The memory for one call of a stream: the answer that it continues stays available until the call is over. */
   of(stream: StreamName): ConnectionMemory {
     let from: Exchange | undefined
     return {
@@ -65,20 +65,20 @@ export class SocketMemory implements Holder {
       },
       remember: (id, parent, items) => {
         const exchange = parent === from?.id ? from : parent && this.#answers.get(parent)?.exchange
-        // Of a conversation with a beginning that is gone nobody could go on.
+        // A conversation whose beginning is gone cannot be continued.
         if (parent !== undefined && !exchange) return
         this.#add(stream, id, exchange || undefined, items)
       },
     }
   }
 
-  /** A call of `stream` that should go on from `parent` has failed: made by the same stream, the answer is forgotten. */
+  /** A call of `stream` that continued `parent` has failed: forgets that answer if the same stream made it. */
   failed(stream: StreamName, parent: string): void {
     const answer = this.#answers.get(parent)
     if (answer !== undefined && answer.stream === stream) this.#forget(parent, answer)
   }
 
-  /** Ends the memory with its connection: a call that is still at work remembers nothing any more. */
+  /** Ends the memory with its connection: calls that still run remember nothing more. */
   clear(): void {
     this.#closed = true
     for (const [id, answer] of this.#answers) this.#forget(id, answer)

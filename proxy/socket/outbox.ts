@@ -1,4 +1,4 @@
-/** What is sent on one socket, and how much of it the client has not read yet. */
+/** Sends messages on one socket, and knows how many bytes the client has not read yet. */
 import type { WebSocket } from 'ws'
 
 export interface OutboxLimits {
@@ -9,7 +9,7 @@ export interface OutboxLimits {
 export interface OutboxEvents {
   /** The client has fallen behind, or caught up. */
   changed(): void
-  /** It is too far behind for anything but an end. */
+  /** The client is so far behind that the socket must end. */
   overrun(): void
 }
 
@@ -17,7 +17,7 @@ export class Outbox {
   readonly #ws: WebSocket
   readonly #limits: OutboxLimits
   readonly #events: OutboxEvents
-  /** Those that wait for the client, the longest first. */
+  /** Writers that wait for the client, the longest first. */
   readonly #waiting: (() => void)[] = []
   #flowing = true
   #closed = false
@@ -28,12 +28,12 @@ export class Outbox {
     this.#events = events
   }
 
-  /** False: whoever can wait does. */
+  /** False: writers that can wait must wait. */
   get flowing(): boolean {
     return this.#closed || this.#ws.bufferedAmount < this.#limits.highWaterBytes
   }
 
-  /** Nothing is sent any more. */
+  /** Sends nothing more. */
   get closed(): boolean {
     return this.#closed
   }
@@ -60,7 +60,7 @@ export class Outbox {
 
   readonly #sent = (): void => {
     this.#look()
-    // Each may fill it up again.
+    // Each of them may fill the outbox again.
     while (this.flowing) {
       const resume = this.#waiting.shift()
       if (resume === undefined) return

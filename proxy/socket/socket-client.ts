@@ -1,4 +1,4 @@
-/** The client's side of one call on a socket: takes Server-Sent Events and sends each as a message. */
+/** Answers one call on a socket: takes Server-Sent Events and sends each as a message. */
 import type { GatewayError } from '../errors.ts'
 import type { ClientSide, ClientStream } from '../pipeline/call.ts'
 import { errorFrame, framesOf } from './events.ts'
@@ -9,7 +9,7 @@ export class SocketClient implements ClientSide {
   readonly #outbox: Outbox
   readonly #stream: StreamName
   readonly #stalled: () => boolean
-  /** Messages that wait for the client to read others. */
+  /** Messages that wait until the client has read others. */
   #pending: string[] = []
   #waits = false
   #drained: (() => void) | undefined
@@ -37,7 +37,7 @@ export class SocketClient implements ClientSide {
     throw new TypeError('an answer on a socket is a stream')
   }
 
-  /** The socket shows by itself that it lives: no keep-alives are sent. */
+  /** Sends no keep-alives: the socket has pings. */
   stream(): ClientStream {
     const client = this
     return {
@@ -58,13 +58,13 @@ export class SocketClient implements ClientSide {
     }
   }
 
-  /** The error that the call ended with before it had an answer. */
+  /** Sends the error of a call that failed before its answer began. */
   refuse(error: GatewayError): void {
     this.failed = true
     this.#push(errorFrame(error, this.#stream))
   }
 
-  /** Resolves when all messages were handed to the socket, or it is gone. */
+  /** Resolves when all messages were written to the socket, or it is closed. */
   flushed(): Promise<void> {
     if (!this.#waits) return Promise.resolve()
     return new Promise((resolve) => this.#flushed.push(resolve))

@@ -25,31 +25,31 @@ export class Sockets {
       maxPendingAutoPongs: maxPendingPongs,
       closeTimeout: closeMs,
       perMessageDeflate: false,
-      // There is no subprotocol: none that is offered is chosen.
+      // There is no subprotocol, so none is chosen.
       handleProtocols: () => false as const,
     }
     this.#server = new WebSocketServer(options)
-    // Without a listener ws would answer in words of its own, and nobody else hear of it.
+    // Without a listener ws answers with a message of its own, and the refusal is not logged.
     this.#server.on('wsClientError', () => {
-      throw new GatewayError('invalid_request', 'This is not a valid handshake of a WebSocket.')
+      throw new GatewayError('invalid_request', 'This is not a valid WebSocket handshake.')
     })
   }
 
-  /** Those that are open. */
+  /** The number of open sockets. */
   get size(): number {
     return this.#connections.size
   }
 
   /**
-   * Finishes the handshake of a request that the HTTP server has let go of. Throws GatewayError invalid_request when it
-   * is none, and leaves the connection to the caller. `revoked` is aborted when its key may not be used any more.
+   * Finishes the handshake of a request that the HTTP server has let go of. Throws GatewayError invalid_request for an
+   * invalid one, and leaves the connection to the caller. `revoked` is aborted when the key is revoked.
    */
   accept(req: IncomingMessage, head: Buffer, revoked: AbortSignal): void {
     this.#server.handleUpgrade(req, req.socket, head, (ws) => {
       const parts = { ...this.#parts, intake: this.#intake, revoked }
       const connection = new Connection(ws, req, parts, () => this.#connections.delete(connection))
       this.#connections.add(connection)
-      // Its handshake had begun before.
+      // The handshake began before leave() or terminate().
       if (this.#over) connection.terminate()
       else if (this.#leaving) connection.leave()
     })
@@ -61,7 +61,7 @@ export class Sockets {
     for (const connection of this.#connections) connection.leave()
   }
 
-  /** Cuts off those that are left, and those that still come. */
+  /** Cuts off all sockets, also those whose handshakes are not over yet. */
   terminate(): void {
     this.#over = true
     for (const connection of this.#connections) connection.terminate()

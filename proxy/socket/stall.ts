@@ -1,16 +1,16 @@
-/** Finds out that a client leaves unread what was sent. */
+/** Detects a client that does not read. */
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 
-/** How often the silence that ends a connection is looked at. */
+/** How many times within the bound the progress is checked. */
 const LOOKS = 4
 
-/** A socket of Node knows how much of the write under way the kernel has not taken: large messages go in parts. */
+/** A Node socket knows how many bytes of the current write the kernel has not taken: large messages go in parts. */
 type WritingSocket = Socket & { _handle?: { writeQueueSize?: number } | null }
 
 /**
- * Calls `stalled` when for `stallMs`, or up to a quarter longer, there was something unsent and none of it went: what
- * the client sends meanwhile is no excuse. Returns the function that ends it.
+ * Calls `stalled` when for `stallMs`, or up to a quarter longer, there were unsent bytes and none of them were taken,
+ * whatever the client sends meanwhile. The returned function stops it.
  */
 export function watchStall(ws: WebSocket, socket: WritingSocket, stallMs: number, stalled: () => void) {
   let sent = 0

@@ -1,11 +1,11 @@
-/** Calls of one socket: one after the other in a stream, streams side by side, so many at a time. */
+/** Schedules the calls of one socket: one at a time per stream, a bounded number of streams in parallel. */
 import type { StreamName } from './frames.ts'
 
 export interface StreamLimits {
   maxRunning: number
   maxWaiting: number
   maxNames: number
-  /** Of all calls that wait or run. */
+  /** Bound on the bytes of all waiting and running calls. */
   maxBytes: number
 }
 
@@ -18,27 +18,27 @@ export class Streams<J extends Sized> {
   readonly #limits: StreamLimits
   readonly #run: (job: J) => Promise<void>
   readonly #names = new Set<string>()
-  /** Calls that wait, by stream; only streams that have some. */
+  /** Waiting calls, by stream; a stream without any is not in it. */
   readonly #waiting = new Map<StreamName, J[]>()
-  /** Streams that wait for nothing but a free place, the longest first. */
+  /** Streams that only wait for a free slot, the longest first. */
   readonly #ready = new Set<StreamName>()
   readonly #busy = new Set<StreamName>()
   #waits = 0
   #waitingBytes = 0
   #bytes = 0
 
-  /** `run` carries out one call and never rejects. */
+  /** `run` serves one call and never rejects. */
   constructor(limits: StreamLimits, run: (job: J) => Promise<void>) {
     this.#limits = limits
     this.#run = run
   }
 
-  /** No more calls should be taken until some have ended. */
+  /** True: take no more calls until some have ended. */
   get full(): boolean {
     return this.#waits >= this.#limits.maxWaiting || this.#bytes > this.#limits.maxBytes
   }
 
-  /** Of the calls that wait. */
+  /** Bytes of the waiting calls. */
   get waitingBytes(): number {
     return this.#waitingBytes
   }
@@ -48,7 +48,7 @@ export class Streams<J extends Sized> {
     return this.#busy.size === 0 && this.#waits === 0
   }
 
-  /** False: the socket has as many streams as it may. */
+  /** False: the socket already has all the streams that it may have. */
   admits(stream: StreamName): boolean {
     return stream === undefined || this.#names.has(stream) || this.#names.size < this.#limits.maxNames
   }
@@ -67,7 +67,7 @@ export class Streams<J extends Sized> {
     this.#start()
   }
 
-  /** Forgets the calls that wait. */
+  /** Drops the waiting calls. */
   drop(): void {
     for (const jobs of this.#waiting.values()) for (const { bytes } of jobs) this.#bytes -= bytes
     this.#waiting.clear()

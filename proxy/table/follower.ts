@@ -1,7 +1,6 @@
 /**
- * Follows what the controller publishes: the table is swapped whole, records are read again when a change names them.
- * Whatever the store does, what was last good stays in force: a store that is away, that was emptied, or whose records
- * do not open takes nothing away.
+ * Follows the publications of the controller: swaps the table whole, and reads records again when a change names them. The
+ * last good table and records stay in force while the store is away, was emptied, or has records that do not open.
  */
 import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
 import {
@@ -19,17 +18,17 @@ import { Records } from './records.ts'
 import { RoutingTable } from './routing.ts'
 
 const RETRY_MS = 1_000
-/** How long a publication that the store has may stay unheard of before everything is read again. */
+/** How long the announcement of a publication may be overdue before everything is read again. */
 const LAG_MS = 1_000
 
 export interface FollowerOptions {
   /** Name of this process. */
   proxy: string
-  /** How long records serve without the store vouching for them. */
+  /** How long records serve without confirmation by the store. */
   keyMaxAgeMs: number
   /** Milliseconds, monotonic; default performance.now. */
   now?: () => number
-  /** Channels that fail here now, asked at every heartbeat. */
+  /** Channels that fail at this proxy now; read for each heartbeat. */
   troubles?: () => readonly ChannelTrouble[]
 }
 
@@ -38,9 +37,9 @@ export interface FollowerEvents {
   swapped(table: RoutingTable, before: RoutingTable): void
   /** The store could not be read; what was last good stays in force. */
   failed(error: unknown): void
-  /** What is stored does not open or parse, or is older than what is in force; what was last good stays in force. */
+  /** A stored table or record does not open or parse, or is older than the one in force, which stays in force. */
   unreadable(kind: RecordKind, error: Error): void
-  /** The store holds less than is in force here: it was emptied, or restored from a copy. Told once. */
+  /** The store has less than is in force here: it was emptied, or restored from a copy. Called once. */
   behind(): void
   /** Records of these keys (SHA-256) were written or removed; undefined: any may have been. */
   keysChanged(hashes: readonly string[] | undefined): void
@@ -64,13 +63,13 @@ export class TableFollower {
   #caughtUp = false
   #reachable = false
   #toldBehind = false
-  /** A table that was announced could not be read, so nothing newer than #applied is in force. */
+  /** An announced table could not be read, so nothing newer than #applied is in force. */
   #tableMissing = false
-  /** Changes are taken one after the other. */
+  /** Changes are applied one after the other. */
   #queue: Promise<void> = Promise.resolve()
-  /** The newest question for the position before everything is read again; set while that waits for its turn. */
+  /** The newest query for the position before everything is read again; set while that waits for its turn. */
   #position: Promise<void> | undefined
-  /** A publication that the store has and that was not heard of. */
+  /** A publication in the store whose announcement did not arrive. */
   #unheard: { generation: number; asked: Asked; timer: NodeJS.Timeout } | undefined
   #unfollow: (() => Promise<void>) | undefined
   #retry: NodeJS.Timeout | undefined
@@ -106,22 +105,22 @@ export class TableFollower {
     return this.#applied
   }
 
-  /** True from the first time on that all that is published is in force. A store that is away changes nothing. */
+  /** True once everything that is published has been in force. It stays true while the store is away. */
   get caughtUp(): boolean {
     return this.#caughtUp
   }
 
-  /** Whether the store answered when it was last asked. */
+  /** True when the last call to the store was answered. */
   get reachable(): boolean {
     return this.#reachable
   }
 
-  /** How long ago the store was last known to have published nothing but what is in force here. */
+  /** Milliseconds since the store was last known to have nothing newer than what is in force here. */
   get ageMs(): number {
     return this.#now() - this.#knowledge.verifiedAt
   }
 
-  /** Rejects with StoreUnavailable or RecordUnreadable where it cannot be told whether there is such a key. */
+  /** Rejects with StoreUnavailable or RecordUnreadable when the store cannot tell. */
   async key(hash: string): Promise<KeyRecord | undefined> {
     if (!this.#caughtUp) throw new StoreUnavailable('no table has been read yet')
     return this.#records.key(hash)
@@ -133,11 +132,11 @@ export class TableFollower {
   }
 
   /**
-   * Follows first and reads then, so that nothing falls between the two. Resolves when that was tried once; while it
-   * fails it is tried again.
+   * Subscribes first and reads then, so that no change is missed in between. Resolves after the first try; retries while
+   * it fails.
    */
   async start(): Promise<void> {
-    // Where that fails it is tried again with the table.
+    // A failure is retried together with the table.
     await this.#follow().catch(() => undefined)
     this.readAgain()
     await this.#queue
@@ -149,22 +148,22 @@ export class TableFollower {
     clearTimeout(this.#retry)
     clearTimeout(this.#unheard?.timer)
     await this.#heartbeat.stop()
-    // In its turn it may still begin to follow.
+    // A queued read may still subscribe.
     await this.#queue
     await this.#unfollow?.()
     await this.#store.retire(this.#proxy).catch(() => undefined)
   }
 
-  /** As after changes that were missed: the table now, records at their next use. */
+  /** Reads everything again, as after missed changes: the table now, records at their next use. */
   readAgain(): void {
     if (this.#stopped) return
     this.#knowledge.gap()
     this.#records.gap()
     this.#events.keysChanged(undefined)
-    // The position at once, because records wait for it; the table in its turn.
+    // Ask for the position at once, because records wait for it; the table is read in its turn.
     const waits = this.#position !== undefined
     this.#position = this.#askPosition()
-    // Awaited in its turn, and only the newest one is.
+    // Only the newest query is awaited, in its turn.
     this.#position.catch(() => undefined)
     if (!waits) this.#queue = this.#queue.then(() => this.#catchUp())
   }
@@ -178,7 +177,7 @@ export class TableFollower {
       this.readAgain()
       return
     }
-    // At once: a key that was taken back must not wait until a table has been read.
+    // At once: the revocation of a key must not wait until a table has been read.
     this.#records.changed(change)
     this.#knowledge.take(change)
     const { taken } = this.#knowledge
@@ -202,7 +201,7 @@ export class TableFollower {
     this.#heartbeat.now()
   }
 
-  /** Waits for the position, which says of which publication the table is at least. */
+  /** Waits for the position: the table is at least as new as that publication. */
   async #catchUp(): Promise<void> {
     const position = this.#position
     this.#position = undefined
@@ -210,7 +209,7 @@ export class TableFollower {
     try {
       if (this.#unfollow === undefined) {
         await this.#follow()
-        // What was published before that may have been missed.
+        // Earlier publications may have been missed.
         return this.readAgain()
       }
       await position
@@ -219,7 +218,7 @@ export class TableFollower {
         if (!this.#caughtUp) this.#retryLater()
         return
       }
-      // Not what the table was read under: of records in a newer publication nothing was heard yet.
+      // Not the position of the table: the records of a newer publication are not known yet.
       this.#applied = newest(this.#applied, taken)
       this.#heartbeat.now()
     } catch (error) {
@@ -227,7 +226,7 @@ export class TableFollower {
     }
   }
 
-  /** Puts the stored table in force. False, and all as it was, where the store has none to be expected of it. */
+  /** Puts the stored table in force. False, without any change, when the store has none and need not have one. */
   async #readTable(): Promise<boolean> {
     const published = await this.#store.table()
     if (published === undefined) {
@@ -264,7 +263,7 @@ export class TableFollower {
     }, RETRY_MS).unref()
   }
 
-  /** Of what is read from now on, that it is of this position at least. Rejects with StoreUnavailable. */
+  /** The position of the store: reads from now on are at least as new. Rejects with StoreUnavailable. */
   async #askPosition(): Promise<void> {
     const asked = this.#knowledge.ask()
     try {
@@ -278,7 +277,7 @@ export class TableFollower {
     }
   }
 
-  /** Says that this proxy lives; the answer tells whether a change was missed. */
+  /** Sends a heartbeat; its answer shows whether a change was missed. */
   async #beat(): Promise<void> {
     if (!this.#caughtUp || this.#stopped) return
     const asked = this.#knowledge.ask()
@@ -292,14 +291,14 @@ export class TableFollower {
       const heard = this.#hear(position, asked)
       if (heard === 'moved') this.readAgain()
       else if (heard === 'ahead') this.#awaitChange(position, asked)
-      // The epoch of a leader that had nothing to publish.
+      // A new leader had nothing to publish.
       else if (heard === 'same' && this.#applied.generation === position.generation) this.#applied = position
     } catch (error) {
       this.#unreachable(error)
     }
   }
 
-  /** Does not rely on the announcements: a publication of which none came was missed. */
+  /** Detects publications whose announcements were lost. */
   #awaitChange({ generation }: Position, asked: Asked): void {
     if (this.#unheard !== undefined || this.#knowledge.taken.generation >= generation) return
     const timer = setTimeout(() => {
@@ -328,7 +327,7 @@ export class TableFollower {
     this.#events.failed(error)
   }
 
-  /** See RecordSource. The store's word counts only where it holds all that has been in force here. */
+  /** See RecordSource. Absence in the store counts only when the store has everything that has been in force here. */
   async #isAbsent(): Promise<boolean> {
     const asked = this.#knowledge.ask()
     const heard = this.#hear(await this.#store.position(), asked)

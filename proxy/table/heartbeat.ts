@@ -1,6 +1,6 @@
 const EVERY_MS = 1_000
 
-/** Sends heartbeats each second and whenever there is something to say, one at a time. */
+/** Sends a heartbeat each second and whenever something changes, one at a time. */
 export class Heartbeat {
   readonly #send: () => Promise<void>
   #timer: NodeJS.Timeout | undefined
@@ -18,7 +18,7 @@ export class Heartbeat {
     this.#timer.unref()
   }
 
-  /** Sends one at once, or another one when that which is under way has been answered. */
+  /** Sends a heartbeat now, or as soon as the current one has been answered. */
   now(): void {
     if (this.#stopped) return
     if (this.#sending !== undefined) {

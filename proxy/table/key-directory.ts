@@ -1,24 +1,23 @@
 /**
- * Keeps a flood of made-up keys away from the store without ever turning a good key away. Look-ups of keys that were
- * never asked for are counted, those that found one left out. When they are many the list of all keys is read, and from
- * then on what is not in it is known not to exist, without a question; what is in it is looked up as ever. The list goes
- * when the flood is long over.
+ * Keeps a flood of made-up keys away from the store without ever refusing a good key. It counts first look-ups of keys,
+ * without those that find one. When there are many it reads the list of all keys: keys that are not on it are refused
+ * without a look-up, those on it are looked up as before. The list is dropped long after the flood.
  */
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { Standing } from './knowledge.ts'
 
-/** Look-ups that may be made, refilled all the time. Without any left a caller waits for the list. */
+/** Budget of look-ups, refilled continuously. When it is used up callers wait for the list. */
 const MOST_LEFT = 2_000
 const REFILL_PER_SECOND = 200
-/** With fewer left than this the list is read: of tens of thousands of keys that takes a while, in which nobody waits. */
+/** With fewer left the list is read ahead: a list of tens of thousands of keys takes a while, and callers should not wait. */
 const LIST_BELOW = 1_600
-/** After the list could not be read, nobody asks for it for so long. */
+/** Wait before the list is read again after a failure. */
 const RETRY_MS = 1_000
-/** How long the list outlasts a flood. Unless changes were missed it is not read twice in that time. */
+/** How long the list is kept after a flood. It is not read twice in that time unless changes were missed. */
 const KEPT_MS = 60_000
 
 export interface KeyDirectoryOptions {
-  /** SHA-256 of all keys. Rejects with StoreUnavailable when the store cannot say. */
+  /** SHA-256 of all keys. Rejects with StoreUnavailable. */
   readAll(): Promise<Set<string>>
   /** See Knowledge. */
   standing(): Promise<Standing>
@@ -35,7 +34,7 @@ export class KeyDirectory {
   #neededAt = 0
   #list: Set<string> | undefined
   #reading: Promise<Set<string>> | undefined
-  /** Keys that changes have named since the list was asked for. */
+  /** Keys that changes have named since the list was requested. */
   #named = new Set<string>()
   #failure: { at: number; error: unknown } | undefined
 
@@ -44,11 +43,11 @@ export class KeyDirectory {
     this.#filledAt = options.now()
   }
 
-  /** What `lookUp` finds, or undefined without asking where no key has this hash. Rejects with StoreUnavailable. */
+  /** The result of `lookUp`, or undefined without calling it when no key has this hash. Rejects with StoreUnavailable. */
   async find<R>(hash: string, lookUp: () => Promise<R | undefined>): Promise<R | undefined> {
     const counted = this.#countLookup()
     const list = this.#list ?? (counted ? undefined : await this.#readIfGiven())
-    // A list from before a gap says nothing.
+    // A list from before a gap may be outdated.
     if (list !== undefined && list === this.#list && !list.has(hash)) {
       if ((await this.#options.standing()) === 'current') return undefined
       throw new StoreUnavailable('the store cannot vouch for the list of keys')
@@ -71,7 +70,7 @@ export class KeyDirectory {
     this.#named.clear()
   }
 
-  /** False beyond the bound. */
+  /** False when the budget is used up. */
   #countLookup(): boolean {
     this.#forgetOld()
     const now = this.#options.now()
@@ -90,7 +89,7 @@ export class KeyDirectory {
     if (this.#list !== undefined && this.#options.now() - this.#neededAt > KEPT_MS) this.gap()
   }
 
-  /** Undefined where the store answers and will not give the list: then there are only look-ups. */
+  /** Undefined when the store answers but does not give the list: then every key is looked up. */
   async #readIfGiven(): Promise<Set<string> | undefined> {
     try {
       return await this.#read()

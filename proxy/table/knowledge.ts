@@ -1,18 +1,18 @@
-/** What this proxy knows of the store's records: up to which publication, and how fresh that knowledge is. */
+/** Up to which publication this proxy knows the store's records, and how fresh that knowledge is. */
 import type { Position } from '../../store/contract.ts'
 
-/** A time over which no change was missed: what was read in it was true until `until` at least. */
+/** A stretch of time without missed changes: a record that was read in it was valid until `until` at least. */
 export interface Stretch {
   until: number
 }
 
 /**
- * current: the store's records count. behind: it holds less than has been in force here, because it was emptied or
- * restored from a copy, so that neither its records nor their absence say anything. away: it was not to be asked.
+ * current: the store's records count. behind: the store has less than has been in force here, because it was emptied or
+ * restored from a copy, so neither its records nor their absence count. away: the store did not answer.
  */
 export type Standing = 'current' | 'behind' | 'away'
 
-/** A question for the store's position, as it was asked. */
+/** A query for the store's position, with the state at that time. */
 export interface Asked {
   at: number
   taken: Position
@@ -42,17 +42,17 @@ export class Knowledge {
     return this.#taken
   }
 
-  /** When the store was last known to have published nothing else. */
+  /** When the store was last known to have nothing newer. */
   get verifiedAt(): number {
     return this.#verifiedAt
   }
 
-  /** The standing since the last gap; after a gap the store's position must be heard first. */
+  /** The standing since the last gap; after a gap it waits for the store's position. */
   async standing(): Promise<Standing> {
     return this.#standing ?? this.#awaited.promise
   }
 
-  /** Changes may have been missed: what was read so far is the last that is known, no more. */
+  /** Changes may have been missed: records that were read so far may be outdated. */
   gap(): void {
     this.#stretch = { until: 0 }
     if (this.#standing === undefined) return
@@ -69,8 +69,8 @@ export class Knowledge {
   }
 
   /**
-   * Takes the answer to a question. `moved`: another leader has published, and what it published must be read first;
-   * `ahead`: a change is on its way.
+   * Takes the answer to a query. `moved`: another leader has published, and its publication must be read first; `ahead`: a
+   * change is on its way.
    */
   hear(position: Position, asked: Asked): 'same' | 'behind' | 'ahead' | 'moved' {
     if (isBehind(position, asked.taken)) {
@@ -80,13 +80,13 @@ export class Knowledge {
     this.#settle('current')
     if (position.generation !== asked.taken.generation)
       return position.epoch === asked.taken.epoch ? 'ahead' : 'moved'
-    // A new leader that had nothing to publish.
+    // A new leader had nothing to publish.
     if (this.#taken.generation === position.generation) this.#taken = position
     this.verify(asked)
     return 'same'
   }
 
-  /** Nothing else had been published when this was asked. */
+  /** Nothing newer had been published at the time of this query. */
   verify({ at, stretch }: Asked): void {
     stretch.until = at
     this.#verifiedAt = at
@@ -107,7 +107,7 @@ export class Knowledge {
   }
 }
 
-/** Generations rise over all epochs: a lower epoch with a higher generation is a store that began anew. */
+/** Generations rise over all epochs: a lower epoch with a higher generation means that the store began anew. */
 function isBehind({ epoch, generation }: Position, taken: Position): boolean {
   if (generation === 0) return true
   if (epoch === taken.epoch) return generation < taken.generation

@@ -1,27 +1,27 @@
-/** Records of one kind, fetched on demand, kept until a change names them, and the last known ones beyond a gap. */
+/** Records of one kind, fetched on demand and kept until a change names them. After a gap the last known ones may still serve. */
 import { LRUCache } from 'lru-cache'
 import { RecordUnreadable, StoreUnavailable } from '../../store/contract.ts'
 import type { Standing, Stretch } from './knowledge.ts'
 
 const MAX_RECORDS = 100_000
-/** Absent ids live apart and shortly, so that a flood of bad keys cannot push out good ones. */
+/** Absent ids are kept apart and for a short time, so that a flood of bad keys cannot push out good ones. */
 const MAX_ABSENT = 10_000
 const ABSENT_TTL_MS = 5_000
-/** After a read that failed, the last known record serves this long before the store is asked again. */
+/** After a failed read the last known record serves for this long before the next read. */
 const ASK_AGAIN_MS = 250
 
 export interface RecordSource<R> {
   /** Rejects with StoreUnavailable or RecordUnreadable. */
   fetch(id: string): Promise<R | undefined>
   /**
-   * Whether what the store just lacked does not exist: false asks to fetch once more. Rejects with StoreUnavailable
-   * when the store's word does not count.
+   * True when a record that the store just did not have does not exist; false: fetch once more. Rejects with
+   * StoreUnavailable when absence in the store does not count.
    */
   isAbsent(): Promise<boolean>
   /** A stored record does not open or parse. */
   unreadable(error: Error): void
   readonly knowledge: { readonly stretch: Stretch; standing(): Promise<Standing> }
-  /** How long a record serves without the store vouching for it. */
+  /** How long a record serves without confirmation by the store. */
   maxAgeMs: number
   /** Milliseconds, monotonic. */
   now(): number
@@ -31,9 +31,9 @@ interface Known<R> {
   record: R
   stretch: Stretch
   readAt: number
-  /** A change named it: the store has another one, or none. */
+  /** A change named it: the store has a newer one, or none. */
   changed: boolean
-  /** Serves until then, in that stretch, because it could not be read again. */
+  /** It could not be read again, so it serves until then, within that stretch. */
   excused?: { stretch: Stretch; until: number } | undefined
 }
 
@@ -48,8 +48,8 @@ export class RecordCache<R extends object> {
   }
 
   /**
-   * The record; after a gap it is read again at its next use, and the last known one serves while it cannot be. Rejects
-   * with StoreUnavailable or RecordUnreadable where nothing is known that may serve.
+   * The record. After a gap it is read again at its next use; the last known one serves while that fails. Rejects with
+   * StoreUnavailable or RecordUnreadable when no record may serve.
    */
   async get(id: string): Promise<R | undefined> {
     const known = this.#known.get(id)
@@ -65,12 +65,12 @@ export class RecordCache<R extends object> {
     return this.#pending.get(id) ?? this.#load(id)
   }
 
-  /** True when `get` asks for nothing that was never asked for. */
+  /** True when the id was looked up before. */
   has(id: string): boolean {
     return this.#known.has(id) || this.#absent.has(id) || this.#pending.has(id)
   }
 
-  /** A change names this id. A fetch under way may answer its own callers, but is not kept. */
+  /** A change names this id. A running fetch still answers its callers, but its result is not kept. */
   changed(id: string): void {
     const known = this.#known.peek(id)
     if (known !== undefined) {
@@ -112,7 +112,7 @@ export class RecordCache<R extends object> {
   }
 
   async #read(id: string): Promise<R | undefined> {
-    // The second time for a store that has begun a new epoch meanwhile.
+    // Twice, because the store may have begun a new epoch meanwhile.
     for (let turn = 0; turn < 2; turn++) {
       const record = await this.#source.fetch(id)
       if (record === undefined) {
@@ -123,7 +123,7 @@ export class RecordCache<R extends object> {
     throw new StoreUnavailable('the store holds less than is in force here')
   }
 
-  /** In force without a word from the store. */
+  /** In force without confirmation by the store. */
   #serves(known: Known<R>): boolean {
     if (!this.#isFresh(known)) return false
     const { stretch } = this.#source.knowledge
@@ -136,7 +136,7 @@ export class RecordCache<R extends object> {
     return this.#source.now() - Math.max(stretch.until, readAt) < this.#source.maxAgeMs
   }
 
-  /** The last known record, or `error`. What is known to have changed serves only where the new one is unreadable. */
+  /** The last known record, or `error`. A record that has changed serves only when the new one is unreadable. */
   #lastKnown(known: Known<R> | undefined, error: unknown): R {
     const unreadable = error instanceof RecordUnreadable
     if (!unreadable && !(error instanceof StoreUnavailable)) throw error

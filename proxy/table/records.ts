@@ -1,4 +1,4 @@
-/** The records of keys and accounts, as far as this proxy has had a use for them. */
+/** The records of keys and accounts that this proxy has used. */
 import type { AccountRecord, KeyRecord } from '../../contract/table/records.ts'
 import type { Change, ConfigStore } from '../../store/contract.ts'
 import { KeyDirectory } from './key-directory.ts'
@@ -34,7 +34,7 @@ export class Records {
       failed,
       standing: () => source.knowledge.standing(),
       async readAll() {
-        // A store that was emptied lists nothing, which says nothing.
+        // An emptied store lists no keys, so an absence counts only when isAbsent confirms it.
         for (;;) {
           const hashes = await store.keyHashes()
           if (await source.isAbsent()) return hashes
@@ -43,7 +43,7 @@ export class Records {
     })
   }
 
-  /** Rejects with StoreUnavailable or RecordUnreadable where it cannot be told whether there is such a key. */
+  /** Rejects with StoreUnavailable or RecordUnreadable when the store cannot tell. */
   async key(hash: string): Promise<KeyRecord | undefined> {
     if (this.#keys.has(hash)) return this.#keys.get(hash)
     return this.#directory.find(hash, () => this.#keys.get(hash))
@@ -54,7 +54,7 @@ export class Records {
     return this.#accounts.get(id)
   }
 
-  /** What a publication names is read again at its next use. */
+  /** Records that a publication names are read again at their next use. */
   changed({ keys, accounts }: Change): void {
     for (const hash of keys) this.#keys.changed(hash)
     for (const id of accounts) this.#accounts.changed(id)

@@ -1,8 +1,8 @@
-/** The routing table as requests use it: indexed once when it is swapped in, never changed. */
+/** The routing table as requests use it: indexed once when it is swapped in, and immutable. */
 import { matchesGlob } from '../../contract/glob.ts'
 import type { ChannelRecord, PublishedTable, RouteRecord } from '../../contract/table/records.ts'
 
-/** A route that serves a model, with what a wildcard matched. */
+/** A route that serves a model, with the part that a wildcard matched. */
 export interface RouteMatch {
   route: RouteRecord
   /** Model to send upstream when a target names none; replaces `*` in one that does. */
@@ -54,8 +54,8 @@ export class RoutingTable {
   }
 
   /**
-   * Models that a client could ask for by name, each with its route, in the order of the table: those of exact routes,
-   * then what wildcards list. A listed name that another route serves is that one's.
+   * Models that a client may name, each with its route, in the order of the table: first those of exact routes, then those
+   * that wildcards list. A listed name that an exact route serves belongs to that route.
    */
   *models(namespace: string): Iterable<{ model: string; route: RouteRecord }> {
     const index = this.#namespaces.get(namespace)

@@ -1,16 +1,16 @@
-/** What people must hear of the store: in the program log at a bounded rate, and whole in the metrics. */
+/** Reports trouble with the store: all of it in the metrics, and in the program log at a bounded rate. */
 import type { Log } from '../../contract/log.ts'
 import { formatDollars, type Nanos } from '../../contract/money.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { ProxyMetrics } from './metrics.ts'
 
-/** One kind of trouble is told this often at most. */
-const TOLD_EVERY_MS = 10_000
+/** Each kind of trouble is logged this often at most. */
+const LOG_EVERY_MS = 10_000
 
 export class StoreAlarms {
   readonly #log: Log
   readonly #metrics: ProxyMetrics
-  readonly #toldAt = new Map<string, number>()
+  readonly #loggedAt = new Map<string, number>()
 
   constructor(log: Log, metrics: ProxyMetrics) {
     this.#log = log
@@ -20,25 +20,25 @@ export class StoreAlarms {
   /** Table, records or heartbeat could not be read or written. */
   tableFailed(error: unknown): void {
     this.#metrics.tableFailed()
-    if (!this.#isTold('table')) return
+    if (!this.#mayLog('table')) return
     const fields = error instanceof StoreUnavailable ? { reason: error.message } : { err: error }
     this.#log.warn(fields, 'the store could not be read; what was last known stays in force')
   }
 
-  /** A stored table or record is not what it must be. */
+  /** A stored table or record cannot be used. */
   unreadable(kind: string, error: Error): void {
     this.#metrics.unreadable(kind)
-    if (this.#isTold(`unreadable ${kind}`))
+    if (this.#mayLog(`unreadable ${kind}`))
       this.#log.error(
         { kind, reason: error.message },
         'a stored record cannot be used; the last good one stays in force',
       )
   }
 
-  /** An answer could not be kept for the request that goes on from it. */
+  /** An answer could not be stored, so later requests cannot continue it. */
   stateFailed(error: unknown): void {
     this.#metrics.stateFailed()
-    if (!this.#isTold('state')) return
+    if (!this.#mayLog('state')) return
     if (error instanceof StoreUnavailable)
       this.#log.warn(
         { reason: error.message },
@@ -54,13 +54,13 @@ export class StoreAlarms {
   /** A hold could not be renewed or settled for now. */
   ledgerFailed(operation: string, error: unknown): void {
     this.#metrics.ledgerFailed(operation)
-    if (!this.#isTold(`ledger ${operation}`)) return
+    if (!this.#mayLog(`ledger ${operation}`)) return
     if (error instanceof StoreUnavailable)
       this.#log.warn({ reason: error.message, operation }, 'the ledger is away; settles wait')
     else this.#log.error({ err: error, operation }, 'the ledger did not do what it must')
   }
 
-  /** Settles of an account wait because the ledger does not know it, or go on. */
+  /** Settles of an account wait because the ledger does not know it, or are posted again. */
   accountMissing(account: string, missing: boolean): void {
     if (!missing) {
       this.#log.info({ account }, 'the ledger knows the account again; its settles are posted')
@@ -73,7 +73,7 @@ export class StoreAlarms {
     )
   }
 
-  /** One line for each cost that nobody charges any more, so that it can be charged by hand. */
+  /** One line for each cost that will never be charged, so that an operator can charge it by hand. */
   settleDead(account: string, requestId: string, amount: Nanos, reason: string): void {
     this.#metrics.settleDead(reason)
     this.#log.error(
@@ -82,11 +82,11 @@ export class StoreAlarms {
     )
   }
 
-  #isTold(trouble: string): boolean {
+  #mayLog(trouble: string): boolean {
     const now = performance.now()
-    const toldAt = this.#toldAt.get(trouble)
-    if (toldAt !== undefined && now - toldAt < TOLD_EVERY_MS) return false
-    this.#toldAt.set(trouble, now)
+    const loggedAt = this.#loggedAt.get(trouble)
+    if (loggedAt !== undefined && now - loggedAt < LOG_EVERY_MS) return false
+    this.#loggedAt.set(trouble, now)
     return true
   }
 }

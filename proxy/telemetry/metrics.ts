@@ -1,6 +1,6 @@
 /**
  * Metrics of a proxy. Names follow OpenTelemetry's GenAI conventions in Prometheus form, beside `sluice_*`. Labels
- * are configured names and closed sets only: nothing that a client sends can become a series.
+ * are configured names and closed sets only: text from clients never becomes a series.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { addProcessMetrics } from '../../admin/process-metrics.ts'
@@ -17,15 +17,15 @@ const FIRST_TOKEN_SECONDS = [
 const OVERHEAD_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
 const TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864]
 
-/** What a finished request adds. `model` is the ModelRoute's model, or `unknown`. */
+/** The facts of a finished request. `model` is the ModelRoute's model, or `unknown`. */
 export interface RequestFacts {
   endpoint: string
   model: string
-  /** A class such as 4xx for what a foreign upstream answered. */
+  /** For an answer of the relay's upstream a class such as 4xx. */
   status: number | string
   error?: { code: ErrorCode | 'client_gone'; domain: FaultDomain } | undefined
   durationSeconds: number
-  /** Own time before the upstream was called. */
+  /** The gateway's own time before the upstream was called. */
   overheadSeconds?: number | undefined
   firstTokenSeconds?: number | undefined
   usage?: Usage | undefined
@@ -57,7 +57,7 @@ export class ProxyMetrics {
   )
   readonly #firstToken = this.#histogram(
     'gen_ai_server_time_to_first_token_seconds',
-    'Time until the first event of a stream was forwarded.',
+    'Time until the first event of a stream was sent to the client.',
     FIRST_TOKEN_SECONDS,
     ['gen_ai_operation_name', 'gen_ai_request_model'],
   )
@@ -68,13 +68,13 @@ export class ProxyMetrics {
   ])
   readonly #overhead = this.#histogram(
     'sluice_request_overhead_seconds',
-    'Time spent in the gateway before the upstream was called, reading the body left out.',
+    'Time spent in the gateway before the upstream was called, without reading the body.',
     OVERHEAD_SECONDS,
     ['endpoint'],
   )
   readonly #requests = new Counter({
     name: 'sluice_requests_total',
-    help: 'Requests by outcome. domain tells whose fault an error is: caller, policy, upstream or gateway.',
+    help: 'Requests by outcome. domain is the side at fault: caller, policy, upstream or gateway.',
     labelNames: ['endpoint', 'status', 'code', 'domain'],
     registers: [this.registry],
   })
@@ -86,7 +86,7 @@ export class ProxyMetrics {
   })
   readonly #ledgerFailures = new Counter({
     name: 'sluice_ledger_failures_total',
-    help: 'Ledger operations that the store did not carry out in time.',
+    help: 'Ledger operations that failed or timed out in the store.',
     labelNames: ['operation'],
     registers: [this.registry],
   })
@@ -103,23 +103,23 @@ export class ProxyMetrics {
   })
   readonly #deadSettles = new Counter({
     name: 'sluice_settles_dead_lettered_total',
-    help: 'Costs that nobody charges any more; the program log has a line for each.',
+    help: 'Costs that will never be charged; the program log has a line for each.',
     labelNames: ['reason'],
     registers: [this.registry],
   })
   readonly #stateFailures = new Counter({
     name: 'sluice_conversations_not_stored_total',
-    help: 'Answers that the store did not take, so that nobody can go on from them by their id.',
+    help: 'Answers that could not be stored, so that later requests cannot continue them by id.',
     registers: [this.registry],
   })
   readonly #droppedLines = new Counter({
     name: 'sluice_request_log_dropped_total',
-    help: 'Lines of the request log that the store did not take or was not given; standard output has them.',
+    help: 'Lines of the request log that are missing in the store; standard output has them.',
     registers: [this.registry],
   })
   readonly #swaps = new Counter({
     name: 'sluice_table_swaps_total',
-    help: 'Tables swapped in.',
+    help: 'Tables that were put in force.',
     registers: [this.registry],
   })
 
@@ -144,7 +144,7 @@ export class ProxyMetrics {
     )
     this.#gauge(
       'sluice_table_age_seconds',
-      'Time since the store was last known to have published nothing newer.',
+      'Time since the store was last known to have no newer table.',
       gauges.tableAgeSeconds,
     )
     this.#gauge('sluice_store_available', '1 while the store answers.', () =>
@@ -152,7 +152,7 @@ export class ProxyMetrics {
     )
     new Gauge({
       name: 'sluice_body_memory_bytes',
-      help: 'What the bodies of requests in flight take.',
+      help: 'Memory that the bodies of requests in flight take.',
       labelNames: ['of'],
       registers: [this.registry],
       collect() {
@@ -161,7 +161,7 @@ export class ProxyMetrics {
     })
     new Gauge({
       name: 'sluice_channel_ejected',
-      help: '1 for a channel that rests after failures.',
+      help: '1 for a channel that is ejected after failures.',
       labelNames: ['channel'],
       registers: [this.registry],
       collect() {

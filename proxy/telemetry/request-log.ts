@@ -1,7 +1,7 @@
 /**
- * The request log: one JSON line for each request, to standard output and to the store's capped log. Identifiers,
- * timings and money; of an upstream only status, listed headers and an error's body with credentials masked. Never a
- * key, and of prompts nothing but what an upstream's error quotes.
+ * The request log: one JSON line for each request, to standard output and to the store's capped log. It has identifiers,
+ * timings and money, and from upstreams the status, listed headers and error bodies with credentials masked. It never has
+ * a key, and from prompts only the parts that an upstream's error quotes.
  */
 import type { ApiName } from '../../contract/endpoints.ts'
 import { formatDollars, type Nanos } from '../../contract/money.ts'
@@ -9,7 +9,7 @@ import type { Usage } from '../../contract/usage.ts'
 import type { StateStore } from '../../store/contract.ts'
 
 const MAX_BODY_BYTES = 65_536
-/** Lines of callers without a good key that the store takes in a second: a flood of them must not push out all others. */
+/** Lines per second for requests without a valid key. Without this bound a flood of them would push out all others. */
 const STRANGERS_PER_SECOND = 20
 const LOGGED_HEADERS = [
   'content-type',
@@ -19,7 +19,7 @@ const LOGGED_HEADERS = [
   'openai-processing-ms',
   'server',
 ]
-/** Things that look like a credential, whoever they belong to. */
+/** Texts that look like a credential of any vendor. */
 const CREDENTIAL_SHAPES = [
   /\b(?:sk|pk|rk|key|gsk|xai|AIza|ghp|hf)[-_][A-Za-z0-9*._-]{6,}/g,
   /\bAIza[A-Za-z0-9_-]{10,}/g,
@@ -27,14 +27,14 @@ const CREDENTIAL_SHAPES = [
   /\b(?:Bearer|Basic)\s+[^\s"']{4,}/gi,
 ]
 
-/** What a relayed request was about; nothing else of its URL, its body or its answer is kept. */
+/** The logged part of a relayed request; nothing else of its URL, body or answer is kept. */
 export interface RelayRecord {
   /** Scheme, host and port. */
   origin?: string | undefined
   style: ApiName
   /** Bytes of the body to the upstream. */
   sent: number
-  /** Bytes of the answer's body that came. */
+  /** Bytes received of the answer's body. */
   received: number
 }
 
@@ -43,12 +43,12 @@ export interface AttemptRecord {
   channel: string
   /** `byte`, or `hub` where a conversion took place. */
   lane?: 'byte' | 'hub' | undefined
-  /** Path of the URL that was called, without its query. */
+  /** Path of the upstream URL, without its query. */
   path?: string | undefined
   status?: number | undefined
   /** `ok` or the class of the failure. */
   class: string
-  /** What went wrong, in our words. */
+  /** What went wrong, in words of the gateway. */
   detail?: string | undefined
   /** What an operator can do about it. */
   hint?: string | undefined
@@ -63,7 +63,7 @@ const HINTS: Partial<Record<string, string>> = {
     'an upstream that never sends a finish_reason needs features.finishReason: false on its Channel',
 }
 
-/** The detail of a failure, and what can be done about it. */
+/** The detail of a failure, and its hint. */
 export function detailOf({ detail }: { detail: string }): Pick<AttemptRecord, 'detail' | 'hint'> {
   const hint = HINTS[detail]
   return hint === undefined ? { detail } : { detail, hint }
@@ -87,7 +87,7 @@ export interface RequestRecord {
   code?: string | undefined
   /** The field of the client's request that the error names. */
   param?: string | undefined
-  /** In our words: why there was no route, how a stream ended. */
+  /** Why there was no route, or how a stream ended, in words of the gateway. */
   outcome?: string | undefined
   attempts: AttemptRecord[]
   relay?: RelayRecord | undefined
@@ -108,7 +108,7 @@ export class RequestLog {
   #second = 0
   #strangers = 0
 
-  /** `dropped` hears of each line that the store did not take, or was not given. */
+  /** `dropped` is called for each line that the store did not take, or did not get. */
   constructor(
     state: StateStore,
     write: (line: string) => void,
@@ -132,7 +132,7 @@ export class RequestLog {
       ...(settled === undefined ? {} : { settled: formatDollars(settled) }),
     })
     this.#write(line)
-    // The capped log is a convenience: a request never fails for it, and nobody waits for it.
+    // The capped log is a convenience: a request never fails or waits for it.
     if (record.key === undefined && !this.#hasRoomForStranger()) this.#dropped()
     else this.#state.appendLog(line).catch(this.#dropped)
   }
@@ -145,7 +145,7 @@ export class RequestLog {
     return this.#strangers <= STRANGERS_PER_SECOND
   }
 
-  /** What the log keeps of an error answer. `secrets` are masked wherever they stand. */
+  /** The logged part of an error answer, with `secrets` masked. */
   errorAnswer(
     headers: Record<string, string | string[] | undefined>,
     body: Buffer,
@@ -161,17 +161,17 @@ export class RequestLog {
   }
 }
 
-/** Replaces the given secrets and everything of a credential's shape. */
+/** Masks the given secrets, and every text that looks like a credential. */
 export function mask(text: string, secrets: readonly string[]): string {
   let masked = text
-  // Longest first: a secret inside another one must not save the rest of it.
+  // Longest first: masking a secret inside a longer one would leave the rest of the longer one readable.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length))
     if (secret.length >= 4) masked = masked.replaceAll(secret, '***')
   for (const shape of CREDENTIAL_SHAPES) masked = masked.replace(shape, '***')
   return masked
 }
 
-/** Beyond what JSON escapes: characters that change how a terminal shows what stands around them. */
+/** Characters that JSON does not escape, and that change how a terminal shows the text around them. */
 const UNSHOWN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const ASCII = /^[ -~]*$/
 

@@ -1,12 +1,12 @@
 import { type Backoff, backoffMs } from '../../kit/backoff.ts'
 
 const BACKOFF: Backoff = { firstMs: 50, lastMs: 400, jitter: 1 }
-/** A longer Retry-After is not waited for: the client or another channel is the better place to retry. */
+/** A request does not wait for a longer Retry-After: the client or another channel is the better place to retry. */
 const MAX_RETRY_AFTER_SECONDS = 5
 
 /**
- * Milliseconds to wait before a channel is tried again; undefined: do not. `retry` counts the retries on this
- * channel from 1. Without a Retry-After the wait is random below a ceiling that doubles from 50 to 400 ms.
+ * Milliseconds to wait before a retry on the same channel; undefined: do not retry there. `retry` counts from 1.
+ * Without a Retry-After the wait is random, below a ceiling that doubles from 50 to 400 ms.
  * `random` is from [0, 1).
  */
 export function retryDelay(

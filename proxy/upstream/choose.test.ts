@@ -7,7 +7,7 @@ interface Named extends Candidate {
 }
 
 function candidate(name: string, changes: Partial<Candidate> = {}, priority = 0, weight = 1): Named {
-  return { name, target: { priority, weight }, restingUntil: 0, full: false, tried: 0, ...changes }
+  return { name, target: { priority, weight }, ejectedUntil: 0, full: false, tried: 0, ...changes }
 }
 
 function chosen(candidates: readonly Named[], random = 0): string {
@@ -29,7 +29,7 @@ function generator(seed: number): () => number {
 const candidates = fc.array(
   fc.record({
     target: fc.record({ priority: fc.integer({ min: 0, max: 3 }), weight: fc.integer({ min: 0, max: 5 }) }),
-    restingUntil: fc.constantFrom(0, 0, 10, 20, 30),
+    ejectedUntil: fc.constantFrom(0, 0, 10, 20, 30),
     full: fc.boolean(),
     tried: fc.integer({ min: 0, max: 2 }),
   }),
@@ -50,9 +50,9 @@ test('the lowest priority is tried first, the next one after it was tried', () =
   ).toBe('first')
 })
 
-test('a resting channel is used only when no other is left, and then the one that rests shortest', () => {
-  const long = candidate('long', { restingUntil: 900 }, 0)
-  const short = candidate('short', { restingUntil: 500 }, 5)
+test('an ejected channel is used only when no other is left, and then the one whose ejection ends first', () => {
+  const long = candidate('long', { ejectedUntil: 900 }, 0)
+  const short = candidate('short', { ejectedUntil: 500 }, 5)
   const awake = candidate('awake', { tried: 2 }, 9)
   expect(chosen([long, short, awake])).toBe('awake')
   expect(chosen([long, short])).toBe('short')
@@ -108,12 +108,12 @@ test('nothing better was left', () => {
       if ('none' in choice) return
       const mine = choice.candidate
       for (const other of all.filter((c) => !c.full && c.target.weight > 0)) {
-        if (mine.restingUntil > 0) expect(other.restingUntil).toBeGreaterThan(0)
-        if (mine.restingUntil > 0 !== other.restingUntil > 0) continue
+        if (mine.ejectedUntil > 0) expect(other.ejectedUntil).toBeGreaterThan(0)
+        if (mine.ejectedUntil > 0 !== other.ejectedUntil > 0) continue
         expect(other.tried).toBeGreaterThanOrEqual(mine.tried)
         if (other.tried > mine.tried) continue
-        expect(other.restingUntil).toBeGreaterThanOrEqual(mine.restingUntil)
-        if (other.restingUntil === mine.restingUntil)
+        expect(other.ejectedUntil).toBeGreaterThanOrEqual(mine.ejectedUntil)
+        if (other.ejectedUntil === mine.ejectedUntil)
           expect(other.target.priority).toBeGreaterThanOrEqual(mine.target.priority)
       }
     }),

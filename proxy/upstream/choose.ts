@@ -1,22 +1,22 @@
-/** Picks the channel of the next attempt. Pure: state, clock and chance come from outside. */
+/** Picks the channel of the next attempt. Pure: callers pass state, clock and chance. */
 import type { TargetRecord } from '../../contract/table/records.ts'
 
 export interface Candidate {
   target: Pick<TargetRecord, 'priority' | 'weight'>
-  /** When its rest ends; 0 when it does not rest. */
-  restingUntil: number
-  /** All its places are taken. */
+  /** When its ejection ends; 0 when it is not ejected. */
+  ejectedUntil: number
+  /** It has as many requests in flight as it may have. */
   full: boolean
-  /** Attempts that this request has made on it. */
+  /** Attempts of this request on it. */
   tried: number
 }
 
-/** `no_target`: no channel with a weight; `full`: there are some, but all are full. */
+/** `no_target`: no channel has a weight; `full`: all that have one are full. */
 export type Choice<C> = { candidate: C } | { none: 'no_target' | 'full' }
 
 /**
- * Channels that do not rest come first, among them those least tried, then the lowest priority, then chance by
- * weight. When all rest, the one whose rest ends first is used all the same: the last channel is never ejected.
+ * Prefers channels that are not ejected, then those tried least often, then the lowest priority; weights decide by chance
+ * among the others. When all are ejected it takes the one whose ejection ends first, since a request must go somewhere.
  * `random` is from [0, 1).
  */
 export function choose<C extends Candidate>(candidates: readonly C[], random: number): Choice<C> {
@@ -25,18 +25,18 @@ export function choose<C extends Candidate>(candidates: readonly C[], random: nu
   return { none: candidates.some((c) => c.target.weight > 0) ? 'full' : 'no_target' }
 }
 
-/** Those among which chance decides the next attempt; none when no channel has both a weight and a free place. */
+/** The candidates that chance decides between; none when no channel with a weight has room for a request. */
 export function contenders<C extends Candidate>(candidates: readonly C[]): C[] {
   const free = candidates.filter((c) => c.target.weight > 0 && !c.full)
-  const awake = free.filter((c) => c.restingUntil === 0)
-  const leastTried = lowest(awake.length > 0 ? awake : free, (c) => c.tried)
+  const healthy = free.filter((c) => c.ejectedUntil === 0)
+  const leastTried = lowest(healthy.length > 0 ? healthy : free, (c) => c.tried)
   return lowest(
-    lowest(leastTried, (c) => c.restingUntil),
+    lowest(leastTried, (c) => c.ejectedUntil),
     (c) => c.target.priority,
   )
 }
 
-/** Those with the smallest rank, in their order. */
+/** The candidates with the smallest rank, in their order. */
 function lowest<C>(candidates: readonly C[], rank: (candidate: C) => number): C[] {
   const least = Math.min(...candidates.map(rank))
   return candidates.filter((c) => rank(c) === least)

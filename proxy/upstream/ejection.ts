@@ -1,15 +1,15 @@
-/** Passive ejection of one thing that can fail: it rests after failures in a row, then one request at a time probes it. */
+/** Passive ejection: failures in a row eject a channel or a model for a time, then one request at a time probes it. */
 import type { ChannelRecord } from '../../contract/table/records.ts'
 
 export type EjectionPolicy = ChannelRecord['ejection']
 
-/** Times are milliseconds of the caller's clock. */
+/** All times are milliseconds of the caller's clock. */
 export class Ejection {
   #failures = 0
-  /** Length of the last rest; 0 when not ejected. */
-  #restMs = 0
+  /** Length of the last ejection; 0 when not ejected. */
+  #ejectedMs = 0
   #until = 0
-  /** The request that probes it; 0 when none does. */
+  /** Number of the probe in flight; 0 when there is none. */
   #probe = 0
   #lastProbe = 0
 
@@ -18,23 +18,24 @@ export class Ejection {
     return this.#failures
   }
 
-  /** End of the rest; 0 when it may be used. */
-  restingUntil(now: number): number {
+  /** 0 when it may be used. */
+  ejectedUntil(now: number): number {
     return this.#until > now ? this.#until : 0
   }
 
   /**
-   * A request is about to use it. The first one after a rest is the probe and gets a number: until its result is known
-   * the others see another rest of the same length, which also bounds the wait for a probe that never reports.
+   * Called before a request. The first request after an ejection is the probe and gets a number. Until the probe has a
+   * result, other requests see a second ejection of the same length. Without that length, a probe that never reports
+   * would eject forever.
    */
   use(now: number): number | undefined {
-    if (this.#restMs === 0 || this.#until > now) return undefined
-    this.#until = now + this.#restMs
+    if (this.#ejectedMs === 0 || this.#until > now) return undefined
+    this.#until = now + this.#ejectedMs
     this.#probe = ++this.#lastProbe
     return this.#probe
   }
 
-  /** A probe ended without proving anything: the next request is the probe, at once. */
+  /** Ends a probe that has proven nothing: the next request is the probe. */
   unproven(probe: number): void {
     if (this.#probe !== probe) return
     this.#probe = 0
@@ -43,19 +44,22 @@ export class Ejection {
 
   succeeded(): void {
     this.#failures = 0
-    this.#restMs = 0
+    this.#ejectedMs = 0
     this.#until = 0
     this.#probe = 0
   }
 
-  /** `probe`: the number that the failed request got. */
+  /** `probe`: what `use` returned for the failed request. */
   failed(now: number, policy: EjectionPolicy, probe: number | undefined): void {
     this.#failures++
     if (policy.consecutiveFailures === 0 || this.#failures < policy.consecutiveFailures) return
-    // Requests that were in flight when the rest began add nothing to it, nor do they end a probe.
+    // A request that was in flight when the ejection began neither makes it longer nor ends a probe.
     if (this.#until > now && this.#probe !== probe) return
     this.#probe = 0
-    this.#restMs = Math.min(this.#restMs === 0 ? policy.intervalMs : this.#restMs * 2, policy.maxIntervalMs)
-    this.#until = now + this.#restMs
+    this.#ejectedMs = Math.min(
+      this.#ejectedMs === 0 ? policy.intervalMs : this.#ejectedMs * 2,
+      policy.maxIntervalMs,
+    )
+    this.#until = now + this.#ejectedMs
   }
 }

@@ -27,7 +27,7 @@ function setUp() {
     health.release(place)
   }
   /** How long the channel still rests. */
-  const rest = (model = 'm') => Math.max(0, health.restingUntil(CHANNEL, model) - clock.ms)
+  const rest = (model = 'm') => Math.max(0, health.ejectedUntil(CHANNEL, model) - clock.ms)
   return { clock, health, take, failAt, fail, succeed, rest }
 }
 
@@ -50,7 +50,7 @@ describe('ejection', () => {
     expect(rest('m')).toBe(1_000)
     expect(rest('other')).toBe(0)
     expect(health.snapshot()).toEqual([
-      { channel: CHANNEL, inFlight: 0, consecutiveFailures: 0, resting: false, lastFailure: failureClass },
+      { channel: CHANNEL, inFlight: 0, consecutiveFailures: 0, ejected: false, lastFailure: failureClass },
     ])
   })
 
@@ -58,9 +58,9 @@ describe('ejection', () => {
     const { health, fail, rest } = setUp()
     fail('transient', 3)
     fail('model_gone', 3, undefined, 'other')
-    health.forgive('default/main2')
+    health.reset('default/main2')
     expect(rest()).toBe(1_000)
-    health.forgive(CHANNEL)
+    health.reset(CHANNEL)
     expect(rest()).toBe(0)
     expect(rest('other')).toBe(0)
   })
@@ -88,7 +88,7 @@ describe('ejection', () => {
     const { health, take } = setUp()
     for (let i = 0; i < 50; i++)
       health.failed(take(), { class: 'transient', detail: 'test' }, { ...policy, consecutiveFailures: 0 })
-    expect(health.restingUntil(CHANNEL, 'm')).toBe(0)
+    expect(health.ejectedUntil(CHANNEL, 'm')).toBe(0)
   })
 
   test('after a rest one probe goes; its failures double the rest up to the longest', () => {

@@ -1,11 +1,11 @@
-/** What this process knows of its channels: requests in flight, failures in a row, rests. */
+/** The state of channels as this process sees it: requests in flight, failures in a row, ejections. */
 import { LRUCache } from 'lru-cache'
 import type { FailureClass } from '../../contract/failures.ts'
 import type { UpstreamFailure } from '../errors.ts'
 import { Ejection, type EjectionPolicy } from './ejection.ts'
 
-/** Whom a failure counts against. A caller's fault says nothing; a rate limit is obeyed, not counted. */
-const BLAMES: Record<FailureClass, 'channel' | 'model' | 'nobody'> = {
+/** What a failure counts against. A caller's fault proves nothing; a rate limit is obeyed, not counted. */
+const COUNTS_AGAINST: Record<FailureClass, 'channel' | 'model' | 'none'> = {
   credential: 'channel',
   quota: 'channel',
   region_blocked: 'channel',
@@ -13,29 +13,29 @@ const BLAMES: Record<FailureClass, 'channel' | 'model' | 'nobody'> = {
   unknown: 'channel',
   model_gone: 'model',
   model_access: 'model',
-  rate_limit: 'nobody',
-  caller_fault: 'nobody',
+  rate_limit: 'none',
+  caller_fault: 'none',
 }
 
-/** Longest rest that an upstream's Retry-After is given. */
+/** Bound of an upstream's Retry-After. */
 const MAX_RETRY_AFTER_MS = 60_000
-/** Pairs of channel and model that are remembered; models of a wildcard route are as many as clients make up. */
+/** Pairs of channel and model to remember. Without a bound, clients of a wildcard route could invent models without end. */
 const MAX_PAIRS = 10_000
 
 interface Channel {
   inFlight: number
   ejection: Ejection
-  /** End of the rest that the upstream asked for. */
+  /** End of the time that the upstream asked for by Retry-After. */
   limitedUntil: number
   lastFailure: FailureClass | undefined
 }
 
-/** A place that one request holds at a channel, with what it probes there. */
+/** The place of one request in flight on a channel, with its probes. */
 export interface Place {
   /** namespace/name */
   readonly channel: string
   readonly model: string
-  /** Numbers of its probes; see Ejection. */
+  /** See Ejection.use. */
   readonly probes: ReadonlyMap<Ejection, number>
 }
 
@@ -44,7 +44,7 @@ export interface ChannelState {
   channel: string
   inFlight: number
   consecutiveFailures: number
-  resting: boolean
+  ejected: boolean
   /** Class of the last failure that was not the caller's. */
   lastFailure: FailureClass | undefined
 }
@@ -60,7 +60,7 @@ export class ChannelHealth {
     this.#now = now
   }
 
-  /** Takes a place for a request; undefined when `max` are taken. Every place must be released once. */
+  /** Takes a place for a request; undefined when `max` are taken. The caller must release it once. */
   acquire(channel: string, model: string, max: number | undefined): Place | undefined {
     if (this.isFull(channel, max)) return undefined
     const entry = this.#entry(channel)
@@ -73,7 +73,7 @@ export class ChannelHealth {
     return { channel, model, probes }
   }
 
-  /** What the request probed and said nothing about is left to the next one. */
+  /** A probe without a result passes to the next request. */
   release({ channel, probes }: Place): void {
     for (const [ejection, probe] of probes) ejection.unproven(probe)
     const entry = this.#channels.get(channel)
@@ -84,12 +84,12 @@ export class ChannelHealth {
     return max !== undefined && (this.#channels.get(channel)?.inFlight ?? 0) >= max
   }
 
-  /** When the rest of this channel, for this model, ends; 0 when it may be used. */
-  restingUntil(channel: string, model: string): number {
+  /** When the ejection of this channel, or of this model on it, ends; 0 when it may be used. */
+  ejectedUntil(channel: string, model: string): number {
     const now = this.#now()
-    const pair = this.#pairs.get(pairOf(channel, model))?.restingUntil(now) ?? 0
+    const pair = this.#pairs.get(pairOf(channel, model))?.ejectedUntil(now) ?? 0
     const entry = this.#channels.get(channel)
-    return entry === undefined ? pair : Math.max(pair, restOf(entry, now))
+    return entry === undefined ? pair : Math.max(pair, ejectionEnd(entry, now))
   }
 
   succeeded({ channel, model }: Place): void {
@@ -97,7 +97,7 @@ export class ChannelHealth {
     this.#pairs.delete(pairOf(channel, model))
   }
 
-  /** Not for attempts that the gateway itself gave up. */
+  /** Not to be called for attempts that the gateway itself gave up. */
   failed(place: Place, failure: UpstreamFailure, policy: EjectionPolicy): void {
     const { channel, model, probes } = place
     if (failure.class === 'caller_fault') return
@@ -105,12 +105,12 @@ export class ChannelHealth {
     const entry = this.#entry(channel)
     entry.lastFailure = failure.class
     if (failure.class === 'rate_limit' && failure.retryAfterSeconds !== undefined) {
-      const restMs = Math.min(failure.retryAfterSeconds * 1_000, MAX_RETRY_AFTER_MS)
-      entry.limitedUntil = Math.max(entry.limitedUntil, now + restMs)
+      const waitMs = Math.min(failure.retryAfterSeconds * 1_000, MAX_RETRY_AFTER_MS)
+      entry.limitedUntil = Math.max(entry.limitedUntil, now + waitMs)
     }
-    const blames = BLAMES[failure.class]
-    if (blames === 'nobody') return
-    const ejection = blames === 'channel' ? entry.ejection : this.#pair(channel, model)
+    const target = COUNTS_AGAINST[failure.class]
+    if (target === 'none') return
+    const ejection = target === 'channel' ? entry.ejection : this.#pair(channel, model)
     ejection.failed(now, policy, probes.get(ejection))
   }
 
@@ -120,8 +120,8 @@ export class ChannelHealth {
       if (!channels.has(name) && inFlight === 0) this.#channels.delete(name)
   }
 
-  /** Forgets the failures of a channel: its settings changed, and what failed may be mended. */
-  forgive(channel: string): void {
+  /** Forgets the failures of a channel whose settings changed: the change may have fixed them. */
+  reset(channel: string): void {
     const entry = this.#channels.get(channel)
     if (entry === undefined) return
     entry.ejection = new Ejection()
@@ -130,14 +130,14 @@ export class ChannelHealth {
       if (pair.startsWith(pairOf(channel, ''))) this.#pairs.delete(pair)
   }
 
-  /** The channels that were used, for metrics. */
+  /** All channels that were used, for metrics. */
   snapshot(): ChannelState[] {
     const now = this.#now()
     return Array.from(this.#channels, ([channel, entry]) => ({
       channel,
       inFlight: entry.inFlight,
       consecutiveFailures: entry.ejection.failures,
-      resting: restOf(entry, now) > 0,
+      ejected: ejectionEnd(entry, now) > 0,
       lastFailure: entry.lastFailure,
     }))
   }
@@ -162,11 +162,11 @@ export class ChannelHealth {
   }
 }
 
-function restOf(entry: Channel, now: number): number {
-  return Math.max(entry.ejection.restingUntil(now), entry.limitedUntil > now ? entry.limitedUntil : 0)
+function ejectionEnd(entry: Channel, now: number): number {
+  return Math.max(entry.ejection.ejectedUntil(now), entry.limitedUntil > now ? entry.limitedUntil : 0)
 }
 
-/** Names of channels hold no space. */
+/** Channel names contain no space. */
 function pairOf(channel: string, model: string): string {
   return `${channel} ${model}`
 }

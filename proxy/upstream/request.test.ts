@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { testChannel } from '../outbound/testing.ts'
-import { upstreamRequest } from './request.ts'
+import { pathOf, upstreamRequest } from './request.ts'
 
 const body = Buffer.from('{"model":"m"}')
 
@@ -65,6 +65,15 @@ describe('upstreamRequest', () => {
     expect(headers['anthropic-beta']).toBe('one')
     expect(headers['user-agent']).toBe('custom')
     expect(Object.keys(headers).every((name) => name === name.toLowerCase())).toBe(true)
+  })
+
+  test('a query of the endpoint stands before that of the channel', () => {
+    const path = '/models/m:stream?alt=sse'
+    const at = (query: Record<string, string>) =>
+      upstreamRequest(testChannel({ query }), { path, body }, 'text/event-stream').path
+    expect(at({})).toBe('/v1/models/m:stream?alt=sse')
+    expect(at({ key: 'k' })).toBe('/v1/models/m:stream?alt=sse&key=k')
+    expect(pathOf(testChannel(), path)).toBe('/v1/models/m:stream')
   })
 
   test('query parameters are encoded, and an address in IPv6 keeps its brackets', () => {

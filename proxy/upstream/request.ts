@@ -1,18 +1,18 @@
-/** The request that a channel gets: its address, its credential and its own headers, and nothing of the client's. */
+/** Builds the request to a channel from its address, credential and headers. Nothing of the client's goes into it. */
 
 import type { Readable } from 'node:stream'
 import { endpointBase } from '../../contract/channel-types.ts'
 import type { ChannelRecord } from '../../contract/table/records.ts'
 import type { UpstreamRequest } from '../outbound/exchange.ts'
 
-/** What is asked of a channel. */
+/** The parts of a request that the dialect decides. */
 export interface Content {
-  /** Of the endpoint, such as `/chat/completions`. */
+  /** Path of the endpoint, for example `/chat/completions`. */
   path: string
   body: Buffer | Readable
   /** Absent: application/json. */
   contentType?: string
-  /** The dialect's own, names in lower case. */
+  /** Names in lower case. */
   headers?: Record<string, string>
 }
 
@@ -26,7 +26,7 @@ export function upstreamRequest(
   const own = { 'content-type': contentType, 'accept-encoding': 'identity' }
   return {
     origin,
-    path: base + path + query,
+    path: withQuery(base + path, query),
     headers: { accept, 'user-agent': 'sluice', ...dialect, ...headers, ...own },
     body,
   }
@@ -34,10 +34,10 @@ export function upstreamRequest(
 
 /** Path of the URL of such a request, without its query. */
 export function pathOf(channel: ChannelRecord, path: string): string {
-  return fixedOf(channel).base + path
+  return fixedOf(channel).base + path.replace(/\?.*/, '')
 }
 
-/** What every request of a channel has in common. */
+/** The parts that all requests of a channel share. */
 interface Fixed {
   origin: string
   /** Path below which the endpoints are. */
@@ -46,7 +46,7 @@ interface Fixed {
   headers: Record<string, string>
 }
 
-/** Made once for each record: parsing a URL costs more than looking a record up. */
+/** Built once for each record: parsing a URL costs more than this look-up. */
 const fixedParts = new WeakMap<ChannelRecord, Fixed>()
 
 function fixedOf(channel: ChannelRecord): Fixed {
@@ -59,6 +59,11 @@ function fixedOf(channel: ChannelRecord): Fixed {
   const fixed = { origin, base, query: queryOf(channel), headers }
   fixedParts.set(channel, fixed)
   return fixed
+}
+
+/** A path may have a query of its own. */
+function withQuery(path: string, query: string): string {
+  return path.includes('?') && query !== '' ? `${path}&${query.slice(1)}` : path + query
 }
 
 function queryOf(channel: ChannelRecord): string {

@@ -1,13 +1,13 @@
 /**
- * Bounds the extra attempts of the whole process, so that an upstream in trouble is not buried under retries: in
- * ten seconds at most 100, or a fifth of the requests if that is more.
+ * Bounds the retries of the whole process: in ten seconds at most 100, or a fifth of the requests if that is more.
+ * Without a bound, retries would bury an upstream in trouble.
  */
 const WINDOW_SECONDS = 10
 const FREE_RETRIES = 100
 const RETRY_SHARE = 0.2
 
 interface Second {
-  /** Seconds of the clock. */
+  /** In seconds of the clock. */
   at: number
   requests: number
   retries: number
@@ -15,7 +15,7 @@ interface Second {
 
 export class RetryBudget {
   readonly #now: () => number
-  /** The last seconds in which something happened, oldest first. */
+  /** The last seconds with requests, oldest first. */
   readonly #seconds: Second[] = []
 
   /** `now` gives milliseconds and never goes back. */
@@ -28,7 +28,7 @@ export class RetryBudget {
     this.#current().requests++
   }
 
-  /** Takes one extra attempt out of the budget; false when there is none left. */
+  /** Takes one retry out of the budget; false when it is spent. */
   takeRetry(): boolean {
     const current = this.#current()
     const seconds = this.#seconds.filter((second) => second.at > current.at - WINDOW_SECONDS)

@@ -3,9 +3,9 @@ import { MAX_TROUBLES } from '../../store/contract.ts'
 import type { ChannelState } from './health.ts'
 import { Troubles } from './troubles.ts'
 
-const state = (channel: string, failures: number, resting = false): ChannelState => ({
-  ...{ channel, inFlight: 0, consecutiveFailures: failures, resting },
-  lastFailure: failures > 0 || resting ? 'transient' : undefined,
+const state = (channel: string, failures: number, ejected = false): ChannelState => ({
+  ...{ channel, inFlight: 0, consecutiveFailures: failures, ejected },
+  lastFailure: failures > 0 || ejected ? 'transient' : undefined,
 })
 
 it('names what fails, since when, until it works again', () => {

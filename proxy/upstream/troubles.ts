@@ -1,4 +1,4 @@
-/** Which channels fail at this proxy now, and since when: what its heartbeats tell. */
+/** The channels that fail on this proxy now, and since when. Heartbeats carry them. */
 import { type ChannelTrouble, MAX_TROUBLES } from '../../store/contract.ts'
 import type { ChannelState } from './health.ts'
 
@@ -14,22 +14,22 @@ export class Troubles {
     this.#now = now
   }
 
-  /** Asked at every heartbeat, so that the beginning of a trouble is known to a second. Those that rest come first. */
+  /** Called for every heartbeat, so that the start of a trouble is exact to a second. Ejected channels come first. */
   read(): ChannelTrouble[] {
     const now = this.#now()
     const before = this.#since
     const failing = this.#snapshot().filter(
-      ({ consecutiveFailures, resting }) => consecutiveFailures > 0 || resting,
+      ({ consecutiveFailures, ejected }) => consecutiveFailures > 0 || ejected,
     )
     this.#since = new Map(failing.map(({ channel }) => [channel, before.get(channel) ?? now]))
     return failing
-      .sort((a, b) => Number(b.resting) - Number(a.resting))
+      .sort((a, b) => Number(b.ejected) - Number(a.ejected))
       .slice(0, MAX_TROUBLES)
-      .map(({ channel, resting, lastFailure }) => ({
+      .map(({ channel, ejected, lastFailure }) => ({
         channel,
         lastFailure: lastFailure ?? 'unknown',
         since: before.get(channel) ?? now,
-        ejected: resting,
+        ejected,
       }))
   }
 }

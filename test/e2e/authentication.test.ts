@@ -1,4 +1,4 @@
-/** Who is let in: keys in both headers, and addresses behind a trusted proxy. */
+/** Authentication: API keys in both headers, and client addresses behind a trusted proxy. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bearer, chat, errorIn, expectSameRefusal, type Headers } from '../harness/chat-client.ts'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'
@@ -40,8 +40,8 @@ afterAll(async () => {
 describe('unauthorized', () => {
   const cases: Record<string, Headers> = {
     'no key': [],
-    'an unknown key': [['authorization', 'Bearer sk-nobody-knows-this-key']],
-    'an unknown x-api-key': [['x-api-key', 'sk-nobody-knows-this-key']],
+    'an unknown key': [['authorization', 'Bearer sk-unknown-key']],
+    'an unknown x-api-key': [['x-api-key', 'sk-unknown-key']],
     'a disabled key': [['authorization', `Bearer ${DISABLED}`]],
     'an expired key': [['authorization', `Bearer ${EXPIRED}`]],
     'another scheme': [['authorization', `Basic ${KEY}`]],
@@ -49,15 +49,15 @@ describe('unauthorized', () => {
     'an empty Bearer': [['authorization', 'Bearer ']],
     'two words': [['authorization', `Bearer ${KEY} ${KEY}`]],
     'an empty x-api-key': [['x-api-key', '']],
-    'a key beside an empty one': [
+    'a key and an empty one': [
       ['authorization', `Bearer ${KEY}`],
       ['x-api-key', ''],
     ],
-    'a malformed header beside a good key': [
+    'a malformed header and a valid key': [
       ['authorization', 'Basic abc'],
       ['x-api-key', KEY],
     ],
-    'two different keys, both good': [
+    'two different valid keys': [
       ['authorization', `Bearer ${KEY}`],
       ['x-api-key', OTHER],
     ],
@@ -81,32 +81,32 @@ describe('unauthorized', () => {
     texts.add(answer.text)
   })
 
-  it('says the same to all of them', () => {
+  it('gives all of them the same answer', () => {
     expect(texts.size).toBe(1)
   })
 
-  it('takes no key from the query', async () => {
+  it('accepts no key from the query', async () => {
     const path = `/v1/chat/completions?key=${KEY}&api_key=${KEY}`
     expect((await chat(gateway.base, [], chatBody('good'), { path })).status).toBe(401)
   })
 
   it.each<[string, Headers]>([
     ['in Authorization', [['authorization', `Bearer ${KEY}`]]],
-    ['with a small scheme', [['authorization', `bearer ${KEY}`]]],
+    ['with a lower-case scheme', [['authorization', `bearer ${KEY}`]]],
     ['in x-api-key', [['x-api-key', KEY]]],
     [
-      'twice and equal',
+      'in both headers',
       [
         ['authorization', `Bearer ${KEY}`],
         ['x-api-key', KEY],
       ],
     ],
-  ])('takes a key %s', async (_, headers) => {
+  ])('accepts a key %s', async (_, headers) => {
     const answer = await chat(gateway.base, headers, chatBody('good'))
     expect(answer.status).toBe(200)
   })
 
-  it('stays the same after a flood of bad keys, and good keys go on', async () => {
+  it('serves valid keys during a flood of invalid ones', async () => {
     const bad = Array.from({ length: 300 }, (_, i) =>
       call(`${gateway.base}/v1/models`, { headers: jsonHeaders(`sk-flood-${i}`) }),
     )
@@ -120,15 +120,15 @@ describe('unauthorized', () => {
 
 describe('addresses behind a trusted proxy (127.0.0.1)', () => {
   it.each<[string, number, string[], string?]>([
-    ['believes the proxy', 200, ['192.0.2.7']],
-    ['believes the proxy on IPv6, with a port', 200, ['[2001:db8::7]:4711']],
-    ['takes the last entry, not what the client wrote before it', 403, ['192.0.2.7, 198.51.100.9']],
-    ['joins repeated headers in their order', 403, ['192.0.2.7', '198.51.100.9']],
-    ['passes over further trusted proxies', 200, ['192.0.2.7, 127.0.0.1']],
-    ['refuses what is no address', 403, ['192.0.2.7, junk']],
-    ['refuses when only proxies are named', 403, ['127.0.0.1']],
-    ['takes the connection when nothing is said', 403, []],
-    ['does not believe anybody else', 403, ['192.0.2.7'], '127.0.0.2'],
+    ['trusts the proxy', 200, ['192.0.2.7']],
+    ['trusts the proxy for an IPv6 address with a port', 200, ['[2001:db8::7]:4711']],
+    ['uses the last entry, not those of the client before it', 403, ['192.0.2.7, 198.51.100.9']],
+    ['joins repeated headers in order', 403, ['192.0.2.7', '198.51.100.9']],
+    ['skips other trusted proxies', 200, ['192.0.2.7, 127.0.0.1']],
+    ['refuses an invalid address', 403, ['192.0.2.7, junk']],
+    ['refuses if all entries are proxies', 403, ['127.0.0.1']],
+    ['uses the connection’s address without the header', 403, []],
+    ['does not trust other clients', 403, ['192.0.2.7'], '127.0.0.2'],
   ])('%s', async (_, status, forwarded, localAddress) => {
     const headers = [...bearer(FENCED), ...forwarded.map((v): [string, string] => ['x-forwarded-for', v])]
     const answer = await chat(gateway.base, headers, chatBody('good'), { localAddress })

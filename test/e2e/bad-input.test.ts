@@ -1,4 +1,4 @@
-/** Bodies that are no good request: a clear answer, a process that lives on, nothing of them in the log. */
+/** Invalid bodies get a clear answer; the process keeps running and logs no part of them. */
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
@@ -34,7 +34,7 @@ afterAll(async () => {
   await upstream?.close()
 })
 
-/** After whatever a test did, the same process serves, and its log holds nothing of a body. */
+/** After each test the same process serves a request, and its log contains no part of a body. */
 afterEach(async () => {
   expect((await post(chatBody('m'))).status).toBe(200)
   expect(gateway.child.exitCode).toBeNull()
@@ -98,24 +98,28 @@ describe('fields', () => {
     ['n', { n: '2' }],
     ['service_tier', { service_tier: 5 }],
     ['tools', { tools: { type: 'function' } }],
-  ])('names %s', async (param, more) => {
+  ])('names %s in the error', async (param, more) => {
     await refused(post(chatBody('m', more)), 400, 'invalid_request', param)
   })
 
   it.each([
     ['a second model', '{"model":"m","messages":[{"role":"user","content":"x"}],"model":"other"}', 'model'],
     ['an escaped model', '{"mod\\u0065l":"m","messages":[{"role":"user","content":"x"}]}', 'model'],
-    ['both', '{"model":"m","\\u006dodel":"other","messages":[{"role":"user","content":"x"}]}', 'model'],
+    [
+      'a plain and an escaped model',
+      '{"model":"m","\\u006dodel":"other","messages":[{"role":"user","content":"x"}]}',
+      'model',
+    ],
     [
       'a second stream',
       '{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}],"stream":false}',
       'stream',
     ],
-  ])('refuses %s: an upstream could read the other value', async (_what, body, param) => {
+  ])('refuses %s, because an upstream could use the other value', async (_what, body, param) => {
     await refused(post(body), 400, 'invalid_request', param)
   })
 
-  it('leaves what it does not read to the upstream, byte for byte', async () => {
+  it('passes unread fields on byte for byte', async () => {
     const body =
       '{ "a":1,"a":2, "\\u0062":[1.0,1e5], "big":12345678901234567890,\n"__proto__":{"model":"other","stream":true},' +
       '"constructor":null,"model":"m","messages":[{"role":"user","content":null,"tool_calls":[{}]}],"max_tokens":null}'
@@ -123,18 +127,18 @@ describe('fields', () => {
     expect(upstream.calls.at(-1)?.body.toString()).toBe(body)
   })
 
-  it('reads no field out of __proto__', async () => {
+  it('reads no fields from __proto__', async () => {
     await refused(post('{"__proto__":{"model":"m","messages":[{}]}}'), 400, 'invalid_request', 'model')
   })
 })
 
-describe('bodies that are no JSON object', () => {
+describe('refuses bodies that are not a JSON object', () => {
   const good = Buffer.from(chatBody('m', { user: CANARY }))
   it.each<[string, string | Buffer]>([
     ['empty', ''],
     ['blank', ' \n'],
     ['cut', good.subarray(0, -1)],
-    ['with more behind it', `${good}}`],
+    ['with more text after it', `${good}}`],
     ['two objects', `${good}${good}`],
     ['text', CANARY],
     ['single quotes', `{'model':'${CANARY}'}`],
@@ -169,21 +173,21 @@ describe('bodies that are no JSON object', () => {
     await refused(post(body), 400, 'invalid_request')
   })
 
-  it('takes 64 levels and many numbers', async () => {
+  it('accepts 64 levels and many numbers', async () => {
     const deep = `${'['.repeat(63)}${'1,'.repeat(300_000)}1${']'.repeat(63)}`
     expect((await post(`{"x":${deep},${chatBody('m').slice(1)}`)).status).toBe(200)
   })
 })
 
 describe('size', () => {
-  it('takes a body at the limit, and not one byte more', async () => {
+  it('accepts a body at the limit, and not one byte more', async () => {
     const frame = chatBody('m', { user: '' }).length
     expect((await post(chatBody('m', { user: 'x'.repeat(MAX_BODY - frame) }))).status).toBe(200)
     const over = chatBody('m', { user: CANARY + 'x'.repeat(MAX_BODY - frame - CANARY.length + 1) })
     await refused(post(over), 413, 'request_too_large')
   })
 
-  it('says so before a body is sent that is declared too large', async () => {
+  it('refuses a declared length beyond the limit before the body is sent', async () => {
     const start = requestBytes(
       `POST ${PATH} HTTP/1.1`,
       [`authorization: Bearer ${KEY}`],
@@ -196,8 +200,8 @@ describe('size', () => {
     socket.destroy()
   })
 
-  it('ends a chunked body past the limit, and the connection with it', async () => {
-    // The client would keep the connection.
+  it('refuses a chunked body beyond the limit and closes the connection', async () => {
+    // No `connection: close`: the client would keep the connection.
     const lines = [
       `POST ${PATH} HTTP/1.1`,
       'host: x',
@@ -218,14 +222,14 @@ describe('size', () => {
       over = true
     })
     expectError(parseAnswer(received()), 413, 'request_too_large')
-    // A client that goes on for ever is not listened to for ever.
+    // The gateway stopped reading although the client kept sending.
     expect(sent).toBeGreaterThan(MAX_BODY)
   })
 })
 
 describe('encodings and types', () => {
   const gzip = { 'content-encoding': 'gzip' }
-  it('undoes gzip', async () => {
+  it('inflates gzip', async () => {
     const body = chatBody('m', { user: 'zipped' })
     expect((await post(gzipSync(body), gzip)).status).toBe(200)
     const got = upstream.calls.at(-1)
@@ -236,15 +240,15 @@ describe('encodings and types', () => {
 
   it.each<[string, Buffer, number, string]>([
     ['a bomb', gzipSync(chatBody('m', { user: '0'.repeat(20_000_000) })), 413, 'request_too_large'],
-    ['a cut one', gzipSync(chatBody('m')).subarray(0, -9), 400, 'invalid_request'],
+    ['cut off', gzipSync(chatBody('m')).subarray(0, -9), 400, 'invalid_request'],
     [
       'a broken checksum',
       Buffer.concat([gzipSync(chatBody('m')).subarray(0, -8), Buffer.alloc(8)]),
       400,
       'invalid_request',
     ],
-    ['no gzip at all', Buffer.from(chatBody('m')), 400, 'invalid_request'],
-    ['nothing', Buffer.alloc(0), 400, 'invalid_request'],
+    ['not gzip', Buffer.from(chatBody('m')), 400, 'invalid_request'],
+    ['empty', Buffer.alloc(0), 400, 'invalid_request'],
   ])('refuses gzip that is %s', async (_what, body, status, code) => {
     await refused(post(body, gzip), status, code)
   })
@@ -261,14 +265,14 @@ describe('encodings and types', () => {
   )
 
   it.each(['application/json; charset=utf-8', 'Application/JSON', 'application/vnd.api+json', ''])(
-    'takes the content type %j',
+    'accepts the content type %j',
     async (type) => {
       expect((await post(chatBody('m'), { 'content-type': type })).status).toBe(200)
     },
   )
 })
 
-it('leaves no request open that a client broke off', async () => {
+it('ends a request that its client breaks off', async () => {
   const half = requestBytes(
     `POST ${PATH} HTTP/1.1`,
     [`authorization: Bearer ${KEY}`],
@@ -276,7 +280,7 @@ it('leaves no request open that a client broke off', async () => {
     'content-length: 500',
   )
   const { socket } = await connection(gateway.base, half)
-  await until(async () => (await inFlight()) === 1, 'the request to be there')
+  await until(async () => (await inFlight()) === 1, 'the request to begin')
   socket.destroy()
   await until(async () => (await inFlight()) === 0, 'the request to be over')
   const line = await until(

@@ -1,4 +1,4 @@
-/** Prices, balances and holds, from the outside: what is charged, what is refused, and that the books agree. */
+/** Prices, balances and holds: what is charged and refused, and that the log agrees with the balances. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { bearer, chat, errorIn } from '../harness/chat-client.ts'
@@ -86,7 +86,7 @@ afterAll(async () => {
 const ask = (who: string, model: string, more: object = {}) =>
   chat(gateway.base, bearer(who), chatBody(model, more))
 
-/** What one request of the rich account cost, in nano-dollars, and why. */
+/** Cost, in nano-dollars, hold and settle reason of one request of the rich account. */
 async function costOf(model: string, more: object = {}) {
   const answer = await ask(keyOf('rich'), model, more)
   expect(answer.status).toBe(200)
@@ -99,9 +99,9 @@ const answersWith =
   (_, res) =>
     json(res, 200, { ...completion('any', content, usage), ...more })
 
-describe('1,000 requests at once with money for 100', () => {
+describe('1,000 concurrent requests with funds for 100', () => {
   it('serves exactly 100 and refuses 900', async () => {
-    // Nothing is answered before the 900 are refused, so all that are served are in flight together.
+    // No answer is sent before 900 are refused, so all served requests are in flight at once.
     const refusals = Promise.withResolvers<void>()
     const before = upstream.calls.length
     upstream.answer(async (received, res) => {
@@ -130,7 +130,7 @@ describe('1,000 requests at once with money for 100', () => {
 })
 
 describe('prices', () => {
-  it('counts cached, written and plain input apart, and adds the price of a request', async () => {
+  it('prices cached, written and plain input separately, and adds the price per request', async () => {
     const details = { cached_tokens: 300, cache_write_tokens: 200 }
     upstream.answer(
       answersWith({ prompt_tokens: 1_000, completion_tokens: 50, prompt_tokens_details: details }),
@@ -139,7 +139,7 @@ describe('prices', () => {
     expect(await costOf('tokens')).toMatchObject({ cost: nanos('0.00375'), reason: 'usage' })
   })
 
-  it('rounds up once for a request, not once for a kind', async () => {
+  it('rounds up once per request', async () => {
     // Three tokens of 0.1 nano-dollars each.
     upstream.answer(answersWith({ prompt_tokens: 2, completion_tokens: 1 }))
     expect((await costOf('tiny')).cost).toBe(1)
@@ -148,34 +148,34 @@ describe('prices', () => {
     expect((await costOf('tiny')).cost).toBe(2)
   })
 
-  it('takes an explicit usage of zero for a usage', async () => {
+  it('accepts an explicit usage of zero', async () => {
     upstream.answer(answersWith({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }))
     expect(await costOf('tiny')).toMatchObject({ cost: 0, reason: 'usage' })
   })
 
   it('estimates what an upstream does not report', async () => {
     upstream.answer(answersWith(null, {}, 'x'.repeat(4_000)))
-    // 8 bytes of prompt and 4,000 of answer, four to a token, at 0.1 nano-dollars; plus rounding up.
+    // 8 bytes of prompt and 4,000 of answer, four per token, at 0.1 nano-dollars, rounded up.
     const messages = [{ role: 'user', content: '12345678' }]
     expect(await costOf('unreported', { messages })).toMatchObject({ cost: 101, reason: 'estimate' })
   })
 
   it.each<[string, string | undefined, string | undefined, string, string]>([
-    ['asked and served', 'priority', 'priority', '0.02', '0.02'],
-    ['asked and served at the normal tier', 'priority', 'default', '0.01', '0.02'],
-    ['served without being asked', undefined, 'priority', '0.02', '0.01'],
+    ['requested and served', 'priority', 'priority', '0.02', '0.02'],
+    ['requested, served at the normal tier', 'priority', 'default', '0.01', '0.02'],
+    ['served without a request', undefined, 'priority', '0.02', '0.01'],
     ['cheaper: the hold assumes the normal price', 'flex', 'flex', '0.005', '0.01'],
     ['cheaper, but not served', 'flex', 'default', '0.01', '0.01'],
-    ['not reported: as asked', 'priority', undefined, '0.02', '0.02'],
+    ['not reported: charged as requested', 'priority', undefined, '0.02', '0.02'],
     ['left to the upstream', 'auto', 'default', '0.01', '0.01'],
     ['named like a built-in of the language', 'constructor', 'toString', '0.01', '0.01'],
-  ])('tier %s', async (_, asked, served, cost, hold) => {
+  ])('tier %s', async (_, requested, served, cost, hold) => {
     upstream.answer(answersWith({ prompt_tokens: 1, completion_tokens: 1 }, { service_tier: served }))
-    const more = asked === undefined ? {} : { service_tier: asked }
+    const more = requested === undefined ? {} : { service_tier: requested }
     expect(await costOf('tiers', more)).toMatchObject({ cost: nanos(cost), hold: nanos(hold) })
   })
 
-  it('a costlier tier without a factor is refused to who must pay', async () => {
+  it('refuses a costlier tier without a multiplier to paying accounts', async () => {
     for (const [model, tier] of [
       ['flat', 'priority'],
       ['tiers', 'fast'],
@@ -187,7 +187,7 @@ describe('prices', () => {
     }
   })
 
-  it.each([500, 401, 400])('nothing is charged for a %i of the upstream', async (status) => {
+  it.each([500, 401, 400])('charges nothing for a %i of the upstream', async (status) => {
     const before = await balanceOf(gateway, 'rich')
     upstream.answer((_, res) => json(res, status, { error: { message: 'no', usage: { prompt_tokens: 9 } } }))
     const answer = await ask(keyOf('rich'), 'flat')
@@ -209,36 +209,36 @@ describe('who may spend', () => {
     return statuses
   }
 
-  it('a free model asks for positive funds and takes none', async () => {
+  it('requires positive funds for a free model and charges nothing', async () => {
     const before = await balanceOf(gateway, 'rich')
     expect(await outcomes(keyOf('rich'), 'free', 2)).toEqual([200, 200])
     expect(await balanceOf(gateway, 'rich')).toEqual(before)
     expect(await outcomes(keyOf('empty'), 'free', 1)).toEqual([402])
   })
 
-  it('an overdraft is spent, and no more', async () => {
+  it('spends an overdraft, and no more', async () => {
     expect(await outcomes(keyOf('overdrawn'), 'flat', 3)).toEqual([200, 200, 402])
     expect((await balanceOf(gateway, 'overdrawn')).balance).toBe(nanos('-0.02'))
   })
 
-  it('a negative credit is a debit', async () => {
+  it('debits a negative credit', async () => {
     expect(await outcomes(keyOf('debited'), 'flat', 2)).toEqual([200, 402])
     expect((await balanceOf(gateway, 'debited')).balance).toBe(0)
   })
 
-  it('a rest that does not cover the next request is refused and kept', async () => {
+  it('keeps a balance that does not cover the next request', async () => {
     expect(await outcomes(keyOf('two'), 'flat', 2)).toEqual([200, 402])
     expect((await balanceOf(gateway, 'two')).balance).toBe(nanos('0.005'))
     expect(await outcomes(keyOf('two'), 'free', 1)).toEqual([200])
   })
 
-  it('an unlimited account is counted and never refused', async () => {
+  it('charges an unlimited account and never refuses it', async () => {
     const before = await balanceOf(gateway, 'unlimited')
     expect(await outcomes(keyOf('unlimited'), 'flat', 3)).toEqual([200, 200, 200])
     expect((await balanceOf(gateway, 'unlimited')).balance).toBe(before.balance - nanos('0.03'))
   })
 
-  it('a model without a price is served to nobody who must pay, nor listed to them', async () => {
+  it('neither serves nor lists a model without a price to paying accounts', async () => {
     const models = async (who: string) => {
       const { text } = await call(`${gateway.base}/v1/models`, { headers: jsonHeaders(who) })
       const list = z.object({ data: z.array(z.object({ id: z.string() })) }).parse(JSON.parse(text))
@@ -259,8 +259,8 @@ describe('who may spend', () => {
   })
 })
 
-describe('the books', () => {
-  it('agree: credits less what the request log settled is the balance of every account', async () => {
+describe('balances', () => {
+  it('equal the credits minus the settled amounts in the request log, for every account', async () => {
     await until(async () => (await metric(gateway, 'sluice_holds')) === 0, 'all holds to be settled')
     await until(async () => (await metric(gateway, 'sluice_requests_in_flight')) === 0, 'all requests to end')
     for (const [name, amounts] of Object.entries(CREDITS)) {

@@ -1,4 +1,4 @@
-/** The settings that bound what a body may hold, each at its edge. */
+/** Limits of body contents, each at its bound. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FormEntry, formBody, MULTIPART, PNG } from '../../proxy/dialects/images/testing.ts'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'
@@ -7,17 +7,17 @@ import { apiKey, channel, route } from '../harness/resources.ts'
 import { chatAnswer, json, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 
 const KEY = 'sk-body-limits'
-/** Beyond, a form is passed on while it comes. */
+/** Larger forms are streamed to the upstream. */
 const HELD_BYTES = 8_192
 
 let gateway: RunningGateway
 let upstream: ScriptedUpstream
 
 beforeAll(async () => {
-  upstream = await startUpstream((asked, res) =>
-    asked.path.includes('images')
+  upstream = await startUpstream((call, res) =>
+    call.path.includes('images')
       ? json(res, 200, { created: 1, data: [{ b64_json: PNG.toString('base64') }] })
-      : chatAnswer()(asked, res),
+      : chatAnswer()(call, res),
   )
   gateway = await startGateway(
     {
@@ -25,8 +25,8 @@ beforeAll(async () => {
         apiKey('caller', KEY) +
         channel('main', upstream.baseURL) +
         route('model', 'm', ['main']) +
-        channel('pictures', upstream.baseURL, { type: 'images' }) +
-        route('picture', 'p', ['pictures']),
+        channel('images', upstream.baseURL, { type: 'images' }) +
+        route('image', 'p', ['images']),
     },
     {
       SLUICE_MAX_BODY_BYTES: String(HELD_BYTES),
@@ -46,10 +46,10 @@ afterAll(async () => {
 
 describe('JSON', () => {
   it.each<[string, (numbers: number) => object]>([
-    // Five: the model, the list, the message, its role and its content.
+    // The body has five more values: model, messages, message, role and content.
     ['numbers', (numbers) => ({ extra: Array(numbers).fill(1) })],
     ['texts', (numbers) => ({ extra: Array(numbers).fill('') })],
-  ])('has no more values than are allowed: %s', async (_what, extra) => {
+  ])('allows no more values than the limit: %s', async (_what, extra) => {
     const post = (numbers: number) =>
       call(`${gateway.base}/v1/chat/completions`, {
         body: chatBody('m', extra(numbers)),
@@ -62,9 +62,9 @@ describe('JSON', () => {
 
 describe.each([
   ['held', 50],
-  ['passed on', HELD_BYTES],
-])('a form that is %s', (_way, size) => {
-  const picture = (bytes: number, name = 'image'): FormEntry => [
+  ['streamed', HELD_BYTES],
+])('a form that is %s', (_lane, size) => {
+  const image = (bytes: number, name = 'image'): FormEntry => [
     name,
     Buffer.concat([PNG, Buffer.alloc(bytes)], bytes),
     'a.png',
@@ -80,23 +80,23 @@ describe.each([
       headers: jsonHeaders(KEY, { 'content-type': MULTIPART }),
     })
 
-  it('has as many parts and files as are allowed', async () => {
+  it('allows as many parts and files as the limits', async () => {
     const user: FormEntry = ['user', 'u']
-    const good = await post(picture(size), picture(50, 'mask'), user, ['quality', 'low'])
+    const good = await post(image(size), image(50, 'mask'), user, ['quality', 'low'])
     expect(good.status).toBe(200)
-    const parts = await post(picture(size), user, ['a', 'x'], ['b', 'x'], ['c', 'x'])
+    const parts = await post(image(size), user, ['a', 'x'], ['b', 'x'], ['c', 'x'])
     expectError(parts, 400, 'invalid_request')
-    const files = await post(picture(size), picture(50, 'image'), picture(50, 'image'))
+    const files = await post(image(size), image(50, 'image'), image(50, 'image'))
     expectError(files, 400, 'invalid_request', 'image')
   })
 
-  it('has no larger text than is allowed', async () => {
-    expect((await post(picture(size), ['user', 'x'.repeat(1_024)])).status).toBe(200)
-    expectError(await post(picture(size), ['user', 'x'.repeat(1_025)]), 413, 'request_too_large', 'user')
+  it('allows no larger text than the limit', async () => {
+    expect((await post(image(size), ['user', 'x'.repeat(1_024)])).status).toBe(200)
+    expectError(await post(image(size), ['user', 'x'.repeat(1_025)]), 413, 'request_too_large', 'user')
   })
 
-  it('has no larger file than is allowed', async () => {
-    expect((await post(picture(20_000))).status).toBe(200)
-    expectError(await post(picture(20_001)), 413, 'request_too_large', 'image')
+  it('allows no larger file than the limit', async () => {
+    expect((await post(image(20_000))).status).toBe(200)
+    expectError(await post(image(20_001)), 413, 'request_too_large', 'image')
   })
 })

@@ -1,4 +1,4 @@
-/** Channels in trouble: ejection, time-outs, connections that fail; and channels over TLS. */
+/** Channel failures: ejection, timeouts and failing connections; and channels with TLS. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -84,7 +84,7 @@ beforeEach(() => {
   }
 })
 
-/** A certificate for upstream.test and 127.0.0.1, signed by itself. */
+/** A self-signed certificate for upstream.test and 127.0.0.1. */
 function makeCertificate(): { key: string; cert: string } {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
   try {
@@ -121,7 +121,7 @@ async function attemptsOf(answer: Answer) {
 }
 
 describe('ejection', () => {
-  it('rests a channel after failures in a row, and not before', async () => {
+  it('ejects a channel after consecutive failures, and not before', async () => {
     let fails = 2
     a.answer((upstreamCall, res) => (fails-- > 0 ? fail(upstreamCall, res) : chatAnswer()(upstreamCall, res)))
     for (let i = 0; i < 3; i++) expect((await send('eject')).status).toBe(200)
@@ -132,27 +132,27 @@ describe('ejection', () => {
     expect(a.calls.length).toBe(6)
     const metric = /^sluice_channel_ejected\{[^}]*channel="default\/eject"[^}]*\} 1$/m
     expect((await call(`${gateway.admin}/metrics`)).text).toMatch(metric)
-    const rested = await Promise.all(Array.from({ length: 10 }, () => send('eject')))
-    expect(rested.map((answer) => answer.status)).toEqual(Array(10).fill(200))
+    const answers = await Promise.all(Array.from({ length: 10 }, () => send('eject')))
+    expect(answers.map((answer) => answer.status)).toEqual(Array(10).fill(200))
     expect(a.calls.length).toBe(6)
   })
 
-  it('probes it by one request after the interval; the next rest is longer, and a success ends it', async () => {
+  it('probes the channel with one request after the interval; the next ejection is longer, a success ends it', async () => {
     a.answer(fail)
     for (let i = 0; i < 3; i++) await send('probe')
-    let restedFrom = performance.now()
-    const rests: number[] = []
+    let ejectedAt = performance.now()
+    const intervals: number[] = []
     for (const probes of [4, 5]) {
       await until(async () => {
         const answers = await Promise.all([send('probe'), send('probe'), send('probe')])
         expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200])
         return a.calls.length === probes
       }, 'a probe')
-      rests.push(performance.now() - restedFrom)
-      restedFrom = performance.now()
+      intervals.push(performance.now() - ejectedAt)
+      ejectedAt = performance.now()
     }
-    expect(rests[0]).toBeGreaterThan(INTERVAL_MS * 0.9)
-    expect(rests[1]).toBeGreaterThan(2 * INTERVAL_MS * 0.9)
+    expect(intervals[0]).toBeGreaterThan(INTERVAL_MS * 0.9)
+    expect(intervals[1]).toBeGreaterThan(2 * INTERVAL_MS * 0.9)
     a.answer(chatAnswer())
     await until(
       async () => (await send('probe')).status === 200 && a.calls.length > 5,
@@ -163,7 +163,7 @@ describe('ejection', () => {
     expect(a.calls.length).toBe(calls + 10)
   })
 
-  it('never rests the last channel', async () => {
+  it('never ejects the last channel', async () => {
     a.answer(fail)
     for (let i = 0; i < 8; i++) expect((await send('last-only')).status).toBe(502)
     expect(a.calls.length).toBe(8)
@@ -176,14 +176,14 @@ describe('ejection', () => {
     expect(a.calls.length + b.calls.length).toBe(9 + 20)
   })
 
-  it('is not the caller’s to cause', async () => {
+  it('is not caused by client errors', async () => {
     a.answer((_call, res) => json(res, 400, { error: { message: 'no' } }))
     for (let i = 0; i < 6; i++) await send('last')
     expect([a.calls.length, b.calls.length]).toEqual([6, 0])
   })
 })
 
-describe('time-outs and connections that fail', () => {
+describe('timeouts and failing connections', () => {
   const silent: Script = () => undefined
   const half: Script = (_call, res) => void res.writeHead(200).write('{"choices":')
   it.each<[string, string, Script]>([
@@ -197,7 +197,7 @@ describe('time-outs and connections that fail', () => {
     ['no-http', 'reset', silent],
     ['tls-untrusted', 'tls', silent],
     ['tls-other-name', 'tls', silent],
-  ])('%s: the other channel serves, and the log says %s', async (model, detail, script) => {
+  ])('%s: falls over to the other channel and logs %s', async (model, detail, script) => {
     a.answer(script)
     const answer = await send(model)
     expect(answer.status).toBe(200)
@@ -222,7 +222,7 @@ describe('time-outs and connections that fail', () => {
   it.each([
     ['idle', 'idle_timeout', stalled],
     ['total', 'total_timeout', dripping],
-  ])('%s: a stream under way ends in an error event', async (model, detail, script) => {
+  ])('%s: ends a running stream with an error event', async (model, detail, script) => {
     a.answer(script)
     const answer = await send(model, { stream: true })
     expect(JSON.parse(eventData(answer.text).at(-1) ?? '').error.code).toBe('upstream_error')
@@ -234,7 +234,7 @@ describe('time-outs and connections that fail', () => {
     ])
   })
 
-  it('idle: a stream that goes on is not cut', async () => {
+  it('idle: does not cut off a stream that continues', async () => {
     let sent = 0
     a.answer(async (_call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -252,7 +252,7 @@ describe('time-outs and connections that fail', () => {
 })
 
 describe('TLS', () => {
-  it.each(['tls', 'tls-name'])('%s: the CA of the channel is trusted', async (model) => {
+  it.each(['tls', 'tls-name'])('%s: trusts the channel’s CA', async (model) => {
     expect((await send(`${model}-only`)).status).toBe(200)
     expect(secured.calls.length).toBe(1)
   })

@@ -1,4 +1,4 @@
-/** The commands that look at what runs and at files, against a real `sluice dev`. */
+/** The CLI commands that inspect running programs and files, against a real `sluice dev`. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ interface Result {
   err: string
 }
 
-/** Runs a command to its end. */
+/** Runs a command and waits for its exit. */
 async function sluice(
   args: string[],
   { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {},
@@ -47,11 +47,11 @@ async function sluice(
   return { code, out, err } satisfies Result
 }
 
-/** A command that asks the gateway of this test. */
+/** Runs a command against this test's gateway. */
 const ask = (...args: string[]) =>
   sluice(args, { env: { SLUICE_ADMIN_URLS: gateway.admin, SLUICE_ADMIN_TOKEN: TOKEN } })
 
-/** A command that goes on until it is ended. */
+/** Starts a command that runs until it is killed. */
 function follow(args: string[]) {
   const child = spawn(process.execPath, [join(ROOT, 'cli/main.ts'), ...args], {
     env: { PATH: process.env.PATH, SLUICE_ADMIN_URLS: gateway.admin, SLUICE_ADMIN_TOKEN: TOKEN },
@@ -124,7 +124,7 @@ afterAll(async () => {
 })
 
 describe.concurrent('every command', () => {
-  it('a call that is not understood, and help: exit codes and streams of the process', async () => {
+  it('reports wrong usage on stderr with exit code 2, and help on stdout', async () => {
     const wrong = await sluice(['status', '--outptu', 'json'])
     expect([wrong.code, wrong.out, wrong.err.split('\n')]).toEqual([
       ...[2, ''],
@@ -136,7 +136,7 @@ describe.concurrent('every command', () => {
   })
 
   it.each([['status'], ['explain', '--key', 'alice', '--model', 'paid'], ['logs']])(
-    '%s: an admin port that does not answer, or refuses, is named; exit code 1',
+    '%s: names an admin port that is unreachable or refuses, with exit code 1',
     async (...args) => {
       const dead = `http://127.0.0.1:${await freePort()}`
       const unreachable = await sluice([...args, '--admin', dead])
@@ -163,7 +163,7 @@ describe('sluice status', () => {
     unreachable: z.array(z.object({ admin: z.string(), reason: z.string() })),
   })
 
-  it('shows both programs of dev, and that the proxy serves the newest generation', async () => {
+  it('shows both programs of dev and that the proxy serves the newest generation', async () => {
     const answer = await ask('status', '-o', 'json')
     const { newest, instances, unreachable } = jsonOf(report, answer)
     expect(instances.map(({ role, ready }) => [role, ready])).toEqual([
@@ -179,7 +179,7 @@ describe('sluice status', () => {
     expect(code).toBe(0)
   })
 
-  it('lists those that do not answer beside those that do', async () => {
+  it('lists instances that answer and those that do not', async () => {
     const dead = `http://127.0.0.1:${await freePort()}`
     const answer = await ask('status', '--admin', `${gateway.admin},${dead}`, '-o', 'json')
     const { instances, unreachable } = jsonOf(report, answer)
@@ -208,7 +208,7 @@ describe('sluice explain', () => {
     return { ...proxies[0], code: answer.code, notes }
   }
 
-  it('shows the channels in their order and what would be held, and takes nothing', async () => {
+  it('shows the channels in order and the amount to hold, without holding it', async () => {
     const { code, candidates, hold, refusal, funds } = await explained('alice', 'paid')
     expect([code, refusal]).toEqual([0, undefined])
     expect(candidates?.map(({ channel, state }) => [channel, state])).toEqual([
@@ -233,7 +233,7 @@ describe('sluice explain', () => {
     ['alice', 'lost', 502, 'upstream_error'],
     ['off', 'paid', 401, 'unauthorized'],
     ['poor', 'paid', 402, 'insufficient_balance'],
-  ])('%s and %s: %i %s, as the request itself is answered', async (key, model, status, code) => {
+  ])('%s and %s: %i %s, like the answer to the request', async (key, model, status, code) => {
     const shown = await explained(key, model)
     expect(shown.refusal).toMatchObject({ status, code })
     expect(shown.code).toBe(1)
@@ -246,7 +246,7 @@ describe('sluice explain', () => {
     expect([answer.status, answer.text.includes(`"${code}"`)]).toEqual([status, true])
   })
 
-  it('tells what the controller knows of it', async () => {
+  it('shows the controller’s findings', async () => {
     expect((await explained('alice', 'lost')).notes).toEqual(
       expect.arrayContaining([
         expect.stringContaining('ModelRoute/lost: spec.channels[0]: the Channel nowhere does not exist'),
@@ -267,14 +267,14 @@ describe('sluice explain', () => {
     ])
   })
 
-  it('a key without value and one that does not exist', async () => {
+  it('fails for a key without a value and one that does not exist', async () => {
     const empty = await ask('explain', '--key', 'void', '--model', 'paid')
     expect([empty.code, empty.out]).toEqual([1, ''])
     expect(empty.err).toMatch(/no value in force; ApiKey\/void: .*spec\.secretRef/)
-    const missing = await ask('explain', '--key', 'nobody', '--model', 'paid')
+    const missing = await ask('explain', '--key', 'missing', '--model', 'paid')
     expect([missing.code, missing.err]).toEqual([
       1,
-      expect.stringMatching(/^sluice explain: there is no ApiKey .*nobody.*\n$/),
+      expect.stringMatching(/^sluice explain: there is no ApiKey .*missing.*\n$/),
     ])
   })
 })
@@ -304,7 +304,7 @@ describe('sluice logs', () => {
     )
   })
 
-  it('newest first, as they were logged', async () => {
+  it('shows requests newest first, as logged', async () => {
     const answer = await ask('logs', '-o', 'json')
     const shown = lines(answer)
     expect(answer.code).toBe(0)
@@ -325,7 +325,7 @@ describe('sluice logs', () => {
     )
   })
 
-  it('by request id or its beginning, by status, by the name of the key', async () => {
+  it('filters by request id or its prefix, by status and by key name', async () => {
     for (const id of [served, served.slice(0, 16)])
       expect(
         lines(await ask('logs', '--request-id', id, '-o', 'json')).map(({ requestId }) => requestId),
@@ -339,7 +339,7 @@ describe('sluice logs', () => {
     expect([preview.code, preview.out]).toEqual([1, ''])
   })
 
-  it('as a table, and nothing at all', async () => {
+  it('prints a table, and fails without a match', async () => {
     const { code, out } = await ask('logs', '--request-id', served)
     const [head = '', row = ''] = out.split('\n')
     expect(code).toBe(0)
@@ -356,13 +356,13 @@ describe('sluice logs', () => {
     })
   })
 
-  it('--follow prints what there is, then each request as it ends', async () => {
+  it('--follow prints existing requests, then each request as it ends', async () => {
     const { child, out } = follow(['logs', '--follow', '--key', 'alice', '-o', 'json'])
-    await until(() => out().includes(served), 'the requests of before')
+    await until(() => out().includes(served), 'the earlier requests')
     const later = String((await chat(KEY, 'paid')).headers['x-request-id'])
     await chat('sk-cli-poor-0123456789-0002', 'paid')
     const last = String((await chat(KEY, 'paid')).headers['x-request-id'])
-    await until(() => out().includes(last), 'the request of after', 15_000)
+    await until(() => out().includes(last), 'the later request', 15_000)
     child.kill('SIGINT')
     const ids = lines({ code: 0, err: '', out: out() }).map(({ requestId }) => requestId)
     expect(ids.slice(-2)).toEqual([later, last])
@@ -370,7 +370,7 @@ describe('sluice logs', () => {
     expect(out()).not.toContain('default/poor')
   })
 
-  it('no output shows a key or a credential', async () => {
+  it('prints no key or credential', async () => {
     for (const args of [
       ['logs', '-o', 'json'],
       ['explain', '--key', 'alice', '--model', 'paid', '-o', 'json'],
@@ -383,7 +383,7 @@ describe('sluice logs', () => {
 })
 
 describe('sluice validate', () => {
-  it('says of a bad file what the running dev says', async () => {
+  it('reports the same problems as sluice dev', async () => {
     const problems = z
       .array(z.object({ line: z.number(), column: z.number(), subject: z.string(), message: z.string() }))
       .parse(
@@ -394,12 +394,12 @@ describe('sluice validate', () => {
     expect(problems).not.toEqual([])
     const { code, out } = await sluice(['validate', '-f', join(gateway.dir, 'bad.yaml')])
     expect(code).toBe(1)
-    const said = problems.map(
+    const lines = problems.map(
       ({ line, column, subject, message }) =>
         `${join(gateway.dir, 'bad.yaml')}:${line}:${column}: ${subject}: ${message}`,
     )
-    expect(out.trimEnd().split('\n')).toEqual(said)
-    expect(gateway.output()).toContain(said[0])
+    expect(out.trimEnd().split('\n')).toEqual(lines)
+    expect(gateway.output()).toContain(lines[0])
   })
 
   it('accepts the quickstart, by folder, by file and from standard input', async () => {
@@ -416,7 +416,7 @@ describe('sluice validate', () => {
     expect([stdin.code, stdin.out]).toEqual([1, expect.stringMatching(/^stdin:6:3: Channel\/broken: /m)])
   })
 
-  it('judges each document in its own namespace', async () => {
+  it('checks each document in its own namespace', async () => {
     const folder = join(scratch, 'tenants')
     mkdirSync(folder)
     const of = (namespace: string, resources: string) =>

@@ -1,4 +1,4 @@
-/** The snippets of README.md and docs/clients.md run as they stand; only the address is another one. */
+/** Runs the snippets of README.md and docs/clients.md; only the address is replaced. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ import { apiKey, channel } from '../harness/resources.ts'
 import { python, run } from '../harness/script.ts'
 
 const ADDRESS = 'http://localhost:8080'
-/** What the example upstream says to the snippets' prompt. */
+/** The example upstream's answer to the snippets' prompt. */
 const ANSWER = 'Hello from the example upstream. You said: Hello there'
 
 let gateway: RunningGateway
@@ -31,7 +31,7 @@ const fenced = (text: string, language: string) =>
 const curls = (text: string) =>
   [...text.matchAll(/^ {4}curl(?:.*\\\n)*.*$/gm)].map(([command]) => command.replace(/^ {4}/gm, ''))
 
-/** The snippet with the address of the gateway under test. */
+/** The snippet with the gateway's address. */
 function here(snippet: string): string {
   expect(snippet).toContain(ADDRESS)
   return snippet.replaceAll(ADDRESS, gateway.base)
@@ -103,7 +103,7 @@ describe('docs/clients.md', () => {
     expect(await py(here(models))).toBe("['example', 'example-free']\n")
   })
 
-  it('the variables that both SDKs read', async () => {
+  it('the environment variables that both SDKs read', async () => {
     expect(clients).toContain('Both SDKs also read `OPENAI_BASE_URL` and `OPENAI_API_KEY`.')
     const env = { OPENAI_BASE_URL: `${gateway.base}/v1`, OPENAI_API_KEY: QUICKSTART_KEY }
     const models = '["example","example-free"]'

@@ -1,4 +1,4 @@
-/** How the program ends: streams finish when they may, and are told when they may not. */
+/** Shutdown: streams finish within the drain timeout, or end with an error. */
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { follow } from '../harness/follow.ts'
@@ -13,7 +13,7 @@ const KEY = 'sk-drain-key-0123456789'
 
 let upstream: ScriptedUpstream
 let gateway: RunningGateway
-/** Lets the upstream go on with its answers. */
+/** Lets the upstream continue its answers. */
 let release: () => void
 
 beforeAll(async () => {
@@ -62,7 +62,7 @@ async function start(env: Record<string, string> = {}) {
 
 const ready = async () => (await call(`${gateway.admin}/readyz`)).status
 
-/** A new connection: refused from the moment on that draining began. */
+/** Whether new connections are refused, as they are while draining. */
 const refusesConnections = () =>
   call(`${gateway.base}/v1/models`, { headers: jsonHeaders(KEY) }).then(
     () => false,
@@ -70,7 +70,7 @@ const refusesConnections = () =>
   )
 
 describe('SIGTERM', () => {
-  it('lets a running stream finish, takes nothing new and is not ready meanwhile', async () => {
+  it('lets a running stream finish; meanwhile it accepts no connections and is not ready', async () => {
     const { stream, exited } = await start()
     expect(await ready()).toBe(200)
     expect(await refusesConnections()).toBe(false)
@@ -83,11 +83,11 @@ describe('SIGTERM', () => {
     expect(await stream.ended).toBe(true)
     expect(eventData(stream.text()).at(-1)).toBe('[DONE]')
     expect(await exited).toBe(0)
-    // The log is written to its end.
+    // The log is complete.
     expect(await lineOf(gateway, stream)).toMatchObject({ outcome: 'finished', settled: '0.000004' })
   })
 
-  it('after the grace a stream ends in an error event, a waiting request in a 503, and all is settled', async () => {
+  it('after the drain timeout ends streams with an error event and waiting requests with 503, and settles all', async () => {
     const { stream, exited } = await start({ SLUICE_DRAIN_TIMEOUT: '1s' })
     const calls = upstream.calls.length
     const waiting = call(`${gateway.base}/v1/chat/completions`, {
@@ -98,8 +98,8 @@ describe('SIGTERM', () => {
     const from = performance.now()
     gateway.child.kill('SIGTERM')
     expect(await stream.ended).toBe(true)
-    const grace = performance.now() - from
-    expect(grace).toBeGreaterThan(950)
+    const elapsed = performance.now() - from
+    expect(elapsed).toBeGreaterThan(950)
     expect(stream.text()).not.toContain('[DONE]')
     expect(JSON.parse(eventData(stream.text()).at(-1) ?? '')).toMatchObject({ error: { code: 'overloaded' } })
     const refused = await waiting
@@ -107,14 +107,14 @@ describe('SIGTERM', () => {
     expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'overloaded' } })
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
     expect(await exited).toBe(0)
-    // Nothing was delivered yet, so the prompt alone is charged: 5 bytes, estimated as 2 tokens.
+    // Nothing was delivered yet, so only the prompt is charged: 5 bytes, estimated as 2 tokens.
     expect(await lineOf(gateway, stream)).toMatchObject({ outcome: 'shutdown', settled: '0.000002' })
   })
 
   it.each([
     ['has sent nothing', ''],
     ['has sent half a head', 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n'],
-    ['has had its answer', 'GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n'],
+    ['has its answer', 'GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n'],
   ])('does not wait for a connection that %s', async (_, bytes) => {
     const { stream, exited } = await start()
     release()
@@ -128,7 +128,7 @@ describe('SIGTERM', () => {
 })
 
 describe('a second signal', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('%s ends it at once', async (second) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('%s stops the gateway at once', async (second) => {
     const { stream, exited } = await start()
     gateway.child.kill('SIGTERM')
     await until(refusesConnections, 'draining to begin')

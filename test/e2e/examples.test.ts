@@ -1,4 +1,4 @@
-/** The example folders at work: each starts without problems, and those for foreign upstreams serve requests. */
+/** The example folders: each starts without problems, and those for external upstreams serve requests. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { exampleNames, exampleText, startExample } from '../harness/examples.ts'
@@ -7,7 +7,7 @@ import { call, chatBody, jsonHeaders } from '../harness/http.ts'
 import { collect, HELLO, openai } from '../harness/sdk.ts'
 import { type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 
-/** What the folders ask of the environment, as their first lines say. */
+/** Environment variables that the folders need, as their first lines say. */
 const PROVIDER_KEYS = { OPENAI_API_KEY: 'sk-provider-one-0123', ANTHROPIC_API_KEY: 'sk-provider-two-0123' }
 /** The default in the example folders. */
 const KEY = 'sk-local-0123456789abcdef'
@@ -24,7 +24,7 @@ const statusList = z.array(
 )
 
 const running: (RunningGateway | ScriptedUpstream)[] = []
-const kept = <T extends RunningGateway | ScriptedUpstream>(started: T): T => {
+const track = <T extends RunningGateway | ScriptedUpstream>(started: T): T => {
   running.push(started)
   return started
 }
@@ -45,7 +45,7 @@ describe('every example', () => {
   })
 
   it.each(exampleNames())('%s starts without problems and is ready', async (name) => {
-    const gateway = kept(await startExample(name, PROVIDER_KEYS))
+    const gateway = track(await startExample(name, PROVIDER_KEYS))
     expect(await problemsOf(gateway)).toEqual([])
     const ready = async () => {
       const statuses = await statusesOf(gateway)
@@ -60,9 +60,9 @@ describe('every example', () => {
 })
 
 describe('local-model', () => {
-  it('serves any name below local/, without a credential', async () => {
-    const upstream = kept(await startUpstream())
-    const gateway = kept(await startExample('local-model', { LOCAL_MODEL_URL: upstream.baseURL }))
+  it('serves any model under local/, without a credential', async () => {
+    const upstream = track(await startUpstream())
+    const gateway = track(await startExample('local-model', { LOCAL_MODEL_URL: upstream.baseURL }))
     const client = openai(gateway.base, KEY)
     const answer = await client.chat.completions.create({ model: 'local/llama3.2:1b', messages: HELLO })
     expect(answer.choices[0]?.message.content).toBe('Hello there')
@@ -74,10 +74,10 @@ describe('local-model', () => {
     expect(text).toBe('Hello there')
   })
 
-  it('takes the key for clients from the environment', async () => {
-    const upstream = kept(await startUpstream())
+  it('takes the clients’ key from the environment', async () => {
+    const upstream = track(await startUpstream())
     const own = 'sk-chosen-by-the-operator'
-    const gateway = kept(
+    const gateway = track(
       await startExample('local-model', { LOCAL_MODEL_URL: upstream.baseURL, GATEWAY_KEY: own }),
     )
     const ask = (key: string) =>
@@ -91,11 +91,11 @@ describe('hosted-chat', () => {
   const text = exampleText('hosted-chat', 'config.yaml')
   const PROVIDER = 'https://api.openai.com/v1'
 
-  it('sends the provider’s key from the environment, and nothing of the client’s', async () => {
-    const upstream = kept(await startUpstream())
+  it('sends the provider’s key from the environment, and no client headers', async () => {
+    const upstream = track(await startUpstream())
     expect(text.split(PROVIDER)).toHaveLength(2)
     const { OPENAI_API_KEY } = PROVIDER_KEYS
-    const gateway = kept(
+    const gateway = track(
       await startGateway({ 'config.yaml': text.replace(PROVIDER, upstream.baseURL) }, { OPENAI_API_KEY }),
     )
     const client = openai(gateway.base, KEY, { defaultHeaders: { 'openai-organization': 'org-client' } })
@@ -108,8 +108,8 @@ describe('hosted-chat', () => {
     expect(gateway.output()).not.toContain(OPENAI_API_KEY)
   })
 
-  it('tells where a variable is missing, and still answers', async () => {
-    const gateway = kept(await startExample('hosted-chat'))
+  it('reports where a variable is missing, and still answers', async () => {
+    const gateway = track(await startExample('hosted-chat'))
     const line = text.split('\n').findIndex((each) => /\$\{OPENAI_API_KEY\}/.test(each)) + 1
     const [problem, ...others] = await problemsOf(gateway)
     expect(others).toEqual([])

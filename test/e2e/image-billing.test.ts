@@ -1,4 +1,4 @@
-/** What pictures cost, and what counting tokens does not. */
+/** Billing of images and of token counting. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'
 import { call } from '../harness/http.ts'
@@ -6,10 +6,10 @@ import { lineOf, nanos } from '../harness/ledger.ts'
 import { account, apiKey, channel, route } from '../harness/resources.ts'
 import { json, type Script, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 
-const KEY = 'sk-pictures-0123456789'
-const POOR = 'sk-pictures-of-the-poor'
-const PICTURE = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')
-/** Of a picture that is made: what is held for it at most. */
+const KEY = 'sk-images-0123456789'
+const POOR = 'sk-images-of-the-poor'
+const IMAGE = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')
+/** Output tokens held per image. */
 const TOKENS = 8_192
 
 let upstream: ScriptedUpstream
@@ -26,7 +26,7 @@ beforeAll(async () => {
       channel('responses', baseURL, { type: 'responses', features: { images: false } }),
       channel('chat', baseURL),
       channel('messages', baseURL.replace(/\/v1$/, ''), { type: 'messages' }),
-      route('picture', 'picture', ['images'], { price }),
+      route('image', 'image', ['images'], { price }),
       route('tokens', 'tokens', ['images'], { price: tokens }),
       route('tool', 'tool', ['responses'], { price: { ...price, ...tokens } }),
       route('chat', 'chat', ['chat'], { price: tokens }),
@@ -36,20 +36,20 @@ beforeAll(async () => {
     ].join(''),
   })
 })
-beforeEach(() => upstream.answer(makes))
+beforeEach(() => upstream.answer(returnImages))
 afterAll(async () => {
   await gateway?.stop()
   await upstream?.close()
 })
 
-/** As many pictures as are asked for, without a word of what they cost. */
-const makes: Script = ({ path, body }, res) => {
+/** Returns as many images as requested, without usage. */
+const returnImages: Script = ({ path, body }, res) => {
   const { n = 1 } = JSON.parse(body.toString()) as { n?: number }
   if (path.endsWith('/responses')) {
-    const item = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: PICTURE }
+    const item = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: IMAGE }
     return json(res, 200, { id: 'resp_1', object: 'response', status: 'completed', output: [item] })
   }
-  json(res, 200, { created: 1, data: Array.from({ length: n }, () => ({ b64_json: PICTURE })) })
+  json(res, 200, { created: 1, data: Array.from({ length: n }, () => ({ b64_json: IMAGE })) })
 }
 
 async function ask(path: string, body: object, key = KEY) {
@@ -67,29 +67,29 @@ async function ask(path: string, body: object, key = KEY) {
 
 const chat = (model: string) => ({ model, messages: [{ role: 'user', content: 'A cat' }] })
 
-describe('pictures', () => {
-  it('are held for and charged by the piece', async () => {
-    const made = await ask('images/generations', { model: 'picture', prompt: 'A cat', n: 3 })
+describe('images', () => {
+  it('are held and charged per image', async () => {
+    const made = await ask('images/generations', { model: 'image', prompt: 'A cat', n: 3 })
     expect(made).toMatchObject({ status: 200, hold: nanos('0.12'), settled: nanos('0.12') })
   })
 
-  it('are not begun where the funds do not cover all of them', async () => {
+  it('are refused if the funds do not cover all of them', async () => {
     const calls = upstream.calls.length
-    const made = await ask('images/generations', { model: 'picture', prompt: 'A cat', n: 3 }, POOR)
+    const made = await ask('images/generations', { model: 'image', prompt: 'A cat', n: 3 }, POOR)
     expect([made.status, upstream.calls.length]).toEqual([402, calls])
   })
 
-  it('of which nobody knows the tokens are held for as the largest', async () => {
+  it('with a token price hold the tokens of the largest image', async () => {
     const made = await ask('images/generations', { model: 'tokens', prompt: 'A cat', n: 2 })
-    // Two bytes a token of the prompt, and 64 more.
+    // The prompt is held at two bytes per token, plus 64 tokens.
     expect(made).toMatchObject({ status: 200, hold: 2 * TOKENS * 10_000 + 67 * 1_000 })
   })
 
   it.each([
-    ['chat/completions', chat('picture')],
-    ['responses', { model: 'picture', input: 'A cat' }],
-    ['messages', { ...chat('picture'), max_tokens: 9 }],
-  ])('cost the same when they are asked for by %s', async (path, body) => {
+    ['chat/completions', chat('image')],
+    ['responses', { model: 'image', input: 'A cat' }],
+    ['messages', { ...chat('image'), max_tokens: 9 }],
+  ])('cost the same through %s', async (path, body) => {
     expect(await ask(path, body)).toMatchObject({
       status: 200,
       hold: nanos('0.04'),
@@ -98,9 +98,9 @@ describe('pictures', () => {
   })
 })
 
-it('a picture of a tool is held for and charged like any', async () => {
+it('an image from a tool is held and charged like any other', async () => {
   const made = await ask('images/generations', { model: 'tool', prompt: 'A cat' })
-  // 2,048 tokens for a picture of which nobody said how many, two for the prompt.
+  // 2,048 tokens for an image without usage, two for the prompt.
   expect(made).toMatchObject({
     status: 200,
     hold: nanos('0.04') + TOKENS * 10_000 + 67 * 1_000,
@@ -109,17 +109,17 @@ it('a picture of a tool is held for and charged like any', async () => {
 })
 
 describe('counting tokens', () => {
-  it('is estimated where the upstream cannot, says so, and costs nothing', async () => {
+  it('is estimated if the upstream cannot count, marked as such and free', async () => {
     const calls = upstream.calls.length
     const counted = await ask('messages/count_tokens', chat('chat'))
     expect(counted).toMatchObject({ status: 200, hold: undefined, settled: undefined })
     expect(counted.headers['x-sluice-estimated']).toBe('true')
-    // Four bytes a token.
+    // Four bytes per token.
     expect(JSON.parse(counted.text)).toEqual({ input_tokens: 2 })
     expect(upstream.calls.length).toBe(calls)
   })
 
-  it('is the upstream’s where it can, and costs nothing', async () => {
+  it('comes from the upstream if it can count, and is free', async () => {
     upstream.answer((_, res) => json(res, 200, { input_tokens: 77 }))
     const counted = await ask('messages/count_tokens', chat('messages'))
     expect(counted).toMatchObject({ status: 200, text: '{"input_tokens":77}', hold: undefined })
@@ -127,7 +127,7 @@ describe('counting tokens', () => {
     expect(upstream.calls.at(-1)?.path).toBe('/v1/messages/count_tokens')
   })
 
-  it('is estimated, too, where the upstream fails', async () => {
+  it('is also estimated if the upstream fails', async () => {
     upstream.answer((_, res) => json(res, 404, { type: 'error', error: { type: 'not_found_error' } }))
     const counted = await ask('messages/count_tokens', chat('messages'))
     expect([counted.status, counted.headers['x-sluice-estimated']]).toEqual([200, 'true'])

@@ -1,4 +1,4 @@
-/** Requests that end before their time: nothing of them stays in flight, and nobody waits for what will not come. */
+/** Requests that are interrupted leave nothing in flight and keep no other request waiting. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
 import { call, chatBody, eventData, jsonHeaders, open, readAll } from '../harness/http.ts'
@@ -8,8 +8,8 @@ import { connection } from '../harness/socket.ts'
 import { DONE, written } from '../harness/sse.ts'
 import { chatAnswer, chatEvents, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 
-const KEY = 'sk-broken-off-0123456789'
-const OTHER = 'sk-taken-back-0123456789'
+const KEY = 'sk-interrupted-0123456789'
+const OTHER = 'sk-revoked-0123456789'
 const EVENTS = chatEvents('m', 'one two three', null)
 let upstream: ScriptedUpstream
 let spare: ScriptedUpstream
@@ -41,7 +41,7 @@ const ask = (model: string, more: object = {}) =>
 const idle = () =>
   until(async () => (await metric(gateway, 'sluice_requests_in_flight')) === 0, 'no request in flight')
 
-test('a body that breaks in the same packet as its head', async () => {
+test('refuses a body that is invalid in the first packet', async () => {
   for (let i = 0; i < 2; i++) {
     const { closed } = await connection(
       gateway.base,
@@ -53,7 +53,7 @@ test('a body that breaks in the same packet as its head', async () => {
   await idle()
 })
 
-test('a stream whose upstream leaves the connection open behind [DONE]', async () => {
+test('ends a stream after [DONE] although the upstream keeps the connection open', async () => {
   upstream.answer(async (_call, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' })
     await written(res, [...EVENTS, DONE].join(''))
@@ -63,7 +63,7 @@ test('a stream whose upstream leaves the connection open behind [DONE]', async (
   await idle()
 })
 
-test('an error answer whose body never ends does not keep the next channel waiting', async () => {
+test('falls over without waiting for the end of an error body', async () => {
   upstream.answer((_call, res) => {
     res.writeHead(500, { 'content-type': 'application/json' })
     res.write('{"error":')
@@ -73,7 +73,7 @@ test('an error answer whose body never ends does not keep the next channel waiti
   expect(text).toContain('from the spare')
 })
 
-test('a stream of a key that is taken back ends with an error event', async () => {
+test('ends the stream of a revoked key with an error event', async () => {
   upstream.answer(async (_call, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' })
     await written(res, EVENTS.slice(0, 2).join(''))
@@ -90,7 +90,7 @@ test('a stream of a key that is taken back ends with an error event', async () =
   await idle()
 })
 
-test('a channel that cuts every stream rests like one that refuses', async () => {
+test('ejects a channel that cuts every stream off', async () => {
   upstream.answer(async (_call, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' })
     await written(res, EVENTS[0] ?? '')
@@ -106,7 +106,7 @@ test('a channel that cuts every stream rests like one that refuses', async () =>
   expect(texts.at(-1)).toContain('spare')
 })
 
-test('many requests at once fall over to a healthy channel, whatever the retry budget says', async () => {
+test('lets many concurrent requests fall over to a healthy channel despite the retry budget', async () => {
   upstream.answer((_call, res) => {
     res.writeHead(500)
     res.end()
@@ -118,7 +118,7 @@ test('many requests at once fall over to a healthy channel, whatever the retry b
   expect(answers.filter(({ status }) => status !== 200)).toEqual([])
 })
 
-test('requests that are turned away before a route are logged and counted', async () => {
+test('logs and counts requests that are refused before routing', async () => {
   await call(`${gateway.base}/nowhere`)
   const line = await until(
     () => gateway.requests().find((entry) => entry.code === 'not_found'),

@@ -1,4 +1,4 @@
-/** Whose request it was: every line of the log names the ApiKey, also of keys that end alike. */
+/** Every log line names the ApiKey, even for keys with the same ending. */
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -13,7 +13,7 @@ const BOB = 'sk-bobby-9876543210abcdef'
 const FENCED = 'sk-fenced-0123456789abcdef'
 const POOR = 'sk-poor-0123456789-abcdef'
 const CLOSED = 'sk-closed-0123456789abcdef'
-const ENDS_ALIKE = '...cdef'
+const PREVIEW = '...cdef'
 
 let upstream: ScriptedUpstream
 let gateway: RunningGateway
@@ -55,19 +55,19 @@ it.each([
   ['fenced', FENCED, 'model', 403],
   ['poor', POOR, 'model', 402],
   ['closed', CLOSED, 'model', 403],
-])('a request of %s', async (name, key, model, status) => {
+])('names %s', async (name, key, model, status) => {
   const answer = await chat(key, model)
   expect(answer.status).toBe(status)
   const line = await lineOf(answer.headers['x-request-id'])
-  expect(line).toMatchObject({ key: `default/${name}`, keyPreview: ENDS_ALIKE, namespace: 'default' })
+  expect(line).toMatchObject({ key: `default/${name}`, keyPreview: PREVIEW, namespace: 'default' })
 })
 
-it('a request whose key is not known has no name', async () => {
+it('names no key for a request with an unknown one', async () => {
   const line = await lineOf((await chat('sk-unknown-0123456789abcdef')).headers['x-request-id'])
   expect([line.status, line.key, line.keyPreview]).toEqual([401, undefined, undefined])
 })
 
-it('messages of a WebSocket, and one that is no message', async () => {
+it('names the key of WebSocket messages, valid and invalid', async () => {
   const url = `${gateway.base.replace('http', 'ws')}/v1/responses`
   const client = await connect(url, { headers: { authorization: `Bearer ${BOB}` } })
   const before = gateway.requests().length
@@ -77,12 +77,12 @@ it('messages of a WebSocket, and one that is no message', async () => {
   await until(() => lines().length >= 2, 'both lines')
   client.ws.close()
   expect(lines().map(({ key, keyPreview }) => [key, keyPreview])).toEqual([
-    ['default/bob', ENDS_ALIKE],
-    ['default/bob', ENDS_ALIKE],
+    ['default/bob', PREVIEW],
+    ['default/bob', PREVIEW],
   ])
 })
 
-it('a handshake that is refused', async () => {
+it('names the key of a refused handshake', async () => {
   const before = gateway.requests().length
   const { WebSocket } = await import('ws')
   const url = `${gateway.base.replace('http', 'ws')}/v1/responses`
@@ -92,16 +92,16 @@ it('a handshake that is refused', async () => {
   expect(gateway.requests()[before]).toMatchObject({ status: 403, key: 'default/fenced' })
 })
 
-it('a request of the relay that wants a key', async () => {
+it('names the key of a relay call', async () => {
   const url = `${upstream.baseURL}/chat/completions`
   const body = JSON.stringify({ url, format: 'openai', body: JSON.parse(chatBody('model')) })
   const headers = { ...jsonHeaders('of-the-upstream'), 'x-api-key': ALICE }
   const answer = await call(`${gateway.base}/api/proxy`, { headers, body })
   const line = await lineOf(answer.headers['x-request-id'])
-  expect(line).toMatchObject({ endpoint: 'relay', key: 'default/alice', keyPreview: ENDS_ALIKE })
+  expect(line).toMatchObject({ endpoint: 'relay', key: 'default/alice', keyPreview: PREVIEW })
 })
 
-it('what is kept to look back at is found by the name, not by the end of the key', async () => {
+it('finds log lines by the key’s name, not by its ending', async () => {
   const page = z.object({ lines: z.array(z.string()) })
   const names = async (query: string) => {
     const { text } = await call(`${gateway.admin}/logs?limit=1000&${query}`)

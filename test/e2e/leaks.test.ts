@@ -1,4 +1,4 @@
-/** Keys, credentials and prompts: whatever happens, they stand in no log, metric, status or answer. */
+/** Keys, credentials and prompts never appear in logs, metrics, statuses or answers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
 import { type Answer, call, chatBody, jsonHeaders } from '../harness/http.ts'
@@ -13,7 +13,7 @@ import {
   startUpstream,
 } from '../harness/upstream.ts'
 
-/** None has a shape by which it could be told for a credential. */
+/** None looks like a credential, so that no pattern can mask it. */
 const SECRETS = {
   client: 'canary client one'.replaceAll(' ', '.'),
   poor: 'canary.client.poor',
@@ -35,7 +35,7 @@ const answers: string[] = []
 let upstream: ScriptedUpstream
 
 beforeAll(async () => {
-  upstream = await startUpstream(behave)
+  upstream = await startUpstream(quoteRequest)
 })
 
 afterAll(async () => {
@@ -71,31 +71,31 @@ function resources(): Record<string, string> {
   }
 }
 
-/** Quotes all that it was told, in every way in which upstreams do. */
-const behave: Script = async (upstreamCall, res) => {
+/** Quotes the request in every way in which upstreams do. */
+const quoteRequest: Script = async (upstreamCall, res) => {
   const { headers, path } = upstreamCall
   const body = upstreamCall.body.toString()
-  const [, how = ''] = /"model":"([^"]*)"/.exec(body) ?? []
+  const [, fault = ''] = /"model":"([^"]*)"/.exec(body) ?? []
   const token = String(headers['x-token'] ?? '')
     .split(' ')
     .at(-1)
-  const told = [
+  const values = [
     headers.authorization,
     headers['x-token'],
     token,
     headers['x-credential'],
     decodeURIComponent(path),
   ]
-  const quote = `${HOST}: ${told.join(' ; ')} ; ${path} said ${body}`
+  const quote = `${HOST}: ${values.join(' ; ')} ; ${path} body ${body}`
   const error = JSON.stringify({ error: { message: quote, type: quote, param: quote, code: quote } })
   const quoted = {
-    'x-request-id': told.join(' '),
+    'x-request-id': values.join(' '),
     'request-id': path,
     server: HOST,
     'x-echo': encodeURI(quote),
   }
   const events = chatEvents('m', 'Hello', null)
-  switch (how) {
+  switch (fault) {
     case 'ok':
       return chatAnswer()(upstreamCall, res)
     case 'text':
@@ -111,14 +111,14 @@ const behave: Script = async (upstreamCall, res) => {
     case 'cut':
       return sse([...events.slice(0, 2), 'data: {"half'])(upstreamCall, res)
     default:
-      return void res.writeHead(Number(how), { 'content-type': 'application/json', ...quoted }).end(error)
+      return void res.writeHead(Number(fault), { 'content-type': 'application/json', ...quoted }).end(error)
   }
 }
 
-const HOWS = ['ok', 'text', 'in-200', 'no-answer', '400', '401', '403', '404', '413', '429', '500', '302']
-const STREAMED = [...HOWS, 'first-event', 'later-event', 'cut']
+const FAULTS = ['ok', 'text', 'in-200', 'no-answer', '400', '401', '403', '404', '413', '429', '500', '302']
+const STREAMED = [...FAULTS, 'first-event', 'later-event', 'cut']
 
-/** Requests of all sorts; resolves when all are logged. */
+/** Sends all kinds of requests; resolves when all are logged. */
 async function exercise({ base, requests }: RunningGateway): Promise<void> {
   const prompt = { messages: [{ role: 'user', content: PROMPT }] }
   const send = async (
@@ -133,8 +133,8 @@ async function exercise({ base, requests }: RunningGateway): Promise<void> {
     return answer
   }
   for (const name of ['main', 'escaped']) {
-    for (const how of HOWS) await send(`${name}-${how}`)
-    for (const how of STREAMED) await send(`${name}-${how}`, { stream: true })
+    for (const fault of FAULTS) await send(`${name}-${fault}`)
+    for (const fault of STREAMED) await send(`${name}-${fault}`, { stream: true })
   }
   for (const key of [SECRETS.poor, SECRETS.disabled, SECRETS.unknown, `${SECRETS.unknown} ${SECRETS.other}`])
     await send('main-ok', {}, key)
@@ -142,7 +142,7 @@ async function exercise({ base, requests }: RunningGateway): Promise<void> {
   await send('lost-model')
   await send('priced-model', {}, SECRETS.poor)
   await send('forbidden', {}, SECRETS.client)
-  // In the place of the model.
+  // A key as the model.
   await send(SECRETS.client)
   await send('m', { max_tokens: PROMPT })
   await send(PROMPT.repeat(20))
@@ -175,7 +175,7 @@ async function exercise({ base, requests }: RunningGateway): Promise<void> {
   await until(() => requests().some((line) => line.requestId === id), 'the last log line')
 }
 
-/** What is there for people and machines to read. */
+/** The log and all admin pages. */
 async function shown(gateway: RunningGateway): Promise<string> {
   const headers = { 'x-sluice-admin-token': SECRETS.admin }
   const texts = [gateway.output()]
@@ -195,7 +195,7 @@ async function shown(gateway: RunningGateway): Promise<string> {
   return texts.join('\n')
 }
 
-/** Names of the secrets in a text, in clear or written as JSON, URLs or base64 write them. */
+/** Names of the secrets in a text, in plain, JSON, URL or base64 form. */
 function found(text: string): string[] {
   const forms = (value: string) => [
     value,
@@ -228,7 +228,7 @@ describe('with upstream errors quoted in the request log', () => {
     await gateway?.stop()
   })
 
-  it('the secrets did go where they belong', () => {
+  it('the secrets reach the upstream', () => {
     const sent = upstream.calls
       .map(({ path, headers }) => decodeURIComponent(path) + JSON.stringify(headers))
       .join()
@@ -236,11 +236,11 @@ describe('with upstream errors quoted in the request log', () => {
     expect(upstream.calls.some((one) => one.body.includes(PROMPT))).toBe(true)
   })
 
-  it('no log, metric or status holds one', () => {
+  it('no log, metric or status contains one', () => {
     expect(found(output)).toEqual([])
   })
 
-  it('a prompt stands in the request log where an upstream quotes it, and nowhere else', () => {
+  it('the log contains a prompt only where an upstream quotes it', () => {
     const lines = gateway.requests()
     const bodies = lines
       .flatMap((line) => line.attempts as { body?: string }[])
@@ -254,9 +254,9 @@ describe('with upstream errors quoted in the request log', () => {
     expect(others.filter((line) => /canary.{1,3}prompt/.test(line))).toEqual([])
   })
 
-  it('no answer tells a client anything', () => {
+  it('no answer contains one', () => {
     expect(answers.length).toBeGreaterThan(100)
-    // What the caller said it may read again.
+    // The client may see its own prompt.
     const text = answers.join('\n').replaceAll(PROMPT, '')
     expect(found(text)).toEqual([])
     expect(text).not.toMatch(/canary/)
@@ -264,7 +264,7 @@ describe('with upstream errors quoted in the request log', () => {
     expect(text).not.toContain(new URL(upstream.baseURL).port)
   })
 
-  it('a file that is broken is not quoted', async () => {
+  it('broken files are not quoted', async () => {
     const key = SECRETS.broken
     const files = {
       'yaml.yaml': `apiVersion: v1\nkind: Secret\nmetadata: { name: x }\nstringData: { key: "${key} }\n`,
@@ -281,7 +281,7 @@ describe('with upstream errors quoted in the request log', () => {
       'variable.yaml': channel('variable', `http://\${${'CANARY'}}/v1`, { headers: { 'x-b': key } }),
     }
     for (const [name, text] of Object.entries(files)) gateway.write(name, text)
-    // This one is well-formed; what its Secret holds is no key.
+    // A valid file whose Secret contains an invalid key.
     gateway.write('ascii.yaml', apiKey('ascii', `${key} ü\n`))
     await until(async () => {
       const text = await shown(gateway)
@@ -291,7 +291,7 @@ describe('with upstream errors quoted in the request log', () => {
   })
 })
 
-it('with quoting off, not even there', async () => {
+it('without quoted upstream errors the log contains no prompt at all', async () => {
   const gateway = await startGateway(resources(), { ...SETTINGS, SLUICE_LOG_UPSTREAM_BODIES: 'redacted' })
   try {
     await exercise(gateway)

@@ -1,4 +1,4 @@
-/** Texts that have broken other programs, in each place where a client may write text. */
+/** Strings that have broken other programs, in every field where a client may write text. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isRecord } from '../../proxy/dialects/core/json/value.ts'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
@@ -14,7 +14,7 @@ const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses', messag
 
 let gateway: RunningGateway
 let upstream: ScriptedUpstream
-let asked = 0
+let requestCount = 0
 
 beforeAll(async () => {
   upstream = await startUpstream(({ path }, res) => json(res, 200, answerAt(path)))
@@ -26,14 +26,14 @@ beforeAll(async () => {
   gateway = await startGateway({ 'all.yaml': apiKey('caller', KEY) + vectors + resources.join('') })
 })
 
-/** Each request is one line of the log, whatever was in it. */
+/** Each request must be one log line, whatever it contained. */
 afterAll(async () => {
-  await until(() => gateway.requests().length >= asked || undefined, 'a line for each request')
+  await until(() => gateway.requests().length >= requestCount || undefined, 'a line for each request')
   const lines = gateway.output().split('\n')
   const first = lines.findIndex((line) => line.startsWith('{"'))
-  const strangers = lines.slice(first).filter((line) => line.startsWith('{') && !isRecord(JSON.parse(line)))
-  expect(gateway.requests()).toHaveLength(asked)
-  expect(strangers).toEqual([])
+  const otherLines = lines.slice(first).filter((line) => line.startsWith('{') && !isRecord(JSON.parse(line)))
+  expect(gateway.requests()).toHaveLength(requestCount)
+  expect(otherLines).toEqual([])
   expect(gateway.child.exitCode).toBeNull()
   await gateway.stop()
   await upstream.close()
@@ -56,15 +56,15 @@ function answerAt(path: string): object {
 }
 
 async function post(path: string, body: object): Promise<Answer> {
-  asked++
+  requestCount++
   return call(gateway.base + path, { body: JSON.stringify(body), headers: jsonHeaders(KEY) })
 }
 
-/** A conversation with the text in each of its parts. */
+/** A conversation with the text in each part. */
 function conversation(client: (typeof UPSTREAMS)[number], model: string, text: string): object {
   const schema = { type: 'object', properties: { [text]: { type: 'string', description: text } } }
   const input = { [text]: text }
-  const about = { name: 'look', description: text }
+  const named = { name: 'look', description: text }
   if (client === 'chat') {
     const called = {
       id: 'call_1',
@@ -78,7 +78,7 @@ function conversation(client: (typeof UPSTREAMS)[number], model: string, text: s
       { role: 'tool', tool_call_id: 'call_1', content: text },
       { role: 'user', content: text },
     ]
-    return { model, messages, tools: [{ type: 'function', function: { ...about, parameters: schema } }] }
+    return { model, messages, tools: [{ type: 'function', function: { ...named, parameters: schema } }] }
   }
   if (client === 'responses') {
     const items = [
@@ -87,7 +87,7 @@ function conversation(client: (typeof UPSTREAMS)[number], model: string, text: s
       { type: 'function_call_output', call_id: 'call_1', output: text },
       { type: 'message', role: 'user', content: text },
     ]
-    const tools = [{ type: 'function', ...about, parameters: schema, strict: false }]
+    const tools = [{ type: 'function', ...named, parameters: schema, strict: false }]
     return { model, instructions: text, input: items, tools, store: false }
   }
   const messages = [
@@ -101,7 +101,7 @@ function conversation(client: (typeof UPSTREAMS)[number], model: string, text: s
       ],
     },
   ]
-  return { model, max_tokens: 9, system: text, messages, tools: [{ ...about, input_schema: schema }] }
+  return { model, max_tokens: 9, system: text, messages, tools: [{ ...named, input_schema: schema }] }
 }
 
 /** All texts in a body. */
@@ -111,8 +111,8 @@ function textsIn(value: unknown): string[] {
   return isRecord(value) ? Object.values(value).flatMap(textsIn) : []
 }
 
-describe.each(UPSTREAMS)('from %s', (client) => {
-  it.each(UPSTREAMS.filter((other) => other !== client))('converted for %s', async (other) => {
+describe.each(UPSTREAMS)('sent by %s', (client) => {
+  it.each(UPSTREAMS.filter((other) => other !== client))('are converted for %s', async (other) => {
     for (const text of NAUGHTY) {
       const answer = await post(PATHS[client], conversation(client, `to-${other}`, text))
       expect({ text, status: answer.status, body: answer.status === 200 || answer.text }).toMatchObject({
@@ -120,13 +120,13 @@ describe.each(UPSTREAMS)('from %s', (client) => {
       })
       const sent = JSON.parse(upstream.calls.at(-1)?.body.toString() ?? '')
       const times = textsIn(sent).filter((one) => one === text || one === text.toWellFormed()).length
-      // System, two questions, an answer of the tool and two descriptions; blank ones some APIs do not take.
-      const least = text.trim() === '' ? 2 : 6
-      expect({ text, enough: times >= least }).toEqual({ text, enough: true })
+      // System prompt, two questions, tool result and two descriptions; some APIs refuse blank texts.
+      const minimum = text.trim() === '' ? 2 : 6
+      expect({ text, enough: times >= minimum }).toEqual({ text, enough: true })
     }
   })
 
-  it('as bytes', async () => {
+  it('pass on the byte lane', async () => {
     for (const text of NAUGHTY) {
       const body = conversation(client, `to-${client}`, text)
       const answer = await post(PATHS[client], body)
@@ -135,7 +135,7 @@ describe.each(UPSTREAMS)('from %s', (client) => {
     }
   })
 
-  it('in fields that name something', async () => {
+  it('in names are accepted or refused cleanly', async () => {
     for (const text of NAUGHTY) {
       const plain = conversation(client, `to-${client}`, 'x')
       for (const more of [
@@ -144,24 +144,24 @@ describe.each(UPSTREAMS)('from %s', (client) => {
         { user: text, metadata: { [text]: text } },
         { [text]: text },
       ]) {
-        const { status, text: told } = await post(PATHS[client], { ...plain, ...more })
+        const { status, text: received } = await post(PATHS[client], { ...plain, ...more })
         expect({ more, status }).toEqual({
           more,
           status: expect.toSatisfy((n: number) => n === 200 || (n >= 400 && n <= 502 && n !== 500)),
         })
         if (status === 200) continue
-        const { error } = JSON.parse(told)
+        const { error } = JSON.parse(received)
         expect({ more, error }).toEqual({
           more,
           error: expect.objectContaining({ message: expect.stringMatching(/^[^\n]+$/) }),
         })
-        if (client === 'messages') expect(JSON.parse(told).type).toBe('error')
+        if (client === 'messages') expect(JSON.parse(received).type).toBe('error')
       }
     }
   })
 })
 
-it('as inputs of embeddings', async () => {
+it('pass as inputs of embeddings', async () => {
   for (const text of NAUGHTY) {
     const body = { model: 'vectors', input: text, user: text }
     const { status } = await post('/v1/embeddings', body)

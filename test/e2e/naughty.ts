@@ -1,6 +1,6 @@
-/** Texts that some reader, writer, log, terminal or template has taken for something else. */
+/** Strings with a special meaning in some parser, log, terminal or template. */
 export const NAUGHTY: readonly string[] = [
-  // Words of programs.
+  // Keywords and built-in names.
   ...['undefined', 'null', 'NaN', 'true', '-Infinity', '0', '-0', '1e9999', '0x10', '٣', '1,000.00', '01'],
   ...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', 'length', 'then'],
   ...[
@@ -12,7 +12,7 @@ export const NAUGHTY: readonly string[] = [
     'file:///etc/passwd',
     '/dev/null',
   ],
-  // Ends of something, when it is put into a text as it is.
+  // Delimiters and injections.
   ...[
     '"',
     "'",
@@ -140,7 +140,7 @@ export const NAUGHTY: readonly string[] = [
     '한국어',
     'ᚠᛇᚻ',
   ],
-  // Much of it.
+  // Long strings.
   ...[
     'x'.repeat(100_000),
     '\\"'.repeat(20_000),

@@ -1,12 +1,12 @@
-/** An upstream with every endpoint, whose answers are as simple as they may be. */
+/** An upstream with minimal answers for every endpoint. */
 import type { ServerResponse } from 'node:http'
 import { json, type Script, type UpstreamCall } from '../harness/upstream.ts'
 import { answerBody, answerEvents, stream } from './dialects/scripted-upstream.ts'
 
-/** Of every response that it makes, so that the one in the document can be asked for. */
+/** Id of all its responses, the one in the document's examples. */
 export const RESPONSE_ID = 'resp_0123'
 
-const STORY = { text: 'Hello there' }
+const ANSWER = { text: 'Hello there' }
 const ITEM = { id: 'msg_1', type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }
 const COMPACTED = {
   id: RESPONSE_ID,
@@ -16,17 +16,17 @@ const COMPACTED = {
   usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
 }
 const PAGE = { object: 'list', data: [ITEM], first_id: ITEM.id, last_id: ITEM.id, has_more: false }
-const PICTURES = { created: 1, data: [{ b64_json: 'iVBORw0KGgo=' }] }
+const IMAGES = { created: 1, data: [{ b64_json: 'iVBORw0KGgo=' }] }
 
 export const everyEndpoint: Script = (call, res) => {
   const path = call.path.split('?')[0]?.replace(/^.*\/v1\//, '') ?? ''
   switch (path) {
     case 'chat/completions':
-      return tell(call, res, 'chat')
+      return answer(call, res, 'chat')
     case 'messages':
-      return tell(call, res, 'messages')
+      return answer(call, res, 'messages')
     case 'responses':
-      return tell(call, res, 'responses')
+      return answer(call, res, 'responses')
     case 'responses/compact':
       return json(res, 200, COMPACTED)
     case 'messages/count_tokens':
@@ -35,28 +35,28 @@ export const everyEndpoint: Script = (call, res) => {
       return json(res, 200, vectors(bodyOf(call)))
     case 'images/generations':
     case 'images/edits':
-      return json(res, 200, PICTURES)
+      return json(res, 200, IMAGES)
     case `responses/${RESPONSE_ID}/input_items`:
       return json(res, 200, PAGE)
     case `responses/${RESPONSE_ID}`:
-      return json(res, 200, { ...answerBody('responses', STORY), id: RESPONSE_ID })
+      return json(res, 200, { ...answerBody('responses', ANSWER), id: RESPONSE_ID })
     default:
       return json(res, 404, { error: { message: 'Not found' } })
   }
 }
 
-function tell(call: UpstreamCall, res: ServerResponse, dialect: 'chat' | 'messages' | 'responses'): void {
+function answer(call: UpstreamCall, res: ServerResponse, dialect: 'chat' | 'messages' | 'responses'): void {
   const { stream: asStream, input } = bodyOf(call)
   const items: unknown[] = Array.isArray(input) ? input : []
   const last = items.at(-1) as { type?: unknown } | null | undefined
-  const events = answerEvents(dialect, STORY).map((event) => event.replaceAll('resp_up', RESPONSE_ID))
-  const body = { ...answerBody(dialect, STORY), ...(dialect === 'responses' && { id: RESPONSE_ID }) }
+  const events = answerEvents(dialect, ANSWER).map((event) => event.replaceAll('resp_up', RESPONSE_ID))
+  const body = { ...answerBody(dialect, ANSWER), ...(dialect === 'responses' && { id: RESPONSE_ID }) }
   if (last?.type === 'compaction_trigger') json(res, 200, { ...COMPACTED, object: 'response' })
   else if (asStream === true) stream(res, events)
   else json(res, 200, body)
 }
 
-/** As many as were asked for. */
+/** One vector per input. */
 function vectors({ input, encoding_format: encoding, model }: Record<string, unknown>): object {
   const count = Array.isArray(input) && typeof input[0] !== 'number' ? input.length : 1
   const embedding = encoding === 'base64' ? 'AACAPwAAAEA=' : [1, 2]

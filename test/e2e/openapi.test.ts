@@ -1,4 +1,4 @@
-/** The document against a gateway: what it says is sent and answered, and what it forbids is refused. */
+/** Tests a gateway against its OpenAPI document: valid requests are answered as it says, invalid ones refused. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OPERATIONS } from '../../tools/generate/openapi/document.ts'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'
@@ -10,10 +10,10 @@ import { EXAMPLES, type Report, type Run, schemathesis } from './schemathesis.ts
 
 const KEY = 'sk-openapi-0123456789'
 const TYPES = ['chat_completion', 'responses', 'messages', 'embeddings', 'images']
-/** Several times what it takes on a machine that does other things as well. */
+/** Several times the usual duration, for busy machines. */
 const TIME_LIMIT_MS = 120_000 + EXAMPLES * 10_000
 const UPSTREAM_KEY = { bearer: 'sk-upstream-0123456789' }
-/** Which are answered by nothing but an upgrade. */
+/** Succeeds only as an upgrade, which schemathesis does not send. */
 const SOCKET = 'GET /v1/responses'
 
 let upstream: ScriptedUpstream
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => upstream?.close())
 
-/** Every model goes to the channels of all types, to that of the first type where it has the endpoint. */
+/** Every model has channels of all types; the type `first` has the highest priority. */
 function gatewayOver(first: string): Promise<RunningGateway> {
   const types = [first, ...TYPES.filter((type) => type !== first)]
   const nameOf = (type: string) => type.replace('_', '-')
@@ -30,7 +30,7 @@ function gatewayOver(first: string): Promise<RunningGateway> {
     type === 'messages' ? upstream.baseURL.replace(/\/v1$/, '') : upstream.baseURL
   const resources = [
     apiKey('key', KEY),
-    // A wildcard is in no list of models.
+    // A wildcard is not in the list of models.
     ...['*', 'listed'].map((model, i) =>
       route(
         `route-${i}`,
@@ -42,7 +42,7 @@ function gatewayOver(first: string): Promise<RunningGateway> {
   ]
   return startGateway(
     { 'all.yaml': resources.join('') },
-    // Nothing but this upstream is called, and no name server is asked.
+    // The relay calls only this upstream and no name server.
     {
       SLUICE_RELAY_MODE: 'allowlist',
       SLUICE_RELAY_ALLOW: new URL(upstream.baseURL).host,
@@ -51,7 +51,7 @@ function gatewayOver(first: string): Promise<RunningGateway> {
   )
 }
 
-/** Makes a response and gives its id. */
+/** Creates a response and returns its id. */
 async function storedResponse({ base }: RunningGateway): Promise<string> {
   const answer = await call(`${base}/v1/responses`, {
     body: JSON.stringify({ model: 'example', input: 'Hello there' }),
@@ -63,7 +63,7 @@ async function storedResponse({ base }: RunningGateway): Promise<string> {
 const named = (operations: typeof OPERATIONS) =>
   operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`).sort()
 
-/** Valid requests of an operation that were answered as such. */
+/** Number of accepted valid requests of an operation. */
 function accepted({ valid_rates }: Report, operation: string): number {
   return Object.values(valid_rates[operation] ?? {}).reduce((sum, phase) => sum + phase.accepted, 0)
 }
@@ -74,7 +74,7 @@ describe.each<{ first: string; below: string; keys: Run['keys'] }>([
   { first: 'messages', below: '', keys: { apiKey: { api_key: KEY }, upstreamKey: UPSTREAM_KEY } },
 ])('over $first upstreams, below "$below"', ({ first, below, keys }) => {
   it(
-    'requests are answered as the document says',
+    'answers requests as the document says',
     async () => {
       const gateway = await gatewayOver(first)
       try {
@@ -113,7 +113,7 @@ describe.each<{ first: string; below: string; keys: Run['keys'] }>([
 })
 
 it(
-  'without a key nothing is served',
+  'serves nothing without a key',
   async () => {
     const gateway = await gatewayOver('chat_completion')
     const calls = upstream.calls.length

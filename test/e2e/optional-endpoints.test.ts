@@ -1,4 +1,4 @@
-/** An endpoint that an upstream lacks, or a model that answers beside the point, is no reason to do without a channel. */
+/** Failures of optional endpoints do not count against a channel. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'
 import { call } from '../harness/http.ts'
@@ -6,8 +6,8 @@ import { apiKey, channel, route } from '../harness/resources.ts'
 import { json, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 import { answerBody, dialectOf, scripted } from './dialects/scripted-upstream.ts'
 
-const KEY = 'sk-side-endpoints-0123456789'
-/** More than a channel may fail in a row. */
+const KEY = 'sk-optional-endpoints-0123456789'
+/** More than the consecutive failures that eject a channel. */
 const MANY = 5
 
 let first: ScriptedUpstream
@@ -15,10 +15,10 @@ let spare: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  first = await startUpstream((asked, res) =>
-    /count_tokens|embeddings|compact|images/.test(asked.path)
+  first = await startUpstream((call, res) =>
+    /count_tokens|embeddings|compact|images/.test(call.path)
       ? json(res, 404, { error: { message: 'Not Found' } })
-      : scripted({ text: 'Fine' })(asked, res),
+      : scripted({ text: 'Fine' })(call, res),
   )
   spare = await startUpstream(scripted({ text: 'Spare' }))
   const ejection = { consecutiveFailures: 2 }
@@ -60,13 +60,13 @@ describe.each([
   ['chat-completion', 'embeddings', { input: 'Hi' }],
   ['chat-completion', 'images/generations', { prompt: 'A cat' }],
   ['responses', 'responses/compact', { input: 'Hi' }],
-  // Over responses a picture is made by a tool, and this model never calls it.
+  // Over responses a tool generates images, and this model never calls it.
   ['responses', 'images/generations', { prompt: 'A cat' }],
   ['responses', 'embeddings', { input: 'Hi' }],
-])('%s: %s that nobody serves', (model, path, body) => {
-  it('leaves the channel to others', async () => {
+])('%s: a failing %s', (model, path, body) => {
+  it('does not eject the channel', async () => {
     for (let i = 0; i < MANY; i++) await post(path, { model, ...body })
-    const asked = first.calls.length
+    const before = first.calls.length
     const text =
       model === 'messages'
         ? await post('messages', { model, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] })
@@ -74,18 +74,18 @@ describe.each([
           ? await post('responses', { model, input: 'Hi' })
           : await post('chat/completions', { model, messages: [{ role: 'user', content: 'Hi' }] })
     expect(text).toMatchObject({ status: 200, text: expect.stringContaining('Fine') })
-    expect(first.calls.length).toBe(asked + 1)
+    expect(first.calls.length).toBe(before + 1)
   })
 })
 
-it('a channel that fails at what it must have is passed over', async () => {
-  first.answer((asked, res) =>
-    dialectOf(asked) === 'chat' ? json(res, 404, {}) : json(res, 200, answerBody(dialectOf(asked), {})),
+it('a channel that fails at its main endpoint is ejected', async () => {
+  first.answer((call, res) =>
+    dialectOf(call) === 'chat' ? json(res, 404, {}) : json(res, 200, answerBody(dialectOf(call), {})),
   )
   const ask = () =>
     post('chat/completions', { model: 'chat-completion', messages: [{ role: 'user', content: 'Hi' }] })
   for (let i = 0; i < MANY; i++) expect((await ask()).text).toContain('Spare')
-  const asked = first.calls.length
+  const before = first.calls.length
   await ask()
-  expect(first.calls.length).toBe(asked)
+  expect(first.calls.length).toBe(before)
 })

@@ -1,4 +1,4 @@
-/** What stands between the gateway and its upstreams: certificates of both sides, and HTTP proxies. */
+/** Connections to upstreams: server and client certificates, and HTTP proxies. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,8 +25,8 @@ let secure: ScriptedUpstream
 let mutual: ScriptedUpstream
 let gateway: RunningGateway
 let clientPair: Pair
-/** Names in the certificates that `mutual` was shown. */
-const shown: string[] = []
+/** Subjects of the client certificates that `mutual` received. */
+const receivedSubjects: string[] = []
 
 const tlsSecret = (name: string, { cert, key }: Pair) =>
   documents({
@@ -37,10 +37,10 @@ const tlsSecret = (name: string, { cert, key }: Pair) =>
     stringData: { 'tls.crt': cert, 'tls.key': key },
   })
 
-/** A line of a PEM block. */
+/** The first line inside a PEM block. */
 const bodyOf = (pem: string) => pem.split('\n')[1] ?? ''
 
-/** The upstream by a name that the proxy knows, and nobody else. */
+/** The upstream's URL with a host name that only the proxy resolves. */
 const named = (upstream: ScriptedUpstream, name = 'upstream.test') =>
   upstream.baseURL.replace('127.0.0.1', name)
 
@@ -59,7 +59,7 @@ beforeAll(async () => {
     startUpstream(chatAnswer(), { ...server, ...demands }),
   ])
   mutual.server.on('secureConnection', (socket: TLSSocket) =>
-    shown.push(String(socket.getPeerCertificate().subject.CN)),
+    receivedSubjects.push(String(socket.getPeerCertificate().subject.CN)),
   )
   writeFileSync(join(dir, 'ca.pem'), authority.ca)
   const address = proxy.url.replace('://', `://user:${PASSWORD}@`)
@@ -71,7 +71,7 @@ beforeAll(async () => {
         apiKey('caller', KEY),
         serving('file', secure.baseURL),
         serving('mutual', mutual.baseURL, { tls: { clientCertificateRef } }),
-        serving('shown-nothing', mutual.baseURL),
+        serving('no-certificate', mutual.baseURL),
         serving('https', named(secure)),
         serving('http', named(plain)),
         serving('mutual-proxied', named(mutual), { tls: { clientCertificateRef } }),
@@ -97,9 +97,9 @@ afterAll(async () => {
 })
 
 beforeEach(() => {
-  proxy.asked.length = 0
+  proxy.requests.length = 0
   proxy.refuseWith(undefined)
-  shown.length = 0
+  receivedSubjects.length = 0
   for (const upstream of [plain, secure, mutual]) {
     upstream.calls.length = 0
     upstream.answer(chatAnswer())
@@ -116,24 +116,24 @@ async function detailOf(answer: Answer): Promise<unknown> {
 }
 
 describe('certificates', () => {
-  it('a private authority by a file', async () => {
+  it('trusts the private CA of the settings', async () => {
     expect((await send('file')).status).toBe(200)
   })
 
-  it('the upstream is shown the channel’s own, and nobody else’s', async () => {
+  it('presents only the channel’s own client certificate', async () => {
     expect((await send('mutual')).status).toBe(200)
-    expect(shown).toEqual(['first.test'])
-    const answer = await send('shown-nothing')
+    expect(receivedSubjects).toEqual(['first.test'])
+    const answer = await send('no-certificate')
     expectError(answer, 502, 'upstream_error', null, 'server_error')
     expect(['tls', 'reset']).toContain(await detailOf(answer))
   })
 
-  it('a new one in the folder is shown without a restart; one that cannot be used takes the channel out', async () => {
+  it('presents a new certificate without a restart; an invalid one disables the channel', async () => {
     const second = authority.issue('second.test')
     gateway.write('client.yaml', tlsSecret('client', second))
     await until(async () => {
       expect((await send('mutual')).status).toBe(200)
-      return shown.includes('second.test')
+      return receivedSubjects.includes('second.test')
     }, 'the new certificate')
     gateway.write('client.yaml', tlsSecret('client', { ...second, key: authority.issue('third.test').key }))
     const conditions = await until(async () => {
@@ -151,24 +151,24 @@ describe('an HTTP proxy', () => {
     ['https', () => secure, (host: string) => `CONNECT ${host}`],
     ['http', () => plain, (host: string) => `POST http://${host}/v1/chat/completions`],
     ['mutual-proxied', () => mutual, (host: string) => `CONNECT ${host}`],
-  ])('%s goes through it', async (model, upstream, asked) => {
+  ])('%s: is used', async (model, upstream, requestLine) => {
     expect((await send(model)).status).toBe(200)
     expect(upstream().calls.length).toBe(1)
-    expect(proxy.asked).toEqual([asked(new URL(named(upstream())).host)])
+    expect(proxy.requests).toEqual([requestLine(new URL(named(upstream())).host)])
     expect(upstream().calls[0]?.headers).not.toHaveProperty('proxy-authorization')
   })
 
-  it.each(['https', 'http'])('%s: streams as it comes', async (model) => {
+  it.each(['https', 'http'])('%s: forwards streams without delay', async (model) => {
     const upstream = model === 'https' ? secure : plain
     const [first = '', ...rest] = chatEvents('m', 'one two three', null)
-    let goOn = () => {}
-    const asked = new Promise<void>((resolve) => {
-      goOn = resolve
+    let firstReceived = () => {}
+    const clientHasFirst = new Promise<void>((resolve) => {
+      firstReceived = resolve
     })
     upstream.answer(async (_call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' }).write(first)
-      // Ends when the client has the beginning.
-      await asked
+      // Continues once the client has received the first event.
+      await clientHasFirst
       res.end(`${rest.join('')}data: [DONE]\n\n`)
     })
     const response = await fetch(`${gateway.base}/v1/chat/completions`, {
@@ -179,13 +179,13 @@ describe('an HTTP proxy', () => {
     let text = ''
     for await (const chunk of response.body ?? []) {
       text += Buffer.from(chunk).toString()
-      goOn()
+      firstReceived()
     }
     expect(eventData(text).length).toBe(rest.length + 2)
     expect(text).toBe(`${first}${rest.join('')}data: [DONE]\n\n`)
   })
 
-  it.each(['https', 'http'])('%s: a client that goes ends the call at the upstream', async (model) => {
+  it.each(['https', 'http'])('%s: closes the upstream call when the client leaves', async (model) => {
     const upstream = model === 'https' ? secure : plain
     upstream.answer(() => undefined)
     const abort = new AbortController()
@@ -202,18 +202,18 @@ describe('an HTTP proxy', () => {
     await until(() => upstream.calls[0]?.aborted, 'the end of the call')
   })
 
-  it('is not asked for loopback, nor for what NO_PROXY names', async () => {
+  it('is not used for loopback or hosts in NO_PROXY', async () => {
     expect((await send('loopback')).status).toBe(200)
     const answer = await send('direct')
     expectError(answer, 502, 'upstream_error', null, 'server_error')
     expect(await detailOf(answer)).toBe('dns')
-    expect(proxy.asked).toEqual([])
+    expect(proxy.requests).toEqual([])
   })
 
   it.each(['https', 'mutual-proxied', 'http'])(
-    '%s: its refusal is told as a connection that failed',
+    '%s: its refusal counts as a failed connection',
     async (model) => {
-      // An idle connection would be used again.
+      // An idle connection would be reused.
       for (const socket of proxy.tunnels) socket.destroy()
       await until(() => proxy.tunnels.size === 0, 'the end of the tunnels')
       proxy.refuseWith(407)
@@ -226,7 +226,7 @@ describe('an HTTP proxy', () => {
     },
   )
 
-  it('neither its password nor a private key is in logs and pages', async () => {
+  it('its password and private keys are in no log and page', async () => {
     const pages = ['/resources', '/status', '/problems', '/logs?limit=1000', '/metrics']
     const answers = await Promise.all(pages.map((page) => call(`${gateway.admin}${page}`)))
     expect(answers.map(({ status }) => status)).toEqual(pages.map(() => 200))
@@ -236,7 +236,7 @@ describe('an HTTP proxy', () => {
   })
 })
 
-describe('settings that cannot be used', () => {
+describe('invalid settings', () => {
   it.each([
     [{ SLUICE_UPSTREAM_CA_FILE: '/nowhere' }, 'SLUICE_UPSTREAM_CA_FILE: the file cannot be read (ENOENT)'],
     [{ SLUICE_HTTPS_PROXY: 'socks5://a' }, 'SLUICE_HTTPS_PROXY: must be an http:// or https:// address'],

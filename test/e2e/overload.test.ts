@@ -1,4 +1,4 @@
-/** More work than the gateway takes: new requests are told to wait, what was accepted goes on. */
+/** Overload: the gateway refuses new requests with Retry-After and continues accepted ones. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -31,7 +31,7 @@ async function gatewayWith(env: Record<string, string>) {
   return { gateway, ask }
 }
 
-/** Answers when the test lets it. */
+/** Holds the upstream's answers until the returned function is called. */
 function gate() {
   const opened = Promise.withResolvers<void>()
   upstream.answer(async (request, res) => {
@@ -42,7 +42,7 @@ function gate() {
 }
 
 describe('requests in flight', () => {
-  it('beyond the bound are answered 503 with a time to come back, and streams go on', async () => {
+  it('beyond the limit get 503 with Retry-After, while streams continue', async () => {
     const { ask } = await gatewayWith({ SLUICE_MAX_IN_FLIGHT: '2' })
     const open = gate()
     const before = upstream.calls.length
@@ -59,7 +59,7 @@ describe('requests in flight', () => {
     expect((await ask()).status).toBe(200)
   })
 
-  it('of one client beyond its bound are answered 429, others are served', async () => {
+  it('of one client beyond its limit get 429, while others are served', async () => {
     const { ask } = await gatewayWith({
       SLUICE_MAX_IN_FLIGHT_PER_CLIENT: '1',
       SLUICE_TRUSTED_PROXIES: '127.0.0.1',
@@ -79,26 +79,26 @@ describe('requests in flight', () => {
 })
 
 describe('bodies', () => {
-  it('that are sent slowly and in bulk give way to small requests', async () => {
+  it('that are large and slow give way to small requests', async () => {
     const { gateway, ask } = await gatewayWith({ SLUICE_BODY_MEMORY_BYTES: String(8 * MIB) })
     const head = `POST ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\ncontent-length: 4000000\r\n\r\n`
     const senders = await Promise.all([1, 2, 3].map(() => connection(gateway.base, head)))
     for (const { socket } of senders) socket.write(Buffer.alloc(1.9 * MIB, ' '))
-    const told = () => senders.filter(({ received }) => received().includes('overloaded'))
-    await until(() => told().length > 0, 'one of them to be refused')
-    expect(parseAnswer(told()[0]?.received() ?? '').status).toBe(503)
+    const refused = () => senders.filter(({ received }) => received().includes('overloaded'))
+    await until(() => refused().length > 0, 'one of them to be refused')
+    expect(parseAnswer(refused()[0]?.received() ?? '').status).toBe(503)
     for (let i = 0; i < 20; i++)
       expect((await ask(chatBody('m', { user: 'x'.repeat(300_000) }))).status).toBe(200)
-    expect(told().length).toBeLessThan(3)
+    expect(refused().length).toBeLessThan(3)
     for (const { socket } of senders) {
       socket.destroy()
       await once(socket, 'close')
     }
     const large = chatBody('m', { user: 'x'.repeat(3 * MIB) })
-    await until(async () => (await ask(large)).status === 200, 'the memory of those that left')
+    await until(async () => (await ask(large)).status === 200, 'the memory of the closed connections')
   })
 
-  it('for the relay take nothing from those with a key', async () => {
+  it('of the relay do not use the memory of requests with a key', async () => {
     const silent = createServer((socket) => void socket.on('error', () => undefined).pause())
     silent.listen(0, '127.0.0.1')
     await once(silent, 'listening')
@@ -120,19 +120,19 @@ describe('bodies', () => {
     first.catch(() => undefined)
     const used = async () =>
       Number(/relay"} (\d+)/.exec((await call(`${gateway.admin}/metrics`)).text)?.[1] ?? 0) > 3 * MIB
-    await until(used, 'the first to be held')
+    await until(used, 'the first body to be held')
     const second = await relay()
     expectError(second, 503, 'overloaded', null, 'service_unavailable_error')
     expect((await ask(chatBody('m', { user: 'x'.repeat(3 * MIB) }))).status).toBe(200)
     leaving.abort()
   })
 
-  it('that could never be held are too large', async () => {
+  it('that exceed the memory limit are too large', async () => {
     const { ask } = await gatewayWith({ SLUICE_BODY_MEMORY_BYTES: String(2 * MIB) })
     expectError(await ask(chatBody('m', { user: 'x'.repeat(MIB) })), 413, 'request_too_large')
   })
 
-  it('have a bound of their own at single endpoints', async () => {
+  it('have limits per endpoint', async () => {
     const { gateway, ask } = await gatewayWith({
       SLUICE_ENDPOINT_BODY_BYTES: 'embeddings=1024, messages=2048',
     })
@@ -152,7 +152,7 @@ describe('bodies', () => {
 })
 
 describe('answers', () => {
-  it('that nobody reads are in flight until their clients are gone', async () => {
+  it('that are not read count as in flight until their clients leave', async () => {
     upstream.answer((_call, res) => json(res, 200, completion('m', 'x'.repeat(20 * MIB), null)))
     const { gateway } = await gatewayWith({})
     const body = chatBody('m')
@@ -169,9 +169,9 @@ describe('answers', () => {
 })
 
 describe('the event loop', () => {
-  it('that is late for long refuses new work', async () => {
+  it('refuses new work while it is delayed', async () => {
     const { ask } = await gatewayWith({ SLUICE_MAX_LOOP_DELAY: '1ms' })
-    // A loop that waits for its own timers of 20 ms is later than that.
+    // The delay is measured with timers of 20 ms, so it always exceeds 1 ms.
     await until(async () => (await ask()).status === 503, 'new work to be refused')
   })
 })

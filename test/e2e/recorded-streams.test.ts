@@ -1,6 +1,6 @@
 /**
- * Streams that real upstreams sent, replayed. They are no part of this repository: the variable RECORDINGS names a
- * folder with `chat/*.sse`.
+ * Replays recorded streams of real upstreams. They are not part of this repository: the variable RECORDINGS names a folder
+ * with `chat/*.sse`.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,18 +33,18 @@ afterAll(async () => {
 async function stream(more: object = {}): Promise<string> {
   const body = chatBody('m', { stream: true, ...more })
   const { text } = await call(`${gateway.base}/v1/chat/completions`, { body, headers: jsonHeaders(KEY) })
-  // Comments ahead of the first event are dropped unless they come together with it.
+  // The gateway drops comments before the first event unless they arrive together with it.
   return withoutFirstComments(text)
 }
 
-/** The recorded error says `invalid_request_error`; a caller hears of its own fault. */
-const CALLERS_FAULT = { type: 'invalid_request_error', code: 'invalid_request' }
+/** The recorded error is an `invalid_request_error`, which the gateway forwards as a client error. */
+const CLIENT_ERROR = { type: 'invalid_request_error', code: 'invalid_request' }
 
 const withoutFirstComments = (text: string) => text.replace(/^(?::[^\n]*\n\n)+/, '')
 
 it(
   process.env.RECORDINGS
-    ? `${files.length} recordings are at hand`
+    ? `${files.length} recordings are available`
     : 'RECORDINGS is not set: none is replayed',
   () => {
     expect(files.length > 0).toBe(Boolean(process.env.RECORDINGS))
@@ -57,13 +57,13 @@ it.each(files.flatMap((file) => CHUNKINGS.map(([name, cut]) => [file, name, cut]
     const bytes = readFileSync(join(folder, file))
     upstream.answer(sse(cut(bytes)))
     const text = withoutFirstComments(bytes.toString())
-    const asked = await stream({ stream_options: { include_usage: true } })
+    const withUsage = await stream({ stream_options: { include_usage: true } })
     const error = /(?:event: error\n)?data: \{"error":/.exec(text)
-    if (error === null) expect(asked).toBe(text.includes('[DONE]') ? text : text + DONE)
-    else expectBroken(asked, [text.slice(0, error.index)], CALLERS_FAULT)
+    if (error === null) expect(withUsage).toBe(text.includes('[DONE]') ? text : text + DONE)
+    else expectBroken(withUsage, [text.slice(0, error.index)], CLIENT_ERROR)
 
-    const unasked = await stream()
-    const withheld = eventData(asked).filter((data) => !/"choices": ?\[\],.*"usage": ?\{/.test(data))
-    expect(eventData(unasked)).toEqual(withheld)
+    const withoutUsage = await stream()
+    const expected = eventData(withUsage).filter((data) => !/"choices": ?\[\],.*"usage": ?\{/.test(data))
+    expect(eventData(withoutUsage)).toEqual(expected)
   },
 )

@@ -1,4 +1,4 @@
-/** Every refusal of the interface, on both paths and in both modes, and which of two comes first. */
+/** Every refusal of the API, on both paths, as JSON and as a stream, and their precedence. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bearer, chat, errorIn, expectSameRefusal, type Headers } from '../harness/chat-client.ts'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'
@@ -8,7 +8,7 @@ import { type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 
 const PAYING = 'sk-refusals-of-a-key-with-funds'
 
-/** What a key, its account and a request are like; each violation below changes one thing. */
+/** A key, its account and a request; each violation below changes one property. */
 interface Plan {
   key: Record<string, unknown>
   account: Record<string, unknown>
@@ -20,78 +20,83 @@ interface Plan {
 }
 
 interface Violation {
-  /** Place in the order; refusals of one place are not compared. */
-  place: number
+  /** Position in the order; refusals with the same position are not compared. */
+  position: number
   status: number
   code: string
-  says?: RegExp
+  message?: RegExp
   violate(plan: Plan): void
 }
 
 const VIOLATIONS: Record<string, Violation> = {
-  'a disabled key': { place: 0, status: 401, code: 'unauthorized', violate: (p) => (p.key.disabled = true) },
+  'a disabled key': {
+    position: 0,
+    status: 401,
+    code: 'unauthorized',
+    violate: (p) => (p.key.disabled = true),
+  },
   'a disabled account': {
-    place: 1,
+    position: 1,
     status: 403,
     code: 'account_disabled',
     violate: (p) => (p.account.disabled = true),
   },
   'a wrong address': {
-    place: 2,
+    position: 2,
     status: 403,
     code: 'ip_not_allowed',
     violate: (p) => (p.key.allowedIPs = ['192.0.2.0/24']),
   },
   'a body without messages': {
-    place: 3,
+    position: 3,
     status: 400,
     code: 'invalid_request',
     violate: (p) => (p.more = { messages: undefined }),
   },
   'a body that is too large': {
-    place: 3,
+    position: 3,
     status: 413,
     code: 'request_too_large',
     violate: (p) => (p.more = { user: 'x'.repeat(20_000) }),
   },
   'a wrong content type': {
-    place: 3,
+    position: 3,
     status: 415,
     code: 'unsupported_media_type',
     violate: (p) => (p.headers = [['content-type', 'text/plain']]),
   },
   'a model that is not allowed': {
-    place: 4,
+    position: 4,
     status: 403,
     code: 'model_not_allowed',
     violate: (p) => (p.key.models = ['another-*']),
   },
   'an empty balance': {
-    place: 5,
+    position: 5,
     status: 402,
     code: 'insufficient_balance',
-    says: /used up/,
+    message: /used up/,
     violate: (p) => (p.funds = undefined),
   },
   'a model without a route': {
-    place: 6,
+    position: 6,
     status: 502,
     code: 'upstream_error',
     violate: (p) => (p.model = 'nowhere'),
   },
   'a balance below the hold': {
-    place: 7,
+    position: 7,
     status: 402,
     code: 'insufficient_balance',
-    says: /does not cover/,
+    message: /does not cover/,
     violate: (p) => (p.funds = '0.000000001'),
   },
 }
 
-/** Both violations in one plan; the earlier one is applied last, so that it counts where both change one thing. */
+/** Both violations in one plan; the earlier one is applied last, so that it wins if both change one property. */
 const PAIRS = Object.entries(VIOLATIONS).flatMap(([first, a]) =>
   Object.entries(VIOLATIONS)
-    .filter(([, b]) => b.place > a.place)
+    .filter(([, b]) => b.position > a.position)
     .map(([second, b]) => ({ first, second, winner: a, plan: planOf([b, a]) })),
 )
 const ALONE = Object.entries(VIOLATIONS).map(([name, v]) => ({ name, violation: v, plan: planOf([v]) }))
@@ -147,7 +152,7 @@ describe('each refusal', () => {
     expect(answer.status).toBe(violation.status)
     const error = errorIn(answer.text)
     expect(error.code).toBe(violation.code)
-    if (violation.says !== undefined) expect(error.message).toMatch(violation.says)
+    if (violation.message !== undefined) expect(error.message).toMatch(violation.message)
     const openaiType: Record<number, string> = { 402: 'insufficient_quota', 502: 'server_error' }
     expect(error.type).toBe(openaiType[violation.status] ?? 'invalid_request_error')
     const final = [401, 402, 502].includes(violation.status)
@@ -155,7 +160,7 @@ describe('each refusal', () => {
     expect(upstream.calls.length).toBe(before)
   })
 
-  it('a key whose account does not exist: 503, to be tried again', async () => {
+  it('a key whose account does not exist: 503 with Retry-After', async () => {
     const answer = await expectSameRefusal(gateway.base, bearer(secretOf('orphan')), 'good')
     expect(answer.status).toBe(503)
     expect(errorIn(answer.text)).toMatchObject({
@@ -166,23 +171,23 @@ describe('each refusal', () => {
     expect(answer.headers['x-should-retry']).toBeUndefined()
   })
 
-  it('no funds on a free model: 402 as well', async () => {
+  it('no funds on a free model: 402', async () => {
     const i = ALONE.findIndex(({ name }) => name === 'an empty balance')
     const answer = await expectSameRefusal(gateway.base, bearer(secretOf(`alone-${i}`)), 'good')
     expect(answer.status).toBe(402)
   })
 
-  it('a good request passes with funds', async () => {
+  it('a valid request with funds: 200', async () => {
     const answer = await chat(gateway.base, bearer(PAYING), chatBody('dear', { max_tokens: 10 }))
     expect(answer.status).toBe(200)
   })
 })
 
-describe('of two refusals the earlier one is told', () => {
+describe('of two refusals the earlier one wins', () => {
   it.each(PAIRS.map((pair, i) => ({ ...pair, i })))('$first before $second', async ({ winner, plan, i }) => {
     const [headers, model, more] = planned(`pair-${i}`, plan)
     const answer = await chat(gateway.base, headers, chatBody(model, more))
     expect([answer.status, errorIn(answer.text).code]).toEqual([winner.status, winner.code])
-    if (winner.says !== undefined) expect(errorIn(answer.text).message).toMatch(winner.says)
+    if (winner.message !== undefined) expect(errorIn(answer.text).message).toMatch(winner.message)
   })
 })

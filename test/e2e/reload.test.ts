@@ -1,4 +1,4 @@
-/** Edits of the folder while traffic runs: soon in force, never half, and a mistake harms nothing that worked. */
+/** Edits of the folder under traffic: they apply at once and completely, and a mistake breaks nothing that worked. */
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -39,11 +39,11 @@ afterAll(async () => {
 const ask = async (key: string, model = 'steady') =>
   (await chat(gateway.base, bearer(key), chatBody(model))).status
 
-/** Resolves when a request `sees` the edit, which none does before. */
-async function inForce(what: string, edit: () => void, sees: () => Promise<boolean>): Promise<void> {
+/** Makes an edit that no request `sees` before; resolves when one does. */
+async function expectApplied(what: string, edit: () => void, sees: () => Promise<boolean>): Promise<void> {
   expect(await sees(), `${what} before the edit`).toBe(false)
   edit()
-  await until(sees, `${what} to be in force`)
+  await until(sees, `${what} to be applied`)
 }
 
 const credit = (name: string) =>
@@ -54,7 +54,7 @@ const credit = (name: string) =>
     spec: { accountRef: { name: 'payer' }, amount: '1' },
   })
 
-describe('an edit is in force at once', () => {
+describe('an edit applies at once', () => {
   const write = (name: string, yaml: string) => () => gateway.write(name, yaml)
   const remove = (name: string) => () => gateway.remove(name)
   const answers = (status: number, key: string, model?: string) => async () =>
@@ -83,11 +83,11 @@ describe('an edit is in force at once', () => {
       answers(403, KEY),
     ],
     [
-      'a Secret of a key is replaced',
+      'the Secret of a key is replaced',
       () => write('key.yaml', apiKey('key', OTHER_KEY)),
       answers(200, OTHER_KEY),
     ],
-    ['a key is back', () => write('key.yaml', apiKey('key', KEY)), answers(200, KEY)],
+    ['a key is restored', () => write('key.yaml', apiKey('key', KEY)), answers(200, KEY)],
     ['an ApiKey is deleted', () => remove('key.yaml'), answers(401, KEY)],
     ['an ApiKey is created', () => write('key.yaml', apiKey('key', KEY)), answers(200, KEY)],
     [
@@ -117,7 +117,7 @@ describe('an edit is in force at once', () => {
     ['an Account is created', () => write('account.yaml', account('payer', undefined)), answers(200, PAYING)],
   ]
 
-  it.each(edits)('%s', async (what, edit, sees) => inForce(what, edit(), sees))
+  it.each(edits)('%s', async (what, edit, sees) => expectApplied(what, edit(), sees))
 })
 
 describe('a revocation', () => {
@@ -125,7 +125,7 @@ describe('a revocation', () => {
     ['a disabled key', () => gateway.write('key.yaml', apiKey('key', KEY, { disabled: true }))],
     ['a deleted key', () => gateway.remove('key.yaml')],
     ['a replaced key', () => gateway.write('key.yaml', apiKey('key', 'sk-reload-the-next-0123456789'))],
-  ])('%s is refused from then on, by every request', async (_, revoke) => {
+  ])('%s is refused by every later request', async (_, revoke) => {
     gateway.write('key.yaml', apiKey('key', KEY))
     await until(async () => (await ask(KEY)) === 200, 'the key to work')
     const seen: { sent: number; status: number }[] = []
@@ -144,7 +144,7 @@ describe('a revocation', () => {
     revoke()
     await hammering
     expect(new Set(later().map(({ status }) => status))).toEqual(new Set([401]))
-    // Before that it was served or refused, and nothing else.
+    // No other status occurred.
     expect(new Set(seen.map(({ status }) => status))).toEqual(new Set([200, 401]))
   })
 })
@@ -154,24 +154,24 @@ describe('ways to replace a file', () => {
     gateway.write('key.yaml', apiKey('key', KEY))
     await until(async () => (await ask(KEY)) === 200, 'the key to work')
     gateway.write('key.yaml.new', apiKey('key', KEY, { disabled: true }))
-    await inForce(
+    await expectApplied(
       'a rename',
       () => renameSync(join(gateway.dir, 'key.yaml.new'), join(gateway.dir, 'key.yaml')),
       async () => (await ask(KEY)) === 401,
     )
   })
 
-  it('a file renamed to what is no resource file', async () => {
+  it('a file renamed to another extension', async () => {
     gateway.write('extra.yaml', apiKey('extra', 'sk-reload-extra-0123456789'))
     await until(async () => (await ask('sk-reload-extra-0123456789')) === 200, 'the key to work')
-    await inForce(
+    await expectApplied(
       'a rename',
       () => renameSync(join(gateway.dir, 'extra.yaml'), join(gateway.dir, 'extra.yaml.off')),
       async () => (await ask('sk-reload-extra-0123456789')) === 401,
     )
   })
 
-  it('a link swapped as Kubernetes swaps a mounted ConfigMap', async () => {
+  it('a symbolic link swapped like a mounted ConfigMap', async () => {
     const at = (...path: string[]) => join(gateway.dir, ...path)
     const key = (version: number) => `sk-reload-mounted-${version}-0123456789`
     const version = (n: number) => {
@@ -185,10 +185,10 @@ describe('ways to replace a file', () => {
     version(1)
     swap(1)
     symlinkSync(join('..data', 'mounted.yaml'), at('mounted.yaml'))
-    await until(async () => (await ask(key(1))) === 200, 'the first version to be in force')
+    await until(async () => (await ask(key(1))) === 200, 'the first version to be applied')
     for (const next of [2, 3]) {
       version(next)
-      await inForce(
+      await expectApplied(
         'a swap',
         () => swap(next),
         async () => (await ask(key(next))) === 200,
@@ -206,36 +206,39 @@ describe('a mistake', () => {
   const good = route('fragile', 'fragile', ['upstream'])
 
   it.each([
-    ['that is no YAML', `${good}---\nkind: a: mistake\n`, 'a: mistake'],
+    ['that is invalid YAML', `${good}---\nkind: a: mistake\n`, 'a: mistake'],
     ['in the name of a field', good.replace('"channels"', '"chanels"'), 'chanels'],
-  ])('%s: traffic goes on, the place is told, and the mended file is in force', async (_, bad, mistake) => {
-    const line = bad.slice(0, bad.indexOf(mistake)).split('\n').length
-    gateway.write('fragile.yaml', good)
-    await until(async () => (await ask(STEADY, 'fragile')) === 200, 'the route to work')
-    expect(await problems()).toEqual([])
-    gateway.write('fragile.yaml', bad)
-    const told = (
-      await until(async () => {
-        const found = await problems()
-        return found.length > 0 && found
-      }, 'the problem to be told')
-    ).map((problem) => `${basename(problem.file)}:${problem.line}`)
-    expect(told).toContain(`fragile.yaml:${line}`)
-    await until(() => gateway.output().includes(`fragile.yaml:${line}:`), 'the place to be printed')
-    for (let i = 0; i < 20; i++) {
-      expect(await ask(STEADY, 'fragile')).toBe(200)
-      expect(await ask(STEADY)).toBe(200)
-    }
-    gateway.write('fragile.yaml', route('fragile', 'mended', ['upstream']))
-    await until(async () => (await ask(STEADY, 'mended')) === 200, 'the mended file to be in force')
-    expect(await problems()).toEqual([])
-    expect(await ask(STEADY, 'fragile')).toBe(502)
-  })
+  ])(
+    '%s: traffic continues, the position is reported, and the corrected file applies',
+    async (_, bad, mistake) => {
+      const line = bad.slice(0, bad.indexOf(mistake)).split('\n').length
+      gateway.write('fragile.yaml', good)
+      await until(async () => (await ask(STEADY, 'fragile')) === 200, 'the route to work')
+      expect(await problems()).toEqual([])
+      gateway.write('fragile.yaml', bad)
+      const positions = (
+        await until(async () => {
+          const found = await problems()
+          return found.length > 0 && found
+        }, 'the problem to be reported')
+      ).map((problem) => `${basename(problem.file)}:${problem.line}`)
+      expect(positions).toContain(`fragile.yaml:${line}`)
+      await until(() => gateway.output().includes(`fragile.yaml:${line}:`), 'the position to be printed')
+      for (let i = 0; i < 20; i++) {
+        expect(await ask(STEADY, 'fragile')).toBe(200)
+        expect(await ask(STEADY)).toBe(200)
+      }
+      gateway.write('fragile.yaml', route('fragile', 'corrected', ['upstream']))
+      await until(async () => (await ask(STEADY, 'corrected')) === 200, 'the corrected file to be applied')
+      expect(await problems()).toEqual([])
+      expect(await ask(STEADY, 'fragile')).toBe(502)
+    },
+  )
 
-  it('a file that was never right does not hold up others', async () => {
+  it('a file that was never valid does not block others', async () => {
     gateway.write('junk.yaml', '{{{ not: yaml')
-    gateway.write('late.yaml', apiKey('late', 'sk-reload-late-0123456789'))
-    await until(async () => (await ask('sk-reload-late-0123456789')) === 200, 'the other file to be in force')
+    gateway.write('other.yaml', apiKey('other', 'sk-reload-other-0123456789'))
+    await until(async () => (await ask('sk-reload-other-0123456789')) === 200, 'the other file to be applied')
     expect((await problems()).map(({ file }) => basename(file))).toContain('junk.yaml')
     gateway.remove('junk.yaml')
     await until(async () => (await problems()).length === 0, 'the problem to be gone')

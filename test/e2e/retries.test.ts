@@ -1,4 +1,4 @@
-/** When a request is sent again: by the gateway on its channels, and by the SDKs of its clients. */
+/** Retries by the gateway on its channels, and by the clients' SDKs. */
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -8,9 +8,9 @@ import { apiKey, channel, route } from '../harness/resources.ts'
 import { anthropic, HELLO, openai, rejection } from '../harness/sdk.ts'
 import { chatAnswer, json, type Script, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 
-const KEY = 'sk-second-tries-0123456789'
+const KEY = 'sk-retries-0123456789'
 const NEVER = { ejection: { consecutiveFailures: 0 } }
-const RESTS = { ejection: { consecutiveFailures: 2, interval: '1s', maxInterval: '5m' } }
+const EJECTING = { ejection: { consecutiveFailures: 2, interval: '1s', maxInterval: '5m' } }
 
 let gateway: RunningGateway
 let a: ScriptedUpstream
@@ -32,14 +32,14 @@ beforeAll(async () => {
         { name: 'a', model: 'first' },
         { name: 'a', model: 'second', priority: 1 },
       ]),
-      // Channels of their own: those of a rate limit rest.
+      // Their own channels, because a rate limit ejects them.
       ...['busy', 'busier'].flatMap((name) => [
         channel(`a-${name}`, a.baseURL, NEVER),
         channel(`b-${name}`, b.baseURL, NEVER),
         route(name, name, then(`a-${name}`, `b-${name}`), { retry: { attempts: name === 'busy' ? 1 : 3 } }),
       ]),
       ...['caller-fault', 'limited', 'left'].flatMap((name) => [
-        channel(`a-${name}`, a.baseURL, RESTS),
+        channel(`a-${name}`, a.baseURL, EJECTING),
         route(name, name, then(`a-${name}`, 'b')),
       ]),
     ].join(''),
@@ -70,7 +70,7 @@ const fail =
     json(res, status, { error: { message: 'no', ...error } }, headers)
 const counts = () => [a.calls.length, b.calls.length]
 
-describe('a channel that would refuse again', () => {
+describe('a channel that would refuse a retry', () => {
   const cases: [string, Script][] = [
     ['credential', fail(401)],
     ['quota', fail(429, {}, { code: 'insufficient_quota' })],
@@ -80,16 +80,13 @@ describe('a channel that would refuse again', () => {
     ['model_gone', fail(404)],
   ]
 
-  it.each(cases)(
-    'is asked once after %s, and no repetition by the client is asked for',
-    async (_class, script) => {
-      a.answer(script)
-      const answer = await send('lonely')
-      expect(answer.status).toBe(502)
-      expect(answer.headers['x-should-retry']).toBe('false')
-      expect(a.calls.length).toBe(1)
-    },
-  )
+  it.each(cases)('is called once after %s, and x-should-retry is false', async (_class, script) => {
+    a.answer(script)
+    const answer = await send('lonely')
+    expect(answer.status).toBe(502)
+    expect(answer.headers['x-should-retry']).toBe('false')
+    expect(a.calls.length).toBe(1)
+  })
 
   it.each(cases)('leaves the other attempts to other channels after %s', async (_class, script) => {
     a.answer(script)
@@ -100,7 +97,7 @@ describe('a channel that would refuse again', () => {
     expect(counts()).toEqual([1, 2])
   })
 
-  it('is asked for another model that the route names there, unless its credential is refused', async () => {
+  it('is tried with another model of the route, unless its credential was refused', async () => {
     a.answer(fail(404))
     expect((await send('two-models')).headers['x-should-retry']).toBe('false')
     expect(a.calls.map(({ body }) => JSON.parse(body.toString()).model)).toEqual(['first', 'second'])
@@ -109,7 +106,7 @@ describe('a channel that would refuse again', () => {
     expect(a.calls.length).toBe(3)
   })
 
-  it('does not speak for one that was not asked', async () => {
+  it('does not forbid client retries if another channel was not tried', async () => {
     a.answer(fail(401))
     const answer = await send('once')
     expect([answer.status, answer.headers['x-should-retry']]).toEqual([502, undefined])
@@ -119,7 +116,7 @@ describe('a channel that would refuse again', () => {
 describe('SDKs', () => {
   const LIMITED = fail(429, { 'retry-after': '1' })
 
-  it('try again after Retry-After when every channel is rate-limited', async () => {
+  it('retry after Retry-After when every channel is rate-limited', async () => {
     a.answer(LIMITED)
     b.answer(fail(429, { 'retry-after': '30' }))
     const answers: Response[] = []
@@ -139,7 +136,7 @@ describe('SDKs', () => {
     expect(answers[0]?.headers.get('retry-after')).toBe('1')
   })
 
-  it('get the shortest of the times that the channels name', async () => {
+  it('get the shortest Retry-After of the channels', async () => {
     a.answer(fail(429, { 'retry-after': '20' }))
     b.answer(fail(429, { 'retry-after': '40' }))
     const answer = await send('busier')
@@ -151,9 +148,9 @@ describe('SDKs', () => {
   })
 
   it.each([
-    ['a model that nothing serves', 'nowhere', 1],
-    ['a credential that the upstream refuses', 'lonely', 1],
-    ['an upstream that fails', 'pair', 3],
+    ['do not retry a model without a route', 'nowhere', 1],
+    ['do not retry a refused credential', 'lonely', 1],
+    ['retry a failing upstream', 'pair', 3],
   ])('%s', async (_name, model, requests) => {
     a.answer(model === 'lonely' ? fail(401) : fail(500))
     b.answer(fail(500))
@@ -172,14 +169,14 @@ describe('SDKs', () => {
     expect(sent).toBe(requests)
     sent = 0
     const client = anthropic(gateway.base, KEY).withOptions({ fetch: counted, maxRetries: 2 })
-    const asked = { model, max_tokens: 10, messages: [{ role: 'user' as const, content: 'Hello' }] }
-    expect(await rejection(client.messages.create(asked))).toBeInstanceOf(Anthropic.InternalServerError)
+    const request = { model, max_tokens: 10, messages: [{ role: 'user' as const, content: 'Hello' }] }
+    expect(await rejection(client.messages.create(request))).toBeInstanceOf(Anthropic.InternalServerError)
     expect(sent).toBe(requests)
   })
 })
 
-describe('a probe that proves nothing is followed by another at once', () => {
-  /** Ejects the channel, and waits until it gets a request again. */
+describe('an inconclusive probe is followed by another at once', () => {
+  /** Ejects the channel and waits until it gets a probe. */
   async function probed(model: string, script: Script): Promise<void> {
     a.answer(fail(500))
     for (let i = 0; i < 2; i++) expect((await send(model)).status).toBe(200)
@@ -192,14 +189,14 @@ describe('a probe that proves nothing is followed by another at once', () => {
     a.answer(chatAnswer())
   }
 
-  it('the caller’s fault', async () => {
+  it('a client error', async () => {
     await probed('caller-fault', fail(400))
     const others = b.calls.length
     expect((await send('caller-fault')).status).toBe(200)
     expect(counts()).toEqual([4, others])
   })
 
-  it('a rate limit: the channel is back when Retry-After says', async () => {
+  it('a rate limit', async () => {
     await probed('limited', fail(429))
     const others = b.calls.length
     expect((await send('limited')).status).toBe(200)
@@ -208,7 +205,7 @@ describe('a probe that proves nothing is followed by another at once', () => {
 
   it('a client that leaves', async () => {
     await probed('left', () => undefined)
-    await until(() => a.calls[2]?.aborted === true, 'the probe to be given up')
+    await until(() => a.calls[2]?.aborted === true, 'the probe to be aborted')
     const others = b.calls.length
     expect((await send('left')).status).toBe(200)
     expect(counts()).toEqual([4, others])

@@ -1,4 +1,4 @@
-/** Which channel gets a request, and what it gets. */
+/** Which channel gets a request, and what the upstream receives. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
 import { type Answer, call, chatBody, expectError, jsonHeaders } from '../harness/http.ts'
@@ -97,7 +97,7 @@ const modelAt = (upstream: ScriptedUpstream) =>
   JSON.parse(upstream.calls.at(-1)?.body.toString() ?? '{}').model
 
 describe('choice', () => {
-  it('takes the lowest priority, whatever the order', async () => {
+  it('uses the lowest priority value, whatever the order', async () => {
     await Promise.all(Array.from({ length: 20 }, () => send('priority')))
     expect([a.calls.length, b.calls.length]).toEqual([20, 0])
   })
@@ -110,7 +110,7 @@ describe('choice', () => {
     expect(a.calls.length + b.calls.length).toBe(400)
   })
 
-  it('gives weight 0 nothing, though it be alone, or all others fail', async () => {
+  it('never uses weight 0, even if it is the only channel or all others fail', async () => {
     await Promise.all(Array.from({ length: 20 }, () => send('zero')))
     expect([a.calls.length, b.calls.length]).toEqual([0, 20])
     expectError(await send('zero-only'), 502, 'upstream_error', 'model', 'server_error')
@@ -119,7 +119,7 @@ describe('choice', () => {
     expect(a.calls.length).toBe(0)
   })
 
-  it('passes over a disabled channel', async () => {
+  it('skips a disabled channel', async () => {
     expect((await send('half-off')).status).toBe(200)
     expectError(await send('all-off'), 502, 'upstream_error', 'model', 'server_error')
     expect(a.calls.length).toBe(0)
@@ -143,9 +143,9 @@ describe('choice', () => {
   })
 })
 
-describe('another attempt', () => {
+describe('a retry', () => {
   it.each([401, 402, 403, 404, 408, 429, 500, 502, 503, 529, 302, 204])(
-    'after %d goes to the other channel',
+    'after %d uses the other channel',
     async (status) => {
       a.answer(fail(status))
       expect((await send('retry')).status).toBe(200)
@@ -153,16 +153,13 @@ describe('another attempt', () => {
     },
   )
 
-  it.each([400, 413, 422])(
-    'is not made after %d: the caller’s fault stays one everywhere',
-    async (status) => {
-      a.answer(fail(status))
-      expectError(await send('retry'), status, status === 413 ? 'request_too_large' : 'invalid_request')
-      expect([a.calls.length, b.calls.length]).toEqual([1, 0])
-    },
-  )
+  it.each([400, 413, 422])('is not made after %d, which is the client’s fault', async (status) => {
+    a.answer(fail(status))
+    expectError(await send('retry'), status, status === 413 ? 'request_too_large' : 'invalid_request')
+    expect([a.calls.length, b.calls.length]).toEqual([1, 0])
+  })
 
-  it('follows a 429 with Retry-After at once, and lets that channel rest', async () => {
+  it('is immediate after a 429 with Retry-After, which ejects the channel', async () => {
     a.answer(fail(429, { 'retry-after': '1' }))
     const startedAt = performance.now()
     expect((await send('retry')).status).toBe(200)
@@ -172,12 +169,12 @@ describe('another attempt', () => {
     a.answer(chatAnswer())
     await until(
       async () => (await send('retry')).status === 200 && a.calls.length > 1,
-      'the channel to be back',
+      'the channel to be used again',
     )
     expect(performance.now() - startedAt).toBeGreaterThan(900)
   })
 
-  it('is made on the same channel when there is no other, and waits as asked', async () => {
+  it('uses the only channel again after Retry-After', async () => {
     let failures = 0
     a.answer((upstreamCall, res) => {
       if (failures++ > 0) return chatAnswer()(upstreamCall, res)
@@ -189,7 +186,7 @@ describe('another attempt', () => {
     expect(a.calls.length).toBe(2)
   })
 
-  it('is made for the listed classes only, and as often as the route says', async () => {
+  it('is made only for the route’s classes and within its attempts', async () => {
     a.answer(fail(500))
     expect((await send('retry-429')).status).toBe(502)
     expect((await send('once')).status).toBe(502)
@@ -202,20 +199,20 @@ describe('another attempt', () => {
   })
 })
 
-describe('places', () => {
+describe('concurrency limits', () => {
   const held: (() => void)[] = []
   const hold: Script = async (upstreamCall, res) => {
     await new Promise<void>((resolve) => held.push(resolve))
     await chatAnswer()(upstreamCall, res)
   }
   afterEach(() => {
-    for (const letGo of held.splice(0)) letGo()
+    for (const release of held.splice(0)) release()
   })
 
-  it('that are taken pass a request on to the next channel, or refuse it', async () => {
+  it('fall over to the next channel, or refuse the request', async () => {
     a.answer(hold)
     const first = send('limited')
-    await until(() => held.length === 1, 'the place to be taken')
+    await until(() => held.length === 1, 'the first request')
     await Promise.all([send('limited'), send('limited')])
     expect([a.calls.length, b.calls.length]).toEqual([1, 2])
     const refused = await send('limited-only')
@@ -228,14 +225,14 @@ describe('places', () => {
   })
 })
 
-describe('what an upstream gets', () => {
+describe('what an upstream receives', () => {
   it.each<[string, Record<string, string>]>([
     ['bearer', { authorization: `Bearer ${SECRET}` }],
     ['x-api-key', { 'x-api-key': SECRET }],
     ['header', { 'x-goog-key': SECRET }],
     ['none', {}],
     ['default', { authorization: `Bearer ${SECRET}`, 'x-org': 'one', 'user-agent': 'mine' }],
-  ])('%s: the credential where it belongs, and nothing of the client', async (name, expected) => {
+  ])('%s: the credential in its header, and no client headers', async (name, expected) => {
     const answer = await send(`auth-${name}`, {
       cookie: 'session=1',
       'x-forwarded-for': '192.0.2.1',

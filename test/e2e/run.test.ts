@@ -1,4 +1,4 @@
-/** The program as a newcomer starts it: what it prints, what it says when it cannot start, and `make run`. */
+/** Starting the program: what it prints, its errors at start, and `make run`. */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os'
@@ -52,7 +52,7 @@ const start = (env: Record<string, string> = {}, args?: string[]) => {
   return program
 }
 
-/** The curl command as it was printed, run by a shell; its output, and after it the status. */
+/** Runs the printed curl command in a shell; returns its output and the status. */
 async function printedCurl(program: Program, env: Record<string, string> = {}) {
   const [, command = ''] = await program.printed(/^ +((?:export|curl) [\s\S]+?)\n\n/m)
   const { stdout } = await shell('bash', ['-c', `${command} --silent --write-out '\n%{http_code}'`], {
@@ -63,7 +63,7 @@ async function printedCurl(program: Program, env: Record<string, string> = {}) {
 }
 
 describe('the quickstart', () => {
-  it('prints where it is, with which key, and a request that works as it stands', async () => {
+  it('prints its address, a key and a request that works', async () => {
     const program = start()
     const [, base] = await program.printed(/Base URL +(http:\/\/localhost:\d+)\/v1/)
     const [, key = ''] = await program.printed(/API key +(sk-\S+)/)
@@ -90,7 +90,7 @@ describe('the quickstart', () => {
     expect((await page('/resources', 'POST')).status).toBe(405)
   })
 
-  it('ends all that it started at one Ctrl-C, also in the middle of a stream', async () => {
+  it('stops everything it started on one Ctrl-C, even in the middle of a stream', async () => {
     const upstreamPort = await freePort()
     const program = start({ UPSTREAM_PORT: String(upstreamPort) })
     const [, base = ''] = await program.printed(/Base URL +(http:\/\/localhost:\d+)\/v1/)
@@ -112,7 +112,7 @@ describe('the quickstart', () => {
   })
 })
 
-describe('where it listens', () => {
+describe('the listening address', () => {
   const others = Object.values(networkInterfaces())
     .flatMap((entries) => entries ?? [])
     .filter(({ internal, scopeid }) => !internal && !scopeid)
@@ -131,7 +131,7 @@ describe('where it listens', () => {
       () => false,
     )
 
-  it('is loopback alone, with both ports on both of its addresses', async () => {
+  it('is loopback only, with both ports on IPv4 and IPv6', async () => {
     for (const port of await portsOf(start({ SLUICE_HOST: '' }))) {
       expect(await answers('127.0.0.1', port)).toBe(true)
       expect(await answers('[::1]', port)).toBe(six)
@@ -139,15 +139,15 @@ describe('where it listens', () => {
     }
   })
 
-  it('is what --host says', async () => {
+  it('is the one of --host', async () => {
     for (const port of await portsOf(start({ SLUICE_HOST: '' }, ['dev', '--host', '0.0.0.0'])))
       for (const host of ['127.0.0.1', ...others.filter((other) => !other.startsWith('['))])
         expect([host, await answers(host, port)]).toEqual([host, true])
   })
 })
 
-describe('a folder of one’s own', () => {
-  it('prints a request that works as it stands; the key is in no output', async () => {
+describe('an own folder', () => {
+  it('prints a request that works, without the key', async () => {
     const program = start({ SLUICE_CONFIG_DIR: join(scratch, 'own') })
     expect((await printedCurl(program)).status).toBe('200')
     const [, base = ''] = await program.printed(/Base URL +(http:\/\/localhost:\d+)\/v1/)
@@ -156,7 +156,7 @@ describe('a folder of one’s own', () => {
     expect(program.output()).not.toContain(KEY)
   })
 
-  it('as a copy of the quickstart, in a folder with a space, works as printed', async () => {
+  it('works as a copy of the quickstart in a path with a space', async () => {
     const copy = join(scratch, 'a copy')
     cpSync(join(ROOT, 'examples/quickstart'), copy, { recursive: true })
     const upstreamPort = String(await freePort())
@@ -165,7 +165,7 @@ describe('a folder of one’s own', () => {
     expect((await call(`http://127.0.0.1:${upstreamPort}/`)).status).toBe(401)
   })
 
-  it('guards what the admin port shows with the token, when there is one', async () => {
+  it('protects the admin pages with the token', async () => {
     const token = 'a-token-of-the-admin-port'
     const program = start({ SLUICE_CONFIG_DIR: join(scratch, 'own'), SLUICE_ADMIN_TOKEN: token })
     const [, admin = ''] = await program.printed(/Admin +(http:\/\/localhost:\d+)/)
@@ -182,9 +182,9 @@ describe('a folder of one’s own', () => {
   })
 })
 
-describe.concurrent('what it says when it cannot start', () => {
+describe.concurrent('errors at start', () => {
   it.each(['SLUICE_PORT', 'SLUICE_ADMIN_PORT', 'UPSTREAM_PORT'])(
-    'a port is taken: names %s',
+    'names %s if its port is in use',
     async (name) => {
       const { port, free } = await takenPort()
       const program = start({ [name]: String(port) })
@@ -221,15 +221,15 @@ describe.concurrent('what it says when it cannot start', () => {
       { SLUICE_PORT: '70000', SLUICE_ADMIN_TOKEN: 'hunter2' },
       [/^SLUICE_PORT: /m, /^SLUICE_ADMIN_TOKEN: /m],
     ],
-    ['the upstream’s port is no port', '2', { UPSTREAM_PORT: 'eighty' }, [/^UPSTREAM_PORT: /m]],
-  ])('%s', async (_, code, env, says) => {
+    ['the upstream’s port is invalid', '2', { UPSTREAM_PORT: 'eighty' }, [/^UPSTREAM_PORT: /m]],
+  ])('%s', async (_, code, env, messages) => {
     const program = start(env)
     expect(String(await program.exited)).toBe(code)
-    for (const pattern of says) expect(program.output()).toMatch(pattern)
+    for (const pattern of messages) expect(program.output()).toMatch(pattern)
     expect(program.output()).not.toMatch(/^ +at |hunter2|Sluice is ready/m)
   })
 
-  it('warns of a name that is no setting, and starts', async () => {
+  it('warns about an unknown setting, and starts', async () => {
     const program = start({ SLUICE_PROT: '9090' })
     await program.printed(/Sluice is ready/)
     await program.printed(/SLUICE_PROT.*not a setting/)
@@ -240,15 +240,15 @@ describe.concurrent('what it says when it cannot start', () => {
     [[], 0, /Usage: sluice <command>/],
     [['--version'], 0, /^\d+\.\d+\.\d+$/m],
     [['devv'], 2, /unknown command 'devv'/],
-  ])('sluice %j ends with %i', async (args, code, says) => {
+  ])('sluice %j exits with %i', async (args, code, message) => {
     const program = start({}, args)
     expect(await program.exited).toBe(code)
-    expect(program.output()).toMatch(says)
+    expect(program.output()).toMatch(message)
   })
 })
 
 describe('make run', () => {
-  it('takes ports and a relative folder from anywhere, and Ctrl-C leaves no process', async () => {
+  it('accepts ports and a relative folder from any directory, and Ctrl-C leaves no process', async () => {
     const [port, adminPort] = [await freePort(), await freePort()]
     const make = `exec make -C '${ROOT}' run PORT=${port} ADMIN_PORT=${adminPort} CONFIG=own`
     const program = startProgram('bash', ['-c', make], { cwd: scratch })
@@ -264,7 +264,7 @@ describe('make run', () => {
     await expect(call(url)).rejects.toThrow(/ECONNREFUSED/)
   })
 
-  it('without CONFIG runs the quickstart with its upstream where UPSTREAM_PORT says', async () => {
+  it('runs the quickstart without CONFIG, with its upstream on UPSTREAM_PORT', async () => {
     const ports = [await freePort(), await freePort(), await freePort()]
     const [port, adminPort, upstreamPort] = ports
     const make = `exec make run PORT=${port} ADMIN_PORT=${adminPort} UPSTREAM_PORT=${upstreamPort}`
@@ -278,7 +278,7 @@ describe('make run', () => {
     for (const each of ports) await expect(call(`http://127.0.0.1:${each}/`)).rejects.toThrow(/ECONNREFUSED/)
   })
 
-  it('says that a relative folder does not exist', async () => {
+  it('reports that a relative folder does not exist', async () => {
     const make = `exec make -C '${ROOT}' run PORT=0 ADMIN_PORT=0 CONFIG=missing`
     const program = startProgram('bash', ['-c', make], { cwd: scratch })
     programs.push(program)

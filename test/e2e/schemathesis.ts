@@ -1,4 +1,4 @@
-/** Runs schemathesis (https://schemathesis.readthedocs.io) over docs/openapi.yaml and reads its report. */
+/** Runs schemathesis (https://schemathesis.readthedocs.io) on docs/openapi.yaml and reads its report. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { ROOT, startProgram } from '../harness/program.ts'
 import { python } from '../harness/script.ts'
 
-/** Cases for each operation of the phase that makes them up; those of the other phases follow from the document. */
+/** Generated cases per operation in the fuzzing phase; the other phases take theirs from the document. */
 export const EXAMPLES = Number(process.env.OPENAPI_EXAMPLES ?? 6)
 
 const HERE = join(import.meta.dirname, 'python')
@@ -17,13 +17,13 @@ const reportSchema = z.object({
   operations: z.object({ selected: z.int(), tested: z.int(), errored: z.int() }),
   phases: z.record(z.string(), z.object({ status: z.string() })),
   test_cases: z.object({ generated: z.int() }),
-  /** By `METHOD path` and phase: how valid requests fared. */
+  /** Outcomes of valid requests by `METHOD path` and phase. */
   valid_rates: z.record(z.string(), z.record(z.string(), phase)),
 })
 export type Report = z.output<typeof reportSchema>
 
 export interface Run {
-  /** Address of the interface. */
+  /** Base URL of the API. */
   url: string
   /** Credentials by the names of security schemes. */
   keys: Record<string, { bearer: string } | { api_key: string }>
@@ -31,7 +31,7 @@ export interface Run {
   env?: Record<string, string>
 }
 
-/** Resolves with the report when all checks held, and rejects with what schemathesis says otherwise. */
+/** Resolves with the report if all checks pass; otherwise rejects with schemathesis's output. */
 export async function schemathesis({ url, keys, args, env = {} }: Run): Promise<Report> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-openapi-'))
   const config = join(dir, 'schemathesis.toml')

@@ -1,4 +1,4 @@
-/** Errors as the official Node SDKs throw them: the class, the code, and no repetition where it would not help. */
+/** Errors that the official Node SDKs throw: class, code, and no retry where it would not help. */
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -49,7 +49,7 @@ afterAll(async () => {
   await upstream?.close()
 })
 
-/** A client, and how often it has sent a request. */
+/** A client with a count of its requests. */
 function counted(key: string) {
   const sent = { count: 0 }
   const client = openai(gateway.base, key, {
@@ -61,7 +61,7 @@ function counted(key: string) {
   return { client, sent }
 }
 
-/** The error that the SDK throws, and how many requests it has sent and the upstream has seen meanwhile. */
+/** The error that the SDK throws, with the number of its requests and of upstream calls. */
 async function failure(key: string, more: object = {}) {
   const calls = upstream.calls.length
   const { client, sent } = counted(key)
@@ -79,7 +79,7 @@ describe('refusals of the gateway', () => {
   const cases = [
     {
       name: 'an unknown key',
-      key: 'sk-nobody',
+      key: 'sk-unknown',
       kind: OpenAI.AuthenticationError,
       status: 401,
       code: 'unauthorized',
@@ -117,7 +117,7 @@ describe('refusals of the gateway', () => {
       type: 'insufficient_quota',
     },
     {
-      name: 'a model that nothing serves',
+      name: 'a model without a route',
       key: KEY,
       more: { model: 'nowhere' },
       kind: OpenAI.InternalServerError,
@@ -140,7 +140,7 @@ describe('refusals of the gateway', () => {
     expect({ requests, calls }).toEqual({ requests: 1, calls: 0 })
   })
 
-  it('a path that is not there', async () => {
+  it('an unknown path', async () => {
     const error = await rejection(openai(gateway.base, KEY).get('/nowhere'))
     expect(error).toBeInstanceOf(OpenAI.NotFoundError)
     expect(error).toMatchObject({ code: 'not_found' })
@@ -162,23 +162,23 @@ describe('errors of the upstream', () => {
     {
       status: 500,
       error: { message: 'Traceback at 10.0.0.1', type: 'server_error', code: null },
-      repeated: true,
+      retried: true,
     },
-    { status: 529, error: { message: 'Overloaded', type: 'overloaded_error' }, repeated: true },
+    { status: 529, error: { message: 'Overloaded', type: 'overloaded_error' }, retried: true },
   ])(
-    '$status is a 502, which the SDK repeats where that may help',
-    async ({ status, error: told, repeated }) => {
-      upstream.answer(refusing(status, told, { 'x-should-retry': repeated ? 'false' : 'true' }))
+    '$status becomes a 502, which the SDK retries if that may help',
+    async ({ status, error: sent, retried }) => {
+      upstream.answer(refusing(status, sent, { 'x-should-retry': retried ? 'false' : 'true' }))
       const { error, requests, calls } = await failure(KEY)
       expect(error).toBeInstanceOf(OpenAI.InternalServerError)
       expect(error).toMatchObject({ status: 502, code: 'upstream_error', param: null, type: 'server_error' })
-      expect(`${error.message}${JSON.stringify(error.error)}`).not.toContain(told.message)
-      const times = repeated ? 3 : 1
+      expect(`${error.message}${JSON.stringify(error.error)}`).not.toContain(sent.message)
+      const times = retried ? 3 : 1
       expect({ requests, calls }).toEqual({ requests: times, calls: times })
     },
   )
 
-  it('a rate limit keeps the time after which to try again', async () => {
+  it('a rate limit keeps its Retry-After', async () => {
     upstream.answer(
       refusing(429, { message: 'Slow down', code: 'rate_limit_exceeded' }, { 'retry-after': '1' }),
     )
@@ -191,7 +191,7 @@ describe('errors of the upstream', () => {
   it.each([
     [400, OpenAI.BadRequestError],
     [422, OpenAI.UnprocessableEntityError],
-  ])('%i stays what it is, with the name of the field and the upstream’s own words', async (status, kind) => {
+  ])('%i keeps its status, field and upstream message', async (status, kind) => {
     upstream.answer(
       refusing(status, {
         message: 'temperature must be <= 2 at 10.0.0.1',
@@ -205,7 +205,7 @@ describe('errors of the upstream', () => {
     expect(error.message).toBe(`${status} temperature must be <= 2 at ***`)
   })
 
-  it('a prompt that is too long: the numbers are told', async () => {
+  it('a prompt that is too long is reported with its token counts', async () => {
     const message =
       "This model's maximum context length is 128000 tokens. However, your messages resulted in 130011 tokens."
     upstream.answer(refusing(400, { message, code: 'context_length_exceeded', param: 'messages' }))
@@ -219,7 +219,7 @@ describe('errors of the upstream', () => {
 describe('a stream that fails', () => {
   const begun = chatEvents('alpha', 'first second', null).slice(0, 2).join('')
 
-  /** What came before the error, and the error. */
+  /** Reads a stream; returns its text and its error. */
   async function readUntilError() {
     const { client, sent } = counted(KEY)
     const stream = await client.chat.completions.create({ model: 'alpha', messages: HELLO, stream: true })
@@ -240,7 +240,7 @@ describe('a stream that fails', () => {
       },
     ],
     [
-      'with the end of the connection',
+      'with a closed connection',
       (_call, res) => {
         res.writeHead(200, { 'content-type': 'text/event-stream' })
         res.write(begun, () => res.destroy())
@@ -263,7 +263,7 @@ describe('a stream that fails', () => {
     expect(requests).toBe(1)
   })
 
-  it('at its very beginning is an error with a status', async () => {
+  it('at its beginning is an error with a status', async () => {
     upstream.answer((_call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.end('data: {"error":{"message":"Hidden words","type":"server_error"}}\n\n')
@@ -276,7 +276,7 @@ describe('a stream that fails', () => {
 
 describe('Anthropic', () => {
   it('an unknown key', async () => {
-    const error = await rejection(anthropic(gateway.base, 'sk-nobody').models.list())
+    const error = await rejection(anthropic(gateway.base, 'sk-unknown').models.list())
     expect(error).toBeInstanceOf(Anthropic.AuthenticationError)
     expect(error).toMatchObject({
       status: 401,
@@ -285,13 +285,13 @@ describe('Anthropic', () => {
     })
   })
 
-  it('a model that is not there', async () => {
+  it('an unknown model', async () => {
     const error = await rejection(anthropic(gateway.base, KEY).models.retrieve('nowhere'))
     expect(error).toBeInstanceOf(Anthropic.NotFoundError)
     expect(error).toMatchObject({ status: 404, type: 'not_found_error' })
   })
 
-  it('a page size that is not allowed', async () => {
+  it('an invalid page size', async () => {
     const error = await rejection(anthropic(gateway.base, KEY).models.list({ limit: 1001 }))
     expect(error).toBeInstanceOf(Anthropic.BadRequestError)
     expect(error).toMatchObject({ type: 'invalid_request_error' })

@@ -1,4 +1,4 @@
-/** The official Node SDKs against the gateway: models, chat, streams, tools, structured output, leaving early. */
+/** The official Node SDKs: models, chat, streams, tools, structured output and aborted requests. */
 import type OpenAI from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -40,11 +40,11 @@ afterAll(async () => {
   await upstream?.close()
 })
 
-/** The body of the last request, as the upstream got it. */
+/** Body of the upstream's last request. */
 const sentBody = () => JSON.parse(upstream.calls.at(-1)?.body.toString() ?? '')
 
 describe('models', () => {
-  it.each(['/v1', '/api/v1'])('OpenAI lists them below %s', async (path) => {
+  it.each(['/v1', '/api/v1'])('OpenAI lists them under %s', async (path) => {
     const models = await collect(openai(gateway.base, KEY, { path }).models.list())
     expect(models.map(({ id }) => id).sort()).toEqual([...MODELS].sort())
     for (const model of models) {
@@ -64,7 +64,7 @@ describe('models', () => {
     }
   })
 
-  it('Anthropic lists them backwards, and below /api', async () => {
+  it('Anthropic lists them backwards, and under /api', async () => {
     const { models } = anthropic(`${gateway.base}/api`, KEY)
     const forwards = (await collect(models.list())).map(({ id }) => id)
     const last = forwards.at(-1) ?? ''
@@ -76,7 +76,7 @@ describe('models', () => {
   })
 
   it.each(['alpha', 'vendor/gamma', 'vendor/team/delta', 'any/thing/at:all'])(
-    'both retrieve %s',
+    'both SDKs retrieve %s',
     async (id) => {
       expect(await client.models.retrieve(id)).toMatchObject({ id, object: 'model' })
       expect(await anthropic(gateway.base, KEY).models.retrieve(id)).toMatchObject({ id, type: 'model' })
@@ -90,7 +90,7 @@ describe('models', () => {
 })
 
 describe('chat', () => {
-  it.each(['/v1', '/api/v1'])('a whole answer below %s, with the request id', async (path) => {
+  it.each(['/v1', '/api/v1'])('returns an answer under %s, with the request id', async (path) => {
     upstream.answer(chatAnswer({ content: 'Good day', usage: USAGE }))
     const answer = await openai(gateway.base, KEY, { path }).chat.completions.create({
       model: 'vendor/gamma',
@@ -107,7 +107,7 @@ describe('chat', () => {
     expect(logged.status).toBe(200)
   })
 
-  it('the key as x-api-key', async () => {
+  it('accepts the key as x-api-key', async () => {
     upstream.answer(chatAnswer())
     const other = openai(gateway.base, 'none', { defaultHeaders: { authorization: null, 'x-api-key': KEY } })
     const answer = await other.chat.completions.create({ model: 'alpha', messages: HELLO })
@@ -115,7 +115,7 @@ describe('chat', () => {
     expect(JSON.stringify(upstream.calls.at(-1)?.headers)).not.toContain(KEY)
   })
 
-  it('a stream without usage, when the client asked for none', async () => {
+  it('streams without usage unless the client requests it', async () => {
     upstream.answer(chatAnswer({ content: 'one two three', usage: USAGE }))
     const { data, response, request_id } = await client.chat.completions
       .create({ model: 'alpha', messages: HELLO, stream: true })
@@ -128,7 +128,7 @@ describe('chat', () => {
     expect(sentBody().stream_options).toEqual({ include_usage: true })
   })
 
-  it('a stream with usage at its end, when the client asked for it', async () => {
+  it('streams usage at the end if the client requests it', async () => {
     upstream.answer(chatAnswer({ usage: USAGE }))
     const stream_options = { include_usage: true }
     const chunks = await collect(
@@ -137,7 +137,7 @@ describe('chat', () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: USAGE })
   })
 
-  it('the strict helper takes the stream', async () => {
+  it('satisfies the strict stream helper', async () => {
     upstream.answer(chatAnswer({ content: 'a b c d', usage: USAGE }))
     const stream_options = { include_usage: true }
     const runner = client.chat.completions.stream({ model: 'alpha', messages: HELLO, stream_options })
@@ -149,7 +149,7 @@ describe('chat', () => {
     expect(final.usage).toEqual(USAGE)
   })
 
-  it('images, audio, unknown fields and big numbers reach the upstream as they are', async () => {
+  it('forwards images, audio, unknown fields and big numbers unchanged', async () => {
     upstream.answer(chatAnswer())
     const request = {
       model: 'alpha',
@@ -194,7 +194,7 @@ describe('tools', () => {
   const chunk = (delta: object, finish_reason: string | null = null) =>
     `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
 
-  it('two calls in one stream', async () => {
+  it('streams two calls', async () => {
     upstream.answer((_call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write(chunk({ role: 'assistant', content: null }))
@@ -211,7 +211,7 @@ describe('tools', () => {
     expect(sentBody().tools).toEqual(tools)
   })
 
-  it('a whole turn: call, result, answer', async () => {
+  it('runs a whole turn: call, result, answer', async () => {
     const call = {
       id: 'call_1',
       type: 'function',
@@ -225,7 +225,7 @@ describe('tools', () => {
       const answer = completion('m', `It is ${result?.content}.`, USAGE)
       json(res, 200, result === undefined ? { ...answer, ...asking } : answer)
     })
-    const asked: unknown[] = []
+    const inputs: unknown[] = []
     const runner = client.chat.completions.runTools({
       model: 'alpha',
       messages: HELLO,
@@ -238,7 +238,7 @@ describe('tools', () => {
             parameters: { type: 'object', properties: { city: { type: 'string' } } },
             parse: JSON.parse,
             function: (input: unknown) => {
-              asked.push(input)
+              inputs.push(input)
               return 'sunny'
             },
           },
@@ -246,11 +246,11 @@ describe('tools', () => {
       ],
     })
     expect(await runner.finalContent()).toBe('It is sunny.')
-    expect(asked).toEqual([{ city: 'Ulm' }])
+    expect(inputs).toEqual([{ city: 'Ulm' }])
   })
 })
 
-it('structured output: the schema goes up, the parsed value comes back', async () => {
+it('structured output: the upstream gets the schema, the SDK parses the answer', async () => {
   const shape = z.object({ city: z.string(), degrees: z.number() })
   upstream.answer(chatAnswer({ content: '{"city":"Ulm","degrees":21.5}' }))
   const response_format = zodResponseFormat(shape, 'weather')
@@ -260,7 +260,7 @@ it('structured output: the schema goes up, the parsed value comes back', async (
 })
 
 describe('a client that leaves', () => {
-  it('in mid-stream: the upstream’s answer is broken off', async () => {
+  it('in mid-stream closes the upstream call', async () => {
     upstream.answer((_call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write(chatEvents('m', 'first second', null).slice(0, 2).join(''))
@@ -270,7 +270,7 @@ describe('a client that leaves', () => {
     await until(() => upstream.calls.at(-1)?.aborted, 'the upstream to see the end')
   })
 
-  it('before a whole answer: the upstream’s request is broken off', async () => {
+  it('before the answer closes the upstream call', async () => {
     const before = upstream.calls.length
     upstream.answer(() => undefined)
     const leave = new AbortController()
@@ -284,7 +284,7 @@ describe('a client that leaves', () => {
   })
 })
 
-it('the log writes times with three decimals at most', async () => {
+it('logs times with at most three decimals', async () => {
   await until(() => gateway.requests().length > 20, 'the log of the requests above')
   const texts = gateway.requests().flatMap(({ ms }) => Object.values(Object(ms)).map(String))
   expect(texts.filter((text) => !/^\d+(\.\d{1,3})?$/.test(text))).toEqual([])

@@ -1,4 +1,4 @@
-/** The official Python SDKs against the gateway. The scripts in python/ report what they saw. */
+/** The official Python SDKs. The scripts in python/ report what they received. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway } from '../harness/gateway.ts'
@@ -107,7 +107,7 @@ describe('openai', () => {
       },
       cut: ['first ', failure('APIError', null, 'upstream_error', 'server_error', false)],
     })
-    // Four good ones, tools, cut, and the broken one, which the SDK sends three times.
+    // Four valid ones, tools, cut, and the broken one, which the SDK sends three times.
     expect(upstream.calls.length - calls).toBe(9)
   })
 })

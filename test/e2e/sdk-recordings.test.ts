@@ -1,6 +1,6 @@
 /**
- * Answers of real upstreams (the folder that RECORDINGS names), read by the official SDK twice: straight from an
- * upstream that repeats them, and through the gateway. Both must see the same.
+ * Recorded answers of real upstreams (in the folder RECORDINGS), read twice by the official SDK: directly from an upstream
+ * that replays them, and through the gateway. Both results must be equal.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const files = readdirSync(folder)
 const streams = files.filter((file) => file.endsWith('.sse'))
 const answers = files.filter((file) => file.endsWith('.json'))
 
-/** Status by file name; what is not listed is 200. */
+/** Status by file name; unlisted files have 200. */
 function statuses(): Map<string, number> {
   const entry = z.object({ file: z.string(), status: z.number() })
   if (RECORDINGS === undefined) return new Map()
@@ -55,7 +55,7 @@ afterAll(async () => {
   await upstream?.close()
 })
 
-/** Makes the upstream repeat a recording, in pieces that respect neither events nor characters. */
+/** Makes the upstream replay a recording in chunks that split events and characters. */
 function replay(file: string): void {
   const bytes = readFileSync(join(folder, file))
   const status = statusOf.get(`chat/${file}`) ?? 200
@@ -70,7 +70,7 @@ function replay(file: string): void {
   })
 }
 
-/** What the SDK gives, or the class of what it throws. */
+/** The SDK's result, or the class of its error. */
 async function outcome<T>(
   look: () => Promise<T>,
 ): Promise<T | { threw: string; status: number | undefined }> {
@@ -98,7 +98,7 @@ async function chunks(client: OpenAI, include_usage: boolean) {
 }
 
 describe(title, () => {
-  it('there are some of each', () => {
+  it('has streams and answers', () => {
     expect(streams.length).toBeGreaterThan(2)
     expect(answers.length).toBeGreaterThan(1)
   })
@@ -108,7 +108,7 @@ describe(title, () => {
     const ask = (client: OpenAI) =>
       outcome(() => client.chat.completions.create({ model: 'm', messages: HELLO }))
     const [expected, got] = [await ask(direct), await ask(through)]
-    // The SDK takes an error under status 200 for an answer; the gateway does not.
+    // The SDK accepts an error under status 200 as an answer; the gateway does not.
     if ('error' in expected) expect(got).toHaveProperty('threw')
     else expect(got).toEqual(expected)
     expect('threw' in expected).toBe((statusOf.get(`chat/${file}`) ?? 200) !== 200)
@@ -118,25 +118,25 @@ describe(title, () => {
     replay(file)
     const expected = await chunks(direct, true)
     expect(expected.seen.length).toBeGreaterThan(0)
-    expect(await chunks(through, true)).toEqual(asTheGatewayEnds(expected))
+    expect(await chunks(through, true)).toEqual(withGatewayEnd(expected))
   })
 
-  it.each(streams)('%s, without the usage that nobody asked for', async (file) => {
+  it.each(streams)('%s, without unrequested usage', async (file) => {
     replay(file)
-    const expected = asTheGatewayEnds(await chunks(direct, false))
+    const expected = withGatewayEnd(await chunks(direct, false))
     const got = await chunks(through, false)
     expect(choicesOf(got.seen)).toEqual(choicesOf(expected.seen))
     expect(got.end).toEqual(expected.end)
   })
 })
 
-/** A stream that stops without a finish is an error through the gateway; the SDK alone takes it for complete. */
-function asTheGatewayEnds({ seen, end }: Awaited<ReturnType<typeof chunks>>) {
+/** Through the gateway a stream without finish reason is an error; the SDK alone accepts it. */
+function withGatewayEnd({ seen, end }: Awaited<ReturnType<typeof chunks>>) {
   const finished = seen.some(({ choices }) => choices.some(({ finish_reason }) => finish_reason))
   return { seen, end: finished ? end : { threw: 'APIError', status: undefined } }
 }
 
-/** What each chunk adds to the answer; chunks that add nothing are left out. */
+/** The choices of each chunk, without empty ones. */
 const choicesOf = (all: OpenAI.ChatCompletionChunk[]) =>
   all
     .map(({ choices }) => choices.map(({ delta, finish_reason }) => ({ delta, finish_reason })))

@@ -1,4 +1,4 @@
-/** Silence, slow readers and clients that leave: what the gateway does while one side of a stream waits. */
+/** Silent upstreams, slow clients and clients that leave during a stream. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -64,7 +64,7 @@ function logLine(headers: IncomingMessage['headers']) {
   return until(() => gateway.requests().find((line) => line.requestId === id), 'the log line')
 }
 
-/** A script that waits for the test: `step()` runs the next piece. */
+/** A script that runs one piece for each call of `step()`. */
 function stepwise(...pieces: ((res: ServerResponse) => unknown)[]): { script: Script; step(): void } {
   const gates = pieces.map(() => Promise.withResolvers<void>())
   const waiting = [...gates]
@@ -80,7 +80,7 @@ function stepwise(...pieces: ((res: ServerResponse) => unknown)[]): { script: Sc
 }
 
 describe('keep-alives', () => {
-  it('are comments, sent in silence before the first event, between events, never inside one', async () => {
+  it('are comments, sent during silence before and between events, never inside one', async () => {
     const [first = '', ...rest] = EVENTS
     const { script, step } = stepwise(
       (res) => sseHead(res).write(first),
@@ -99,7 +99,7 @@ describe('keep-alives', () => {
     await until(() => comments() >= before + 2, 'comments between events')
     step()
     before = comments()
-    await until(() => comments() >= before + 2, 'comments while an event is half there')
+    await until(() => comments() >= before + 2, 'comments while an event is incomplete')
     step()
     expect(await answer.ended).toBe(true)
     expect(answer.text().replaceAll(/^:.*\n\n/gm, '')).toBe(EVENTS.join('') + DONE)
@@ -108,25 +108,22 @@ describe('keep-alives', () => {
 
   it.each<[string, number, object, string]>([
     ['a failure', 500, { error: { message: 'host 10.0.0.1' } }, 'upstream_error'],
-    ['the caller’s own fault', 400, { error: { message: 'no', param: 'messages' } }, 'invalid_request'],
-  ])(
-    'commit to nothing but the status: %s behind one is an error event',
-    async (_what, status, body, code) => {
-      const { script, step } = stepwise((res) => json(res, status, body))
-      upstream.answer(script)
-      const answer = await follow(url(), request())
-      await until(() => answer.text() !== '', 'a comment')
-      step()
-      expect(await answer.ended).toBe(true)
-      const text = answer.text().replace(COMMENT, '')
-      expect(text).toBe(`data: ${eventData(text)[0]}\n\n`)
-      expect(JSON.parse(eventData(text)[0] ?? '').error).toMatchObject({ code })
-      expect(text).not.toContain('10.0.0.1')
-      expect(await logLine(answer.headers)).toMatchObject({ status: 200, code })
-    },
-  )
+    ['a client error', 400, { error: { message: 'no', param: 'messages' } }, 'invalid_request'],
+  ])('commit only to the status: %s after one is an error event', async (_what, status, body, code) => {
+    const { script, step } = stepwise((res) => json(res, status, body))
+    upstream.answer(script)
+    const answer = await follow(url(), request())
+    await until(() => answer.text() !== '', 'a comment')
+    step()
+    expect(await answer.ended).toBe(true)
+    const text = answer.text().replace(COMMENT, '')
+    expect(text).toBe(`data: ${eventData(text)[0]}\n\n`)
+    expect(JSON.parse(eventData(text)[0] ?? '').error).toMatchObject({ code })
+    expect(text).not.toContain('10.0.0.1')
+    expect(await logLine(answer.headers)).toMatchObject({ status: 200, code })
+  })
 
-  it('do not keep a request on a channel that fails', async () => {
+  it('do not prevent a fallover', async () => {
     const { script, step } = stepwise((res) => json(res, 503, {}))
     upstream.answer(script)
     second.answer(chatAnswer())
@@ -139,7 +136,7 @@ describe('keep-alives', () => {
     )
   })
 
-  it('are not sent into an answer that is no stream', async () => {
+  it('are not sent in JSON answers', async () => {
     const { script, step } = stepwise((res) => json(res, 200, completion('m', 'late', null)))
     upstream.answer(script)
     const answer = open(url(), request({}))
@@ -154,7 +151,7 @@ describe('keep-alives', () => {
 
 const END = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n${DONE}`
 
-/** Writes events of 64 KiB as fast as they are taken. */
+/** Writes events of 64 KiB as fast as they are read. */
 function pour(totalBytes: number) {
   const event = `data: {"choices":[{"index":0,"delta":{"content":"${'y'.repeat(65_536)}"},"finish_reason":null}]}\n\n`
   const state = { sent: 0, movedAt: performance.now() }
@@ -174,7 +171,7 @@ const rss = () =>
   Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8'))?.[1]) * 1_024
 
 describe('back-pressure', () => {
-  it('a client that waits makes the upstream wait, and gets all in the end', async () => {
+  it('stops the upstream while the client does not read, and delivers everything in the end', async () => {
     const total = 200 * MIB
     const { state, script } = pour(total)
     upstream.answer(script)
@@ -197,7 +194,7 @@ describe('back-pressure', () => {
     expect(last).toBe(DONE)
   })
 
-  it('a client that reads nothing is cut off, and the upstream with it', async () => {
+  it('cuts off a client that reads nothing, and its upstream call', async () => {
     const { state, script } = pour(Number.POSITIVE_INFINITY)
     upstream.answer(script)
     const res = await open(url(), request())
@@ -209,14 +206,14 @@ describe('back-pressure', () => {
     res.destroy()
   })
 
-  it('an answer of one piece that nobody reads is cut off', async () => {
+  it('cuts off a JSON answer that the client does not read', async () => {
     upstream.answer((_call, res) => json(res, 200, completion('m', 'z'.repeat(40 * MIB), null)))
     const res = await open(url(), request({}))
     await until(async () => (await connections()) === 0, 'the connection to be closed')
     await expect(readAll(res)).rejects.toThrow()
   })
 
-  it('a client that reads slowly, but reads, is not cut off', async () => {
+  it('does not cut off a client that reads slowly', async () => {
     const [first = '', ...rest] = EVENTS
     upstream.answer(async (_call, res) => {
       await written(sseHead(res), first)
@@ -229,7 +226,7 @@ describe('back-pressure', () => {
     res.on('data', (chunk: Buffer) => {
       received += chunk.length
       res.pause()
-      // 3 seconds in all: twice the time for which a client may leave everything unread.
+      // 3 seconds in total: twice the stall timeout.
       setTimeout(() => res.resume(), (3_000 * chunk.length) / (7 * MIB))
     })
     await once(res, 'close')
@@ -238,7 +235,7 @@ describe('back-pressure', () => {
   })
 })
 
-/** Client connections of the gateway's API port that are open. */
+/** Number of open client connections to the API port. */
 async function connections(): Promise<number> {
   const port = Number(new URL(gateway.base).port).toString(16).toUpperCase().padStart(4, '0')
   const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n')
@@ -248,12 +245,12 @@ async function connections(): Promise<number> {
 describe('a client that leaves', () => {
   it.each<[string, object, (res: ServerResponse) => unknown, string]>([
     ['before an answer', {}, () => undefined, ''],
-    ['in the middle of an answer of one piece', {}, (res) => written(res.writeHead(200), '{"choices":'), ''],
+    ['in the middle of a JSON answer', {}, (res) => written(res.writeHead(200), '{"choices":'), ''],
     ['before a stream', { stream: true }, () => undefined, ''],
-    ['behind a keep-alive', { stream: true }, () => undefined, ':'],
+    ['after a keep-alive', { stream: true }, () => undefined, ':'],
     ['before the first event', { stream: true }, (res) => sseHead(res).flushHeaders(), ''],
     ['after the first event', { stream: true }, (res) => sseHead(res).write(EVENTS[0]), 'data:'],
-  ])('%s: the upstream is dropped within a second', async (_what, more, begin, seen) => {
+  ])('%s: closes the upstream call', async (_what, more, begin, seen) => {
     let begun = false
     upstream.answer(async (_call, res) => {
       await begin(res)
@@ -268,16 +265,16 @@ describe('a client that leaves', () => {
     const { socket, received } = await connection(gateway.base, bytes)
     await until(() => begun && received().includes(seen), 'the answer to have begun')
     socket.destroy()
-    await until(() => upstream.calls.at(-1)?.aborted, 'the upstream to be dropped')
+    await until(() => upstream.calls.at(-1)?.aborted, 'the upstream call to be closed')
     const line = await until(() => gateway.requests()[lines], 'the log line')
     expect(line.outcome).toBe('client_gone')
-    // Nobody's failure: the channel is not blamed.
+    // Does not count against the channel.
     expect(line.attempts).toEqual([
       expect.objectContaining({ class: expect.stringMatching(/^(ok|cancelled)$/) }),
     ])
   })
 
-  it('with requests in line behind the first: all are dropped', async () => {
+  it('with pipelined requests: closes all upstream calls', async () => {
     upstream.answer(() => undefined)
     const seen = upstream.calls.length
     const bytes = requestBytes(
@@ -289,6 +286,6 @@ describe('a client that leaves', () => {
     const { socket } = await connection(gateway.base, Buffer.concat([kept, kept]))
     await until(() => upstream.calls.length === seen + 2, 'both requests upstream')
     socket.destroy()
-    await until(() => upstream.calls.slice(seen).every(({ aborted }) => aborted), 'both to be dropped')
+    await until(() => upstream.calls.slice(seen).every(({ aborted }) => aborted), 'both to be closed')
   })
 })

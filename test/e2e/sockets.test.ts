@@ -1,4 +1,4 @@
-/** Responses over a WebSocket, through the real program, from an upstream of another dialect. */
+/** Responses over a WebSocket, from an upstream of another dialect. */
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { connect } from '../../proxy/socket/testing.ts'
@@ -37,7 +37,7 @@ async function start(env: Record<string, string> = {}) {
 
 type Message = Record<string, unknown> & { response?: { id: string; output: unknown[] } }
 
-/** Messages up to the end of the nth answer. */
+/** Waits for `count` answers; returns their final messages. */
 async function answers(messages: Message[], count: number): Promise<Message[]> {
   const over = ({ type }: Message) =>
     type === 'response.completed' || type === 'response.failed' || type === 'error'
@@ -62,12 +62,12 @@ it.each([{}, { input: [] }])('prepares a conversation that begins with %j', asyn
   expect(answer).toMatchObject({ type: 'response.completed', response: { status: 'completed' } })
   const { messages } = JSON.parse(String(upstream.calls[0]?.body)) as { messages: unknown[] }
   expect(messages).toMatchObject([{ role: 'user' }])
-  // What is to be answered has to say something.
+  // A response that is generated needs input.
   create({ ...nothing })
   expect((await answers(client.messages, 4))[3]).toMatchObject({ status: 400, error: { param: 'input' } })
 })
 
-it('serves a conversation that is kept nowhere but on its socket', async () => {
+it('serves a conversation that is stored only on its socket', async () => {
   const client = await start()
   const create = (fields: object) =>
     client.send({ type: 'response.create', model: 'model', store: false, stream: true, ...fields })
@@ -84,8 +84,8 @@ it('serves a conversation that is kept nowhere but on its socket', async () => {
   const [, , last] = await answers(client.messages, 3)
   expect(last).toMatchObject({ type: 'response.completed', stream_id: 'side' })
   const { messages } = JSON.parse(String(upstream.calls[1]?.body)) as { messages: { content: unknown }[] }
-  const said = JSON.stringify(messages.map(({ content }) => content))
-  for (const text of ['first', 'second', 'Hello there', 'third']) expect(said).toContain(text)
+  const sent = JSON.stringify(messages.map(({ content }) => content))
+  for (const text of ['first', 'second', 'Hello there', 'third']) expect(sent).toContain(text)
   expect(client.messages.every(({ type }) => typeof type === 'string')).toBe(true)
 
   create({ input: ask('x'), previous_response_id: 'resp_of_nobody' })
@@ -118,7 +118,7 @@ it('serves a conversation that is kept nowhere but on its socket', async () => {
   ])
 })
 
-it('breaks a call off with its socket, and bills what was seen', async () => {
+it('aborts a call when its socket closes, and bills what was delivered', async () => {
   const client = await start()
   upstream.answer((_received, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -127,12 +127,12 @@ it('breaks a call off with its socket, and bills what was seen', async () => {
   client.send({ type: 'response.create', model: 'model', input: 'hi' })
   await until(() => client.messages.some(({ type }) => type === 'response.output_text.delta'), 'a delta')
   client.ws.terminate()
-  await until(() => upstream.calls[0]?.aborted, 'the upstream to be left')
+  await until(() => upstream.calls[0]?.aborted, 'the upstream call to be closed')
   const [line] = await until(() => gateway.requests().length > 0 && gateway.requests(), 'the log')
   expect(line).toMatchObject({ outcome: 'client_gone', settled: expect.any(String) })
 })
 
-it('drains: what runs may finish, then the socket is closed 1001', async () => {
+it('drains: lets running responses finish, then closes with 1001', async () => {
   const client = await start()
   const gate = Promise.withResolvers<void>()
   upstream.answer(async (_received, res) => {
@@ -155,7 +155,7 @@ it('drains: what runs may finish, then the socket is closed 1001', async () => {
   expect((await exited)[0]).toBe(0)
 })
 
-it('tells what still runs at the end of the grace', async () => {
+it('ends running responses with an error after the drain timeout', async () => {
   const client = await start({ SLUICE_DRAIN_TIMEOUT: '100ms' })
   upstream.answer((_received, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' })

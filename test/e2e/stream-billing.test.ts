@@ -1,4 +1,4 @@
-/** What a stream costs that does not come to its end. */
+/** Billing of interrupted streams. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bearer, chat } from '../harness/chat-client.ts'
@@ -21,7 +21,7 @@ const PRICE = { input: '1.00', output: '4.00' }
 const INPUT_COST = nanos('0.0001')
 const OUTPUT_COST = nanos('0.000052')
 
-/** Estimates learn from finished streams of a route, so each test has one of its own. */
+/** Estimates learn from finished streams of a route, so each test has its own route. */
 const ROUTES = [
   'before',
   'before-json',
@@ -72,8 +72,8 @@ const stream = (model: string, more: object = {}, who = model) =>
     body: chatBody(model, { messages: MESSAGES, stream: true, ...more }),
   })
 
-/** Sends the events of CONTENT except the finish, then does `next`. */
-const begins =
+/** Sends the events of CONTENT without the last one, then runs `next`. */
+const beginsThen =
   (next: Script): Script =>
   async (call, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -84,8 +84,8 @@ const begins =
 const never: Script = () => new Promise(() => undefined)
 
 const deltas = (text: string) => text.split('"content":"word "').length - 1
-const sawAll = (answer: FollowedAnswer) => until(() => deltas(answer.text()) === 10, 'ten deltas')
-const upstreamLeft = () => until(() => upstream.calls.at(-1)?.aborted, 'the upstream to be left')
+const receivedAll = (answer: FollowedAnswer) => until(() => deltas(answer.text()) === 10, 'ten deltas')
+const upstreamClosed = () => until(() => upstream.calls.at(-1)?.aborted, 'the upstream call to be closed')
 
 async function charged(name: string, answer: FollowedAnswer) {
   const { settled, reason, outcome } = await lineOf(gateway, answer)
@@ -95,8 +95,8 @@ async function charged(name: string, answer: FollowedAnswer) {
   return { settled: nanos(settled ?? '0'), reason, outcome }
 }
 
-/** The stream ended in an error event, not like a finished one. */
-function endsInError(text: string, code: string) {
+/** Asserts that a stream ended with an error event. */
+function expectErrorEnd(text: string, code: string) {
   expect(text).not.toContain('[DONE]')
   expect(JSON.parse(eventData(text).at(-1) ?? '')).toMatchObject({ error: { code } })
 }
@@ -118,7 +118,7 @@ describe('a client that leaves', () => {
     await until(() => keepAlives() >= then + 2, 'two more keep-alives')
     expect(eventData(answer.text())).toEqual([])
     answer.leave()
-    await upstreamLeft()
+    await upstreamClosed()
     expect(await charged('before', answer)).toEqual({
       settled: INPUT_COST,
       reason: 'input_only',
@@ -127,11 +127,11 @@ describe('a client that leaves', () => {
   })
 
   it('in mid-stream pays for what was delivered', async () => {
-    upstream.answer(begins(never))
+    upstream.answer(beginsThen(never))
     const answer = await stream('middle')
-    await sawAll(answer)
+    await receivedAll(answer)
     answer.leave()
-    await upstreamLeft()
+    await upstreamClosed()
     expect(await charged('middle', answer)).toEqual({
       settled: INPUT_COST + OUTPUT_COST,
       reason: 'estimate',
@@ -140,9 +140,9 @@ describe('a client that leaves', () => {
   })
 
   it('before the upstream has accepted pays nothing', async () => {
-    let asked = false
+    let called = false
     upstream.answer((call, res) => {
-      asked = true
+      called = true
       return never(call, res)
     })
     const leaving = new AbortController()
@@ -151,17 +151,17 @@ describe('a client that leaves', () => {
       body: chatBody('unused'),
       signal: leaving.signal,
     })
-    await until(() => asked, 'the upstream to be asked')
+    await until(() => called, 'the upstream call')
     expect((await balanceOf(gateway, 'unused')).held).toBeGreaterThan(0)
     leaving.abort()
     await expect(answer).rejects.toThrow()
-    await upstreamLeft()
-    await until(async () => (await balanceOf(gateway, 'unused')).held === 0, 'the hold to be free')
+    await upstreamClosed()
+    await until(async () => (await balanceOf(gateway, 'unused')).held === 0, 'the hold to be released')
     expect((await balanceOf(gateway, 'unused')).balance).toBe(nanos(CREDIT))
   })
 
-  it('while a whole answer is on its way pays for its prompt', async () => {
-    // More than the buffers in between hold: it is gone only once the gateway reads the answer.
+  it('during a JSON answer pays for its prompt', async () => {
+    // More than the socket buffers hold, so `drain` means that the gateway reads the answer.
     const read = Promise.withResolvers<void>()
     upstream.answer((call, res) => {
       res.writeHead(200, { 'content-type': 'application/json' })
@@ -178,7 +178,7 @@ describe('a client that leaves', () => {
     await read.promise
     leaving.abort()
     await expect(answer).rejects.toThrow()
-    await upstreamLeft()
+    await upstreamClosed()
     const line = await until(
       () => logged(gateway).find((entry) => entry.account === 'before-json'),
       'the request log line',
@@ -192,19 +192,19 @@ describe('an upstream that breaks off', () => {
   it.each<[string, Script]>([
     ['cut', (_, res) => void res.end()],
     ['reset', (_, res) => void res.socket?.resetAndDestroy()],
-  ])('%s: what was delivered is paid, and the client is told', async (name, breakOff) => {
+  ])('%s: the client pays for what was delivered and gets an error', async (name, breakOff) => {
     const seen = Promise.withResolvers<void>()
     upstream.answer(
-      begins(async (call, res) => {
+      beginsThen(async (call, res) => {
         await seen.promise
         await breakOff(call, res)
       }),
     )
     const answer = await stream(name)
-    await sawAll(answer)
+    await receivedAll(answer)
     seen.resolve()
     expect(await answer.ended).toBe(true)
-    endsInError(answer.text(), 'upstream_error')
+    expectErrorEnd(answer.text(), 'upstream_error')
     expect(await charged(name, answer)).toEqual({
       settled: INPUT_COST + OUTPUT_COST,
       reason: 'estimate',
@@ -212,7 +212,7 @@ describe('an upstream that breaks off', () => {
     })
   })
 
-  it('before anything: nothing is paid', async () => {
+  it('before the answer: the client pays nothing', async () => {
     upstream.answer((_, res) => void res.socket?.resetAndDestroy())
     const answer = await stream('failed')
     await answer.ended
@@ -221,23 +221,23 @@ describe('an upstream that breaks off', () => {
   })
 })
 
-describe('a stream that comes to its end', () => {
+describe('a stream that finishes', () => {
   const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
 
-  it.each([true, false])('is charged its usage, whether the client asked for it (%s)', async (asked) => {
+  it.each([true, false])('is charged by usage, requested by the client or not (%s)', async (requested) => {
     const before = (await balanceOf(gateway, 'finished')).balance
     upstream.answer((_, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.end(`${chatEvents('any', CONTENT, usage).join('')}data: [DONE]\n\n`)
     })
-    const answer = await stream('finished', asked ? { stream_options: { include_usage: true } } : {})
+    const answer = await stream('finished', requested ? { stream_options: { include_usage: true } } : {})
     expect(await answer.ended).toBe(true)
-    expect(answer.text().includes('"usage"')).toBe(asked)
+    expect(answer.text().includes('"usage"')).toBe(requested)
     expect(await lineOf(gateway, answer)).toMatchObject({ reason: 'usage', settled: '0.000019' })
     expect((await balanceOf(gateway, 'finished')).balance).toBe(before - nanos('0.000019'))
   })
 
-  it('is charged its usage when the client leaves after the last event', async () => {
+  it('is charged by usage when the client leaves after the last event', async () => {
     upstream.answer((call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write(`${chatEvents('any', CONTENT, usage).join('')}data: [DONE]\n\n`)
@@ -250,8 +250,8 @@ describe('a stream that comes to its end', () => {
   })
 })
 
-describe('a balance that is used up in mid-stream', () => {
-  /** Words without end, one turn of the event loop or one millisecond apart. */
+describe('a balance that runs out in mid-stream', () => {
+  /** Sends words until the connection is closed, `waitMs` apart; 0: one turn of the event loop. */
   const endless =
     (waitMs: number): Script =>
     async (_, res) => {
@@ -267,16 +267,16 @@ describe('a balance that is used up in mid-stream', () => {
   it.each([
     ['endless', 1],
     ['endless-burst', 0],
-  ])('%s: ends in an error event, with the overspend bounded', async (name, waitMs) => {
+  ])('%s: ends the stream with an error event, with limited overspend', async (name, waitMs) => {
     upstream.answer(endless(waitMs))
     const answer = await stream(name)
     expect(await answer.ended).toBe(true)
     expect(answer.status).toBe(200)
-    endsInError(answer.text(), 'insufficient_balance')
-    await upstreamLeft()
+    expectErrorEnd(answer.text(), 'insufficient_balance')
+    await upstreamClosed()
     const { settled, reason, outcome } = await lineOf(gateway, answer)
     expect({ reason, outcome }).toEqual({ reason: 'estimate', outcome: 'balance_exhausted' })
-    // The hold was 10 tokens; a quantum of 2,048 more is the bound that is promised. A token costs a tenth of a cent.
+    // The hold was 10 tokens; at most a quantum of 2,048 more is promised. A token costs a tenth of a cent.
     const tokens = answer.text().split('"content":"word"').length - 1
     expect(nanos(settled ?? '')).toBeGreaterThanOrEqual(tokens * nanos('0.001'))
     expect(nanos(settled ?? '')).toBeLessThan((10 + 2_048) * nanos('0.001'))
@@ -285,7 +285,7 @@ describe('a balance that is used up in mid-stream', () => {
     expect(next.status).toBe(402)
   })
 
-  it('a stream that has more funds goes on past its first hold', async () => {
+  it('extends the hold of a stream with sufficient funds', async () => {
     upstream.answer(async (_, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       for (const event of chatEvents('any', 'word '.repeat(400).trim(), null)) {
@@ -301,6 +301,6 @@ describe('a balance that is used up in mid-stream', () => {
   })
 })
 
-it('no hold is left when all is over', async () => {
+it('leaves no hold behind', async () => {
   await until(async () => (await metric(gateway, 'sluice_holds')) === 0, 'all holds to be settled')
 })

@@ -1,4 +1,4 @@
-/** Streams: what the upstream wrote is what the client reads, and every ending is told for what it is. */
+/** Streams: the client receives the upstream's bytes and learns how the stream ended. */
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
@@ -74,7 +74,7 @@ describe('bytes', () => {
       ['odd', name, cut, odd] as const,
       ['CR LF', name, cut, (EVENTS.join('') + DONE).replaceAll('\n', '\r\n')] as const,
     ]),
-  )('%s, in %s, pass as they are', async (_what, _name, cut, text) => {
+  )('%s, in %s, pass unchanged', async (_what, _name, cut, text) => {
     upstream.answer(sse(cut(Buffer.from(text))))
     const answer = await post(WITH_USAGE)
     expect(answer.text).toBe(text)
@@ -87,7 +87,7 @@ describe('bytes', () => {
     expect(answer.headers['content-length']).toBeUndefined()
   })
 
-  it('undoes gzip that nobody asked for', async () => {
+  it('inflates unrequested gzip', async () => {
     const text = EVENTS.join('') + DONE
     upstream.answer(sse(chunked(gzipSync(text), 20), { 'content-encoding': 'gzip' }))
     const answer = await post(WITH_USAGE)
@@ -96,7 +96,7 @@ describe('bytes', () => {
     expect(upstream.calls.at(-1)?.headers['accept-encoding']).toBe('identity')
   })
 
-  it('each event reaches the client when it is there, not later', async () => {
+  it('forwards each event without delay', async () => {
     const gate = Promise.withResolvers<void>()
     upstream.answer(async (_call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -118,7 +118,7 @@ describe('bytes', () => {
 })
 
 describe('usage', () => {
-  it('is asked for, by splicing, and withheld from a client that did not ask', async () => {
+  it('is requested by splicing, and withheld from a client that did not request it', async () => {
     upstream.answer(chatAnswer({ usage: USAGE }))
     const answer = await post()
     const sent = upstream.calls.at(-1)?.body.toString() ?? ''
@@ -135,21 +135,21 @@ describe('usage', () => {
     expect(line).toMatchObject({ usage: { input: 3, output: 4 }, outcome: 'finished' })
   })
 
-  it('is forwarded to a client that asked, whose request goes up as it is', async () => {
+  it('is forwarded to a client that requested it, with the request unchanged', async () => {
     upstream.answer(chatAnswer({ usage: USAGE }))
     const answer = await post(WITH_USAGE)
     expect(answer.text).toBe(chatEvents('upstream-model', 'Hello there', USAGE).join('') + DONE)
     expect(upstream.calls.at(-1)?.body.toString()).toBe(chatBody('upstream-model', WITH_USAGE))
   })
 
-  it('keeps the other options of a client, and its refusal is overridden', async () => {
+  it('keeps the client’s other options and overrides include_usage: false', async () => {
     upstream.answer(chatAnswer())
     await post({ stream_options: { include_obfuscation: false, include_usage: false } })
     const sent = JSON.parse(upstream.calls.at(-1)?.body.toString() ?? '')
     expect(sent.stream_options).toEqual({ include_obfuscation: false, include_usage: true })
   })
 
-  it('is not asked for where the channel does not know the option', async () => {
+  it('is not requested on a channel without the option', async () => {
     upstream.answer(chatAnswer())
     await post({}, 'no-usage')
     expect(upstream.calls.at(-1)?.body.toString()).toBe(chatBody('no-usage', { stream: true }))
@@ -165,7 +165,7 @@ describe('usage', () => {
 describe('endings', () => {
   const some = EVENTS.slice(0, 3)
   const broken: [string, Script][] = [
-    ['mid event', sse([...some, 'data: {"choices":[{"ind'])],
+    ['in mid event', sse([...some, 'data: {"choices":[{"ind'])],
     ['between events', sse(some)],
     [
       'by a reset',
@@ -175,7 +175,7 @@ describe('endings', () => {
         res.socket?.resetAndDestroy()
       },
     ],
-    ['by an event that is too large', sse([...some, `data: {"x":"${'y'.repeat(MAX_EVENT)}`, 'y"}\n\n'])],
+    ['by an oversized event', sse([...some, `data: {"x":"${'y'.repeat(MAX_EVENT)}`, 'y"}\n\n'])],
     [
       'by an error event',
       sse([...some, 'data: {"error":{"message":"worker 10.1.2.3 died","code":"server_error"}}\n\n', DONE]),
@@ -200,10 +200,10 @@ describe('endings', () => {
   })
 
   it.each<[string, string]>([
-    ['EOF behind finish_reason', EVENTS.slice(0, -1).join('')],
-    ['EOF behind the usage', EVENTS.join('')],
-    ['EOF without the last empty line', EVENTS.join('').trimEnd()],
-    ['[DONE] without its empty line', EVENTS.join('') + DONE.trimEnd()],
+    ['EOF after finish_reason', EVENTS.slice(0, -1).join('')],
+    ['EOF after the usage', EVENTS.join('')],
+    ['EOF without the last blank line', EVENTS.join('').trimEnd()],
+    ['[DONE] without its blank line', EVENTS.join('') + DONE.trimEnd()],
   ])('%s is a finished answer', async (_what, text) => {
     upstream.answer(sse([text]))
     const answer = await post(WITH_USAGE)
@@ -221,7 +221,7 @@ describe('endings', () => {
     ['nothing', sse([])],
     ['half an event', sse(['data: {"cho'])],
     [
-      'a page for people',
+      'an HTML page',
       (_call, res) => {
         res.writeHead(200, { 'content-type': 'text/html' }).end('<html>busy</html>')
       },
@@ -233,19 +233,16 @@ describe('endings', () => {
         res.socket?.resetAndDestroy()
       },
     ],
-  ])(
-    '%s as the first thing falls over, or is a 502 where there is no other channel',
-    async (_what, script) => {
-      upstream.answer(script)
-      const calls = second.calls.length
-      const saved = await post({}, 'two')
-      expect(saved.text).toBe(chatEvents('two', 'from the second', null).join('') + DONE)
-      expect(second.calls.length).toBe(calls + 1)
-      expectError(await post(), 502, 'upstream_error', null, 'server_error')
-    },
-  )
+  ])('%s before the first event falls over, or is a 502 without another channel', async (_what, script) => {
+    upstream.answer(script)
+    const calls = second.calls.length
+    const fallback = await post({}, 'two')
+    expect(fallback.text).toBe(chatEvents('two', 'from the second', null).join('') + DONE)
+    expect(second.calls.length).toBe(calls + 1)
+    expectError(await post(), 502, 'upstream_error', null, 'server_error')
+  })
 
-  it('a JSON answer to a request for a stream becomes a stream', async () => {
+  it('converts a JSON answer to a stream request into a stream', async () => {
     upstream.answer((_call, res) => json(res, 200, completion('upstream-model', 'All at once', USAGE)))
     const { headers, text } = await post(WITH_USAGE)
     expect(headers['content-type']).toBe('text/event-stream; charset=utf-8')

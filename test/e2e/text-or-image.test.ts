@@ -1,4 +1,4 @@
-/** Text is not answered by a picture because a text channel failed, and a picture is no call and no JSON. */
+/** An image never replaces a text answer that failed, a tool call or JSON output. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { connect } from '../../proxy/socket/testing.ts'
@@ -7,22 +7,20 @@ import { type Answer, call, jsonHeaders } from '../harness/http.ts'
 import { apiKey, channel, route } from '../harness/resources.ts'
 import { json, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 
-const KEY = 'sk-text-or-picture-0123456789'
-const PICTURE = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')
+const KEY = 'sk-text-or-image-0123456789'
+const IMAGE = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')
 
-let pictures: ScriptedUpstream
+let images: ScriptedUpstream
 let text: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  pictures = await startUpstream((_call, res) =>
-    json(res, 200, { created: 1, data: [{ b64_json: PICTURE }] }),
-  )
+  images = await startUpstream((_call, res) => json(res, 200, { created: 1, data: [{ b64_json: IMAGE }] }))
   text = await startUpstream((_call, res) => json(res, 500, { error: { message: 'no' } }))
   gateway = await startGateway({
     'all.yaml': [
       apiKey('caller', KEY),
-      channel('pics', pictures.baseURL, { type: 'images' }),
+      channel('pics', images.baseURL, { type: 'images' }),
       channel('text', text.baseURL, {
         type: 'responses',
         features: { images: false },
@@ -41,11 +39,11 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway?.stop()
-  await Promise.all([pictures?.close(), text?.close()])
+  await Promise.all([images?.close(), text?.close()])
 })
 
 beforeEach(() => {
-  pictures.calls.length = 0
+  images.calls.length = 0
 })
 
 const send = (path: string, body: object): Promise<Answer> =>
@@ -60,25 +58,25 @@ const REQUESTS: [string, string, object][] = [
 const FORMS = [{}, { stream: true }]
 
 describe('a route with other channels', () => {
-  it.each(REQUESTS)('answers no %s request by a picture', async (_name, path, body) => {
+  it.each(REQUESTS)('never answers a %s request with an image', async (_name, path, body) => {
     for (const model of ['later', 'weighted', 'off', 'keyless']) {
       for (const form of FORMS) {
-        // Often enough for the text channel to be ejected.
+        // Often enough to eject the text channel.
         for (let i = 0; i < 3; i++) expect((await send(path, { model, ...body, ...form })).status).toBe(502)
       }
     }
-    expect(pictures.calls).toEqual([])
+    expect(images.calls).toEqual([])
   })
 
-  it('makes pictures all the same where they are asked for', async () => {
+  it('still generates images on request', async () => {
     for (const model of ['later', 'off']) {
       const made = await send('images/generations', { model, prompt: 'A cat' })
-      expect([made.status, pictures.calls.length]).toEqual([200, 1])
-      pictures.calls.length = 0
+      expect([made.status, images.calls.length]).toEqual([200, 1])
+      images.calls.length = 0
     }
   })
 
-  it('says so in its explanation', async () => {
+  it('explains why the images channel is not eligible', async () => {
     const hash = createHash('sha256').update(KEY).digest('hex')
     const ask = async (model: string) =>
       JSON.parse((await call(`${gateway.admin}/explain?keyHash=${hash}&model=${model}&endpoint=chat`)).text)
@@ -92,11 +90,11 @@ describe('a route with other channels', () => {
   })
 })
 
-describe('a route with images channels alone', () => {
-  it.each(REQUESTS)('answers a %s request by a picture', async (_name, path, body) => {
+describe('a route with only images channels', () => {
+  it.each(REQUESTS)('answers a %s request with an image', async (_name, path, body) => {
     for (const form of FORMS)
       expect((await send(path, { model: 'alone', ...body, ...form })).status).toBe(200)
-    expect(pictures.calls.map((made) => made.path)).toEqual(Array(2).fill('/v1/images/generations'))
+    expect(images.calls.map((call) => call.path)).toEqual(Array(2).fill('/v1/images/generations'))
   })
 
   const f = { name: 'f', parameters: { type: 'object', properties: {} } }
@@ -112,7 +110,7 @@ describe('a route with images channels alone', () => {
     ['text.format', 1, { text: { format: { type: 'json_schema', name: 's', schema } } }],
     ['tools', 2, { tools: [{ name: 'f', input_schema: schema }] }],
     ['output_config.format', 2, { output_config: { format: { type: 'json_schema', schema } } }],
-  ])('refuses %s that no picture can answer (%i)', async (field, request, more) => {
+  ])('refuses %s, which an image cannot satisfy (%i)', async (field, request, more) => {
     const [name, path, body] = REQUESTS[request] ?? ['', '', {}]
     for (const form of FORMS) {
       const answer = await send(path, { model: 'alone', ...body, ...more, ...form })
@@ -122,16 +120,16 @@ describe('a route with images channels alone', () => {
       expect(error.message).toContain(field)
       if (name !== 'messages') expect(error.param).toBe(field)
     }
-    expect(pictures.calls).toEqual([])
+    expect(images.calls).toEqual([])
   })
 
-  it('takes the tool that asks for a picture, and plain text', async () => {
-    const asked = { model: 'alone', input: 'A cat', tools: [{ type: 'image_generation' }] }
-    expect((await send('responses', { ...asked, text: { format: { type: 'text' } } })).status).toBe(200)
+  it('accepts the image generation tool and the plain text format', async () => {
+    const request = { model: 'alone', input: 'A cat', tools: [{ type: 'image_generation' }] }
+    expect((await send('responses', { ...request, text: { format: { type: 'text' } } })).status).toBe(200)
   })
 })
 
-it('is so over a WebSocket', async () => {
+it('behaves the same over a WebSocket', async () => {
   const url = `${gateway.base.replace('http', 'ws')}/v1/responses`
   const client = await connect(url, { headers: { authorization: `Bearer ${KEY}` } })
   const create = async (fields: object, count: number) => {
@@ -147,6 +145,6 @@ it('is so over a WebSocket', async () => {
     status: 400,
     error: { param: 'tools' },
   })
-  expect(pictures.calls).toEqual([])
+  expect(images.calls).toEqual([])
   expect(await create({ model: 'alone' }, 3)).toMatchObject({ type: 'response.completed' })
 })

@@ -1,4 +1,4 @@
-/** What an upstream sends in the place of an answer, where its dialect is the client's, and before an answer begins. */
+/** Invalid upstream streams on the byte lane, and silence before an answer begins. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { DialectName } from '../../contract/endpoints.ts'
 import { connect } from '../../proxy/socket/testing.ts'
@@ -44,8 +44,8 @@ beforeAll(async () => {
             channel(`${name}-spare`, spare.baseURL, { type: UPSTREAM_FIXTURES[name].type }) +
             route(name, name, both(name), once),
         ).join('') +
-        channel('wordless', first.baseURL, { ...quick, features: { finishReason: false } }) +
-        route('wordless', 'wordless', ['wordless']),
+        channel('reasonless', first.baseURL, { ...quick, features: { finishReason: false } }) +
+        route('reasonless', 'reasonless', ['reasonless']),
     },
     { SLUICE_STREAM_KEEPALIVE: '100ms' },
   )
@@ -59,8 +59,11 @@ afterAll(async () => {
 
 const PATHS = { chat: 'chat/completions', responses: 'responses', messages: 'messages' }
 const body = (client: DialectName, model: string, stream: boolean) => {
-  const said = [{ role: 'user', content: 'Hi' }]
-  const input = client === 'responses' ? { input: said, store: false } : { messages: said, max_tokens: 50 }
+  const conversation = [{ role: 'user', content: 'Hi' }]
+  const input =
+    client === 'responses'
+      ? { input: conversation, store: false }
+      : { messages: conversation, max_tokens: 50 }
   return JSON.stringify({ model, stream, ...input })
 }
 const ask = (client: DialectName, { model = client as string, stream = true } = {}) =>
@@ -69,7 +72,7 @@ const ask = (client: DialectName, { model = client as string, stream = true } = 
     body: body(client, model, stream),
   })
 
-/** The spare channel of a dialect answers. */
+/** Makes the dialect's spare channel answer. */
 function spareAnswers(name: DialectName, stream = true): void {
   const { begin, body: deltas, end } = UPSTREAM_FIXTURES[name].frames({ text: SPARE })
   spare.answer(
@@ -79,7 +82,7 @@ function spareAnswers(name: DialectName, stream = true): void {
   )
 }
 
-/** Says something that is nothing, over and over. */
+/** Sends contentless pieces until the connection is closed. */
 const forever =
   (type: string, ...quiet: string[]): Script =>
   async (_call, res) => {
@@ -101,25 +104,25 @@ describe.each(DIALECTS)('%s', (name) => {
   const { begin, body: deltas, end } = UPSTREAM_FIXTURES[name].frames()
   beforeEach(() => spareAnswers(name))
 
-  it.each(FOREIGN)('an answer that begins with %j is asked for elsewhere', async (event) => {
+  it.each(FOREIGN)('falls over if the answer begins with %j', async (event) => {
     first.answer(sse([event, ...begin, ...deltas, ...end]))
     const { status, text } = await ask(name)
     expect([status, text.includes(SPARE), text.includes('oops')]).toEqual([200, true, false])
   })
 
-  it.each(FOREIGN)('%j in mid-stream ends it with an error event, and nothing behind it', async (event) => {
+  it.each(FOREIGN)('%j in mid-stream ends the stream with an error event', async (event) => {
     first.answer(sse([...begin, ...deltas, event, ...end]))
     const { text } = await ask(name)
     const sent = [...begin, ...deltas].join('')
     expect(text.startsWith(sent)).toBe(true)
-    const told = text.slice(sent.length)
-    expect(told).toMatch(
+    const errorEvent = text.slice(sent.length)
+    expect(errorEvent).toMatch(
       /^(?:event: (?:error|response\.failed)\n)?data: \{.*"code":"upstream_error".*\}\n\n$/,
     )
     expect(text).not.toContain(CREDENTIAL)
   })
 
-  it('the credential of the channel is masked', async () => {
+  it('masks the channel’s credential', async () => {
     first.answer(sse([...begin, UPSTREAM_FIXTURES[name].delta(`It is ${CREDENTIAL}, I think.`), ...end]))
     const { text } = await ask(name)
     expect(text).toContain('It is ***, I think.')
@@ -131,7 +134,7 @@ describe.each(DIALECTS)('%s', (name) => {
   })
 
   it.each([': ping\n\n', '\n', 'data:\n\n', 'event: ping\ndata: {"type":"ping"}\n\n'])(
-    'an upstream that sends %j for ever has not answered; the client hears comments meanwhile',
+    'falls over from an upstream that only sends %j; meanwhile the client gets comments',
     async (quiet) => {
       first.answer(forever('text/event-stream', quiet))
       const { status, text } = await ask(name)
@@ -140,17 +143,17 @@ describe.each(DIALECTS)('%s', (name) => {
     },
   )
 
-  it('nor has one that sends white space for JSON', async () => {
+  it('falls over from an upstream that only sends white space instead of JSON', async () => {
     spareAnswers(name, false)
     first.answer(forever('application/json', ' \n'))
     expect((await ask(name, { stream: false })).text).toContain(SPARE)
   })
 
-  it('what says nothing keeps an answer alive that has begun', async () => {
+  it('keeps a running answer alive during pings', async () => {
     first.answer(async (_call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       await written(res, begin.join(''))
-      // Longer than the idle time altogether.
+      // Longer in total than the idle timeout.
       for (let pings = 0; pings < 13; pings++) {
         await written(res, ': ping\n\n')
         await new Promise((resolve) => setTimeout(resolve, 200))
@@ -162,13 +165,13 @@ describe.each(DIALECTS)('%s', (name) => {
   })
 })
 
-it('pings of a messages upstream begin no converted answer either', async () => {
+it('falls over from a converted messages upstream that only sends pings', async () => {
   first.answer(forever('text/event-stream', 'event: ping\ndata: {"type":"ping"}\n\n'))
   spareAnswers('messages')
   expect((await ask('chat', { model: 'messages' })).text).toContain('spare')
 })
 
-it('an answer without choices is none', async () => {
+it('falls over from an answer without choices', async () => {
   for (const stream of [true, false]) {
     spareAnswers('chat', stream)
     first.answer((_call, res) => json(res, 200, { id: 'c', object: 'chat.completion', choices: [] }))
@@ -176,7 +179,7 @@ it('an answer without choices is none', async () => {
   }
 })
 
-it('[DONE] without a reason is no end, unless the channel says that there never is one', async () => {
+it('[DONE] without a finish reason is an error, unless the channel has none', async () => {
   const { begin, body: deltas } = UPSTREAM_FIXTURES.chat.frames()
   const cut = [...begin, ...deltas]
   first.answer(sse([...cut, 'data: [DONE]\n\n']))
@@ -193,10 +196,10 @@ it('[DONE] without a reason is no end, unless the channel says that there never 
       hint: expect.stringContaining('features.finishReason: false'),
     }),
   )
-  expect((await ask('chat', { model: 'wordless' })).text).toBe([...cut, 'data: [DONE]\n\n'].join(''))
+  expect((await ask('chat', { model: 'reasonless' })).text).toBe([...cut, 'data: [DONE]\n\n'].join(''))
 })
 
-it('on a socket every message is JSON, and what is none ends the answer with an error', async () => {
+it('ends a response on a socket with an error if the upstream sends invalid JSON', async () => {
   const { begin, body: deltas, end } = UPSTREAM_FIXTURES.responses.frames()
   const client = await connect(`${gateway.base.replace('http', 'ws')}/v1/responses`, {
     headers: { authorization: `Bearer ${KEY}` },

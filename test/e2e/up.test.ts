@@ -1,4 +1,4 @@
-/** `make up`, what a newcomer types after it, and `make down`. */
+/** `make up`, the first commands after it, and `make down`. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ const KEY = 'sk-cluster-0123456789abcdef'
 let env: Record<string, string>
 let kubectl: Kubectl
 
-/** Where binaries may be named or cached. */
+/** Variables that locate binaries. */
 const inherited = Object.fromEntries(
   ['KUBEBUILDER_ASSETS', 'SLUICE_TEST_BINARIES', 'XDG_CACHE_HOME'].flatMap((name) => {
     const value = process.env[name]
@@ -67,7 +67,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-it('prints and keeps how everything is reached', () => {
+it('prints and saves the addresses', () => {
   expect(parseEnv(readFileSync(join(dir, 'env'), 'utf8'))).toEqual(env)
   expect(list('BASE_URLS')).toHaveLength(2)
   expect(list('ADMIN_URLS')).toHaveLength(4)
@@ -112,7 +112,7 @@ it('refuses a key on every proxy once it is disabled', async () => {
   await until(async () => String(await statuses(KEY)) === '401,401', 'both proxies to refuse the key')
 })
 
-it('starts again only what has ended, where it was', async () => {
+it('restarts only what has ended, on the same ports', async () => {
   const before = pids()
   const killed = before.find(({ name }) => name === 'proxy-1')
   process.kill(killed?.pid ?? 0, 'SIGKILL')
@@ -132,11 +132,11 @@ function listenOn(port: number): Promise<Server | undefined> {
   })
 }
 
-it('does not pretend that the example upstream runs where its port is taken', async () => {
+it('fails if the example upstream’s port is in use', async () => {
   const upstream = pids().find(({ name }) => name === 'upstream')?.pid ?? 0
   process.kill(upstream, 'SIGKILL')
   await until(() => beginning(upstream) === undefined, 'the upstream to end')
-  // Another test may have it for a moment.
+  // Another test may use it for a moment.
   const other = await until(() => listenOn(upstreamPort), 'the port to be free')
   try {
     const program = startMake('up')
@@ -149,7 +149,7 @@ it('does not pretend that the example upstream runs where its port is taken', as
   }
 })
 
-it('ends all of it, and nothing is left to end', async () => {
+it('stops everything', async () => {
   const all = pids()
   await make('down')
   expect(all.filter(({ pid }) => beginning(pid) !== undefined)).toEqual([])

@@ -1,4 +1,4 @@
-/** Forms that are larger than what the gateway holds in memory: they are passed on while they come. */
+/** Forms that are too large to hold in memory are streamed to the upstream. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ import { json } from '../harness/upstream.ts'
 const KEY = 'sk-uploads-0123456789'
 const MIB = 1024 * 1024
 const BOUNDARY = 'client-boundary'
-const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest of a picture', 'latin1')
+const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest of an image', 'latin1')
 const ANSWER = {
   created: 1,
   data: [{ b64_json: 'AAAA' }],
@@ -34,13 +34,13 @@ interface Received {
   res: ServerResponse
   bytes: number
   sha256: string
-  /** The whole request came. */
+  /** The request was received completely. */
   complete: boolean
   closed: boolean
 }
 
 let received: Received[] = []
-/** What the upstream does when the headers are there; by default it reads all and answers. */
+/** Runs when the upstream has the headers; by default it reads the request and answers. */
 let script: (call: Received) => unknown
 const reader = (call: Received) => {
   const hash = createHash('sha256')
@@ -63,7 +63,7 @@ const upstream = createServer((req, res) => {
   })
   script(call)
 })
-/** Answers when something of a request is there, and neither reads nor sends any more. */
+/** Answers a request's first bytes, then neither reads nor writes. */
 const hangsUp = createTcpServer({ allowHalfOpen: true }, (socket) => {
   socket.on('error', () => undefined)
   socket.once('data', () => {
@@ -84,23 +84,23 @@ beforeAll(async () => {
   await once(closed, 'listening')
   hangsUp.listen(0, '127.0.0.1')
   await once(hangsUp, 'listening')
-  const nobody = `http://127.0.0.1:${(closed.address() as AddressInfo).port}/v1`
+  const unreachable = `http://127.0.0.1:${(closed.address() as AddressInfo).port}/v1`
   closed.close()
-  const pictures = { type: 'images', ejection: { consecutiveFailures: 0 } }
+  const images = { type: 'images', ejection: { consecutiveFailures: 0 } }
   const priced = { price: { input: '1', output: '1' } }
   gateway = await startGateway(
     {
       'all.yaml':
-        channel('c', baseURL, pictures) +
-        channel('d', baseURL, pictures) +
-        channel('hasty', baseURL, { ...pictures, timeouts: { firstByte: '300ms' } }) +
-        channel('nobody', nobody, pictures) +
+        channel('c', baseURL, images) +
+        channel('d', baseURL, images) +
+        channel('hasty', baseURL, { ...images, timeouts: { firstByte: '300ms' } }) +
+        channel('unreachable', unreachable, images) +
         channel('text', baseURL, { type: 'responses', features: { images: false } }) +
-        channel('abrupt', `http://127.0.0.1:${(hangsUp.address() as AddressInfo).port}/v1`, pictures) +
+        channel('abrupt', `http://127.0.0.1:${(hangsUp.address() as AddressInfo).port}/v1`, images) +
         route('abrupt', 'abrupt', ['abrupt'], priced) +
-        route('r', 'pictures', ['c'], priced) +
+        route('r', 'images', ['c'], priced) +
         route('two', 'two', ['c', { name: 'd', priority: 1 }], priced) +
-        route('over', 'over', ['nobody', { name: 'c', priority: 1 }], priced) +
+        route('over', 'over', ['unreachable', { name: 'c', priority: 1 }], priced) +
         route('mixed', 'mixed', ['text', { name: 'c', priority: 1 }], priced) +
         route('hub', 'hub', ['text'], priced) +
         route('hasty', 'hasty', ['hasty'], priced) +
@@ -131,8 +131,8 @@ const texts = (model: string, boundary = BOUNDARY) => [
   text('model', model, boundary),
   text('prompt', 'A hat', boundary),
 ]
-/** A picture of so many MiB and a little more, in pieces. */
-function* picture(mib: number, boundary = BOUNDARY, name = 'image[]'): Generator<Buffer> {
+/** A file part with an image of `mib` MiB, in pieces. */
+function* image(mib: number, boundary = BOUNDARY, name = 'image[]'): Generator<Buffer> {
   const head = `content-disposition: form-data; name="${name}"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n`
   yield Buffer.from(`--${boundary}\r\n${head}`)
   yield PNG
@@ -146,7 +146,7 @@ interface Sending {
   answer: Promise<Answer>
 }
 
-/** Sends a body as fast as it is taken; with `open` it is never ended. */
+/** Sends a body as fast as it is read; with `open` without an end. */
 function send(body: Iterable<Buffer> | AsyncIterable<Buffer>, { open = false, headers = {} } = {}): Sending {
   const req = request(`${gateway.base}/v1/images/edits`, {
     method: 'POST',
@@ -161,7 +161,7 @@ function send(body: Iterable<Buffer> | AsyncIterable<Buffer>, { open = false, he
     req.on('response', async (res) => {
       resolve({ status: res.statusCode ?? 0, headers: res.headers, text: String(await readAll(res)) })
     })
-    // One that is refused while it sends may be cut off behind the answer.
+    // A request that is refused while it is sent may be cut off after the answer.
     req.on('error', reject)
   })
   answer.catch(() => undefined)
@@ -181,39 +181,39 @@ const lineOf = (fields: object) =>
         .find((line) => Object.entries(fields).every(([name, value]) => line[name] === value)),
     'the log line',
   )
-/** The upstream has more than the gateway would hold. */
-const under = () => until(() => (received[0]?.bytes ?? 0) > 1.5 * MIB, 'the upload to be under way')
+/** Waits until the upstream has received more than the gateway may hold. */
+const underWay = () => until(() => (received[0]?.bytes ?? 0) > 1.5 * MIB, 'the upload to be underWay way')
 
-/** Sends what is refused while it comes: the upstream never hears of its end. */
+/** Sends a form that is refused while it is streamed; asserts that the upstream never gets its end. */
 async function refused(first: Iterable<Buffer>, last: Iterable<Buffer> = []): Promise<unknown[]> {
   async function* body() {
     yield* first
-    await under()
+    await underWay()
     yield* last
   }
   const answer = await send(body()).answer
-  await until(() => received.every(({ closed }) => closed), 'the upstream to be left')
+  await until(() => received.every(({ closed }) => closed), 'the upstream call to be closed')
   expect(received.map(({ complete }) => complete)).toEqual([false])
   return errorOf(answer)
 }
 
-test('200 MiB pass through a gateway that holds one, as they are and with little memory', async () => {
+test('streams 200 MiB unchanged through a gateway that holds at most one', async () => {
   function* form(model: string, boundary?: string) {
     yield* texts(model, boundary)
-    for (let i = 0; i < 5; i++) yield* picture(40, boundary)
+    for (let i = 0; i < 5; i++) yield* image(40, boundary)
     yield end(boundary)
   }
   const peak = () => {
     const status = readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8')
     return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1024
   }
-  await send([...texts('pictures'), ...picture(2), end()]).answer
+  await send([...texts('images'), ...image(2), end()]).answer
   const before = peak()
   const { balance } = await balanceOf(gateway, 'a')
-  const answer = await send(form('pictures')).answer
+  const answer = await send(form('images')).answer
   expect([answer.status, JSON.parse(answer.text)]).toEqual([200, ANSWER])
   expect(peak() - before).toBeLessThan(130 * MIB)
-  // 1100 tokens at a dollar a million.
+  // 1100 tokens at one dollar per million.
   expect(balance - (await balanceOf(gateway, 'a')).balance).toBe(1_100_000)
 
   const got = received[1]
@@ -222,14 +222,14 @@ test('200 MiB pass through a gateway that holds one, as they are and with little
   const boundary = got?.req.headers['content-type']?.split('boundary=')[1]
   expect(boundary).toMatch(/^form-\w+$/)
   const hash = createHash('sha256')
-  for (const piece of form('pictures', boundary)) hash.update(piece)
+  for (const piece of form('images', boundary)) hash.update(piece)
   expect(got?.sha256).toBe(hash.digest('hex'))
 })
 
-test('an upstream that does not read makes the client wait', async () => {
+test('stops the client while the upstream does not read', async () => {
   const gate = Promise.withResolvers<void>()
   script = (got) => void gate.promise.then(() => reader(got))
-  const { req, answer } = send([...texts('pictures'), ...picture(45), ...picture(45), end()])
+  const { req, answer } = send([...texts('images'), ...image(45), ...image(45), end()])
   const written = () => req.socket?.bytesWritten ?? 0
   let last = { bytes: -1, at: 0 }
   await until(() => {
@@ -241,16 +241,16 @@ test('an upstream that does not read makes the client wait', async () => {
   expect((await answer).status).toBe(200)
 })
 
-test('a client that leaves takes the upstream call with it', async () => {
-  const { req } = send([...texts('two'), ...picture(3)], { open: true })
-  await under()
+test('closes the upstream call when the client leaves', async () => {
+  const { req } = send([...texts('two'), ...image(3)], { open: true })
+  await underWay()
   req.destroy()
-  await until(() => received[0]?.closed, 'the upstream to be left')
+  await until(() => received[0]?.closed, 'the upstream call to be closed')
   expect(received.map(({ complete }) => complete)).toEqual([false])
   expect(await lineOf({ outcome: 'client_gone' })).toMatchObject({ attempts: [{ class: 'cancelled' }] })
 })
 
-test.each(['two', 'abrupt'])('an early answer of the upstream is told at once (%s)', async (model) => {
+test.each(['two', 'abrupt'])('forwards an early answer of the upstream at once (%s)', async (model) => {
   script = (got) => {
     const error = { message: 'no', type: 'image_generation_user_error', param: 'size', code: 'invalid_value' }
     got.req.once('readable', () => json(got.res, 400, { error }))
@@ -258,65 +258,65 @@ test.each(['two', 'abrupt'])('an early answer of the upstream is told at once (%
   function* form() {
     yield* texts(model)
     yield text('size', '1024x1024')
-    yield* picture(40)
-    yield* picture(40)
+    yield* image(40)
+    yield* image(40)
   }
   const { req, answer } = send(form(), { open: true })
   expect(errorOf(await answer)).toEqual([400, 'invalid_request', null])
   expect(received).toHaveLength(model === 'two' ? 1 : 0)
-  // The rest of the upload is taken, or cut off after a while.
+  // The rest of the upload is read, or cut off after a while.
   await until(() => req.destroyed || req.socket?.destroyed, 'the connection to be closed')
 })
 
-test('an upstream that fails after it was sent something is not replaced', async () => {
+test('does not fall over once the upstream has received a part', async () => {
   script = (got) => {
     reader(got)
-    return under().then(() => json(got.res, 500, {}))
+    return underWay().then(() => json(got.res, 500, {}))
   }
-  const { answer } = send([...texts('two'), ...picture(10)], { open: true })
+  const { answer } = send([...texts('two'), ...image(10)], { open: true })
   expect(errorOf(await answer)).toEqual([502, 'upstream_error', null])
   expect(received).toHaveLength(1)
 })
 
-test('an upstream that cuts the connection', async () => {
+test('does not fall over when the upstream resets the connection', async () => {
   script = (got) => {
     reader(got)
-    return under().then(() => got.req.socket.destroy())
+    return underWay().then(() => got.req.socket.destroy())
   }
-  const { answer } = send([...texts('two'), ...picture(10)], { open: true })
+  const { answer } = send([...texts('two'), ...image(10)], { open: true })
   expect(errorOf(await answer)).toEqual([502, 'upstream_error', null])
   expect(received).toHaveLength(1)
 })
 
-test('a channel that nobody answers at is replaced', async () => {
-  const { status } = await send([...texts('over'), ...picture(2), end()]).answer
+test('falls over from an unreachable channel', async () => {
+  const { status } = await send([...texts('over'), ...image(2), end()]).answer
   expect([status, received.length]).toEqual([200, 1])
 })
 
-test('channels for which it would be converted are left out', async () => {
-  expect((await send([...texts('mixed'), ...picture(2), end()]).answer).status).toBe(200)
+test('skips channels that need a conversion', async () => {
+  expect((await send([...texts('mixed'), ...image(2), end()]).answer).status).toBe(200)
   expect(received.map(({ req }) => req.url)).toEqual(['/v1/images/edits'])
-  const { answer } = send([...texts('hub'), ...picture(2), end()])
+  const { answer } = send([...texts('hub'), ...image(2), end()])
   expect(errorOf(await answer)).toEqual([413, 'request_too_large', null])
   expect(received).toHaveLength(1)
 })
 
-test('texts behind the files', async () => {
-  const late = send([text('prompt', 'x'), ...picture(2), text('model', 'pictures'), end()])
-  expect(errorOf(await late.answer)).toEqual([413, 'request_too_large', 'model'])
+test('refuses relevant text fields after the files', async () => {
+  const misplaced = send([text('prompt', 'x'), ...image(2), text('model', 'images'), end()])
+  expect(errorOf(await misplaced.answer)).toEqual([413, 'request_too_large', 'model'])
   expect(received).toHaveLength(0)
-  expect(await refused([...texts('pictures'), ...picture(3)], [text('n', '2'), end()])).toEqual([
+  expect(await refused([...texts('images'), ...image(3)], [text('n', '2'), end()])).toEqual([
     413,
     'request_too_large',
     'n',
   ])
 })
 
-test('a form without its end', async () => {
-  expect(await refused([...texts('pictures'), ...picture(3)])).toEqual([400, 'invalid_request', null])
+test('refuses a form without its end', async () => {
+  expect(await refused([...texts('images'), ...image(3)])).toEqual([400, 'invalid_request', null])
 })
 
-test('a form that turns out bad when its answer has begun', async () => {
+test('ends a running answer with an error event if the form turns out invalid', async () => {
   const event =
     'event: image_edit.partial_image\ndata: {"type":"image_edit.partial_image","b64_json":"AA"}\n\n'
   script = (got) => {
@@ -326,61 +326,61 @@ test('a form that turns out bad when its answer has begun', async () => {
   }
   const begun = Promise.withResolvers<void>()
   async function* form() {
-    yield* [...texts('pictures'), text('stream', 'true'), ...picture(3)]
+    yield* [...texts('images'), text('stream', 'true'), ...image(3)]
     await begun.promise
   }
   const { req, answer } = send(form())
   req.on('response', () => begun.resolve())
   const { status, text: stream } = await answer
   expect([status, stream.startsWith(event)]).toEqual([200, true])
-  const told = stream.slice(event.length).replace('event: error\ndata: ', '')
-  expect(JSON.parse(told)).toMatchObject({ error: { code: 'invalid_request' } })
-  await until(() => received[0]?.req.socket.destroyed, 'the upstream to be left')
+  const errorData = stream.slice(event.length).replace('event: error\ndata: ', '')
+  expect(JSON.parse(errorData)).toMatchObject({ error: { code: 'invalid_request' } })
+  await until(() => received[0]?.req.socket.destroyed, 'the upstream call to be closed')
   expect(received[0]?.req.complete).toBe(false)
   expect(await lineOf({ outcome: 'bad_upload' })).toMatchObject({ status: 200, code: 'invalid_request' })
 })
 
-test('a picture that is too large', async () => {
-  expect(await refused([...texts('pictures'), ...picture(50), end()])).toEqual([
+test('refuses an image that is too large', async () => {
+  expect(await refused([...texts('images'), ...image(50), end()])).toEqual([
     413,
     'request_too_large',
     'image[]',
   ])
 })
 
-test('a form that is too large', async () => {
+test('refuses a form that is too large', async () => {
   const length = { 'content-length': String(220 * MIB + 1) }
-  expect(errorOf(await send(texts('pictures'), { open: true, headers: length }).answer)).toEqual([
+  expect(errorOf(await send(texts('images'), { open: true, headers: length }).answer)).toEqual([
     413,
     'request_too_large',
     null,
   ])
   expect(received).toHaveLength(0)
   function* form() {
-    yield* texts('pictures')
-    for (let i = 0; i < 5; i++) yield* picture(44)
+    yield* texts('images')
+    for (let i = 0; i < 5; i++) yield* image(44)
     yield end()
   }
   expect(await refused(form())).toEqual([413, 'request_too_large', null])
 })
 
-test('a client that stops sending is told so, and not the upstream blamed', async () => {
-  const { answer } = send([...texts('hasty'), ...picture(3)], { open: true })
+test('answers a client that stops sending with 408, which does not count against the channel', async () => {
+  const { answer } = send([...texts('hasty'), ...image(3)], { open: true })
   expect(errorOf(await answer)).toEqual([408, 'request_timeout', null])
-  await until(() => received[0]?.closed, 'the upstream to be left')
+  await until(() => received[0]?.closed, 'the upstream call to be closed')
   expect(await lineOf({ status: 408 })).toMatchObject({ attempts: [{ class: 'cancelled' }] })
 })
 
-test('a form that is packed is held, and so are small ones', async () => {
-  const packed = gzipSync(Buffer.concat([...texts('pictures'), ...picture(1), end()]), { level: 0 })
+test('holds compressed and small forms in memory', async () => {
+  const packed = gzipSync(Buffer.concat([...texts('images'), ...image(1), end()]), { level: 0 })
   const { answer } = send([packed], { headers: { 'content-encoding': 'gzip' } })
   expect(errorOf(await answer)).toEqual([413, 'request_too_large', null])
-  const small = [...picture(0), ...texts('pictures'), end()]
+  const small = [...image(0), ...texts('images'), end()]
   expect((await send(small).answer).status).toBe(200)
   expect(received[0]?.req.headers['content-length']).toBeDefined()
 })
 
-test('other requests are as large as they were', async () => {
+test('keeps the limit for other bodies', async () => {
   const body = Buffer.alloc(MIB + 1, ' ')
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
   const answer = await call(`${gateway.base}/v1/images/edits`, { headers, body })

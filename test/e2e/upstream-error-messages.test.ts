@@ -1,4 +1,4 @@
-/** An upstream's own words on what it calls the caller's fault: shown, sanitised, on every way to a client. */
+/** Upstream messages for client errors are forwarded sanitised, on every path to a client. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connect } from '../../proxy/socket/testing.ts'
 import { type RunningGateway, startGateway, until } from '../harness/gateway.ts'
@@ -6,14 +6,14 @@ import { type Answer, call, jsonHeaders } from '../harness/http.ts'
 import { apiKey, channel, documents, route } from '../harness/resources.ts'
 import { json, type ScriptedUpstream, startUpstream } from '../harness/upstream.ts'
 
-const KEY = 'sk-upstream-words-0123456789'
+const KEY = 'sk-upstream-messages-0123456789'
 const UPSTREAM_KEY = 'canary.of.the.credential'
 const TYPES = ['chat_completion', 'responses', 'messages'] as const
-/** The upstream's message, and what of it a client reads. */
-const SAID =
+/** The upstream's message, and the sanitised one. */
+const UPSTREAM_MESSAGE =
   `temperature must be <= 2 for model secret-model-9 (key ${UPSTREAM_KEY}, org-Canary1, canary@acme.com, ` +
   'https://canary.example/x, 10.0.0.7:8000, request id: canary-7)'
-const TOLD = 'temperature must be <= 2 for model mine (key ***, ***, ***, ***, ***, request id: ***)'
+const SANITISED = 'temperature must be <= 2 for model mine (key ***, ***, ***, ***, ***, request id: ***)'
 
 let status = 400
 let form: 'status' | 'in-200' | 'event' = 'status'
@@ -81,7 +81,7 @@ describe.each(
   CLIENTS.flatMap(([client, path, request]) => TYPES.map((type) => ({ client, path, request, type }))),
 )('$client over $type', ({ path, request, type }) => {
   const model = `mine-${type.replace('_', '-')}`
-  const told = TOLD.replace('mine', model)
+  const expected = SANITISED.replace('mine', model)
 
   it.each([
     [400, 'status', false],
@@ -89,36 +89,36 @@ describe.each(
     [422, 'status', true],
     [400, 'in-200', false],
     [400, 'event', true],
-  ] as const)('%i, %s, stream: %s', async (code, how, stream) => {
-    ;[status, form, body] = [code, how, openai(SAID)]
+  ] as const)('%i, %s, stream: %s', async (code, errorForm, stream) => {
+    ;[status, form, body] = [code, errorForm, openai(UPSTREAM_MESSAGE)]
     const answer = await send(path, { model, ...request, temperature: 0.5, stream })
     expect(answer.status).toBe(code)
     const error = errorOf(answer)
-    expect(error.message).toBe(told)
+    expect(error.message).toBe(expected)
     expect(error.param).toBe('temperature')
     expect(error.code).toBe(code === 413 ? 'request_too_large' : 'invalid_request')
     expect(answer.text).not.toMatch(/canary/i)
   })
 
-  it('are not shown where the channel says so', async () => {
-    ;[status, form, body] = [400, 'status', openai(SAID)]
+  it('is hidden on a channel with generic messages', async () => {
+    ;[status, form, body] = [400, 'status', openai(UPSTREAM_MESSAGE)]
     const answer = await send(path, { model: `${model}-generic`, ...request, temperature: 0.5 })
     expect(errorOf(answer).message).toBe('The upstream refused the request as invalid: see temperature.')
   })
 
-  it('are not shown of what is not the caller’s fault', async () => {
+  it('is hidden for errors that are not the client’s fault', async () => {
     for (const other of [401, 403, 404, 429, 500]) {
-      ;[status, form, body] = [other, 'status', openai(SAID)]
+      ;[status, form, body] = [other, 'status', openai(UPSTREAM_MESSAGE)]
       const error = errorOf(await send(path, { model, ...request }))
       expect(error.message).toMatch(/^The upstream (?:could not serve the request|is busy)\.$/)
     }
   })
 })
 
-describe('the message alone', () => {
+describe('forwards only the message', () => {
   it.each<[string, object, string]>([
     [
-      'of the upstream behind',
+      'of a nested upstream error',
       {
         error: {
           message: 'Provider returned error',
@@ -134,12 +134,12 @@ describe('the message alone', () => {
       'top_k: Input should be less than 9',
     ],
     [
-      'not a body in its place',
+      'not a JSON body in its place',
       { error: { message: '{"trace": ["a secret"]}' } },
       'The upstream refused the request as invalid.',
     ],
     [
-      'not a page',
+      'not an HTML page',
       { error: { message: '<html><body>nginx at home</body></html>' } },
       'The upstream refused the request as invalid.',
     ],
@@ -158,13 +158,13 @@ describe('the message alone', () => {
       },
       'The file type you uploaded is not supported. Please try again with a pdf',
     ],
-  ])('%s', async (_name, said, expected) => {
-    ;[status, form, body] = [400, 'status', said]
+  ])('%s', async (_name, upstreamBody, expected) => {
+    ;[status, form, body] = [400, 'status', upstreamBody]
     const answer = await send('chat/completions', { model: 'mine-chat-completion', messages })
     expect(errorOf(answer)).toMatchObject({ message: expected, code: 'invalid_request' })
   })
 
-  it('without its words, too, an unsupported file is not an unsupported field', async () => {
+  it('an unsupported file is not an unsupported field, even with generic messages', async () => {
     ;[status, form] = [400, 'status']
     body = { error: { message: 'The file type you uploaded is not supported.', param: 'messages' } }
     const answer = await send('chat/completions', { model: 'mine-chat-completion-generic', messages })
@@ -172,17 +172,17 @@ describe('the message alone', () => {
   })
 })
 
-it('over a WebSocket', async () => {
-  ;[status, form, body] = [400, 'status', openai(SAID)]
+it('forwards the message over a WebSocket', async () => {
+  ;[status, form, body] = [400, 'status', openai(UPSTREAM_MESSAGE)]
   const url = `${gateway.base.replace('http', 'ws')}/v1/responses`
   const client = await connect(url, { headers: { authorization: `Bearer ${KEY}` } })
   client.send({ type: 'response.create', model: 'mine-chat-completion', input: 'Hello', temperature: 0.5 })
-  const [told] = await until(() => {
+  const [message] = await until(() => {
     const errors = client.messages.filter(({ type }) => type === 'error')
     return errors.length > 0 && errors
   }, 'the error')
-  expect(told).toMatchObject({
+  expect(message).toMatchObject({
     status: 400,
-    error: { message: TOLD.replace('mine', 'mine-chat-completion'), param: 'temperature' },
+    error: { message: SANITISED.replace('mine', 'mine-chat-completion'), param: 'temperature' },
   })
 })

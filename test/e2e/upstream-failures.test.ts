@@ -1,4 +1,4 @@
-/** What a client is told when upstreams fail: a status of ours, and nothing of what the upstream said. */
+/** When an upstream fails, the client gets the gateway's status and no upstream text. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -12,7 +12,7 @@ import { chatAnswer, json, type ScriptedUpstream, startUpstream } from '../harne
 const KEY = 'sk-upstream-failures-0123456789'
 const UPSTREAM_KEY = 'upstream-credential-0123456789'
 
-/** Stands in every text that an upstream sends along with a failure. */
+/** Part of every text in an upstream failure. */
 const CANARY = 'canary-of-the-upstream'
 const HEADERS = {
   server: CANARY,
@@ -38,7 +38,7 @@ let upstream: ScriptedUpstream
 let gateway: RunningGateway
 const answers: Answer[] = []
 
-/** The model that a client asks for says what the upstream does; see the wildcard below. */
+/** The model's name selects the upstream's behaviour; see the wildcard route below. */
 beforeAll(async () => {
   upstream = await startUpstream((call, res) => {
     const { model } = z.object({ model: z.string() }).parse(JSON.parse(call.body.toString()))
@@ -97,13 +97,13 @@ describe('the upstream’s failure is a 502', () => {
   ])('%s', async (model) => {
     const answer = await refused(model)
     expect(answer.status).toBe(502)
-    const again = ['does-401', 'does-402', 'does-403', 'does-404'].includes(model) ? 'false' : undefined
-    expect(answer.headers['x-should-retry']).toBe(again)
+    const shouldRetry = ['does-401', 'does-402', 'does-403', 'does-404'].includes(model) ? 'false' : undefined
+    expect(answer.headers['x-should-retry']).toBe(shouldRetry)
     expect(errorIn(answer.text)).toMatchObject({ code: 'upstream_error', type: 'server_error', param: null })
     expect(answer.headers['retry-after']).toBe(model === 'does-429' ? '7' : undefined)
   })
 
-  it('a request without a route asks no upstream', async () => {
+  it('a request without a route calls no upstream', async () => {
     const before = upstream.calls.length
     const answer = await refused('no-such-model')
     expect(answer.status).toBe(502)
@@ -112,7 +112,7 @@ describe('the upstream’s failure is a 502', () => {
   })
 })
 
-describe('the caller’s fault keeps its status', () => {
+describe('a client error keeps its status', () => {
   it.each([400, 413, 422])('%i', async (status) => {
     const answer = await refused(`does-${status}`)
     expect(answer.status).toBe(status)
@@ -124,13 +124,13 @@ describe('the caller’s fault keeps its status', () => {
     expect(answer.headers['x-should-retry']).toBeUndefined()
   })
 
-  it('names the field when the request has it', async () => {
+  it('names the field if the request has it', async () => {
     const answer = await refused('does-param', { temperature: 9 })
     expect(errorIn(answer.text).param).toBe('temperature')
     expect(errorIn((await refused('does-param')).text).param).toBeNull()
   })
 
-  it('keeps the numbers of a prompt that is too long', async () => {
+  it('keeps the token counts of a prompt that is too long', async () => {
     const answer = await refused('does-too-long')
     expect(answer.status).toBe(400)
     const error = errorIn(answer.text)
@@ -139,7 +139,7 @@ describe('the caller’s fault keeps its status', () => {
   })
 })
 
-it('shows nothing of an upstream: no text, key, host or header', async () => {
+it('reveals no text, key, host or header of an upstream', async () => {
   const good = await chat(gateway.base, bearer(KEY), chatBody('does-ok'))
   expect(good.status).toBe(200)
   expect(upstream.calls.at(-1)?.headers.authorization).toBe(`Bearer ${UPSTREAM_KEY}`)
@@ -152,7 +152,7 @@ it('shows nothing of an upstream: no text, key, host or header', async () => {
   }
 })
 
-describe('the family of an error', () => {
+describe('the dialect of an error', () => {
   const anthropic = { 'anthropic-version': '2026-10-21' }
   const shapeOf = ({ text }: Answer) => {
     const body = z.record(z.string(), z.unknown()).parse(JSON.parse(text))

@@ -1,4 +1,4 @@
-/** Controllers and proxies as processes, beside a real API server and a real Redis, all in a namespace of their own. */
+/** Controllers and proxies as processes with a real API server and a real Redis, in their own namespace. */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,36 +17,36 @@ import { type KubeAccess, type KubeHttp, kubeHttp } from './kube-http.ts'
 import { type RunningRedis, startRedis } from './redis.ts'
 
 export interface FleetOptions {
-  /** An API server that has the CRDs: the one that all tests share, or one of one's own. */
+  /** An API server with the CRDs: the shared one of all tests, or the test's own. */
   controlPlane: KubeAccess & { kubeconfig: string }
   /** Default 2. */
   controllers?: number
   /** Default 3. */
   proxies?: number
-  /** More settings of every controller and proxy. */
+  /** Additional settings of all controllers and proxies. */
   env?: Record<string, string>
-  /** More of the command line of Redis. */
+  /** Additional arguments of Redis. */
   redisArgs?: string[]
-  /** One that is used instead of a new Redis, which then is not ended. */
+  /** Used instead of a new Redis; `stop` leaves it running. */
   redis?: RunningRedis
 }
 
 /** A controller or a proxy. */
 export interface Member {
   name: string
-  /** Of the process of now. */
+  /** Of the current process. */
   readonly pid: number
-  /** http://127.0.0.1:PORT of its admin port. */
+  /** Base URL of the admin port: http://127.0.0.1:PORT */
   admin: string
-  /** Resolves when the process of now has ended. */
+  /** Resolves when the current process has exited. */
   readonly exited: Promise<void>
   kill(signal: NodeJS.Signals): void
   /** SIGSTOP and SIGCONT. */
   pause(): void
   resume(): void
-  /** Starts it again, on its ports and under its name; resolves when it is ready. */
+  /** Restarts it with the same ports and name; resolves when it is ready. */
   restart(): Promise<void>
-  /** All that it has printed. */
+  /** Its output so far. */
   output(): string
 }
 
@@ -58,7 +58,7 @@ export interface ProxyMember extends Member {
 export interface Fleet {
   namespace: string
   kube: KubeHttp
-  /** As the administrator, in the fleet's namespace. */
+  /** With the administrator's rights, in the fleet's namespace. */
   kubectl: Kubectl
   redis: RunningRedis
   sealingKeysFile: string
@@ -66,17 +66,17 @@ export interface Fleet {
   proxies: ProxyMember[]
   bases: string[]
   admins: string[]
-  /** The controller that holds the Lease; waits for one. */
+  /** Waits for a controller that holds the Lease. */
   leader(): Promise<Member>
-  /** Starts all controllers, or all proxies, that `stopAll` has ended. */
+  /** Restarts these members. */
   startAll(members: readonly Member[]): Promise<void>
-  /** SIGTERM to all of them; resolves when they have ended. */
+  /** Sends SIGTERM to these members; resolves when they have exited. */
   stopAll(members: readonly Member[]): Promise<void>
-  /** Ends all processes and removes the namespace. */
+  /** Stops all processes and removes the namespace. */
   stop(): Promise<void>
 }
 
-/** Resolves when everything is ready and a controller leads. */
+/** Resolves when all members are ready. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { controlPlane, controllers = 2, proxies = 3, env = {}, redisArgs = [] } = options
   const dir = mkdtempSync(join(tmpdir(), 'sluice-fleet-'))
@@ -119,7 +119,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     rmSync(dir, { recursive: true, force: true })
   }
   try {
-    // Proxies are ready when there is a table, so they wait for the controllers.
+    // Proxies become ready with the first table, so they depend on the controllers.
     const [controllerMembers, proxyMembers] = await Promise.all([
       Promise.all(names('controller', controllers).map(startController)),
       Promise.all(names('proxy', proxies).map(startProxy)),
@@ -151,7 +151,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   }
 }
 
-/** A leader that died holds its Lease for as long as SLUICE_LEASE_DURATION says, 15 s by default. */
+/** A dead leader's Lease lasts for SLUICE_LEASE_DURATION, 15 s by default. */
 const LEADER_MS = 30_000
 
 function memberOf(process: ManagedProcess, admin: string, logs: string): Member {
@@ -178,7 +178,7 @@ async function leaderOf(controllers: readonly Member[]): Promise<Member | undefi
   return undefined
 }
 
-/** The value of a series of /metrics, named as there with its labels; undefined when it is not there. */
+/** Value of a series of /metrics, given with its labels; undefined if it is missing. */
 export async function metric({ admin }: Member, series: string): Promise<number | undefined> {
   const text = await fetch(`${admin}/metrics`, { signal: AbortSignal.timeout(2_000) })
     .then((answer) => answer.text())
@@ -187,5 +187,5 @@ export async function metric({ admin }: Member, series: string): Promise<number 
   return line === undefined ? undefined : Number(line.slice(series.length + 1))
 }
 
-const names = (what: string, count: number) =>
-  Array.from({ length: count }, (_, index) => `${what}-${index + 1}`)
+const names = (role: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${role}-${index + 1}`)

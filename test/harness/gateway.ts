@@ -101,7 +101,7 @@ export async function until<T>(
     const found = await look()
     if (found !== undefined && found !== null && found !== false)
       return found as Exclude<T, undefined | null | false>
-    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`)
+    if (performance.now() > deadline) throw new Error(`gave up after ${timeoutMs} ms waiting for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

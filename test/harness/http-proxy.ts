@@ -9,7 +9,7 @@ export interface TestProxy {
   /** http://127.0.0.1:PORT, or https:// */
   url: string
   /** The requests that it received: "CONNECT host:port" or "POST http://host:port/path". */
-  asked: string[]
+  requests: string[]
   /** Headers of each request. */
   headers: IncomingMessage['headers'][]
   /** Open tunnels. */
@@ -21,13 +21,13 @@ export interface TestProxy {
 
 /** With `tls`, clients connect to the proxy over HTTPS. */
 export async function startProxy(tls?: Pair): Promise<TestProxy> {
-  const asked: string[] = []
+  const requests: string[] = []
   const headers: IncomingMessage['headers'][] = []
   const tunnels = new Set<Socket>()
   let refusal: number | undefined
   const server = tls === undefined ? createServer() : createTlsServer(tls)
   const take = (req: IncomingMessage) => {
-    asked.push(`${req.method} ${req.url}`)
+    requests.push(`${req.method} ${req.url}`)
     headers.push(req.headers)
     return refusal
   }
@@ -77,7 +77,7 @@ export async function startProxy(tls?: Pair): Promise<TestProxy> {
   await once(server, 'listening')
   return {
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests,
     headers,
     tunnels,
     refuseWith: (status) => {

@@ -141,7 +141,7 @@ export class KubeApi {
     for (const watch of this.#watches) watch.write(bytes)
   }
 
-  /** Replaces the storage as a restored backup would. Watches are not told. */
+  /** Replaces the storage as a restored backup would, without events for the watches. */
   restore(version: number, things: Iterable<Thing>): void {
     this.version = version
     this.#oldest = 0

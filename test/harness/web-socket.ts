@@ -76,7 +76,7 @@ export interface RawOptions {
   /** More header lines. */
   lines?: string[]
   /** Bytes sent in the same write as the handshake. */
-  behind?: Buffer
+  afterHandshake?: Buffer
   /** Answers pings. */
   pongs?: boolean
 }
@@ -84,7 +84,7 @@ export interface RawOptions {
 /** Opens a WebSocket that by itself answers only close frames. Rejects if the handshake is refused. */
 export async function openRaw(
   base: string,
-  { lines = [], behind = Buffer.alloc(0), pongs = false }: RawOptions = {},
+  { lines = [], afterHandshake = Buffer.alloc(0), pongs = false }: RawOptions = {},
 ): Promise<RawSocket> {
   const { hostname, port } = new URL(base)
   const socket = connect({ port: Number(port), host: hostname, noDelay: true })
@@ -121,7 +121,9 @@ export async function openRaw(
       close === undefined ? CUT_OFF : close.payload.length < 2 ? NO_CODE : close.payload.readUInt16BE(),
     )
   })
-  socket.on('connect', () => socket.write(Buffer.concat([handshakeBytes([...HANDSHAKE, ...lines]), behind])))
+  socket.on('connect', () =>
+    socket.write(Buffer.concat([handshakeBytes([...HANDSHAKE, ...lines]), afterHandshake])),
+  )
   await opened.promise
   return {
     socket,

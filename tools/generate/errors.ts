@@ -15,7 +15,7 @@ export function errorsPage(): string {
     NOTICE,
     'Every error has a `code`, in a body of the client’s own dialect. The type columns are the error types that each ' +
       'family of SDKs knows. An upstream’s own 413 or 422 keeps its status. Which statuses each path may answer, and ' +
-      'the bodies, stand in [openapi.yaml](openapi.yaml).',
+      'the bodies, are in [openapi.yaml](openapi.yaml).',
     table(
       ['Code', 'HTTP status', 'Meaning', 'OpenAI type', 'Anthropic type', 'Domain', 'SDKs retry'],
       Object.entries(CATALOGUE).map(([name, entry]) => [

@@ -45,7 +45,6 @@ function laneOf(client: DialectName, body: object) {
       client: DIALECTS[client],
       parsed,
       id: 'x',
-      upstreamPath: '/unused',
       created: 1,
       inputTokens: 1,
       envelopes: ENVELOPES,

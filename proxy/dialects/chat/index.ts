@@ -1,6 +1,7 @@
 /** The chat completions dialect: https://platform.openai.com/docs/api-reference/chat */
 import type { Dialect } from '../core/dialect.ts'
 import { openaiErrorBody } from '../openai/error.ts'
+import { openaiWordings } from '../openai/error-wordings.ts'
 import { openaiTools } from '../openai/tools.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { fromStream } from './byte-lane/from-stream.ts'
@@ -15,7 +16,7 @@ import { parseRequest } from './request.ts'
 
 export const chat: Dialect = {
   name: 'chat',
-  upstreamPath: '/chat/completions',
+  upstreamPath: () => '/chat/completions',
   parseRequest,
   byteLane: {
     splice,
@@ -28,6 +29,7 @@ export const chat: Dialect = {
       new ChatStreamObserver(request, maxEventBytes, { askedUsage, finishReason }),
   },
   codec,
+  wordings: [openaiWordings],
   carriers: ['details', 'extra_content'],
   conversation: {
     tools: openaiTools({ namespaces: false }),

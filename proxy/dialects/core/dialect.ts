@@ -1,7 +1,7 @@
 /**
- * What the pipeline asks of the API that an endpoint speaks. One folder implements it for each; nothing outside
- * `dialects/` knows a dialect's fields. Between equal APIs bytes pass (ByteLane), between different ones everything goes
- * through the neutral form of neutral/types.ts (Codec), in the hub.
+ * The descriptor of a dialect: all that the gateway needs to know about an API, in one object. Each folder of
+ * `dialects/` exports one, and nothing else knows a dialect's fields. Bytes pass between a client and an upstream of the
+ * same dialect (ByteLane); between different ones the hub converts through the neutral form of neutral/types.ts (Codec).
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ApiName } from '../../../contract/endpoints.ts'
@@ -10,26 +10,27 @@ import type { Delivered, InputSize } from '../../../contract/sizes.ts'
 import type { Usage } from '../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
 import type { Chains } from './chains.ts'
+import type { Wordings } from './errors/wordings.ts'
 import type { Change } from './json/edit.ts'
 import type { Cut } from './json/splice.ts'
 import type { Losses, LossNames } from './neutral/losses.ts'
 import type { Envelopes, ModelAnswer, ModelRequest, PartFilter, StreamPart } from './neutral/types.ts'
 
-/** What the gateway itself reads of a request: enough to route it and to hold money for it. */
+/** The fields of a request that the gateway needs to route it and to hold money for it. */
 export interface RequestHead {
   model: string
   stream: boolean
   /** The caller's own limit on output tokens, if any; 0 where an answer has none. */
   maxOutputTokens?: number
-  /** Pictures that the answer has. */
+  /** Number of images in the answer. */
   images?: number
-  /** By which the client groups requests for prompt caches. */
+  /** The client's key for prompt caches: requests with the same key share one. */
   cacheKey?: string
   /** Answers asked for (`n`); each may use the whole output limit. */
   choices: number
-  /** Service tier asked for, such as `priority`; `fast` also for messages' `speed: fast`. */
+  /** Service tier asked for, such as `priority`; `fast` for a request that asks for speed. */
   tier?: string
-  /** True when the client itself asked for usage in the stream (chat). */
+  /** True when the client itself asked for usage in the stream. */
   wantsStreamUsage: boolean
   input: InputSize
 }
@@ -68,23 +69,23 @@ export interface ParsedRequest {
   goesOn?: true
   /** It asks for a shorter conversation, which not every upstream of its API can make. */
   compacts?: true
-  /** Client headers that mean something in the dialect (`anthropic-version`), names in lower case. */
+  /** Client headers that mean something in the dialect, such as a version; names in lower case. */
   headers: Record<string, string>
 }
 
 /** A request that is larger than what is held in memory. */
 export interface ParsedUpload {
   request: ParsedRequest
-  /** What of the bytes that have come is sent behind the spliced body. */
+  /** The bytes received so far that are sent behind the spliced body. */
   first: Buffer[]
   rest: BodyRest
 }
 
-/** Follows the bytes of a request that are still to come, and makes those that are sent. */
+/** Turns the rest of a request's bytes into those that are sent, as they arrive. */
 export interface BodyRest {
-  /** Throws GatewayError for what the request must not have. */
+  /** Throws GatewayError for bytes that the request must not have. */
   push(chunk: Buffer): Buffer[]
-  /** All has come. Throws GatewayError for what is missing; the request is good once this returns. */
+  /** Called behind the last byte. Throws GatewayError for an incomplete request; once it returns, the request is valid. */
   end(): Buffer[]
 }
 
@@ -92,7 +93,7 @@ export interface BodyRest {
 export interface RequestEdits {
   /** Upstream model name. */
   model: string
-  /** Ask the upstream to report usage in the stream (chat). */
+  /** Ask the upstream to report usage in the stream, where the dialect reports it on demand alone. */
   askStreamUsage: boolean
   /** More cuts in the body, which overlap none of these. */
   cuts?: readonly Cut[]
@@ -127,28 +128,28 @@ export interface Answer {
   delivered: Delivered
 }
 
-/** Follows the bytes of one upstream stream and makes those that the client gets. */
+/** Turns the bytes of one upstream stream into those for the client. */
 export interface StreamObserver {
-  /** True once the upstream said something of its answer; pings and comments say nothing. Until then it has not begun. */
+  /** True once an event of the answer arrived; pings and comments are none. */
   readonly begun: boolean
   /** Takes a chunk and returns what may go to the client now: whole events only. Throws EventTooLarge past a limit. */
   push(chunk: Buffer): Buffer | undefined
   /** Set as soon as the stream carried an error event; that event and what follows it are not returned by push. */
   readonly failure: UpstreamFailure | undefined
-  /** True when the stream has ended as its dialect says a finished answer ends. */
+  /** True when the stream had the event by which its dialect ends a finished answer. */
   readonly finished: boolean
-  /** True once the event that ends a stream was seen: nothing more is read, the upstream may be left. */
+  /** True after the last event of a stream: nothing more is read, and the connection may be closed. */
   readonly done: boolean
   readonly usage: Usage | undefined
   readonly tier: string | undefined
   readonly delivered: Delivered
-  /** At the upstream's end of stream: what is still to be sent (a final event without its blank line), if anything. */
+  /** Called at the end of the upstream's stream. Returns a final event that lacked its blank line, if there is one. */
   flush(): Buffer | undefined
   /** The event that ends this stream with an error, fitting what was sent before. */
   errorEvent(error: GatewayError, requestId: string): Buffer
 }
 
-/** The way of a request whose upstream speaks the client's dialect. */
+/** Passes requests and answers between a client and an upstream of the same dialect. */
 export interface ByteLane {
   /** The request's bytes with the edits spliced in. */
   splice(request: ParsedRequest, edits: RequestEdits): Buffer
@@ -178,9 +179,8 @@ export interface ByteLane {
    */
   fromStream?(events: Buffer): object
   /**
-   * Observer for a stream: bytes pass as they are. An error of the observer never touches them. `askedUsage` (chat)
-   * says that the gateway asked for the usage event, which then is withheld from a client who did not. `finishReason`
-   * (chat, default true) is the feature of the channel.
+   * Observer for a stream: bytes pass as they are, even when the observer fails. `askedUsage`: the gateway asked for the
+   * usage event, which is withheld from a client that did not. `finishReason` (default true): the channel's feature.
    */
   observe(
     request: ParsedRequest,
@@ -190,14 +190,14 @@ export interface ByteLane {
   ): StreamObserver
 }
 
-/** Where a request is going, for encoding it. */
+/** The upstream that a request is encoded for. */
 export interface EncodeTarget {
   /** Upstream model name. */
   model: string
   features: Features
   /** Output limit where the dialect requires one and the client gave none. */
   defaultMaxOutputTokens: number
-  /** Gets what the encoder drops of the typed fields. */
+  /** Records the typed fields that the encoder drops. */
   losses: Losses
 }
 
@@ -212,16 +212,16 @@ export interface EncodedRequest {
   path?: string
 }
 
-/** A body that is no JSON. */
+/** A body that is not JSON. */
 export interface Form {
   contentType: string
   bytes: Buffer
 }
 
-/** Whom an answer is for. */
+/** The client of an answer, and its request. */
 export interface ClientView {
   request: ModelRequest
-  /** The same request as it came: the responses dialect repeats its fields in the answer. */
+  /** The same request as it came: some dialects repeat its fields in the answer. */
   parsed: ParsedRequest
   /** Random letters and digits, from which all ids of the answer are made: `chatcmpl-<x>`, `resp_<x>`, `msg_<x>`. */
   id: string
@@ -230,7 +230,7 @@ export interface ClientView {
   /** Estimate of prompt tokens, for events that must name them before the upstream has. */
   inputTokens: number
   envelopes: Envelopes
-  /** Gets what the encoder drops of the answer. */
+  /** Records the fields of the answer that the encoder drops. */
   losses: Losses
 }
 
@@ -244,7 +244,7 @@ export interface StreamDecoder {
   readonly failure: UpstreamFailure | undefined
   /** The answer is complete, so that end() has emitted, or would emit, its finish. */
   readonly finished: boolean
-  /** Nothing of meaning can follow. */
+  /** No event that matters can follow. */
   readonly done: boolean
   /**
    * True: the decoder keeps nothing of the text that runs now, so that it need not see each delta (hub/repeats.ts).
@@ -253,7 +253,7 @@ export interface StreamDecoder {
   readonly forgetsText?: boolean
 }
 
-/** What an upstream's stream can be held to. */
+/** The features that a stream is checked against. */
 export type StreamFeatures = Pick<Features, 'finishReason'>
 
 /** Writes the events of one client stream. */
@@ -263,11 +263,11 @@ export interface StreamEncoder {
   take(): string
   /** The event that ends the stream with an error, fitting what was written before. */
   error(error: GatewayError, requestId: string): string
-  /** The upstream's answer lacks what the client asked for. Nothing was written, so that another one may be asked. */
+  /** The answer lacks what the client asked for. Nothing was written, so another upstream may be tried. */
   readonly failure?: UpstreamFailure | undefined
 }
 
-/** A client's side of the hub: its requests into the neutral form, answers out of it. */
+/** The client's side of a conversion: decodes requests, encodes answers. */
 export interface ClientCodec {
   /**
    * Throws GatewayError naming the field: invalid_request for a malformed one, unsupported_parameter for what cannot
@@ -275,21 +275,23 @@ export interface ClientCodec {
    */
   decodeRequest(request: ParsedRequest, envelopes: Envelopes): ModelRequest
   /**
-   * Throws GatewayError for what of a request only an upstream of this dialect could serve: its stored state, its
-   * containers. Asked before a request is encoded into another dialect.
+   * Throws GatewayError for a request that only an upstream of this dialect can serve: it names stored state or
+   * containers. Called before a request is encoded into another dialect.
    */
   refuseStateful?(request: ModelRequest): void
   /** Absent, or undefined: the request is an ordinary one. Throws GatewayError for an upstream that cannot do the task. */
   emulate?(request: ModelRequest, upstream: ApiName): Emulation | undefined
-  /** The failure that an answer is which lacks what every client of this API asks for, such as a picture. */
+  /** A failure when the answer lacks what every client of this API asks for, such as an image. */
   lacking?(answer: ModelAnswer): UpstreamFailure | undefined
   encodeAnswer(answer: ModelAnswer, client: ClientView): object
   encodeStream(client: ClientView): StreamEncoder
 }
 
-/** An upstream's side of the hub: requests out of the neutral form, its answers into it. */
+/** The upstream's side of a conversion: encodes requests, decodes answers. */
 export interface UpstreamCodec {
-  /** Throws GatewayError unsupported_parameter for what this dialect cannot say and nobody may drop. */
+  /** Matches the names of the dialect's events. Absent: they have none. */
+  readonly eventName?: RegExp
+  /** Throws GatewayError unsupported_parameter for a field that this dialect lacks and that must not be dropped. */
   encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest
   /**
    * `value` is the parsed body of a 200. An error body, or something that is no answer, is a failure. `request` is the
@@ -304,34 +306,36 @@ export interface UpstreamCodec {
   ): StreamDecoder
 }
 
-/** Both directions between a dialect and the neutral form. Nothing given to a codec is changed by it. */
+/** Converts between a dialect and the neutral form. A codec changes none of its arguments. */
 export interface Codec extends ClientCodec, UpstreamCodec {}
 
-/** What an endpoint speaks with its clients. */
+/** The API of an endpoint. */
 export interface ClientApi {
-  readonly name: ApiName | 'embeddings'
+  readonly name: string
   /**
    * Checks what the interface requires and reads the head. Throws GatewayError (invalid_request,
-   * unsupported_parameter) naming the field.
+   * unsupported_parameter) naming the field. `url` is that of the request, for dialects that name the model in it.
    */
-  parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest
-  /** Content types that it takes beside JSON. */
+  parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders, url?: string): ParsedRequest
+  /** Content types of requests beside JSON. */
   readonly forms?: readonly string[]
-  /** As parseRequest, for a form that is too large to be held; `prefix` is what has come. Absent: it takes none. */
+  /** As parseRequest, for a form that is too large for memory; `prefix` is its beginning. Absent: no such forms. */
   parseUpload?(prefix: Buffer, limits: FormLimits, headers: IncomingHttpHeaders): ParsedUpload
+  /** The path below a channel's base URL, with a query where the dialect has one. `model`: the upstream's name for it. */
+  upstreamPath(model: string, stream: boolean): string
   readonly byteLane: ByteLane
   /** Absent: it is never converted. */
   readonly codec?: ClientCodec
   readonly chains?: Chains
   /** Its names for typed fields. */
   readonly lossNames: LossNames
-  /** The answer that the gateway gives by itself where the upstream cannot; `inputTokens` is an estimate. */
+  /** The gateway's own answer where the upstream has none; `inputTokens` is an estimate. */
   estimate?(request: ParsedRequest, inputTokens: number): object
   /** The error body of this API. */
   errorBody(error: GatewayError, requestId: string): object
   /** The event that ends a stream with an error before its first event. */
   errorEvent(error: GatewayError, requestId: string): Buffer
-  /** Sent in silence between events. Before the first one a comment is sent. */
+  /** Sent when no event was sent for a while. Before the first event a comment is sent instead. */
   readonly keepAlive: Buffer
 }
 
@@ -364,11 +368,11 @@ export interface ConversationRules {
 /** An API that others are converted into and from. */
 export interface Dialect extends ClientApi {
   readonly name: ApiName
-  /** Path that is appended to a channel's base URL. */
-  readonly upstreamPath: string
   readonly codec: Codec
   /** Kinds of vendor state that its upstreams give to clients (see Carrier). */
   readonly carriers: readonly string[]
+  /** How its vendors word their errors. */
+  readonly wordings: readonly Wordings[]
   /** Absent: upstreams take a single prompt, neither a history nor tools. */
   readonly conversation?: ConversationRules
   /** Headers that its upstreams want beside the credential, names in lower case. `body`: of a request. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import '../index.ts'
 import { readAnswer } from './answer.ts'
 import { parseRequest } from './request.ts'
 

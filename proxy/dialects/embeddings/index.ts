@@ -7,6 +7,7 @@ import { parseRequest } from './request.ts'
 
 export const embeddings: ClientApi = {
   name: 'embeddings',
+  upstreamPath: () => '/embeddings',
   parseRequest,
   byteLane: {
     splice,

@@ -1,4 +1,4 @@
-/** A request for edits as a form: pictures are files, everything else is text. */
+/** A request for edits as a form: images are files, all other fields are texts. */
 import { isUtf8 } from 'node:buffer'
 import type { FormLimits, ParsedRequest } from '../core/dialect.ts'
 import { refusal } from '../core/json/fields.ts'
@@ -10,7 +10,7 @@ import { type Field, writeForm } from './form/write.ts'
 import { readHead } from './head.ts'
 import { checkPicture, typeOfBytes } from './pictures.ts'
 
-/** The form of a request, and how it is sent on. */
+/** The parts of a form, and the boundary under which it is sent. */
 interface EditForm {
   parts: Part[]
   boundary: string
@@ -29,7 +29,7 @@ export function parseEditForm(body: Buffer, contentType: string, limits: FormLim
   return { head, body, contentType: multipartType(boundary), headers: {} }
 }
 
-/** The form under its new boundary and with another model; files are copied once. */
+/** The form with its new boundary and another model. Copies files once. */
 export function spliceForm({ body }: ParsedRequest, model: string): Buffer {
   const { parts, boundary } = formOf(body)
   const fields = parts.map(({ start, end, ...head }): Field => {
@@ -38,7 +38,7 @@ export function spliceForm({ body }: ParsedRequest, model: string): Buffer {
   return writeForm(fields, boundary)
 }
 
-/** The texts by their names, numbers and truth values read as such; of one that is repeated the last. */
+/** The texts by name, with numbers and booleans converted; the last one of a repeated name. */
 export function textsOf(body: Buffer): Fields {
   const texts = formOf(body).parts.filter((part) => !isFile(part))
   return Object.fromEntries(
@@ -46,7 +46,7 @@ export function textsOf(body: Buffer): Fields {
   )
 }
 
-/** The pictures to edit, the mask and whatever else is a file. */
+/** The images to edit, the mask, and the names of other files. */
 export function filesOf(body: Buffer): { images: Buffer[]; mask?: Buffer; others: string[] } {
   const files = formOf(body).parts.filter(isFile)
   const bytes = ({ start, end }: Part) => body.subarray(start, end)
@@ -61,7 +61,7 @@ function formOf(body: Buffer): EditForm {
   return form
 }
 
-/** How many pictures there are to edit. */
+/** Returns the number of images to edit. */
 function checkFields(parts: readonly Part[], body: Buffer, limits: FormLimits): number {
   const rules = new FieldRules(limits)
   for (const part of parts) {

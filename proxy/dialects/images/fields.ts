@@ -1,4 +1,4 @@
-/** What the fields of a form are, and which may be in it. */
+/** Classifies the fields of a form, and bounds them. */
 import { GatewayError } from '../../errors.ts'
 import type { FormLimits } from '../core/dialect.ts'
 import { refusal } from '../core/json/fields.ts'
@@ -13,12 +13,12 @@ const READ: readonly string[] = READ_FIELDS
 const SINGLE = [...READ, 'mask']
 const NUMBERS = ['n', 'partial_images', 'output_compression']
 
-/** A picture to edit. */
+/** An image to edit. */
 export function isImage({ name }: PartHead): boolean {
   return IMAGE.test(name)
 }
 
-/** A picture to edit, or one that says how. */
+/** An image to edit, or one that shows how. */
 export function isPicture(part: PartHead): boolean {
   return isImage(part) || OTHER_PICTURES.includes(part.name)
 }
@@ -27,14 +27,14 @@ export function isFile(part: PartHead): boolean {
   return part.filename !== undefined || isPicture(part)
 }
 
-/** A text on which the gateway acts. */
+/** A text that the gateway reads. */
 export function isRead({ name }: PartHead): boolean {
   return READ.includes(name)
 }
 
-/** Which parts a form may have, told one after the other. */
+/** Checks which parts a form may have, in their order. */
 export class FieldRules {
-  /** Of those to edit. */
+  /** Number of images to edit. */
   pictures = 0
   #files = 0
   readonly #limits: FormLimits
@@ -48,7 +48,7 @@ export class FieldRules {
   begin(part: PartHead): void {
     const { name } = part
     if (SINGLE.includes(name)) {
-      if (this.#seen.has(name)) throw refusal(name, 'stands twice in the form')
+      if (this.#seen.has(name)) throw refusal(name, 'appears twice in the form')
       this.#seen.add(name)
       if (isRead(part) && part.filename !== undefined) throw refusal(name, 'must be a text, not a file')
     }
@@ -56,23 +56,23 @@ export class FieldRules {
       throw refusal(fieldName(name), `is one file too many: a form may have ${this.#limits.maxFiles}`)
     }
     if (isImage(part) && ++this.pictures > MAX_PICTURES) {
-      throw refusal('image', `must be at most ${MAX_PICTURES} pictures`)
+      throw refusal('image', `must be at most ${MAX_PICTURES} images`)
     }
   }
 
-  /** `bytes`: what of the part's content has come. Throws GatewayError naming the field. */
+  /** `bytes`: size of the part's content so far. Throws GatewayError naming the field. */
   checkSize(part: PartHead, bytes: number): void {
     const max = isFile(part) ? this.#limits.maxFileBytes : this.#limits.maxFieldBytes
     if (bytes > max) throw tooManyBytes(fieldName(part.name), max)
   }
 
-  /** Throws GatewayError for a form that lacks a picture. */
+  /** Throws GatewayError for a form without an image. */
   end(): void {
-    if (this.pictures === 0) throw refusal('image', 'must be a picture')
+    if (this.pictures === 0) throw refusal('image', 'must be an image')
   }
 }
 
-/** A name of our own, or one that says nothing odd; nothing else of what a client may have written. */
+/** The name for messages: a known or harmless one. Other names of clients never get into a message. */
 export function fieldName(name: string): string {
   return /^\w{1,64}$/.test(name) || IMAGE.test(name) || OTHER_PICTURES.includes(name)
     ? name
@@ -83,7 +83,7 @@ export function tooManyBytes(field: string, max: number): GatewayError {
   return new GatewayError('request_too_large', `${field} must have at most ${max} bytes.`, { param: field })
 }
 
-/** Numbers and truth values as such. */
+/** Converts numbers and booleans. */
 export function readText(name: string, text: string): unknown {
   if (NUMBERS.includes(name)) return /^\d{1,4}$/.test(text) ? Number(text) : text
   if (name !== 'stream') return text

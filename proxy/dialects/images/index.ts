@@ -1,6 +1,7 @@
 /** The images API: https://platform.openai.com/docs/api-reference/images */
 import type { ByteLane, Dialect } from '../core/dialect.ts'
 import { openaiErrorBody } from '../openai/error.ts'
+import { openaiWordings } from '../openai/error-wordings.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { fromStream } from './byte-lane/from-stream.ts'
 import { ImagesStreamObserver } from './byte-lane/stream.ts'
@@ -13,10 +14,11 @@ import { parseEdit, parseGeneration, parseUpload, spliceRequest } from './reques
 /** `/images/generations`, which every other API is converted into as well. */
 export const images: Dialect = {
   name: 'images',
-  upstreamPath: '/images/generations',
+  upstreamPath: () => '/images/generations',
   parseRequest: parseGeneration,
   byteLane: byteLane('image_generation'),
   codec: imagesCodec('image_generation'),
+  wordings: [openaiWordings],
   carriers: [],
   lossNames,
   errorBody: openaiErrorBody,
@@ -27,7 +29,7 @@ export const images: Dialect = {
 /** `/images/edits`: pictures come with the request, as files of a form or as URLs. */
 export const imageEdits: Dialect = {
   ...images,
-  upstreamPath: '/images/edits',
+  upstreamPath: () => '/images/edits',
   parseRequest: parseEdit,
   forms: [MULTIPART],
   parseUpload,

@@ -48,7 +48,8 @@ export function parseUpload(
   limits: FormLimits,
   { 'content-type': type }: IncomingHttpHeaders,
 ): ParsedUpload {
-  if (!isMultipart(type)) throw new GatewayError('unsupported_media_type', 'Only a form may be as large.')
+  if (!isMultipart(type))
+    throw new GatewayError('unsupported_media_type', 'Only a multipart form may be this large.')
   return parseEditUpload(prefix, type, limits)
 }
 

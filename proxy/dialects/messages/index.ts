@@ -8,13 +8,14 @@ import { openState } from './byte-lane/state.ts'
 import { MessagesStreamObserver } from './byte-lane/stream.ts'
 import { messagesCodec } from './codec/index.ts'
 import { errorBody, errorEvent } from './error.ts'
+import { messagesWordings } from './error-wordings.ts'
 import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
 import { versionHeaders } from './version.ts'
 
 export const messages: Dialect = {
   name: 'messages',
-  upstreamPath: '/messages',
+  upstreamPath: () => '/messages',
   parseRequest,
   byteLane: {
     splice,
@@ -26,6 +27,7 @@ export const messages: Dialect = {
     observe: (request, maxEventBytes) => new MessagesStreamObserver(request, maxEventBytes),
   },
   codec: messagesCodec,
+  wordings: [messagesWordings],
   carriers: ['signature', 'redacted'],
   conversation: {
     stopSequences: true,

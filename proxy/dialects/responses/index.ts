@@ -2,6 +2,7 @@
 import type { Dialect } from '../core/dialect.ts'
 import { splice } from '../core/json/model-splice.ts'
 import { openaiErrorBody } from '../openai/error.ts'
+import { openaiWordings } from '../openai/error-wordings.ts'
 import { openaiTools } from '../openai/tools.ts'
 import { readAnswer } from './byte-lane/answer.ts'
 import { fromStream } from './byte-lane/from-stream.ts'
@@ -12,12 +13,13 @@ import { responsesCodec } from './codec/index.ts'
 import { CompactionObserver } from './compact/native.ts'
 import { emulate } from './compact/native-request.ts'
 import { errorEvent } from './error.ts'
+import { responsesWordings } from './error-wordings.ts'
 import { lossNames } from './loss-names.ts'
 import { parseRequest } from './request.ts'
 
 export const responses: Dialect = {
   name: 'responses',
-  upstreamPath: '/responses',
+  upstreamPath: () => '/responses',
   parseRequest,
   byteLane: {
     splice,
@@ -33,6 +35,7 @@ export const responses: Dialect = {
     },
   },
   codec: responsesCodec,
+  wordings: [openaiWordings, responsesWordings],
   carriers: ['encrypted', 'compaction'],
   conversation: { tools: openaiTools({ namespaces: true }), stopSequences: false },
   chains: createChains(parseRequest),

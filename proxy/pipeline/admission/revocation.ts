@@ -2,31 +2,31 @@ import type { KeyRecord } from '../../../contract/table/records.ts'
 import { type Caller, isInForce, mayComeFrom } from '../../auth/authenticate.ts'
 import { GatewayError } from '../../errors.ts'
 
-/** A key of which nobody could tell is looked at again. */
+/** Wait before a key is checked again that the store could not tell about. */
 const RETRY_MS = 1_000
-/** The clock may be set meanwhile, and Node's longest timer is shorter than the life of some keys. */
+/** Longest wait for the expiry of a key: the clock may be set meanwhile, and Node's longest timer is shorter than some keys live. */
 const MAX_WAIT_MS = 60_000
 
 interface Watched {
-  /** What must end with the key, and from where it came. */
+  /** What must end with the key, by the address that it came from. */
   uses: Map<AbortController, string | undefined>
-  /** Goes off when the key expires. */
+  /** Checks the key when it expires. */
   expiry: NodeJS.Timeout | undefined
 }
 
-/** Breaks off the requests in flight, and the open WebSockets, of a key that may not be used any more. */
+/** Aborts the requests in flight, and the open WebSockets, of a key that was revoked. */
 export class Revocation {
   readonly #keyOf: (hash: string) => Promise<KeyRecord | undefined>
   readonly #watched = new Map<string, Watched>()
 
-  /** `keyOf` finds the record of a key by its SHA-256; it rejects where it cannot be told whether there is one. */
+  /** `keyOf` finds the record of a key by its SHA-256; it rejects when the store cannot tell. */
   constructor(keyOf: (hash: string) => Promise<KeyRecord | undefined>) {
     this.#keyOf = keyOf
   }
 
   /**
-   * Until the returned function is called, `use` is aborted when the key is deleted, disabled, expires, or may not be
-   * used from `address` any more.
+   * Aborts `use` when the key is deleted or disabled, expires, or may no longer be used from `address`. The returned
+   * function ends the watch.
    */
   watch({ hash, key }: Pick<Caller, 'hash' | 'key'>, address: string | undefined, use: AbortController) {
     const watched = this.#watched.get(hash) ?? { uses: new Map(), expiry: undefined }
@@ -41,12 +41,12 @@ export class Revocation {
     }
   }
 
-  /** Looks again at these keys (all, when undefined), as far as they are used now. */
+  /** Checks these keys again, as far as they are in use; without an argument, all that are. */
   async recheck(hashes: Iterable<string> = this.#watched.keys()): Promise<void> {
     const unknown: string[] = []
     const look = async (hash: string) => {
       const key = await this.#keyOf(hash).catch(() => 'unknown' as const)
-      // A store that does not answer takes no key back.
+      // A store that is away revokes no key.
       if (key === 'unknown') unknown.push(hash)
       else this.#judge(hash, key)
     }
@@ -60,11 +60,9 @@ export class Revocation {
     const revoked = key === undefined || !isInForce(key, Date.now())
     if (!revoked) this.#awaitExpiry(hash, watched, key)
     for (const [use, address] of watched.uses) {
-      if (revoked) use.abort(new GatewayError('unauthorized', 'This API key was taken back.'))
+      if (revoked) use.abort(new GatewayError('unauthorized', 'This API key was revoked.'))
       else if (!mayComeFrom(key, address))
-        use.abort(
-          new GatewayError('ip_not_allowed', 'This API key may not be used from your address any more.'),
-        )
+        use.abort(new GatewayError('ip_not_allowed', 'This API key may no longer be used from your address.'))
     }
   }
 

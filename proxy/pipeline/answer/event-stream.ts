@@ -1,4 +1,4 @@
-/** A Server-Sent Events answer to a client: opened late, kept alive in silence, dropped when nobody reads it. */
+/** A Server-Sent Events answer to a client: opened late, kept alive in silence, cut off when the client does not read. */
 import type { ServerResponse } from 'node:http'
 import type { ClientStream } from '../call.ts'
 import { onSilence } from '../request/client.ts'
@@ -6,7 +6,7 @@ import { onSilence } from '../request/client.ts'
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
-  // nginx buffers answers unless it is told not to.
+  // Without this nginx buffers the answer.
   'x-accel-buffering': 'no',
 }
 
@@ -28,7 +28,7 @@ export class EventStream implements ClientStream {
   /** True when the client was cut off because it did not read. */
   stalled = false
 
-  /** The clock of silence starts at once: an upstream that thinks for long must not look dead. */
+  /** Starts the keep-alive clock at once: a connection must not look dead while the model thinks. */
   constructor(res: ServerResponse, options: EventStreamOptions) {
     this.#res = res
     this.#options = options
@@ -38,7 +38,7 @@ export class EventStream implements ClientStream {
     onSilence(res, options.stallMs, () => this.#cutIfUnread())
   }
 
-  /** True once a status was sent: from then on a failure can only be told by an event. */
+  /** True once a status was sent: from then on a failure can only become an event. */
   get opened(): boolean {
     return this.#res.headersSent
   }
@@ -69,7 +69,7 @@ export class EventStream implements ClientStream {
     this.#res.end(last)
   }
 
-  /** Ends the clocks of a stream that was never opened: its answer takes another form. */
+  /** Stops the clocks of a stream that was never opened, because the answer takes another form. */
   abandon(): void {
     this.#stop()
   }
@@ -83,7 +83,7 @@ export class EventStream implements ClientStream {
     else this.#send(this.#begun ? this.#options.keepAlive : COMMENT)
   }
 
-  /** Silence of the upstream is no fault of the client: only one that leaves bytes unread is cut off. */
+  /** Cuts off only a client that leaves bytes unread: a silent upstream is not its fault. */
   #cutIfUnread(): void {
     if (!this.#res.writableNeedDrain && !this.#res.writableEnded) return
     this.stalled = true

@@ -8,7 +8,7 @@ import type { StreamMeter } from '../billing/meter.ts'
 import type { ClientStream } from '../call.ts'
 import type { AnswerWatch } from '../conversation/watch.ts'
 
-/** How a stream ended, and what is known of its cost. */
+/** How a stream ended, and its cost as far as it is known. */
 export interface StreamResult {
   outcome:
     | 'finished'
@@ -21,7 +21,7 @@ export interface StreamResult {
     | 'bad_upload'
   /** Why the upstream failed, for health and log. */
   failure?: UpstreamFailure
-  /** The error that the client was told by an event. */
+  /** The error that the client got in an event. */
   error?: GatewayError
   usage: Usage | undefined
   tier: string | undefined
@@ -31,15 +31,15 @@ export interface StreamResult {
 export interface StreamJob {
   requestId: string
   cancel: AbortSignal
-  /** Gets what ends the stream when the funds are used up. */
+  /** `exhausted` ends the stream when the funds are used up. */
   meterFor: (exhausted: () => void) => StreamMeter | undefined
-  /** What the client is told of a failure that is its own fault. */
+  /** The error for a failure that is the fault of the client. */
   callerError(failure: UpstreamFailure): GatewayError | undefined
-  /** Sees all that the client gets, and keeps the answer before the client hears of its end. */
+  /** Sees everything that the client gets, and keeps the answer before the client gets its end. */
   watch: Pick<AnswerWatch, 'push' | 'due' | 'keep'>
 }
 
-/** Of what cancels an answer; anything else is a fault in a request that was still being sent. */
+/** Outcomes by the error that cancelled the answer; any other error is a fault in a body that was still arriving. */
 const OUTCOMES: Partial<Record<ErrorCode, StreamResult['outcome']>> = {
   unauthorized: 'key_revoked',
   overloaded: 'shutdown',
@@ -54,7 +54,7 @@ export function streamAnswer(
   return new Promise((resolve) => {
     const { observer } = upstream
     let over = false
-    /** While the answer is kept, its end waits. */
+    /** Set while the answer is being kept: its end waits for that. */
     let keeping: Promise<void> | undefined
     const finish = (result: Omit<StreamResult, 'usage' | 'tier' | 'delivered'>) => {
       if (over) return
@@ -71,7 +71,7 @@ export function streamAnswer(
         endWith(cancel.reason)
         return
       }
-      // A client that leaves after the last event has got its answer.
+      // A client that leaves after the last event has its whole answer.
       finish({ outcome: observer.finished ? 'finished' : client.stalled ? 'client_stalled' : 'client_gone' })
     }
     const meter = meterFor(() => {
@@ -113,7 +113,7 @@ export function streamAnswer(
         client.end(last)
       },
       broke(failure) {
-        // What was cancelled broke because we broke it.
+        // A cancelled stream breaks because we broke it.
         if (over || cancel.aborted) return
         const error =
           callerError(failure) ?? new GatewayError('upstream_error', 'The upstream broke off its answer.')

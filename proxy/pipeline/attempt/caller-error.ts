@@ -1,10 +1,10 @@
-/** What a client is told of a failed attempt that is its own fault. */
+/** The error for a client whose own request made an attempt fail. */
 import { sanitised } from '../../dialects/core/errors/sanitise.ts'
 import type { GatewayError, UpstreamFailure } from '../../errors.ts'
 import type { PlannedTarget } from '../route.ts'
 import { secretsOf } from './secrets.ts'
 
-/** Undefined for failures that are not the caller's. `clientModel`: as the client named it. */
+/** Undefined for failures that are not the caller's. `clientModel`: the name that the client used. */
 export function callerError(
   { forCaller, words }: Pick<UpstreamFailure, 'forCaller' | 'words'>,
   { channel, model: upstreamModel }: Pick<PlannedTarget, 'channel' | 'model'>,

@@ -1,8 +1,8 @@
-/** Takes a channel's credential out of what its upstream answers: some upstreams quote it. */
+/** Removes a channel's credential from the answers of its upstream: some upstreams quote it. */
 import type { ChannelRecord } from '../../../contract/table/records.ts'
 import { spellings } from './secrets.ts'
 
-/** Shorter ones may be words of an answer. */
+/** A shorter credential may be an ordinary word of an answer. */
 const MIN_LENGTH = 16
 const MASK = Buffer.from('***')
 

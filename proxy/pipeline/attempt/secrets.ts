@@ -1,7 +1,7 @@
-/** What of a channel must not stand in a log, in every spelling in which its upstream may quote it. */
+/** The secrets of a channel, which must never be logged, in every spelling in which its upstream may quote them. */
 import type { ChannelRecord } from '../../../contract/table/records.ts'
 
-/** The credential, and all that an operator adds to requests: a header or a query parameter may be one, too. */
+/** The credential, and everything that an operator adds to requests: a header or a query parameter may be secret, too. */
 export function secretsOf({
   auth,
   headers,
@@ -13,7 +13,7 @@ export function secretsOf({
   return [auth.secret ?? '', ...added, ...words, ...Object.values(query)].flatMap(spellings)
 }
 
-/** As it is, inside a JSON string, and inside a URL. */
+/** Plain, inside a JSON string, and inside a URL. */
 export function spellings(secret: string): string[] {
   const url = encodeURIComponent(secret.toWellFormed())
   return [secret, JSON.stringify(secret).slice(1, -1), url, url.replaceAll('%20', '+')]

@@ -80,7 +80,7 @@ export async function tryTargets(
     count++
     const place = health.acquire(target.key, target.model, target.channel.maxConcurrentRequests)
     if (place === undefined) continue
-    const outcome = await tryOnce(upstreams, ctx, job, { ...next, place })
+    const outcome = await ctx.stage('attempt', () => tryOnce(upstreams, ctx, job, { ...next, place }))
     if ('kind' in outcome) return outcome
     progress.last = outcome
     if (job.upload?.touched) break
@@ -150,7 +150,7 @@ function nextTarget(
           {
             planned,
             target: planned.target,
-            restingUntil: health.restingUntil(planned.key, planned.model),
+            ejectedUntil: health.ejectedUntil(planned.key, planned.model),
             full: health.isFull(planned.key, planned.channel.maxConcurrentRequests),
             tried: tried.get(planned) ?? 0,
           },
@@ -158,7 +158,7 @@ function nextTarget(
   )
   for (const key of preferred) {
     const wanted = candidates.find(({ planned }) => planned.key === key)
-    if (wanted !== undefined && wanted.tried === 0 && wanted.restingUntil === 0 && !wanted.full)
+    if (wanted !== undefined && wanted.tried === 0 && wanted.ejectedUntil === 0 && !wanted.full)
       return wanted.planned
   }
   const choice = choose(candidates, Math.random())

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import '../../dialects/index.ts'
 import { chat } from '../../dialects/chat/index.ts'
 import type { UpstreamFailure } from '../../errors.ts'
 import type { AnswerSink } from '../../outbound/exchange.ts'

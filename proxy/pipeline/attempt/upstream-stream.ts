@@ -1,6 +1,6 @@
 /**
- * The upstream's side of a stream. Nothing is handed on before an event has begun the answer; what an upstream calls its
- * answer is not trusted: a JSON body instead of a stream, or a page for people, is recognised by its first line.
+ * The upstream's side of a stream. It passes nothing on before an event has begun the answer. It does not trust the
+ * content type: a JSON body or an HTML page instead of a stream is recognised by its first line.
  */
 import type { StreamObserver } from '../../dialects/core/dialect.ts'
 import { EventTooLarge } from '../../dialects/core/sse/splitter.ts'
@@ -8,17 +8,17 @@ import type { GatewayError, UpstreamFailure } from '../../errors.ts'
 import { type AnswerSink, firstByte, type UpstreamResponse } from '../../outbound/exchange.ts'
 import type { Mask } from './mask.ts'
 
-/** What the first bytes of an answer turned out to be. */
+/** How an answer begins. */
 export type Opening =
   | { kind: 'stream' }
   | { kind: 'whole'; body: Buffer }
   | { kind: 'failed'; failure: UpstreamFailure }
 
-/** Who takes the bytes of a stream. */
+/** Takes the bytes of a stream. */
 export interface StreamTaker {
   /** False: pause until resume is called. */
   take(bytes: Buffer): boolean
-  /** The stream has ended as a finished answer ends; `last` is still to be sent. */
+  /** The answer is complete; `last` is still to be sent. */
   finished(last: Buffer | undefined): void
   /** The stream broke, or carried an error event. */
   broke(failure: UpstreamFailure): void
@@ -27,9 +27,9 @@ export interface StreamTaker {
 /** How a stream ended: finished, with what is still to be sent, or broken. */
 type Ending = { last: Buffer | undefined } | { failure: UpstreamFailure }
 
-/** How long an upstream may take to end its answer once the last event has come; then the connection is given up. */
+/** How long the connection may stay open after the last event; then it is closed. */
 const CLOSING_MS = 500
-/** How a stream begins, in its first bytes as far as they are there: the name of a field, or a comment. */
+/** The first bytes of a stream, as far as they have arrived: the name of a field, or a comment. */
 const STREAM_BEGIN = /^(?:\u00ef(?:\u00bb\u00bf?)?)?[\w-]*(?:$|[:\r\n])/
 const BEGIN_BYTES = 64
 const DATA_LINE = /(?:^|[\r\n]|\u00ef\u00bb\u00bf)data(?:[:\r\n]|$)/
@@ -47,14 +47,14 @@ export class UpstreamStream implements AnswerSink {
   #tick: Buffer[] = []
   /** An answer that is no stream. */
   #whole: { chunks: Buffer[]; size: number } | undefined
-  /** The first byte that is not blank has come. */
+  /** The first byte that is not blank has arrived. */
   #known = false
   #closing: NodeJS.Timeout | undefined
   #taker: StreamTaker | undefined
-  /** How it ended, if it did before somebody took it. */
+  /** How it ended, also when it ended before it had a taker. */
   #end: Ending | undefined
 
-  /** `mask` takes out what the client must not see. */
+  /** `mask` removes what the client must not see. */
   constructor(response: UpstreamResponse, observer: StreamObserver, maxWholeBytes: number, mask: Mask) {
     this.#response = response
     this.observer = observer
@@ -68,7 +68,7 @@ export class UpstreamStream implements AnswerSink {
     return this.#opening.promise
   }
 
-  /** Hands everything to `taker`, what was held first. */
+  /** Passes everything to `taker`, the held bytes first. */
   deliverTo(taker: StreamTaker): void {
     this.#taker = taker
     const held = this.#held
@@ -100,7 +100,7 @@ export class UpstreamStream implements AnswerSink {
       return
     }
     if (this.observer.begun) this.#response.heard()
-    // Many events come in one packet, each in a chunk of its own: together they cost one conversion and one write.
+    // One packet often holds many events, each in its own chunk. Joined they cost one conversion and one write.
     if (this.#tick.push(chunk) === 1) process.nextTick(() => this.#readTick())
   }
 
@@ -152,18 +152,18 @@ export class UpstreamStream implements AnswerSink {
     this.#readTick()
     clearTimeout(this.#closing)
     if (this.#end !== undefined) return
-    // A connection that breaks after the answer was complete has harmed nobody.
+    // A connection that breaks after a complete answer does no harm.
     if (this.#whole === undefined && this.observer.finished) this.end()
     else this.#finish({ failure })
   }
 
-  /** The answer is complete, and its upstream leaves the connection open. */
+  /** The answer is complete, but its upstream leaves the connection open. */
   #close(): void {
     this.end()
     this.#response.abort()
   }
 
-  /** False while the answer is blank: what it is cannot be told yet. */
+  /** False while the answer is blank: its kind is not known yet. */
   #know(chunk: Buffer): boolean {
     const at = firstByte(chunk)
     if (at < 0) return false
@@ -194,7 +194,7 @@ export class UpstreamStream implements AnswerSink {
       return
     }
     if (!this.observer.begun) {
-      // Comments alone (some upstreams send them while they queue) are no event and are dropped.
+      // Comments alone are dropped: some upstreams send them while a request is queued.
       if (!DATA_LINE.test(bytes.toString('latin1'))) return
       this.#held.push(bytes)
       this.#heldBytes += bytes.length

@@ -11,9 +11,9 @@ import {
   type EstimateFactors,
   type HoldSize,
   holdAmount,
+  imageTokens,
   inputUpperBound,
   outputEstimate,
-  pictureTokens,
 } from '../../ledger/estimate.ts'
 import type { Hold, Holds } from '../../ledger/holds.ts'
 import type { StreamResult } from '../answer/stream-answer.ts'
@@ -75,13 +75,13 @@ export async function openBill(billing: Billing, ctx: AdmittedContext, order: Or
 async function takeHold(
   { holds }: Billing,
   { caller: { account, key }, id, time }: AdmittedContext,
-  { route, request, images: pictures = 0 }: Order,
+  { route, request, images = 0 }: Order,
 ): Promise<Hold | undefined> {
   if (account === undefined) return undefined
-  const { input, maxOutputTokens, choices, tier, images } = request.head
-  const texts = images === undefined ? outputLimit(route, maxOutputTokens) * choices : 0
-  const outputTokens = Math.max(texts, pictureTokens(pictures))
-  const size = { inputTokens: inputUpperBound(input), outputTokens, tier, images: pictures }
+  const { input, maxOutputTokens, choices, tier, images: requested } = request.head
+  const texts = requested === undefined ? outputLimit(route, maxOutputTokens) * choices : 0
+  const outputTokens = Math.max(texts, imageTokens(images))
+  const size = { inputTokens: inputUpperBound(input), outputTokens, tier, images }
   const about = { model: route.name, key: key.id }
   return holds.take(account, { id, amount: amountToHold(account, route, size), about }, time)
 }

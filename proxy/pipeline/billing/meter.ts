@@ -1,13 +1,13 @@
-/** Watches what a stream costs while it runs, so that a balance used up in mid-stream ends it. */
+/** Watches the cost of a stream while it runs, and ends the stream when the balance is used up. */
 import { cost, flatCost, type Price } from '../../../contract/money.ts'
 import type { Delivered, InputSize } from '../../../contract/sizes.ts'
 import { zeroUsage } from '../../../contract/usage.ts'
 import { inputEstimate, outputEstimate } from '../../ledger/estimate.ts'
 import type { Hold } from '../../ledger/holds.ts'
 
-/** Tokens by which a hold grows at a time: with it the most that a stream can overspend is known. */
+/** Tokens by which a hold grows at a time. This bounds how much one stream can overspend. */
 const QUANTUM_TOKENS = 2_048
-/** Output tokens between two looks at the cost. */
+/** Output tokens between two checks of the cost. */
 const STEP_TOKENS = 32
 const EXTEND_AT = 0.8
 
@@ -17,7 +17,7 @@ export interface MeterOptions {
   tier: string | undefined
   prompt: InputSize
   factor: number
-  /** The caller named a limit on output tokens, so the hold covers all there can be. */
+  /** The caller named a limit on output tokens, so the hold covers the longest answer. */
   capped: boolean
   /** Funds are used up: the stream must end now. */
   exhausted(): void
@@ -39,7 +39,7 @@ export class StreamMeter {
       flatCost(options.price, options.tier)
   }
 
-  /** To be called with the totals after each piece that was forwarded. */
+  /** Call with the totals after each piece that was sent to the client. */
   progress(delivered: Delivered): void {
     const output = Math.ceil(outputEstimate(delivered) * this.#options.factor)
     if (output < this.#nextLook) return

@@ -9,22 +9,22 @@ import { ClientGone } from '../request/client.ts'
 import type { BodyIntake } from './intake.ts'
 import { type BodyLease, type BodyMemory, noMemory } from './memory.ts'
 
-/** The beginning of a body that is larger than what is held in memory. Nothing more is read until somebody does. */
+/** The beginning of a body that is too large to hold in memory. The rest stays unread until the upload takes it. */
 export interface LargeBody {
   prefix: Buffer
-  /** Tells that the beginning is held no more. */
+  /** Call when the beginning is no longer held. */
   sent: () => void
   /** Paused. */
   req: IncomingMessage
   res: ServerResponse
-  /** Of the whole. */
+  /** Bound on the whole body. */
   maxBytes: number
 }
 
-/** What a body may take, and what all of them take together. */
+/** Bounds on one body, and the memory that all bodies share. */
 export type BodyBounds = Pick<Limits, 'maxBodyBytes' | 'maxUploadBytes' | 'maxInflatedBytes'> & {
   memory: BodyMemory
-  /** Of JSON; absent: it is not looked at while it comes. */
+  /** Bounds on JSON, checked while it arrives; absent: not checked. */
   json?: JsonLimits
 }
 
@@ -44,10 +44,10 @@ export function bodyBounds(
 }
 
 /**
- * The body of a request, gzip undone: JSON, or a form that the API takes. Of a form that is too large to be held only
- * the beginning, where the API takes uploads. Throws GatewayError (413, 415, 400 for broken gzip, 503 where there is no
- * memory for it) and ClientGone. A client that waits for `100 Continue` gets it here, so that a refusal before costs no
- * upload.
+ * Reads the body of a request and undoes gzip: JSON, or a form that the API takes. Where the API takes uploads, a form
+ * that is too large to hold is returned as its beginning. Throws GatewayError (413, 415, 400 for broken gzip, 503 when
+ * memory is short) and ClientGone. A client that waits for `100 Continue` gets it here, so that an earlier refusal saves
+ * it the upload.
  */
 export async function readBody(
   req: IncomingMessage,
@@ -82,7 +82,7 @@ export async function readBody(
   return inflate(body, limits.maxInflatedBytes, lease, look)
 }
 
-/** A smaller body is looked at when it is whole. */
+/** Smaller bodies are checked when they are whole. */
 const GUARD_FROM_BYTES = 131_072
 /** Larger than zlib's own 16 KiB: each chunk is a turn of the event loop. */
 const INFLATED_CHUNK_BYTES = 131_072
@@ -97,12 +97,12 @@ function requireType(contentType: string | undefined, forms: readonly string[]):
 }
 
 interface Collecting {
-  /** Beyond it the rest is left to be read. */
+  /** Beyond it, reading pauses. */
   maxBodyBytes: number
   /** Beyond it the body is refused. */
   maxBytes: number
   memory: BodyMemory
-  /** Looks at what comes; throws GatewayError when it is refused. */
+  /** Checks each chunk; throws GatewayError to refuse the body. */
   look: ((chunk: Buffer) => void) | undefined
 }
 
@@ -112,7 +112,7 @@ function collect(
   { maxBodyBytes: heldBytes, maxBytes, memory, look }: Collecting,
 ): Promise<{ body: Buffer | LargeBody; lease: BodyLease }> {
   return new Promise((resolve, reject) => {
-    // What happened before anybody listened is not told again: the client left, or its body was refused as broken.
+    // Events from before are not repeated: the client left, or its body was refused as broken.
     if (req.destroyed || res.destroyed || res.writableEnded) return reject(new ClientGone())
     const held = new Pieces()
     const refuse = (error: unknown) => {
@@ -160,19 +160,19 @@ function collect(
     })
     req.on('error', gone)
     req.on('close', gone)
-    // The server has answered a body that came too slowly or broken; of the request nothing more is heard.
+    // The server has answered a body that was too slow or broken; the request emits nothing more.
     res.on('close', gone)
   })
 }
 
-/** A chunk below this is copied to others: what Buffers cost beside their bytes would be most of it. */
+/** Smaller chunks are copied together: a Buffer of its own would cost more than their bytes. */
 const SMALL_BYTES = 4_096
 const MAX_BLOCK_BYTES = 65_536
 
-/** Chunks as they come, however small, in at most twice the memory of their bytes. */
+/** Collects chunks of any size in at most twice the memory of their bytes. */
 class Pieces {
   #whole: Buffer[] = []
-  /** Not full yet; it belongs behind the others. */
+  /** The block that small chunks are copied to; it follows the others. */
   #block = Buffer.alloc(0)
   #used = 0
   #size = 0
@@ -180,7 +180,7 @@ class Pieces {
   push(chunk: Buffer): void {
     const fits = chunk.length <= this.#block.length - this.#used
     if (!fits) this.#seal()
-    // The first is most often the only one.
+    // Most bodies have one chunk only.
     if (!fits && (chunk.length >= SMALL_BYTES || this.#size === 0)) this.#whole.push(chunk)
     else this.#copy(chunk)
     this.#size += chunk.length
@@ -199,7 +199,7 @@ class Pieces {
   }
 
   #copy(chunk: Buffer): void {
-    // Hardly more is set aside than has come: a slow client shall not hold memory that it never fills.
+    // Reserve about as much as has arrived: otherwise a slow client holds memory that it never fills.
     if (this.#block.length === 0)
       this.#block = Buffer.allocUnsafeSlow(Math.min(MAX_BLOCK_BYTES, Math.max(SMALL_BYTES, this.#size)))
     chunk.copy(this.#block, this.#used)

@@ -14,7 +14,7 @@ export interface ReadRequest {
   upload?: Upload
 }
 
-/** Throws GatewayError for a body that is no request of the endpoint, and ClientGone. */
+/** Throws GatewayError for a body that is not a valid request of the endpoint, and ClientGone. */
 export async function readRequest(
   bodies: Pick<BodyIntake, 'limits' | 'turns'>,
   ctx: AdmittedContext,
@@ -39,7 +39,7 @@ function parse(
   const bounds = { ...jsonLimitsOf(limits), mayBeEmpty: generate === false }
   return ctx.stage('parse', () =>
     turns.take(ctx.caller.hash, body.length, ctx.cancel, () =>
-      api.parseRequest(body, bounds, ctx.req.headers),
+      api.parseRequest(body, bounds, ctx.req.headers, ctx.req.url),
     ),
   )
 }

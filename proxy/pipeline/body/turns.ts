@@ -1,6 +1,6 @@
 /**
- * Lets a few large bodies of one client be parsed at a time, in the order in which they came. Parsing one holds the
- * event loop, for all clients, so that a client that sends many would be the only one that is served.
+ * Parses only a few large bodies of one client at a time, in the order of their arrival. Parsing a body blocks the event
+ * loop: without this, a client that sends many would shut out all others.
  */
 
 /** Smaller ones are parsed at once. */
@@ -22,13 +22,13 @@ export class BodyTurns {
     this.#now = now
   }
 
-  /** What `parse` gives, when it is the turn of this body. Rejects with the signal's reason when that comes first. */
+  /** Calls `parse` when it is the turn of this body. Rejects with the signal's reason if it aborts first. */
   async take<R>(client: string, bytes: number, signal: AbortSignal, parse: () => R): Promise<R> {
     if (bytes <= LARGE_BYTES) return parse()
     await this.#enter(client, signal)
     let took = 0
     try {
-      // Whatever came meanwhile is served first.
+      // Requests that arrived meanwhile are served first.
       await new Promise(setImmediate)
       signal.throwIfAborted()
       const from = this.#now()
@@ -38,7 +38,7 @@ export class BodyTurns {
         took = this.#now() - from
       }
     } finally {
-      // All places of a client together leave half of the time to others.
+      // All turns of a client together leave half of the time to others.
       setTimeout(() => this.#leave(client), took * (2 * this.#most - 1)).unref()
     }
   }
@@ -70,7 +70,7 @@ export class BodyTurns {
     })
   }
 
-  /** Hands the place on to whoever waits longest. */
+  /** Gives the turn to the body that has waited longest. */
   #leave(name: string): void {
     const client = this.#clients.get(name)
     if (client === undefined) return

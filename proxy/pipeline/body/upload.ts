@@ -1,4 +1,4 @@
-/** A request body that is passed on to an upstream while it comes, with back-pressure from there to the client. */
+/** Passes a request body on to an upstream while it arrives, with back-pressure from the upstream to the client. */
 
 import { Readable } from 'node:stream'
 import type {
@@ -12,7 +12,7 @@ import { GatewayError } from '../../errors.ts'
 import { ClientGone } from '../request/client.ts'
 import { type LargeBody, tooLarge } from './read-body.ts'
 
-/** What is written at once of what is in memory, and what may wait for the upstream. */
+/** Bytes written at a time, and bytes that may wait for the upstream. */
 const PIECE_BYTES = 65_536
 
 export class Upload {
@@ -25,7 +25,7 @@ export class Upload {
   #touched = false
   #over = false
 
-  /** `control` is aborted, with what the client is to be told, when what comes is no good request. */
+  /** Aborts `control`, with the error for the client, when the rest of the body is not valid. */
   constructor({ prefix, ...body }: LargeBody, { first, rest }: ParsedUpload, control: AbortController) {
     this.#body = body
     this.#size = prefix.length
@@ -34,17 +34,17 @@ export class Upload {
     this.#control = control
   }
 
-  /** Bytes were taken from the client that are there no more: the request cannot be sent again. */
+  /** True once bytes were passed on that are no longer in memory: the request cannot be sent again. */
   get touched(): boolean {
     return this.#touched
   }
 
-  /** It is the client who lets the upstream wait. */
+  /** The upstream is waiting for the client. */
   get waitsForClient(): boolean {
     return this.#touched && !this.#over && !this.#body.req.isPaused() && this.#stream?.readableLength === 0
   }
 
-  /** The body of an attempt: `beginning`, and all that comes behind it. */
+  /** The body of an attempt: `beginning`, then the rest as it arrives. */
   open(beginning: Buffer): Readable {
     const ahead = pieces([beginning, ...this.#first])
     const stream = new Readable({
@@ -56,12 +56,12 @@ export class Upload {
         else this.#take(stream)
       },
     })
-    // Whoever destroys it has told of the failure by other ways.
+    // The code that destroys the stream reports the failure itself.
     stream.on('error', () => undefined)
     return stream
   }
 
-  /** Nobody reads it any more: what still comes is dropped. */
+  /** Drops the rest of the body: it has no reader any more. */
   drop(): void {
     if (this.#over) return
     this.#over = true
@@ -77,7 +77,7 @@ export class Upload {
     this.#first = []
     this.#body.sent()
     this.#stream = stream
-    // What happened before is not told again: the client left, or its body was refused as broken or slow.
+    // Events from before are not repeated: the client left, or its body was refused as broken or slow.
     if (req.destroyed || res.destroyed || res.writableEnded) {
       this.#onClose()
       return
@@ -103,7 +103,7 @@ export class Upload {
 
   readonly #onClose = () => this.#fail(new ClientGone())
 
-  /** Hands on what `next` gives; false when it throws. */
+  /** Passes the bytes of `next` on; false when it throws. */
   #check(next: () => Buffer[]): boolean {
     try {
       for (const bytes of next()) if (this.#stream?.push(bytes) === false) this.#body.req.pause()
@@ -121,7 +121,7 @@ export class Upload {
   }
 }
 
-/** Throws GatewayError for a beginning that is no good request; the rest of it is dropped then. */
+/** Throws GatewayError when the beginning is not a valid request, and drops the rest of the body. */
 export function openUpload(
   { parseUpload }: Pick<ClientApi, 'parseUpload'>,
   body: LargeBody,

@@ -1,4 +1,4 @@
-/** Keeps what an answer adds to its conversation, before the client knows that it is complete. */
+/** Stores what an answer adds to its conversation, before the client knows that the answer is complete. */
 import { totalInput, type Usage } from '../../../contract/usage.ts'
 import { withDeadline } from '../../../kit/time.ts'
 import type { ResponseBinding } from '../../../store/contract.ts'
@@ -14,7 +14,7 @@ const KEEP_MS = 1_000
 
 /** Who served an answer. */
 export interface ServedBy {
-  /** namespace/name of the channel; '' for an answer that no upstream was asked for. */
+  /** namespace/name of the channel; '' for an answer without an upstream. */
   channel: string
   /** The upstream keeps the conversation as well. */
   native: boolean
@@ -40,7 +40,7 @@ export async function keepAnswer(asked: KeptRequest, answer: AnswerRecord, by: S
   await withDeadline(Promise.all(work.map((kept) => kept.catch(failed))), KEEP_MS, late).catch(failed)
 }
 
-/** On the connection that the answer goes to. */
+/** Remembers the answer on the connection that it goes to. */
 async function remember(
   { memory, previous, input }: KeptRequest,
   { id, items }: AnswerRecord,
@@ -51,7 +51,7 @@ async function remember(
     memory.remember(id, previous?.id, added)
     return
   }
-  // What another connection began.
+  // Another connection began the conversation.
   const before = await previous.history()
   if (before !== undefined) memory.remember(id, undefined, [...before, ...added])
 }
@@ -62,7 +62,7 @@ async function store(
   { channel, native, usage }: ServedBy,
 ): Promise<void> {
   const { state, limits } = conversations
-  // Some upstreams give all their answers one id: nothing can be its own parent.
+  // Some upstreams give all their answers the same id; an answer must not become its own parent.
   const before = previous?.id === id ? undefined : previous?.binding
   const place = before === undefined ? { root: id } : { root: before.root, parent: previous?.id ?? id }
   const binding: ResponseBinding = {
@@ -77,7 +77,7 @@ async function store(
   }
   const { ttlMs, bindingTtlMs, exchangeBytes, ownerBytes } = limits
   const keepText = async () => {
-    // A chain that begins here holds all that was said before. Where that is lost, a part would pass for the whole.
+    // A chain that begins here must hold the whole history. If that is lost, store nothing: a part would pass for the whole.
     const earlier = before !== undefined || previous === undefined ? [] : await previous.history()
     if (earlier === undefined) return
     const text = writeExchange({ input: [...earlier, ...input], output, response })
@@ -86,7 +86,7 @@ async function store(
   await Promise.all([state.putResponse(owner, id, binding, native ? bindingTtlMs : ttlMs), keepText()])
 }
 
-/** Tokens of JSON texts that nobody has counted. */
+/** Estimated tokens of JSON texts. */
 function estimated(items: readonly string[]): number {
   const bytes = items.reduce((sum, item) => sum + Buffer.byteLength(item), 0)
   return outputEstimate({ deltas: 0, bytes })

@@ -1,13 +1,13 @@
-/** Items that an upstream keeps are its customer's: of those who share the gateway's credential each may name its own. */
+/** Clients share the credential of a channel, so its upstream would give each the items of all. Each may name its own only. */
 import { GatewayError } from '../../errors.ts'
 import type { StoreTime } from '../../ledger/store-time.ts'
 import type { Conversations } from './conversations.ts'
 import { toldUnavailable } from './previous.ts'
 
-/** Of one request. */
+/** References that one request may have. */
 const MAX_REFERENCES = 256
 
-/** Throws GatewayError invalid_request for an item that this owner was never given, and store_unavailable. */
+/** Throws GatewayError invalid_request for an item that was never given to this owner, and store_unavailable. */
 export async function refuseForeignItems(
   { affinity }: Pick<Conversations, 'affinity'>,
   time: StoreTime,

@@ -1,4 +1,4 @@
-/** Finds the response that a request goes on from: on its connection, or in the store. */
+/** Finds the response that a request continues: on its connection, or in the store. */
 import {
   RecordUnreadable,
   type ResponseBinding,
@@ -12,9 +12,9 @@ import type { ConnectionMemory } from '../call.ts'
 import { readExchange, type StoredExchange } from './stored-exchange.ts'
 
 export interface ConversationLimits {
-  /** How long what was said is kept, since it was last needed. */
+  /** How long a conversation is kept after its last use. */
   ttlMs: number
-  /** How long it is known where a response lives whose upstream keeps it. */
+  /** How long the channel of a response is remembered whose upstream keeps it. */
   bindingTtlMs: number
   exchangeBytes: number
   ownerBytes: number
@@ -26,9 +26,9 @@ export interface KeptConversations {
   limits: ConversationLimits
 }
 
-/** More turns are not read: a chain that long has been compacted, or never ends. */
+/** Turns that are read at most: a chain this long has been compacted, or is a loop. */
 const MAX_EXCHANGES = 2_000
-/** Conversations may be megabytes: longer than anything else is waited for. */
+/** Longer than the time for anything else: conversations may have megabytes. */
 export const READ_MS = 3_000
 
 export interface Previous {
@@ -36,7 +36,7 @@ export interface Previous {
   /** Absent for a response that only its connection remembers. */
   binding?: ResponseBinding
   /**
-   * All items up to and with it; undefined when they are not kept, or not any more. Throws GatewayError
+   * All items up to and including this response; undefined when they are not kept (any more). Throws GatewayError
    * store_unavailable.
    */
   history(): Promise<readonly string[] | undefined>
@@ -52,7 +52,7 @@ interface Known {
 
 /**
  * Throws GatewayError previous_response_not_found for an id that is unknown, gone, or another owner's, and
- * store_unavailable where that cannot be told.
+ * store_unavailable when the store cannot tell.
  */
 export async function findPrevious(known: Known, owner: string, id: string): Promise<Previous> {
   const { kept, memory, time, chains } = known
@@ -86,7 +86,7 @@ export function notFound(id: string): GatewayError {
   return new GatewayError('previous_response_not_found', message, { param: 'previous_response_id' })
 }
 
-/** What is known of a response; one that cannot be read is as good as gone. Throws GatewayError store_unavailable. */
+/** Where a response is kept; undefined also for a record that cannot be read. Throws GatewayError store_unavailable. */
 export async function bindingOf(
   state: StateStore,
   time: StoreTime,
@@ -112,7 +112,7 @@ export async function storedExchanges(
   const exchanges = await toldUnavailable(
     time.spend(() => state.exchanges(owner, { root, id }, ttlMs, MAX_EXCHANGES)),
   )
-  // What was said lives longer now: so does the way to it.
+  // The read keeps the exchanges for longer, so the binding must live as long.
   if (exchanges !== undefined && !native)
     await time.spend(() => state.keepResponse(owner, id, ttlMs)).catch(() => undefined)
   const read = exchanges?.flatMap(({ text }) => readExchange(text) ?? [])

@@ -1,4 +1,4 @@
-/** The lanes that a request may take, with all that its conversion needs of the caller and the route. */
+/** The lanes that a request may take, with everything that its conversion needs from the caller and the route. */
 import type { RouteRecord } from '../../../contract/table/records.ts'
 import type { KeyRing } from '../../../store/sealing.ts'
 import { type Caller, ownerOf } from '../../auth/authenticate.ts'
@@ -9,7 +9,7 @@ import { newAnswerId } from '../../dialects/core/neutral/ids.ts'
 import { DIALECTS, type Endpoint } from '../../dialects/index.ts'
 import { inputEstimate } from '../../ledger/estimate.ts'
 
-/** Where an upstream requires a limit and neither the client nor the route names one. */
+/** Used where an upstream requires a limit, and neither the client nor the route has one. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 8_192
 
 /** `sealing` seals vendor state that clients carry. */
@@ -21,7 +21,6 @@ export function requestLanes(
   return lanesOf(
     {
       client: endpoint.api,
-      upstreamPath: endpoint.upstreamPath,
       parsed: request,
       id: newAnswerId(),
       created: Math.floor(Date.now() / 1_000),

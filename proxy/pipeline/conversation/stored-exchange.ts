@@ -1,4 +1,4 @@
-/** What is stored of one response, as text. */
+/** One request and its answer, as they are stored. */
 import { z } from 'zod'
 
 export interface StoredExchange {
@@ -16,7 +16,7 @@ export function writeExchange({ input, output, response }: StoredExchange): stri
   return JSON.stringify({ input, output, response })
 }
 
-/** Undefined for a text that is none of ours. */
+/** Undefined for a text that writeExchange did not write. */
 export function readExchange(text: string): StoredExchange | undefined {
   try {
     return schema.parse(JSON.parse(text))

@@ -1,4 +1,4 @@
-/** Follows an answer on its way to the client, and remembers what the next request needs of it. */
+/** Follows an answer on its way to the client, and keeps what the next request of the conversation needs. */
 import type { Usage } from '../../../contract/usage.ts'
 import type { AnswerRecord, AnswerTap, ChainPosition, Chains } from '../../dialects/core/chains.ts'
 import type { ParsedRequest } from '../../dialects/core/dialect.ts'
@@ -9,9 +9,9 @@ import type { Previous } from './previous.ts'
 
 /** Where an answer came from. */
 export interface AnsweredBy {
-  /** namespace/name of the channel; '' when no upstream was asked. */
+  /** namespace/name of the channel; '' for an answer without an upstream. */
   channel: string
-  /** Bytes passed: the upstream knows the conversation by the same id. */
+  /** The byte lane was used, so the upstream knows the response by the same id as the client. */
   native: boolean
 }
 
@@ -19,7 +19,7 @@ interface Routing {
   owner: string
   session: string | undefined
   affinityTtlMs: number
-  /** There are other channels that could serve the next request. */
+  /** More than one channel could serve the next request. */
   several: boolean
 }
 
@@ -31,9 +31,9 @@ interface Chain {
   request: ParsedRequest
 }
 
-/** Texts of an answer that are looked for among those of later requests: the newest tells enough. */
+/** Texts of an answer that are looked up when a later request carries them; the newest ones suffice. */
 const BOUND_KEPT = 2
-/** Items of one answer that a client may refer to at an upstream that keeps them. */
+/** Items of one answer that a client may refer to by id at the upstream that keeps them. */
 const ITEMS_KEPT = 64
 
 export class AnswerWatch {
@@ -74,7 +74,7 @@ export class AnswerWatch {
     this.#tap?.whole(body)
   }
 
-  /** True when the answer is complete, and still to be kept before the client hears of its end. */
+  /** True when the answer is complete and not kept yet; keep it before the client gets its end. */
   get due(): boolean {
     return !this.#kept && this.#tap?.record() !== undefined
   }
@@ -114,7 +114,7 @@ export class AnswerWatch {
       previous,
       input,
     }
-    // What an upstream was told not to keep it does not know.
+    // With `store: false` the upstream does not keep the answer either.
     const by = { channel, native: native && position.store, usage }
     await Promise.all([...noted, keepAnswer(keeper, answer, by)])
   }

@@ -1,6 +1,6 @@
 /**
- * The model list: one shape that the OpenAI and the Anthropic SDKs both read. It shows what the calling key may use
- * and asks no balance.
+ * The model list, in one shape that the OpenAI and the Anthropic SDKs both read. It shows the models that the calling key
+ * may use, whatever the balance of its account.
  */
 import type { RouteRecord } from '../../../contract/table/records.ts'
 import type { Caller } from '../../auth/authenticate.ts'
@@ -40,7 +40,7 @@ export interface PageQuery {
 export const MAX_LIMIT = 1_000
 export const DEFAULT_LIMIT = 20
 
-/** Reads `limit`, `after_id` and `before_id`; undefined when none is there: then the list is whole. */
+/** Reads `limit`, `after_id` and `before_id`; undefined without any of them: then the list is whole. */
 export function pageQuery(query: URLSearchParams): PageQuery | undefined {
   const limit = query.get('limit')
   const afterId = query.get('after_id') ?? undefined
@@ -66,7 +66,7 @@ export function listModels(table: RoutingTable, caller: Caller, page: PageQuery 
   }
 }
 
-/** One model, also one that only a wildcard serves. Throws not_found when the key cannot see it. */
+/** One model, also one that matches a wildcard only. Throws not_found when the key cannot see it. */
 export function findModel(table: RoutingTable, caller: Caller, model: string): ModelObject {
   const match = table.match(caller.key.namespace, model)
   if (match === undefined || !modelAllowed(caller.key.models, model) || !isServed(table, caller, model)) {
@@ -99,7 +99,7 @@ function modelObject(route: RouteRecord, id: string): ModelObject {
   }
 }
 
-/** Cursor paging: after_id goes on behind an id, before_id ends before one. */
+/** Cursor paging: the page starts after `after_id`, or ends before `before_id`. */
 function slice(all: ModelObject[], { limit = DEFAULT_LIMIT, afterId, beforeId }: PageQuery) {
   if (beforeId !== undefined) {
     const end = indexOf(all, beforeId, 'before_id')
@@ -112,6 +112,6 @@ function slice(all: ModelObject[], { limit = DEFAULT_LIMIT, afterId, beforeId }:
 
 function indexOf(all: ModelObject[], id: string, param: string): number {
   const index = all.findIndex((model) => model.id === id)
-  if (index < 0) throw new GatewayError('invalid_request', `${param} names no model of this list.`, { param })
+  if (index < 0) throw new GatewayError('invalid_request', `${param} is not a model of this list.`, { param })
   return index
 }

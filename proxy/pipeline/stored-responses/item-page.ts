@@ -6,16 +6,16 @@ export const MAX_ITEMS = 100
 export const DEFAULT_ITEMS = 20
 export const MAX_ID_LENGTH = 1024
 export const MAX_INCLUDES = 32
-/** What SDKs call the list, and what people do. */
+/** SDKs use the first name, people the second. */
 const INCLUDES = ['include[]', 'include']
 
-/** Which page is asked for. */
+/** The page that the client wants. */
 export interface ItemQuery {
   limit?: number
   order?: 'asc' | 'desc'
   /** Id of the item before the page. */
   after?: string
-  /** What the items should hold beside what they always do, under the name that the client has for the list. */
+  /** Optional fields of the items, with the name that the client used for the list. */
   include: (readonly [name: string, value: string])[]
 }
 
@@ -39,7 +39,7 @@ export function itemQuery(query: URLSearchParams): ItemQuery {
   }
 }
 
-/** A query that asks an upstream for the page. Throws GatewayError for an `after` that no upstream gives an item. */
+/** The query for the same page at an upstream. Throws GatewayError for an `after` that cannot be the id of an item. */
 export function upstreamItemQuery({ limit, order, after, include }: ItemQuery): string {
   if (after !== undefined && !/^[A-Za-z0-9_.:-]+$/.test(after)) throw unknownItem()
   const query = new URLSearchParams({
@@ -52,8 +52,8 @@ export function upstreamItemQuery({ limit, order, after, include }: ItemQuery): 
 }
 
 /**
- * A page of `items` (JSON texts), newest first unless asked otherwise; each has an id of its own, which pages go on
- * from. `id` is that of the response. Throws GatewayError for an `after` that is none of the items.
+ * A page of `items` (JSON texts), newest first by default; each item gets a unique id, which the next page starts after.
+ * `id` is that of the response. Throws GatewayError for an `after` that is not one of the items.
  */
 export function itemPage(id: string, items: readonly string[], query: ItemQuery): object {
   const all = withIds(items, id.replace(/^resp_/, ''))
@@ -72,7 +72,7 @@ export function itemPage(id: string, items: readonly string[], query: ItemQuery)
   }
 }
 
-/** An item keeps the id that it has, unless one before it has the same: clients make them up. */
+/** An item keeps its id, unless an earlier item has the same: clients make ids up. */
 function withIds(items: readonly string[], answerId: string): { id: string }[] {
   const taken = new Set<string>()
   return items.map((text, index) => {

@@ -1,11 +1,11 @@
-/** What SLUICE_RELAY_ALLOW names, by host and by address. */
+/** The entries of SLUICE_RELAY_ALLOW, by host and by address. */
 import { AddressSet } from '../../../contract/address.ts'
 import type { AllowEntry } from '../../../contract/relay-target.ts'
 
 export const LOCALHOST = 'localhost'
 export const LOOPBACKS = ['127.0.0.1', '::1']
 
-/** Entries of one port, or of any. */
+/** Entries for one port, or for any. */
 class Group {
   readonly hosts: ReadonlySet<string>
   readonly addresses: AddressSet

@@ -1,10 +1,10 @@
-/** Names that only a network of one's own knows, and what a name looks like. */
+/** Tells public names from names of private networks. */
 
 const LABEL = /^[a-z0-9_-]{1,63}$/
 const MAX_LENGTH = 253
 
 /**
- * Ends of names that the public DNS does not have (RFC 6761, 6762 appendix G, 7686, 8375, 9476; ICANN’s `internal`), or
+ * Suffixes that the public DNS does not have (RFC 6761, 6762 appendix G, 7686, 8375, 9476; ICANN’s `internal`), or
  * that clusters give to their services. `arpa` names machines by address.
  */
 const INNER_ENDS = new Set([
@@ -25,7 +25,7 @@ const INNER_ENDS = new Set([
   'test',
 ])
 
-/** Whether a host name (lower case, no trailing dot) may be one of the public internet. */
+/** Whether a host name (lower case, no trailing dot) may be public. */
 export function isPublicName(hostname: string): boolean {
   const labels = hostname.split('.')
   return (

@@ -1,6 +1,6 @@
 /**
- * Where the relay may call. A caller's URL is read once, its name resolved once, every address judged, and what comes
- * out is all that a connection may use: nothing is looked up again, so an answer that changes later changes nothing.
+ * Decides where the relay may call. It parses a caller's URL once, resolves its name once and judges every address. The
+ * connection uses these addresses alone: nobody can change the answer of a name server between check and call.
  */
 import { AddressSet, isAddress, unmap } from '../../../contract/address.ts'
 import type { AllowEntry } from '../../../contract/relay-target.ts'
@@ -18,7 +18,7 @@ export interface AddressRules {
   /** `allowlist`: only what `allow` names; `public`: every public address beside it. */
   mode: 'allowlist' | 'public'
   allow: readonly AllowEntry[]
-  /** Addresses and ranges that nothing allows. */
+  /** Addresses and ranges that are always refused. */
   deny: readonly string[]
   /** For what `allow` does not name; empty: any. */
   ports: ReadonlySet<number>
@@ -27,7 +27,7 @@ export interface AddressRules {
   ownPorts: () => ReadonlySet<number>
 }
 
-/** More answers than a connection would ever try. */
+/** A connection never tries as many addresses. */
 const MAX_ADDRESSES = 16
 
 export class AddressPolicy {
@@ -45,8 +45,8 @@ export class AddressPolicy {
   }
 
   /**
-   * Throws invalid_request for what is no URL to call. Everything else that cannot be called is address_refused with
-   * one message, be it forbidden or unknown, or `signal` aborted, so that nobody learns of the names inside.
+   * Throws invalid_request for an invalid URL. Every other refusal is address_refused with one message, for a forbidden
+   * address, an unknown name and an aborted `signal` alike, so that callers cannot probe internal names.
    */
   async target(text: string, signal: AbortSignal): Promise<CheckedTarget> {
     const destination = readUrl(text)
@@ -55,12 +55,12 @@ export class AddressPolicy {
     const answers = await this.#answers(destination, isListed, signal)
     const addresses = [...new Set(answers.map(unmap))]
     const isGood = (address: string) => this.#isGood(address, port, isListed)
-    // One bad answer spoils all: a name with both kinds means harm, or is none for the public.
+    // One bad address refuses the name: a public name with internal addresses is an attack or a mistake.
     if (port === 0 || addresses.length === 0 || !addresses.every(isGood)) throw refused()
     return { url, hostname, port, addresses: addresses.slice(0, MAX_ADDRESSES) }
   }
 
-  /** Whether a socket's remote address is one of those that were checked; asked after the connect. */
+  /** Whether the remote address of a connected socket is one of the checked addresses. */
   isAllowed(address: string, { addresses }: Pick<CheckedTarget, 'addresses'>): boolean {
     const plain = unmap(address)
     return isAddress(plain) && new AddressSet(addresses).has(plain)

@@ -1,23 +1,23 @@
-/** From names to addresses, in the operator's world and in the public one. */
+/** Resolves names, by the system or by the public DNS. */
 import { lookup, Resolver } from 'node:dns/promises'
 import { unlessAborted } from '../../../kit/time.ts'
 
-/** Both resolve with the addresses as they were answered, unjudged, perhaps none; they reject when nothing can be said. */
+/** Both resolve with the addresses of the answer, not judged and perhaps none; they reject when the look-up fails. */
 export interface Lookups {
-  /** As the system does it: the hosts file, search domains, then its name servers. */
+  /** Like the system: hosts file, search domains, then its name servers. */
   system(name: string, signal: AbortSignal): Promise<string[]>
-  /** The public DNS, of exactly this name. IPv4 addresses come first. */
+  /** By the public DNS, for exactly this name. IPv4 addresses come first. */
   dns(name: string, signal: AbortSignal): Promise<string[]>
 }
 
-/** For a whole look-up, in milliseconds: clients wait for it before anything else happens. */
+/** For a whole look-up, in milliseconds: the client waits for it. */
 const LOOKUP_MS = 4_500
-/** For one question to one name server; each is asked twice. */
+/** For one query to one name server, which gets two. */
 const TRY_MS = 1_500
 export class NameServers implements Lookups {
   readonly #servers: readonly string[]
 
-  /** `servers` are asked about public names; without any the system's are. Throws on one that is no address. */
+  /** `servers`: for public names; empty: the system's. Throws on an entry that is not an address. */
   constructor(servers: readonly string[]) {
     this.#servers = servers
     this.#resolver()
@@ -32,7 +32,7 @@ export class NameServers implements Lookups {
     const resolver = this.#resolver()
     try {
       const both = Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
-      // Some name servers fail at the one family and answer the other.
+      // Some name servers fail for one family and answer for the other.
       const answers = await unlessAborted(both, bounded(signal))
       return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
     } finally {
@@ -40,7 +40,7 @@ export class NameServers implements Lookups {
     }
   }
 
-  /** One for each look-up, so that each can be cancelled by itself. */
+  /** One for each look-up, so that it can be cancelled alone. */
   #resolver(): Resolver {
     const resolver = new Resolver({ timeout: TRY_MS, tries: 2 })
     if (this.#servers.length > 0) resolver.setServers(this.#servers)

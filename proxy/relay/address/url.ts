@@ -1,4 +1,4 @@
-/** Reads the URL of a relayed request; what it names is judged elsewhere. */
+/** Parses the URL of a relayed request. `policy.ts` judges where it leads. */
 import { isIP } from 'node:net'
 import { unmap } from '../../../contract/address.ts'
 import { GatewayError } from '../../errors.ts'
@@ -8,7 +8,7 @@ export interface Destination {
   url: URL
   /** In lower case, without brackets and trailing dot; an IPv4-mapped address is the IPv4 one. */
   hostname: string
-  /** Whether the host is an address, so that there is nothing to look up. */
+  /** The host is an address: nothing to look up. */
   isLiteral: boolean
   port: number
 }
@@ -28,7 +28,7 @@ export function readUrl(text: string): Destination {
   if (authority.includes('@')) throw invalid('must not have a user or password')
   const url = new URL(text)
   url.hash = ''
-  // One dot says that the name is complete. It is no part of the names in certificates.
+  // A trailing dot marks a complete name. Names in certificates do not have it.
   if (/[^.]\.$/.test(url.hostname)) url.hostname = url.hostname.slice(0, -1)
   const hostname = unmap(url.hostname.replace(/^\[|\]$/g, ''))
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))

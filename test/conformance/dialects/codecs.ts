@@ -123,7 +123,6 @@ export function laneOf(
   const lanes = lanesOf(
     {
       client: dialectOf(client),
-      upstreamPath: dialectOf(client).upstreamPath,
       parsed,
       id,
       created,

@@ -57,6 +57,10 @@ const isPrivate = (family: string, value: string | number) =>
 
 const DEFAULTS = [
   'n: 1',
+  'modalities: text',
+  'speed: standard',
+  'input.content.detail: auto',
+  'input.output.detail: auto',
   'truncation: disabled',
   'tool_choice: auto',
   'tool_choice: any',
@@ -89,7 +93,8 @@ function unescaped(json: string): string {
 
 /** True when the text is there, or what it holds: the data of a data URL, the values of JSON text. */
 function isSaid(value: string, text: string): boolean {
-  if (text.includes(value)) return true
+  // Nothing may stand behind the last word of a prefill.
+  if (text.includes(value.trimEnd())) return true
   if (text.includes(Buffer.from(value).toString('base64'))) return true
   const data = /^data:[^,]*,(.*)$/s.exec(value)?.[1]
   if (data !== undefined) return text.includes(data)

@@ -1,7 +1,7 @@
 /** Faults of converted conversations that other gateways are known for; the numbers are those of the list of pitfalls. */
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { convert, leastRequest } from './codecs.ts'
+import { convert, decodeRequest, encodeRequest, leastRequest } from './codecs.ts'
 
 type Json = Record<string, unknown>
 
@@ -202,7 +202,7 @@ describe('7.17 thinking in history', () => {
       { type: 'thinking', thinking: '', signature: 's2' },
       { type: 'tool_use', id: 'c1', name: 'f', input: {} },
     ]
-    const { body } = convert('messages', turn(...content), 'messages')
+    const { body } = encodeRequest(decodeRequest('messages', turn(...content)), 'messages')
     expect((body.messages as { content: Json[] }[])[1]?.content).toEqual(content)
   })
 })

@@ -15,9 +15,9 @@ import {
   answerSays,
   bytesPass,
   comparable,
-  identityOfAnswer,
-  identityOfRequest,
-  identityOfStream,
+  completenessOfAnswer,
+  completenessOfRequest,
+  completenessOfStream,
   isErrorBody,
   isNotFinished,
   isWellFormed,
@@ -122,12 +122,12 @@ describe.runIf(PLAIN.length > 0).each(NAMES)('answers for clients of %s', (clien
   })
 })
 
-describe.runIf(GOOD.length > 0)('identity', () => {
+describe.runIf(GOOD.length > 0)('completeness', () => {
   each(WHOLE, ({ dialect, text }) => {
     isWellFormed(decodeStream(dialect, text).parts)
-    identityOfStream(dialect, text)
+    completenessOfStream(dialect, text)
   })
-  each(PLAIN, ({ dialect, answer }) => identityOfAnswer(dialect, answer))
+  each(PLAIN, ({ dialect, answer }) => completenessOfAnswer(dialect, answer))
 })
 
 describe.runIf(WHOLE.length > 0)('byte lane', () => {
@@ -162,8 +162,8 @@ function upstreamMessage(text: string): string {
 }
 
 describe.runIf(REQUESTS.length > 0)('requests', () => {
-  describe('identity', () => {
-    each(legal(REQUESTS), ({ dialect, request }) => identityOfRequest(dialect, request))
+  describe('completeness', () => {
+    each(legal(REQUESTS), ({ dialect, request }) => completenessOfRequest(dialect, request))
   })
 
   describe.each(NAMES)('to %s', (upstream) => {

@@ -58,7 +58,7 @@ function laneAt(upstream: 'chat' | 'messages' | 'responses', body: object, owner
     envelopes: createEnvelopes(RING, owner, DIALECTS),
   }
   const settings = { rewriteModel: false, unsupported: 'Drop', defaultMaxOutputTokens: 100 } as const
-  const lanes = lanesOf({ client: responses, upstreamPath: '/responses', ...about, ...settings }, DIALECTS)
+  const lanes = lanesOf({ client: responses, ...about, ...settings }, DIALECTS)
   return lanes.open({
     way: upstream === 'responses' ? 'native' : 'hub',
     api: upstream,

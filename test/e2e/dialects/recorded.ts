@@ -98,9 +98,9 @@ function chatCounts(value: unknown): { counts?: Counts } {
   const input = number(usage.prompt_tokens)
   const completion = number(usage.completion_tokens)
   // Some vendors count reasoning tokens apart from the completion; the total shows it.
-  const beside = number(usage.total_tokens) === input + completion + reasoning
+  const countedApart = number(usage.total_tokens) === input + completion + reasoning
   const cached = number(details.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.num_cached_tokens)
-  const output = beside ? completion + reasoning : completion
+  const output = countedApart ? completion + reasoning : completion
   return { counts: { input, cached, written: number(details.cache_write_tokens), output, reasoning } }
 }
 

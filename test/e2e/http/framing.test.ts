@@ -1,4 +1,4 @@
-/** Request smuggling: of bytes that two parsers could read as different requests, the gateway makes one request or none. */
+/** Request smuggling: the gateway never turns bytes that parsers read differently into more than one request. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../../harness/gateway.ts'
 import { call, chatBody, jsonHeaders } from '../../harness/http.ts'
@@ -29,13 +29,13 @@ const post = (headers: string[], body: string) => raw(POST, [AUTH, ...headers], 
 const chunked = (body: string) => post([CHUNKED], body)
 const withLine = (line: string) => good().replace(POST, line)
 
-/** Another request behind the bytes, as a smuggler would hide it. */
+/** A further request, hidden after the bytes. */
 const SMUGGLED = raw(POST, [AUTH, `content-length: ${BODY.length}`], BODY)
 
-/** Those that a test has sent upstream; all have the one body. */
+/** Upstream requests with the tests' body. */
 const served = () => world.upstream.requests.filter(({ body }) => body === BODY)
 
-/** Sends the bytes with the smuggled request behind them: one answer, and nothing goes upstream. */
+/** Sends the bytes and the smuggled request: asserts one answer and no upstream request. */
 async function expectRefused(bytes: string, status: number, code: string) {
   const { closed } = await connection(world.gateway.base, Buffer.from(bytes + SMUGGLED, 'latin1'))
   const answers = answersIn(await closed)
@@ -48,7 +48,7 @@ async function expectRefused(bytes: string, status: number, code: string) {
   expect(JSON.parse(answer?.text ?? '').error).toMatchObject({ code })
 }
 
-describe.concurrent('is refused, with all that follows:', () => {
+describe.concurrent('refuses, with everything that follows:', () => {
   it.each<[string, string]>([
     ['Content-Length before Transfer-Encoding', post([LENGTH, CHUNKED], CHUNKS)],
     ['Transfer-Encoding before Content-Length', post([CHUNKED, LENGTH], CHUNKS)],
@@ -60,8 +60,8 @@ describe.concurrent('is refused, with all that follows:', () => {
     ['a hexadecimal length', post([`content-length: 0x${HEX}`], BODY)],
     ['no length', post(['content-length:'], BODY)],
     ['a length with a space in it', post(['content-length: 6 1'], BODY)],
-    ['a length beyond all integers', post([`content-length: 1${'0'.repeat(25)}`], BODY)],
-    ['a length behind a vertical tab', post([`content-length: \x0b${BODY.length}`], BODY)],
+    ['a length beyond the largest integer', post([`content-length: 1${'0'.repeat(25)}`], BODY)],
+    ['a length after a vertical tab', post([`content-length: \x0b${BODY.length}`], BODY)],
     ['a length before a form feed', post([`content-length: ${BODY.length}\x0c`], BODY)],
     ['a space before the colon', post([`content-length : ${BODY.length}`], BODY)],
     ['a tab before the colon', post(['transfer-encoding\t: chunked'], CHUNKS)],
@@ -74,20 +74,20 @@ describe.concurrent('is refused, with all that follows:', () => {
     ['a coding like chunked', post(['transfer-encoding: xchunked'], CHUNKS)],
     ['a quoted coding', post(['transfer-encoding: "chunked"'], CHUNKS)],
     ['a coding with a parameter', post(['transfer-encoding: chunked;q=1'], CHUNKS)],
-    ['a coding behind a comma', post(['transfer-encoding: ,chunked'], CHUNKS)],
+    ['a coding after a comma', post(['transfer-encoding: ,chunked'], CHUNKS)],
     ['a coding before a comma', post(['transfer-encoding: chunked,'], CHUNKS)],
-    ['a coding behind a vertical tab', post(['transfer-encoding: \x0bchunked'], CHUNKS)],
+    ['a coding after a vertical tab', post(['transfer-encoding: \x0bchunked'], CHUNKS)],
     ['a coding before a no-break space', post(['transfer-encoding: chunked\xa0'], CHUNKS)],
     ['a coding before a NUL', post(['transfer-encoding: chunked\0'], CHUNKS)],
     ['a coding in a folded line', post(['transfer-encoding:\r\n chunked'], CHUNKS)],
     ['an empty coding', post(['transfer-encoding:', LENGTH], BODY)],
     ['a folded line', post([LENGTH, 'x-a: 1', ' x-b: 2'], BODY)],
-    ['a first header that is folded', `${POST}\r\n host: a\r\n${AUTH}\r\n${LENGTH}\r\n\r\n${BODY}`],
-    ['line feeds for line ends', good().replaceAll('\r\n', '\n')],
+    ['a folded first header', `${POST}\r\n host: a\r\n${AUTH}\r\n${LENGTH}\r\n\r\n${BODY}`],
+    ['line feeds as line ends', good().replaceAll('\r\n', '\n')],
     ['a line feed in a header', post([LENGTH, `x-a: 1\n${CHUNKED}`], BODY)],
     ['a carriage return in a header', post([LENGTH, `x-a: 1\r${CHUNKED}`], BODY)],
     ['two carriage returns at each line end', good().replaceAll('\r\n', '\r\r\n')],
-    ['line feeds behind the headers', good().replace('\r\n\r\n', '\n\n')],
+    ['line feeds after the headers', good().replace('\r\n\r\n', '\n\n')],
     ['a NUL in a value', post([LENGTH, 'x-a: \0'], BODY)],
     ['a NUL in a name', post([LENGTH, 'x\0a: 1'], BODY)],
     ['a header without a colon', post([LENGTH, 'x-a'], BODY)],
@@ -97,7 +97,7 @@ describe.concurrent('is refused, with all that follows:', () => {
     ['a quoted line end in a chunk extension', chunked(`${HEX};a="\r\n"\r\n${BODY}\r\n0\r\n\r\n`)],
     ['a chunk extension of 20 KB', chunked(`${HEX};a=${'x'.repeat(20_000)}\r\n${BODY}\r\n0\r\n\r\n`)],
     ['a space before a chunk size', chunked(` ${HEX}\r\n${BODY}\r\n0\r\n\r\n`)],
-    ['a space behind a chunk size', chunked(`${HEX} \r\n${BODY}\r\n0\r\n\r\n`)],
+    ['a space after a chunk size', chunked(`${HEX} \r\n${BODY}\r\n0\r\n\r\n`)],
     ['a chunk size with 0x', chunked(`0x${HEX}\r\n${BODY}\r\n0\r\n\r\n`)],
     ['a negative chunk size', chunked(`-${HEX}\r\n${BODY}\r\n0\r\n\r\n`)],
     ['a signed chunk size', chunked(`+${HEX}\r\n${BODY}\r\n0\r\n\r\n`)],
@@ -106,28 +106,28 @@ describe.concurrent('is refused, with all that follows:', () => {
       chunked(`1${HEX.padStart(16, '0')}\r\n${BODY}\r\n0\r\n\r\n`),
     ],
     ['no chunk size', chunked(`\r\n${BODY}\r\n0\r\n\r\n`)],
-    ['a line feed behind a chunk size', chunked(`${HEX}\n${BODY}\r\n0\r\n\r\n`)],
-    ['no end of a chunk', chunked(`${HEX}\r\n${BODY}0\r\n\r\n`)],
-    ['a line feed behind a chunk', chunked(`${HEX}\r\n${BODY}\n0\r\n\r\n`)],
-    ['other bytes behind a chunk', chunked(`${HEX}\r\n${BODY}xx0\r\n\r\n`)],
+    ['a line feed after a chunk size', chunked(`${HEX}\n${BODY}\r\n0\r\n\r\n`)],
+    ['a chunk without its end', chunked(`${HEX}\r\n${BODY}0\r\n\r\n`)],
+    ['a line feed after a chunk', chunked(`${HEX}\r\n${BODY}\n0\r\n\r\n`)],
+    ['other bytes after a chunk', chunked(`${HEX}\r\n${BODY}xx0\r\n\r\n`)],
     ['a chunk longer than its size', chunked(`5\r\n${BODY}\r\n0\r\n\r\n`)],
-    ['line feeds behind the last chunk', chunked(`${HEX}\r\n${BODY}\r\n0\n\n`)],
+    ['line feeds after the last chunk', chunked(`${HEX}\r\n${BODY}\r\n0\n\n`)],
     ['a length in trailers', chunked(`${HEX}\r\n${BODY}\r\n0\r\ncontent-length: 5\r\n\r\n`)],
     ['a coding in trailers', chunked(`${HEX}\r\n${BODY}\r\n0\r\ntransfer-encoding: chunked\r\n\r\n`)],
-    ['a trailer that is no header', chunked(`${HEX}\r\n${BODY}\r\n0\r\nx a: 1\r\n\r\n`)],
+    ['an invalid trailer', chunked(`${HEX}\r\n${BODY}\r\n0\r\nx a: 1\r\n\r\n`)],
     ['HTTP/1.0 with chunks', chunked(CHUNKS).replace('HTTP/1.1', 'HTTP/1.0')],
     ['a second Host', post([LENGTH, 'host: other'], BODY)],
     ['no Host', good().replace('host: localhost\r\n', '')],
-    ['HTTP/2 in clear', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['cleartext HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['version 2.0', withLine(`POST ${PATH} HTTP/2.0`)],
     ['version 1.7', withLine(`POST ${PATH} HTTP/1.7`)],
     ['no version', withLine(`POST ${PATH}`)],
-    ['a version in small letters', withLine(`POST ${PATH} http/1.1`)],
-    ['a space behind the version', withLine(`${POST} `)],
+    ['a lower-case version', withLine(`POST ${PATH} http/1.1`)],
+    ['a space after the version', withLine(`${POST} `)],
     ['a tab in the first line', withLine(`POST\t${PATH} HTTP/1.1`)],
     ['a space before the first line', ` ${good()}`],
-    ['a method in small letters', withLine(`post ${PATH} HTTP/1.1`)],
-    ['a method in mixed letters', withLine(`Post ${PATH} HTTP/1.1`)],
+    ['a lower-case method', withLine(`post ${PATH} HTTP/1.1`)],
+    ['a mixed-case method', withLine(`Post ${PATH} HTTP/1.1`)],
     ['an unknown method', withLine(`FETCH ${PATH} HTTP/1.1`)],
     ['an absolute target', withLine(`POST http://localhost${PATH} HTTP/1.1`)],
     ['an asterisk', raw('OPTIONS * HTTP/1.1', [])],
@@ -137,7 +137,7 @@ describe.concurrent('is refused, with all that follows:', () => {
     ['a target with a byte beyond ASCII', withLine(`POST ${PATH}?\xff HTTP/1.1`)],
     ['a target with a control character', withLine(`POST ${PATH}?\x01 HTTP/1.1`)],
     ['a TLS hello', '\x16\x03\x01\x00\xf4\x01\x00\x00\xf0\x03\x03\xa1\xb2\xc3'],
-    ['a body alone', `${BODY}\r\n\r\n`],
+    ['a body without a head', `${BODY}\r\n\r\n`],
   ])('%s', (_what, bytes) => expectRefused(bytes, 400, 'invalid_request'))
 
   it.each([
@@ -164,22 +164,22 @@ describe.concurrent('is refused, with all that follows:', () => {
   )
 })
 
-describe('waits for the rest, as any other request', () => {
+describe('waits for the rest of the body:', () => {
   it.each<[string, string]>([
     ['a chunk of 16 exabytes', chunked(`${'f'.repeat(16)}\r\n{"a":"`)],
     ['a length with one byte too many', post([`content-length: ${BODY.length + SMUGGLED.length + 1}`], BODY)],
   ])('%s', (_what, bytes) => expectRefused(bytes, 408, 'request_timeout'))
 })
 
-describe('is one request, and the one behind it another:', () => {
+describe('takes for one request, followed by another:', () => {
   it.each<[string, string]>([
     ['a length', good()],
-    ['a length with zeros before it', post([`content-length: 00${BODY.length}`], BODY)],
+    ['a length with leading zeros', post([`content-length: 00${BODY.length}`], BODY)],
     ['a length between tabs and spaces', post([`content-length:\t ${BODY.length} \t`], BODY)],
     ['chunks', chunked(CHUNKS)],
-    ['chunks in capitals', post(['Transfer-Encoding: CHUNKED'], CHUNKS)],
+    ['an upper-case coding', post(['Transfer-Encoding: CHUNKED'], CHUNKS)],
     ['chunks of a byte each', chunked(`${[...BODY].map((c) => `1\r\n${c}\r\n`).join('')}0\r\n\r\n`)],
-    ['a chunk size with zeros before it', chunked(`000${HEX}\r\n${BODY}\r\n000\r\n\r\n`)],
+    ['a chunk size with leading zeros', chunked(`000${HEX}\r\n${BODY}\r\n000\r\n\r\n`)],
     ['chunk extensions', chunked(`${HEX};a=b;c="d;e"\r\n${BODY}\r\n0;f\r\n\r\n`)],
     [
       'trailers, which are dropped',
@@ -200,7 +200,7 @@ describe('is one request, and the one behind it another:', () => {
     expect(served().length).toBe(before + 2)
   })
 
-  it('but not behind an upgrade that is not made', async () => {
+  it('but not after an upgrade that is ignored', async () => {
     const before = served().length
     const headers = [
       LENGTH,
@@ -226,7 +226,7 @@ describe('is one request, and the one behind it another:', () => {
   })
 })
 
-describe('what is sent upstream is one clean request, whatever came:', () => {
+describe('sends upstream one clean request for:', () => {
   it.each<[string, string]>([
     ['a plain request', good()],
     [

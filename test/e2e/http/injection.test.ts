@@ -1,4 +1,4 @@
-/** Text of clients stays text: in the log, in what the command line prints of it, in headers of answers. */
+/** Client texts cannot inject anything into the log, the output of the CLI or the headers of answers. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -22,17 +22,17 @@ beforeAll(async () => {
 })
 afterAll(() => world?.stop())
 
-/** Names that are no good in a terminal, a log or a header. */
+/** Names that are dangerous in a terminal, a log or a header. */
 const NAMES: [string, string][] = [
   ['a forged line', `m${FAKE_LINE}${MARK}`],
   ['CR and LF', `m\r\nx-injected: ${MARK}\r\n\r\n`],
-  ['an escape', `m\x1b[2J\x1b]0;${MARK}\x07`],
-  ['an 8-bit escape', `m\x9b2J${MARK}\x9d0;x\x9c`],
+  ['an escape sequence', `m\x1b[2J\x1b]0;${MARK}\x07`],
+  ['an 8-bit escape sequence', `m\x9b2J${MARK}\x9d0;x\x9c`],
   ['a NUL and a DEL', `m\0\x7f${MARK}`],
-  ['separators of lines', `m\u2028${MARK}\u2029\x85`],
-  ['text that runs backwards', `m\u202e${MARK}\u2066\u2069`],
-  ['half a surrogate', `m\ud800${MARK}`],
-  ['marks without end', `m${'\u0301'.repeat(5_000)}${MARK}`],
+  ['line separators', `m\u2028${MARK}\u2029\x85`],
+  ['right-to-left text', `m\u202e${MARK}\u2066\u2069`],
+  ['a lone surrogate', `m\ud800${MARK}`],
+  ['thousands of combining marks', `m${'\u0301'.repeat(5_000)}${MARK}`],
   ['a name of 2 MB', `m${'x'.repeat(2_000_000)}${MARK}`],
 ]
 
@@ -49,20 +49,20 @@ async function logLine(id: string | string[] | undefined): Promise<string> {
   )
 }
 
-/** Nothing but what the gateway itself chose. */
+/** Asserts that the headers contain no client text. */
 function expectOwnHeaders({ headers }: Answer) {
   expect(Object.entries(headers).join('\n')).not.toMatch(new RegExp(`${MARK}|x-injected|[^\\x20-\\x7e\\n]`))
 }
 
 function expectLogLine(line: string, status: number) {
   expect(JSON.parse(line)).toMatchObject({ kind: 'request', status })
-  // Not even those of 8 bits.
+  // CONTROLS includes 8-bit ones.
   expect(line).not.toMatch(CONTROLS)
   expect(line.length).toBeLessThan(10_000)
 }
 
 describe.each(NAMES)('a model named with %s', (what, model) => {
-  it('is one line of the log, and nothing in a header', async () => {
+  it('is one log line and in no header', async () => {
     const answer = await call(world.gateway.base + PATH, { body: chatBody(model), headers: jsonHeaders(KEY) })
     expect(answer.status).toBeGreaterThanOrEqual(400)
     expectOwnHeaders(answer)
@@ -92,17 +92,17 @@ describe.each([
   'cookie',
 ])('the header %s', (name) => {
   it.each<[string, string]>([
-    ['escapes', `\x1b[2J${MARK}`],
+    ['escape sequences', `\x1b[2J${MARK}`],
     ['bytes beyond ASCII', `\x9b2J${MARK}\xff\xe2\x80\xa8`],
     ['tabs', `${MARK}\t${MARK}`],
     ['12 KB', MARK + 'x'.repeat(12_000)],
-    ['a line of a log', `${MARK}","status":999,"x":"`],
+    ['part of a log line', `${MARK}","status":999,"x":"`],
   ])('with %s goes nowhere', async (_what, value) => {
     const body = chatBody('m')
     const headers = [AUTH, 'connection: close', `content-length: ${body.length}`, `${name}: ${value}`]
     const before = world.upstream.requests.length
     const answer = await exchange(world.gateway.base, Buffer.from(raw(POST, headers, body), 'latin1'))
-    // Node takes no control characters; what it takes is served, and passed on to nobody.
+    // Node refuses control characters; other values are served and not forwarded.
     expect([200, 400]).toContain(answer.status)
     expectOwnHeaders(answer)
     const sent = world.upstream.requests.slice(before)
@@ -118,14 +118,14 @@ it.each([
   `/%0d%0ax-injected:%20${MARK}`,
   `/v1/models/%0a${MARK}%00`,
   `/?${MARK}=\\"`,
-])('the path %s goes nowhere', async (path) => {
+])('the path %s is in no header and no log line', async (path) => {
   const answer = await exchange(world.gateway.base, raw(`GET ${path} HTTP/1.1`, [AUTH, 'connection: close']))
   expect(answer.status).toBe(404)
   expectOwnHeaders(answer)
   expect(await logLine(answer.headers['x-request-id'])).not.toContain(MARK)
 })
 
-it.each([[[]], [['-o', 'json']]])('sluice logs %j prints nothing that a terminal obeys', async (more) => {
+it.each([[[]], [['-o', 'json']]])('sluice logs %j prints no control characters', async (more) => {
   const child = spawn(process.execPath, [join(ROOT, 'cli/main.ts'), 'logs', '--limit', '1000', ...more], {
     env: { PATH: process.env.PATH, SLUICE_ADMIN_URLS: world.gateway.admin, SLUICE_ADMIN_TOKEN: TOKEN },
   })
@@ -136,7 +136,7 @@ it.each([[[]], [['-o', 'json']]])('sluice logs %j prints nothing that a terminal
   expect(out).not.toMatch(new RegExp(`^.*req_${MARK.slice(0, 6)}`, 'm'))
 })
 
-it('no line that was printed is anything but one object', () => {
+it('every printed JSON line is one object', () => {
   for (const line of world.gateway
     .output()
     .split('\n')

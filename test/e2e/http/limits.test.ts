@@ -1,4 +1,4 @@
-/** Settings of the edge, each at its bound: what is at it is served, and what is one beyond is refused. */
+/** Limits of the HTTP server: requests at a limit are served, those beyond it are refused. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { AUTH, answersIn, answersTo, good, KEY, PATH, POST, raw, startWorld, typ
 
 const BODY = chatBody('m')
 
-describe('of heads and connections', () => {
+describe('limits of headers and connections', () => {
   let world: World
   beforeAll(async () => {
     world = await startWorld({
@@ -23,7 +23,7 @@ describe('of heads and connections', () => {
   })
   afterAll(() => world?.stop())
 
-  /** A request whose head has so many bytes, in so many headers. */
+  /** A request whose head has `bytes` bytes in `count` headers. */
   function head(bytes: number, count: number): string {
     const headers = [AUTH, 'connection: close', `content-length: ${BODY.length}`]
     const more = Array.from({ length: count - headers.length - 2 }, (_, i) => `x-${i}: 1`)
@@ -38,7 +38,7 @@ describe('of heads and connections', () => {
     [1_024, 11, 431],
     [1_024, 200, 431],
     [100_000, 10, 431],
-  ])('a head of %d bytes in %d headers is %d', async (bytes, count, status) => {
+  ])('answers a head of %d bytes in %d headers with %d', async (bytes, count, status) => {
     const text = head(Math.max(bytes, count * 12), count)
     expect(text.indexOf('\r\n\r\n') + 4).toBeGreaterThanOrEqual(bytes)
     expect(text.slice(0, text.indexOf('\r\n\r\n')).split('\r\n').length - 1).toBe(count)
@@ -50,7 +50,7 @@ describe('of heads and connections', () => {
     }
   })
 
-  it('a first line counts as well', async () => {
+  it('counts the request line', async () => {
     const target = (length: number) => `/${'x'.repeat(length - 1)}`
     const rest = 'GET  HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n'.length
     const ask = (length: number) =>
@@ -59,7 +59,7 @@ describe('of heads and connections', () => {
     expectError(await ask(2_049 - rest), 431, 'headers_too_large')
   })
 
-  it('three requests of a connection are answered, a fourth is not even served', async () => {
+  it('serves three requests of a connection and closes it', async () => {
     const before = world.upstream.requests.length
     const answers = await answersTo(world.gateway.base, good().repeat(5), 3)
     expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([
@@ -70,12 +70,12 @@ describe('of heads and connections', () => {
     expect(world.upstream.requests.length).toBe(before + 3)
   })
 
-  it('an idle connection is kept for its time, and closed', async () => {
+  it('closes an idle connection after the idle timeout', async () => {
     const { socket, received, closed } = await connection(world.gateway.base, good())
     await until(() => received() !== '', 'the answer')
     expect(parseAnswer(received()).headers['keep-alive']).toBe('timeout=2')
     const idleSince = performance.now()
-    await until(() => performance.now() - idleSince > 1_500, 'most of the time')
+    await until(() => performance.now() - idleSince > 1_500, 'most of the timeout')
     socket.write(good())
     await until(() => received().split('HTTP/1.1 200').length === 3, 'the second answer')
     const startedAt = performance.now()
@@ -88,7 +88,7 @@ describe('of heads and connections', () => {
     ['half a head', `${POST}\r\n`, 900],
     ['half a body', raw(POST, [AUTH, 'content-length: 100'], '{'), 2_900],
     ['half a chunk', raw(POST, [AUTH, 'transfer-encoding: chunked'], 'ff\r\n{'), 2_900],
-  ])('a client that sends %s is told so once its time is over', async (_what, bytes, least) => {
+  ])('answers a client that sends %s with 408 after the timeout', async (_what, bytes, least) => {
     const startedAt = performance.now()
     const answer = await exchange(world.gateway.base, bytes)
     expectError(answer, 408, 'request_timeout', null, 'timeout')
@@ -97,7 +97,7 @@ describe('of heads and connections', () => {
   })
 })
 
-describe('of connections at a time', () => {
+describe('limits of concurrent connections', () => {
   let world: World
   const opened: Socket[] = []
   beforeAll(async () => {
@@ -127,7 +127,7 @@ describe('of connections at a time', () => {
     Promise.all(Array.from({ length: count }, () => openFrom(from, host)))
   async function close(connections: { socket: Socket }[]) {
     for (const { socket } of connections) socket.destroy()
-    // Once others get through, the gateway knows.
+    // Once another client is served, the gateway has noticed.
     await until(async () => {
       const answer = await call(world.gateway.base + PATH, { body: BODY, headers: jsonHeaders(KEY) }).catch(
         () => undefined,
@@ -154,7 +154,7 @@ describe('of connections at a time', () => {
     ['an IPv4 address', '127.0.0.2', '127.0.0.1'],
     ['an IPv6 address', '::1', '::1'],
   ])(
-    'four of %s are served, a fifth hears why it is not, and others are served',
+    'serves four of %s, refuses a fifth with a reason and serves other clients',
     async (_what, from, host) => {
       const four = await openSome(4, from, host)
       for (const one of four) await expectServed(one)
@@ -172,7 +172,7 @@ describe('of connections at a time', () => {
     },
   )
 
-  it('a trusted proxy has no bound but the one of all: a thirteenth hears that it is too much', async () => {
+  it('applies only the total limit to a trusted proxy: a thirteenth connection gets 503', async () => {
     const twelve = await openSome(12, '127.0.0.9')
     for (const one of twelve) await expectServed(one)
     await expectRefused(await openFrom('127.0.0.4'), 503, 'overloaded')
@@ -180,7 +180,7 @@ describe('of connections at a time', () => {
     await close(twelve)
   })
 
-  it('those beyond hold nothing, however many there are', async () => {
+  it('connections beyond the limit hold no resources', async () => {
     const four = await openSome(4, '127.0.0.5')
     for (const one of four) await expectServed(one)
     const beyond = await openSome(300, '127.0.0.5')

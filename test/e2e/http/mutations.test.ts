@@ -1,4 +1,4 @@
-/** Good requests with bytes that are changed, cut, repeated or put in: an answer to each request, or a closed connection. */
+/** Valid requests with changed, deleted, repeated or inserted bytes: each gets an answer or a closed connection. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { chatBody } from '../../harness/http.ts'
@@ -8,7 +8,7 @@ import { AUTH, answersIn, good, POST, raw, startWorld, type World } from './worl
 const BODY = chatBody('m')
 const CHUNKS = `5\r\n${BODY.slice(0, 5)}\r\n${(BODY.length - 5).toString(16)};a=b\r\n${BODY.slice(5)}\r\n0\r\nx-t: 1\r\n\r\n`
 
-/** Requests to begin with. */
+/** Valid requests. */
 const SEEDS = [
   good(),
   raw(POST, [AUTH, 'transfer-encoding: chunked'], CHUNKS),
@@ -26,7 +26,7 @@ const SEEDS = [
   raw('POST /api/v1/messages HTTP/1.1', [AUTH, `content-length: ${BODY.length}`], BODY),
 ]
 
-/** What parsers stumble over. */
+/** Bytes that confuse parsers. */
 const PIECES = [
   '\r\n',
   '\n',
@@ -74,7 +74,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.stop())
 
-/** Requests that a parser could find, at the very most. */
+/** Upper bound for the requests that a parser can find. */
 const mostRequests = (bytes: string) => bytes.split(/HTTP\/\d|[\r\n]{2}/).length
 
 const request = fc.record({
@@ -84,7 +84,7 @@ const request = fc.record({
 })
 type Request = typeof request extends fc.Arbitrary<infer T> ? T : never
 
-/** Sends it, closes this side and checks what comes; gives how many requests it may have been at most. */
+/** Sends the bytes, half-closes the connection and checks the answers; returns the most requests they can contain. */
 async function check({ seed, mutations, packets }: Request): Promise<number> {
   const text = mutations.reduce(mutated, seed)
   const bytes = Buffer.from(text, 'latin1')
@@ -106,7 +106,7 @@ async function check({ seed, mutations, packets }: Request): Promise<number> {
   return most
 }
 
-it('every answer is whole, and none is one too many', async () => {
+it('every answer is complete, and there are no more answers than requests', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 32, size: 'max' }), async (requests) => {
       const before = world.upstream.requests.length

@@ -1,4 +1,4 @@
-/** Requests that go nowhere, or by the wrong method: a clear answer, and the process lives on. */
+/** Unknown paths and wrong methods get a clear answer, and the process keeps running. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { call, chatBody, expectError, jsonHeaders } from '../../harness/http.ts'
 import { exchange, requestBytes } from '../../harness/socket.ts'
@@ -42,7 +42,7 @@ describe('paths and methods', () => {
   })
 
   it.each(['/v1/models/%zz', '/api/v1/models/%zz', '/v1/models/%ff', '/v1/models/x%'])(
-    '%s is 400: it does not decode',
+    '%s is 400 because it cannot be decoded',
     async (path) => {
       expectError(
         await exchange(world.gateway.base, requestBytes(`GET ${path} HTTP/1.1`, [AUTH])),
@@ -61,7 +61,7 @@ describe('paths and methods', () => {
     ['POST', '/v1/models', 'GET, HEAD'],
     ['DELETE', '/v1/models/m', 'GET, HEAD'],
     ['PATCH', '/api/v1/models/m', 'GET, HEAD'],
-  ])('%s %s is 405 and says %s', async (method, path, allowed) => {
+  ])('%s %s is 405 and allows %s', async (method, path, allowed) => {
     const answer = await exchange(
       world.gateway.base,
       requestBytes(`${method} ${path} HTTP/1.1`, [AUTH], BODY),
@@ -70,7 +70,7 @@ describe('paths and methods', () => {
     expect(answer.headers.allow).toBe(allowed)
   })
 
-  it('answers HEAD as GET, without the body', async () => {
+  it('answers HEAD like GET, without the body', async () => {
     const [head, get] = await Promise.all(
       ['HEAD', 'GET'].map((method) =>
         call(`${world.gateway.base}/v1/models`, { method, headers: jsonHeaders(KEY) }),
@@ -84,7 +84,7 @@ describe('paths and methods', () => {
     expect(refusal.text).toBe('')
   })
 
-  it('takes a query and a slash at the end', async () => {
+  it('accepts a query and a trailing slash', async () => {
     for (const path of [`${PATH}?beta=true&x=%zz`, `${PATH}/`, `/api${PATH}?`]) {
       const answer = await call(world.gateway.base + path, { body: chatBody('m'), headers: jsonHeaders(KEY) })
       expect(answer.status).toBe(200)

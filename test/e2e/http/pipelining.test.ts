@@ -1,4 +1,4 @@
-/** Several requests on one connection: answers in their order, each whole, and one end (RFC 9112, section 9.3). */
+/** Several requests on one connection are answered completely and in order (RFC 9112, section 9.3). */
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { until } from '../../harness/gateway.ts'
 import { chatBody } from '../../harness/http.ts'
@@ -18,7 +18,7 @@ const numbered = (n: number) => good(chatBody('m', { user: `number ${n}` }))
 const statuses = async (bytes: string) =>
   answersIn(await (await connection(world.gateway.base, bytes)).closed).map(({ status }) => status)
 
-it('answers many in one packet in their order, refusals among them', async () => {
+it('answers many requests of one packet in order, including refusals', async () => {
   const before = world.upstream.requests.length
   const bytes = Array.from(
     { length: 20 },
@@ -28,21 +28,21 @@ it('answers many in one packet in their order, refusals among them', async () =>
   expect(world.upstream.requests.length).toBe(before + 20)
 })
 
-it('answers requests that come a byte at a time', async () => {
+it('answers requests that arrive byte by byte', async () => {
   const { socket, closed } = await connection(world.gateway.base, '')
   socket.setNoDelay()
   for (const byte of good() + END) await new Promise((sent) => socket.write(byte, sent))
   expect(answersIn(await closed).map(({ status }) => status)).toEqual([200, 404])
 })
 
-it('a refused body is no request, and the request behind it is one', async () => {
+it('skips a refused body and serves the request after it', async () => {
   const refused = raw(POST, [`content-length: ${good().length}`], good())
   const before = world.upstream.requests.length
   expect(await statuses(refused + good() + END)).toEqual([401, 200, 404])
   expect(world.upstream.requests.length).toBe(before + 1)
 })
 
-it('a refusal waits for its turn', async () => {
+it('sends a refusal in its turn', async () => {
   const { release } = world.upstream.hold()
   const before = world.upstream.requests.length
   const { received, closed } = await connection(world.gateway.base, good() + raw('GET /x HTTP/1.1', []) + END)
@@ -56,12 +56,12 @@ it.each<[string, string]>([
   ['garbage', '\0\0\0\r\n\r\n'],
   ['half a request', `${POST}\r\nhost: x\r\n`],
   ['CONNECT', raw('CONNECT localhost:1 HTTP/1.1', [])],
-])('%s behind a request that is being served is told behind its answer', async (_what, bytes) => {
+])('answers %s after a running request only once that is answered', async (_what, bytes) => {
   const { release } = world.upstream.hold()
   const before = world.upstream.requests.length
   const { socket, received, closed } = await connection(world.gateway.base, good() + bytes)
   await until(() => world.upstream.requests.length > before, 'the request upstream')
-  // Longer than the gateway waits for the head of a request.
+  // Longer than the headers timeout.
   const heldAt = performance.now()
   await until(() => performance.now() - heldAt > 2_500, 'the time-out of the second')
   expect(received()).toBe('')
@@ -74,21 +74,21 @@ it.each<[string, string]>([
 
 it.each<[string, string]>([
   ['that closes the connection', raw('GET /x HTTP/1.1', ['connection: close'])],
-  ['that closes it among other things', raw('GET /x HTTP/1.1', ['connection: x-a, Close'])],
+  ['that closes it with other options', raw('GET /x HTTP/1.1', ['connection: x-a, Close'])],
   ['of HTTP/1.0', raw('GET /x HTTP/1.0', [])],
-])('nothing behind a request %s is served', async (_what, bytes) => {
+])('serves nothing after a request %s', async (_what, bytes) => {
   const before = world.upstream.requests.length
   expect(await statuses(bytes + good())).toEqual([404])
   expect(world.upstream.requests.length).toBe(before)
 })
 
-it('nothing behind a refused request is served', async () => {
+it('serves nothing after a malformed request', async () => {
   const before = world.upstream.requests.length
   expect(await statuses(raw('GET http://x/ HTTP/1.1', []) + good())).toEqual([400])
   expect(world.upstream.requests.length).toBe(before)
 })
 
-it('no WebSocket begins behind an answer that is not over', async () => {
+it('opens no WebSocket after an unfinished answer', async () => {
   const { release } = world.upstream.hold()
   const before = world.upstream.requests.length
   const handshake = raw('GET /v1/responses HTTP/1.1', [
@@ -104,7 +104,7 @@ it('no WebSocket begins behind an answer that is not over', async () => {
   expect(answersIn(await closed).map(({ status }) => status)).toEqual([200, 426])
 })
 
-it('keeps a connection of HTTP/1.0 that asks for it, and no other', async () => {
+it('keeps an HTTP/1.0 connection only if the client asks for it', async () => {
   const old = good().replace('HTTP/1.1', 'HTTP/1.0')
   const kept = good(chatBody('m'), ['connection: keep-alive']).replace('HTTP/1.1', 'HTTP/1.0')
   const answers = await answersTo(world.gateway.base, kept + kept, 2)
@@ -115,7 +115,7 @@ it('keeps a connection of HTTP/1.0 that asks for it, and no other', async () => 
   expect(await statuses(old)).toEqual([200])
 })
 
-it('an error in one of HTTP/1.0 is whole, and closes the connection', async () => {
+it('answers an HTTP/1.0 error completely and closes the connection', async () => {
   const { closed } = await connection(
     world.gateway.base,
     'POST /nowhere HTTP/1.0\r\ncontent-length: 900\r\n\r\n{',

@@ -1,11 +1,11 @@
-/** An upstream that keeps the bytes of each connection as they came, and takes HTTP/1.1 with a Content-Length only. */
+/** An upstream that records raw requests. It accepts only HTTP/1.1 with a Content-Length. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { completion } from '../../harness/upstream.ts'
 
 export interface RawRequest {
   firstLine: string
-  /** Whole lines, as they came. */
+  /** Header lines as received. */
   headers: string[]
   body: string
 }
@@ -13,9 +13,9 @@ export interface RawRequest {
 export interface RawUpstream {
   baseURL: string
   requests: RawRequest[]
-  /** Bytes that are part of no request. */
+  /** Number of bytes that belong to no request. */
   strayBytes(): number
-  /** Answers wait until `release` is called. */
+  /** Holds answers back until `release` is called. */
   hold(): { release(): void }
   close(): Promise<void>
 }
@@ -58,7 +58,7 @@ const BODY = JSON.stringify(
 )
 const ANSWER = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`
 
-/** The whole requests at the beginning of `bytes`, and what is left. */
+/** The complete requests at the beginning of `bytes`, and the remaining bytes. */
 function cut(bytes: Buffer): [RawRequest[], Buffer] {
   const end = bytes.indexOf('\r\n\r\n')
   if (end === -1) return [[], bytes]

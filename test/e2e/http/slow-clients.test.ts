@@ -1,4 +1,4 @@
-/** Thousands of connections that only wait: others are served as ever, and all are gone when their time is over. */
+/** Thousands of idle or slow connections: other clients are served, and the connections end at their timeouts. */
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -62,7 +62,7 @@ const proc = (path: string) => `/proc/${world.gateway.child.pid}/${path}`
 const descriptors = () => readdirSync(proc('fd')).length
 const rss = () => Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(proc('status'), 'utf8'))?.[1]) * 1_024
 
-/** Good clients are served, one after the other, until `over`. */
+/** Asserts that other clients are served until `over`. */
 async function servedUntil(over: () => boolean): Promise<void> {
   while (!over()) {
     const answer = await call(world.gateway.base + PATH, { body: chatBody('m'), headers: jsonHeaders(KEY) })
@@ -73,26 +73,26 @@ async function servedUntil(over: () => boolean): Promise<void> {
 it.each<[string, (client: Client) => void, ((client: Client) => void) | undefined, number]>([
   ['send nothing', () => undefined, undefined, 408],
   [
-    'send headers a byte at a time',
+    'send headers byte by byte',
     ({ socket }) => socket.write(`${POST}\r\nx-a: `),
     ({ socket }) => socket.write('a'),
     408,
   ],
   [
-    'send a body a byte at a time',
+    'send a body byte by byte',
     ({ socket }) =>
       socket.write(good().replace(/content-length: \d+[\s\S]*/, 'content-length: 1000\r\n\r\n{')),
     ({ socket }) => socket.write(' '),
     408,
   ],
   [
-    'send a refused body a byte at a time',
+    'send a refused body byte by byte',
     ({ socket }) => socket.write(raw(POST, ['content-length: 1000'], '{')),
     ({ socket }) => socket.write(' '),
     401,
   ],
   [
-    'stay when they have their answer',
+    'stay connected after their answer',
     ({ socket }) => socket.write(raw('GET /x HTTP/1.1', [])),
     undefined,
     404,

@@ -1,4 +1,4 @@
-/** Refusals and invitations before a body is sent, or in the middle of it. */
+/** Refusals and 100 Continue before a body is sent, and refusals in the middle of it. */
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startGateway, until } from '../../harness/gateway.ts'
@@ -20,11 +20,11 @@ afterEach(async () => {
   expect(world.gateway.output()).not.toContain(CANARY)
 })
 
-describe('expectations', () => {
+describe('Expect: 100-continue', () => {
   const expecting = (more: string[], length = BODY.length) =>
     requestBytes(POST, [...more, 'expect: 100-continue'], '', `content-length: ${length}`)
 
-  it('asks for the body of a request that is welcome', async () => {
+  it('asks for the body of a valid request', async () => {
     const body = chatBody('m')
     const { socket, received, closed } = await connection(world.gateway.base, expecting([AUTH], body.length))
     await until(() => received().includes('\r\n\r\n'), 'the interim answer')
@@ -41,7 +41,7 @@ describe('expectations', () => {
     expectError(await exchange(world.gateway.base, bytes), status, code)
   })
 
-  it('ignores expectations that it does not know', async () => {
+  it('ignores unknown expectations', async () => {
     const answer = await exchange(
       world.gateway.base,
       requestBytes(POST, [AUTH, 'expect: miracles'], chatBody('m')),
@@ -50,7 +50,7 @@ describe('expectations', () => {
   })
 })
 
-it('a body that is too slow is told so, and the log has it under the same id', async () => {
+it('a body that is too slow gets 408, logged under the same request id', async () => {
   const bytes = requestBytes(POST, [AUTH], `{"user":"${CANARY}`, 'content-length: 100')
   const answer = await exchange(world.gateway.base, bytes)
   expectError(answer, 408, 'request_timeout', null, 'timeout')
@@ -62,12 +62,12 @@ it('a body that is too slow is told so, and the log has it under the same id', a
   expect(line).toMatchObject({ status: 408, attempts: [] })
 })
 
-it('a request can be given less time than its headers have by default', async () => {
+it('the request timeout may be shorter than the default headers timeout', async () => {
   const other = await startGateway({}, { SLUICE_REQUEST_TIMEOUT: '5s' })
   await other.stop()
 })
 
-describe('a client that goes once it has its answer, in the middle of its body', () => {
+describe('a client that leaves in the middle of its body, after the answer', () => {
   it.each([
     ['without a key', `POST ${PATH} HTTP/1.1`, ['content-length: 500'], 401],
     ['to nowhere', 'POST /nope HTTP/1.1', ['transfer-encoding: chunked'], 404],
@@ -87,7 +87,7 @@ describe('a client that goes once it has its answer, in the middle of its body',
   })
 })
 
-describe('a client that reads its refusal late, in the middle of a body that it sends whole', () => {
+describe('a client that sends its whole body after the refusal', () => {
   it.each(['connection: close', 'connection: keep-alive'])('%s', async (header) => {
     const piece = Buffer.alloc(65_536, ' ')
     const lines = [POST, 'host: x', header, `content-length: ${8 * piece.length}`, '', '']

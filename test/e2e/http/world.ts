@@ -1,4 +1,4 @@
-/** A gateway for raw bytes: one model over an upstream that keeps what it is sent. */
+/** A gateway for raw requests, with one model on an upstream that records raw requests. */
 import { expect } from 'vitest'
 import { type RunningGateway, startGateway, until } from '../../harness/gateway.ts'
 import { type Answer, call, chatBody, jsonHeaders } from '../../harness/http.ts'
@@ -14,7 +14,7 @@ export const POST = `POST ${PATH} HTTP/1.1`
 export interface World {
   gateway: RunningGateway
   upstream: RawUpstream
-  /** Asserts that a client of another connection is served, by one request upstream. */
+  /** Asserts that a client on another connection is served with one upstream request. */
   servesOthers(): Promise<void>
   stop(): Promise<void>
 }
@@ -42,17 +42,17 @@ export async function startWorld(env: Record<string, string> = {}): Promise<Worl
   }
 }
 
-/** A good request as bytes; the connection is kept. */
+/** A valid request that keeps the connection. */
 export function good(body = chatBody('m'), headers: string[] = []): string {
   return raw(POST, [AUTH, ...headers, `content-length: ${Buffer.byteLength(body)}`], body)
 }
 
-/** Bytes exactly as given, below a Host. */
+/** A request with exactly these lines after Host. */
 export function raw(firstLine: string, headers: string[], body = ''): string {
   return `${[firstLine, 'host: localhost', ...headers].join('\r\n')}\r\n\r\n${body}`
 }
 
-/** Splits what a connection received into its answers, each with a Content-Length. Throws on anything else. */
+/** Splits received bytes into answers with a Content-Length. Throws on anything else. */
 export function answersIn(text: string): Answer[] {
   const end = text.indexOf('\r\n\r\n')
   if (text === '') return []
@@ -63,7 +63,7 @@ export function answersIn(text: string): Answer[] {
   return [{ status, headers, text: text.slice(end + 4, next) }, ...answersIn(text.slice(next))]
 }
 
-/** Sends all at once, waits for so many answers, then for the end of the connection, closing this side. */
+/** Sends all bytes at once, waits for `count` answers, then half-closes and waits for the end of the connection. */
 export async function answersTo(base: string, bytes: string | Buffer, count: number): Promise<Answer[]> {
   const { socket, received, closed } = await connection(base, bytes)
   const have = () => received().match(/HTTP\/1\.1 \d/g)?.length ?? 0

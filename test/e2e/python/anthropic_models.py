@@ -3,7 +3,7 @@ import asyncio
 import json
 
 import anthropic
-from common import BASE, KEY, told
+from common import BASE, KEY, summary
 
 client = anthropic.Anthropic(base_url=BASE, api_key=KEY)
 pages = list(client.models.list(limit=2).iter_pages())
@@ -26,16 +26,16 @@ async def list_async():
 seen["async"] = asyncio.run(list_async())
 
 
-def error_of(ask):
+def error_of(call):
     try:
-        ask()
+        call()
     except anthropic.APIError as error:
-        return told(error)
+        return summary(error)
 
 
-nobody = anthropic.Anthropic(base_url=BASE, api_key="sk-nobody")
+unknown = anthropic.Anthropic(base_url=BASE, api_key="sk-unknown")
 seen["errors"] = {
-    "unknown key": error_of(lambda: nobody.models.list()),
+    "unknown key": error_of(lambda: unknown.models.list()),
     "unknown model": error_of(lambda: client.models.retrieve("nowhere")),
 }
 print(json.dumps(seen))

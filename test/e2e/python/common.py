@@ -1,4 +1,4 @@
-"""What the scripts share: where the gateway is, and how an error is told to the test."""
+"""Shared by the scripts: the gateway's address and keys, and the form in which errors are reported."""
 import os
 
 BASE = os.environ["GATEWAY_BASE"]
@@ -9,9 +9,9 @@ LIMITED = os.environ["GATEWAY_LIMITED_KEY"]
 HELLO = {"model": "alpha", "messages": [{"role": "user", "content": "Hello"}]}
 TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
 
-# What is asked, with which key, and which error must come.
+# Refused requests by expected error: API key and parameters.
 REFUSED = {
-    "unknown key": ("sk-nobody", HELLO),
+    "unknown key": ("sk-unknown", HELLO),
     "model not allowed": (LIMITED, HELLO),
     "no messages": (KEY, {**HELLO, "messages": []}),
     "no funds": (POOR, HELLO),
@@ -20,7 +20,7 @@ REFUSED = {
 }
 
 
-def told(error):
+def summary(error):
     return {
         "class": type(error).__name__,
         "status": getattr(error, "status_code", None),

@@ -3,7 +3,7 @@ import asyncio
 import json
 
 import anthropic
-from common import BASE, KEY, told
+from common import BASE, KEY, summary
 from pydantic import BaseModel
 
 client = anthropic.Anthropic(base_url=BASE, api_key=KEY, max_retries=0)
@@ -21,14 +21,14 @@ def weather(city: str) -> str:
     return "sunny"
 
 
-def told_by(message):
+def text_and_end(message):
     return ["".join(block.text for block in message.content if block.type == "text"), message.stop_reason]
 
 
 def runner(model):
-    asked = {"model": model, "max_tokens": 500, "messages": QUESTION, "tools": [weather]}
-    last = client.beta.messages.tool_runner(**asked).until_done()
-    return told_by(last)
+    request = {"model": model, "max_tokens": 500, "messages": QUESTION, "tools": [weather]}
+    last = client.beta.messages.tool_runner(**request).until_done()
+    return text_and_end(last)
 
 
 def stream(model):
@@ -61,7 +61,7 @@ def too_long(model):
     try:
         client.messages.create(model=model, max_tokens=500, messages=QUESTION)
     except anthropic.APIError as error:
-        return [told(error), error.body["error"]["message"]]
+        return [summary(error), error.body["error"]["message"]]
 
 
 async def ask_async(model):

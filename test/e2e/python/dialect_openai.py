@@ -2,7 +2,7 @@
 import json
 
 import openai
-from common import BASE, KEY, told
+from common import BASE, KEY, summary
 from pydantic import BaseModel
 
 client = openai.OpenAI(base_url=f"{BASE}/v1", api_key=KEY, max_retries=0)
@@ -22,8 +22,8 @@ def chat(model):
     message = answer.choices[0].message
     call = message.tool_calls[0]
     history = [*QUESTION, message, {"role": "tool", "tool_call_id": call.id, "content": "sunny"}]
-    asked = {"model": model, "messages": history, "tools": [CHAT_TOOL], "stream_options": {"include_usage": True}}
-    with client.chat.completions.stream(**asked) as stream:
+    request = {"model": model, "messages": history, "tools": [CHAT_TOOL], "stream_options": {"include_usage": True}}
+    with client.chat.completions.stream(**request) as stream:
         for _ in stream:
             pass
         final = stream.get_final_completion()
@@ -54,10 +54,10 @@ def responses(model):
     }
 
 
-def cut(ask):
+def cut(call):
     text = ""
     try:
-        for event in ask:
+        for event in call:
             if getattr(event, "type", None) == "response.failed":
                 return [text, "failed"]
             if getattr(event, "type", None) == "response.output_text.delta":
@@ -77,14 +77,14 @@ for name in ["chat", "responses", "messages"]:
         cut(client.responses.create(model=f"{name}-cut", input=QUESTION, stream=True)),
     ]
     errors = []
-    for ask in [
+    for call in [
         lambda: client.chat.completions.create(model=f"{name}-long", messages=QUESTION),
         lambda: client.responses.create(model=f"{name}-long", input=QUESTION, stream=True),
     ]:
         try:
-            ask()
+            call()
         except openai.APIError as error:
-            errors.append(told(error))
+            errors.append(summary(error))
     seen[name]["errors"] = errors
 
 print(json.dumps(seen))

@@ -3,7 +3,7 @@ import asyncio
 import json
 
 import openai
-from common import BASE, HELLO, KEY, REFUSED, TOOL, told
+from common import BASE, HELLO, KEY, REFUSED, TOOL, summary
 
 
 async def main():
@@ -36,10 +36,10 @@ async def main():
         try:
             await client.with_options(api_key=key).chat.completions.create(**request)
         except openai.APIError as error:
-            return name, told(error)
+            return name, summary(error)
 
-    # All at once: connections are shared.
-    errors = await asyncio.gather(*(refused(name, *asked) for name, asked in REFUSED.items()))
+    # Concurrently, so that connections are shared.
+    errors = await asyncio.gather(*(refused(name, *case) for name, case in REFUSED.items()))
     seen["errors"] = dict(error for error in errors if error)
 
     text = ""
@@ -47,7 +47,7 @@ async def main():
         async for chunk in await client.chat.completions.create(**{**HELLO, "model": "cut"}, stream=True):
             text += chunk.choices[0].delta.content or ""
     except openai.APIError as error:
-        seen["cut"] = [text, told(error)]
+        seen["cut"] = [text, summary(error)]
 
     print(json.dumps(seen))
 

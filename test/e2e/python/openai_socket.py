@@ -11,9 +11,9 @@ TOOL = {"type": "function", "name": "weather", "parameters": PARAMETERS, "strict
 ENDS = {"error", "response.completed", "response.incomplete", "response.failed"}
 
 
-def end(connection, **params):
-    """Creates a response and gives its last event."""
-    connection.response.create(**params)
+def end(connection, **fields):
+    """Creates a response and returns its last event."""
+    connection.response.create(**fields)
     for event in connection:
         if event.type in ENDS:
             return event
@@ -23,63 +23,63 @@ def text(response):
     return "".join(part.text for item in response.output if item.type == "message" for part in item.content)
 
 
-def heard(event):
+def texts_in(event):
     return json.loads(text(event.response)) if event.type == "response.completed" else event.to_dict()
 
 
-def told(event):
+def summary(event):
     return [type(event).__name__, event.type, event.status, event.error.code]
 
 
 def turns(model):
     with client.responses.connect() as connection:
-        asked = {"model": model, "store": False}
-        one = end(connection, **asked, input="one")
-        two = end(connection, **asked, input="two", previous_response_id=one.response.id)
-        called = end(connection, **asked, input="Weather?", tools=[TOOL])
+        params = {"model": model, "store": False}
+        one = end(connection, **params, input="one")
+        two = end(connection, **params, input="two", previous_response_id=one.response.id)
+        called = end(connection, **params, input="Weather?", tools=[TOOL])
         call = called.response.output[0]
         output = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}
-        after = end(connection, **asked, input=[output], tools=[TOOL], previous_response_id=called.response.id)
+        after = end(connection, **params, input=[output], tools=[TOOL], previous_response_id=called.response.id)
         return {
-            "turns": [heard(one), heard(two)],
+            "turns": [texts_in(one), texts_in(two)],
             "call": [call.type, call.name, call.arguments],
             "after": "Weather?" in text(after.response),
-            "missing": told(end(connection, **asked, input="x", previous_response_id="resp_missing")),
-            "broken": told(end(connection, **asked, input="now fail")),
-            "still there": heard(end(connection, **asked, input="again")),
+            "missing": summary(end(connection, **params, input="x", previous_response_id="resp_missing")),
+            "broken": summary(end(connection, **params, input="now fail")),
+            "still there": texts_in(end(connection, **params, input="again")),
         }
 
 
-def lanes(model):
-    """The second is answered while the first one waits for it."""
+def streams(model):
+    """The second response ends while the first one waits for it."""
     with client.responses.connect() as connection:
-        for lane, question in [("slow", "slow: wait"), ("quick", "quick: free")]:
-            connection.response.create(model=model, input=question, stream_id=lane)
+        for stream, question in [("slow", "slow: wait"), ("quick", "quick: free")]:
+            connection.response.create(model=model, input=question, stream_id=stream)
         ended = []
         for event in connection:
             if event.type in ENDS:
-                ended.append([event.stream_id, heard(event)])
+                ended.append([event.stream_id, texts_in(event)])
                 if len(ended) == 2:
                     return ended
 
 
 def reconnect(model):
-    """Breaks the connection, and goes on from what was stored."""
+    """Breaks the connection and continues from a stored response."""
     times = 0
 
-    def ask_again(_):
+    def create_again(_):
         nonlocal times
         times += 1
         connection.response.create(model=model, input="here")
 
-    with client.responses.connect(on_reconnecting=ask_again, initial_delay=0.001, max_delay=0.01) as connection:
+    with client.responses.connect(on_reconnecting=create_again, initial_delay=0.001, max_delay=0.01) as connection:
         stored = end(connection, model=model, input="one")
         unstored = end(connection, model=model, input="one", store=False)
         return {
-            "here": heard(end(connection, model=model, input="cut")),
+            "here": texts_in(end(connection, model=model, input="cut")),
             "times": times,
-            "stored": heard(end(connection, model=model, input="again", previous_response_id=stored.response.id)),
-            "lost": told(end(connection, model=model, input="x", store=False, previous_response_id=unstored.response.id)),
+            "stored": texts_in(end(connection, model=model, input="again", previous_response_id=stored.response.id)),
+            "lost": summary(end(connection, model=model, input="x", store=False, previous_response_id=unstored.response.id)),
         }
 
 
@@ -92,12 +92,12 @@ async def in_async(model):
                 if event.type == "response.output_text.delta":
                     deltas.append(event.delta)
                 if event.type in ENDS:
-                    return ["".join(deltas), heard(event)]
+                    return ["".join(deltas), texts_in(event)]
 
 
 def refused():
     try:
-        with client.with_options(api_key="sk-nobody").responses.connect():
+        with client.with_options(api_key="sk-unknown").responses.connect():
             return "connected"
     except Exception as error:
         return [type(error).__name__, "401" in str(error)]
@@ -105,7 +105,7 @@ def refused():
 
 models = ["chat", "responses", "messages"]
 seen = {
-    model: {**turns(model), "lanes": lanes(model), "reconnect": reconnect(model), "async": asyncio.run(in_async(model))}
+    model: {**turns(model), "streams": streams(model), "reconnect": reconnect(model), "async": asyncio.run(in_async(model))}
     for model in models
 }
 print(json.dumps({**seen, "refused": refused()}))

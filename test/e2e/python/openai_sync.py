@@ -2,7 +2,7 @@
 import json
 
 import openai
-from common import BASE, HELLO, KEY, REFUSED, TOOL, told
+from common import BASE, HELLO, KEY, REFUSED, TOOL, summary
 
 client = openai.OpenAI(base_url=f"{BASE}/v1", api_key=KEY)
 seen = {"models": [model.id for model in client.models.list()]}
@@ -33,13 +33,13 @@ for name, (key, request) in REFUSED.items():
     try:
         client.with_options(api_key=key).chat.completions.create(**request)
     except openai.APIError as error:
-        seen["errors"][name] = told(error)
+        seen["errors"][name] = summary(error)
 
 text = ""
 try:
     for chunk in client.chat.completions.create(**{**HELLO, "model": "cut"}, stream=True):
         text += chunk.choices[0].delta.content or ""
 except openai.APIError as error:
-    seen["cut"] = [text, told(error)]
+    seen["cut"] = [text, summary(error)]
 
 print(json.dumps(seen))

@@ -1,4 +1,4 @@
-/** No way of writing an address leads inside: nobody comes to a server that listens everywhere on this machine. */
+/** No spelling of an address reaches this machine: a server on all its addresses gets no connection. */
 import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SPELLINGS } from '../../../proxy/relay/address/spellings.cases.ts'
@@ -10,8 +10,8 @@ const interfaces = Object.values(networkInterfaces()).flatMap((entries) => entri
 const v4 = interfaces.filter(({ family }) => family === 'IPv4').map(({ address }) => address)
 const v6 = interfaces.filter(({ family }) => family === 'IPv6').map(({ address }) => address)
 
-/** An IPv4 address in the ways in which it can be written as the host of a URL. */
-function waysToWrite(address: string): string[] {
+/** All spellings of an IPv4 address as the host of a URL. */
+function spellings(address: string): string[] {
   const bytes = address.split('.').map(Number)
   const [a = 0, b = 0, c = 0, d = 0] = bytes
   const number = ((a * 256 + b) * 256 + c) * 256 + d
@@ -34,12 +34,12 @@ function waysToWrite(address: string): string[] {
   ]
 }
 
-/** The same, and inside IPv6 addresses that are not this machine's. */
-function allWaysToWrite(address: string): string[] {
+/** The same, and IPv6 addresses that embed it. */
+function allSpellings(address: string): string[] {
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number)
   const [high, low] = [a * 256 + b, c * 256 + d].map((group) => group.toString(16))
   return [
-    ...waysToWrite(address),
+    ...spellings(address),
     `[::${address}]`,
     `[::ffff:0:${address}]`,
     `[64:ff9b::${address}]`,
@@ -47,13 +47,13 @@ function allWaysToWrite(address: string): string[] {
   ]
 }
 
-/** Those of the corpus that lead nowhere, on the port given where they name none. */
-const spelled = (port: number) =>
+/** The corpus's URLs that must be refused, with this port unless they have one. */
+const refusedUrls = (port: number) =>
   SPELLINGS.filter(([, verdict]) => /^[a-z]+_[a-z]+$/.test(verdict)).map(([url]) =>
     url.replace(/^(https?:\/\/(?:\[[^\]/]*\]|[^/:[\]]+))(?=\/)/i, `$1:${port}`),
   )
 
-/** Codes of the answers to these URLs, and how often each came. */
+/** Calls the URLs and counts the answers by error code. */
 async function codesOf(gateway: RunningGateway, urls: string[]): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   const next = urls.values()
@@ -68,18 +68,18 @@ async function codesOf(gateway: RunningGateway, urls: string[]): Promise<Record<
   return counts
 }
 
-describe('where nothing is allowed', () => {
+describe('without an allow list', () => {
   let gateway: RunningGateway
   beforeAll(async () => {
-    // An empty value counts as unset. A name server that is none answers no name, and at once.
+    // An empty value counts as unset. No name server listens on port 1, so every lookup fails at once.
     gateway = await startRelay({ SLUICE_RELAY_ALLOW: '', SLUICE_RELAY_RESOLVERS: '127.0.0.1:1' })
   })
   afterAll(() => gateway.stop())
 
-  test('nothing leads to this machine', async () => {
+  test('refuses every address of this machine', async () => {
     const canary = await startCanary()
     const local = ['127.0.0.1', '127.0.0.53', '127.255.255.254', '0.0.0.0', '0.1.2.3', ...v4].flatMap(
-      allWaysToWrite,
+      allSpellings,
     )
     const names = [
       'localhost',
@@ -96,13 +96,13 @@ describe('where nothing is allowed', () => {
       `http://${host}:${canary.port}/`,
       `https://${host}:${canary.port}/`,
     ])
-    const counts = await codesOf(gateway, [...urls, ...spelled(canary.port)])
+    const counts = await codesOf(gateway, [...urls, ...refusedUrls(canary.port)])
     expect(Object.keys(counts).sort()).toEqual(['address_refused', 'invalid_request'])
     expect(counts.address_refused).toBeGreaterThan(urls.length / 2)
     expect(canary.reached).toEqual([])
   })
 
-  test('nor by other schemes, users or tricks with the host', async () => {
+  test('refuses other schemes, credentials and tricks with the host', async () => {
     const canary = await startCanary()
     const inside = `127.0.0.1:${canary.port}`
     const urls = [
@@ -132,7 +132,7 @@ describe('where nothing is allowed', () => {
     expect(canary.reached).toEqual([])
   })
 
-  test('nor to metadata services and private networks; the answer tells nothing', async () => {
+  test('refuses metadata services and private networks, all with the same message', async () => {
     const inner = [
       '169.254.169.254',
       '169.254.170.2',
@@ -142,7 +142,7 @@ describe('where nothing is allowed', () => {
       '10.0.0.1',
     ]
     const urls = [
-      ...inner.flatMap(allWaysToWrite).map((host) => `http://${host}/latest/meta-data/`),
+      ...inner.flatMap(allSpellings).map((host) => `http://${host}/latest/meta-data/`),
       ...['fd00:ec2::254', 'fd20:ce::254', 'fc00::1', 'fec0::1', 'ff02::1', '2001:db8::1'].map(
         (a) => `http://[${a}]/`,
       ),
@@ -157,40 +157,40 @@ describe('where nothing is allowed', () => {
       'http://no-such-name.invalid/',
       'http://example.com:1/',
     ].map(async (url) => (await relay(gateway, envelope(url))).message)
-    const told = new Set(await Promise.all(messages))
-    expect(told.size).toBe(1)
-    expect([...told][0]).toContain('SLUICE_RELAY_ALLOW')
+    const texts = new Set(await Promise.all(messages))
+    expect(texts.size).toBe(1)
+    expect([...texts][0]).toContain('SLUICE_RELAY_ALLOW')
   })
 })
 
-test('what is allowed is reached, so that the others would have been', async () => {
+test('reaches allowed addresses, which proves that the refused ones would have been reached', async () => {
   const gateway = await relayOfTest({ SLUICE_RELAY_ALLOW: `localhost,${v4.join(',')}` })
   const canary = await startCanary()
   const hosts = ['127.0.0.1', 'localhost', '0x7f000001', '2130706433', ...v4]
   for (const host of hosts)
     expect((await relay(gateway, envelope(`http://${host}:${canary.port}/`))).status).toBe(200)
   expect(canary.reached).toEqual(['127.0.0.1', '127.0.0.1', '127.0.0.1', '127.0.0.1', ...v4])
-  // `localhost` is no range.
+  // `localhost` allows single addresses, not a range.
   for (const host of ['127.0.0.2', '0.0.0.0', '[::]', 'x.localhost'])
     expect((await relay(gateway, envelope(`http://${host}:${canary.port}/`))).code).toBe('address_refused')
   expect(canary.reached).toHaveLength(hosts.length)
 })
 
-test('the gateway is not reached through itself, whatever is allowed', async () => {
+test('never calls the gateway itself, even if it is allowed', async () => {
   const gateway = await relayOfTest({
     SLUICE_HOST: '::',
     SLUICE_RELAY_ALLOW: 'localhost,127.0.0.0/8,0.0.0.0/0,::/0',
   })
   const canary = await startCanary()
   const hosts = [
-    ...['127.0.0.1', '127.0.0.2', '0.0.0.0', '0.0.0.7', ...v4].flatMap(waysToWrite),
+    ...['127.0.0.1', '127.0.0.2', '0.0.0.0', '0.0.0.7', ...v4].flatMap(spellings),
     ...['::1', '::', ...v6].map((address) => `[${address}]`),
     'localhost',
   ]
   const ports = [gateway.base, gateway.admin].map((base) => new URL(base).port)
   const urls = ports.flatMap((port) => hosts.map((host) => `http://${host}:${port}/metrics`))
   expect(await codesOf(gateway, urls)).toEqual({ address_refused: urls.length })
-  // The same addresses, and another port.
+  // The same addresses with another port are allowed.
   for (const host of ['127.0.0.2', 'localhost', ...v4])
     expect((await relay(gateway, envelope(`http://${host}:${canary.port}/`))).status).toBe(200)
 })

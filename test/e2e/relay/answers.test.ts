@@ -1,4 +1,4 @@
-/** What a caller gets of its upstream's answer: the bytes as they come, a few headers, and nothing of the gateway's own. */
+/** The caller gets the upstream's bytes and some of its headers, and nothing from the gateway. */
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -15,10 +15,10 @@ beforeAll(async () => {
 afterAll(() => gateway.stop())
 
 test.each([
-  ['and reads on', (socket: Socket) => void socket.resume()],
-  ['and reads nothing more', (socket: Socket) => void socket.pause()],
-  ['and is gone', (socket: Socket) => void socket.pause().end()],
-])('an answer that comes before all of the body was read: the upstream answers %s', async (_how, then) => {
+  ['and continues to read', (socket: Socket) => void socket.resume()],
+  ['and stops reading', (socket: Socket) => void socket.pause()],
+  ['and closes', (socket: Socket) => void socket.pause().end()],
+])('forwards an answer that comes before the body was read: the upstream answers %s', async (_how, then) => {
   const upstream = await tcpServer((socket) => {
     socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 3\r\n\r\nbig')
     then(socket)
@@ -28,7 +28,7 @@ test.each([
   expect(answer).toMatchObject({ status: 413, code: undefined, bytes: Buffer.from('big') })
 })
 
-test('the answer of a server that listens on ::1 alone', async () => {
+test('reaches a server that listens only on ::1', async () => {
   const server = await startCanary('::1')
   const url = `http://localhost:${server.port}/`
   for (const each of [url, url.replace('localhost', '[::1]')])
@@ -36,7 +36,7 @@ test('the answer of a server that listens on ::1 alone', async () => {
   expect(server.reached).toEqual(['::1', '::1'])
 })
 
-test('every status, byte for byte', async () => {
+test('forwards every status, byte for byte', async () => {
   const upstream = await httpServer((req, res) => {
     const status = Number(req.url?.slice(1))
     const body = Buffer.from([status & 255, 0, 255, 13, 10, status >> 8])
@@ -56,7 +56,7 @@ test('every status, byte for byte', async () => {
   expect(seen.size).toBe(400)
 })
 
-test('what is compressed, as it is', async () => {
+test('forwards compressed bodies unchanged', async () => {
   const bytes = gzipSync('{"a":1}')
   const upstream = await httpServer((_req, res) => {
     res.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' }).end(bytes)
@@ -66,7 +66,7 @@ test('what is compressed, as it is', async () => {
   expect(answer.bytes.equals(bytes)).toBe(true)
 })
 
-test('each event before the next one is sent', async () => {
+test('forwards each event before the next one is sent', async () => {
   let send: (text: string) => void = () => undefined
   const upstream = await httpServer((_req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
@@ -79,7 +79,7 @@ test('each event before the next one is sent', async () => {
     got += text
   })
   let sent = ''
-  // A piece need not be an event.
+  // A chunk need not be a whole event.
   for (const text of ['data: 1\n', '\n', ': ping\n\n', 'event: x\r\ndata: 2\r\n\r\n', 'data: [DONE]']) {
     send(text)
     sent += text
@@ -90,8 +90,8 @@ test('each event before the next one is sent', async () => {
   expect(got).toBe(sent)
 })
 
-test('a few headers of the upstream', async () => {
-  const passed = {
+test('forwards only selected headers', async () => {
+  const forwarded = {
     'content-type': 'application/json; charset=utf-8',
     'content-length': '2',
     'retry-after': '7',
@@ -102,7 +102,7 @@ test('a few headers of the upstream', async () => {
   }
   const upstream = await httpServer((_req, res) => {
     res.writeHead(307, {
-      ...passed,
+      ...forwarded,
       'request-id': 'up-1',
       location: 'http://192.0.2.1/',
       refresh: '0;url=http://192.0.2.1/',
@@ -129,7 +129,7 @@ test('a few headers of the upstream', async () => {
   expect([typeof date, same, connection]).toEqual(['string', id, 'close'])
   expect(id).toMatch(/^req_/)
   expect(rest).toEqual({
-    ...passed,
+    ...forwarded,
     'x-upstream-request-id': 'up-1',
     'cache-control': 'no-store',
     'content-security-policy': 'sandbox',
@@ -138,7 +138,7 @@ test('a few headers of the upstream', async () => {
   expect(upstream.accepted()).toBe(1)
 })
 
-test('nothing of ours while an upstream thinks, for longer than any other time-out', async () => {
+test('sends nothing while the upstream is silent for longer than all other timeouts', async () => {
   let answer: () => void = () => undefined
   const upstream = await httpServer((_req, res) => {
     answer = () => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: late\n\n')
@@ -157,7 +157,7 @@ test('nothing of ours while an upstream thinks, for longer than any other time-o
   const started = performance.now()
   const answered = openRelay(hasty, envelope(upstream.origin, '{"model":"m","stream":true}'))
   await until(() => upstream.accepted() === 1, 'the call')
-  await until(() => performance.now() - started > 2_500, 'more than a few of each')
+  await until(() => performance.now() - started > 2_500, 'several times the timeouts')
   answer()
   expect((await readAll(await answered)).toString()).toBe('data: late\n\n')
 })

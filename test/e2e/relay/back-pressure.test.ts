@@ -1,4 +1,4 @@
-/** Who does not read keeps the other side from sending; the gateway holds next to nothing in between. */
+/** A side that does not read stops the other from sending; the gateway buffers almost nothing. */
 import { readFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
@@ -7,8 +7,8 @@ import { type RunningGateway, until } from '../../harness/gateway.ts'
 import { envelope, OK, openRelay, relay, relayOfTest } from './setup.ts'
 
 const MB = 1_000_000
-/** Most that buffers of sockets on both sides take, in bytes. */
-const IN_BETWEEN = 30 * MB
+/** Most bytes in the socket buffers of both sides. */
+const SOCKET_BUFFERS = 30 * MB
 
 /** In bytes. */
 function memoryOf({ child }: RunningGateway): number {
@@ -16,7 +16,7 @@ function memoryOf({ child }: RunningGateway): number {
   return Number(kilobytes) * 1_024
 }
 
-test('200 MB for a client that does not read', async () => {
+test('stops an upstream that sends 200 MB to a client that does not read', async () => {
   const gateway = await relayOfTest()
   const chunk = Buffer.alloc(65_536, 'x')
   let sent = 0
@@ -35,9 +35,9 @@ test('200 MB for a client that does not read', async () => {
   const before = memoryOf(gateway)
   const res = await openRelay(gateway, envelope(upstream.origin))
   await settledAt(() => sent)
-  expect(sent).toBeLessThan(IN_BETWEEN)
+  expect(sent).toBeLessThan(SOCKET_BUFFERS)
   expect(memoryOf(gateway) - before).toBeLessThan(60 * MB)
-  // Others are served meanwhile, and whoever begins to read gets more.
+  // Other calls are served meanwhile; once the client reads, it gets more.
   expect((await relay(gateway, envelope(small.origin))).status).toBe(200)
   const stalledAt = sent
   let got = 0
@@ -46,10 +46,10 @@ test('200 MB for a client that does not read', async () => {
     if (got > stalledAt + 10 * MB) break
   }
   expect(sent).toBeGreaterThan(stalledAt)
-  await until(() => upstream.sockets.size === 0, 'the upstream to be let go')
+  await until(() => upstream.sockets.size === 0, 'the upstream connection to be closed')
 })
 
-test('60 MB for an upstream that does not read', async () => {
+test('buffers no copy of 60 MB for an upstream that does not read', async () => {
   const gateway = await relayOfTest()
   let stalled: Socket | undefined
   const server = createServer((socket) => {
@@ -60,7 +60,7 @@ test('60 MB for an upstream that does not read', async () => {
   const body = envelope(upstream.origin, `{"model":"m","text":"${'y'.repeat(60 * MB)}"}`)
   const answer = relay(gateway, body)
   await until(() => stalled, 'the call')
-  // What was read to know the request is there anyway; the call adds nothing to it.
+  // The gateway holds the request body anyway; the call must not add to it.
   const before = memoryOf(gateway)
   await settledAt(() => memoryOf(gateway))
   expect(memoryOf(gateway) - before).toBeLessThan(20 * MB)

@@ -1,4 +1,4 @@
-/** A large body that waits for its upstream is held once. */
+/** A large body that waits for its upstream is in memory only once. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { envelope, openRelay, relayOfTest } from './setup.ts'
 
 const SIZE = 40_000_000
 
-test('a large body is held once while its call lasts', async () => {
+test('holds a large body in memory only once during its call', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-held-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   const gateway = await relayOfTest({ NODE_OPTIONS: `--heapsnapshot-signal=SIGUSR2 --diagnostic-dir=${dir}` })
@@ -29,7 +29,7 @@ test('a large body is held once while its call lasts', async () => {
   expect(bytes).toBeLessThan(1.5 * SIZE)
 })
 
-/** Bytes of all buffers in the one snapshot there. */
+/** Total size of the buffers in the heap snapshot. */
 function buffersIn(dir: string): number | undefined {
   const [name] = readdirSync(dir).filter((file) => file.endsWith('.heapsnapshot'))
   if (name === undefined) return undefined

@@ -1,4 +1,4 @@
-/** How callers come to the relay, and what an upstream gets of their requests. */
+/** How callers use the relay, and what an upstream receives. */
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { httpServer } from '../../../proxy/outbound/testing.ts'
@@ -23,7 +23,7 @@ describe('with curl', () => {
   test.each([
     ['openai', '/v1/chat/completions', '{"id":"chatcmpl-1", "choices": []}'],
     ['anthropic', '/v1/messages', '{"id":"msg_1","type":"message"}\n'],
-  ])('JSON of %s', async (format, path, text) => {
+  ])('returns JSON of %s', async (format, path, text) => {
     const upstream = await httpServer((_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json', 'x-request-id': 'up-1' }).end(text)
     })
@@ -38,7 +38,7 @@ describe('with curl', () => {
   test.each([
     ['openai', 'data: {"choices":[{"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n'],
     ['claude', 'event: message_start\ndata: {"type":"message_start"}\n\nevent: ping\r\ndata: {}\r\n\r\n'],
-  ])('a stream of %s', async (format, text) => {
+  ])('returns a stream of %s', async (format, text) => {
     const upstream = await httpServer((_req, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       for (const line of text.split(/(?<=\n)/)) res.write(line)
@@ -48,7 +48,7 @@ describe('with curl', () => {
   })
 })
 
-describe('the upstream gets', () => {
+describe('the upstream receives', () => {
   const UNWANTED = {
     cookie: 'a=b',
     'user-agent': 'caller/1',
@@ -73,9 +73,9 @@ describe('the upstream gets', () => {
       { model: 'm', speed: null, stream: true },
       [`x-api-key: ${UPSTREAM_KEY}`, 'anthropic-version: 2023-06-01', 'anthropic-beta: fast-mode-2026-02-01'],
     ],
-  ])('exactly these headers in the style of %s', async (format, asked, own) => {
+  ])('exactly these headers in the style of %s', async (format, request, own) => {
     const upstream = await rawUpstream()
-    const body = JSON.stringify(asked)
+    const body = JSON.stringify(request)
     const answer = await relay(gateway, envelope(`${upstream.origin}/a/%2e/b?q=1%20&q#f`, body, format), {
       headers: { ...UNWANTED, ...HEADERS },
     })
@@ -87,7 +87,7 @@ describe('the upstream gets', () => {
     expect(written.filter((line) => !line.startsWith('user-agent: ')).sort()).toEqual(
       [
         ...own,
-        `accept: ${'stream' in asked ? 'text/event-stream' : 'application/json'}`,
+        `accept: ${'stream' in request ? 'text/event-stream' : 'application/json'}`,
         'accept-encoding: identity',
         'connection: close',
         `content-length: ${body.length}`,
@@ -100,21 +100,21 @@ describe('the upstream gets', () => {
 
   test.each([
     ['odd spacing', '{ \t"model"\r\n:\n"m" ,  "messages" : [ ] \n}'],
-    ['members twice, deeper down', '{"model":"m","x":{"a":1,"a":2}}'],
+    ['repeated nested members', '{"model":"m","x":{"a":1,"a":2}}'],
     ['escapes', '{"model":"m\\u0041\\/\\"","k\\u0065y":"\\ud83d\\ude00\\b\\f"}'],
-    ['numbers that no double holds', '{"model":"m","n":[12345678901234567890,1.0,1E+2,-0,0.1e-7,1e400]}'],
+    ['numbers beyond doubles', '{"model":"m","n":[12345678901234567890,1.0,1E+2,-0,0.1e-7,1e400]}'],
     ['any script', '{"model":"mødel","text":"漢字 🙂 \u2028 é e\u0301"}'],
-    ['names of prototypes', '{"model":"m","__proto__":{"x":1},"constructor":{"prototype":{}}}'],
-    ['what looks like the end', '{"model":"m","text":"}}],\\"body\\":{}"}'],
+    ['prototype names', '{"model":"m","__proto__":{"x":1},"constructor":{"prototype":{}}}'],
+    ['a text that looks like the end', '{"model":"m","text":"}}],\\"body\\":{}"}'],
     ['5 MB', `{"model":"m","text":"${'0123456789'.repeat(500_000)}"}`],
-  ])('the bytes of the body: %s', async (_name, body) => {
+  ])('the exact bytes of the body: %s', async (_name, body) => {
     const upstream = await rawUpstream()
     const around = `\n{ "format" : "chat" ,"ignored":{"body":{}}, "body" :  ${body}\t, "url":${JSON.stringify(upstream.origin)} }\r\n`
     expect(await relay(gateway, around)).toMatchObject({ status: 200, code: undefined })
     expect(upstream.requests[0]?.body.equals(Buffer.from(body))).toBe(true)
   })
 
-  test('what a compressed request holds', async () => {
+  test('the inflated body of a compressed request', async () => {
     const upstream = await rawUpstream()
     await relay(gateway, gzipSync(envelope(upstream.origin)), {
       headers: { ...HEADERS, 'content-encoding': 'gzip' },
@@ -122,7 +122,7 @@ describe('the upstream gets', () => {
     expect(upstream.requests[0]?.body.toString()).toBe('{"model":"m"}')
   })
 
-  test('a connection for each call', async () => {
+  test('a new connection for each call', async () => {
     const upstream = await rawUpstream(
       (socket) => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'),
     )
@@ -133,7 +133,7 @@ describe('the upstream gets', () => {
 })
 
 describe('the path', () => {
-  test.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('does not take %s', async (method) => {
+  test.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('does not allow %s', async (method) => {
     const { status, headers } = await call(`${gateway.base}/api/proxy`, { method, headers: HEADERS })
     expect([status, headers.allow]).toEqual([405, 'POST'])
     expect(headers['x-sluice-error']).toBe('method_not_allowed')
@@ -158,7 +158,7 @@ describe('the path', () => {
     expect([answer.status, upstream.accepted()]).toEqual([404, 0])
   })
 
-  test('may have a query, which goes nowhere', async () => {
+  test('may have a query, which is ignored', async () => {
     const upstream = await rawUpstream()
     const answer = await call(`${gateway.base}/api/proxy?url=http://192.0.2.1/`, {
       body: envelope(`${upstream.origin}/p`),

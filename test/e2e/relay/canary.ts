@@ -1,4 +1,4 @@
-/** A server that nobody may reach, at every address of this machine. */
+/** A server on every address of this machine that must not be reached. */
 import { createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { portOf } from '../../../proxy/outbound/testing.ts'
@@ -6,11 +6,11 @@ import { OK } from './setup.ts'
 
 export interface Canary {
   port: number
-  /** Addresses of this machine at which somebody came, one for each connection. */
+  /** Local address of each connection. */
   reached: string[]
 }
 
-/** At all interfaces, in both families, unless `host` is given. Listens until the test has finished. */
+/** Listens until the test has finished, on all IPv4 and IPv6 addresses unless `host` is given. */
 export async function startCanary(host?: string): Promise<Canary> {
   const reached: string[] = []
   const sockets = new Set<Socket>()

@@ -1,4 +1,4 @@
-/** A certificate that is out of date, and a file of those that are trusted. */
+/** An expired certificate, and a file of trusted ones. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ export interface TrustFile {
   remove(): void
 }
 
-/** What NODE_EXTRA_CA_CERTS names. */
+/** A file for NODE_EXTRA_CA_CERTS. */
 export function trustFile(...certificates: string[]): TrustFile {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-trust-'))
   const path = join(dir, 'ca.crt')
@@ -18,7 +18,7 @@ export function trustFile(...certificates: string[]): TrustFile {
   return { path, remove: () => rmSync(dir, { recursive: true, force: true }) }
 }
 
-/** A certificate for a name that vouches for itself, and ended a week ago. */
+/** A self-signed certificate that expired a week ago. */
 export function expiredPair(name: string): Pair {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-expired-'))
   try {

@@ -1,4 +1,4 @@
-/** A relay that asks for a key of the gateway, in x-api-key. */
+/** A relay that requires an API key of the gateway in x-api-key. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { httpServer } from '../../../proxy/outbound/testing.ts'
 import { type RunningGateway, until } from '../../harness/gateway.ts'
@@ -9,7 +9,7 @@ import { envelope, HEADERS, openRelay, rawUpstream, relay, startRelay } from './
 const GOOD = 'gateway-key-that-is-good'
 const OFF = 'gateway-key-that-is-off'
 const ELSEWHERE = 'gateway-key-for-elsewhere'
-const BRIEF = 'gateway-key-to-be-taken-back'
+const BRIEF = 'gateway-key-to-be-revoked'
 
 let gateway: RunningGateway
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-test('serves who has one; the key goes nowhere, the log says whose it was', async () => {
+test('serves a valid key, does not forward it and logs its name', async () => {
   const upstream = await rawUpstream()
   const headers = { ...HEADERS, 'x-api-key': GOOD }
   const answer = await relay(gateway, envelope(upstream.origin, '{"model":"m"}', 'claude'), { headers })
@@ -42,23 +42,23 @@ test('serves who has one; the key goes nowhere, the log says whose it was', asyn
 
 test.each<[string, Record<string, string>, number, string]>([
   ['no key', {}, 401, 'unauthorized'],
-  ['an unknown one', { 'x-api-key': 'nobody-has-this' }, 401, 'unauthorized'],
-  ['one that is switched off', { 'x-api-key': OFF }, 401, 'unauthorized'],
-  ['one for other addresses', { 'x-api-key': ELSEWHERE }, 403, 'ip_not_allowed'],
-  ['a good one in the upstream’s place', { authorization: `Bearer ${GOOD}` }, 401, 'unauthorized'],
+  ['an unknown key', { 'x-api-key': 'unknown-key' }, 401, 'unauthorized'],
+  ['a disabled key', { 'x-api-key': OFF }, 401, 'unauthorized'],
+  ['a key for other addresses', { 'x-api-key': ELSEWHERE }, 403, 'ip_not_allowed'],
+  ['a valid key as the upstream key', { authorization: `Bearer ${GOOD}` }, 401, 'unauthorized'],
   [
-    'a good one in both places',
+    'a valid key as both keys',
     { authorization: `Bearer ${GOOD}`, 'x-api-key': GOOD },
     400,
     'invalid_request',
   ],
   [
-    'a good one among others in the upstream’s place',
+    'a valid key as part of the upstream key',
     { authorization: `Bearer x,key=${GOOD}`, 'x-api-key': GOOD },
     400,
     'invalid_request',
   ],
-  ['a good one beside a no-break space', { 'x-api-key': `${GOOD}\u00a0` }, 401, 'unauthorized'],
+  ['a valid key with a no-break space', { 'x-api-key': `${GOOD}\u00a0` }, 401, 'unauthorized'],
   ['no upstream key', { authorization: '', 'x-api-key': GOOD }, 401, 'unauthorized'],
 ])('refuses %s', async (_name, headers, status, code) => {
   const upstream = await rawUpstream()
@@ -67,7 +67,7 @@ test.each<[string, Record<string, string>, number, string]>([
   expect(upstream.accepted()).toBe(0)
 })
 
-test('cuts off the stream of a key that is taken back', async () => {
+test('cuts off the stream of a revoked key', async () => {
   const upstream = await httpServer((_req, res) => void res.write('data: 1\n\n'))
   const headers = { ...HEADERS, 'x-api-key': BRIEF }
   const res = await openRelay(gateway, envelope(upstream.origin), { headers })
@@ -75,5 +75,5 @@ test('cuts off the stream of a key that is taken back', async () => {
   const cut = expect(readAll(res)).rejects.toMatchObject({ code: 'ECONNRESET' })
   gateway.remove('brief.yaml')
   await cut
-  await until(() => upstream.sockets.size === 0, 'the upstream to be let go')
+  await until(() => upstream.sockets.size === 0, 'the upstream connection to be closed')
 })

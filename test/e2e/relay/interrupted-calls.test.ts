@@ -1,4 +1,4 @@
-/** How a relayed call ends before its time: by its client, by its upstream, by the gateway. */
+/** Relay calls interrupted by the client, the upstream or the gateway. */
 import type { IncomingMessage } from 'node:http'
 import { connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -17,7 +17,7 @@ afterAll(() => gateway.stop())
 const gone = (upstream: { sockets: Set<Socket> }, timeoutMs = 1_000) =>
   until(() => upstream.sockets.size === 0, 'the connection to the upstream to be closed', timeoutMs)
 
-/** All that a client gets, and how its connection ends: `end`, or the code of an error. */
+/** What a client received, and how its connection ended: `end` or an error code. */
 interface Client {
   socket: Socket
   text: string
@@ -51,23 +51,26 @@ function post(url: string, version = '1.1', more = 0): string {
 }
 
 describe('a client that leaves', () => {
-  test.each(['end', 'reset'] as const)('by %s before the answer', async (how) => {
-    const upstream = await rawUpstream(() => undefined)
-    const { socket } = client(post(upstream.origin))
-    await until(() => upstream.requests.length === 1, 'the call')
-    if (how === 'end') socket.destroy()
-    else socket.resetAndDestroy()
-    await gone(upstream)
-  })
+  test.each(['end', 'reset'] as const)(
+    'by %s before the answer closes the upstream connection',
+    async (how) => {
+      const upstream = await rawUpstream(() => undefined)
+      const { socket } = client(post(upstream.origin))
+      await until(() => upstream.requests.length === 1, 'the call')
+      if (how === 'end') socket.destroy()
+      else socket.resetAndDestroy()
+      await gone(upstream)
+    },
+  )
 
-  test('in the answer', async () => {
+  test('during the answer closes the upstream connection', async () => {
     const upstream = await httpServer((_req, res) => void res.write('data: 1\n\n'))
     const res = await openRelay(gateway, envelope(upstream.origin))
     res.destroy()
     await gone(upstream)
   })
 
-  test('in an answer that it did not read', async () => {
+  test('during an answer that it did not read closes the upstream connection', async () => {
     const upstream = await httpServer((_req, res) => {
       res.on('error', () => undefined)
       for (let i = 0; i < 300; i++) res.write(Buffer.alloc(100_000))
@@ -78,7 +81,7 @@ describe('a client that leaves', () => {
     await gone(upstream)
   })
 
-  test('while its body is sent on', async () => {
+  test('while its body is forwarded closes the upstream connection', async () => {
     const server = createServer((socket) => void socket.on('error', () => undefined).pause())
     const upstream = await listen(server, 'http')
     const leaving = new AbortController()
@@ -88,13 +91,13 @@ describe('a client that leaves', () => {
     const [socket] = upstream.sockets
     leaving.abort()
     expect(await left).toBe('left')
-    // Paused, it would not hear of the end.
+    // A paused socket does not notice the end.
     socket?.resume()
     await gone(upstream)
     expect(socket?.bytesRead).toBeLessThan(body.length)
   })
 
-  test('in a further request, which it had begun to send', async () => {
+  test('in the middle of a further request closes the upstream connection', async () => {
     const upstream = await rawUpstream(() => undefined)
     const { socket } = client(post(upstream.origin))
     await until(() => upstream.requests.length === 1, 'the call')
@@ -104,7 +107,7 @@ describe('a client that leaves', () => {
     await gone(upstream)
   })
 
-  test('with hundreds of others: nothing is left of them', async () => {
+  test('with hundreds of others leaves no call behind', async () => {
     const upstream = await rawUpstream((socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\ndata: 1\n\n'))
     const silent = await tcpServer(() => undefined)
     const clients = Array.from({ length: 300 }, (_, i) =>
@@ -116,7 +119,7 @@ describe('a client that leaves', () => {
     await until(() => inFlight(0), 'their end')
   })
 
-  test('in its own body: nobody is called', async () => {
+  test('in the middle of its body: no upstream is called', async () => {
     const upstream = await rawUpstream()
     const { socket } = client(post(upstream.origin, '1.1', 10))
     await until(() => inFlight(1), 'the request')
@@ -128,7 +131,7 @@ describe('a client that leaves', () => {
 
 const inFlight = async (count: number) => (await metric(gateway, 'sluice_requests_in_flight')) === count
 
-describe('an upstream that breaks off its answer', () => {
+describe('the client notices an upstream that breaks off an answer', () => {
   const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n'
   const LENGTH = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhi'
   test.each<[string, string, string, 'end' | 'reset']>([
@@ -140,7 +143,7 @@ describe('an upstream that breaks off its answer', () => {
     ['a length', '1.0', LENGTH, 'end'],
     ['neither', '1.1', 'HTTP/1.1 200 OK\r\n\r\nhi', 'reset'],
     ['neither', '1.0', 'HTTP/1.1 200 OK\r\n\r\nhi', 'reset'],
-  ])('of %s, for a client of HTTP/%s', async (_name, version, text, how) => {
+  ])('with %s, over HTTP/%s', async (_name, version, text, how) => {
     let socket: Socket | undefined
     const upstream = await rawUpstream((each) => {
       socket = each
@@ -151,7 +154,7 @@ describe('an upstream that breaks off its answer', () => {
     if (how === 'end') socket?.end()
     else socket?.resetAndDestroy()
     await until(() => self.ended, 'the end')
-    // What a client can tell from a whole answer.
+    // The client must be able to tell this from a complete answer.
     const length = /\r\ncontent-length: (\d+)\r\n/i.exec(self.text)?.[1]
     const [, body = ''] = self.text.split('\r\n\r\n')
     const short = length !== undefined && body.length < Number(length)
@@ -160,7 +163,7 @@ describe('an upstream that breaks off its answer', () => {
     await gone(upstream)
   })
 
-  test('which is not the end of the others', async () => {
+  test('without an effect on other calls', async () => {
     const other = await httpServer((_req, res) => void setTimeout(() => res.end('whole'), 100))
     const broken = await rawUpstream((socket) => void socket.end(CHUNKED))
     const [whole, cut] = await Promise.allSettled([
@@ -172,8 +175,8 @@ describe('an upstream that breaks off its answer', () => {
   })
 })
 
-describe('a gateway that stops', () => {
-  test('lets streams come to their end', async () => {
+describe('a stopping gateway', () => {
+  test('lets streams finish', async () => {
     const stopping = await relayOfTest()
     let end: () => void = () => undefined
     const upstream = await httpServer((_req, res) => {
@@ -182,13 +185,13 @@ describe('a gateway that stops', () => {
     })
     const res = await openRelay(stopping, envelope(upstream.origin))
     stopping.child.kill('SIGTERM')
-    await until(async () => !(await takesCalls(stopping)), 'it to take no more')
+    await until(async () => !(await acceptsCalls(stopping)), 'the gateway to refuse calls')
     end()
     expect((await readAll(res)).toString()).toBe('data: 1\n\ndata: 2\n\n')
     await until(() => stopping.child.exitCode === 0, 'its end')
   })
 
-  test('cuts off what has not ended by then, and tells who has no answer yet', async () => {
+  test('cuts streams off after the drain timeout, and answers waiting calls with 503', async () => {
     const stopping = await relayOfTest({ SLUICE_DRAIN_TIMEOUT: '300ms' })
     const streaming = await httpServer((_req, res) => void res.write('data: 1\n\n'))
     const silent = await tcpServer(() => undefined)
@@ -204,7 +207,7 @@ describe('a gateway that stops', () => {
   })
 })
 
-const takesCalls = ({ base }: RunningGateway) =>
+const acceptsCalls = ({ base }: RunningGateway) =>
   fetch(`${base}/v1/models`).then(
     ({ status }) => status !== 503,
     () => false,

@@ -1,4 +1,4 @@
-/** Which HTTP proxy the relay goes through: its own, and no other that the environment names. */
+/** The relay uses its own HTTP proxy, and no other in the environment. */
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../../harness/gateway.ts'
 import { startProxy } from '../../harness/http-proxy.ts'
@@ -11,22 +11,22 @@ async function proxyOfTest() {
   return proxy
 }
 
-test('those of other programs and of channels are not for the relay', async () => {
+test('ignores the proxies of other programs and of channels', async () => {
   const proxy = await proxyOfTest()
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy', 'ALL_PROXY', 'all_proxy']
   const gateway = await relayOfTest({
     ...Object.fromEntries(names.map((name) => [name, proxy.url])),
     SLUICE_HTTP_PROXY: proxy.url,
     SLUICE_HTTPS_PROXY: proxy.url,
-    // By which Node itself would heed them.
+    // Makes Node itself use them.
     NODE_USE_ENV_PROXY: '1',
   })
   const upstream = await rawUpstream()
   expect((await relay(gateway, envelope(upstream.origin))).status).toBe(200)
-  expect([upstream.requests.length, proxy.asked]).toEqual([1, []])
+  expect([upstream.requests.length, proxy.requests]).toEqual([1, []])
 })
 
-test('its own gets addresses that were checked, and no names', async () => {
+test('sends checked addresses to its own proxy, not names', async () => {
   const proxy = await proxyOfTest()
   const dns = await startNameServer()
   onTestFinished(() => dns.close())
@@ -43,7 +43,7 @@ test('its own gets addresses that were checked, and no names', async () => {
   const { port } = new URL(upstream.origin)
   const answer = await relay(gateway, envelope(`http://api.example.com:${port}/v1`))
   expect(answer.status).toBe(200)
-  expect(proxy.asked).toEqual([`CONNECT 127.0.2.1:${port}`])
+  expect(proxy.requests).toEqual([`CONNECT 127.0.2.1:${port}`])
   const credentials = `Basic ${Buffer.from('user:pass word').toString('base64')}`
   expect(proxy.headers).toMatchObject([{ host: `127.0.2.1:${port}`, 'proxy-authorization': credentials }])
   const [request] = upstream.requests
@@ -51,10 +51,10 @@ test('its own gets addresses that were checked, and no names', async () => {
   expect(request?.lines.join('\n').toLowerCase()).toContain(`host: api.example.com:${port}`)
   expect(request?.lines.join('\n')).not.toContain('pass word')
 
-  // What is refused is not asked of the proxy, nor is a name that now leads inside.
-  for (const name of ['api.example.com', '127.0.0.1', 'localhost', 'nobody.example.com'])
+  // Refused addresses never reach the proxy, nor does a name that now resolves to an internal one.
+  for (const name of ['api.example.com', '127.0.0.1', 'localhost', 'unknown.example.com'])
     expect((await relay(gateway, envelope(`http://${name}:${port}/`))).code).toBe('address_refused')
-  expect(proxy.asked).toHaveLength(1)
+  expect(proxy.requests).toHaveLength(1)
   expect(gateway.output()).not.toContain('pass%20word')
 
   proxy.refuseWith(407)

@@ -1,4 +1,4 @@
-/** Every answer of the relay that is its own, with the code by which it is told from one of the upstream. */
+/** Every error of the relay itself, with the code that distinguishes it from an upstream's answer. */
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { mintKey } from '../../../contract/key-format.ts'
@@ -29,30 +29,30 @@ afterAll(() => gateway.stop())
 describe('the caller’s fault', () => {
   const good = envelope('http://127.0.0.1:1/')
   test.each<[string, string, number, string, Record<string, string>?]>([
-    ['no JSON', 'x', 400, 'invalid_request'],
-    ['nothing', '', 400, 'invalid_request'],
-    ['no object', '[]', 400, 'invalid_request'],
+    ['invalid JSON', 'x', 400, 'invalid_request'],
+    ['an empty body', '', 400, 'invalid_request'],
+    ['not an object', '[]', 400, 'invalid_request'],
     ['cut off', good.slice(0, -1), 400, 'invalid_request'],
-    ['something behind it', `${good}{}`, 400, 'invalid_request'],
+    ['text after the JSON', `${good}{}`, 400, 'invalid_request'],
     ['no url', '{"format":"x","body":{"model":"m"}}', 400, 'invalid_request'],
     ['no format', '{"url":"http://127.0.0.1:1/","body":{"model":"m"}}', 400, 'invalid_request'],
-    ['a format that is no text', good.replace('"openai"', '1'), 400, 'invalid_request'],
+    ['a format that is not a string', good.replace('"openai"', '1'), 400, 'invalid_request'],
     ['no body', '{"url":"http://127.0.0.1:1/","format":"x"}', 400, 'invalid_request'],
     [
-      'a body that is text',
+      'a body that is a string',
       envelope('http://127.0.0.1:1/', '"{\\"model\\":\\"m\\"}"'),
       400,
       'invalid_request',
     ],
     ['a body that is a list', envelope('http://127.0.0.1:1/', '[{"model":"m"}]'), 400, 'invalid_request'],
     ['no model', envelope('http://127.0.0.1:1/', '{}'), 400, 'invalid_request'],
-    ['a model that is no text', envelope('http://127.0.0.1:1/', '{"model":1}'), 400, 'invalid_request'],
-    ['no URL', envelope('nowhere'), 400, 'invalid_request'],
-    ['a file', envelope('file:///etc/passwd'), 400, 'invalid_request'],
-    ['an inner address', envelope('http://10.0.0.1/'), 400, 'address_refused'],
-    ['a name that nobody has', envelope('http://nobody.invalid/'), 400, 'address_refused'],
+    ['a model that is not a string', envelope('http://127.0.0.1:1/', '{"model":1}'), 400, 'invalid_request'],
+    ['an invalid URL', envelope('nowhere'), 400, 'invalid_request'],
+    ['a file URL', envelope('file:///etc/passwd'), 400, 'invalid_request'],
+    ['an internal address', envelope('http://10.0.0.1/'), 400, 'address_refused'],
+    ['an unknown name', envelope('http://unknown.invalid/'), 400, 'address_refused'],
     [
-      'too much',
+      'too large',
       envelope('http://127.0.0.1:1/', `{"model":"${'m'.repeat(20_000)}"}`),
       413,
       'request_too_large',
@@ -62,7 +62,7 @@ describe('the caller’s fault', () => {
     ['no key', good, 401, 'unauthorized', { authorization: '' }],
     ['a key of another scheme', good, 401, 'unauthorized', { authorization: 'Basic azE6djE=' }],
     ['two keys', good, 401, 'unauthorized', { authorization: 'Bearer a, Bearer b' }],
-    ['a key elsewhere', good, 401, 'unauthorized', { authorization: '', 'x-api-key': 'k' }],
+    ['a key in another header', good, 401, 'unauthorized', { authorization: '', 'x-api-key': 'k' }],
   ])('%s', async (_name, body, status, code, headers = {}) => {
     const answer = await relay(gateway, body, { headers: { ...HEADERS, ...headers } })
     expect([answer.status, answer.code]).toEqual([status, code])
@@ -71,7 +71,7 @@ describe('the caller’s fault', () => {
     expect(answer.message).not.toContain('127.0.0.1')
   })
 
-  test('two members of one name: what is checked is what is sent', async () => {
+  test('repeated members: the checked value is the one that is sent', async () => {
     const [first, second] = [await rawUpstream(), await rawUpstream()]
     const texts = [
       `{"url":"${first.origin}","url":"${second.origin}","format":"x","body":{"model":"m"}}`,
@@ -87,7 +87,7 @@ describe('the caller’s fault', () => {
     expect(sent).toHaveLength(statuses.filter((status) => status === 200).length)
   })
 
-  test('more than it may be when inflated', async () => {
+  test('a body that is too large when inflated', async () => {
     const body = gzipSync(envelope('http://127.0.0.1:1/', `{"model":"${'m'.repeat(20_000)}"}`))
     const headers = { ...HEADERS, 'content-encoding': 'gzip' }
     expect(await relay(gateway, body, { headers })).toMatchObject({ status: 413, code: 'request_too_large' })
@@ -96,8 +96,8 @@ describe('the caller’s fault', () => {
   test.each([
     ['chosen', OWN_KEY],
     ['disabled', `${OWN_KEY}-off`],
-    ['minted here or elsewhere', mintKey()],
-  ])('a key of the gateway as the upstream’s: %s', async (_name, key) => {
+    ['minted by any gateway', mintKey()],
+  ])('an API key of the gateway as the upstream key: %s', async (_name, key) => {
     const upstream = await rawUpstream()
     const headers = { ...HEADERS, authorization: `Bearer ${key}` }
     const answer = await relay(gateway, envelope(upstream.origin), { headers })
@@ -108,18 +108,18 @@ describe('the caller’s fault', () => {
 })
 
 describe('502', () => {
-  test('where nobody listens', async () => {
+  test('if no server listens', async () => {
     const answer = await relay(gateway, envelope(`http://127.0.0.1:${await freePort()}/`))
     expect(answer).toMatchObject({ status: 502, code: 'upstream_error' })
     expect(answer.message).not.toMatch(/127\.0\.0\.1|ECONN/)
   })
 
-  test('where a connection is not made in time', async () => {
+  test('if the connection times out', async () => {
     const origin = await stoppedServer()
     expect(await relay(gateway, envelope(origin))).toMatchObject({ status: 502, code: 'upstream_error' })
   })
 
-  test('where something else answers', async () => {
+  test('if the server does not speak HTTP', async () => {
     const upstream = await tcpServer((socket) => void socket.end('220 mail ready\r\n'))
     expect(await relay(gateway, envelope(upstream.origin))).toMatchObject({
       status: 502,
@@ -129,32 +129,32 @@ describe('502', () => {
 })
 
 describe('504', () => {
-  test('in place of a late answer; the upstream is let go', async () => {
+  test('instead of a late answer; the upstream connection is closed', async () => {
     const short = await relayOfTest({ SLUICE_RELAY_TIMEOUT: '500ms' })
     const upstream = await tcpServer(() => undefined)
     const answer = await relay(short, envelope(upstream.origin))
     expect(answer).toMatchObject({ status: 504, code: 'upstream_timeout' })
-    await until(() => upstream.sockets.size === 0, 'the upstream to be let go')
+    await until(() => upstream.sockets.size === 0, 'the upstream connection to be closed')
   })
 
-  test('also where no connection comes about', async () => {
+  test('if the connection is not made in time', async () => {
     const short = await relayOfTest({ SLUICE_RELAY_TIMEOUT: '500ms' })
     const answer = await relay(short, envelope(await stoppedServer()))
     expect(answer).toMatchObject({ status: 504, code: 'upstream_timeout' })
   })
 
-  test('is no more to be had once the answer has begun: the client is cut off', async () => {
+  test('not after the answer has begun: the client is cut off', async () => {
     const short = await relayOfTest({ SLUICE_RELAY_TIMEOUT: '1s' })
     const upstream = await httpServer((_req, res) => void res.write('data: 1\n\n'))
     const res = await openRelay(short, envelope(upstream.origin))
     expect(res.statusCode).toBe(200)
     await expect(readAll(res)).rejects.toMatchObject({ code: 'ECONNRESET' })
-    await until(() => upstream.sockets.size === 0, 'the upstream to be let go')
+    await until(() => upstream.sockets.size === 0, 'the upstream connection to be closed')
   })
 })
 
 describe('the mode', () => {
-  test('off: nobody gets anything, whatever is allowed', async () => {
+  test('off: refuses all calls, even allowed ones', async () => {
     const off = await relayOfTest({ SLUICE_RELAY_MODE: 'off' })
     const upstream = await rawUpstream()
     for (const body of [envelope(upstream.origin), 'x'])
@@ -163,7 +163,7 @@ describe('the mode', () => {
     expect(upstream.accepted()).toBe(0)
   })
 
-  test('allowlist: nothing but what is named', async () => {
+  test('allowlist: calls only listed hosts', async () => {
     const upstream = await rawUpstream()
     const other = await rawUpstream()
     const { host } = new URL(upstream.origin)
@@ -176,13 +176,13 @@ describe('the mode', () => {
       SLUICE_RELAY_RESOLVERS: names.address,
     })
     expect((await relay(listed, envelope(upstream.origin))).status).toBe(200)
-    // A public address, too: nothing is sent to it.
+    // Public addresses are refused, too; nothing is sent to them.
     for (const url of [other.origin, 'http://8.8.8.8:9/', 'https://example.com/'])
       expect(await relay(listed, envelope(url))).toMatchObject({ status: 400, code: 'address_refused' })
     expect(other.accepted()).toBe(0)
   })
 
-  test('public: only the ports that are named, beside what is allowed', async () => {
+  test('public: calls only the listed ports, besides allowed hosts', async () => {
     const upstream = await rawUpstream()
     const { host } = new URL(upstream.origin)
     const ports = await relayOfTest({ SLUICE_RELAY_PORTS: '443', SLUICE_RELAY_ALLOW: host })
@@ -191,7 +191,7 @@ describe('the mode', () => {
       expect(await relay(ports, envelope(url))).toMatchObject({ status: 400, code: 'address_refused' })
   })
 
-  test('what is denied is not called, even where it is allowed', async () => {
+  test('the deny list takes precedence over the allow list', async () => {
     const denying = await relayOfTest({ SLUICE_RELAY_DENY: '127.0.0.0/8' })
     const upstream = await rawUpstream()
     for (const url of [upstream.origin, upstream.origin.replace('127.0.0.1', 'localhost')])
@@ -200,13 +200,13 @@ describe('the mode', () => {
   })
 })
 
-describe('how much', () => {
-  test('of one client: 429, and when to come again', async () => {
+describe('limits', () => {
+  test('of requests per minute and client: 429 with Retry-After', async () => {
     const limited = await relayOfTest({ SLUICE_RELAY_REQUESTS_PER_MINUTE: '2' })
     const upstream = await rawUpstream()
     const answers = []
     for (let i = 0; i < 3; i++) {
-      // Nobody said that this address may speak for others.
+      // Ignored, because this address is not a trusted proxy.
       const headers = { ...HEADERS, 'x-forwarded-for': `192.0.2.${i}`, forwarded: `for=192.0.2.${i}` }
       answers.push(await relay(limited, envelope(upstream.origin), { headers }))
     }
@@ -217,12 +217,12 @@ describe('how much', () => {
     expect(seconds).toBeGreaterThan(0)
     expect(seconds).toBeLessThanOrEqual(30)
     expect(upstream.accepted()).toBe(2)
-    // Another client has a minute of its own.
+    // Another client has its own limit.
     const other = await relay(limited, envelope(upstream.origin), { localAddress: '127.0.0.3' })
     expect(other.status).toBe(200)
   })
 
-  test('at a time, of a client and of all', async () => {
+  test('of concurrent calls, per client and in total', async () => {
     const limited = await relayOfTest({
       SLUICE_RELAY_MAX_IN_FLIGHT: '2',
       SLUICE_RELAY_MAX_IN_FLIGHT_PER_CLIENT: '1',
@@ -243,7 +243,7 @@ describe('how much', () => {
     for (const answer of answers) answer()
     expect([(await first).status, (await second).status]).toEqual([200, 200])
     const fourth = ask('127.0.0.1')
-    await until(() => answers.length === 3, 'room again')
+    await until(() => answers.length === 3, 'a free slot')
     answers[2]?.()
     expect((await fourth).status).toBe(200)
   })

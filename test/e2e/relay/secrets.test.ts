@@ -1,4 +1,4 @@
-/** Key, path, query and prompt of a relayed call: whatever becomes of it, they stand nowhere afterwards. */
+/** Key, path, query and prompt of a relay call are kept nowhere, however the call ends. */
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { httpServer, tcpServer } from '../../../proxy/outbound/testing.ts'
@@ -20,7 +20,7 @@ const SECRETS = {
   format: 'canary-format-messages',
   answer: 'canary-answer-d0b7e6',
 }
-/** Of the gateway, in x-api-key. */
+/** API key of the gateway, in x-api-key. */
 const CALLER = 'canary-caller-66aa10'
 const ENV = {
   SLUICE_LOG_LEVEL: 'debug',
@@ -29,7 +29,7 @@ const ENV = {
   SLUICE_RELAY_TIMEOUT: '2s',
 }
 
-/** In clear, or as JSON, URLs, base64 and hexadecimal numbers write it. */
+/** Names of the secrets in a text, in plain, URL, base64 or hexadecimal form. */
 function found(text: string): string[] {
   const forms = (value: string) => [
     value,
@@ -41,9 +41,9 @@ function found(text: string): string[] {
   return all.filter(([, value]) => forms(value).some((form) => text.includes(form))).map(([name]) => name)
 }
 
-/** Calls with every end that there is; gives what the gateway itself answered. */
+/** Makes calls with every possible end; returns the gateway's own answers. */
 async function exercise(gateway: Pick<RunningGateway, 'base' | 'admin'>, caller: string): Promise<string[]> {
-  const told: string[] = []
+  const ownAnswers: string[] = []
   const headers = {
     authorization: `Bearer ${SECRETS.key}`,
     'x-api-key': caller,
@@ -54,7 +54,7 @@ async function exercise(gateway: Pick<RunningGateway, 'base' | 'admin'>, caller:
     envelope(`${origin}/${SECRETS.path}?key=${SECRETS.query}`, body, SECRETS.format)
   const send = async (text: string, more: Record<string, string> = {}) => {
     const answer = await relay(gateway, text, { headers: { ...headers, ...more } }).catch(() => undefined)
-    if (answer?.code !== undefined) told.push(JSON.stringify(answer.headers), answer.bytes.toString())
+    if (answer?.code !== undefined) ownAnswers.push(JSON.stringify(answer.headers), answer.bytes.toString())
     return answer?.status ?? 0
   }
   const quote =
@@ -76,7 +76,7 @@ async function exercise(gateway: Pick<RunningGateway, 'base' | 'admin'>, caller:
     statuses.push(await send(at((await httpServer(quote(status))).origin)))
   expect(statuses).toEqual([200, 307, 401, 500])
 
-  // Refused, of which the URL's own faults are some.
+  // Refused calls, some of them for invalid URLs.
   for (const origin of [
     'http://10.0.0.1',
     'http://no.such.name.invalid',
@@ -92,7 +92,7 @@ async function exercise(gateway: Pick<RunningGateway, 'base' | 'admin'>, caller:
   expect(await send(at('http://127.0.0.1:9'), { authorization: `Basic ${SECRETS.key}` })).toBe(401)
   expect(await send(at('http://127.0.0.1:9'), { 'content-type': `text/${SECRETS.key}` })).toBe(415)
 
-  // Failed.
+  // Failed calls.
   const noise = await tcpServer((socket) => void socket.end(`${SECRETS.answer} ${SECRETS.key}\r\n`))
   const cut = await tcpServer(
     (socket) => void socket.end(`HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n${SECRETS.key}`),
@@ -104,7 +104,7 @@ async function exercise(gateway: Pick<RunningGateway, 'base' | 'admin'>, caller:
   expect(await send(at(cut.origin))).toBe(0)
   expect(await send(at(silent.origin))).toBe(504)
 
-  // Left, before the answer and in it.
+  // Clients that leave before and during the answer.
   const leaving = new AbortController()
   const left = openRelay(gateway, at(silent.origin), { headers, signal: leaving.signal }).catch(() => 'left')
   await until(() => silent.sockets.size === 1, 'the call')
@@ -113,10 +113,10 @@ async function exercise(gateway: Pick<RunningGateway, 'base' | 'admin'>, caller:
   const endless = await httpServer((_req, res) => void res.write(SECRETS.answer))
   ;(await openRelay(gateway, at(endless.origin), { headers })).destroy()
   await until(async () => (await metric(gateway, 'sluice_requests_in_flight')) === 0, 'the end of all')
-  return told
+  return ownAnswers
 }
 
-/** What the admin port shows. */
+/** The pages of the admin port. */
 async function pagesOf({ admin }: Pick<RunningGateway, 'admin'>): Promise<string> {
   const paths = ['/metrics', '/status', '/resources', '/problems', '/logs', '/healthz', '/readyz']
   const pages = await Promise.all(paths.map((path) => call(admin + path)))
@@ -135,19 +135,19 @@ afterAll(async () => {
   heap.remove()
 })
 
-test('not in logs, metrics, pages and errors', async () => {
-  const told = await exercise(gateway, CALLER)
-  expect(told.length).toBeGreaterThan(15)
-  // A line for each call, so that what was written is all there.
+test('are not in logs, metrics, pages and errors', async () => {
+  const ownAnswers = await exercise(gateway, CALLER)
+  expect(ownAnswers.length).toBeGreaterThan(15)
+  // There is a line for each call, so the log is complete.
   const lines = gateway.requests().filter(({ endpoint }) => endpoint === 'relay')
   expect(lines.length).toBeGreaterThan(15)
-  expect(found(told.join('\n'))).toEqual([])
+  expect(found(ownAnswers.join('\n'))).toEqual([])
   expect(found(await pagesOf(gateway))).toEqual([])
   expect(found(gateway.output())).toEqual([])
 })
 
-test('not in the memory, once the calls are over', async () => {
-  // In use they are there, or the search would be worth nothing.
+test('are not in memory after the calls', async () => {
+  // During a call they are found, which proves that the search works.
   const silent = await tcpServer(() => undefined)
   const leaving = new AbortController()
   const headers = {
@@ -158,24 +158,26 @@ test('not in the memory, once the calls are over', async () => {
   const body = envelope(`${silent.origin}/${SECRETS.path}`, `{"model":"${SECRETS.prompt}"}`)
   const waiting = openRelay(gateway, body, { headers, signal: leaving.signal }).catch(() => 'left')
   await until(() => silent.sockets.size === 1, 'the call')
-  expect(kept(await heap.strings(gateway.child))).toEqual(expect.arrayContaining(['key', 'path']))
+  expect(foundExceptCaller(await heap.strings(gateway.child))).toEqual(
+    expect.arrayContaining(['key', 'path']),
+  )
   leaving.abort()
   await waiting
 
   await exercise(gateway, CALLER)
-  expect(kept(await heap.strings(gateway.child))).toEqual([])
+  expect(foundExceptCaller(await heap.strings(gateway.child))).toEqual([])
 })
 
-/** The caller's key is one of the gateway, which holds it. */
-const kept = (strings: string[]) => found(strings.join('\n')).filter((name) => name !== 'caller')
+/** Without the caller's key, which the gateway stores. */
+const foundExceptCaller = (strings: string[]) => found(strings.join('\n')).filter((name) => name !== 'caller')
 
-test('not in the store', async () => {
+test('are not in the store', async () => {
   const world = await startWorld()
   try {
     const proxy = await startProxyProgram(world, ENV)
     await until(async () => (await call(`${proxy.admin}/readyz`)).status === 200, 'readiness')
     await exercise(proxy, UNMETERED)
-    const stored = await everything(world.redis)
+    const stored = await readAllKeys(world.redis)
     expect(stored.length).toBeGreaterThan(3)
     expect(found(JSON.stringify(stored))).toEqual([])
     expect(found(await pagesOf(proxy))).toEqual([])
@@ -185,14 +187,14 @@ test('not in the store', async () => {
   }
 })
 
-/** Names and values of all keys of a Redis, as its own dump writes them. */
-async function everything({ command }: { command(name: string, ...args: string[]): Promise<unknown> }) {
+/** Names and values of all keys of a Redis. */
+async function readAllKeys({ command }: { command(name: string, ...args: string[]): Promise<unknown> }) {
   const keys = (await command('KEYS', '*')) as string[]
-  const values = keys.map(async (key) => [key, await readWhole(command, key)])
+  const values = keys.map(async (key) => [key, await readKey(command, key)])
   return Promise.all(values)
 }
 
-async function readWhole(command: (name: string, ...args: string[]) => Promise<unknown>, key: string) {
+async function readKey(command: (name: string, ...args: string[]) => Promise<unknown>, key: string) {
   const type = await command('TYPE', key)
   switch (type) {
     case 'string':

@@ -1,4 +1,4 @@
-/** The relay of the real program: a gateway without resources, its callers, and upstreams that count every byte. */
+/** A gateway without resources for relay tests, calls to it, and upstreams that record raw requests. */
 import { createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { listen, type TestServer } from '../../../proxy/outbound/testing.ts'
@@ -8,11 +8,11 @@ import { type CallOptions, open, readAll } from '../../harness/http.ts'
 export const UPSTREAM_KEY = 'key-of-the-caller-at-its-upstream'
 export const HEADERS = { authorization: `Bearer ${UPSTREAM_KEY}`, 'content-type': 'application/json' }
 
-/** Local servers may be called unless `env` says otherwise. */
+/** Allows local servers unless `env` overrides it. */
 export const startRelay = (env: Record<string, string> = {}, files: Record<string, string> = {}) =>
   startGateway(files, { SLUICE_RELAY_ALLOW: 'localhost', ...env })
 
-/** The same for one test. */
+/** The same, stopped at the end of the test. */
 export async function relayOfTest(
   env: Record<string, string> = {},
   files: Record<string, string> = {},
@@ -22,11 +22,11 @@ export async function relayOfTest(
   return gateway
 }
 
-/** What a caller posts; `body` as it shall arrive. */
+/** The body of a relay call; `body` is JSON text. */
 export const envelope = (url: string, body = '{"model":"m"}', format = 'openai') =>
   `{"url":${JSON.stringify(url)},"format":${JSON.stringify(format)},"body":${body}}`
 
-/** Resolves when the headers of the answer are there. */
+/** Resolves with the headers of the answer. */
 export const openRelay = (
   gateway: Pick<RunningGateway, 'base'>,
   body: string | Buffer,
@@ -37,12 +37,12 @@ export interface Relayed {
   status: number
   headers: Record<string, string | string[] | undefined>
   bytes: Buffer
-  /** What `x-sluice-error` says, with the code in the body; undefined for an answer of the upstream. */
+  /** The gateway's error code; undefined for an answer of the upstream. */
   code: string | undefined
   message: string | undefined
 }
 
-/** A whole exchange. Throws when header and body of an error of the gateway disagree. */
+/** Makes a relay call and reads its answer. Throws if header and body of a gateway error have different codes. */
 export async function relay(
   gateway: Pick<RunningGateway, 'base'>,
   body: string | Buffer,
@@ -59,7 +59,7 @@ export async function relay(
 }
 
 export interface RawRequest {
-  /** First line and headers, as they came. */
+  /** Request line and headers as received. */
   lines: string[]
   body: Buffer
 }
@@ -70,7 +70,7 @@ export interface RawUpstream extends TestServer {
 
 export const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 
-/** Takes requests with a Content-Length as bytes; `answer` runs when one is whole. Listens until the test has finished. */
+/** Records requests with a Content-Length; `answer` runs when one is complete. Listens until the test has finished. */
 export async function rawUpstream(
   answer: (socket: Socket) => void = (socket) => void socket.end(OK),
 ): Promise<RawUpstream> {

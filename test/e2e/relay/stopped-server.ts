@@ -1,4 +1,4 @@
-/** A server that has stopped: its queue of connections is full, so that a further one is neither taken nor refused. */
+/** A stopped server with a full connection queue: further connections are neither accepted nor refused. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -9,7 +9,7 @@ const PROGRAM = `
   server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port))
 `
 
-/** Its origin. Runs until the test has finished. */
+/** Resolves with the server's origin. Runs until the test has finished. */
 export async function stoppedServer(): Promise<string> {
   const child = spawn(process.execPath, ['-e', PROGRAM], { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -1,4 +1,4 @@
-/** TLS to upstreams: the certificate must be that of the name in the URL, although an address is what is connected to. */
+/** TLS to upstreams: the certificate must match the name in the URL, although the relay connects to an address. */
 import { createServer } from 'node:https'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listen } from '../../../proxy/outbound/testing.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
   gateway = await startRelay({
     NODE_EXTRA_CA_CERTS: trust.path,
     SLUICE_RELAY_RESOLVERS: names.address,
-    // It would let everybody in.
+    // Would turn off certificate checks.
     NODE_TLS_REJECT_UNAUTHORIZED: '0',
   })
 })
@@ -36,45 +36,45 @@ afterAll(async () => {
   for (const each of [authority, stranger, trust]) each.remove()
 })
 
-/** An upstream with this certificate, its port, and what reached it. */
+/** Starts an upstream with this certificate; returns its port and the requests that reach it. */
 async function upstreamWith(tls: Pair) {
-  const asked: { host: string | undefined; servername: string | false | null | undefined }[] = []
+  const requests: { host: string | undefined; servername: string | false | null | undefined }[] = []
   const server = createServer(tls, (req, res) => {
-    asked.push({
+    requests.push({
       host: req.headers.host,
       servername: 'servername' in req.socket ? (req.socket.servername as string) : '',
     })
     res.end('secret no more')
   })
   const { origin } = await listen(server, 'https')
-  return { port: Number(new URL(origin).port), asked }
+  return { port: Number(new URL(origin).port), requests }
 }
 
-test('the right certificate: the call is made, under the name', async () => {
-  const { port, asked } = await upstreamWith(authority.issue(NAME))
+test('makes the call under the name if the certificate matches', async () => {
+  const { port, requests } = await upstreamWith(authority.issue(NAME))
   const answer = await relay(gateway, envelope(`https://${NAME}:${port}/v1`))
   expect(answer).toMatchObject({ status: 200, bytes: Buffer.from('secret no more') })
-  expect(asked).toEqual([{ host: `${NAME}:${port}`, servername: NAME }])
+  expect(requests).toEqual([{ host: `${NAME}:${port}`, servername: NAME }])
 })
 
-test('an address in the URL must be in the certificate', async () => {
+test('requires the address in the certificate if the URL has an address', async () => {
   const right = await upstreamWith(authority.issue('127.0.0.1'))
   expect((await relay(gateway, envelope(`https://127.0.0.1:${right.port}/`))).status).toBe(200)
   const wrong = await upstreamWith(authority.issue(NAME))
   expect((await relay(gateway, envelope(`https://127.0.0.1:${wrong.port}/`))).code).toBe('upstream_error')
-  expect(wrong.asked).toEqual([])
+  expect(wrong.requests).toEqual([])
 })
 
 test.each<[string, () => Pair]>([
-  ['of another name', () => authority.issue('other.example.com')],
-  ['of the address only', () => authority.issue('127.0.0.1')],
-  ['of a name above', () => authority.issue('*.com', 'example.com')],
-  ['of an authority that nobody knows', () => stranger.issue(NAME)],
-  ['that is out of date', () => expired],
-])('a certificate %s: 502, and nothing is sent', async (_name, issue) => {
-  const { port, asked } = await upstreamWith(issue())
+  ['for another name', () => authority.issue('other.example.com')],
+  ['for the address only', () => authority.issue('127.0.0.1')],
+  ['for a parent domain', () => authority.issue('*.com', 'example.com')],
+  ['of an unknown authority', () => stranger.issue(NAME)],
+  ['that has expired', () => expired],
+])('answers 502 and sends nothing with a certificate %s', async (_name, issue) => {
+  const { port, requests } = await upstreamWith(issue())
   const answer = await relay(gateway, envelope(`https://${NAME}:${port}/`))
   expect(answer).toMatchObject({ status: 502, code: 'upstream_error' })
   expect(answer.message).not.toMatch(/certificate|127\.0\.0\.1|example/i)
-  expect(asked).toEqual([])
+  expect(requests).toEqual([])
 })

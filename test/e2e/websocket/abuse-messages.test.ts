@@ -1,18 +1,18 @@
-/** Messages that are whole and well-framed, and hostile all the same. */
+/** Complete, well-framed messages that are hostile. */
 import { describe, expect, it } from 'vitest'
 import { frame, type RawSocket, TEXT } from '../../harness/web-socket.ts'
-import { attackedGateway, create, ended, ends } from './attacked-gateway.ts'
+import { attackedGateway, createMessage, ended, ends } from './attacked-gateway.ts'
 
 const attacked = attackedGateway()
 
-/** What a socket is told of one message. */
-async function told(text: string | Buffer, socket?: RawSocket): Promise<Record<string, unknown>> {
+/** The answer to one message. */
+async function answerTo(text: string | Buffer, socket?: RawSocket): Promise<Record<string, unknown>> {
   const own = socket ?? (await attacked.open())
   const count = ends(own).length + 1
   own.send(frame(TEXT, text))
   const answer = await ended(own, count)
-  // It harmed nothing on its own socket either.
-  own.send(frame(TEXT, create()))
+  // The socket still works.
+  own.send(frame(TEXT, createMessage()))
   expect(await ended(own, count + 1)).toMatchObject({ type: 'response.completed' })
   if (socket === undefined) own.socket.destroy()
   return answer
@@ -27,12 +27,12 @@ const refused = (more: object = {}, error: object = {}) => ({
 
 const repeat = (count: number, item: string) => Array.from({ length: count }, () => item).join()
 
-describe('bombs', () => {
+describe('refuses bombs', () => {
   it.each<[string, string]>([
-    ['a level more than allowed', `{"type":"response.create","input":${'['.repeat(64)}${']'.repeat(64)}}`],
+    ['one level more than allowed', `{"type":"response.create","input":${'['.repeat(64)}${']'.repeat(64)}}`],
     ['a million lists', '['.repeat(1_000_000)],
     ['five million objects', '{"a":'.repeat(5_000_000)],
-    ['a key more than allowed', `{"type":"response.create","input":{${repeat(50_000, '"k":0')}}}`],
+    ['one key more than allowed', `{"type":"response.create","input":{${repeat(50_000, '"k":0')}}}`],
     ['four million values', `{"type":"response.create","model":"model","input":[${repeat(4_000_000, '0')}]}`],
     ['thirty million quotes', `{"type":"response.create","model":"model","input":${'"'.repeat(30_000_000)}`],
     ['thirty million backslashes', `{"type":"${'\\'.repeat(30_000_000)}`],
@@ -42,11 +42,11 @@ describe('bombs', () => {
       `{"type":"response.create","model":"model","input":${'9'.repeat(1_000_000)}}`,
     ],
   ])('%s', async (_what, text) => {
-    expect(await told(text)).toMatchObject(refused())
+    expect(await answerTo(text)).toMatchObject(refused())
   })
 })
 
-describe('not one JSON object with a type', () => {
+describe('refuses what is not one JSON object with a type', () => {
   it.each([
     'null',
     '[]',
@@ -67,18 +67,18 @@ describe('not one JSON object with a type', () => {
     '{"__proto__":{"type":"response.create"}}',
     '{"constructor":{"prototype":{"type":"response.create"}}}',
   ])('%s', async (text) => {
-    expect(await told(text)).toMatchObject(refused({}, { param: 'type' }))
+    expect(await answerTo(text)).toMatchObject(refused({}, { param: 'type' }))
   })
 })
 
-it('keys of prototypes change nothing for messages that come later', async () => {
+it('prototype keys do not affect later messages', async () => {
   const poison = { model: 'model', input: 'poison', stream_id: 'poison', generate: false }
   const text = JSON.stringify(poison)
   const socket = await attacked.open()
-  await told(`{"type":"response.create","__proto__":${text}}`, socket)
-  await told(`{"type":"response.create","constructor":{"prototype":${text}}}`, socket)
-  await told(`{"type":"x","__proto__":${text},"hasOwnProperty":1,"toString":null,"then":{}}`, socket)
-  const answer = await told('{"type":"response.create","input":"hi"}', socket)
+  await answerTo(`{"type":"response.create","__proto__":${text}}`, socket)
+  await answerTo(`{"type":"response.create","constructor":{"prototype":${text}}}`, socket)
+  await answerTo(`{"type":"x","__proto__":${text},"hasOwnProperty":1,"toString":null,"then":{}}`, socket)
+  const answer = await answerTo('{"type":"response.create","input":"hi"}', socket)
   expect(answer).toMatchObject(refused({}, { param: 'model' }))
   expect(answer).not.toHaveProperty('stream_id')
   expect(attacked.upstream.calls.at(-1)?.body.toString()).not.toContain('poison')
@@ -89,7 +89,7 @@ describe('a stream_id', () => {
   it.each<[string, unknown]>([
     ['empty', ''],
     ['with a space', 'a b'],
-    ['with a letter that is none of ASCII', 'é'],
+    ['with a letter beyond ASCII', 'é'],
     ['with a line break at its end', 'a\n'],
     ['with a NUL', 'a\0'],
     ['too long', 'x'.repeat(257)],
@@ -98,16 +98,19 @@ describe('a stream_id', () => {
     ['false', false],
     ['a list', ['a']],
     ['an object', { toString: 'a' }],
-  ])('%s is refused, and not told back', async (_what, stream_id) => {
-    const answer = await told(create({ stream_id }))
+  ])('%s is refused and not repeated', async (_what, stream_id) => {
+    const answer = await answerTo(createMessage({ stream_id }))
     expect(answer).toMatchObject(refused({}, { code: 'invalid_stream_id', param: 'stream_id' }))
     expect(answer).not.toHaveProperty('stream_id')
   })
 
   it.each(['__proto__', 'constructor', 'toString', '..', '-', 'x'.repeat(256)])(
-    '%s is a name like any other',
+    '%s is valid',
     async (stream_id) => {
-      expect(await told(create({ stream_id }))).toMatchObject({ type: 'response.completed', stream_id })
+      expect(await answerTo(createMessage({ stream_id }))).toMatchObject({
+        type: 'response.completed',
+        stream_id,
+      })
     },
   )
 })
@@ -115,18 +118,18 @@ describe('a stream_id', () => {
 describe('a previous_response_id', () => {
   it.each<[string, unknown]>([
     ['empty', ''],
-    ['of a prototype', '__proto__'],
+    ['like a prototype', '__proto__'],
     ['with a NUL', 'resp_\0'],
     ['with commands', 'resp_x\r\nFLUSHALL\r\n'],
     ['with a pattern', '*'],
-    ['with half a letter', 'resp_\ud800'],
+    ['with a lone surrogate', 'resp_\ud800'],
     ['of a mebibyte', 'x'.repeat(1_048_576)],
     ['of twenty million bytes', 'x'.repeat(20_000_000)],
     ['a number', 1],
     ['a list', []],
     ['an object', { id: 'resp_x' }],
   ])('%s is refused', async (_what, previous_response_id) => {
-    const answer = await told(create({ previous_response_id }))
+    const answer = await answerTo(createMessage({ previous_response_id }))
     expect(answer).toMatchObject({
       type: 'error',
       status: 400,
@@ -136,7 +139,7 @@ describe('a previous_response_id', () => {
   })
 })
 
-describe('the text of a user comes through as it is', () => {
+describe('forwards user text unchanged', () => {
   it.each([
     '\u0000\u0001\u001f\u007f',
     'Ṱ̺̺̕o͞ ̷i̲̬͇̪͙n̝̗͕v̟̜̘̦͟o̶̙̰̠kè͚̮̺̪̹̱̤ ',
@@ -149,7 +152,7 @@ describe('the text of a user comes through as it is', () => {
     'NaN undefined null true Infinity -0 1e1000 0x1p-2',
   ])('%j', async (input) => {
     const socket = await attacked.open()
-    socket.send(frame(TEXT, create({ input })))
+    socket.send(frame(TEXT, createMessage({ input })))
     expect(await ended(socket, 1)).toMatchObject({ type: 'response.completed' })
     const { messages } = JSON.parse(attacked.upstream.calls.at(-1)?.body.toString() ?? '') as {
       messages: { content: unknown }[]
@@ -159,9 +162,9 @@ describe('the text of a user comes through as it is', () => {
     socket.socket.destroy()
   })
 
-  it('half a letter becomes the sign for one', async () => {
+  it('replaces a lone surrogate', async () => {
     const socket = await attacked.open()
-    socket.send(frame(TEXT, create({ input: '<\ud800>' })))
+    socket.send(frame(TEXT, createMessage({ input: '<\ud800>' })))
     expect(await ended(socket, 1)).toMatchObject({ type: 'response.completed' })
     expect(attacked.upstream.calls.at(-1)?.body.toString()).toContain('<\ufffd>')
     socket.socket.destroy()

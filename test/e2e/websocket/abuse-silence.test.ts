@@ -1,10 +1,10 @@
-/** Clients that do not read, do not answer, or do not finish what they began. */
+/** Clients that do not read, do not answer pings or do not finish a message. */
 import { describe, expect, it } from 'vitest'
 import { until } from '../../harness/gateway.ts'
 import { DONE, written } from '../../harness/sse.ts'
 import { chatEvents, type Script } from '../../harness/upstream.ts'
 import { CUT_OFF, frame, PING, PONG, TEXT } from '../../harness/web-socket.ts'
-import { attackedGateway, create } from './attacked-gateway.ts'
+import { attackedGateway, createMessage } from './attacked-gateway.ts'
 
 const MIB = 1_048_576
 
@@ -18,7 +18,7 @@ const attacked = attackedGateway({
 const [opening = '', word = ''] = chatEvents('m', 'one two', null)
 
 describe('a client that does not read its answer', () => {
-  it('makes the upstream wait, is cut off at the stall time, and pays for what was sent', async () => {
+  it('stops the upstream, is cut off at the stall timeout and pays for what was sent', async () => {
     let sent = 0
     const delta = chatEvents('m', 'y'.repeat(65_536), null)[1] ?? ''
     const endless: Script = async (_call, res) => {
@@ -34,7 +34,7 @@ describe('a client that does not read its answer', () => {
     const before = attacked.gateway.requests().length
     const socket = await attacked.open()
     socket.socket.pause()
-    socket.send(frame(TEXT, create()))
+    socket.send(frame(TEXT, createMessage()))
     const line = await until(() => attacked.gateway.requests()[before], 'the log')
     expect(line).toMatchObject({ outcome: 'client_stalled', settled: expect.any(String) })
     await until(() => attacked.upstream.calls.at(-1)?.aborted, 'the upstream to be left')
@@ -42,14 +42,14 @@ describe('a client that does not read its answer', () => {
     socket.socket.destroy()
   })
 
-  it('pings do not save it', async () => {
+  it('is cut off although it sends pings', async () => {
     const socket = await attacked.open()
     socket.socket.pause()
     let cut = false
     void socket.ended.then(() => {
       cut = true
     })
-    // Each burst is as large as may be; nobody echo their pongs.
+    // Each burst is as large as allowed; the client reads no pongs.
     const burst = Buffer.concat(Array.from({ length: 50 }, () => frame(PING, 'x'.repeat(125))))
     const flood = setInterval(() => {
       if (socket.socket.writableLength < MIB) socket.send(burst)
@@ -63,14 +63,14 @@ describe('a client that does not read its answer', () => {
   })
 })
 
-describe('a connection that is open at one side only', () => {
-  it('whose client does not answer pings is cut off', async () => {
+describe('a half-open connection', () => {
+  it('is cut off if the client does not answer pings', async () => {
     const socket = await attacked.open()
     expect(await socket.ended).toBe(CUT_OFF)
     expect(socket.frames.some(({ opcode }) => opcode === PING)).toBe(true)
   })
 
-  it('whose client answers with anything at all lives, and does not once it has gone silent', async () => {
+  it('stays open while the client answers anything, and is cut off once it is silent', async () => {
     const socket = await attacked.open()
     const pings = () => socket.frames.filter(({ opcode }) => opcode === PING).length
     for (let answered = 0; answered < 5; ) {
@@ -82,14 +82,14 @@ describe('a connection that is open at one side only', () => {
     expect(pings()).toBeGreaterThan(5)
   })
 
-  it('whose client closed its side without a close frame ends with its call', async () => {
+  it('ends with its call if the client half-closes without a close frame', async () => {
     attacked.upstream.answer((_call, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write(opening + word)
     })
     const seen = attacked.upstream.calls.length
     const socket = await attacked.open()
-    socket.send(frame(TEXT, create()))
+    socket.send(frame(TEXT, createMessage()))
     await until(() => socket.messages().some(({ type }) => type === 'response.output_text.delta'), 'a delta')
     socket.socket.end()
     await socket.ended
@@ -98,21 +98,18 @@ describe('a connection that is open at one side only', () => {
 })
 
 describe('a message that is not finished', () => {
-  const whole = frame(TEXT, create({ input: 'x'.repeat(10_000) }))
+  const whole = frame(TEXT, createMessage({ input: 'x'.repeat(10_000) }))
 
-  it.each([1, 3, 5, 7, whole.length - 1])(
-    'is nothing when its client leaves after %d bytes',
-    async (bytes) => {
-      const seen = attacked.upstream.calls.length
-      const socket = await attacked.open()
-      socket.send(whole.subarray(0, bytes))
-      socket.socket.end()
-      await socket.ended
-      expect(attacked.upstream.calls.length).toBe(seen)
-    },
-  )
+  it.each([1, 3, 5, 7, whole.length - 1])('is dropped if its client leaves after %d bytes', async (bytes) => {
+    const seen = attacked.upstream.calls.length
+    const socket = await attacked.open()
+    socket.send(whole.subarray(0, bytes))
+    socket.socket.end()
+    await socket.ended
+    expect(attacked.upstream.calls.length).toBe(seen)
+  })
 
-  it('closes 1008 after its time, however it trickles', async () => {
+  it('closes with 1008 after its timeout, even if bytes trickle in', async () => {
     const socket = await attacked.open()
     socket.send(whole.subarray(0, 9_000))
     let at = 9_000

@@ -1,6 +1,6 @@
 /**
- * A gateway under attack by its WebSockets, and a good one beside them. When an attack is over, the good one is served,
- * and nothing is left of the attack.
+ * A gateway under attack through WebSockets. After each test a parallel socket must still be served, and nothing of the
+ * attack may remain.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { type RunningGateway, startGateway, until } from '../../harness/gateway.ts'
@@ -15,29 +15,29 @@ export const AUTHORIZATION = `authorization: Bearer ${KEY}`
 export interface AttackedGateway {
   readonly gateway: RunningGateway
   readonly upstream: ScriptedUpstream
-  /** Opens a WebSocket; `behind` goes in the same piece as the handshake. */
-  open(behind?: Buffer): Promise<RawSocket>
+  /** Opens a WebSocket; `afterHandshake` is sent in the same write as the handshake. */
+  open(afterHandshake?: Buffer): Promise<RawSocket>
 }
 
-/** The text of a message that begins a response. */
-export const create = (fields: object = {}) =>
+/** A `response.create` message. */
+export const createMessage = (fields: object = {}) =>
   JSON.stringify({ type: 'response.create', model: 'model', store: false, input: 'hi', ...fields })
 
-/** Of the messages of a socket those that end an answer. */
+/** The messages of a socket that end a response. */
 export const ends = (socket: RawSocket) =>
   socket.messages().filter(({ type }) => type === 'response.completed' || type === 'error')
 
-/** Waits until so many answers of a socket have ended; gives the last. */
+/** Waits until `count` responses of a socket have ended; returns the last one's final message. */
 export async function ended(socket: RawSocket, count: number): Promise<Record<string, unknown>> {
   await until(() => ends(socket).length >= count, `${count} answers`)
   return ends(socket)[count - 1] ?? {}
 }
 
-/** To be called once, where the tests of a file are declared. */
+/** Call it once at the top level of a test file. */
 export function attackedGateway(env: Record<string, string> = {}): AttackedGateway {
   let upstream: ScriptedUpstream
   let gateway: RunningGateway
-  let good: RawSocket
+  let parallel: RawSocket
 
   beforeAll(async () => {
     upstream = await startUpstream()
@@ -54,14 +54,14 @@ export function attackedGateway(env: Record<string, string> = {}): AttackedGatew
   })
   beforeEach(async () => {
     upstream.answer(chatAnswer())
-    good = await openRaw(gateway.base, { lines: [AUTHORIZATION], pongs: true })
+    parallel = await openRaw(gateway.base, { lines: [AUTHORIZATION], pongs: true })
   })
   afterEach(async () => {
     upstream.answer(chatAnswer())
-    good.send(frame(TEXT, create()))
-    expect(await ended(good, 1)).toMatchObject({ type: 'response.completed' })
-    good.socket.destroy()
-    await quiet(gateway)
+    parallel.send(frame(TEXT, createMessage()))
+    expect(await ended(parallel, 1)).toMatchObject({ type: 'response.completed' })
+    parallel.socket.destroy()
+    await expectIdle(gateway)
   })
   afterAll(async () => {
     await gateway?.stop()
@@ -74,14 +74,15 @@ export function attackedGateway(env: Record<string, string> = {}): AttackedGatew
     get upstream() {
       return upstream
     },
-    open: (behind) => openRaw(gateway.base, { lines: [AUTHORIZATION], ...(behind && { behind }) }),
+    open: (afterHandshake) =>
+      openRaw(gateway.base, { lines: [AUTHORIZATION], ...(afterHandshake && { afterHandshake }) }),
   }
 }
 
 const GAUGES = ['sluice_sockets', 'sluice_requests_in_flight', 'sluice_holds', 'sluice_settle_queue']
 
-/** Waits until the gateway has nothing to do and nobody to serve; it must not have met anything unexpected. */
-async function quiet(gateway: RunningGateway): Promise<void> {
+/** Waits until the gateway is idle; asserts that it logged no unexpected error. */
+async function expectIdle(gateway: RunningGateway): Promise<void> {
   for (const gauge of GAUGES)
     await until(async () => (await metric(gateway, gauge)) === 0, `${gauge} to be 0`)
   expect(gateway.child.exitCode).toBeNull()

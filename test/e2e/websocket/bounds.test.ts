@@ -1,9 +1,9 @@
-/** The settings that bound a WebSocket, at their edges. */
+/** Limits of WebSockets, each at its bound. */
 import { describe, expect, it } from 'vitest'
 import { until } from '../../harness/gateway.ts'
 import { connection, requestBytes } from '../../harness/socket.ts'
 import { CONTINUATION, frame, HANDSHAKE, handshakeBytes, TEXT } from '../../harness/web-socket.ts'
-import { AUTHORIZATION, attackedGateway, create, ended } from './attacked-gateway.ts'
+import { AUTHORIZATION, attackedGateway, createMessage, ended } from './attacked-gateway.ts'
 
 const POLICY = 1008
 const TOO_BIG = 1009
@@ -15,14 +15,15 @@ const attacked = attackedGateway({
   SLUICE_SOCKET_MAX_MESSAGE_BYTES: String(BYTES),
   SLUICE_SOCKET_MAX_FRAGMENTS: String(FRAGMENTS),
   SLUICE_MAX_CONNECTIONS: String(CONNECTIONS),
-  // Bounds requests, and no messages.
+  // Limits HTTP requests, not messages.
   SLUICE_MAX_BODY_BYTES: '1024',
 })
 
-const message = (bytes: number) => create({ input: 'x'.repeat(bytes - create({ input: '' }).length) })
+const message = (bytes: number) =>
+  createMessage({ input: 'x'.repeat(bytes - createMessage({ input: '' }).length) })
 
-/** A text in so many frames, each with a part of it. */
-function inPieces(text: string, count: number): Buffer[] {
+/** Splits a text into `count` frames. */
+function inFrames(text: string, count: number): Buffer[] {
   const size = Math.ceil(text.length / count)
   return Array.from({ length: count }, (_, n) =>
     frame(n === 0 ? TEXT : CONTINUATION, text.slice(n * size, (n + 1) * size), { fin: n === count - 1 }),
@@ -30,17 +31,17 @@ function inPieces(text: string, count: number): Buffer[] {
 }
 
 describe('bytes', () => {
-  it.each([1, FRAGMENTS])('as many as allowed, in %d frames, are served', async (count) => {
+  it.each([1, FRAGMENTS])('serves as many as allowed, in %d frames', async (count) => {
     const socket = await attacked.open()
-    socket.send(...inPieces(message(BYTES), count))
+    socket.send(...inFrames(message(BYTES), count))
     expect(await ended(socket, 1)).toMatchObject({ type: 'response.completed' })
     socket.socket.destroy()
   })
 
-  it.each([1, FRAGMENTS])('one more, in %d frames, closes 1009', async (count) => {
+  it.each([1, FRAGMENTS])('closes with 1009 after one more, in %d frames', async (count) => {
     const seen = attacked.upstream.calls.length
     const socket = await attacked.open()
-    socket.send(...inPieces(message(BYTES + 1), count))
+    socket.send(...inFrames(message(BYTES + 1), count))
     expect(await socket.ended).toBe(TOO_BIG)
     expect(socket.messages()).toEqual([])
     expect(attacked.upstream.calls.length).toBe(seen)
@@ -48,25 +49,25 @@ describe('bytes', () => {
 })
 
 describe('fragments', () => {
-  it('as many as allowed are served, again and again', async () => {
+  it('serves as many as allowed, repeatedly', async () => {
     const socket = await attacked.open()
     for (let n = 1; n <= 3; n++) {
-      socket.send(...inPieces(create(), FRAGMENTS))
+      socket.send(...inFrames(createMessage(), FRAGMENTS))
       expect(await ended(socket, n)).toMatchObject({ type: 'response.completed' })
     }
     socket.socket.destroy()
   })
 
-  it('one more closes 1008', async () => {
+  it('closes with 1008 after one more', async () => {
     const socket = await attacked.open()
-    socket.send(...inPieces(create(), FRAGMENTS + 1))
+    socket.send(...inFrames(createMessage(), FRAGMENTS + 1))
     expect(await socket.ended).toBe(POLICY)
     expect(socket.messages()).toEqual([])
   })
 })
 
-it('WebSockets count as connections: one more is not taken until one has ended', async () => {
-  // The good one is the first.
+it('counts WebSockets as connections: one more is refused until one has ended', async () => {
+  // The parallel socket is the first one.
   const sockets = await Promise.all(Array.from({ length: CONNECTIONS - 1 }, () => attacked.open()))
   for (const bytes of [
     handshakeBytes([...HANDSHAKE, AUTHORIZATION]),
@@ -74,8 +75,8 @@ it('WebSockets count as connections: one more is not taken until one has ended',
   ])
     expect(await (await connection(attacked.gateway.base, bytes)).closed).toMatch(/^(HTTP\/1\.1 503 |$)/)
   for (const { socket } of sockets.splice(0, 1)) socket.destroy()
-  const fresh = await until(() => attacked.open().catch(() => undefined), 'room for one')
-  fresh.send(frame(TEXT, create()))
+  const fresh = await until(() => attacked.open().catch(() => undefined), 'a free connection')
+  fresh.send(frame(TEXT, createMessage()))
   expect(await ended(fresh, 1)).toMatchObject({ type: 'response.completed' })
   for (const { socket } of [...sockets, fresh]) socket.destroy()
 })

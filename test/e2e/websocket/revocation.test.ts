@@ -1,4 +1,4 @@
-/** Open WebSockets whose key may not be used any more, through the real program. */
+/** Open WebSockets whose API key is revoked. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../../proxy/socket/testing.ts'
 import { type RunningGateway, startGateway, until } from '../../harness/gateway.ts'
@@ -12,7 +12,7 @@ let upstream: ScriptedUpstream
 let gateway: RunningGateway
 
 beforeAll(async () => {
-  // Answers nothing, so that a turn lasts.
+  // Never answers, so that a turn stays open.
   upstream = await startUpstream(() => new Promise(() => undefined))
   gateway = await startGateway({
     'all.yaml': channel('c', upstream.baseURL) + route('r', 'm', ['c']) + apiKey('other', OTHER),
@@ -28,20 +28,20 @@ const open = (key: string) =>
     headers: { authorization: `Bearer ${key}` },
   })
 
-/** To the second, and late enough for a socket to be opened and used before. */
+/** Whole seconds, and late enough to open and use a socket first. */
 const soon = () => ({ expiresAt: `${new Date(Date.now() + 4_000).toISOString().slice(0, 19)}Z` })
 
 test.each<[string, () => void, (() => object)?]>([
   ['is deleted', () => gateway.remove('key.yaml')],
   ['is disabled', () => gateway.write('key.yaml', apiKey('key', KEY, { disabled: true }))],
   [
-    'may be used from elsewhere alone',
+    'is limited to other addresses',
     () => gateway.write('key.yaml', apiKey('key', KEY, { allowedIPs: ['192.0.2.1'] })),
   ],
-  ['is another one now', () => gateway.write('key.yaml', apiKey('key', 'sk-replaced-0123456789'))],
+  ['is replaced', () => gateway.write('key.yaml', apiKey('key', 'sk-replaced-0123456789'))],
   ['expires', () => undefined, soon],
 ])(
-  'of a key that %s: idle ones and ones in a turn close, those of others stay',
+  'close, idle or busy, when the key %s; those of other keys stay open',
   async (_, revoke, spec = () => ({})) => {
     const calls = upstream.calls.length
     gateway.write('key.yaml', apiKey('key', KEY, spec()))
@@ -51,7 +51,7 @@ test.each<[string, () => void, (() => object)?]>([
     busy.send({ type: 'response.create', model: 'm', input: 'Hello' })
     await until(() => upstream.calls.length > calls, 'the turn to begin')
     revoke()
-    const end = { code: 1008, reason: 'The API key is not valid any more.' }
+    const end = { code: 1008, reason: 'The API key is no longer valid.' }
     expect([await idle.closed, await busy.closed]).toEqual([end, end])
     expect(busy.messages).toMatchObject([{ type: 'error' }])
     expect(other.ws.readyState).toBe(other.ws.OPEN)

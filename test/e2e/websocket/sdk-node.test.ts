@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-/** A connection of the SDK through the wire, and all that it reported. */
+/** An SDK connection through the TCP proxy, with all its events. */
 function open(options: ResponsesWSClientOptions = {}, apiKey = KEY) {
   const client = new OpenAI({ baseURL: `${world.proxy.base}/v1`, apiKey })
   const ws = new ResponsesWS(client, options)
@@ -34,7 +34,7 @@ function open(options: ResponsesWSClientOptions = {}, apiKey = KEY) {
     events,
     errors,
     create,
-    /** Creates a response and gives its last event. */
+    /** Creates a response and returns its last event. */
     async end(params: Create): Promise<Received> {
       const from = events.length
       create(params)
@@ -49,19 +49,19 @@ function open(options: ResponsesWSClientOptions = {}, apiKey = KEY) {
 }
 
 const isEnd = ({ type }: Received) => /^(?:error|response\.(?:completed|incomplete|failed))$/.test(type)
-const laneOf = (event: Received) => ('stream_id' in event ? event.stream_id : undefined)
+const streamOf = (event: Received) => ('stream_id' in event ? event.stream_id : undefined)
 const textOf = ({ output }: OpenAI.Responses.Response) =>
   output.flatMap((item) =>
     item.type === 'message' ? item.content.map((part) => (part.type === 'output_text' ? part.text : '')) : [],
   )
-const heard = (response: OpenAI.Responses.Response) => JSON.parse(textOf(response).join('')) as string[]
+const textsIn = (response: OpenAI.Responses.Response) => JSON.parse(textOf(response).join('')) as string[]
 
 describe.each(DIALECTS)('over %s', (model) => {
-  it('several responses come one after the other, each by its own events', async () => {
+  it('streams several responses one after the other', async () => {
     const socket = open()
     const one = await socket.respond({ model, input: 'one' })
     const two = await socket.respond({ model, input: 'two', stream: true })
-    expect([heard(one), heard(two)]).toEqual([['one'], ['two']])
+    expect([textsIn(one), textsIn(two)]).toEqual([['one'], ['two']])
     const deltas = socket.events.flatMap((event) =>
       event.type === 'response.output_text.delta' ? [event.delta] : [],
     )
@@ -70,79 +70,80 @@ describe.each(DIALECTS)('over %s', (model) => {
       event.type === 'response.created' ? [event.response.id] : [],
     )
     expect(created).toEqual([one.id, two.id])
-    expect(socket.events.map(laneOf).filter((lane) => lane !== undefined)).toEqual([])
+    expect(socket.events.map(streamOf).filter((stream) => stream !== undefined)).toEqual([])
     expect(socket.errors).toEqual([])
   })
 
-  it('messages sent at once are answered in their order', async () => {
+  it('answers messages that were sent at once in order', async () => {
     const socket = open()
     for (const input of ['one', 'two', 'three']) socket.create({ model, input })
     await until(() => socket.events.filter(isEnd).length === 3, 'three ends')
     const ends = socket.events.flatMap((event) =>
       event.type === 'response.completed' ? [event.response] : [],
     )
-    expect(ends.map(heard)).toEqual([['one'], ['two'], ['three']])
+    expect(ends.map(textsIn)).toEqual([['one'], ['two'], ['three']])
   })
 
-  it('a chain that is not stored goes on, and forks', async () => {
+  it('continues and forks a chain that is not stored', async () => {
     const socket = open()
-    const asked = { model, store: false }
-    const one = await socket.respond({ ...asked, input: 'one' })
-    const two = await socket.respond({ ...asked, input: 'two', previous_response_id: one.id })
-    expect(heard(two)).toEqual(['one', 'two'])
-    const fork = await socket.respond({ ...asked, input: 'fork', previous_response_id: one.id })
-    expect(heard(fork)).toEqual(['one', 'fork'])
+    const params = { model, store: false }
+    const one = await socket.respond({ ...params, input: 'one' })
+    const two = await socket.respond({ ...params, input: 'two', previous_response_id: one.id })
+    expect(textsIn(two)).toEqual(['one', 'two'])
+    const fork = await socket.respond({ ...params, input: 'fork', previous_response_id: one.id })
+    expect(textsIn(fork)).toEqual(['one', 'fork'])
   })
 
-  it('a prepared conversation is gone on from', async () => {
+  it('continues a prepared conversation', async () => {
     const socket = open()
     const calls = world.upstream.calls.length
-    const asked = { model, store: false }
-    const prepared = await socket.respond({ ...asked, input: 'one', generate: false })
+    const params = { model, store: false }
+    const prepared = await socket.respond({ ...params, input: 'one', generate: false })
     expect([prepared.output, world.upstream.calls.length]).toEqual([[], calls])
-    const next = await socket.respond({ ...asked, input: 'two', previous_response_id: prepared.id })
-    // Over messages the two are one turn.
-    expect(heard(next).join('')).toBe('onetwo')
+    const next = await socket.respond({ ...params, input: 'two', previous_response_id: prepared.id })
+    // Over messages the two inputs are one turn.
+    expect(textsIn(next).join('')).toBe('onetwo')
   })
 
-  it('a function is called, and its result goes back alone', async () => {
+  it('calls a function and takes only its result', async () => {
     const socket = open()
     const parameters = { type: 'object', properties: { city: { type: 'string' } } }
     const tools: OpenAI.Responses.Tool[] = [{ type: 'function', name: 'weather', parameters, strict: false }]
-    const asked = { model, store: false, tools }
-    const called = await socket.respond({ ...asked, input: 'Weather in Ulm?' })
+    const params = { model, store: false, tools }
+    const called = await socket.respond({ ...params, input: 'Weather in Ulm?' })
     expect(called.output).toMatchObject([
       { type: 'function_call', name: 'weather', arguments: '{"city":"Ulm"}' },
     ])
     const [call] = called.output
     const call_id = call?.type === 'function_call' ? call.call_id : ''
     const input: OpenAI.Responses.ResponseInput = [{ type: 'function_call_output', call_id, output: 'sunny' }]
-    const next = await socket.respond({ ...asked, input, previous_response_id: called.id })
+    const next = await socket.respond({ ...params, input, previous_response_id: called.id })
     expect(textOf(next).join('')).toContain('Weather in Ulm?')
   })
 
-  it('named streams run side by side, and every event has the name of its own', async () => {
+  it('runs named streams in parallel, with the stream’s name in each event', async () => {
     const socket = open()
     socket.create({ model, input: 'slow: wait', stream_id: 'slow' })
     socket.create({ model, input: 'quick', stream_id: 'quick' })
     socket.create({ model, input: 'after it', stream_id: 'slow' })
-    const ended = (lane: string) => socket.events.filter((event) => isEnd(event) && laneOf(event) === lane)
-    await until(() => ended('quick').length === 1, 'the quick one')
+    const ended = (stream: string) =>
+      socket.events.filter((event) => isEnd(event) && streamOf(event) === stream)
+    await until(() => ended('quick').length === 1, 'the quick response')
     expect(ended('slow')).toEqual([])
-    await until(() => world.release() > 0, 'the slow one to be asked')
-    await until(() => ended('slow').length === 2, 'both of the slow stream')
+    await until(() => world.release() > 0, 'the slow call')
+    await until(() => ended('slow').length === 2, 'both responses of the slow stream')
     expect(
-      ended('slow').map((event) => (event.type === 'response.completed' ? heard(event.response) : [])),
+      ended('slow').map((event) => (event.type === 'response.completed' ? textsIn(event.response) : [])),
     ).toEqual([['slow: wait'], ['after it']])
-    const idsOf = (lane: string) =>
+    const idsOf = (stream: string) =>
       socket.events.flatMap((event) =>
-        'response' in event && laneOf(event) === lane ? [(event.response as { id: string }).id] : [],
+        'response' in event && streamOf(event) === stream ? [(event.response as { id: string }).id] : [],
       )
     expect([new Set(idsOf('slow')).size, new Set(idsOf('quick')).size]).toEqual([2, 1])
-    expect(socket.events.every((event) => ['slow', 'quick'].includes(laneOf(event) ?? ''))).toBe(true)
+    expect(socket.events.every((event) => ['slow', 'quick'].includes(streamOf(event) ?? ''))).toBe(true)
   })
 
-  it('an error is told as one, with its status and its stream, and the connection stays', async () => {
+  it('reports an error with its status and stream, and keeps the connection', async () => {
     const socket = open()
     const { length } = socket.errors
     const missing = await socket.end({
@@ -164,10 +165,10 @@ describe.each(DIALECTS)('over %s', (model) => {
       { message: expect.stringContaining("'resp_missing' not found"), error: { status: 400 } },
       { error: { status: 502 } },
     ])
-    expect(heard(await socket.respond({ model, input: 'again' }))).toEqual(['again'])
+    expect(textsIn(await socket.respond({ model, input: 'again' }))).toEqual(['again'])
   })
 
-  it('a broken connection is opened again; what was not stored is told anew, what was is there', async () => {
+  it('reconnects; stored responses can be continued, others cannot', async () => {
     const socket = open({ reconnect: { onReconnecting: () => undefined, initialDelay: 1, maxDelay: 10 } })
     const unstored = await socket.respond({ model, input: 'one', store: false })
     const stored = await socket.respond({ model, input: 'one' })
@@ -175,30 +176,30 @@ describe.each(DIALECTS)('over %s', (model) => {
     await until(() => socket.reconnects() === 1, 'another connection')
     const lost = await socket.end({ model, input: 'two', store: false, previous_response_id: unstored.id })
     expect(lost).toMatchObject({ status: 400, error: { code: 'previous_response_not_found' } })
-    expect(heard(await socket.respond({ model, input: 'anew', store: false }))).toEqual(['anew'])
+    expect(textsIn(await socket.respond({ model, input: 'anew', store: false }))).toEqual(['anew'])
     const next = await socket.respond({ model, input: 'again', previous_response_id: stored.id })
-    expect(heard(next)).toEqual(['one', 'again'])
+    expect(textsIn(next)).toEqual(['one', 'again'])
   })
 })
 
 it.each([
-  ['a name that is none', { stream_id: 'a b' }, 'invalid_stream_id', 'stream_id'],
+  ['an invalid stream name', { stream_id: 'a b' }, 'invalid_stream_id', 'stream_id'],
   ['no model', { model: '' }, 'invalid_request', 'model'],
-  ['a response in the background', { background: true }, expect.any(String), 'background'],
-])('%s is refused by the name of the field', async (_, more, code, param) => {
+  ['a background response', { background: true }, expect.any(String), 'background'],
+])('refuses %s and names the field', async (_, more, code, param) => {
   const socket = open()
   const last = await socket.end({ model: 'chat', input: 'x', ...more })
   expect(last).toMatchObject({ type: 'error', status: 400, error: { code, param } })
   expect(socket.errors).toHaveLength(1)
 })
 
-it('an unknown key cannot connect', async () => {
-  const { errors } = open({}, 'sk-nobody')
+it('refuses a connection with an unknown key', async () => {
+  const { errors } = open({}, 'sk-unknown')
   await until(() => errors.length > 0, 'the refusal')
   expect(errors[0]?.message).toContain('401')
 })
 
-it('steering fails in the way that the SDK knows', async () => {
+it('refuses steering with the event that the SDK expects', async () => {
   const socket = open()
   const { id } = await socket.respond({ model: 'chat', input: 'one' })
   const content = [{ type: 'input_text' as const, text: 'left' }]
@@ -215,7 +216,7 @@ it('steering fails in the way that the SDK knows', async () => {
   expect(socket.errors).toEqual([])
 })
 
-it('a gateway that is stopped lets responses end, and clients go on at another one', async () => {
+it('a stopping gateway lets responses finish, and clients continue with another gateway', async () => {
   const { upstream } = world
   const start = () =>
     startGateway({
@@ -233,18 +234,18 @@ it('a gateway that is stopped lets responses end, and clients go on at another o
     initialDelay: 1,
   }
   const socket = open({ reconnect })
-  expect(heard(await socket.respond({ model: 'm', input: 'one' }))).toEqual(['one'])
+  expect(textsIn(await socket.respond({ model: 'm', input: 'one' }))).toEqual(['one'])
   socket.create({ model: 'm', input: 'two: wait' })
-  await until(() => upstream.calls.at(-1)?.body.includes('two: wait'), 'the upstream to be asked')
+  await until(() => upstream.calls.at(-1)?.body.includes('two: wait'), 'the upstream call')
   world.proxy.redirect(second.base)
   first.child.kill('SIGTERM')
   await until(() => first.output().includes('draining'), 'the drain')
-  await until(() => world.release() > 0, 'the response to go on')
+  await until(() => world.release() > 0, 'the response to be released')
   const ends = () =>
     socket.events.flatMap((event) => (event.type === 'response.completed' ? [event.response] : []))
   await until(() => ends().length === 2, 'the response to end')
   await until(() => socket.reconnects() === 1, 'the other gateway')
   expect(codes).toEqual([1001])
-  expect(heard(await socket.respond({ model: 'm', input: 'three' }))).toEqual(['three'])
+  expect(textsIn(await socket.respond({ model: 'm', input: 'three' }))).toEqual(['three'])
   await until(() => second.requests().length > 0, 'a request of the second gateway')
 })

@@ -1,4 +1,4 @@
-/** The official Python SDK over a WebSocket, over upstreams of every dialect. The script in ../python reports. */
+/** The official Python SDK over a WebSocket, over upstreams of every dialect. ../python has the script. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { python, run } from '../../harness/script.ts'
@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-/** Importing the SDK takes seconds where the machine is busy. */
+/** Importing the SDK takes seconds on a busy machine. */
 const PATIENCE_MS = 60_000
 
 it(
@@ -33,7 +33,7 @@ it(
       missing: error(400, 'previous_response_not_found'),
       broken: error(502, 'upstream_error'),
       'still there': ['again'],
-      lanes: [
+      streams: [
         ['quick', ['quick: free']],
         ['slow', ['slow: wait']],
       ],

@@ -27,6 +27,11 @@ export const OUTBOUND_WAYS: Mutant[] = [
   ]),
   // An unusable certificate is reported as an unspecific connection failure.
   ...faults('proxy/outbound/failure.ts', OUTBOUND, ["  ['ERR_OSSL_', 'tls'],\n", '']),
+  // The proxy's refusal is taken for a tunnel.
+  ...faults('proxy/outbound/proxied.ts', 'proxy/outbound/checked.test.ts', [
+    'status >= 200 && status < 300',
+    'status >= 200',
+  ]),
   ...faults(
     'proxy/outbound/proxied.ts',
     OUTBOUND,
@@ -38,8 +43,6 @@ export const OUTBOUND_WAYS: Mutant[] = [
     ['{ servername: _upstream, ...options }, callback', 'options, callback'],
     // A silent proxy keeps a request for as long as the client waits.
     ['callback(new errors.ConnectTimeoutError(), null)', 'undefined'],
-    // The proxy's refusal is taken for a tunnel.
-    ['status >= 200 && status < 300', 'status >= 200'],
     // Proxy credentials are not sent.
     ['headers: proxy.headers,', 'headers: {},'],
     // A proxy that is down counts against the upstream.

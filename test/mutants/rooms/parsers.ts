@@ -35,11 +35,11 @@ export const PARSERS: Mutant[] = [
     'proxy/dialects/images/form/parse.ts',
     LIMITS,
     // The setting has no effect on forms in memory.
-    ['parts.length === maxParts', 'parts.length === 64'],
+    ['FormScanner(boundary, maxParts, ', 'FormScanner(boundary, 64, '],
   ),
 
   ...faults(
-    'proxy/dialects/images/upload/scanner.ts',
+    'proxy/dialects/images/form/scanner.ts',
     LIMITS,
     // One part too many is accepted.
     ['this.#parts++ === this.#maxParts', 'this.#parts++ > this.#maxParts'],
@@ -69,17 +69,17 @@ export const PARSERS: Mutant[] = [
   ),
 
   ...faults(
-    'proxy/dialects/messages/codec/request/keeper.ts',
-    'proxy/dialects/messages/codec/request/keeper.test.ts',
-    // An object with fifty thousand keys is copied fifty thousand times.
-    ['isRecord(child) && copies.has(child)', 'isRecord(child) && copies.has(key)'],
-    // The client's request is modified, and so is the next upstream's.
-    [
-      'const copy: Json = Object.assign(noFields(), isRecord(child) ? child : {})',
-      'const copy: Json = isRecord(child) ? child : noFields()',
-    ],
+    'proxy/dialects/core/neutral/keep.ts',
+    'proxy/dialects/core/neutral/keep.test.ts',
+    // A typed field is reported as lost.
+    ['!known.has(key) && ', ''],
+    // So is a field without a value.
+    [' && !saysNothing(value)', ''],
     // A client's key becomes the prototype.
-    ['  readonly fields: Json = noFields()', '  readonly fields: Json = {}'],
+    [
+      'const known = new Set(typed)\n  const fields = noFields()',
+      'const known = new Set(typed)\n  const fields: Fields = {}',
+    ],
   ),
 
   ...faults(

@@ -146,8 +146,8 @@ export const PROXY: Mutant[] = [
 
   // A model disappears while all its channels are ejected.
   ...faults('proxy/upstream/choose.ts', 'proxy/upstream/choose.test.ts', [
-    'awake.length > 0 ? awake : free',
-    'awake',
+    'healthy.length > 0 ? healthy : free',
+    'healthy',
   ]),
 
   // A busy upstream is called again at once.
@@ -176,7 +176,7 @@ export const PROXY: Mutant[] = [
 
   // A cost that is being charged is logged as lost.
   ...faults('proxy/ledger/settles.ts', 'proxy/ledger/settles.test.ts', [
-    '    // What is under way may still be posted.\n    await this.#round\n',
+    '    // Settles that were sent may still be posted.\n    await this.#round\n',
     '',
   ]),
 

@@ -105,7 +105,10 @@ export const RELAY: Mutant[] = [
     // A silent stream shows nothing.
     ['res.flushHeaders()', ''],
     // The upstream continues without a client.
-    ["signal.addEventListener('abort', stop)", ''],
+    [
+      'await unlessAborted(streamAnswer(socket, call, res, events), signal)',
+      'await streamAnswer(socket, call, res, events)',
+    ],
   ),
 
   ...faults(

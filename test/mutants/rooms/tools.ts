@@ -9,6 +9,15 @@ export const TOOLS: Mutant[] = [
   ]),
 
   ...faults(
+    'tools/check-words.ts',
+    'tools/check-words.test.ts',
+    // A phrase that two lines of a comment share is not found.
+    ["'(?: |\\\\n[ *#/-]*)'", "' '"],
+    // An allowed word is allowed in the whole file.
+    ['line.includes(each)', 'line !== each'],
+  ),
+
+  ...faults(
     'tools/test-summary.ts',
     'tools/test-summary.test.ts',
     // Running no test is a success.

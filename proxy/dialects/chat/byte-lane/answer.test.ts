@@ -1,5 +1,6 @@
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
+import '../../index.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { chat } from '../index.ts'
 

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import '../../index.ts'
 import { chat } from '../index.ts'
 import { readUsage } from '../usage.ts'
 

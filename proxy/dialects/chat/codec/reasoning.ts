@@ -39,14 +39,6 @@ export function decodeReasoning(message: Fields, path: string, envelopes: Envelo
   return Object.keys(names).length === 0 ? parts : parts.map((part) => ({ ...part, names }))
 }
 
-/** A field of reasoning without the entries that the gateway sealed: their upstreams are of another dialect. */
-export function unsealed(value: unknown, envelopes: Envelopes): unknown {
-  if (!Array.isArray(value)) return value
-  const isSealed = (state: unknown) => typeof state === 'string' && envelopes.open(state) !== 'foreign'
-  const kept = value.filter((entry) => !isRecord(entry) || ![entry.signature, entry.data].some(isSealed))
-  return kept.length === value.length ? value : kept
-}
-
 function records(value: unknown, path: string): Fields[] {
   return (optional(value, path, listAt) ?? []).map((item, i) => recordAt(item, `${path}[${i}]`))
 }

@@ -4,7 +4,7 @@ import type { UpstreamError } from './upstream-error.ts'
 
 const MAX_LENGTH = 128
 const PATH = /^[A-Za-z_]\w*(?:\.\w+|\[\d{1,6}\])*$/
-/** A field at the beginning, as Anthropic writes it, or in any kind of quotes. */
+/** A field at the beginning, before a colon, or in any kind of quotes. */
 const MENTION = /^([A-Za-z_][\w.[\]]{0,127}): |[`'"]([A-Za-z_][\w.[\]]{0,127})[`'"]/g
 const MAX_MENTIONS = 4
 

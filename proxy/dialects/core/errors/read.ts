@@ -1,4 +1,4 @@
-/** Reads the errors of upstreams of every dialect: their class, and what the caller is told of its own fault. */
+/** Classifies the errors of upstreams, and writes the client's error for a fault of its own. */
 import type { FailureClass } from '../../../../contract/failures.ts'
 import { type ErrorCode, GatewayError, Unshown, type UpstreamFailure } from '../../../errors.ts'
 import type { ParsedRequest } from '../dialect.ts'
@@ -8,16 +8,11 @@ import { contextLength } from './context-length.ts'
 import { paramOf } from './param.ts'
 import { knownRefusal, outputLimit, unknownEffort } from './refusals.ts'
 import { retryAfterSeconds, retryAfterText } from './retry-after.ts'
-import { threadRefusal } from './threads.ts'
 import { type UpstreamError, upstreamError } from './upstream-error.ts'
-import { STATUS_OF_WORD, WORDS } from './words.ts'
+import { allWordings, describes, says, statusOf } from './wordings.ts'
 
-/** Errors are short; what is longer is a page for people. */
+/** Errors are short. A longer body is a page for people. */
 const MAX_ERROR_BYTES = 1024 * 1024
-
-/** Refused credentials and empty accounts that Anthropic calls invalid requests. */
-const NO_CREDIT = /credit balance is too low/i
-const ORGANIZATION_OFF = /organization has been disabled/i
 
 type Verdict = Pick<UpstreamFailure, 'class' | 'forCaller' | 'words' | 'carrierRefused' | 'stateRefused'>
 
@@ -59,7 +54,7 @@ function statusInside(error: UpstreamError): number | undefined {
     if (typeof number === 'number' && number >= 400 && number < 600) return number
   }
   for (const word of error.words) {
-    const known = STATUS_OF_WORD.get(word)
+    const known = statusOf(word)
     if (known !== undefined) return known
   }
   return contextLength(error) === undefined ? undefined : 400
@@ -77,7 +72,7 @@ function classify(status: number | undefined, error: UpstreamError, request: Par
     }
   }
   const failureClass = classOf(status, error)
-  const state = says(error, 'previousResponse') || RESPONSE_ID.test(error.text)
+  const state = describes(error, 'previousResponse')
   return {
     class: failureClass,
     ...(state && { stateRefused: true }),
@@ -85,24 +80,16 @@ function classify(status: number | undefined, error: UpstreamError, request: Par
   }
 }
 
-/** Statuses by which an upstream calls a request wrong in itself. */
+/** Statuses that call the request itself wrong. */
 const REFUSALS = [400, 413, 422]
 
 function wordsOf(status: number, { message }: UpstreamError): Pick<UpstreamFailure, 'words'> {
   return message !== undefined && REFUSALS.includes(status) ? { words: new Unshown(message) } : {}
 }
 
-/** `Response with id 'resp_1' not found.`, `Invalid 'response_id'`, in the words of self-hosted upstreams. */
-const RESPONSE_ID = /\bresponse(?:[_ ]id\b|\b[^.]{0,40}\bnot found\b)/i
-
-function says({ words }: UpstreamError, group: keyof typeof WORDS): boolean {
-  const known: readonly string[] = WORDS[group]
-  return words.some((word) => known.includes(word))
-}
-
 function classOf(status: number, error: UpstreamError): FailureClass {
-  // A caller's own mistake, whatever status an upstream gives it.
-  if (status < 500 && (says(error, 'previousResponse') || says(error, 'thread'))) return 'caller_fault'
+  // The client's own mistake, whatever the status.
+  if (status < 500 && (says(error, 'previousResponse') || says(error, 'conversation'))) return 'caller_fault'
   switch (status) {
     case 400:
     case 413:
@@ -127,19 +114,19 @@ function classOf(status: number, error: UpstreamError): FailureClass {
   }
 }
 
-/** Some upstreams call a request invalid where their account or their model list is at fault. */
+/** The class of a 400, 413 or 422: some upstreams send it where their account or their model list is at fault. */
 function classOfRefusal(status: number, error: UpstreamError): FailureClass {
-  if (says(error, 'credential') || ORGANIZATION_OFF.test(error.text)) return 'credential'
-  if (says(error, 'quota') || NO_CREDIT.test(error.text)) return 'quota'
+  if (describes(error, 'credential')) return 'credential'
+  if (describes(error, 'quota')) return 'quota'
   if (says(error, 'region')) return 'region_blocked'
   if (says(error, 'modelGone')) return 'model_gone'
-  // More tokens than the account may send in a minute: another account may.
+  // The account may not send so many tokens in a minute, but another one may.
   return status === 413 && says(error, 'rate') ? 'rate_limit' : 'caller_fault'
 }
 
 /**
- * What the caller is told of its own fault: sentences of ours, with numbers and field names that are the caller's. The
- * upstream's words go with those that say less; the others are in the words on which agents and SDKs act.
+ * The client's error for a fault of its own: a fixed sentence with numbers and field names of the client's request. The
+ * upstream's own words are added where the sentence says less; other sentences have the words that agents and SDKs act on.
  */
 function callerFault(
   status: number,
@@ -161,8 +148,10 @@ function callerFault(
     const message = 'The upstream does not know the previous response.'
     return { forCaller: new GatewayError('previous_response_not_found', message, { param }) }
   }
-  const thread = threadRefusal(error, param, status)
-  if (thread !== undefined) return { forCaller: thread }
+  for (const { explain } of allWordings()) {
+    const forCaller = explain?.(error, param, status)
+    if (forCaller !== undefined) return { forCaller }
+  }
   const invalid = (message: string) => new GatewayError('invalid_request', message, { status, param })
   const alike = outputLimit(error.text, param ?? 'max_tokens') ?? unknownEffort(error.text)
   if (alike !== undefined) return { forCaller: invalid(alike) }
@@ -187,7 +176,7 @@ function refusal(status: number, error: UpstreamError, param: string | undefined
 const BEFORE = /\b(?:not support|unsupported)\W?\w{0,12}[^.]{0,40}$/i
 const BEHIND = /^[\w.[\]]{0,64}\W{0,3}(?:is|are) (?:not supported|unsupported|deprecated)\b/i
 
-/** Whether it is the field that is not supported, and not what it holds: a type of file, a language. */
+/** True when the field itself is not supported, rather than its value, such as a type of file. */
 function isUnsupported(text: string, param: string): boolean {
   const at = text.indexOf(param)
   if (at === -1) return false

@@ -19,7 +19,7 @@ export function retryAfterSeconds(
   return seconds === undefined ? undefined : withinBounds(seconds)
 }
 
-/** The same from the message of an error, where OpenAI writes it in streams: "Please try again in 1.2s". */
+/** The same from the message of an error, where streams have it: "Please try again in 1.2s". */
 export function retryAfterText(text: string): number | undefined {
   const [, number, unit] = /try again in (\d{1,9}(?:\.\d{1,9})?)(ms|s)\b/i.exec(text) ?? []
   if (number === undefined) return undefined

@@ -1,10 +1,10 @@
 /**
- * What of an upstream's own words a client may read. Whatever looks like a credential, an address or an id is masked,
- * and so is what only might be one: a word too few harms less than a secret too many.
+ * Masks credentials, addresses and ids in an upstream's own words before a client reads them. Doubtful words are masked
+ * too: a missing word does less harm than a secret that is shown.
  */
 import { identifies, locates } from './suspects.ts'
 
-/** What is known of the upstream and the request. */
+/** Known names and secrets of the upstream and the request. */
 export interface Known {
   /** In every spelling. */
   secrets: readonly string[]

@@ -1,8 +1,8 @@
-/** Words that may be an address, a credential or an id: ASCII without spaces, quotes and brackets. */
+/** Recognises words that may be an address, a credential or an id. A word is ASCII without spaces, quotes and brackets. */
 
 const PIECES = /[:=/&?#+~]/
 
-/** Where something is: a URL, a host, an IP address, an e-mail address, a path of files. */
+/** True for an address: a URL, a host, an IP address, an e-mail address, a file path. */
 export function locates(word: string): boolean {
   if (/[@\\]|%[0-9a-f]{2}/i.test(word)) return true
   if (/(?:^|[^\w-])(?:localhost\b|[a-z][a-z0-9-]{0,62}:\d{2,5}$|ip-\d{1,3}(?:-\d{1,3}){3})/i.test(word))
@@ -55,7 +55,7 @@ const OTHERS = /^(?:AIza|AKIA|ASIA|ya29\.|eyJ|SG\.)[\w.-]{6}/
 const NOUNS =
   /^(?:user|usr|account|project|request|token|key|workspace|team|tenant|trace|organi[sz]ation|deployment)[-_].*[\dA-Z]/
 
-/** Who or what something is: a key, a token, the id of an account. */
+/** True for a credential or an id: a key, a token, the id of an account. */
 export function identifies(word: string): boolean {
   // "sk-ab***yz", "sk-ab...yz": a part of one is a part too many.
   if (/\*{2}|•|x{5}|[^.]\.{2,3}[^.]/i.test(word)) return true

@@ -1,4 +1,4 @@
-/** Answers in which something else stands where text should: what the model wrote is lost, so they are no success. */
+/** Turns answers that have something else in place of text into failures: without this the model's text is lost in silence. */
 import type { UpstreamFailure } from '../../../errors.ts'
 
 class UnreadableAnswer extends Error {
@@ -28,7 +28,7 @@ export function inputText(value: unknown): string {
       : JSON.stringify(value)
 }
 
-/** What `read` gives; a failure when it meets what cannot be read, or nests deeper than JSON.stringify can follow. */
+/** The result of `read`; a failure when a value cannot be read or nests too deeply for JSON.stringify. */
 export function readable<T>(read: () => T): T | UpstreamFailure {
   try {
     return read()

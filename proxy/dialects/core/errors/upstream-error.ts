@@ -1,14 +1,14 @@
-/** What an upstream said, whatever its body looks like: sentences and classes are made from it. */
+/** Reads the error out of an upstream's body, whatever the body looks like. */
 import { isRecord, tryParse } from '../json/value.ts'
 
 export interface UpstreamError {
-  /** The object that says what happened. */
+  /** The object with the error. */
   fields: Record<string, unknown>
   /** Its codes and types in lower case, the most specific first. */
   words: string[]
   /** The beginning of its message: the sentences looked for stand there. */
   text: string
-  /** Its message alone, as the upstream wrote it: not to be shown as it is. */
+  /** The message alone, as the upstream wrote it. It must be sanitised before a client reads it. */
   message?: string
 }
 
@@ -39,7 +39,7 @@ function errorObject(body: unknown): Record<string, unknown> {
   return body
 }
 
-/** OpenRouter keeps the words of the upstream behind it in `metadata.raw`; FastAPI servers write `detail`. */
+/** Some upstreams keep the words of the one behind them in `metadata.raw`; others write `detail`. */
 function textOf({ message, detail, metadata }: Record<string, unknown>): string {
   return [message, detail, isRecord(metadata) ? metadata.raw : undefined]
     .filter((text) => typeof text === 'string')
@@ -66,7 +66,7 @@ function nested(text: string, depth: number): string | undefined {
   return messageOf(found, depth + 1)
 }
 
-/** Of FastAPI servers: a text, or a list of what is wrong at which place. */
+/** `detail` is a text, or a list of faults with their places. */
 function detailOf(detail: unknown): string | undefined {
   if (typeof detail === 'string') return detail
   const first = Array.isArray(detail) ? detail[0] : undefined

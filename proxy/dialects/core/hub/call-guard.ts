@@ -1,7 +1,7 @@
 /**
- * Keeps calls from clients that nobody may run. A function's arguments are a JSON object (none at all count as an empty
- * one): an answer with other ones is a failure, unless the output limit or a filter ended it in the middle of its last
- * call. That call is marked as cut, and no client gets it as a finished one.
+ * Keeps broken tool calls from clients. A function's arguments are a JSON object; no arguments count as an empty one. An
+ * answer with any others is a failure, unless the output limit or a filter ended it within its last call. That call is
+ * marked as cut, and no client gets it as a finished one.
  */
 import type { UpstreamFailure } from '../../../errors.ts'
 import { isRecord, tryParse } from '../json/value.ts'
@@ -12,13 +12,13 @@ type End = Extract<StreamPart, { type: 'tool-call-end' }>
 type Delta = Extract<StreamPart, { type: 'tool-call-delta' }>
 type Call = Pick<ToolCallPart, 'kind' | 'name' | 'input'>
 
-/** True for a function of the upstream that stands for a tool of the client's which takes free text. */
+/** True for the name of an upstream's function that stands for a client's tool with free text. */
 export type TakesText = (name: string) => boolean
 
-/** More are no slip of a model, and would be read over and over. */
+/** Without this bound, a model that writes blanks for ever makes the guard read all of them with each delta. */
 const MAX_BLANKS = 100
 
-/** `open`: it may be whole; only what follows tells. */
+/** `open`: whole or not, depending on how the answer ends. */
 type State = 'whole' | 'open' | 'broken'
 
 /** Checks a whole answer. */
@@ -33,13 +33,13 @@ export function guardCalls(answer: ModelAnswer, takesText: TakesText): ModelAnsw
   return { ...answer, parts: [...parts.slice(0, -1), { ...call, cut: true }] }
 }
 
-/** Checks a stream. The end of a call waits for what follows, when only that tells whether the call is whole. */
+/** Checks a stream. Holds back the end of a call while only the next part can tell whether the call is whole. */
 export class CallGuard {
   failure: UpstreamFailure | undefined
   readonly #emit: Emit
   readonly #takesText: TakesText
   readonly #calls = new Map<string, Call>()
-  /** Of the call that began last, the only one that a limit can fall into. */
+  /** The id of the call that began last: only that one can be cut by a limit. */
   #last = ''
   #waiting: { end: End; state: State }[] = []
 
@@ -67,7 +67,7 @@ export class CallGuard {
     this.#emit(part)
   }
 
-  /** Blanks before an object wait for it: alone they are no arguments, which clients get as an empty object. */
+  /** Holds back leading blanks: with nothing behind them they are no arguments, which clients get as an empty object. */
   #delta(delta: Delta): void {
     const call = this.#calls.get(delta.id)
     if (call === undefined) return
@@ -102,7 +102,7 @@ export class CallGuard {
 
 function stateOf({ kind, name, input }: Call, takesText: TakesText): State {
   if (kind === 'custom' || isBlank(input)) return 'open'
-  // Some models write the text itself where its object should stand.
+  // Some models write the bare text in place of the object with the text.
   if (takesText(name) && !input.trimStart().startsWith('{')) return 'open'
   return isRecord(tryParse(input)) ? 'whole' : 'broken'
 }

@@ -1,4 +1,4 @@
-/** Removes from a conversation what means nothing and what is refused elsewhere: empty texts and halves of characters. */
+/** Removes empty texts and halves of characters from a conversation: they mean nothing, and some upstreams refuse them. */
 import type {
   AssistantPart,
   Media,
@@ -12,9 +12,9 @@ import type {
 type Part = AssistantPart | UserPart | ResultPart
 
 /**
- * The turns without empty text parts and empty turns, with U+FFFD for each lone surrogate. What is right already is
- * the same object in the result. A user who says nothing at the end stays: without him the answer before would be one
- * to go on from.
+ * The turns without empty text parts and empty turns, with U+FFFD for each lone surrogate. What needs no change is
+ * the same object in the result. An empty user turn at the end stays: without it the upstream would continue the answer
+ * before it.
  */
 export function cleanTurns(turns: readonly Turn[]): Turn[] {
   return turns.flatMap((turn, index): Turn[] => {
@@ -71,7 +71,7 @@ function wellFormedMedia(media: Media): Media {
   return { ...media, text: media.text.toWellFormed() }
 }
 
-/** What `change` makes of each item, without undefined; the same array when that changes nothing. */
+/** The items that `change` returns, without undefined; the same array when nothing changes. */
 function eachKept<T>(items: T[], change: (item: T) => T | undefined): T[] {
   const changed = items.flatMap((item) => change(item) ?? [])
   const same = changed.length === items.length && changed.every((item, index) => item === items[index])

@@ -233,11 +233,4 @@ describe('pictures over an upstream of responses', () => {
     expect(events).toEqual([])
     expect(observer).toMatchObject({ finished: false, failure: { detail: 'no_picture' } })
   })
-
-  it('an item that was made comes back to its own dialect as it was', () => {
-    const item = { ...ITEM, status: 'generating', action: 'generate', unknown: [1] }
-    const { body, usage } = tell(laneOf(responses, responses, { input: 'A cat' }), response(item))
-    expect(body.output).toEqual([item])
-    expect(usage).toEqual(BILLED)
-  })
 })

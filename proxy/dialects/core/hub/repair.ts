@@ -15,18 +15,18 @@ import { cleanTurns } from './clean.ts'
 
 const NO_OUTPUT = '(no output)'
 
-/** A call of the history, and what is known of its result. */
+/** A call of the history, with its result once that was found. */
 interface Call {
   part: ToolCallPart
   result?: ToolResult
 }
 
-/** An assistant turn in the making: neighbours that belong to one answer of the model. */
+/** An assistant turn that is being built from neighbours: they belong to one answer of the model. */
 interface Answer {
   turns: AssistantTurn[]
   parts: AssistantPart[]
   calls: Call[]
-  /** A result of its calls has come: what the model says from here on is another answer. */
+  /** One of its calls has a result: the next assistant turn is another answer. */
   answered: boolean
 }
 
@@ -38,7 +38,7 @@ interface SameId {
   results: number
 }
 
-/** The request with its history repaired; the same object when nothing is wrong. Losses: results that are dropped. */
+/** The request with a repaired history; the same object when nothing is wrong. Records dropped results as losses. */
 export function repairHistory(request: ModelRequest, losses: Losses): ModelRequest {
   const repair = new Repair(() => losses.lose('results'))
   for (const turn of cleanTurns(request.turns)) repair.add(turn)
@@ -64,7 +64,7 @@ class Repair {
     else this.#items.push(turn)
   }
 
-  /** The repaired turns. Those of `originals` that are right are used again. */
+  /** The repaired turns. Turns of `originals` that need no repair are the same objects. */
   turns(originals: readonly Turn[]): Turn[] {
     const toolTurns = new Map<ToolResult | undefined, Turn>()
     for (const turn of originals) if (turn.role === 'tool') toolTurns.set(turn.results[0], turn)
@@ -95,7 +95,7 @@ class Repair {
     }
   }
 
-  /** A call that is said twice is one; another one under an id that is taken gets an id of its own. */
+  /** Drops a call that repeats the one before it. A different call with an id that is taken gets a new id. */
   #addCall(answer: Answer, part: ToolCallPart): void {
     let same = this.#byId.get(part.callId)
     if (same?.answer !== answer) {
@@ -111,7 +111,7 @@ class Repair {
     answer.parts.push(call.part)
   }
 
-  /** Results of one id answer its calls in their order; one too many replaces the last. */
+  /** Results with the same id belong to the calls with that id, in order. A surplus result replaces the last one. */
   #addResult(result: ToolResult): void {
     const same = this.#byId.get(result.callId)
     if (same === undefined) {

@@ -1,4 +1,4 @@
-/** A stream on its way through the hub: events of the upstream's dialect in, events of the client's dialect out. */
+/** Converts a stream: events of the upstream's dialect in, events of the client's dialect out. */
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../../errors.ts'
@@ -72,7 +72,7 @@ export class HubStream implements StreamObserver {
       if (delta !== undefined) return guard.part(delta)
       given = []
       decoder.event(event, data)
-      if (given.length === 0 && isNoise(event, data) && !quiet.admit()) {
+      if (given.length === 0 && isNoise(event, data, upstream.eventName) && !quiet.admit()) {
         this.#failure = TOO_QUIET
         return
       }
@@ -138,12 +138,12 @@ export class HubStream implements StreamObserver {
   }
 }
 
-/** Names of the dialects' own events. */
-const OWN_NAME = /^(?:$|message|error|content_block|response\.|image_)/
+/** Of an event without a name, of any server-sent event, and of an error. */
+const PLAIN_NAME = /^(?:message|error)?$/
 
-/** True for an event that no dialect knows, so that many of them are no answer. */
-function isNoise(event: string, data: string): boolean {
-  return !OWN_NAME.test(event) || !/^\s*\{/.test(data)
+/** True for an event that the dialect does not know: many of them in a row are no answer. */
+function isNoise(event: string, data: string, own: RegExp | undefined): boolean {
+  return !(PLAIN_NAME.test(event) || own?.test(event)) || !/^\s*\{/.test(data)
 }
 
 /** The filters in their order, and `last` behind them. */

@@ -1,4 +1,4 @@
-/** What every client may count on in an answer: whole characters, and calls that its results can tell apart. */
+/** Makes every answer safe for clients: whole characters, and a different id for each tool call. */
 import type { AssistantPart, ModelAnswer, StreamPart } from '../neutral/types.ts'
 import { wellFormed } from './clean.ts'
 
@@ -38,7 +38,7 @@ export function tidy(emit: Emit): Emit {
   }
 }
 
-/** The same for a whole answer; the same object when nothing is to do. */
+/** The same for a whole answer; the same object when nothing changes. */
 export function tidyAnswer(answer: ModelAnswer): ModelAnswer {
   const calls = new Set<string>()
   const parts = answer.parts.map((part) => tidyPart(part, calls))

@@ -13,7 +13,7 @@ export interface Selection {
 }
 
 /**
- * What is left of the choice with the tools that are left. Throws GatewayError unsupported_parameter when the client
+ * Fits the choice to the tools that the upstream can take. Throws GatewayError unsupported_parameter when the client
  * forces a tool that the upstream does not have.
  */
 export function adaptChoice(
@@ -33,7 +33,7 @@ export function adaptChoice(
   return selection.tools.length === 0 ? { tools: [] } : selection
 }
 
-/** Finds the declared tool that a choice names, wherever it stands; a choice knows no namespaces. */
+/** Finds the declared tool that a choice names, in whatever namespace: a choice has none. */
 export class ChoosableTools {
   readonly #byName = new Map<string, FunctionTool | CustomTool>()
   readonly #byKind = new Map<string, FunctionTool | CustomTool>()

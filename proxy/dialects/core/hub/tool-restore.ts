@@ -1,4 +1,4 @@
-/** Gives the tool calls of an answer back the names and kinds that the client knows. */
+/** Restores the client's names and kinds in the tool calls of an answer. */
 
 import { isRecord, tryParse } from '../json/value.ts'
 import type { StreamPart } from '../neutral/types.ts'
@@ -6,7 +6,7 @@ import type { ToolNames } from './tool-names.ts'
 
 type Emit = (part: StreamPart) => void
 
-/** A custom tool's input is known once its call is complete: it comes as one delta at the end. */
+/** The input of a custom tool is known only when its call is complete, so it is one delta at the end. */
 export function restoreCalls(names: ToolNames, emit: Emit): Emit {
   /** Arguments so far of the open calls of wrapped tools. */
   const wrapped = new Map<string, string>()
@@ -45,7 +45,7 @@ export function wrapInput(input: string): string {
   return JSON.stringify({ input })
 }
 
-/** The input in them; whatever else the model wrote is taken for the input itself. */
+/** The input in the arguments; arguments of any other form are the input itself. */
 function unwrapInput(text: string): string {
   const value = tryParse(text)
   return isRecord(value) && typeof value.input === 'string' ? value.input : text

@@ -72,8 +72,8 @@ export function adaptTools(original: ModelRequest, target: ToolTarget, losses: L
 }
 
 /**
- * The turns, with calls of declared tools by the names that these were declared by: some clients write the name of a
- * tool that is in no namespace as its namespace, too.
+ * The turns with the declared names in calls. Some clients repeat the name of a tool without a namespace as the
+ * namespace of its calls.
  */
 function withoutEchoes({ turns, tools }: ModelRequest): Turn[] {
   const declared = new Set(tools.filter(isCallable).map((tool) => keyOf(nameOf(tool))))
@@ -93,7 +93,7 @@ function withoutEchoes({ turns, tools }: ModelRequest): Turn[] {
   })
 }
 
-/** The tools that the upstream can have at all; of several alike the last. */
+/** The tools that the upstream can take; of duplicates the last one. */
 function offered({ tools }: ModelRequest, target: ToolTarget, losses: Losses): Tool[] {
   const last = new Map(tools.filter(isCallable).map((tool) => [keyOf(nameOf(tool)), tool]))
   return tools.filter((tool) => {
@@ -184,7 +184,7 @@ class ToolAdapter {
     return adapted
   }
 
-  /** What a search found, by the names that the model can call; where the tools are declared it reads the rest. */
+  /** The tools that a search found, by the names that the model can call. Their declarations have the rest. */
   #list(found: readonly (FunctionTool | CustomTool)[]): string {
     return JSON.stringify(
       found.map((tool) => {

@@ -1,4 +1,4 @@
-/** Whole answers on their way through the hub. */
+/** Converts whole answers. */
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { ClientCodec, ClientView, ParsedRequest, StreamFeatures, UpstreamCodec } from '../dialect.ts'
@@ -21,7 +21,7 @@ export interface Reading {
   takesText?: TakesText
 }
 
-/** The answer in a body with status 200, whether it is JSON or a stream that nobody asked for. */
+/** The answer in a body with status 200, whether it is JSON or a stream that was not asked for. */
 export function decodeWhole(
   upstream: UpstreamCodec,
   body: Buffer,

@@ -26,7 +26,7 @@ describe('parseWithInputs', () => {
   it('keeps the inputs of a request and of an answer, and nothing else', () => {
     const block = `{"type":"tool_use","id":"a","name":"f","input":${LONG}}`
     const request = `{"max_tokens":12345678901234567890,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[${block}]}]}`
-    const read = parseWithInputs(request) as {
+    const read = parseWithInputs(request, 'messages') as {
       max_tokens: unknown
       messages: { content: { input: unknown }[] }[]
     }

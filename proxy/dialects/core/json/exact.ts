@@ -26,14 +26,19 @@ export function parseArguments(text: string): unknown {
   return isRecord(value) ? (exactly(text) ?? value) : value
 }
 
-/** A request or answer of messages; `input` of its blocks is for JSON.stringify alone. Undefined for what is no JSON. */
-export function parseWithInputs(text: string): unknown {
+/**
+ * Parses an answer whose content has tool calls with an `input` object, or a request with such things in the list
+ * `turns`. The input keeps its long integers, which only JSON.stringify can read. Undefined for text that is not JSON.
+ */
+export function parseWithInputs(text: string, turns?: string): unknown {
   const value = tryParse(text)
   if (!isRecord(value)) return value
   const exact = exactly(text)
   if (exact === undefined) return value
-  const messages = Array.isArray(value.messages) ? value.messages : []
-  for (const [index, message] of messages.entries()) takeInputs(message, at(exact.messages, index))
+  const list = turns === undefined ? undefined : value[turns]
+  if (turns !== undefined && Array.isArray(list)) {
+    for (const [index, turn] of list.entries()) takeInputs(turn, at(exact[turns], index))
+  }
   takeInputs(value, exact)
   return value
 }

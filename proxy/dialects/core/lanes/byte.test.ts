@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import '../../index.ts'
 import { GatewayError } from '../../../errors.ts'
 import { chat } from '../../chat/index.ts'
 import { messages } from '../../messages/index.ts'
@@ -17,7 +18,7 @@ const BODIES = {
 function laneOf(dialect: Dialect, { rewriteModel = false, more = {}, finishReason = true } = {}) {
   const body = { ...BODIES[dialect.name as keyof typeof BODIES], ...more }
   const parsed = dialect.parseRequest(Buffer.from(JSON.stringify(body)), LIMITS, {})
-  const path = dialect.upstreamPath
+  const path = dialect.upstreamPath('up', false)
   return byteLane(dialect, parsed, { path, model: 'up', rewriteModel, askStreamUsage: false, finishReason })
 }
 

@@ -49,7 +49,7 @@ export function hubLane(
   const reading = { upstream, features, emulation, filters, takesText, tier }
   return {
     kind: 'hub',
-    path: encoded.path ?? upstream.upstreamPath,
+    path: encoded.path ?? upstream.upstreamPath(model, request.stream),
     ...bodyOf(encoded),
     headers: encoded.headers ?? {},
     losses,

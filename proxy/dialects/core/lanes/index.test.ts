@@ -20,7 +20,6 @@ function lanes(text: string, signature: string | undefined, rewriteModel = false
   const limits = { maxDepth: 20, maxKeys: 100 }
   const parsed = DIALECTS.messages.parseRequest(Buffer.from(JSON.stringify(body)), limits, {})
   const about = {
-    upstreamPath: '/messages',
     id: 'x',
     created: 1,
     inputTokens: 1,
@@ -73,7 +72,6 @@ it.each([
   const features = { ...featuresOf('messages', undefined), speed }
   const lane = lanesOf(
     {
-      upstreamPath: '/chat/completions',
       id: 'x',
       created: 1,
       inputTokens: 1,
@@ -111,7 +109,6 @@ it.each([
     parsed: DIALECTS.responses.parseRequest(body, limits, {}),
     envelopes: ENVELOPES,
     rewriteModel: false,
-    upstreamPath: '/responses',
     id: 'x',
     created: 1,
     inputTokens: 1,

@@ -18,8 +18,6 @@ const TOO_LARGE = 'A request of this size cannot be converted for this model; ma
 /** One request, as all its attempts see it. */
 export interface LaneRequest {
   client: ClientApi
-  /** Where bytes pass to; below the base URL of a channel. */
-  upstreamPath: string
   parsed: ParsedRequest
   /** See ClientView. */
   id: string
@@ -94,7 +92,7 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
       const emulation = codec.emulate?.(answered.request, api)
       return {
         kind: 'hub',
-        path: dialects[api].upstreamPath,
+        path: dialects[api].upstreamPath(model, parsed.head.stream),
         body: bytes.emulate(parsed, model, state?.changes ?? []),
         headers: bytes.upstreamHeaders(parsed),
         losses,
@@ -102,7 +100,7 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
       }
     }
     return byteLane(client, parsed, {
-      path: about.upstreamPath,
+      path: client.upstreamPath(model, parsed.head.stream),
       model,
       rewriteModel: about.rewriteModel,
       askStreamUsage: parsed.head.stream && features.streamUsage,

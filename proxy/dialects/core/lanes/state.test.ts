@@ -24,7 +24,7 @@ interface Options {
 function sent(name: Name, text: string, { withoutCarriers = false, unsupported = 'Drop' }: Options = {}) {
   const client = DIALECTS[name]
   const parsed = client.parseRequest(Buffer.from(text), { maxDepth: 20, maxKeys: 100 }, {})
-  const about = { client, upstreamPath: client.upstreamPath, parsed, id: 'x', created: 1, inputTokens: 1 }
+  const about = { client, parsed, id: 'x', created: 1, inputTokens: 1 }
   const settings = { envelopes: ENVELOPES, rewriteModel: false, defaultMaxOutputTokens: 10, unsupported }
   const lane = lanesOf({ ...about, ...settings }, DIALECTS).open({
     way: 'native',

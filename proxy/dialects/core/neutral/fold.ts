@@ -1,5 +1,5 @@
 /** Sums the parts of a stream to the plain answer that they carry. */
-import type { AssistantPart, Ext, ModelAnswer, ReasoningPart, StreamPart } from './types.ts'
+import type { AssistantPart, ModelAnswer, ReasoningPart, StreamPart } from './types.ts'
 
 /** Paragraphs beyond are one: an upstream's number must not make an array of any length. */
 const MAX_PARAGRAPHS = 1000
@@ -19,20 +19,20 @@ export class Folder {
         this.#start = p
         break
       case 'text-start':
-        this.#open(p.id, { type: 'text', text: '' }, p.ext)
+        this.#open(p.id, { type: 'text', text: '' })
         break
       case 'refusal-start':
-        this.#open(p.id, { type: 'refusal', text: '' }, p.ext)
+        this.#open(p.id, { type: 'refusal', text: '' })
         break
       case 'reasoning-start': {
         const part: ReasoningPart = { type: 'reasoning', texts: [] }
         if (p.raw !== undefined) part.raw = p.raw
-        this.#open(p.id, part, p.ext)
+        this.#open(p.id, part)
         break
       }
       case 'tool-call-start': {
-        const { id, ext, type: _type, ...call } = p
-        this.#open(id, { type: 'tool-call', ...call, input: '' }, ext)
+        const { id, type: _type, ...call } = p
+        this.#open(id, { type: 'tool-call', ...call, input: '' })
         break
       }
       case 'whole':
@@ -51,8 +51,7 @@ export class Folder {
     return this.#answer
   }
 
-  #open(id: string, part: AssistantPart, ext: Ext | undefined): void {
-    if (ext !== undefined) part.ext = ext
+  #open(id: string, part: AssistantPart): void {
     this.#parts.push(part)
     this.#byId.set(id, part)
   }
@@ -89,24 +88,17 @@ export class Folder {
           part.carrier = p.carrier
         }
         if (p.type === 'tool-call-end' && p.cut && part.type === 'tool-call') part.cut = true
-        addExt(part, p.ext)
-        return
-      case 'text-end':
-      case 'refusal-end':
-        addExt(part, p.ext)
     }
   }
 
-  #finish({ finish, usage, tier, ext }: Extract<StreamPart, { type: 'finish' }>): void {
-    const { id, model, created, ext: startExt } = this.#start
+  #finish({ finish, usage, tier }: Extract<StreamPart, { type: 'finish' }>): void {
+    const { id, model, created } = this.#start
     const answer: ModelAnswer = { parts: this.#parts, finish }
     if (id !== undefined) answer.id = id
     if (model !== undefined) answer.model = model
     if (created !== undefined) answer.created = created
     if (usage !== undefined) answer.usage = usage
     if (tier !== undefined) answer.tier = tier
-    if (startExt !== undefined) answer.ext = startExt
-    addExt(answer, ext)
     this.#answer = answer
   }
 }
@@ -122,17 +114,4 @@ function addParagraph(texts: string[], paragraph: number, text: string): void {
   const index = Math.min(paragraph, MAX_PARAGRAPHS - 1)
   while (texts.length <= index) texts.push('')
   texts[index] += text
-}
-
-/** What was known at the start and what came at the end; the end has the last word on a field of both. */
-function addExt(target: { ext?: Ext }, end: Ext | undefined): void {
-  if (end === undefined) return
-  const start = target.ext
-  if (start === undefined) {
-    target.ext = end
-    return
-  }
-  const ext: Ext = { ...start, fields: { ...start.fields, ...end.fields } }
-  if (end.shape !== undefined) ext.shape = { ...start.shape, ...end.shape }
-  target.ext = ext
 }

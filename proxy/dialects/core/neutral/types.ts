@@ -2,9 +2,9 @@
  * The neutral form between dialects: what a request asks, what a model answers, and the parts of a stream that carries
  * such an answer. Types alone; the helpers beside this file work on them, and no dialect is imported here.
  *
- * A field that every dialect knows, or two of them, is typed. One that a single dialect knows is kept in an `ext` of
- * that dialect where it stood: encoding back into the same dialect restores it, encoding into another one loses it and
- * says so (losses.ts walks all ext by itself). So an encoder reports only what it drops of the typed fields.
+ * A field that every dialect knows, or two of them, is typed. A field of a request that a single dialect knows is kept in
+ * an `ext` of that dialect where it stood (keep.ts): a conversion loses it, and tells so (losses.ts walks all ext by
+ * itself). So an encoder reports only what it drops of the typed fields.
  */
 import type { ApiName, DialectName } from '../../../../contract/endpoints.ts'
 import type { Effort } from '../../../../contract/profiles.ts'
@@ -20,8 +20,6 @@ export interface Ext {
   at: string
   /** Fields as they were. Each is a loss in any other dialect. */
   fields: Record<string, unknown>
-  /** How the thing was written where one meaning has several spellings (a string or a list of parts). Never a loss. */
-  shape?: Record<string, unknown>
 }
 
 /** Anything that may carry what a single dialect knows. */
@@ -160,10 +158,12 @@ export interface HostedPart extends Extended {
   /** Its `type` there, such as `web_search_call`. */
   name: string
   item: Record<string, unknown>
+  /** Where the client's body has it, for errors: `input[3]`. */
+  path?: string
 }
 
 export type Annotation =
-  | { type: 'url'; url: string; title?: string; start?: number; end?: number; ext?: Ext }
+  | { type: 'url'; url: string; title?: string; start?: number; end?: number }
   /** Any other kind, known to its dialect alone. */
   | { type: 'other'; ext: Ext }
 
@@ -328,7 +328,7 @@ export interface ModelRequest extends Extended {
   tier?: string | undefined
   /** Whether the upstream may keep the answer. */
   store?: boolean
-  /** The conversation shall be compacted: the answer is one item that stands for all of it (hub/compaction.ts). */
+  /** Compact the conversation: the answer is one item that stands for all of it. */
   compact?: true
   /** The client asked for usage in the stream. */
   wantsStreamUsage?: boolean
@@ -336,7 +336,7 @@ export interface ModelRequest extends Extended {
 
 // --- An answer --------------------------------------------------------------------------------------------------------
 
-export interface Finish extends Extended {
+export interface Finish {
   /** Why the model stopped. Where tool calls exist it is `tool-calls`, whatever the upstream said. */
   reason: 'stop' | 'length' | 'tool-calls' | 'content-filter'
   /** In the upstream's word, where it says more than `reason`: `pause_turn`, `model_context_window_exceeded`. */
@@ -347,7 +347,7 @@ export interface Finish extends Extended {
   explanation?: string
 }
 
-export interface ModelAnswer extends Extended {
+export interface ModelAnswer {
   /** The upstream's. */
   id?: string
   model?: string
@@ -370,18 +370,18 @@ export interface ModelAnswer extends Extended {
  */
 export type StreamPart =
   /** First of all, once. `usage` is what is known before the first token (some dialects report the input there). */
-  | { type: 'start'; id?: string; model?: string; created?: number; usage?: Usage; ext?: Ext }
-  | { type: 'text-start'; id: string; ext?: Ext }
+  | { type: 'start'; id?: string; model?: string; created?: number; usage?: Usage }
+  | { type: 'text-start'; id: string }
   | { type: 'text-delta'; id: string; text: string; logprobs?: unknown[] }
   | { type: 'annotation'; id: string; annotation: Annotation }
-  | { type: 'text-end'; id: string; ext?: Ext }
-  | { type: 'refusal-start'; id: string; ext?: Ext }
+  | { type: 'text-end'; id: string }
+  | { type: 'refusal-start'; id: string }
   | { type: 'refusal-delta'; id: string; text: string }
-  | { type: 'refusal-end'; id: string; ext?: Ext }
-  | { type: 'reasoning-start'; id: string; raw?: boolean; ext?: Ext }
+  | { type: 'refusal-end'; id: string }
+  | { type: 'reasoning-start'; id: string; raw?: boolean }
   /** `paragraph`: index in `texts`. */
   | { type: 'reasoning-delta'; id: string; text: string; paragraph: number }
-  | { type: 'reasoning-end'; id: string; carrier?: Carrier; ext?: Ext }
+  | { type: 'reasoning-end'; id: string; carrier?: Carrier }
   | {
       type: 'tool-call-start'
       id: string
@@ -390,16 +390,15 @@ export type StreamPart =
       namespace?: string
       kind: 'function' | 'custom'
       search?: true
-      ext?: Ext
     }
   | { type: 'tool-call-delta'; id: string; text: string }
-  | { type: 'tool-call-end'; id: string; carrier?: Carrier; cut?: true; ext?: Ext }
+  | { type: 'tool-call-end'; id: string; carrier?: Carrier; cut?: true }
   /** A part that comes whole: images, hosted items. */
   | { type: 'whole'; id: string; part: ImagePart | FilePart | AudioPart | HostedPart }
   /** A picture before it is done. `index` counts from 0; the part itself comes whole. */
   | { type: 'partial-image'; id: string; index: number; base64: string; made?: Making }
   /** Last of all, once; every part is closed before. */
-  | { type: 'finish'; finish: Finish; usage?: Usage; tier?: string; ext?: Ext }
+  | { type: 'finish'; finish: Finish; usage?: Usage; tier?: string }
 
 /** Stands between a decoder and an encoder: gets parts, and emits others in their place. */
 export type PartFilter = (emit: (part: StreamPart) => void) => (part: StreamPart) => void

@@ -30,7 +30,7 @@ function unfoldPart(part: AssistantPart, id: string, emit: Emit): void {
 
 function unfoldText(part: TextPart, id: string, emit: Emit): void {
   const { text, logprobs, annotations = [] } = part
-  emit({ type: 'text-start', id, ...ext(part) })
+  emit({ type: 'text-start', id })
   if (logprobs !== undefined) emit({ type: 'text-delta', id, text, logprobs })
   else if (text !== '') emit({ type: 'text-delta', id, text })
   for (const annotation of annotations) emit({ type: 'annotation', id, annotation })
@@ -38,14 +38,14 @@ function unfoldText(part: TextPart, id: string, emit: Emit): void {
 }
 
 function unfoldRefusal(part: RefusalPart, id: string, emit: Emit): void {
-  emit({ type: 'refusal-start', id, ...ext(part) })
+  emit({ type: 'refusal-start', id })
   if (part.text !== '') emit({ type: 'refusal-delta', id, text: part.text })
   emit({ type: 'refusal-end', id })
 }
 
 function unfoldReasoning(part: ReasoningPart, id: string, emit: Emit): void {
   const { texts, raw, carrier } = part
-  emit({ type: 'reasoning-start', id, ...(raw !== undefined && { raw }), ...ext(part) })
+  emit({ type: 'reasoning-start', id, ...(raw !== undefined && { raw }) })
   for (const [paragraph, text] of texts.entries()) emit({ type: 'reasoning-delta', id, text, paragraph })
   emit({ type: 'reasoning-end', id, ...(carrier && { carrier }) })
 }
@@ -55,8 +55,4 @@ function unfoldCall(part: ToolCallPart, id: string, emit: Emit): void {
   emit({ type: 'tool-call-start', id, ...call })
   if (input !== '') emit({ type: 'tool-call-delta', id, text: input })
   emit({ type: 'tool-call-end', id, ...(carrier && { carrier }), ...(cut && { cut }) })
-}
-
-function ext(part: AssistantPart): Pick<AssistantPart, 'ext'> {
-  return part.ext === undefined ? {} : { ext: part.ext }
 }

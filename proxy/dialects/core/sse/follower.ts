@@ -26,7 +26,7 @@ const DONE = '[DONE]'
 const MAX_WORD = 32
 const BAD_EVENT: UpstreamFailure = { class: 'transient', detail: 'bad_event' }
 const CUT: UpstreamFailure = { class: 'transient', detail: 'cut_stream' }
-/** Signs of life, which have no form in the dialects of OpenAI: some upstreams send them in long silences. */
+/** Signs of life, which some upstreams send in long silences, whether or not their dialect has such an event. */
 const SIGNS_OF_LIFE = new Set<unknown>(['ping', 'keepalive', 'keep-alive', 'keep_alive', 'heartbeat'])
 /** A line that no event has. */
 const NO_FIELD = /^(?!(?:data|event|id|retry)(?::|$)|:|$)/m

@@ -10,6 +10,7 @@ import { encodeRequest } from './request/encode-request.ts'
 
 export function imagesCodec(events: EventFamily): Codec {
   return {
+    eventName: /^image_/,
     decodeRequest,
     encodeRequest,
     decodeAnswer,

@@ -10,7 +10,7 @@ export function isMultipart(contentType: string | undefined): contentType is str
   return contentType !== undefined && contentType.slice(0, MULTIPART.length).toLowerCase() === MULTIPART
 }
 
-/** The boundary that a content type of multipart/form-data names (RFC 2046 5.1.1). Throws GatewayError invalid_request. */
+/** The boundary in a content type of multipart/form-data (RFC 2046 5.1.1). Throws GatewayError invalid_request. */
 export function readBoundary(contentType: string): string {
   const header = readHeader(contentType)
   const boundary = header?.parameters.get('boundary')
@@ -20,7 +20,7 @@ export function readBoundary(contentType: string): string {
   return boundary
 }
 
-/** One that no content can have guessed. */
+/** A random boundary, which no content can contain on purpose. */
 export function newBoundary(): string {
   return `form-${randomBytes(24).toString('hex')}`
 }

@@ -8,7 +8,7 @@ export interface HeaderValue {
 
 const TOKEN = /^[!#$%&'*+\-.^`|~\w]+$/
 
-/** Undefined for a value that cannot be read, or that names a parameter twice. Takes linear time. */
+/** Undefined for a malformed value, or one with a parameter twice. Takes linear time. */
 export function readHeader(text: string): HeaderValue | undefined {
   const first = endOf(text, ';', 0)
   const value = text.slice(0, first).trim().toLowerCase()
@@ -37,7 +37,7 @@ function readValue(text: string, start: number): { value: string; end: number } 
   let at = start + 1
   for (; text[at] !== '"'; at++) {
     if (at >= text.length) return undefined
-    // Some browsers write a path with plain backslashes.
+    // Some browsers do not escape the backslashes of a path.
     if (text[at] === '\\' && (text[at + 1] === '"' || text[at + 1] === '\\')) at++
     value += text[at]
   }

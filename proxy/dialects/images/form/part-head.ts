@@ -1,23 +1,23 @@
-/** The headers of a part of a form (RFC 7578), and the bounds of what is taken. */
+/** Parses the headers of a part of a form (RFC 7578), within bounds. */
 import { DELETE, SPACE, TAB } from '../../../../kit/bytes.ts'
 import { GatewayError } from '../../../errors.ts'
 import { readHeader } from './parameters.ts'
 
 export interface PartHead {
-  /** One character a byte (Latin-1), as the file's name: they may be in any encoding. */
+  /** One character per byte (Latin-1), like the file name: clients use any encoding. */
   name: string
-  /** Set for a file. */
+  /** Present for a file. */
   filename?: string
   contentType?: string
 }
 
-/** With the empty line behind them. */
+/** Including the empty line after them. */
 export const MAX_HEADER_BYTES = 8 * 1024
-/** Spaces and tabs between a boundary and the end of its line. */
+/** Spaces and tabs after a boundary, before the end of its line. */
 export const MAX_PADDING = 256
 const MAX_NAME = 200
 const MAX_TYPE = 200
-/** Encodings that leave the bytes as they are; any other is obsolete (RFC 7578 4.7). */
+/** Encodings that do not change the bytes; all others are obsolete (RFC 7578 4.7). */
 const PLAIN_ENCODINGS = ['7bit', '8bit', 'binary']
 
 /** `text`: the lines before the empty one, in Latin-1. Throws GatewayError invalid_request. */
@@ -50,7 +50,7 @@ function readHeaders(text: string): Map<string, string> {
   return headers
 }
 
-/** They would be lines of their own to other readers. */
+/** Other parsers may end a line at a control character. */
 function hasControl(line: string): boolean {
   for (let i = 0; i < line.length; i++) {
     const code = line.charCodeAt(i)
@@ -69,7 +69,7 @@ function readName(disposition: string | undefined): Pick<PartHead, 'name' | 'fil
   return { name, ...(filename !== undefined && { filename }) }
 }
 
-/** Of `UTF-8''a%20b.png` what stands behind the quotes: it only matters that there is a name. */
+/** The part of `UTF-8''a%20b.png` after the quotes, not decoded: it only matters that there is a name. */
 function plainName(extended: string | undefined): string | undefined {
   return extended?.slice(extended.lastIndexOf("'") + 1)
 }
@@ -78,7 +78,6 @@ export function tooManyParts(maxParts: number): GatewayError {
   return malformed(`has more than ${maxParts} parts`)
 }
 
-/** The headers of a part are larger than they may be. */
 export function headTooLarge(): GatewayError {
   return malformed(`has a part with more than ${MAX_HEADER_BYTES} bytes of headers`)
 }

@@ -5,7 +5,7 @@ export interface Field extends PartHead {
   content: Buffer | string
 }
 
-/** Stands behind each content. */
+/** Follows each content. */
 export const LINE_END = Buffer.from('\r\n')
 const ESCAPES: Partial<Record<string, string>> = { '"': '%22', '\r': '%0D', '\n': '%0A' }
 
@@ -13,7 +13,7 @@ export function writeForm(fields: readonly Field[], boundary: string): Buffer {
   return Buffer.concat([...pieces(fields, boundary), formEnd(boundary)])
 }
 
-/** The beginning of a form that goes on. */
+/** The first parts of a form, without its end. */
 export function writeFields(fields: readonly Field[], boundary: string): Buffer {
   return Buffer.concat(pieces(fields, boundary))
 }
@@ -25,7 +25,7 @@ function pieces(fields: readonly Field[], boundary: string): Buffer[] {
   })
 }
 
-/** All of a part that stands before its content. */
+/** The boundary and headers before the content of a part. */
 export function fieldStart({ name, filename, contentType }: PartHead, boundary: string): Buffer {
   const file = filename === undefined ? '' : `; filename="${escaped(filename)}"`
   const type = contentType === undefined ? '' : `content-type: ${contentType}\r\n`
@@ -37,7 +37,7 @@ export function formEnd(boundary: string): Buffer {
   return Buffer.from(`--${boundary}--\r\n`)
 }
 
-/** As browsers write them. */
+/** Escaped like browsers do. */
 function escaped(name: string): string {
   return name.replace(/["\r\n]/g, (character) => ESCAPES[character] ?? character)
 }

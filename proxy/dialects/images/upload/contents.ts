@@ -1,4 +1,4 @@
-/** Checks of one content that comes in pieces. */
+/** Checks the content of one part in pieces. */
 import { refusal } from '../../core/json/fields.ts'
 import { fieldName, isFile, isPicture } from '../fields.ts'
 import type { PartHead } from '../form/part-head.ts'
@@ -10,7 +10,7 @@ export interface ContentCheck {
   end(): void
 }
 
-/** Undefined for a file of which nothing is known. */
+/** Undefined for files of other kinds, which are not checked. */
 export function contentCheck(part: PartHead): ContentCheck | undefined {
   if (isPicture(part)) return new PictureCheck(part.name)
   return isFile(part) ? undefined : new TextCheck(part.name)

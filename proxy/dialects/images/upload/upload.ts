@@ -1,7 +1,7 @@
 /**
- * A form that is too large to be held. It is written anew as it comes, under a boundary that its contents cannot have
- * guessed, so that an upstream finds in it the parts that were checked and no others. The texts on which the gateway
- * acts must stand before the first file.
+ * Passes a form on that is too large to be held in memory. It rewrites the form while it arrives, under a boundary that no
+ * content can guess, so that the upstream finds exactly the parts that were checked. The texts that the gateway reads must
+ * come before the first file.
  */
 import { GatewayError } from '../../../errors.ts'
 import type { BodyRest, FormLimits, ParsedRequest, ParsedUpload } from '../../core/dialect.ts'
@@ -9,13 +9,13 @@ import type { Fields } from '../../core/json/value.ts'
 import { FieldRules, isFile, isRead, readText } from '../fields.ts'
 import { multipartType, newBoundary, readBoundary } from '../form/boundary.ts'
 import type { PartHead } from '../form/part-head.ts'
+import { FormScanner, type FormSink } from '../form/scanner.ts'
 import { type Field, fieldStart, formEnd, LINE_END, writeFields } from '../form/write.ts'
 import { readHead } from '../head.ts'
 import { MAX_PICTURES } from '../pictures.ts'
 import { type ContentCheck, contentCheck } from './contents.ts'
-import { FormScanner, type FormSink } from './scanner.ts'
 
-/** What stands before the first file, and how it is sent on. */
+/** The texts before the first file, and the boundary under which the form is sent. */
 interface Beginning {
   texts: Field[]
   boundary: string
@@ -23,7 +23,7 @@ interface Beginning {
 
 const BEGINNINGS = new WeakMap<Buffer, Beginning>()
 
-/** `prefix`: what has come so far. Throws GatewayError naming the field. */
+/** `prefix`: the bytes that have arrived. Throws GatewayError naming the field. */
 export function parseEditUpload(prefix: Buffer, contentType: string, limits: FormLimits): ParsedUpload {
   const boundary = newBoundary()
   const rest = new EditUpload(readBoundary(contentType), boundary, limits)
@@ -34,7 +34,7 @@ export function parseEditUpload(prefix: Buffer, contentType: string, limits: For
   }
   const fields = fieldsOf(texts)
   for (const name of ['model', 'prompt']) if (fields[name] === undefined) throw tooLate(name)
-  // Until its end nobody knows how many pictures a form has.
+  // The number of images is unknown until the form ends.
   const head = readHead(fields, MAX_PICTURES)
   rest.ended = (pictures) => {
     head.input.images = pictures
@@ -51,7 +51,7 @@ export function parseEditUpload(prefix: Buffer, contentType: string, limits: For
   return { request, first, rest }
 }
 
-/** What stands before the first file, with another model. */
+/** The texts before the first file, with another model. */
 export function spliceBeginning({ body }: ParsedRequest, model: string): Buffer {
   const beginning = BEGINNINGS.get(body)
   if (beginning === undefined) throw new TypeError('the request is no upload')
@@ -72,15 +72,15 @@ function tooLate(name: string): GatewayError {
 }
 
 class EditUpload implements BodyRest, FormSink {
-  /** Those before the first file. */
+  /** The texts before the first file. */
   readonly texts: Field[] = []
   hasFile = false
-  /** Gets the number of pictures to edit. */
+  /** Receives the number of images to edit. */
   ended: (pictures: number) => void = () => undefined
   readonly #scanner: FormScanner
   readonly #rules: FieldRules
   readonly #boundary: string
-  /** The part that comes, and how much of it has come. */
+  /** The part that is arriving, and its size so far. */
   #part: PartHead | undefined
   #size = 0
   #check: ContentCheck | undefined
@@ -131,8 +131,8 @@ class EditUpload implements BodyRest, FormSink {
   }
 
   /**
-   * Texts that count are whole in what came first, so that there is nothing to be joined. They are copied, or all that
-   * came first would be kept with them.
+   * Texts before the first file are complete in the prefix, so there is nothing to join. Without a copy, each text would
+   * keep the whole prefix in memory.
    */
   #addText(bytes: Buffer): void {
     const text = this.texts.at(-1)

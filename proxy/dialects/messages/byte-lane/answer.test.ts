@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import '../../index.ts'
 import { readEvents } from '../../core/sse/reader.ts'
 import { parseRequest } from '../request.ts'
 import { readAnswer } from './answer.ts'

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import '../../index.ts'
 import { GatewayError } from '../../../errors.ts'
 import { EventTooLarge } from '../../core/sse/splitter.ts'
 import { parseRequest } from '../request.ts'

@@ -9,6 +9,7 @@ import { refuseStateful } from './request/stateful.ts'
 
 /** The messages dialect to and from the neutral form. */
 export const messagesCodec: Codec = {
+  eventName: /^(?:message|content_block)_/,
   decodeRequest,
   refuseStateful,
   encodeRequest,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import '../../index.ts'
 import { GatewayError } from '../../../errors.ts'
 import { countTokens } from './index.ts'
 

@@ -8,6 +8,7 @@ import { parseRequest } from './request.ts'
 
 export const countTokens: ClientApi = {
   name: 'messages',
+  upstreamPath: () => '/messages/count_tokens',
   parseRequest,
   byteLane: {
     splice,

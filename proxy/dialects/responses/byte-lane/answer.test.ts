@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import '../../index.ts'
 import { isRecord } from '../../core/json/value.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { parseRequest } from '../request.ts'

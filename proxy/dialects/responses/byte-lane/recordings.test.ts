@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import '../../index.ts'
 import { isRecord } from '../../core/json/value.ts'
 import { parseRequest } from '../request.ts'
 import { readUsage } from '../usage.ts'

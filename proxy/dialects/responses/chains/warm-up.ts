@@ -7,7 +7,7 @@ import { ResponseWriter } from '../codec/answer/answer-object.ts'
 /** Events of an answer without output and usage. `id`: random letters and digits; `created`: seconds since the epoch. */
 export function warmUp(request: ParsedRequest, id: string, created: number): Buffer {
   const asked = { parsed: request, id, created, request: { model: request.head.model } }
-  const writer = new ResponseWriter(asked, {}, undefined)
+  const writer = new ResponseWriter(asked)
   const events = new EventWriter()
   const response = writer.begun()
   events.event('response.created', { response })

@@ -10,6 +10,7 @@ import { encodeRequest } from './request/encode-request.ts'
 import { refuseStateful } from './request/stateful.ts'
 
 export const responsesCodec: Codec = {
+  eventName: /^response\./,
   decodeRequest,
   refuseStateful,
   emulate,

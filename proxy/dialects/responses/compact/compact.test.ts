@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import '../../index.ts'
 import { compact } from './index.ts'
 
 const LIMITS = { maxDepth: 64, maxKeys: 1000 }

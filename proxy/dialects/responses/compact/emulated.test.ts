@@ -120,7 +120,6 @@ describe('a whole answer', () => {
       finish: { reason: 'tool-calls', raw: 'tool_use' },
       usage: USAGE,
       tier: 'flex',
-      ext: { dialect: 'responses', at: '', fields: { id: 'up' } },
     }
     expect(compacted(answer, OWNER)).toEqual({
       parts: [item('Goal: ship it.')],

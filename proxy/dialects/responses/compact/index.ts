@@ -15,6 +15,7 @@ const { name, lossNames, errorBody, errorEvent, keepAlive } = responses
 
 export const compact: ClientApi = {
   name,
+  upstreamPath: () => '/responses/compact',
   parseRequest,
   byteLane: {
     splice,

@@ -49,7 +49,7 @@ function open(name: Name, body: object, client: ClientApi = responses) {
   const limits = { maxDepth: 64, maxKeys: 10_000 }
   const parsed = client.parseRequest(Buffer.from(JSON.stringify(body)), limits, {})
   const about = { parsed, id: 'X', created: 1700, inputTokens: 5, envelopes: ENVELOPES, rewriteModel: false }
-  const settings = { upstreamPath: '/responses', unsupported: 'Reject', defaultMaxOutputTokens: 500 } as const
+  const settings = { unsupported: 'Reject', defaultMaxOutputTokens: 500 } as const
   return lanesOf({ client, ...about, ...settings }, DIALECTS).open({
     way: name === 'responses' ? 'native' : 'hub',
     api: name,

@@ -54,7 +54,7 @@ export const ERRORS: Mutant[] = [
     // A model that an upstream no longer has is the caller's mistake.
     ["if (says(error, 'modelGone')) return 'model_gone'", ''],
     // A channel account without money is the caller's mistake, and no other channel is tried.
-    ["if (says(error, 'quota') || NO_CREDIT.test(error.text)) return 'quota'", ''],
+    ["if (describes(error, 'quota')) return 'quota'", ''],
   ),
   ...faults(
     'proxy/dialects/core/errors/sanitise.ts',
@@ -86,7 +86,7 @@ export const ERRORS: Mutant[] = [
     'status === 400 ? carrierRefusal',
   ]),
   // A code inside the details is not read.
-  ...faults('proxy/dialects/core/errors/upstream-error.ts', 'proxy/dialects/core/errors/threads.test.ts', [
+  ...faults('proxy/dialects/core/errors/upstream-error.ts', 'proxy/dialects/messages/threads.test.ts', [
     'details.error_code, ',
     '',
   ]),

@@ -101,10 +101,10 @@ export const HUB: Mutant[] = [
     'if (stop.length >= 0)',
   ]),
 
-  // A value from the start overrides the one at the end.
+  // The carrier of reasoning, which its vendor wants back, is lost at its end.
   ...faults('proxy/dialects/core/neutral/fold.ts', 'proxy/dialects/core/neutral/fold.test.ts', [
-    '{ ...start.fields, ...end.fields }',
-    '{ ...end.fields, ...start.fields }',
+    '          part.carrier = p.carrier\n',
+    '',
   ]),
   // All paragraphs of reasoning become one.
   ...faults('proxy/dialects/core/neutral/unfold.ts', 'proxy/dialects/core/neutral/fold.test.ts', [
@@ -189,13 +189,13 @@ export const HUB: Mutant[] = [
     'proxy/dialects/responses/codec/request/read-items.ts',
     'test/conformance/dialects/losses.test.ts',
     [
-      "{ handled: ['content'], silent: IDENTITY }",
-      "{ handled: ['content'], silent: [...IDENTITY, 'phase'] }",
+      "keep(HERE, item, ['type', 'role', 'content', ...IDENTITY])",
+      "keep(HERE, item, ['type', 'role', 'content', 'phase', ...IDENTITY])",
     ],
   ),
   ...faults('proxy/dialects/chat/codec/request/cache.ts', 'test/conformance/dialects/losses.test.ts', [
-    'return isMark ? { [CONTROL]: control } : { lost: { [CONTROL]: control } }',
-    'return { [CONTROL]: control }',
+    'return isMark ? {} : { [CONTROL]: control }',
+    'return {}',
   ]),
   // A cached prompt is paid in full.
   ...faults('proxy/dialects/chat/codec/request/cache.ts', 'test/conformance/dialects/rows.test.ts', [

@@ -38,15 +38,15 @@ export const PICTURES: Mutant[] = [
   ),
 
   ...faults(
-    `${IMAGES}/form/parse.ts`,
+    `${IMAGES}/form/scanner.ts`,
     `${IMAGES}/form/parse.test.ts`,
     // An image ends at a line that starts like the boundary, and a boundary without its line end counts.
     [
-      'return body[at] === CR && body[at + 1] === LF ? { next: at + 2 } : undefined',
+      'return bytes[at] === CR && bytes[at + 1] === LF ? { next: at + 2 } : undefined',
       'return { next: at + 2 }',
     ],
-    ['if (body[i] !== CR || body[i + 1] !== LF) continue', ''],
-    ['if (parts.length === maxParts)', 'if (false)'],
+    ['bytes.indexOf(this.#delimiter, search)', 'bytes.indexOf(this.#line, search)'],
+    ['this.#parts++ === this.#maxParts', 'false'],
   ),
   // A name injects parameters.
   ...faults(`${IMAGES}/form/write.ts`, `${IMAGES}/request.test.ts`, ['/["\\r\\n]/g', '/[\\r\\n]/g']),
@@ -59,7 +59,7 @@ export const PICTURES: Mutant[] = [
   ]),
   // Of two models one is allowed and the other called.
   ...faults(`${IMAGES}/fields.ts`, `${IMAGES}/request.test.ts`, [
-    "if (this.#seen.has(name)) throw refusal(name, 'stands twice in the form')",
+    "if (this.#seen.has(name)) throw refusal(name, 'appears twice in the form')",
     '',
   ]),
   // Endless images.
@@ -68,7 +68,7 @@ export const PICTURES: Mutant[] = [
     'if (false)',
   ]),
   // A boundary in two pieces becomes part of an image.
-  ...faults(`${IMAGES}/upload/scanner.ts`, `${IMAGES}/upload/scanner.test.ts`, [
+  ...faults(`${IMAGES}/form/scanner.ts`, `${IMAGES}/form/scanner.test.ts`, [
     '      ? bytes.length - begun.length\n',
     '      ? bytes.length\n',
   ]),
@@ -107,10 +107,10 @@ export const PICTURES: Mutant[] = [
   ...faults(
     'proxy/pipeline/billing/charge.ts',
     MONEY,
-    ['Math.max(texts, pictureTokens(pictures))', 'texts'],
-    ['outputTokens, tier, images: pictures }', 'outputTokens, tier }'],
+    ['Math.max(texts, imageTokens(images))', 'texts'],
+    ['outputTokens, tier, images }', 'outputTokens, tier }'],
   ),
-  ...faults('proxy/pipeline/serve.ts', MONEY, ["api === 'images') ? 1 : 0)", "api === 'images') ? 0 : 0)"]),
+  ...faults('proxy/pipeline/serve.ts', MONEY, ['makesImages(api)) ? 1 : 0)', 'makesImages(api)) ? 0 : 0)']),
   // Uncounted images are free.
   ...faults(
     'proxy/ledger/bill.ts',

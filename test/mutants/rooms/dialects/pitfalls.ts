@@ -19,8 +19,8 @@ export const PITFALLS: Mutant[] = [
   ]),
   // 7.3 All items have index 0.
   ...faults('proxy/dialects/responses/codec/answer/encode-stream.ts', STREAMS, [
-    'new Draft(type, this.#drafts.length, own',
-    'new Draft(type, 0, own',
+    'new Draft(type, this.#drafts.length, body',
+    'new Draft(type, 0, body',
   ]),
   // 7.3 The part of a summary is not opened.
   ...faults('proxy/dialects/responses/codec/answer/item-part-writer.ts', STREAMS, [
@@ -91,8 +91,8 @@ export const PITFALLS: Mutant[] = [
   ]),
   // 7.10 Empty arguments stay empty, which no client can parse.
   ...faults('proxy/dialects/responses/codec/answer/item-write.ts', STREAMS, [
-    "input === '' && own === undefined ? '{}' : input",
-    "input === '' && own === undefined ? '' : input",
+    "kind === 'function' && input === '' ? '{}' : input",
+    "kind === 'function' && input === '' ? '' : input",
   ]),
   ...faults('proxy/dialects/messages/codec/request/encode-blocks.ts', HISTORY, [
     "input.trim() === '' ? {} : ",
@@ -134,10 +134,10 @@ export const PITFALLS: Mutant[] = [
   ...faults(
     'proxy/dialects/messages/codec/request/encode-turns.ts',
     HISTORY,
-    ['last?.role === role && last.original === undefined', 'false'],
+    ['if (last?.role === role) last.blocks', 'if (false) last.blocks'],
     ["if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', blocks: [] })", ''],
     ['const goesOn = writer.features.prefill && ', 'const goesOn = '],
-    ['if (writer.own || writer.features.systemTurns) {', 'if (true) {'],
+    ['if (writer.features.systemTurns) {', 'if (true) {'],
   ),
   // 7.16 Results without a call are kept, calls without a result are not answered, and ids repeat.
   ...faults(
@@ -149,12 +149,12 @@ export const PITFALLS: Mutant[] = [
   ),
   // 7.16 Empty texts are refused.
   ...faults('proxy/dialects/messages/codec/request/encode-turns.ts', HISTORY, [
-    'if (blocks.length === 0 && !writer.own) return PLACEHOLDER',
-    '',
+    'return blocks.length === 0 ? PLACEHOLDER : { role, content: blocks }',
+    'return { role, content: blocks }',
   ]),
   // 7.17 Redacted reasoning becomes reasoning in history and is lost from streams; a second signature is ignored.
   ...faults('proxy/dialects/messages/codec/request/encode-blocks.ts', HISTORY, [
-    "if (carrier.kind === 'redacted') return restore({ type: 'redacted_thinking', data: carrier.value }, ext)",
+    "if (carrier.kind === 'redacted') return { type: 'redacted_thinking', data: carrier.value }",
     '',
   ]),
   ...faults('proxy/dialects/messages/codec/answer/block-write-stream.ts', TRANSPORT, [
@@ -191,7 +191,7 @@ export const PITFALLS: Mutant[] = [
     "const free = thinking?.type !== 'enabled'",
   ]),
   ...faults('proxy/dialects/responses/codec/request/encode-request.ts', REQUESTS, [
-    'if (target.features?.sampling !== false) {',
+    'if (target.features.sampling !== false) {',
     'if (true) {',
   ]),
   // 7.21 The client's betas are lost, and a version is missing.

@@ -44,7 +44,6 @@ describe('an upstream’s answer', () => {
       tier: 'flex',
       usage: { input: 9, output: 4 },
       finish: { reason: 'tool-calls' },
-      ext: { fields: { system_fingerprint: 'fp' } },
       parts: [
         {
           type: 'reasoning',
@@ -313,16 +312,14 @@ const files = readdirSync(folder).filter((file) => file.endsWith('.json'))
 describe(
   RECORDINGS === undefined ? 'own fixtures (RECORDINGS is not set)' : 'recordings of real upstreams',
   () => {
-    test.each(files)('%s comes out as it came in, but for the model', (file) => {
+    test.each(files)('%s says the same when it was written and read again', (file) => {
       const value = JSON.parse(readFileSync(join(folder, file), 'utf8'))
       const answer = read(value)
       if (!('parts' in answer)) {
         expect(value.error).toBeTruthy()
         return
       }
-      expect(chat.codec.encodeAnswer(answer, clientOf())).toEqual({ ...value, model: 'M' })
-      const { ext: _ext, ...plain } = answer
-      const again = read(chat.codec.encodeAnswer(plain, clientOf()))
+      const again = read(chat.codec.encodeAnswer(answer, clientOf()))
       expect(again).toMatchObject({ parts: answer.parts, finish: answer.finish })
       expect('usage' in again ? again.usage : undefined).toEqual(answer.usage)
     })

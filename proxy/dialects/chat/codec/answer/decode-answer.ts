@@ -6,7 +6,6 @@ import { contentList, readable } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { AssistantPart, ModelAnswer, TextPart, ToolCallPart } from '../../../core/neutral/types.ts'
 import { readUsage } from '../../usage.ts'
-import { extOf } from '../ext.ts'
 import { present } from '../present.ts'
 import { detailText, PARAGRAPH } from '../reasoning.ts'
 import { extraCarrier } from '../request/decode-messages.ts'
@@ -14,8 +13,6 @@ import { readAnnotations } from './annotations.ts'
 import { detailsCarrier, readImages, readPieces } from './answer-parts.ts'
 import { readCallBody } from './call-body.ts'
 import { isFailure, readFinish } from './finish.ts'
-
-const ANSWER = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'service_tier'])
 
 export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure {
   const read = readable(() => readAnswer(value, request))
@@ -42,7 +39,6 @@ function readAnswer(value: unknown, request: ParsedRequest): ModelAnswer | Upstr
     parts,
     finish: readFinish(choice.finish_reason, hasCalls),
     ...present({ usage: readUsage(value.usage), tier: text(value.service_tier) }),
-    ...extOf('', value, ANSWER, { answer: value }),
   }
 }
 

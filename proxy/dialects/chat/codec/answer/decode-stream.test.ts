@@ -36,7 +36,6 @@ describe('a stream of an upstream', () => {
         id: 'chatcmpl-up',
         model: 'up',
         created: 1_600_000_000,
-        ext: { dialect: 'chat', at: '', fields: {} },
       },
       { type: 'text-start', id: 'part-0' },
       { type: 'text-delta', id: 'part-0', text: 'Hel' },

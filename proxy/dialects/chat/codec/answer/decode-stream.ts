@@ -17,7 +17,6 @@ import { addDetails } from './stream-details.ts'
 type Emit = (part: StreamPart) => void
 type Kind = 'text' | 'refusal' | 'reasoning'
 
-const CHUNK = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'service_tier', 'obfuscation'])
 /** `[DONE]` and spaces around it are not longer. */
 const MAX_DONE = 32
 
@@ -135,15 +134,12 @@ export class ChatStreamDecoder implements StreamDecoder {
   #start(chunk: Fields): void {
     this.#started = true
     const { id, model, created } = chunk
-    const others = Object.fromEntries(Object.entries(chunk).filter(([key]) => !CHUNK.has(key)))
     this.#id = typeof id === 'string' ? id : ''
     this.#emit({
       type: 'start',
       ...(this.#id !== '' && { id: this.#id }),
       ...(typeof model === 'string' && model !== '' && { model }),
       ...(typeof created === 'number' && { created }),
-      // Also when it is empty: it says whose ids these are.
-      ext: { dialect: 'chat', at: '', fields: others },
     })
   }
 

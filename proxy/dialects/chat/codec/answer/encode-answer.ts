@@ -1,21 +1,18 @@
 /** Writes a whole answer for a client. */
 import type { ClientView } from '../../../core/dialect.ts'
-import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import { type Fields, tryParse } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownPicture } from '../../../core/neutral/media.ts'
-import type { AssistantPart, ModelAnswer, ModelRequest, ToolCallPart } from '../../../core/neutral/types.ts'
+import type { AssistantPart, ModelAnswer, ToolCallPart } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
-import { shapeOf } from '../ext.ts'
 import { detailsOf, PARAGRAPH } from '../reasoning.ts'
+import { isLegacy } from '../request/tools.ts'
 import { writeAnnotation } from './annotations.ts'
 import { writeImage } from './answer-parts.ts'
 import { writeFinish } from './finish.ts'
 
 export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
   const { request } = client
-  // Between equal dialects nothing of an answer is changed but the name of the model.
-  const { answer: original } = shapeOf(answer.ext)
-  if (isRecord(original)) return { ...original, model: request.model }
   const legacy = isLegacy(request)
   const message = encodeMessage(answer, legacy, client)
   const tokens = answer.parts.flatMap((part) => (part.type === 'text' ? (part.logprobs ?? []) : []))
@@ -34,11 +31,6 @@ export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
     ...(answer.usage && { usage: writeUsage(answer.usage) }),
     ...(answer.tier !== undefined && { service_tier: answer.tier }),
   }
-}
-
-/** True for a client that offered functions, of the time before tools. */
-export function isLegacy(request: ModelRequest): boolean {
-  return request.tools.some((tool) => tool.type === 'function' && shapeOf(tool.ext).legacy === true)
 }
 
 function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: ClientView): Fields {

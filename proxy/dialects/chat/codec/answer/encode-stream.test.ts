@@ -162,24 +162,6 @@ describe('a stream for a client', () => {
     expect(losses).toEqual(['messages.annotations', 'hosted'])
   })
 
-  test('images of an upstream that speaks chat stay as it writes them', () => {
-    const image = (url: string): StreamPart => ({
-      type: 'whole',
-      id: url,
-      part: { type: 'image', source: { kind: 'url', url } },
-    })
-    const { chunks } = encodeParts([
-      { type: 'start', ext: { dialect: 'chat', at: '', fields: {} } },
-      image('https://e.x/1'),
-      image('https://e.x/2'),
-      { type: 'finish', finish: { reason: 'stop' } },
-    ])
-    expect(chunks.slice(1, 3).map((c) => c.choices[0].delta)).toEqual([
-      { images: [{ type: 'image_url', image_url: { url: 'https://e.x/1' } }] },
-      { images: [{ index: 1, type: 'image_url', image_url: { url: 'https://e.x/2' } }] },
-    ])
-  })
-
   test('a picture that begins the answer, and one that only its vendor has', () => {
     const { chunks, losses } = encodeParts([
       { type: 'start' },

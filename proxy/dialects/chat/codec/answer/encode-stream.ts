@@ -8,11 +8,10 @@ import { markdownPicture } from '../../../core/neutral/media.ts'
 import type { Annotation, Finish, ImagePart, StreamPart } from '../../../core/neutral/types.ts'
 import { errorText } from '../../error.ts'
 import { writeUsage } from '../../usage.ts'
-import { restore } from '../ext.ts'
 import { detailsOf, PARAGRAPH } from '../reasoning.ts'
+import { isLegacy } from '../request/tools.ts'
 import { writeAnnotation } from './annotations.ts'
 import { writeImage } from './answer-parts.ts'
-import { isLegacy } from './encode-answer.ts'
 import { writeFinish } from './finish.ts'
 
 type Part<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
@@ -62,8 +61,6 @@ export class ChatStreamEncoder implements StreamEncoder {
   #ownDetails = false
   readonly #annotations: Fields[] = []
   #images = 0
-  /** The upstream speaks chat, too. */
-  #own = false
 
   constructor(client: ClientView) {
     this.#client = client
@@ -131,18 +128,12 @@ export class ChatStreamEncoder implements StreamEncoder {
     return errorText(error)
   }
 
-  #start({ id, created, usage, ext }: Part<'start'>): void {
-    const client = this.#client
-    const own = ext?.dialect === 'chat'
-    this.#own = own
-    const fields = {
-      id: (own ? id : undefined) ?? `chatcmpl-${client.id}`,
-      object: 'chat.completion.chunk',
-      created: (own ? created : undefined) ?? client.created,
-      model: client.request.model,
-    }
+  #start({ usage }: Part<'start'>): void {
+    const { id, created, request } = this.#client
+    const object = 'chat.completion.chunk'
+    const fields = { id: `chatcmpl-${id}`, object, created, model: request.model }
     this.#usage = usage
-    this.#base = `data: ${JSON.stringify(restore(fields, ext)).slice(0, -1)},"choices":`
+    this.#base = `data: ${JSON.stringify(fields).slice(0, -1)},"choices":`
     this.#head = `${this.#base}[{"index":0,"delta":`
     this.#usageTail = `${this.#wantsUsage ? ',"usage":null' : ''}}\n\n`
     this.#tail = NO_FINISH + this.#usageTail
@@ -241,7 +232,6 @@ export class ChatStreamEncoder implements StreamEncoder {
   #whole({ part }: Part<'whole'>): void {
     this.#writeDetails()
     if (part.type !== 'image') this.#lose(part.type)
-    else if (this.#own) this.#image(part)
     else this.#picture(part)
   }
 

@@ -1,5 +1,6 @@
 /** Answers of upstreams in which something else stands where content should. */
 import { describe, expect, test } from 'vitest'
+import '../../../index.ts'
 import type { ParsedRequest } from '../../../core/dialect.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { parseRequest } from '../../request.ts'

@@ -7,7 +7,6 @@ import { oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.t
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { CacheMark, Extended, Names } from '../../../core/neutral/types.ts'
 import { cacheBreakpoint, lifetimeOf } from '../../../openai/fields.ts'
-import { shapeOf } from '../ext.ts'
 import type { Writing } from './encode-content.ts'
 
 const BREAKPOINT = 'prompt_cache_breakpoint'
@@ -44,22 +43,18 @@ function controlled(control: unknown): CacheMark | undefined {
   return ttl === '5m' || ttl === '1h' ? { ttl } : undefined
 }
 
-/** For extOf: the field as it stands there. One that is no mark, or stands beside another, is told as lost. */
-export function cacheSpelling(owner: Fields): Fields {
+/** A `cache_control` that is no mark, or stands beside a mark. */
+export function lostControl(owner: Fields): Fields {
   const control = owner[CONTROL]
   if (control === undefined || control === null) return {}
   const isMark = !isRecord(owner[BREAKPOINT]) && controlled(control) !== undefined
-  return isMark ? { [CONTROL]: control } : { lost: { [CONTROL]: control } }
+  return isMark ? {} : { [CONTROL]: control }
 }
 
 /** The mark in OpenAI's lifetimes; nothing, and a loss, where the upstream takes none. */
 export function cacheMark(owner: Extended & { cache?: CacheMark }, writing: Writing): Fields {
-  const { cache, ext } = owner
+  const { cache } = owner
   if (cache === undefined) return {}
-  if (writing.native) {
-    const control = shapeOf(ext)[CONTROL]
-    return control === undefined ? cacheBreakpoint(cache) : { [CONTROL]: control }
-  }
   const name = writing.losses.name('cacheMark', owner)
   if (!writing.features.cacheMarks) {
     writing.losses.add(name)

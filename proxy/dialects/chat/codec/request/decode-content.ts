@@ -3,22 +3,22 @@ import { GatewayError } from '../../../../errors.ts'
 import { listAt, nameAt, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
 import { refusal } from '../../../core/json/fields.ts'
 import type { Fields } from '../../../core/json/value.ts'
-import { dataUrl, parseDataUrl } from '../../../core/neutral/media.ts'
+import { inside, keep } from '../../../core/neutral/keep.ts'
+import { parseDataUrl } from '../../../core/neutral/media.ts'
 import type {
   AudioPart,
-  CacheMark,
   FilePart,
   ImagePart,
   Media,
   RefusalPart,
   TextPart,
 } from '../../../core/neutral/types.ts'
-import { extOf } from '../ext.ts'
-import { CACHE_FIELDS, cacheSpelling, decodeCache } from './cache.ts'
+import { CACHE_FIELDS, decodeCache, lostControl } from './cache.ts'
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart
 
 const AT = 'messages.content'
+const HERE = { dialect: 'chat', at: AT } as const
 const TEXT = new Set(['type', 'text', ...CACHE_FIELDS])
 const REFUSAL = new Set(['type', 'refusal'])
 const IMAGE = new Set(['type', 'image_url', ...CACHE_FIELDS])
@@ -28,21 +28,11 @@ const FILE_FIELDS = new Set(['file_data', 'file_id', 'filename'])
 const AUDIO = new Set(['type', 'input_audio'])
 const AUDIO_FIELDS = new Set(['data', 'format'])
 
-/** The parts of a message's content, and how it was spelled where that is not the way that we would choose. */
-export function decodeContent(message: Fields, path: string): { parts: ContentPart[]; content?: string } {
-  const { content } = message
-  if (content === undefined) return { parts: [], content: 'absent' }
-  if (content === null) return { parts: [] }
-  if (typeof content === 'string') return { parts: [{ type: 'text', text: content }] }
-  const parts = listAt(content, path).map((part, i) => decodePart(part, `${path}[${i}]`))
-  const [only] = parts
-  const couldBeString = parts.length === 1 && only !== undefined && isPlainText(only)
-  return { parts, ...(couldBeString && { content: 'parts' }) }
-}
-
-/** A text with nothing to say but itself. */
-export function isPlainText(part: { type: string; cache?: CacheMark; ext?: unknown }): boolean {
-  return part.type === 'text' && part.cache === undefined && part.ext === undefined
+/** The parts of a message's content. */
+export function decodeContent({ content }: Fields, path: string): ContentPart[] {
+  if (content === undefined || content === null) return []
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return listAt(content, path).map((part, i) => decodePart(part, `${path}[${i}]`))
 }
 
 function decodePart(value: unknown, path: string): ContentPart {
@@ -54,14 +44,14 @@ function decodePart(value: unknown, path: string): ContentPart {
         type,
         text: stringAt(part.text, `${path}.text`),
         ...decodeCache(part, path, AT),
-        ...extOf(AT, part, TEXT, cacheSpelling(part)),
+        ...keep(HERE, part, TEXT, lostControl(part)),
       }
     case 'refusal':
       return {
         type,
         text: stringAt(part.refusal, `${path}.refusal`),
         names: { refusal: `${AT}.refusal` },
-        ...extOf(AT, part, REFUSAL),
+        ...keep(HERE, part, REFUSAL),
       }
     case 'image_url':
       return decodeImage(part, path)
@@ -73,7 +63,7 @@ function decodePart(value: unknown, path: string): ContentPart {
         type: 'audio',
         base64: stringAt(audio.data, `${path}.input_audio.data`),
         format: stringAt(audio.format, `${path}.input_audio.format`),
-        ...extOf(AT, part, AUDIO, { inner: { name: 'input_audio', value: audio, known: AUDIO_FIELDS } }),
+        ...keep(HERE, part, AUDIO, inside('input_audio', audio, AUDIO_FIELDS)),
       }
     }
     default: {
@@ -93,11 +83,7 @@ function decodeImage(part: Fields, path: string): ImagePart {
     source,
     ...(detail !== undefined && { detail }),
     ...decodeCache(part, path, AT),
-    ...extOf(AT, part, IMAGE, {
-      ...cacheSpelling(part),
-      inner: { name: 'image_url', value: image, known: IMAGE_URL },
-      url: otherSpelling(url, source),
-    }),
+    ...keep(HERE, part, IMAGE, { ...lostControl(part), ...inside('image_url', image, IMAGE_URL) }),
   }
 }
 
@@ -113,22 +99,11 @@ function decodeFile(part: Fields, path: string): FilePart {
     source,
     ...(name !== undefined && { name }),
     ...decodeCache(part, path, AT),
-    ...extOf(AT, part, FILE, {
-      ...cacheSpelling(part),
-      inner: { name: 'file', value: file, known: FILE_FIELDS },
-      url: data === undefined ? undefined : otherSpelling(data, source),
-      kept: data !== undefined && id !== undefined ? { 'file.file_id': id } : {},
-    }),
+    ...keep(HERE, part, FILE, { ...lostControl(part), ...inside('file', file, FILE_FIELDS) }),
   }
 }
 
 /** A `data:` URL, or the base64 alone, which then is taken for the PDF that it mostly is. */
 function fileData(data: string): Media {
   return parseDataUrl(data) ?? { kind: 'data', mediaType: 'application/pdf', base64: data }
-}
-
-/** The URL as it came when ours would be another one. */
-function otherSpelling(url: string, source: Media): string | undefined {
-  if (source.kind === 'url' || source.kind === 'id') return undefined
-  return dataUrl(source) === url ? undefined : url
 }

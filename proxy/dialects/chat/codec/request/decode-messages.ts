@@ -3,6 +3,7 @@
 import { listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
 import { refusal } from '../../../core/json/fields.ts'
 import type { Fields } from '../../../core/json/value.ts'
+import { inside, keep } from '../../../core/neutral/keep.ts'
 import type {
   AssistantPart,
   AssistantTurn,
@@ -13,11 +14,11 @@ import type {
   Turn,
   UserPart,
 } from '../../../core/neutral/types.ts'
-import { extOf } from '../ext.ts'
-import { decodeReasoning, REASONING_FIELDS, unsealed } from '../reasoning.ts'
+import { decodeReasoning, REASONING_FIELDS } from '../reasoning.ts'
 import { decodeContent } from './decode-content.ts'
 
-const AT = 'messages'
+const at = (place: string) => ({ dialect: 'chat', at: place }) as const
+const HERE = at('messages')
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const
 const PLAIN = new Set(['role', 'content'])
 const RESULT = new Set(['role', 'content', 'tool_call_id', 'name'])
@@ -61,7 +62,7 @@ export function decodeMessages(messages: unknown[], envelopes: Envelopes): Turn[
 }
 
 function decodeSystem(message: Fields, role: 'system' | 'developer', path: string): Turn {
-  const { parts, content } = decodeContent(message, `${path}.content`)
+  const parts = decodeContent(message, `${path}.content`)
   const texts = parts.map((part, i) => {
     if (part.type !== 'text') throw refusal(`${path}.content[${i}].type`, 'must be text')
     return part
@@ -71,18 +72,18 @@ function decodeSystem(message: Fields, role: 'system' | 'developer', path: strin
     placement: 'message',
     ...(role === 'developer' && { developer: true }),
     parts: texts,
-    ...extOf(AT, message, PLAIN, { content }),
+    ...keep(HERE, message, PLAIN),
   }
 }
 
 function decodeUser(message: Fields, path: string): Turn {
-  const { parts, content } = decodeContent(message, `${path}.content`)
+  const parts = decodeContent(message, `${path}.content`)
   const said = parts.map((part, i): UserPart => {
     if (part.type === 'refusal')
       throw refusal(`${path}.content[${i}].type`, 'must not be refusal in a user message')
     return part
   })
-  return { role: 'user', parts: said, ...extOf(AT, message, PLAIN, { content }) }
+  return { role: 'user', parts: said, ...keep(HERE, message, PLAIN) }
 }
 
 function decodeResult(
@@ -91,7 +92,7 @@ function decodeResult(
   path: string,
   legacyId: string,
 ): ToolResult {
-  const { parts, content } = decodeContent(message, `${path}.content`)
+  const parts = decodeContent(message, `${path}.content`)
   const legacy = role === 'function'
   const callId = legacy ? legacyId : nameAt(message.tool_call_id, `${path}.tool_call_id`)
   const name = optional(message.name, `${path}.name`, stringAt)
@@ -103,7 +104,7 @@ function decodeResult(
       if (part.type === 'text' || part.type === 'image' || part.type === 'file') return part
       throw refusal(`${path}.content[${i}].type`, 'must be text')
     }),
-    ...extOf(AT, message, RESULT, { content, legacy: legacy || undefined }),
+    ...keep(HERE, message, RESULT),
   }
 }
 
@@ -113,35 +114,18 @@ function decodeAssistant(
   envelopes: Envelopes,
   legacyId: string,
 ): AssistantTurn {
-  const { parts: content, content: spelling } = decodeContent(message, `${path}.content`)
+  const content = decodeContent(message, `${path}.content`)
   const reasoning = decodeReasoning(message, path, envelopes)
   const parts: AssistantPart[] = [...reasoning, ...content]
   const refused = optional(message.refusal, `${path}.refusal`, stringAt)
-  if (refused !== undefined) {
-    parts.push({
-      type: 'refusal',
-      text: refused,
-      ext: { dialect: 'chat', at: AT, fields: {}, shape: { field: true } },
-    })
-  }
+  if (refused !== undefined) parts.push({ type: 'refusal', text: refused })
   const calls = optional(message.tool_calls, `${path}.tool_calls`, listAt) ?? []
   calls.forEach((call, i) => {
     parts.push(decodeCall(call, `${path}.tool_calls[${i}]`))
   })
   const legacy = optional(message.function_call, `${path}.function_call`, recordAt)
   if (legacy !== undefined) parts.push(decodeFunctionCall(legacy, `${path}.function_call`, legacyId))
-  const thoughts = REASONING_FIELDS.filter((field) => message[field] !== undefined && message[field] !== null)
-  const kept = thoughts.map((field) => [field, unsealed(message[field], envelopes)] as const)
-  return {
-    role: 'assistant',
-    parts,
-    ...extOf(AT, message, ASSISTANT, {
-      content: spelling,
-      reasoning: thoughts.length > 0 ? Object.fromEntries(kept) : undefined,
-      sealed: kept.some(([field, value]) => value !== message[field]) || undefined,
-      carried: reasoning.some((part) => part.carrier !== undefined) || undefined,
-    }),
-  }
+  return { role: 'assistant', parts, ...keep(HERE, message, ASSISTANT) }
 }
 
 function decodeCall(value: unknown, path: string): ToolCallPart {
@@ -158,9 +142,12 @@ function decodeCall(value: unknown, path: string): ToolCallPart {
     kind,
     input: stringAt(inner[field], `${path}.${kind}.${field}`),
     ...(extra !== undefined && { carrier: extraCarrier(extra) }),
-    ...extOf('messages.tool_calls', call, CALL, {
-      inner: { name: kind, value: inner, known: kind === 'function' ? FUNCTION : CUSTOM },
-    }),
+    ...keep(
+      at('messages.tool_calls'),
+      call,
+      CALL,
+      inside(kind, inner, kind === 'function' ? FUNCTION : CUSTOM),
+    ),
   }
 }
 
@@ -176,6 +163,6 @@ function decodeFunctionCall(call: Fields, path: string, callId: string): ToolCal
     name: nameAt(call.name, `${path}.name`),
     kind: 'function',
     input: stringAt(call.arguments, `${path}.arguments`),
-    ...extOf('messages.function_call', call, FUNCTION, { legacy: true }),
+    ...keep(at('messages.function_call'), call, FUNCTION),
   }
 }

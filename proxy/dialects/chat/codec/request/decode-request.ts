@@ -14,14 +14,14 @@ import {
 } from '../../../core/json/checks.ts'
 import { isOutputLimit, OUTPUT_RULE, refusal } from '../../../core/json/fields.ts'
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import { inside, keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, Names, OutputFormat } from '../../../core/neutral/types.ts'
-import { extOf } from '../ext.ts'
 import { present } from '../present.ts'
 import { decodeMessages } from './decode-messages.ts'
-import { decodeThinking, NO_WISH } from './thinking.ts'
-import { ANY, decodeToolChoice, decodeTools } from './tools.ts'
+import { decodeThinking } from './thinking.ts'
+import { decodeToolChoice, decodeTools } from './tools.ts'
 
-const KNOWN = new Set([
+const TYPED = [
   'model',
   'messages',
   'stream',
@@ -52,7 +52,8 @@ const KNOWN = new Set([
   'functions',
   'function_call',
   'web_search_options',
-])
+]
+const FORMAT = ['name', 'description', 'schema', 'strict']
 const MAX_TOP_LOGPROBS = 20
 
 export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): ModelRequest {
@@ -97,14 +98,10 @@ export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): Mod
       wantsStreamUsage: includeUsage || undefined,
     }),
     ...namesOf(body, thinking.names),
-    ...extOf('', body, knownOf(body), {
-      lost: thinking.lost ?? {},
-      reasoning: isRecord(body.reasoning) ? body.reasoning : undefined,
-      kept: spellings(body, onlyFunctions),
-      limit: isGiven(body.max_completion_tokens) ? 'max_completion_tokens' : givenName(body, 'max_tokens'),
-      user: isGiven(body.safety_identifier) ? 'safety_identifier' : givenName(body, 'user'),
-      functionCall: isGiven(body.tool_choice) ? undefined : isGiven(body.function_call) || undefined,
-      onlyFunctions: onlyFunctions || undefined,
+    ...keep({ dialect: 'chat', at: '' }, body, typedOf(body), {
+      ...thinking.lost,
+      ...otherLimit(body),
+      ...inside('response_format.json_schema', formatOf(body), FORMAT),
     }),
   }
 }
@@ -117,13 +114,13 @@ function refuseAudio(body: Fields): void {
   throw new GatewayError('unsupported_parameter', message, { param: 'modalities' })
 }
 
-function knownOf(body: Fields): ReadonlySet<string> {
-  return new Set([
-    ...KNOWN,
-    // Those that ask for nothing but text ask for nothing.
+function typedOf(body: Fields): string[] {
+  return [
+    ...TYPED,
+    // Text alone is what every model answers in.
     ...(isTextOnly(body.modalities) ? ['modalities'] : []),
     ...(isRecord(body.reasoning) ? ['reasoning'] : []),
-  ])
+  ]
 }
 
 /** Fields that go by another name than usual in this body. */
@@ -142,35 +139,8 @@ function isTextOnly(modalities: unknown): boolean {
   return Array.isArray(modalities) && modalities.length === 1 && modalities[0] === 'text'
 }
 
-/** Fields as they stood whose meaning is typed in another way, or is the default. */
-function spellings(body: Fields, onlyFunctions: boolean): Fields {
-  const both = isGiven(body.max_completion_tokens) && isGiven(body.max_tokens)
-  const bothUsers = isGiven(body.safety_identifier) && isGiven(body.user)
-  return {
-    ...(body.stream === false && { stream: false }),
-    ...(isTextOnly(body.modalities) && { modalities: body.modalities }),
-    ...(isGiven(body.stream_options) && { stream_options: body.stream_options }),
-    ...(both && { max_tokens: body.max_tokens }),
-    ...(bothUsers && { user: body.user }),
-    ...(body.n === 1 && { n: 1 }),
-    ...(body.logprobs === false && { logprobs: false }),
-    ...(isGiven(body.top_logprobs) && { top_logprobs: body.top_logprobs }),
-    ...(isGiven(body.response_format) && { response_format: body.response_format }),
-    ...(onlyFunctions &&
-      isGiven(body.parallel_tool_calls) && { parallel_tool_calls: body.parallel_tool_calls }),
-    ...(isGiven(body.tool_choice) && isGiven(body.function_call) && { function_call: body.function_call }),
-    ...(isGiven(body.stop) && { stop: body.stop }),
-    ...(body.reasoning_effort === NO_WISH && { reasoning_effort: NO_WISH }),
-    ...(body.tool_choice === ANY && { tool_choice: ANY }),
-  }
-}
-
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null
-}
-
-function givenName(body: Fields, field: string): string | undefined {
-  return isGiven(body[field]) ? field : undefined
 }
 
 function limit(body: Fields, field: string): number | undefined {
@@ -178,6 +148,15 @@ function limit(body: Fields, field: string): number | undefined {
     if (!isOutputLimit(value)) throw refusal(path, `must be ${OUTPUT_RULE}`)
     return value
   })
+}
+
+/** A second limit, beside the one that counts. */
+function otherLimit({ max_tokens: older, max_completion_tokens: limit }: Fields): Fields {
+  return isGiven(limit) && isGiven(older) && older !== limit ? { max_tokens: older } : {}
+}
+
+function formatOf({ response_format: format }: Fields): unknown {
+  return isRecord(format) ? format.json_schema : undefined
 }
 
 function decodeStop(stop: unknown): string[] | undefined {

@@ -7,7 +7,6 @@ import { dataUrl } from '../../../core/neutral/media.ts'
 import type {
   ApiName,
   AudioPart,
-  Ext,
   Extended,
   FilePart,
   ImagePart,
@@ -15,7 +14,6 @@ import type {
   TextPart,
 } from '../../../core/neutral/types.ts'
 import { fileName } from '../../../openai/fields.ts'
-import { restore, restoreInner, shapeOf } from '../ext.ts'
 import { cacheMark } from './cache.ts'
 
 /** For whom a request is written. */
@@ -23,8 +21,6 @@ export interface Writing extends EncodeTarget {
   source: ApiName
   /** The request, as far as it names its fields. */
   request: Pick<Extended, 'names'>
-  /** The request came in this dialect: it is written as it came, whatever the features. */
-  native: boolean
 }
 
 type Part = TextPart | ImagePart | FilePart | AudioPart | RefusalPart
@@ -48,39 +44,37 @@ export function unsupported(
 export function encodePart(part: Part, writing: Writing): Fields {
   switch (part.type) {
     case 'text':
-      return restore({ type: 'text', text: part.text, ...cacheMark(part, writing) }, part.ext)
+      return { type: 'text', text: part.text, ...cacheMark(part, writing) }
     case 'refusal':
-      return restore({ type: 'refusal', refusal: part.text }, part.ext)
+      return { type: 'refusal', refusal: part.text }
     case 'image':
       return encodeImage(part, writing)
     case 'file':
       return encodeFile(part, writing)
-    case 'audio': {
-      const input_audio = restoreInner({ data: part.base64, format: part.format }, part.ext, 'input_audio')
-      return restore({ type: 'input_audio', input_audio }, part.ext, 'input_audio')
-    }
+    case 'audio':
+      return { type: 'input_audio', input_audio: { data: part.base64, format: part.format } }
   }
 }
 
 /** One plain text as a string, several parts as a list; undefined when there is nothing. */
-export function contentOf(parts: Fields[], ext: Ext | undefined): string | Fields[] | undefined {
+export function contentOf(parts: Fields[]): string | Fields[] | undefined {
   const [only] = parts
   if (only === undefined) return undefined
   const isText = parts.length === 1 && only.type === 'text' && Object.keys(only).length === 2
-  return isText && shapeOf(ext).content !== 'parts' ? String(only.text) : parts
+  return isText ? String(only.text) : parts
 }
 
 function encodeImage(part: ImagePart, writing: Writing): Fields {
-  const { source, detail, ext } = part
+  const { source, detail } = part
   if (source.kind === 'id')
     throw unsupported(writing, 'image', 'names a file that the upstream does not have', part)
-  const url = shapeOf(ext).url ?? (source.kind === 'url' ? source.url : dataUrl(source))
-  const image_url = restoreInner({ url, ...(detail !== undefined && { detail }) }, ext, 'image_url')
-  return restore({ type: 'image_url', image_url, ...cacheMark(part, writing) }, ext, 'image_url')
+  const url = source.kind === 'url' ? source.url : dataUrl(source)
+  const image_url = { url, ...(detail !== undefined && { detail }) }
+  return { type: 'image_url', image_url, ...cacheMark(part, writing) }
 }
 
 function encodeFile(part: FilePart, writing: Writing): Fields {
-  const { source, name, ext } = part
+  const { source, name } = part
   const file: Fields = {}
   if (source.kind === 'id') {
     if (source.vendor !== 'openai') throw unsupported(writing, 'file', 'names a file of another vendor', part)
@@ -88,11 +82,10 @@ function encodeFile(part: FilePart, writing: Writing): Fields {
   } else if (source.kind === 'url') {
     throw unsupported(writing, 'file', 'must be inline for this model, not a URL', part)
   } else {
-    file.file_data = shapeOf(ext).url ?? dataUrl(source)
+    file.file_data = dataUrl(source)
     // OpenAI refuses file data without a name.
-    if (!writing.native) file.filename = fileName(source.mediaType)
+    file.filename = fileName(source.mediaType)
   }
   if (name !== undefined) file.filename = name
-  const whole = restoreInner(file, ext, 'file')
-  return restore({ type: 'file', file: whole, ...cacheMark(part, writing) }, ext, 'file')
+  return { type: 'file', file, ...cacheMark(part, writing) }
 }

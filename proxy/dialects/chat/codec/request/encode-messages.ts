@@ -1,6 +1,6 @@
 /** Writes the turns of a conversation as messages for an upstream. */
 
-import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import { type Fields, tryParse } from '../../../core/json/value.ts'
 import type {
   AssistantTurn,
   ModelRequest,
@@ -12,7 +12,6 @@ import type {
   Turn,
   UserTurn,
 } from '../../../core/neutral/types.ts'
-import { restore, restoreInner, shapeOf } from '../ext.ts'
 import { entriesOf, PARAGRAPH } from '../reasoning.ts'
 import { cacheMark } from './cache.ts'
 import { contentOf, encodePart, lose, type Writing } from './encode-content.ts'
@@ -65,8 +64,8 @@ function topFirst(turns: Turn[]): Turn[] {
   return [...turns.filter(isTop), ...turns.filter((turn) => !isTop(turn))]
 }
 
-function keepsReasoning({ native, features }: Writing, isCurrent: boolean): boolean {
-  if (native || features.reasoningHistory === 'All') return true
+function keepsReasoning({ features }: Writing, isCurrent: boolean): boolean {
+  if (features.reasoningHistory === 'All') return true
   return features.reasoningHistory === 'CurrentTurn' && isCurrent
 }
 
@@ -76,10 +75,9 @@ function encodeSystem(turn: SystemTurn, writing: Writing): Fields {
     if (part.type === 'text') parts.push(encodePart(part, writing))
     else lose(writing, 'hosted', part)
   }
-  const developer = writing.native ? turn.developer : writing.features.developerRole
-  const joined =
-    writing.native || parts.some((part) => Object.keys(part).length > 2) ? parts : [joinTexts(parts)]
-  return withContent({ role: developer ? 'developer' : 'system' }, joined, '', turn)
+  const { developerRole } = writing.features
+  const joined = parts.some((part) => Object.keys(part).length > 2) ? parts : [joinTexts(parts)]
+  return { role: developerRole ? 'developer' : 'system', content: contentOf(joined) ?? '' }
 }
 
 /** Upstreams that know little else know one string. */
@@ -94,8 +92,8 @@ function encodeUser(turn: UserTurn, first: Fields[], writing: Writing): Fields |
     if (part.type === 'hosted') lose(writing, 'hosted', part)
     else parts.push(encodePart(part, writing))
   }
-  if (parts.length === 0 && !writing.native) return undefined
-  return withContent({ role: 'user' }, parts, '', turn)
+  if (parts.length === 0) return undefined
+  return { role: 'user', content: contentOf(parts) }
 }
 
 function encodeAssistant(
@@ -108,56 +106,41 @@ function encodeAssistant(
   const calls: Fields[] = []
   const message: Fields = { role: 'assistant' }
   const thoughts = turn.parts.filter((part) => part.type === 'reasoning')
-  encodeReasoning(message, thoughts, turn, keepReasoning, writing)
+  encodeReasoning(message, thoughts, keepReasoning, writing)
   for (const part of turn.parts) {
     switch (part.type) {
       case 'reasoning':
         break
       case 'tool-call':
-        if (shapeOf(part.ext).legacy) message.function_call = encodeFunctionCall(part)
-        else calls.push(encodeCall(part, writing))
+        calls.push(encodeCall(part, writing))
         break
       case 'hosted':
         lose(writing, 'hosted', part)
         break
       case 'refusal':
-        if (shapeOf(part.ext).field) message.refusal = part.text
-        else content.push(encodePart(part, writing))
+        content.push(encodePart(part, writing))
         break
       case 'text':
         loseMarks(part, writing)
         content.push(encodePart(part, writing))
         break
       default:
-        if (!writing.native) lose(writing, part.type, part)
-        ;(writing.native ? content : later).push(encodePart(part, writing))
+        lose(writing, part.type, part)
+        later.push(encodePart(part, writing))
     }
   }
   if (calls.length > 0) message.tool_calls = calls
   const { role: _role, reasoning_content: _text, reasoning_details: _details, ...said } = message
-  if (content.length === 0 && Object.keys(said).length === 0 && !writing.native) {
+  if (content.length === 0 && Object.keys(said).length === 0) {
     // Thoughts without a word after them are no message.
     if (Object.keys(message).length > 1) for (const part of thoughts) loseThought(part, writing)
     return undefined
   }
-  return withContent(message, content, calls.length > 0 && writing.features.nullContent ? null : '', turn)
+  const nothing = calls.length > 0 && writing.features.nullContent ? null : ''
+  return { ...message, content: contentOf(content) ?? nothing }
 }
 
-function encodeReasoning(
-  message: Fields,
-  thoughts: ReasoningPart[],
-  turn: AssistantTurn,
-  keep: boolean,
-  writing: Writing,
-): void {
-  const { reasoning, carried, sealed } = shapeOf(turn.ext)
-  // State that was taken out because an upstream refused it must not come back with the spelling.
-  const isWhole = !carried || thoughts.some((part) => part.carrier !== undefined)
-  if (writing.native && isRecord(reasoning) && isWhole) {
-    Object.assign(message, reasoning)
-    if (sealed) lose(writing, 'reasoning.state', thoughts[0])
-    return
-  }
+function encodeReasoning(message: Fields, thoughts: ReasoningPart[], keep: boolean, writing: Writing): void {
   const details: Fields[] = []
   for (const part of thoughts) {
     const entries = part.carrier && keep ? entriesOf(part.carrier) : []
@@ -178,23 +161,18 @@ function loseThought({ texts, carrier, ...part }: ReasoningPart, writing: Writin
 
 /** What only an answer has. */
 function loseMarks(part: TextPart, writing: Writing): void {
-  if (writing.native) return
   if (part.annotations?.length) lose(writing, 'annotations', part)
   if (part.logprobs?.length) lose(writing, 'text.logprobs', part)
 }
 
 function encodeCall(part: ToolCallPart, writing: Writing): Fields {
-  const { kind, name, input, callId, carrier, ext } = part
+  const { kind, name, input, callId, carrier } = part
   const body = kind === 'function' ? { name, arguments: input } : { name, input }
-  const call: Fields = { id: callId, type: kind, [kind]: restoreInner(body, ext, kind) }
+  const call: Fields = { id: callId, type: kind, [kind]: body }
   const extra = carrier?.kind === 'extra_content' ? tryParse(carrier.value) : undefined
   if (extra !== undefined) call.extra_content = extra
   else if (carrier !== undefined) lose(writing, 'callState', part)
-  return restore(call, ext, kind)
-}
-
-function encodeFunctionCall({ name, input, ext }: ToolCallPart): Fields {
-  return restore({ name, arguments: input }, ext)
+  return call
 }
 
 function encodeResult(result: ToolResult, later: Fields[], writing: Writing): Fields {
@@ -202,7 +180,7 @@ function encodeResult(result: ToolResult, later: Fields[], writing: Writing): Fi
   for (const part of result.parts) {
     if (part.type === 'hosted') {
       lose(writing, 'hosted', part)
-    } else if (part.type === 'text' || writing.native) {
+    } else if (part.type === 'text') {
       parts.push(encodePart(part, writing))
     } else {
       lose(writing, 'results', result)
@@ -218,10 +196,7 @@ function encodeResult(result: ToolResult, later: Fields[], writing: Writing): Fi
   const mark = cacheMark(result, writing)
   const last = parts.pop()
   if (last !== undefined) parts.push({ ...last, ...mark })
-  const { legacy } = shapeOf(result.ext)
-  const named = result.name !== undefined && writing.native ? { name: result.name } : {}
-  const head = legacy ? { role: 'function' } : { role: 'tool', tool_call_id: result.callId }
-  return withContent({ ...head, ...named }, parts, '', result)
+  return { role: 'tool', tool_call_id: result.callId, content: contentOf(parts) ?? '' }
 }
 
 /** Says in words that the call failed, unless the text begins so. */
@@ -229,19 +204,4 @@ function markError(parts: Fields[]): void {
   const [first] = parts
   if (first === undefined) parts.push({ type: 'text', text: 'Error' })
   else if (!/^error/i.test(String(first.text))) first.text = `Error: ${first.text}`
-}
-
-/** `message` with its content, `none` where there is nothing, in the spelling that it had. */
-function withContent(
-  message: Fields,
-  parts: Fields[],
-  none: string | null,
-  thing: Turn | ToolResult,
-): Fields {
-  const shape = shapeOf(thing.ext)
-  const content = contentOf(parts, thing.ext)
-  const wasNothing = shape.content === 'absent' || (isRecord(shape.kept) && 'content' in shape.kept)
-  if (content !== undefined) message.content = content
-  else if (!wasNothing) message.content = none
-  return restore(message, thing.ext)
 }

@@ -1,11 +1,10 @@
 /** Writes a request for an upstream that speaks chat. */
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
-import { type Fields, isRecord } from '../../../core/json/value.ts'
+import type { Fields } from '../../../core/json/value.ts'
 import { isClosedSchema } from '../../../core/neutral/closed-schema.ts'
 import type { ModelRequest, OutputFormat } from '../../../core/neutral/types.ts'
 import { shortUser } from '../../../openai/fields.ts'
-import { restore, shapeOf } from '../ext.ts'
 import { present } from '../present.ts'
 import { effortFor } from './effort.ts'
 import { lose, unsupported, type Writing } from './encode-content.ts'
@@ -15,8 +14,7 @@ import { encodeTools } from './tools.ts'
 const MAX_STOPS = 4
 
 export function encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest {
-  const native = request.source === 'chat'
-  const writing: Writing = { ...target, source: request.source, request, native }
+  const writing: Writing = { ...target, source: request.source, request }
   if (request.choices !== undefined) {
     const message = 'n must be 1: this model gives one answer at a time.'
     throw new GatewayError('unsupported_parameter', message, { param: 'n' })
@@ -34,54 +32,33 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
     ...encodeLabels(request, writing),
   }
   if (request.reasoning !== undefined) {
-    const { effort, summary } = request.reasoning
-    const level = native ? effort : effortFor(request.reasoning, writing)
-    if (level !== undefined && !isRecord(shapeOf(request.ext).reasoning)) body.reasoning_effort = level
+    const { summary } = request.reasoning
+    const level = effortFor(request.reasoning, writing)
+    if (level !== undefined) body.reasoning_effort = level
     // Chat upstreams show what they think, or not: there is nothing to ask for.
     const hides = summary === 'none' && level !== 'none' && target.features.reasoning !== 'None'
-    if (!native && (hides || summary === 'concise' || summary === 'detailed')) lose(writing, 'summary')
+    if (hides || summary === 'concise' || summary === 'detailed') lose(writing, 'summary')
   }
-  if (!native && !target.features.prefill && request.turns.at(-1)?.role === 'assistant')
-    lose(writing, 'prefill')
-  if (!native) return { body }
-  const { reasoning } = shapeOf(request.ext)
-  const whole = restore(withoutKept(body, request), request.ext, 'reasoning')
-  return { body: isRecord(reasoning) ? { ...whole, reasoning } : whole }
-}
-
-/** Fields that were written in another spelling of the same meaning give way to it. */
-function withoutKept(body: Fields, { ext }: ModelRequest): Fields {
-  const { kept } = shapeOf(ext)
-  if (!isRecord(kept)) return body
-  const { stop, response_format, top_logprobs, tool_choice, ...rest } = body
-  return {
-    ...rest,
-    ...('stop' in kept ? {} : present({ stop })),
-    ...('response_format' in kept ? {} : present({ response_format })),
-    ...('top_logprobs' in kept ? {} : present({ top_logprobs })),
-    ...('tool_choice' in kept ? {} : present({ tool_choice })),
-  }
+  if (!target.features.prefill && request.turns.at(-1)?.role === 'assistant') lose(writing, 'prefill')
+  return { body }
 }
 
 function encodeLimits(request: ModelRequest, writing: Writing): Fields {
   const { stop, maxOutputTokens, stream, wantsStreamUsage } = request
-  const { features, native } = writing
-  if (stop !== undefined && stop.length > MAX_STOPS && !native) {
+  const { features } = writing
+  if (stop !== undefined && stop.length > MAX_STOPS) {
     throw unsupported(writing, 'stop', `must have at most ${MAX_STOPS} entries for this model`)
   }
-  const limit =
-    shapeOf(request.ext).limit ?? (features.maxCompletionTokens ? 'max_completion_tokens' : 'max_tokens')
+  const limit = features.maxCompletionTokens ? 'max_completion_tokens' : 'max_tokens'
   // Messages takes 0, which asks for no answer.
-  if (maxOutputTokens === 0 && !native) lose(writing, 'maxOutputTokens')
-  const { kept } = shapeOf(request.ext)
-  const options = isRecord(kept) && isRecord(kept.stream_options) ? kept.stream_options : {}
+  if (maxOutputTokens === 0) lose(writing, 'maxOutputTokens')
   return {
     ...(stream && { stream }),
     ...(stream &&
       (features.streamUsage || wantsStreamUsage) && {
-        stream_options: { ...options, include_usage: true },
+        stream_options: { include_usage: true },
       }),
-    ...(maxOutputTokens !== undefined && { [String(limit)]: Math.max(maxOutputTokens, 1) }),
+    ...(maxOutputTokens !== undefined && { [limit]: Math.max(maxOutputTokens, 1) }),
     ...(stop !== undefined && { stop }),
   }
 }
@@ -100,7 +77,7 @@ function encodeSampling(request: ModelRequest, writing: Writing): Fields {
     fields.logprobs = true
     if (logprobs.top > 0) fields.top_logprobs = logprobs.top
   }
-  if (writing.native || writing.features.sampling) return fields
+  if (writing.features.sampling) return fields
   // Models that take neither take their default, 1.
   if (temperature !== undefined && temperature !== 1) {
     lose(writing, 'temperature')
@@ -117,7 +94,7 @@ function encodeFormat(format: OutputFormat | undefined, messages: Fields[], writ
   if (format === undefined) return {}
   if (format.type === 'json') return { response_format: { type: 'json_object' } }
   const { name = 'response', description, schema, strict } = format
-  if (!writing.native && !writing.features.structuredOutput) {
+  if (!writing.features.structuredOutput) {
     lose(writing, 'format')
     instruct(messages, `Answer with one JSON object that fits this JSON Schema: ${JSON.stringify(schema)}`)
     return { response_format: { type: 'json_object' } }
@@ -137,27 +114,27 @@ function instruct(messages: Fields[], text: string): void {
 }
 
 function encodeLabels(request: ModelRequest, writing: Writing): Fields {
-  const { native, source, features } = writing
-  const { verbosity, metadata, store, ext } = request
+  const { source, features } = writing
+  const { verbosity, metadata, store } = request
   // Others than OpenAI may refuse a key that the client did not write.
   const cacheKey = request.cacheKey ?? (features.maxCompletionTokens ? request.session : undefined)
   // OpenAI has a newer name for the user that others do not know.
-  const userField = shapeOf(ext).user ?? (features.maxCompletionTokens ? 'safety_identifier' : 'user')
-  const user = request.user === undefined || native ? request.user : shortUser(request.user)
+  const userField = features.maxCompletionTokens ? 'safety_identifier' : 'user'
+  const user = request.user === undefined ? undefined : shortUser(request.user)
   if (user !== request.user) lose(writing, 'user')
   let { tier } = request
   if (source === 'messages' && tier === 'fast' && !features.speed) {
     lose(writing, 'tier')
     tier = undefined
   }
-  if (tier === 'ultrafast' && !native) {
+  if (tier === 'ultrafast') {
     lose(writing, 'tier')
     tier = 'fast'
   }
   return {
     ...present({ verbosity, metadata, prompt_cache_key: cacheKey, service_tier: tier }),
     // Not to store is the default here.
-    ...((native ? store !== undefined : store === true) && { store }),
-    ...(user !== undefined && { [String(userField)]: user }),
+    ...(store === true && { store }),
+    ...(user !== undefined && { [userField]: user }),
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { completenessOfRequest } from '../../../../../test/conformance/dialects/laws.ts'
 import { GatewayError } from '../../../../errors.ts'
 import { chat } from '../../index.ts'
 import { decode, encode, envelopes, parse } from '../testing.ts'
@@ -8,7 +9,7 @@ const USER = { role: 'user', content: 'Hi' }
 const SCHEMA = { type: 'object', properties: { a: { type: 'string' } } }
 const PNG = 'data:image/png;base64,AAAA'
 
-describe('a request decoded and encoded again is the same', () => {
+describe('a request is complete in the neutral form', () => {
   const bodies: [string, object][] = [
     ['nothing but text', {}],
     [
@@ -185,6 +186,10 @@ describe('a request decoded and encoded again is the same', () => {
             reasoning_details: [
               { type: 'reasoning.text', text: 'T', signature: 'SIG', format: null, index: 0 },
             ],
+          },
+          {
+            role: 'assistant',
+            content: 'x',
             thinking_blocks: [{ type: 'thinking', thinking: 'T', signature: 'SIG' }],
           },
         ],
@@ -193,27 +198,8 @@ describe('a request decoded and encoded again is the same', () => {
   ]
 
   test.each(bodies)('%s', (_, fields) => {
-    const body = { model: 'M', messages: [USER], ...fields }
-    const request = decode(fields)
-    const before = JSON.stringify(request)
-    const { body: encoded, losses } = encode(request, 'openai-reasoning')
-    expect(JSON.parse(JSON.stringify(encoded))).toEqual({ ...body, model: 'up' })
-    expect(losses).toEqual([])
-    expect(JSON.stringify(request)).toBe(before)
+    completenessOfRequest('chat', { model: 'M', messages: [USER], ...fields })
   })
-})
-
-test('state that was sealed for another dialect is not sent on', () => {
-  const own = { type: 'reasoning.encrypted', data: 'D', format: 'x', index: 0 }
-  const sealed = [
-    { type: 'reasoning.encrypted', data: 'slc1.forged', id: 'r' },
-    { type: 'reasoning.text', text: 'T', signature: 'slc1.forged' },
-  ]
-  const said = { role: 'assistant', content: 'x', reasoning_content: 'T' }
-  const messages = [USER, { ...said, reasoning_details: [sealed[0], own, sealed[1]] }]
-  const { body, losses } = encode(decode({ messages }), 'openai-reasoning')
-  expect(body.messages).toEqual([USER, { ...said, reasoning_details: [own] }])
-  expect(losses).toEqual(['messages.reasoning_details'])
 })
 
 test('text alone is what everybody answers', () => {

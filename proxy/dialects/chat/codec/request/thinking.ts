@@ -17,7 +17,7 @@ export interface Thinking {
 }
 
 /** What the API itself calls the absence of a wish. */
-export const NO_WISH = 'default'
+const NO_WISH = 'default'
 /** With what OpenRouter thinks when it is told no more than to think. */
 const ENABLED: Effort = 'medium'
 

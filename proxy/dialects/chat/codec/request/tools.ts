@@ -3,6 +3,7 @@
 import { booleanAt, listAt, nameAt, oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
 import { refusal } from '../../../core/json/fields.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { inside, keep } from '../../../core/neutral/keep.ts'
 import type {
   CustomTool,
   FunctionTool,
@@ -12,9 +13,8 @@ import type {
   ToolChoice,
   WebSearchTool,
 } from '../../../core/neutral/types.ts'
-import { extOf, restore, restoreInner, shapeOf } from '../ext.ts'
 import { present } from '../present.ts'
-import { CACHE_FIELDS, cacheSpelling, decodeCache } from './cache.ts'
+import { CACHE_FIELDS, decodeCache, lostControl } from './cache.ts'
 import { lose, unsupported, type Writing } from './encode-content.ts'
 
 const TOOL = new Set(['type', 'function', 'custom', ...CACHE_FIELDS])
@@ -22,14 +22,14 @@ const FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])
 const CUSTOM = new Set(['name', 'description', 'format'])
 const SEARCH = new Set(['user_location'])
 const LOCATION = ['city', 'country', 'region', 'timezone'] as const
-/** How the fields of `functions` are called. */
+/** How the fields of `functions`, of the time before tools, are called. */
 const FUNCTIONS: Names = {
   tools: 'functions',
   'tools.strict': 'functions.strict',
   'tools.parameters': 'functions.parameters',
 }
 /** How Mistral's clients say `required`. */
-export const ANY = 'any'
+const ANY = 'any'
 const NO_PARAMETERS = { type: 'object', properties: {} }
 
 // --- From clients -----------------------------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ export function decodeTools(body: Fields): Tool[] {
   const legacy = (optional(body.functions, 'functions', listAt) ?? []).map((value, i): Tool => {
     const path = `functions[${i}]`
     const fields = recordAt(value, path)
-    const ext = extOf('functions', fields, FUNCTION, { legacy: true })
+    const ext = keep({ dialect: 'chat', at: 'functions' }, fields, FUNCTION)
     return { ...functionFields(fields, path), names: FUNCTIONS, ...ext }
   })
   const search = optional(body.web_search_options, 'web_search_options', recordAt)
@@ -55,13 +55,8 @@ function decodeTool(value: unknown, path: string): Tool {
   if (type !== 'function' && type !== 'custom') return { type: 'hosted', dialect: 'chat', name: type, tool }
   const inner = recordAt(tool[type], `${path}.${type}`)
   const known = type === 'function' ? FUNCTION : CUSTOM
-  const plainText = type === 'custom' && isRecord(inner.format) && inner.format.type === 'text'
-  const ext = extOf('tools', tool, TOOL, {
-    inner: { name: type, value: inner, known },
-    kept: plainText ? { 'custom.format': inner.format } : {},
-    untyped: tool.type === undefined || undefined,
-    ...cacheSpelling(tool),
-  })
+  const more = { ...lostControl(tool), ...inside(type, inner, known) }
+  const ext = keep({ dialect: 'chat', at: 'tools' }, tool, TOOL, more)
   const fields =
     type === 'function' ? functionFields(inner, `${path}.function`) : customFields(inner, `${path}.custom`)
   return { ...fields, ...decodeCache(tool, path, 'tools'), ...ext }
@@ -118,7 +113,7 @@ function decodeSearch(options: Fields): WebSearchTool {
     type: 'web-search',
     names: { tools: 'web_search_options' },
     ...(location !== undefined && { userLocation }),
-    ...extOf('web_search_options', options, SEARCH, { location }),
+    ...keep({ dialect: 'chat', at: 'web_search_options' }, options, SEARCH),
   }
 }
 
@@ -156,30 +151,23 @@ function decodeFunctionCall(call: unknown): ToolChoice | undefined {
   return { type: 'tool', kind: 'function', name: nameAt(name, 'function_call.name') }
 }
 
+/** True for a client that offered functions. */
+export function isLegacy({ tools }: Pick<ModelRequest, 'tools'>): boolean {
+  return tools.some((tool) => tool.names?.tools === FUNCTIONS.tools)
+}
+
 // --- To upstreams -----------------------------------------------------------------------------------------------------
 
 /** The fields of the body that are about tools. Choice and parallel calls go only with tools: OpenAI refuses them else. */
 export function encodeTools(request: ModelRequest, writing: Writing): Fields {
   const tools: Fields[] = []
-  const functions: Fields[] = []
   const out: Fields = {}
   for (const tool of request.tools) {
-    if (tool.type === 'function' && shapeOf(tool.ext).legacy) {
-      functions.push(restore(functionBody(tool, writing), tool.ext))
-    } else if (tool.type === 'function') {
-      const body = restoreInner(functionBody(tool, writing), tool.ext, 'function')
-      const { untyped, cache_control } = shapeOf(tool.ext)
-      const whole = {
-        ...(untyped ? {} : { type: 'function' }),
-        function: body,
-        ...present({ cache_control }),
-      }
-      tools.push(restore(whole, tool.ext, 'function'))
+    if (tool.type === 'function') {
+      tools.push({ type: 'function', function: functionBody(tool, writing) })
     } else if (tool.type === 'custom') {
-      const body = restoreInner(customBody(tool), tool.ext, 'custom')
-      const { cache_control } = shapeOf(tool.ext)
-      tools.push(restore({ type: 'custom', custom: body, ...present({ cache_control }) }, tool.ext, 'custom'))
-    } else if (tool.type === 'web-search' && (writing.native || writing.features.webSearch)) {
+      tools.push({ type: 'custom', custom: customBody(tool) })
+    } else if (tool.type === 'web-search' && writing.features.webSearch) {
       out.web_search_options = searchOptions(tool, writing)
     } else if (tool.type === 'hosted' && tool.dialect === 'chat') {
       tools.push(tool.tool)
@@ -188,28 +176,24 @@ export function encodeTools(request: ModelRequest, writing: Writing): Fields {
     }
   }
   if (tools.length > 0) out.tools = tools
-  if (functions.length > 0) out.functions = functions
   const { toolChoice, parallelToolCalls } = request
-  const hasTools = tools.length + functions.length > 0
+  const hasTools = tools.length > 0
   if (toolChoice !== undefined) {
     const choice = encodeChoice(toolChoice, writing)
-    if (hasTools || writing.native) {
-      if (shapeOf(request.ext).functionCall) out.function_call = functionCall(toolChoice)
-      else if (choice !== undefined) out.tool_choice = choice
+    if (hasTools) {
+      if (choice !== undefined) out.tool_choice = choice
     } else if (choice !== undefined && toolChoice.type !== 'auto' && toolChoice.type !== 'none') {
       lose(writing, 'toolChoice')
     }
   }
   // True is the default.
-  const says = writing.native ? parallelToolCalls !== undefined : parallelToolCalls === false && hasTools
-  if (says && !shapeOf(request.ext).onlyFunctions) out.parallel_tool_calls = parallelToolCalls
+  if (parallelToolCalls === false && hasTools) out.parallel_tool_calls = false
   return out
 }
 
 function functionBody(tool: FunctionTool, writing: Writing): Fields {
   const { name, description, parameters, strict } = tool
   const body: Fields = present({ name, description, parameters })
-  if (writing.native) return { ...body, ...(strict !== undefined && { strict }) }
   body.parameters ??= NO_PARAMETERS
   if (tool.cache !== undefined) lose(writing, 'cacheMark', tool)
   // False is the default here.
@@ -225,11 +209,9 @@ function customBody({ name, description, grammar }: CustomTool): Fields {
 }
 
 function searchOptions(tool: WebSearchTool, writing: Writing): Fields {
-  const { userLocation, allowedDomains, ext } = tool
+  const { userLocation, allowedDomains } = tool
   if (allowedDomains !== undefined) lose(writing, 'tools', tool)
-  const location =
-    shapeOf(ext).location ?? (userLocation && { type: 'approximate', approximate: userLocation })
-  return restore(location === undefined ? {} : { user_location: location }, ext)
+  return userLocation ? { user_location: { type: 'approximate', approximate: userLocation } } : {}
 }
 
 function encodeChoice(choice: ToolChoice, writing: Writing): unknown {
@@ -250,8 +232,4 @@ function encodeChoice(choice: ToolChoice, writing: Writing): unknown {
     default:
       return choice.type
   }
-}
-
-function functionCall(choice: ToolChoice): unknown {
-  return choice.type === 'tool' ? { name: choice.name } : choice.type
 }

@@ -40,7 +40,7 @@ export function encodeRequest(request: ModelRequest, { model, losses }: EncodeTa
   if (images.length === 0) return { body: fields }
   const sources = images.map((image) => checked(image, losses))
   if (sources.length > MAX_PICTURES) {
-    throw unsupported(losses, 'image', `must be at most ${MAX_PICTURES} pictures`)
+    throw unsupported(losses, 'image', `must be at most ${MAX_PICTURES} images`)
   }
   const files = sources.filter((source) => source.kind === 'data')
   if (files.length === sources.length) return { body: {}, form: formOf(fields, files), path: EDITS }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fold } from '../../../core/neutral/fold.ts'
-import type { AssistantPart, Ext } from '../../../core/neutral/types.ts'
+import type { AssistantPart } from '../../../core/neutral/types.ts'
 import { CALL, delta, end, hear, json, START, STOP, start, stop, TEXT, text } from './block-testing.ts'
 
 /** The parts of a whole stream made of these events of blocks. */
@@ -15,8 +15,6 @@ const callOf = (input: string): AssistantPart => ({
   kind: 'function',
   input,
 })
-
-const EMPTY: Ext = { dialect: 'messages', at: 'content', fields: {}, shape: { empty: true } }
 
 describe('blocks', () => {
   test.each<[string, object[], AssistantPart[]]>([
@@ -119,7 +117,7 @@ describe('blocks', () => {
         delta(0, { type: 'thinking_delta', thinking: 'T' }),
       ],
       [
-        { type: 'reasoning', texts: [], ext: EMPTY },
+        { type: 'reasoning', texts: [] },
         { type: 'text', text: 'x' },
         { type: 'reasoning', texts: ['T'] },
       ],
@@ -194,7 +192,7 @@ describe('blocks', () => {
     expect(parts).toMatchObject([
       {
         text: 'x',
-        annotations: [{ type: 'url', url: 'u', title: 'A', ext: { fields: { cited_text: 'q' } } }],
+        annotations: [{ type: 'url', url: 'u', title: 'A' }],
       },
     ])
   })

@@ -3,7 +3,6 @@ import { contentText } from '../../../core/errors/unreadable.ts'
 import { isRecord, tryParse } from '../../../core/json/value.ts'
 import type { AssistantPart, Carrier, StreamPart } from '../../../core/neutral/types.ts'
 import { readCitation } from './block-citations.ts'
-import { markEmpty } from './block-ext.ts'
 import { type Block, readBlock } from './block-read.ts'
 
 type Emit = (part: StreamPart) => void
@@ -103,20 +102,19 @@ export class OpenBlocks {
     if (part.type === 'text' || part.type === 'reasoning') this.#stopProse()
     this.#open.set(index, open)
     this.#last = open
-    const ext = part.ext && { ext: part.ext }
     if (part.type === 'text') {
-      this.#emit({ type: 'text-start', id, ...ext })
+      this.#emit({ type: 'text-start', id })
       this.#text(index, part.text)
       for (const annotation of part.annotations ?? []) this.#annotate(open, annotation)
     } else if (part.type === 'reasoning') {
       open.carrier = part.carrier
-      this.#emit({ type: 'reasoning-start', id, ...ext })
+      this.#emit({ type: 'reasoning-start', id })
       for (const text of part.texts) this.#thought(index, text)
     } else if (part.type === 'tool-call') {
       open.input = part.input
       this.hasCalls = true
       const { callId, name } = part
-      this.#emit({ type: 'tool-call-start', id, callId, name, kind: 'function', ...ext })
+      this.#emit({ type: 'tool-call-start', id, callId, name, kind: 'function' })
     }
     return open
   }
@@ -174,15 +172,9 @@ export class OpenBlocks {
   #end(open: OpenBlock): void {
     const { id, carrier } = open
     if (open.kind === 'text') {
-      this.#emit({ type: 'text-end', id, ...(open.empty && { ext: markEmpty() }) })
+      this.#emit({ type: 'text-end', id })
     } else if (open.kind === 'reasoning') {
-      const bare = open.empty && carrier === undefined
-      this.#emit({
-        type: 'reasoning-end',
-        id,
-        ...(carrier !== undefined && { carrier }),
-        ...(bare && { ext: markEmpty() }),
-      })
+      this.#emit({ type: 'reasoning-end', id, ...(carrier !== undefined && { carrier }) })
     } else if (open.kind === 'tool-call') {
       if (open.empty && open.input !== '') this.#emit({ type: 'tool-call-delta', id, text: open.input })
       this.#emit({ type: 'tool-call-end', id })

@@ -9,15 +9,8 @@ import type {
   ToolCallPart,
 } from '../../../core/neutral/types.ts'
 import { readCitation } from './block-citations.ts'
-import { extOf } from './block-ext.ts'
 
 export type Block = Record<string, unknown>
-
-const AT = 'content'
-const OF_TEXT = new Set(['type', 'text', 'citations'])
-const OF_THINKING = new Set(['type', 'thinking', 'signature'])
-const OF_REDACTED = new Set(['type', 'data'])
-const OF_CALL = new Set(['type', 'id', 'name', 'input'])
 
 /**
  * The part that a block is; undefined when it is none. `index` names a call that has no id. Blocks of other types are
@@ -26,8 +19,7 @@ const OF_CALL = new Set(['type', 'id', 'name', 'input'])
 export function readBlock(block: Block, index: number): AssistantPart | undefined {
   if (block.type === 'text') return readText(block)
   if (block.type === 'thinking') return readThinking(block)
-  if (block.type === 'redacted_thinking' && typeof block.data === 'string')
-    return readRedacted(block, block.data)
+  if (block.type === 'redacted_thinking' && typeof block.data === 'string') return readRedacted(block.data)
   if (block.type === 'tool_use' && typeof block.name === 'string') return readCall(block, block.name, index)
   return readHosted(block)
 }
@@ -37,19 +29,11 @@ export function isNamelessCall(block: Block): boolean {
   return block.type === 'tool_use' && (typeof block.name !== 'string' || block.name === '')
 }
 
-/** True for text without text and thinking without thoughts and signature. */
-export function isEmpty(part: AssistantPart): boolean {
-  if (part.type === 'text') return part.text === '' && part.annotations === undefined
-  return part.type === 'reasoning' && part.texts.length === 0 && part.carrier === undefined
-}
-
 function readText(block: Block): TextPart {
   const text = contentText(block.text)
   const citations: unknown[] = Array.isArray(block.citations) ? block.citations : []
   const annotations = citations.map(readCitation).filter((citation) => citation !== undefined)
-  const spelled = annotations.length === 0 && block.citations !== undefined
-  const ext = extOf(AT, block, OF_TEXT, spelled ? { citations: block.citations } : undefined)
-  return { type: 'text', text, ...(annotations.length > 0 && { annotations }), ...(ext && { ext }) }
+  return { type: 'text', text, ...(annotations.length > 0 && { annotations }) }
 }
 
 /** Thinking without text is legal: the signature alone brings it back. */
@@ -58,31 +42,26 @@ function readThinking(block: Block): ReasoningPart {
   const thinking = contentText(block.thinking)
   const texts = thinking === '' ? [] : [thinking]
   const signed = typeof signature === 'string' && signature !== ''
-  const ext = extOf(AT, block, OF_THINKING)
   return {
     type: 'reasoning',
     texts,
     ...(signed && { carrier: { dialect: 'messages', kind: 'signature', value: signature } }),
-    ...(ext && { ext }),
   }
 }
 
-function readRedacted(block: Block, data: string): ReasoningPart {
-  const ext = extOf(AT, block, OF_REDACTED)
+function readRedacted(data: string): ReasoningPart {
   const carrier = { dialect: 'messages', kind: 'redacted', value: data } as const
-  return { type: 'reasoning', texts: [], carrier, ...(ext && { ext }) }
+  return { type: 'reasoning', texts: [], carrier }
 }
 
 function readCall(block: Block, name: string, index: number): ToolCallPart {
   const { id, input } = block
-  const ext = extOf(AT, block, OF_CALL)
   return {
     type: 'tool-call',
     callId: typeof id === 'string' && id !== '' ? id : `toolu_${index}`,
     name,
     kind: 'function',
     input: isEmptyObject(input) ? '' : inputText(input),
-    ...(ext && { ext }),
   }
 }
 

@@ -4,19 +4,10 @@
  */
 import type { ClientView } from '../../../core/dialect.ts'
 import { isRecord } from '../../../core/json/value.ts'
-import type { Carrier, Ext, HostedPart, StreamPart } from '../../../core/neutral/types.ts'
+import type { Carrier, HostedPart, StreamPart } from '../../../core/neutral/types.ts'
 import { BlockEvents, type DeltaKind } from './block-events.ts'
-import { isMarkedEmpty, restored } from './block-ext.ts'
 import type { Block } from './block-read.ts'
-import {
-  addLoss,
-  callFields,
-  citationOf,
-  redactedBlock,
-  signatureOf,
-  textFields,
-  writeWhole,
-} from './block-write.ts'
+import { addLoss, callFields, citationOf, redactedBlock, signatureOf, writeWhole } from './block-write.ts'
 
 /** A part of a stream but for its two ends. */
 export type PiecePart = Exclude<StreamPart, { type: 'start' | 'finish' | 'partial-image' }>
@@ -59,8 +50,7 @@ export class BlockWriter {
         else this.#text(part.text)
         return false
       case 'text-start':
-        this.#prepare({ type: 'text', text: '', ...textFields(part) }, 'text')
-        if (isMarkedEmpty(part.ext)) this.#open()
+        this.#prepare({ type: 'text', text: '' }, 'text')
         return false
       case 'refusal-start':
         this.refused = true
@@ -78,8 +68,7 @@ export class BlockWriter {
       }
       case 'reasoning-start':
         this.#paragraph = undefined
-        this.#prepare({ type: 'thinking', thinking: '', signature: '', ...restored(part.ext) }, 'thinking')
-        if (isMarkedEmpty(part.ext)) this.#open()
+        this.#prepare({ type: 'thinking', thinking: '', signature: '' }, 'thinking')
         return false
       case 'tool-call-start':
         this.#isFree = part.kind === 'custom'
@@ -87,7 +76,7 @@ export class BlockWriter {
         this.#open()
         return false
       case 'reasoning-end':
-        this.#endReasoning(part.carrier, part.ext)
+        this.#endReasoning(part.carrier)
         return true
       case 'tool-call-end':
         if (part.carrier !== undefined) addLoss(this.#client, 'reasoning.state')
@@ -96,7 +85,6 @@ export class BlockWriter {
         return true
       case 'text-end':
       case 'refusal-end':
-        if (isMarkedEmpty(part.ext)) this.#open()
         this.end()
         return true
       case 'whole':
@@ -145,16 +133,14 @@ export class BlockWriter {
   }
 
   /** A signature is told once and whole, because clients overwrite it. */
-  #endReasoning(carrier: Carrier | undefined, ext: Ext | undefined): void {
+  #endReasoning(carrier: Carrier | undefined): void {
     const signature = signatureOf(carrier, this.#client)
     if (signature !== '') {
       this.#open()
       this.events.delta({ type: 'signature_delta', signature })
-    } else if (isMarkedEmpty(ext)) {
-      this.#open()
     }
     this.end()
-    const redacted = redactedBlock(carrier, ext)
+    const redacted = redactedBlock(carrier)
     if (redacted !== undefined) this.#complete(redacted)
   }
 

@@ -12,9 +12,7 @@ import type {
   TextPart,
   ToolCallPart,
 } from '../../../core/neutral/types.ts'
-import { shapeOf } from '../request/keeper.ts'
 import { writeCitation } from './block-citations.ts'
-import { isMarkedEmpty, restored } from './block-ext.ts'
 import type { Block } from './block-read.ts'
 
 /** The blocks of a part: mostly one, none for what is empty or cannot be said. `index` names a call that has no id. */
@@ -34,17 +32,11 @@ export function writePart(part: AssistantPart, index: number, client: ClientView
 }
 
 function writeText(part: TextPart, client: ClientView): Block[] {
-  const { text, annotations = [], logprobs = [], ext } = part
+  const { text, annotations = [], logprobs = [] } = part
   if (logprobs.length > 0) addLoss(client, 'logprobs')
   const citations = annotations.map((a) => citationOf(a, client)).filter((c) => c !== undefined)
-  if (text === '' && citations.length === 0 && !isMarkedEmpty(ext)) return []
-  return [{ type: 'text', text, ...textFields(part), ...(citations.length > 0 && { citations }) }]
-}
-
-/** Fields of a text block beside its text, as it came. */
-export function textFields(part: Pick<TextPart, 'ext'>): Block {
-  const citations = shapeOf(part.ext)?.citations
-  return { ...restored(part.ext), ...(citations !== undefined && { citations }) }
+  if (text === '' && citations.length === 0) return []
+  return [{ type: 'text', text, ...(citations.length > 0 && { citations }) }]
 }
 
 /** Undefined for an annotation that this dialect cannot say, which is a loss. */
@@ -55,20 +47,19 @@ export function citationOf(annotation: Annotation, client: ClientView): Block | 
 }
 
 function writeReasoning(part: ReasoningPart, client: ClientView): Block[] {
-  const { carrier, ext } = part
+  const { carrier } = part
   const thinking = part.texts.filter((text) => text !== '').join('\n\n')
-  const redacted = redactedBlock(carrier, ext)
+  const redacted = redactedBlock(carrier)
   const signature = signatureOf(carrier, client)
   const says = thinking !== '' || signature !== ''
-  const block = { type: 'thinking', thinking, signature, ...(redacted === undefined && restored(ext)) }
-  const kept = says || (redacted === undefined && isMarkedEmpty(ext))
-  return [...(kept ? [block] : []), ...(redacted === undefined ? [] : [redacted])]
+  const block = { type: 'thinking', thinking, signature }
+  return [...(says ? [block] : []), ...(redacted === undefined ? [] : [redacted])]
 }
 
 /** The block that a redacted carrier is. */
-export function redactedBlock(carrier: Carrier | undefined, ext: ReasoningPart['ext']): Block | undefined {
+export function redactedBlock(carrier: Carrier | undefined): Block | undefined {
   if (carrier?.dialect !== 'messages' || carrier.kind !== 'redacted') return undefined
-  return { type: 'redacted_thinking', data: carrier.value, ...restored(ext) }
+  return { type: 'redacted_thinking', data: carrier.value }
 }
 
 /** This dialect's signature as it is, any other carrier sealed; '' when there is none. */
@@ -89,12 +80,12 @@ function writeCall(part: ToolCallPart, index: number, client: ClientView): Block
 
 /** All of a tool_use block but its input. */
 export function callFields(
-  call: Pick<ToolCallPart, 'callId' | 'name' | 'ext'>,
+  call: Pick<ToolCallPart, 'callId' | 'name'>,
   index: number,
   client: ClientView,
 ): Block {
   const id = call.callId === '' ? `toolu_${client.id}${index}` : call.callId
-  return { type: 'tool_use', id, name: call.name, ...restored(call.ext) }
+  return { type: 'tool_use', id, name: call.name }
 }
 
 /** Undefined for a function's arguments that are no JSON object. */

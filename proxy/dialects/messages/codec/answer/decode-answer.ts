@@ -6,22 +6,8 @@ import { readable } from '../../../core/errors/unreadable.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { ModelAnswer } from '../../../core/neutral/types.ts'
 import { readTier, readUsage } from '../../usage.ts'
-import { extOf, markEmpty } from './block-ext.ts'
-import { type Block, isEmpty, isNamelessCall, readBlock } from './block-read.ts'
+import { type Block, isNamelessCall, readBlock } from './block-read.ts'
 import { readFinish } from './stop-reason.ts'
-
-/** Fields of a message that have a place of their own in the neutral form. */
-export const OF_MESSAGE: ReadonlySet<string> = new Set([
-  'id',
-  'type',
-  'role',
-  'model',
-  'content',
-  'stop_reason',
-  'stop_sequence',
-  'stop_details',
-  'usage',
-])
 
 /** An error body under 200, or something that is no message, is a failure. */
 export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure {
@@ -38,13 +24,9 @@ export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswe
 }
 
 function readMessage(message: Record<string, unknown>, blocks: Block[]): ModelAnswer {
-  const parts = blocks
-    .map(readBlock)
-    .filter((part) => part !== undefined)
-    .map((part) => (isEmpty(part) ? { ...part, ext: markEmpty(part.ext) } : part))
+  const parts = blocks.map(readBlock).filter((part) => part !== undefined)
   const usage = readUsage(message.usage)
   const tier = readTier(message.usage)
-  const ext = extOf('', message, OF_MESSAGE, isRecord(message.usage) ? { usage: message.usage } : {})
   return {
     ...(typeof message.id === 'string' && { id: message.id }),
     ...(typeof message.model === 'string' && { model: message.model }),
@@ -55,6 +37,5 @@ function readMessage(message: Record<string, unknown>, blocks: Block[]): ModelAn
     ),
     ...(usage !== undefined && { usage }),
     ...(tier !== undefined && { tier }),
-    ...(ext && { ext }),
   }
 }

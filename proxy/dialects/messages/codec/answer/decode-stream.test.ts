@@ -107,14 +107,11 @@ describe('the end', () => {
     expect(failure).toBeUndefined()
   })
 
-  test('the tier, and fields of the start and of the end', () => {
+  test('the tier of the start', () => {
     const message = { ...START.message, usage: { ...START.message.usage, service_tier: 'priority' } }
     const last = end('end_turn', { context_management: { applied_edits: [] } })
     const { parts } = hear([{ ...START, message }, last, STOP])
-    expect(fold(parts)).toMatchObject({
-      tier: 'priority',
-      ext: { dialect: 'messages', fields: { context_management: { applied_edits: [] } } },
-    })
+    expect(fold(parts)).toMatchObject({ tier: 'priority' })
   })
 })
 

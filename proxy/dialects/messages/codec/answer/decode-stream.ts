@@ -6,10 +6,8 @@ import { unreadable } from '../../../core/errors/unreadable.ts'
 import { isRecord, tryParse } from '../../../core/json/value.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { mergeUsage, readTier, readUsage } from '../../usage.ts'
-import { extOf } from './block-ext.ts'
 import { isNamelessCall } from './block-read.ts'
 import { OpenBlocks } from './block-read-stream.ts'
-import { OF_MESSAGE } from './decode-answer.ts'
 import { readFinish } from './stop-reason.ts'
 
 /** Events that carry the answer; '' is an event without a name. One of them that is no JSON is lost content. */
@@ -22,8 +20,6 @@ const OF_ANSWER = new Set([
   'message_delta',
   'message_stop',
 ])
-/** Fields of message_delta, and of its `delta`, that have a place of their own. */
-const OF_DELTA: ReadonlySet<string> = new Set(['type', 'delta', 'usage', ...OF_MESSAGE])
 
 export function decodeStream(emit: (part: StreamPart) => void, request: ParsedRequest): StreamDecoder {
   return new MessagesStreamDecoder(emit, request)
@@ -40,7 +36,6 @@ class MessagesStreamDecoder implements StreamDecoder {
   /** Of message_start and each message_delta, as they were. */
   #usage: unknown
   #stop: Record<string, unknown> = {}
-  #beside: Record<string, unknown> = {}
 
   constructor(emit: (part: StreamPart) => void, request: ParsedRequest) {
     this.#emit = emit
@@ -93,7 +88,6 @@ class MessagesStreamDecoder implements StreamDecoder {
         this.#begin()
         this.#usage = mergeUsage(this.#usage, value.usage)
         if (isRecord(value.delta)) this.#stop = { ...this.#stop, ...value.delta }
-        this.#beside = { ...this.#beside, ...value }
         break
       case 'message_stop':
         this.#begin()
@@ -115,13 +109,11 @@ class MessagesStreamDecoder implements StreamDecoder {
     const message = isRecord(given) ? given : {}
     this.#usage = message.usage
     const usage = readUsage(message.usage)
-    const ext = extOf('', message, OF_MESSAGE, isRecord(message.usage) ? { usage: message.usage } : {})
     this.#emit({
       type: 'start',
       ...(typeof message.id === 'string' && { id: message.id }),
       ...(typeof message.model === 'string' && { model: message.model }),
       ...(usage !== undefined && { usage }),
-      ...(ext && { ext }),
     })
     // A call that a tool of the vendor's made is told whole at the start.
     const content: unknown[] = Array.isArray(message.content) ? message.content : []
@@ -143,14 +135,11 @@ class MessagesStreamDecoder implements StreamDecoder {
     this.#blocks.stopAll()
     const usage = readUsage(this.#usage)
     const tier = readTier(this.#usage)
-    const spelled = isRecord(this.#usage) ? { usage: this.#usage } : undefined
-    const ext = extOf('', { ...this.#beside, ...this.#stop }, OF_DELTA, spelled)
     this.#emit({
       type: 'finish',
       finish: readFinish(this.#stop, this.#blocks.hasCalls),
       ...(usage !== undefined && { usage }),
       ...(tier !== undefined && { tier }),
-      ...(ext && { ext }),
     })
     this.done = true
   }

@@ -26,16 +26,9 @@ test('a message from another dialect', () => {
     ],
     finish: {
       reason: 'tool-calls',
-      ext: { dialect: 'chat', at: '', fields: {}, shape: { stop_reason: 'x' } },
     },
     usage: { ...zeroUsage(), input: 50, cachedInput: 40, cacheWriteLong: 10, output: 30, reasoning: 12 },
     tier: 'default',
-    ext: {
-      dialect: 'chat',
-      at: '',
-      fields: { system_fingerprint: 'fp' },
-      shape: { usage: { input_tokens: 1 } },
-    },
   })
   expect(message).toEqual({
     id: 'msg_X1',

@@ -1,9 +1,6 @@
 /** Writes a whole message for a client. */
 import type { ClientView } from '../../../core/dialect.ts'
-import { isRecord } from '../../../core/json/value.ts'
 import type { ModelAnswer } from '../../../core/neutral/types.ts'
-import { shapeOf } from '../request/keeper.ts'
-import { restored } from './block-ext.ts'
 import { writePart } from './block-write.ts'
 import { writeCounts } from './message-counts.ts'
 import { writeFinish } from './stop-reason.ts'
@@ -12,10 +9,8 @@ import { writeFinish } from './stop-reason.ts'
 export const NOTHING = { container: null, diagnostics: null }
 
 export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
-  const shape = shapeOf(answer.ext)
-  const own = shape !== undefined
   return {
-    id: (own ? answer.id : undefined) ?? `msg_${client.id}`,
+    id: `msg_${client.id}`,
     type: 'message',
     role: 'assistant',
     model: client.request.model,
@@ -24,7 +19,7 @@ export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
       answer.finish,
       answer.parts.some((part) => part.type === 'refusal'),
     ),
-    ...(own ? restored(answer.ext) : NOTHING),
-    usage: isRecord(shape?.usage) ? shape.usage : writeCounts(answer.usage, answer.tier, client),
+    ...NOTHING,
+    usage: writeCounts(answer.usage, answer.tier, client),
   }
 }

@@ -1,11 +1,8 @@
 /** Writes the stream of a message for a client. */
 import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
-import { isRecord } from '../../../core/json/value.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { errorEvent } from '../../error.ts'
-import { shapeOf } from '../request/keeper.ts'
-import { restored } from './block-ext.ts'
 import { BlockWriter, type PiecePart } from './block-write-stream.ts'
 import { NOTHING } from './encode-answer.ts'
 import { writeCounts, writeFirstCounts } from './message-counts.ts'
@@ -82,10 +79,8 @@ class MessagesStreamEncoder implements StreamEncoder {
 
   #start(part: Start): void {
     const client = this.#client
-    const shape = shapeOf(part.ext)
-    const own = shape !== undefined
     const message = {
-      id: (own ? part.id : undefined) ?? `msg_${client.id}`,
+      id: `msg_${client.id}`,
       type: 'message',
       role: 'assistant',
       model: client.request.model,
@@ -93,8 +88,8 @@ class MessagesStreamEncoder implements StreamEncoder {
       stop_reason: null,
       stop_sequence: null,
       stop_details: null,
-      ...(own ? restored(part.ext) : NOTHING),
-      usage: isRecord(shape?.usage) ? shape.usage : writeFirstCounts(part.usage, client),
+      ...NOTHING,
+      usage: writeFirstCounts(part.usage, client),
     }
     this.#writer.events.event('message_start', { message })
   }
@@ -104,15 +99,9 @@ class MessagesStreamEncoder implements StreamEncoder {
       this.#writer.end()
       this.#next()
     }
-    const shape = shapeOf(part.ext)
-    const { container, ...beside } = restored(part.ext)
     this.#writer.events.event('message_delta', {
-      delta: {
-        ...writeFinish(part.finish, this.#writer.refused),
-        ...(container !== undefined && { container }),
-      },
-      usage: isRecord(shape?.usage) ? shape.usage : writeCounts(part.usage, part.tier, this.#client),
-      ...beside,
+      delta: writeFinish(part.finish, this.#writer.refused),
+      usage: writeCounts(part.usage, part.tier, this.#client),
     })
     this.#writer.events.event('message_stop', {})
   }

@@ -2,7 +2,6 @@
 
 import { isRecord } from '../../../core/json/value.ts'
 import type { Finish } from '../../../core/neutral/types.ts'
-import { shapeOf } from '../request/keeper.ts'
 
 const REASONS = new Map<unknown, Finish['reason']>([
   ['end_turn', 'stop'],
@@ -16,7 +15,6 @@ const REASONS = new Map<unknown, Finish['reason']>([
 ])
 /** Words that say no more than the neutral reason does. */
 const PLAIN = new Set(['end_turn', 'stop_sequence', 'tool_use', 'max_tokens', 'refusal'])
-const FIELDS = ['stop_reason', 'stop_sequence', 'stop_details']
 
 /**
  * `message` is a whole message or the `delta` of a message_delta. A stop beside tool calls is `tool-calls`, whatever
@@ -28,21 +26,17 @@ export function readFinish(message: Record<string, unknown>, hasCalls: boolean):
   const stopped = said === 'stop' || said === 'tool-calls'
   const reason = stopped ? (hasCalls ? 'tool-calls' : 'stop') : said
   const explanation = isRecord(details) ? details.explanation : undefined
-  const shape = Object.fromEntries(FIELDS.filter((f) => f in message).map((f) => [f, message[f]]))
   return {
     reason,
     ...(typeof word === 'string' && !PLAIN.has(word) && { raw: word }),
     ...(typeof sequence === 'string' && { stopSequence: sequence }),
     ...(reason === 'content-filter' && typeof explanation === 'string' && { explanation }),
-    ext: { dialect: 'messages', at: '', fields: {}, shape },
   }
 }
 
 /** The three stop fields. `refused`: the answer holds a refusal in words, which only the stop reason can tell. */
 export function writeFinish(finish: Finish, refused: boolean): Record<string, unknown> {
-  const shape = shapeOf(finish.ext)
-  const word = refused && finish.reason === 'stop' ? 'refusal' : wordOf(finish, shape?.stop_reason)
-  if (shape !== undefined && shape.stop_reason === word) return shape
+  const word = refused && finish.reason === 'stop' ? 'refusal' : wordOf(finish)
   const { explanation } = finish
   return {
     stop_reason: word,
@@ -51,8 +45,7 @@ export function writeFinish(finish: Finish, refused: boolean): Record<string, un
   }
 }
 
-function wordOf(finish: Finish, original: unknown): string {
-  if (typeof original === 'string' && (REASONS.get(original) ?? 'stop') === finish.reason) return original
+function wordOf(finish: Finish): string {
   if (finish.raw !== undefined && REASONS.get(finish.raw) === finish.reason) return finish.raw
   switch (finish.reason) {
     case 'tool-calls':

@@ -1,7 +1,8 @@
 /** Content blocks of a request as parts of the neutral form. */
 
 import { booleanAt, listAt, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
-import { isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { inside, keep } from '../../../core/neutral/keep.ts'
 import type {
   AssistantPart,
   Envelopes,
@@ -18,19 +19,19 @@ import type {
   UserPart,
 } from '../../../core/neutral/types.ts'
 import { readCache } from './cache.ts'
-import { type Json, Keeper } from './keeper.ts'
 
 const AT = 'messages.content'
+const here = (at: string) => ({ dialect: 'messages', at }) as const
 const AT_RESULT = 'messages.content.content'
 
-export function decodeText(block: Json, path: string, at: string): TextPart {
-  const keeper = new Keeper().take(block, ['type', 'text', 'cache_control'])
+export function decodeText(block: Fields, path: string, at: string): TextPart {
+  const { mark, lost } = readCache(block, path, at)
   const text = stringAt(block.text, `${path}.text`)
-  return { type: 'text', text, ...readCache(block, path, keeper, at), ...keeper.ext(at) }
+  return { type: 'text', text, ...mark, ...keep(here(at), block, ['type', 'text', 'cache_control'], lost) }
 }
 
 /** A block of a user message, or of a system one. */
-export function decodeUserBlock(block: Json, path: string, at = AT): UserPart {
+export function decodeUserBlock(block: Fields, path: string, at = AT): UserPart {
   switch (block.type) {
     case 'text':
       return decodeText(block, path, at)
@@ -46,7 +47,7 @@ export function decodeUserBlock(block: Json, path: string, at = AT): UserPart {
 }
 
 /** A block of an assistant message. */
-export function decodeAssistantBlock(block: Json, path: string, envelopes: Envelopes): AssistantPart {
+export function decodeAssistantBlock(block: Fields, path: string, envelopes: Envelopes): AssistantPart {
   switch (block.type) {
     case 'text':
       return decodeText(block, path, AT)
@@ -68,32 +69,24 @@ export function decodeAssistantBlock(block: Json, path: string, envelopes: Envel
   }
 }
 
-export function decodeToolResult(block: Json, path: string): ToolResult {
+export function decodeToolResult(block: Fields, path: string): ToolResult {
   const typed = ['type', 'tool_use_id', 'content', 'is_error', 'cache_control']
-  const keeper = new Keeper().take(block, typed)
+  const { mark, lost } = readCache(block, path)
   const callId = stringAt(block.tool_use_id, `${path}.tool_use_id`)
   const isError = optional(block.is_error, `${path}.is_error`, booleanAt)
-  if (isError === false) keeper.rest.is_error = false
-  const parts = decodeResultContent(block.content, `${path}.content`, keeper)
+  const parts = decodeResultContent(block.content, `${path}.content`)
   return {
     callId,
     parts,
     ...(isError === true && { isError }),
-    ...readCache(block, path, keeper),
-    ...keeper.ext(AT),
+    ...mark,
+    ...keep(here(AT), block, typed, lost),
   }
 }
 
-function decodeResultContent(content: unknown, path: string, keeper: Keeper): ResultPart[] {
-  if (content === undefined || content === null) return []
-  if (content === '' || (Array.isArray(content) && content.length === 0)) {
-    keeper.rest.content = content
-    return []
-  }
-  if (typeof content === 'string') {
-    keeper.shape.string = true
-    return [{ type: 'text', text: content }]
-  }
+function decodeResultContent(content: unknown, path: string): ResultPart[] {
+  if (content === undefined || content === null || content === '') return []
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
   return listAt(content, path).map((item, i) => {
     const block = recordAt(item, `${path}[${i}]`)
     if (block.type === 'tool_reference' && typeof block.tool_name === 'string') {
@@ -105,39 +98,33 @@ function decodeResultContent(content: unknown, path: string, keeper: Keeper): Re
   })
 }
 
-function decodeToolUse(block: Json, path: string): ToolCallPart {
-  const keeper = new Keeper().take(block, ['type', 'id', 'name', 'input', 'caller'])
+function decodeToolUse(block: Fields, path: string): ToolCallPart {
   const { caller } = block
   const direct = isRecord(caller) && caller.type === 'direct' && Object.keys(caller).length === 1
-  if (direct) keeper.rest.caller = caller
-  else if (caller !== undefined && caller !== null) keeper.fields.caller = caller
+  const typed = ['type', 'id', 'name', 'input', ...(direct ? ['caller'] : [])]
   return {
     type: 'tool-call',
     kind: 'function',
     callId: stringAt(block.id, `${path}.id`),
     name: stringAt(block.name, `${path}.name`),
     input: JSON.stringify(recordAt(block.input, `${path}.input`)),
-    ...keeper.ext(AT),
+    ...keep(here(AT), block, typed),
   }
 }
 
 /** A block without a signature is of an upstream that needs none. */
-function decodeThinking(block: Json, path: string, envelopes: Envelopes): ReasoningPart {
-  const keeper = new Keeper().take(block, ['type', 'thinking', 'signature'])
+function decodeThinking(block: Fields, path: string, envelopes: Envelopes): ReasoningPart {
   const text = stringAt(block.thinking, `${path}.thinking`)
   const signature = optional(block.signature, `${path}.signature`, stringAt) ?? ''
-  if (signature === '') keeper.shape.unsigned = true
-  if (block.signature === '') keeper.rest.signature = ''
   return {
     type: 'reasoning',
     texts: text === '' ? [] : [text],
     ...(signature !== '' && openCarrier(signature, 'signature', envelopes)),
-    ...keeper.ext(AT),
+    ...keep(here(AT), block, ['type', 'thinking', 'signature']),
   }
 }
 
-function decodeRedacted(block: Json, path: string, envelopes: Envelopes): ReasoningPart {
-  const keeper = new Keeper().take(block, ['type', 'data'])
+function decodeRedacted(block: Fields, path: string, envelopes: Envelopes): ReasoningPart {
   const data = stringAt(block.data, `${path}.data`)
   const names = { 'reasoning.state': `${AT}.data` }
   return {
@@ -145,7 +132,7 @@ function decodeRedacted(block: Json, path: string, envelopes: Envelopes): Reason
     texts: [],
     names,
     ...openCarrier(data, 'redacted', envelopes),
-    ...keeper.ext(AT),
+    ...keep(here(AT), block, ['type', 'data']),
   }
 }
 
@@ -159,55 +146,57 @@ function openCarrier(
   return { carrier: opened === 'foreign' ? { dialect: 'messages', kind, value } : opened }
 }
 
-function decodeImage(block: Json, path: string, at: string): ImagePart | HostedPart {
-  const keeper = new Keeper().take(block, ['type', 'source', 'cache_control'])
-  const source = readSource(recordAt(block.source, `${path}.source`), `${path}.source`, keeper)
-  if (source === undefined) return hosted(block, at)
+function decodeImage(block: Fields, path: string, at: string): ImagePart | HostedPart {
+  const read = readSource(recordAt(block.source, `${path}.source`), `${path}.source`)
+  if (read === undefined) return hosted(block, at)
+  const { mark, lost } = readCache(block, path, at)
   return {
     type: 'image',
-    source,
-    ...placed('image', readCache(block, path, keeper, at), at),
-    ...keeper.ext(at),
+    source: read.source,
+    ...placed('image', mark, at),
+    ...keep(here(at), block, ['type', 'source', 'cache_control'], { ...read.lost, ...lost }),
   }
 }
 
-function decodeDocument(block: Json, path: string, at: string): FilePart | HostedPart {
-  const keeper = new Keeper().take(block, ['type', 'source', 'title', 'cache_control'])
-  const source = readSource(recordAt(block.source, `${path}.source`), `${path}.source`, keeper)
-  if (source === undefined) return hosted(block, at)
+function decodeDocument(block: Fields, path: string, at: string): FilePart | HostedPart {
+  const read = readSource(recordAt(block.source, `${path}.source`), `${path}.source`)
+  if (read === undefined) return hosted(block, at)
+  const { mark, lost } = readCache(block, path, at)
   const name = optional(block.title, `${path}.title`, stringAt)
   const named = name === undefined ? {} : { name }
-  const marked = placed('file', readCache(block, path, keeper, at), at)
-  return { type: 'file', source, ...named, ...marked, ...keeper.ext(at) }
+  const marked = placed('file', mark, at)
+  const typed = ['type', 'source', 'title', 'cache_control']
+  const ext = keep(here(at), block, typed, { ...read.lost, ...lost })
+  return { type: 'file', source: read.source, ...named, ...marked, ...ext }
 }
 
 /** Undefined for a kind of source that is not known. */
-function readSource(source: Json, path: string, keeper: Keeper): Media | undefined {
-  const take = (...typed: string[]) => keeper.takeInside('source', source, ['type', ...typed])
-  switch (stringAt(source.type, `${path}.type`)) {
+function readSource(given: Fields, path: string): { source: Media; lost: Fields } | undefined {
+  const read = (source: Media, ...typed: string[]) => ({
+    source,
+    lost: inside('source', given, ['type', ...typed]),
+  })
+  switch (stringAt(given.type, `${path}.type`)) {
     case 'base64': {
-      const mediaType = stringAt(source.media_type, `${path}.media_type`)
-      const base64 = stringAt(source.data, `${path}.data`)
-      take('media_type', 'data')
-      return { kind: 'data', mediaType, base64 }
+      const mediaType = stringAt(given.media_type, `${path}.media_type`)
+      const base64 = stringAt(given.data, `${path}.data`)
+      return read({ kind: 'data', mediaType, base64 }, 'media_type', 'data')
     }
     case 'text': {
-      const text = stringAt(source.data, `${path}.data`)
-      const mediaType = optional(source.media_type, `${path}.media_type`, stringAt) ?? 'text/plain'
-      take('data', 'media_type')
-      return { kind: 'text', mediaType, text }
+      const text = stringAt(given.data, `${path}.data`)
+      const mediaType = optional(given.media_type, `${path}.media_type`, stringAt) ?? 'text/plain'
+      return read({ kind: 'text', mediaType, text }, 'data', 'media_type')
     }
     case 'url':
-      take('url')
-      return { kind: 'url', url: stringAt(source.url, `${path}.url`) }
+      return read({ kind: 'url', url: stringAt(given.url, `${path}.url`) }, 'url')
     case 'file':
-      take('file_id')
-      return { kind: 'id', id: stringAt(source.file_id, `${path}.file_id`), vendor: 'anthropic' }
+      return read(
+        { kind: 'id', id: stringAt(given.file_id, `${path}.file_id`), vendor: 'anthropic' },
+        'file_id',
+      )
     case 'content': {
-      const text = plainText(source.content)
-      if (text === undefined) return undefined
-      keeper.shape.source = source
-      return { kind: 'text', mediaType: 'text/plain', text }
+      const text = plainText(given.content)
+      return text === undefined ? undefined : read({ kind: 'text', mediaType: 'text/plain', text }, 'content')
     }
     default:
       return undefined
@@ -215,13 +204,13 @@ function readSource(source: Json, path: string, keeper: Keeper): Media | undefin
 }
 
 /** A result of a search that the client made: other dialects read it as text. */
-function decodeSearchResult(block: Json, path: string, at: string): TextPart | HostedPart {
+function decodeSearchResult(block: Fields, path: string, at: string): TextPart | HostedPart {
   const title = optional(block.title, `${path}.title`, stringAt) ?? ''
   const source = optional(block.source, `${path}.source`, stringAt) ?? ''
   const text = plainText(block.content)
   if (text === undefined) return hosted(block, at)
   const part = flattened([title, source, text].filter((line) => line !== '').join('\n'), block, at)
-  return { ...part, ...readCache(block, path, new Keeper(), at) }
+  return { ...part, ...readCache(block, path, at).mark }
 }
 
 /** Text of a string or of a list of text blocks; undefined for anything else. */
@@ -241,14 +230,14 @@ function placed<T extends Extended>(kind: 'image' | 'file', marked: T, at: strin
   return { ...marked, names: { ...marked.names, ...name, [kind]: `${at}.source` } }
 }
 
-/** What a block says, as text; its own dialect gets the block itself, any other one is told of it. */
-function flattened(text: string, block: Json, at: string): TextPart {
+/** What a block says, as text; the loss of the block itself is told. */
+function flattened(text: string, block: Fields, at: string): TextPart {
   const dot = at.lastIndexOf('.')
   const fields = { [at.slice(dot + 1)]: block }
-  return { type: 'text', text, ext: { dialect: 'messages', at: at.slice(0, dot), fields, shape: { block } } }
+  return { type: 'text', text, ext: { dialect: 'messages', at: at.slice(0, dot), fields } }
 }
 
-function hosted(block: Json, at = AT): HostedPart {
+function hosted(block: Fields, at = AT): HostedPart {
   const names = at === AT ? {} : { names: { hosted: at } }
   return { type: 'hosted', dialect: 'messages', name: String(block.type), item: block, ...names }
 }

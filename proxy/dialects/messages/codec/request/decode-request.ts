@@ -12,12 +12,12 @@ import {
 } from '../../../core/json/checks.ts'
 import { parseWithInputs } from '../../../core/json/exact.ts'
 import { refusal } from '../../../core/json/fields.ts'
-import { isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord, noFields } from '../../../core/json/value.ts'
+import { inside, keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, OutputFormat, Reasoning } from '../../../core/neutral/types.ts'
 import { sessionOf } from '../../session.ts'
 import { decodeToolChoice, decodeTools } from './decode-tools.ts'
 import { decodeSystem, decodeTurns } from './decode-turns.ts'
-import { type Json, Keeper } from './keeper.ts'
 
 const TYPED = [
   'model',
@@ -44,34 +44,30 @@ const OWN_EFFORTS = EFFORTS.filter((effort) => effort !== 'none' && effort !== '
 const THINKING_FIELDS = ['type', 'budget_tokens', 'display']
 
 export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): ModelRequest {
-  const body = parseWithInputs(parsed.body.toString('utf8'))
+  const body = parseWithInputs(parsed.body.toString('utf8'), 'messages')
   if (!isRecord(body)) throw refusal('messages', 'must be part of a JSON object')
-  const top = new Keeper().take(body, TYPED)
-  if (body.stream === false) top.rest.stream = false
-  if (Object.keys(parsed.headers).length > 0) top.shape.headers = parsed.headers
-
-  const system = decodeSystem(body.system, top)
+  /** Fields at the top that are typed, and say more than that. */
+  const more = noFields()
+  const system = decodeSystem(body.system)
   const turns = decodeTurns(body.messages, envelopes)
   const tools = decodeTools(body.tools)
-  if (Array.isArray(body.tools) && tools.length === 0) top.rest.tools = []
   const stop = optional(body.stop_sequences, 'stop_sequences', stringsAt)
-  if (stop?.length === 0) top.rest.stop_sequences = []
   const maxOutputTokens = parsed.head.maxOutputTokens
   const temperature = optional(body.temperature, 'temperature', numberFrom(0, 1))
   const topP = optional(body.top_p, 'top_p', numberFrom(0, 1))
   const topK = optional(body.top_k, 'top_k', countAt)
-  const tier = decodeTier(body, top)
-  const user = decodeUser(body.metadata, top)
+  const tier = decodeTier(body, more)
+  const user = decodeUser(body.metadata, more)
   const session = user === undefined ? undefined : sessionOf(user)
-  const output = decodeOutputConfig(body, top)
-  const reasoning = decodeReasoning(body.thinking, output.effort, top)
+  const output = decodeOutputConfig(body, more)
+  const reasoning = decodeReasoning(body.thinking, output.effort, more)
   return {
     source: 'messages',
     model: parsed.head.model,
     stream: parsed.head.stream,
     turns: system === undefined ? turns : [system, ...turns],
     tools,
-    ...decodeToolChoice(body.tool_choice, tools, top),
+    ...decodeToolChoice(body.tool_choice, tools, more),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { topP }),
@@ -82,82 +78,81 @@ export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): Mode
     ...(user !== undefined && { user }),
     ...(session !== undefined && { session }),
     ...(tier !== undefined && { tier }),
-    ...(top.shape.oldFormat === true && { names: OLD_FORMAT }),
-    ...top.ext(''),
+    ...(output.isOld && { names: OLD_FORMAT }),
+    ...keep({ dialect: 'messages', at: '' }, body, TYPED, more),
   }
 }
 
 /** Speed goes before the tier: both name what is paid for, and only one can be typed. */
-function decodeTier(body: Json, top: Keeper): string | undefined {
+function decodeTier(body: Fields, more: Fields): string | undefined {
   const { service_tier: given, speed } = body
   const tier = given === 'standard_only' ? 'default' : given === 'auto' ? 'auto' : undefined
   const fast = speed === 'fast'
-  if (speed === 'standard') top.rest.speed = speed
-  else if (!fast && speed !== undefined && speed !== null) top.fields.speed = speed
-  if (tier === undefined && given !== undefined && given !== null) top.fields.service_tier = given
-  if (tier !== undefined && fast) top.rest.service_tier = given
+  if (speed !== 'standard' && !fast && speed !== undefined && speed !== null) more.speed = speed
+  if (tier === undefined && given !== undefined && given !== null) more.service_tier = given
   return fast ? 'fast' : tier
 }
 
-function decodeUser(value: unknown, top: Keeper): string | undefined {
+function decodeUser(value: unknown, more: Fields): string | undefined {
   const metadata = optional(value, 'metadata', recordAt)
   if (metadata === undefined) return undefined
-  top.takeInside('metadata', metadata, ['user_id'])
+  Object.assign(more, inside('metadata', metadata, ['user_id']))
   return optional(metadata.user_id, 'metadata.user_id', stringAt)
 }
 
 /** `output_format` is the old name of `output_config.format`. */
-function decodeOutputConfig(body: Json, top: Keeper): { effort?: Effort; format?: OutputFormat } {
+function decodeOutputConfig(
+  body: Fields,
+  more: Fields,
+): { effort?: Effort; format?: OutputFormat; isOld: boolean } {
   const config = optional(body.output_config, 'output_config', recordAt)
-  if (config !== undefined) top.takeInside('output_config', config, ['effort', 'format'])
+  Object.assign(more, inside('output_config', config, ['effort', 'format']))
   const effort = optional(config?.effort, 'output_config.effort', oneOf(OWN_EFFORTS))
-  const own = decodeFormat(config?.format, 'output_config.format', top)
-  if (own !== undefined && body.output_format !== undefined) top.rest.output_format = body.output_format
-  const format = own ?? decodeFormat(body.output_format, 'output_format', top)
-  if (own === undefined && format !== undefined) top.shape.oldFormat = true
-  return { ...(effort !== undefined && { effort }), ...(format !== undefined && { format }) }
+  const own = decodeFormat(config?.format, 'output_config.format', more)
+  const format = own ?? decodeFormat(body.output_format, 'output_format', more)
+  const isOld = own === undefined && format !== undefined
+  return { ...(effort !== undefined && { effort }), ...(format !== undefined && { format }), isOld }
 }
 
 function decodeFormat(
   value: unknown,
   path: 'output_config.format' | 'output_format',
-  top: Keeper,
+  more: Fields,
 ): OutputFormat | undefined {
   const format = optional(value, path, recordAt)
   if (format === undefined) return undefined
   oneOf(['json_schema'])(format.type, `${path}.type`)
   const schema = recordAt(format.schema, `${path}.schema`)
-  top.takeInside(path, format, ['type', 'schema'])
+  Object.assign(more, inside(path, format, ['type', 'schema']))
   return { type: 'schema', schema }
 }
 
-function decodeReasoning(value: unknown, effort: Effort | undefined, top: Keeper): Reasoning | undefined {
+function decodeReasoning(value: unknown, effort: Effort | undefined, more: Fields): Reasoning | undefined {
   const level = effort === undefined ? {} : { effort }
   const thinking = optional(value, 'thinking', recordAt)
   if (thinking === undefined) return effort === undefined ? undefined : level
   const type = stringAt(thinking.type, 'thinking.type')
-  const keeper = new Keeper().take(thinking, THINKING_FIELDS)
-  const summary = decodeDisplay(thinking.display, keeper)
+  const { summary, lost } = decodeDisplay(thinking.display)
+  const ext = keep({ dialect: 'messages', at: 'thinking' }, thinking, THINKING_FIELDS, lost)
   const read = { ...level, ...(summary !== undefined && { summary }) }
   switch (type) {
     case 'enabled': {
       const budgetTokens = countAt(thinking.budget_tokens, 'thinking.budget_tokens')
-      return { ...read, budgetTokens, ...keeper.ext('thinking') }
+      return { ...read, budgetTokens, ...ext }
     }
     case 'adaptive':
-      return { ...read, thinking: 'adaptive', ...keeper.ext('thinking') }
+      return { ...read, thinking: 'adaptive', ...ext }
     case 'disabled':
-      return { ...read, thinking: 'off', ...keeper.ext('thinking') }
+      return { ...read, thinking: 'off', ...ext }
     default:
-      top.fields.thinking = thinking
+      more.thinking = thinking
       return effort === undefined ? undefined : level
   }
 }
 
-function decodeDisplay(given: unknown, keeper: Keeper): Reasoning['summary'] {
+function decodeDisplay(given: unknown): { summary?: Reasoning['summary']; lost?: Fields } {
   const display = optional(given, 'thinking.display', stringAt)
-  if (display === 'omitted') return 'none'
-  if (display === 'summarized') return 'auto'
-  if (display !== undefined) keeper.fields.display = display
-  return undefined
+  if (display === 'omitted') return { summary: 'none' }
+  if (display === 'summarized') return { summary: 'auto' }
+  return display === undefined ? {} : { lost: { display } }
 }

@@ -9,10 +9,12 @@ import {
   stringAt,
   stringsAt,
 } from '../../../core/json/checks.ts'
+import type { Fields } from '../../../core/json/value.ts'
+import { inside, keep } from '../../../core/neutral/keep.ts'
 import type { FunctionTool, Tool, ToolChoice, WebSearchTool } from '../../../core/neutral/types.ts'
 import { readCache } from './cache.ts'
-import { type Json, Keeper } from './keeper.ts'
 
+const HERE = { dialect: 'messages', at: 'tools' } as const
 const FUNCTION_FIELDS = ['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']
 const SEARCH_FIELDS = ['type', 'name', 'allowed_domains', 'user_location']
 const CHOICES = ['auto', 'any', 'tool', 'none'] as const
@@ -24,7 +26,7 @@ export function decodeTools(value: unknown): Tool[] {
   return tools.map((tool, i) => decodeTool(recordAt(tool, `tools[${i}]`), `tools[${i}]`))
 }
 
-function decodeTool(tool: Json, path: string): Tool {
+function decodeTool(tool: Fields, path: string): Tool {
   const type = optional(tool.type, `${path}.type`, stringAt) ?? 'custom'
   if (type.startsWith('web_search_')) return decodeWebSearch(tool, path)
   if (type !== 'custom') return { type: 'hosted', dialect: 'messages', name: type, tool }
@@ -33,9 +35,8 @@ function decodeTool(tool: Json, path: string): Tool {
   return decodeFunction(tool, name, path)
 }
 
-function decodeFunction(tool: Json, name: string, path: string): FunctionTool {
-  const keeper = new Keeper().take(tool, FUNCTION_FIELDS)
-  if (tool.type === 'custom') keeper.rest.type = 'custom'
+function decodeFunction(tool: Fields, name: string, path: string): FunctionTool {
+  const { mark, lost } = readCache(tool, path, 'tools')
   const description = optional(tool.description, `${path}.description`, stringAt)
   const strict = optional(tool.strict, `${path}.strict`, booleanAt)
   return {
@@ -44,14 +45,12 @@ function decodeFunction(tool: Json, name: string, path: string): FunctionTool {
     ...(description !== undefined && { description }),
     parameters: recordAt(tool.input_schema, `${path}.input_schema`),
     ...(strict !== undefined && { strict }),
-    ...readCache(tool, path, keeper, 'tools'),
-    ...keeper.ext('tools'),
+    ...mark,
+    ...keep(HERE, tool, FUNCTION_FIELDS, lost),
   }
 }
 
-function decodeWebSearch(tool: Json, path: string): WebSearchTool {
-  const keeper = new Keeper().take(tool, SEARCH_FIELDS)
-  keeper.shape.tool = tool
+function decodeWebSearch(tool: Fields, path: string): WebSearchTool {
   const allowedDomains = optional(tool.allowed_domains, `${path}.allowed_domains`, stringsAt)
   const location = optional(tool.user_location, `${path}.user_location`, recordAt) ?? {}
   const userLocation: NonNullable<WebSearchTool['userLocation']> = {}
@@ -63,15 +62,15 @@ function decodeWebSearch(tool: Json, path: string): WebSearchTool {
     type: 'web-search',
     ...(allowedDomains !== undefined && { allowedDomains }),
     ...(Object.keys(userLocation).length > 0 && { userLocation }),
-    ...keeper.ext('tools'),
+    ...keep(HERE, tool, SEARCH_FIELDS),
   }
 }
 
-/** `tool_choice` with its flag against parallel calls. `top` keeps the rest of it. */
+/** `tool_choice` with its flag against parallel calls. `more` gets the rest of it. */
 export function decodeToolChoice(
   value: unknown,
   tools: readonly Tool[],
-  top: Keeper,
+  more: Fields,
 ): { toolChoice?: ToolChoice; parallelToolCalls?: boolean } {
   const choice = optional(value, 'tool_choice', recordAt)
   if (choice === undefined) return {}
@@ -79,8 +78,7 @@ export function decodeToolChoice(
   const path = 'tool_choice.disable_parallel_tool_use'
   const oneByOne = optional(choice.disable_parallel_tool_use, path, booleanAt)
   const typed = ['type', 'disable_parallel_tool_use', ...(type === 'tool' ? ['name'] : [])]
-  top.takeInside('tool_choice', choice, typed)
-  if (oneByOne === false || (oneByOne && type === 'none')) top.rest[path] = oneByOne
+  Object.assign(more, inside('tool_choice', choice, typed))
   const parallel = oneByOne && type !== 'none' ? { parallelToolCalls: false } : {}
   if (type === 'any') return { toolChoice: { type: 'required' }, ...parallel }
   if (type !== 'tool') return { toolChoice: { type }, ...parallel }
@@ -89,7 +87,7 @@ export function decodeToolChoice(
 }
 
 /** A tool is forced by its name, whoever runs it. */
-function chosenTool(name: string, choice: Json, tools: readonly Tool[]): ToolChoice {
+function chosenTool(name: string, choice: Fields, tools: readonly Tool[]): ToolChoice {
   for (const tool of tools) {
     if (tool.type === 'web-search' && name === 'web_search') return { type: 'web-search' }
     if (tool.type === 'hosted' && tool.tool.name === name) {

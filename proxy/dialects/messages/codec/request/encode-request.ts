@@ -1,6 +1,6 @@
 /** A request of the neutral form as messages writes it. */
 import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
-import { isRecord } from '../../../core/json/value.ts'
+import type { Fields } from '../../../core/json/value.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { API_VERSION, FAST_BETA } from '../../version.ts'
 import { limitMarks } from './cache.ts'
@@ -8,7 +8,6 @@ import { encodeDepth } from './encode-thinking.ts'
 import { encodeTools } from './encode-tools.ts'
 import { encodeConversation } from './encode-turns.ts'
 import { adaptSchema } from './json-schema.ts'
-import { type Json, restore, shapeOf } from './keeper.ts'
 import { type Writer, writerFor } from './writer.ts'
 
 const JSON_ALONE = 'Reply with JSON only, without any other text and without code fences.'
@@ -20,12 +19,12 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
   const { system, messages } = encodeConversation(request.turns, writer)
   const depth = encodeDepth(request, messages, target.defaultMaxOutputTokens, writer)
   const format = encodeFormat(request, writer)
-  const instructed = [...(typeof system === 'string' ? [] : system), ...format.instructions]
+  const instructed = [...system, ...format.instructions]
   const output = { ...(depth.effort && { effort: depth.effort }), ...format.config }
-  const body: Json = {
+  const body: Fields = {
     model: target.model,
     max_tokens: depth.maxTokens,
-    ...(typeof system === 'string' ? { system } : instructed.length > 0 && { system: instructed }),
+    ...(instructed.length > 0 && { system: instructed }),
     messages,
     ...encodeTools(request, depth.thinking, writer),
     ...encodeSampling(request, depth.thinking, writer),
@@ -36,7 +35,6 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
     ...encodeTier(request, writer),
     ...(request.stream && { stream: true }),
   }
-  if (writer.own) return ownRequest(body, request)
   limitMarks(body, writer)
   const headers: Record<string, string> = { 'anthropic-version': API_VERSION }
   if ('speed' in body) headers['anthropic-beta'] = FAST_BETA
@@ -61,16 +59,9 @@ function loseWhatIsUnknown(request: ModelRequest, writer: Writer): void {
 }
 
 /** A model that thinks by a budget takes no other temperature than 1, and no top_k. */
-function encodeSampling(request: ModelRequest, thinking: Json | undefined, writer: Writer): Json {
+function encodeSampling(request: ModelRequest, thinking: Fields | undefined, writer: Writer): Fields {
   const { temperature, topP, topK } = request
-  if (writer.own) {
-    return {
-      ...(temperature !== undefined && { temperature }),
-      ...(topP !== undefined && { top_p: topP }),
-      ...(topK !== undefined && { top_k: topK }),
-    }
-  }
-  const out: Json = {}
+  const out: Fields = {}
   const free = writer.features.sampling && thinking?.type !== 'enabled'
   if (temperature !== undefined) {
     const taken = free || (writer.features.sampling && temperature >= 1)
@@ -85,16 +76,16 @@ function encodeSampling(request: ModelRequest, thinking: Json | undefined, write
 }
 
 /** Stop sequences of white space alone are refused. */
-function encodeStop({ stop = [] }: ModelRequest, writer: Writer): Json {
-  const kept = writer.own ? stop : stop.filter((sequence) => sequence.trim() !== '')
+function encodeStop({ stop = [] }: ModelRequest, writer: Writer): Fields {
+  const kept = stop.filter((sequence) => sequence.trim() !== '')
   if (kept.length < stop.length) writer.lose('stop')
   return kept.length === 0 ? {} : { stop_sequences: kept }
 }
 
 interface Format {
-  config: { format?: Json }
+  config: { format?: Fields }
   /** Blocks that ask for what the model cannot be held to. */
-  instructions: Json[]
+  instructions: Fields[]
 }
 
 function encodeFormat({ format }: ModelRequest, writer: Writer): Format {
@@ -104,7 +95,6 @@ function encodeFormat({ format }: ModelRequest, writer: Writer): Format {
     return { config: {}, instructions: [{ type: 'text', text: JSON_ALONE }] }
   }
   const { schema, name, description, strict } = format
-  if (writer.own) return { config: { format: { type: 'json_schema', schema } }, instructions: [] }
   writer.loseIf('format.name', name)
   writer.loseIf('format.description', description)
   writer.loseIf('format.strict', strict)
@@ -119,41 +109,12 @@ function encodeFormat({ format }: ModelRequest, writer: Writer): Format {
 }
 
 /** A faster answer costs more, so it is asked for only where the channel allows it. */
-function encodeTier({ tier }: ModelRequest, writer: Writer): Json {
+function encodeTier({ tier }: ModelRequest, writer: Writer): Fields {
   if (tier === undefined) return {}
   if (tier === 'default' || tier === '') return { service_tier: 'standard_only' }
   if (tier === 'auto') return { service_tier: 'auto' }
   const fast = tier === 'fast' || tier === 'priority'
-  if (fast && (writer.features.speed || writer.own)) return { speed: 'fast' }
+  if (fast && writer.features.speed) return { speed: 'fast' }
   writer.lose('tier')
   return {}
-}
-
-/** Puts back how the client wrote its request, and its version and betas. */
-function ownRequest(body: Json, { ext }: ModelRequest): EncodedRequest {
-  const shape = shapeOf(ext)
-  const written = restore(body, ext)
-  if (Array.isArray(shape?.notes)) written.system = withNotes(written.system, shape.notes)
-  if (shape?.oldFormat === true && isRecord(written.output_config)) {
-    const { format, ...config } = written.output_config
-    written.output_format = {
-      ...(isRecord(written.output_format) && written.output_format),
-      ...(isRecord(format) && format),
-    }
-    if (Object.keys(config).length > 0) written.output_config = config
-    else delete written.output_config
-  }
-  const kept = isRecord(shape?.headers) ? shape.headers : {}
-  const headers: Record<string, string> = { 'anthropic-version': API_VERSION }
-  for (const [name, value] of Object.entries(kept)) if (typeof value === 'string') headers[name] = value
-  return { body: written, headers }
-}
-
-/** The blocks that were left out of the system prompt, each in its place. */
-function withNotes(system: unknown, notes: unknown[]): unknown[] {
-  const blocks: unknown[] = Array.isArray(system) ? [...system] : []
-  for (const note of notes) {
-    if (isRecord(note) && typeof note.index === 'number') blocks.splice(note.index, 0, note.block)
-  }
-  return blocks
 }

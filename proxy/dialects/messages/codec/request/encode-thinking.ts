@@ -1,9 +1,8 @@
 /** How deep a model shall think, in the way that it understands. */
 
-import { isRecord } from '../../../core/json/value.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
 import type { Effort, ModelRequest, Reasoning } from '../../../core/neutral/types.ts'
-import { type Json, restore } from './keeper.ts'
 import type { Writer } from './writer.ts'
 
 /** Tokens to think with, for models that are told them instead of a level. */
@@ -18,7 +17,7 @@ const BUDGETS: Partial<Record<Effort, number>> = {
 const SMALLEST_BUDGET = 1024
 
 export interface Depth {
-  thinking?: Json
+  thinking?: Fields
   effort?: Effort
   maxTokens: number
 }
@@ -29,14 +28,13 @@ export interface Depth {
  */
 export function encodeDepth(
   request: ModelRequest,
-  messages: Json[],
+  messages: Fields[],
   fallback: number,
   writer: Writer,
 ): Depth {
   const { reasoning, maxOutputTokens } = request
   const maxTokens = maxOutputTokens ?? fallback
   if (reasoning === undefined) return { maxTokens }
-  if (writer.own) return { ...ownDepth(reasoning), maxTokens }
   const { effort, budgetTokens, summary } = reasoning
   if (summary === 'concise' || summary === 'detailed') writer.lose('summary')
   const { features } = writer
@@ -53,18 +51,6 @@ export function encodeDepth(
   if (features.reasoning === 'Effort') return { ...asked, maxTokens }
   const display = summary === 'none' ? 'omitted' : 'summarized'
   return { ...asked, thinking: { type: 'adaptive', display }, maxTokens }
-}
-
-/** As the client wrote it. */
-function ownDepth(reasoning: Reasoning): Omit<Depth, 'maxTokens'> {
-  const { effort, budgetTokens, thinking, summary, ext } = reasoning
-  const display = summary === undefined ? {} : { display: summary === 'none' ? 'omitted' : 'summarized' }
-  const asked = effort === undefined ? {} : { effort }
-  const write = (fields: Json) => ({ ...asked, thinking: restore({ ...fields, ...display }, ext) })
-  if (budgetTokens !== undefined) return write({ type: 'enabled', budget_tokens: budgetTokens })
-  if (thinking === 'adaptive') return write({ type: 'adaptive' })
-  if (thinking === 'off') return write({ type: 'disabled' })
-  return asked
 }
 
 /** Models whose efforts lack `none` refuse to be told not to think. */
@@ -93,7 +79,7 @@ function nearest(effort: Effort, { features, lose }: Writer): Effort | undefined
   return level
 }
 
-function budgetDepth(request: ModelRequest, messages: Json[], maxTokens: number, writer: Writer): Depth {
+function budgetDepth(request: ModelRequest, messages: Fields[], maxTokens: number, writer: Writer): Depth {
   const { effort, budgetTokens } = request.reasoning ?? {}
   const level = effort === undefined ? undefined : nearest(effort, writer)
   const asked = level === undefined ? budgetTokens : BUDGETS[level]
@@ -119,7 +105,7 @@ function budgetDepth(request: ModelRequest, messages: Json[], maxTokens: number,
 }
 
 /** With a budget, a last assistant message with calls must begin with its thinking, or the request is refused. */
-function callsWithoutThinking(messages: Json[]): boolean {
+function callsWithoutThinking(messages: Fields[]): boolean {
   const content = messages.findLast(({ role }) => role === 'assistant')?.content
   if (!Array.isArray(content)) return false
   const types = content.map((block: unknown) => (isRecord(block) ? block.type : undefined))

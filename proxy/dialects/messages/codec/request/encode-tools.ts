@@ -1,6 +1,6 @@
 /** Tools and the choice among them, as messages has them. */
 
-import { isRecord } from '../../../core/json/value.ts'
+import type { Fields } from '../../../core/json/value.ts'
 import type {
   FunctionTool,
   ModelRequest,
@@ -9,7 +9,6 @@ import type {
   WebSearchTool,
 } from '../../../core/neutral/types.ts'
 import { writeCache } from './cache.ts'
-import { type Json, restore, shapeOf } from './keeper.ts'
 import type { Writer } from './writer.ts'
 
 /** The oldest of the web search tools: every model that has one takes it. */
@@ -18,15 +17,15 @@ const WEB_SEARCH = 'web_search_20250305'
 /** `tools` and `tool_choice`; neither without a tool. `thinking` is what the request was given of it. */
 export function encodeTools(
   request: ModelRequest,
-  thinking: Json | undefined,
+  thinking: Fields | undefined,
   writer: Writer,
-): { tools?: Json[]; tool_choice?: Json } {
+): { tools?: Fields[]; tool_choice?: Fields } {
   const tools = request.tools.map((tool) => encodeTool(tool, writer)).filter((tool) => tool !== undefined)
-  if (tools.length === 0) return writer.own ? encodeChoice(request, thinking, writer) : {}
+  if (tools.length === 0) return {}
   return { tools, ...encodeChoice(request, thinking, writer) }
 }
 
-function encodeTool(tool: Tool, writer: Writer): Json | undefined {
+function encodeTool(tool: Tool, writer: Writer): Fields | undefined {
   switch (tool.type) {
     case 'function':
       return encodeFunction(tool, writer)
@@ -43,17 +42,12 @@ function encodeTool(tool: Tool, writer: Writer): Json | undefined {
   }
 }
 
-function encodeFunction(tool: FunctionTool, writer: Writer): Json {
-  const { name, description, parameters, strict, cache, ext } = tool
-  const written: Json = {
+function encodeFunction(tool: FunctionTool, writer: Writer): Fields {
+  const { name, description, parameters, strict, cache } = tool
+  const written: Fields = {
     name,
     ...(description !== undefined && { description }),
-    input_schema: writer.own ? (parameters ?? {}) : objectSchema(parameters),
-  }
-  if (writer.own) {
-    if (strict !== undefined) written.strict = strict
-    if (cache !== undefined) written.cache_control = { type: 'ephemeral', ...cache }
-    return restore(written, ext)
+    input_schema: objectSchema(parameters),
   }
   if (parameters?.type !== undefined && parameters.type !== 'object') writer.lose('tools.parameters', tool)
   if (strict === true && writer.features.structuredOutput) written.strict = true
@@ -65,14 +59,12 @@ function encodeFunction(tool: FunctionTool, writer: Writer): Json {
 }
 
 /** The schema of an input must be that of an object. */
-function objectSchema(schema: Json | undefined): Json {
+function objectSchema(schema: Fields | undefined): Fields {
   if (schema === undefined) return { type: 'object', properties: {} }
   return schema.type === 'object' ? schema : { ...schema, type: 'object' }
 }
 
-function encodeWebSearch({ allowedDomains, userLocation, ext }: WebSearchTool): Json {
-  const shape = shapeOf(ext)
-  if (isRecord(shape?.tool)) return shape.tool
+function encodeWebSearch({ allowedDomains, userLocation }: WebSearchTool): Fields {
   return {
     type: WEB_SEARCH,
     name: 'web_search',
@@ -83,14 +75,14 @@ function encodeWebSearch({ allowedDomains, userLocation, ext }: WebSearchTool): 
 
 function encodeChoice(
   request: ModelRequest,
-  thinking: Json | undefined,
+  thinking: Fields | undefined,
   writer: Writer,
-): { tool_choice?: Json } {
+): { tool_choice?: Fields } {
   const { toolChoice, parallelToolCalls } = request
   let choice = toolChoice === undefined ? undefined : choiceOf(toolChoice, writer)
   const forced = choice?.type === 'any' || choice?.type === 'tool'
   // Thinking by a budget and a forced call exclude each other.
-  if (forced && thinking?.type === 'enabled' && !writer.own) {
+  if (forced && thinking?.type === 'enabled') {
     writer.lose('toolChoice')
     choice = { type: 'auto' }
   }
@@ -99,7 +91,7 @@ function encodeChoice(
   return { tool_choice: { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true } }
 }
 
-function choiceOf(choice: ToolChoice, writer: Writer): Json {
+function choiceOf(choice: ToolChoice, writer: Writer): Fields {
   switch (choice.type) {
     case 'required':
       return { type: 'any' }

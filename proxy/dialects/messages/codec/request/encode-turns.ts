@@ -1,6 +1,6 @@
 /** Turns as the system prompt and the messages of a request. */
 
-import { isRecord } from '../../../core/json/value.ts'
+import type { Fields } from '../../../core/json/value.ts'
 import type { SystemTurn, Turn, UserTurn } from '../../../core/neutral/types.ts'
 import {
   encodeAssistantPart,
@@ -9,27 +9,23 @@ import {
   encodeText,
   encodeUserPart,
 } from './encode-blocks.ts'
-import { type Json, restore, shapeOf } from './keeper.ts'
 import type { Writer } from './writer.ts'
 
 export interface Conversation {
-  /** Blocks of the system prompt, or the text of a client that wrote it as one. */
-  system: Json[] | string
-  messages: Json[]
+  system: Fields[]
+  messages: Fields[]
 }
 
 type Role = 'user' | 'assistant' | 'system'
 
 interface Draft {
   role: Role
-  blocks: Json[]
-  /** The turn that began it, when that was a message of this dialect: nothing else may join it. */
-  original?: Turn
+  blocks: Fields[]
 }
 
 /** The first message must be a user's, and must say something. */
-const PLACEHOLDER: Json = { role: 'user', content: '.' }
-const SILENCE: Json = { type: 'text', text: '.' }
+const PLACEHOLDER: Fields = { role: 'user', content: '.' }
+const SILENCE: Fields = { type: 'text', text: '.' }
 
 export function encodeConversation(turns: readonly Turn[], writer: Writer): Conversation {
   const firstOther = turns.findIndex((turn) => turn.role !== 'system')
@@ -37,27 +33,18 @@ export function encodeConversation(turns: readonly Turn[], writer: Writer): Conv
   const system: SystemTurn[] = []
   const drafts: Draft[] = []
   turns.forEach((turn, i) => {
-    const isTop = writer.own && turn.role === 'system' ? turn.placement === 'top' : i < leading
-    if (isTop && turn.role === 'system') system.push(turn)
+    if (i < leading && turn.role === 'system') system.push(turn)
     else addTurn(drafts, turn, writer)
   })
-  const messages = writer.own ? drafts : tidy(drafts, writer)
-  return { system: encodeSystem(system, writer), messages: messages.map((draft) => finish(draft, writer)) }
-}
-
-function encodeSystem(turns: SystemTurn[], writer: Writer): Json[] | string {
-  const blocks = turns.flatMap((turn) => systemBlocks(turn, writer))
-  const [first] = turns
-  if (turns.length === 1 && shapeOf(first?.ext)?.string === true && typeof blocks[0]?.text === 'string') {
-    return blocks[0].text
+  return {
+    system: system.flatMap((turn) => systemBlocks(turn, writer)),
+    messages: tidy(drafts, writer).map(finish),
   }
-  return blocks
 }
 
-function systemBlocks(turn: SystemTurn, writer: Writer): Json[] {
+function systemBlocks(turn: SystemTurn, writer: Writer): Fields[] {
   return said(
     turn.parts.map((part) => (part.type === 'text' ? encodeText(part, writer) : encodeHosted(part, writer))),
-    writer,
   )
 }
 
@@ -71,64 +58,39 @@ function addTurn(drafts: Draft[], turn: Turn, writer: Writer): void {
       break
     case 'tool': {
       const results = turn.results.map((result) => encodeResult(result, writer))
-      add(drafts, 'user', results, turn, writer)
+      add(drafts, 'user', results)
       break
     }
     case 'assistant': {
-      const blocks = said(
-        turn.parts.map((part) => encodeAssistantPart(part, writer)),
-        writer,
-      )
-      add(drafts, 'assistant', blocks, turn, writer)
+      add(drafts, 'assistant', said(turn.parts.map((part) => encodeAssistantPart(part, writer))))
     }
   }
 }
 
 /** A user who says nothing still keeps the answer before from being one to go on from. */
 function addUser(drafts: Draft[], turn: UserTurn, writer: Writer): void {
-  const blocks = said(
-    turn.parts.map((part) => encodeUserPart(part, writer)),
-    writer,
-  )
-  const isSilent = blocks.length === 0 && drafts.at(-1)?.role === 'assistant' && !writer.own
-  add(drafts, 'user', isSilent ? [SILENCE] : blocks, turn, writer)
+  const blocks = said(turn.parts.map((part) => encodeUserPart(part, writer)))
+  const isSilent = blocks.length === 0 && drafts.at(-1)?.role === 'assistant'
+  add(drafts, 'user', isSilent ? [SILENCE] : blocks)
 }
 
 /** In the middle of a conversation; a model that takes no system message there reads it as marked user text. */
 function addSystem(drafts: Draft[], turn: SystemTurn, writer: Writer): void {
   const blocks = systemBlocks(turn, writer)
-  if (writer.own || writer.features.systemTurns) {
-    add(drafts, 'system', blocks, turn, writer)
+  if (writer.features.systemTurns) {
+    add(drafts, 'system', blocks)
     return
   }
   if (blocks.length === 0) return
   writer.lose('system')
   const tagged = blocks.map((block) => ({ ...block, text: `<system>\n${String(block.text)}\n</system>` }))
-  add(drafts, 'user', tagged, turn, writer)
+  add(drafts, 'user', tagged)
 }
 
-function add(drafts: Draft[], role: Role, blocks: Json[], turn: Turn, writer: Writer): void {
+function add(drafts: Draft[], role: Role, blocks: Fields[]): void {
   const last = drafts.at(-1)
-  const shape = writer.own ? shapeOf(turn.ext) : undefined
-  if (shape?.message === true) {
-    drafts.push({ role, blocks, original: turn })
-  } else if (last?.original !== undefined && shape?.joined === true && last.role === role) {
-    last.blocks = inOrder(last.blocks, blocks, shapeOf(last.original.ext)?.isResult)
-  } else if (last?.role === role && last.original === undefined) {
-    last.blocks.push(...blocks)
-  } else if (blocks.length > 0) {
-    drafts.push({ role, blocks: [...blocks] })
-  }
-}
-
-/** Results and other blocks of one message as they stood in it. */
-function inOrder(results: Json[], others: Json[], isResult: unknown): Json[] {
-  if (!Array.isArray(isResult) || isResult.length !== results.length + others.length) {
-    return [...results, ...others]
-  }
-  let nextResult = 0
-  let nextOther = 0
-  return present(isResult.map((result) => (result === true ? results[nextResult++] : others[nextOther++])))
+  if (last?.role === role) last.blocks.push(...blocks)
+  else if (blocks.length > 0) drafts.push({ role, blocks: [...blocks] })
 }
 
 /** Makes the messages of another dialect's conversation acceptable. */
@@ -147,32 +109,27 @@ function tidy(drafts: Draft[], writer: Writer): Draft[] {
   return messages
 }
 
-function resultsFirst(blocks: Json[]): Json[] {
-  const isResult = (block: Json) => block.type === 'tool_result'
+function resultsFirst(blocks: Fields[]): Fields[] {
+  const isResult = (block: Fields) => block.type === 'tool_result'
   return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]
 }
 
-function withoutTrailingSpace(blocks: Json[]): Json[] {
+function withoutTrailingSpace(blocks: Fields[]): Fields[] {
   const last = blocks.at(-1)
   if (last?.type !== 'text' || typeof last.text !== 'string') return blocks
   const text = last.text.trimEnd()
   return text === '' ? blocks.slice(0, -1) : [...blocks.slice(0, -1), { ...last, text }]
 }
 
-function finish({ role, blocks, original }: Draft, writer: Writer): Json {
-  const shape = shapeOf(original?.ext)
-  const [only] = blocks
-  if (shape?.string === true && blocks.length === 1 && isRecord(only) && only.type === 'text') {
-    return restore({ role, content: only.text }, original?.ext)
-  }
-  if (blocks.length === 0 && !writer.own) return PLACEHOLDER
-  return restore({ role, content: blocks }, original?.ext)
+function finish({ role, blocks }: Draft): Fields {
+  return blocks.length === 0 ? PLACEHOLDER : { role, content: blocks }
 }
 
 /** What is there; text of white space alone would be refused. */
-function said(blocks: (Json | undefined)[], writer: Writer): Json[] {
-  const isBlank = ({ type, text }: Json) => type === 'text' && typeof text === 'string' && text.trim() === ''
-  return present(blocks).filter((block) => writer.own || !isBlank(block))
+function said(blocks: (Fields | undefined)[]): Fields[] {
+  const isBlank = ({ type, text }: Fields) =>
+    type === 'text' && typeof text === 'string' && text.trim() === ''
+  return present(blocks).filter((block) => !isBlank(block))
 }
 
 function present<T>(items: (T | undefined)[]): T[] {

@@ -2,8 +2,7 @@
  * Brings a JSON Schema into the part of the language that structured output takes: objects are closed, and what it
  * does not enforce moves into the description, where the model reads it.
  */
-import { isRecord } from '../../../core/json/value.ts'
-import type { Json } from './keeper.ts'
+import { type Fields, isRecord } from '../../../core/json/value.ts'
 
 /** Keywords without a constraint of their own, and those that are enforced. */
 const TAKEN = new Set([
@@ -26,18 +25,18 @@ const TAKEN = new Set([
 const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']
 
 export interface AdaptedSchema {
-  schema: Json
+  schema: Fields
   /** True when a constraint is no longer enforced, or an object may not have members that the client means it to have. */
   changed: boolean
 }
 
-export function adaptSchema(schema: Json): AdaptedSchema {
+export function adaptSchema(schema: Fields): AdaptedSchema {
   const state = { changed: false }
   return { schema: adapt(schema, state), changed: state.changed }
 }
 
-function adapt(schema: Json, state: { changed: boolean }): Json {
-  const out: Json = {}
+function adapt(schema: Fields, state: { changed: boolean }): Fields {
+  const out: Fields = {}
   const moved: string[] = []
   for (const [key, value] of Object.entries(schema)) {
     if (key === '$schema') continue
@@ -87,6 +86,6 @@ function adaptAny(value: unknown, state: { changed: boolean }): unknown {
   return isRecord(value) ? adapt(value, state) : value
 }
 
-function isObjectSchema({ type, properties }: Json): boolean {
+function isObjectSchema({ type, properties }: Fields): boolean {
   return type === 'object' || (Array.isArray(type) && type.includes('object')) || isRecord(properties)
 }

@@ -1,5 +1,5 @@
-/** System text and messages that come back into this dialect. */
-import { assistant, CACHE, type Legal, PNG, TOOL, testRoundTrips, user } from './decode-testing.ts'
+/** System text and messages that clients of this dialect send. */
+import { assistant, CACHE, type Legal, PNG, TOOL, testCompleteness, user } from './decode-testing.ts'
 
 const LEGAL: Legal[] = [
   ['a system text', { system: 'S' }, []],
@@ -207,4 +207,4 @@ const LEGAL: Legal[] = [
   ],
 ]
 
-testRoundTrips(LEGAL)
+testCompleteness(LEGAL)

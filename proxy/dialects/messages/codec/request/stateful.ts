@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../../errors.ts'
-import { threadUnsupported } from '../../../core/errors/threads.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
+import { threadUnsupported } from '../../threads.ts'
 
 /** Fields that rest on what this vendor alone keeps, runs or promises. */
 const BOUND = ['container', 'mcp_servers', 'thread', 'safeguards']

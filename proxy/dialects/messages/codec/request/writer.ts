@@ -8,11 +8,6 @@ import type { Extended, ModelRequest } from '../../../core/neutral/types.ts'
 /** What the parts of the request encoder share. */
 export interface Writer {
   source: ApiName
-  /**
-   * The client speaks messages itself. Then it says what it wants in the words of its upstream, and nothing is dropped
-   * or made to fit, as in the byte lane.
-   */
-  own: boolean
   features: Features
   /** Each cache mark that was written, and what the client calls it. */
   marks: Map<unknown, string>
@@ -33,7 +28,6 @@ export function writerFor(request: ModelRequest, { features, losses }: EncodeTar
   const lose = (field: TypedField, owner?: Extended) => losses.add(name(field, owner))
   return {
     source,
-    own: source === 'messages',
     features,
     marks: new Map(),
     lose,

@@ -12,11 +12,6 @@ export function readFinish(response: Record<string, unknown>, hasCalls: boolean)
     ? incompleteFinish(response.incomplete_details)
     : { reason: 'stop' }
   if (finish.reason === 'stop' && hasCalls) finish.reason = 'tool-calls'
-  const shape: Record<string, unknown> = {}
-  for (const field of ['status', 'incomplete_details']) {
-    if (field in response) shape[field] = response[field]
-  }
-  finish.ext = { dialect: 'responses', at: '', fields: {}, shape }
   return finish
 }
 
@@ -32,9 +27,8 @@ function incompleteFinish(details: unknown): Finish {
   return { reason: STOPPING_REASONS.includes(reason) ? 'stop' : 'length', raw: reason }
 }
 
-/** `status` and `incomplete_details`, as they were if this dialect wrote them. */
+/** `status` and `incomplete_details`. */
 export function writeFinish(finish: Finish): Record<string, unknown> {
-  if (finish.ext?.dialect === 'responses' && finish.ext.shape !== undefined) return finish.ext.shape
   const reason = incompleteReason(finish)
   if (reason === undefined) return { status: 'completed', incomplete_details: null }
   return { status: 'incomplete', incomplete_details: { reason } }

@@ -7,7 +7,7 @@ import { isRecord } from '../../../core/json/value.ts'
 import type { AssistantPart, ModelAnswer } from '../../../core/neutral/types.ts'
 import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
-import { readHead, responseExt } from './answer-object.ts'
+import { readHead } from './answer-object.ts'
 import { readItem } from './item-read.ts'
 
 /** States of a response that is no answer, or not yet. */
@@ -37,7 +37,6 @@ export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswe
     finish: readFinish(value, parts.some(isCall)),
     ...(usage !== undefined && { usage }),
     ...(typeof value.service_tier === 'string' && { tier: value.service_tier }),
-    ext: responseExt(value),
   }
 }
 

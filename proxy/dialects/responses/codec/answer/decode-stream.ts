@@ -10,7 +10,7 @@ import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
-import { readHead, responseExt } from './answer-object.ts'
+import { readHead } from './answer-object.ts'
 import { isFailed } from './decode-answer.ts'
 import { ItemQueue } from './item-queue.ts'
 import { isMessagePart, listOf, textOf } from './item-read.ts'
@@ -154,7 +154,7 @@ class ResponsesDecoder implements StreamDecoder {
     if (this.#started) return
     this.#started = true
     if (!isRecord(response)) this.#emit({ type: 'start' })
-    else this.#emit({ type: 'start', ...readHead(response), ext: startExt(response) })
+    else this.#emit({ type: 'start', ...readHead(response) })
   }
 
   #open(item: Fields, index: unknown): ItemReader {
@@ -240,7 +240,6 @@ class ResponsesDecoder implements StreamDecoder {
       ),
       ...(usage !== undefined && { usage }),
       ...(typeof response.service_tier === 'string' && { tier: response.service_tier }),
-      ext: responseExt(response),
     })
   }
 
@@ -273,13 +272,4 @@ function readerOf(item: Fields, key: string, queue: ItemQueue): ItemReader {
     default:
       return new HostedReader(item, type, key, sink)
   }
-}
-
-/** What the end has a place of its own for stands here as it was; usage is not known at the start. */
-function startExt(response: Fields) {
-  const { shape: _shape, fields = {}, ...ext } = responseExt(response)
-  for (const field of ['service_tier', 'incomplete_details'])
-    if (field in response) fields[field] = response[field]
-  if ('usage' in response) fields.usage = null
-  return { ...ext, fields }
 }

@@ -9,7 +9,7 @@ import { fold } from '../../../core/neutral/fold.ts'
 import { anyAnswer } from '../../../core/neutral/testing.ts'
 import type { ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
 import { unfold } from '../../../core/neutral/unfold.ts'
-import { clientFor, dataOf, decodeData, decodeEvents, encodeParts, withoutExt } from './answer-testing.ts'
+import { clientFor, dataOf, decodeData, encodeParts, withoutExt } from './answer-testing.ts'
 import { encodeAnswer } from './encode-answer.ts'
 import { encodeStream } from './encode-stream.ts'
 
@@ -292,32 +292,6 @@ describe('errors', () => {
       expect(encoder.take()).toBe('')
     }
   })
-})
-
-test('in its own dialect a stream keeps ids, unknown fields and spellings', () => {
-  const message = {
-    id: 'msg_up',
-    type: 'message',
-    status: 'completed',
-    role: 'assistant',
-    phase: 'commentary',
-  }
-  const part = { type: 'output_text', text: 'Hi', annotations: [], novel: 1 }
-  const head = { id: 'resp_up', object: 'response', created_at: 5, model: 'up', billing: { payer: 'x' } }
-  const item = { ...message, content: [part] }
-  const last = { ...head, status: 'completed', output: [item], usage: null, service_tier: 'flex' }
-  const { parts } = decodeEvents([
-    { type: 'response.created', response: { ...head, status: 'in_progress', output: [], usage: null } },
-    {
-      type: 'response.output_item.added',
-      output_index: 0,
-      item: { ...message, status: 'in_progress', content: [] },
-    },
-    { type: 'response.output_text.delta', item_id: 'msg_up', output_index: 0, content_index: 0, delta: 'Hi' },
-    { type: 'response.output_item.done', output_index: 0, item },
-    { type: 'response.completed', response: last },
-  ])
-  expect(readResponsesStream(encodeParts(parts))).toEqual({ ...last, model: 'alias' })
 })
 
 test('pictures: an item that comes whole, or a link in a message', () => {

@@ -2,29 +2,19 @@
 import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
 import type { Fields } from '../../../core/json/value.ts'
-import type { Carrier, Ext, Finish, StreamPart } from '../../../core/neutral/types.ts'
+import type { Carrier, Finish, StreamPart } from '../../../core/neutral/types.ts'
 import { EventWriter } from './answer-events.ts'
 import { isCut, writeFinish } from './answer-finish.ts'
 import { ResponseWriter } from './answer-object.ts'
 import { Draft } from './item-draft.ts'
 import {
-  addContent,
   CallWriter,
   ContentWriter,
   type PartWriter,
   ReasoningWriter,
   SearchWriter,
 } from './item-part-writer.ts'
-import {
-  callFields,
-  callType,
-  explanationOf,
-  isContent,
-  linkText,
-  shapeOf,
-  wholeItem,
-  writeContent,
-} from './item-write.ts'
+import { callFields, callType, explanationOf, linkText, wholeItem } from './item-write.ts'
 
 type PartOf<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
 
@@ -70,17 +60,17 @@ class ResponsesEncoder implements StreamEncoder {
         break
       case 'text-end':
       case 'refusal-end':
-        this.#end(part.id, undefined, part.ext)
+        this.#end(part.id, undefined)
         break
       case 'tool-call-end':
         if (part.cut) this.#parts.get(part.id)?.cut()
-        this.#end(part.id, part.carrier, part.ext)
+        this.#end(part.id, part.carrier)
         break
       case 'reasoning-end':
-        this.#end(part.id, part.carrier, part.ext)
+        this.#end(part.id, part.carrier)
         break
       case 'start':
-        this.#begin(part)
+        this.#begin()
         break
       case 'finish':
         this.#finish(part)
@@ -105,9 +95,9 @@ class ResponsesEncoder implements StreamEncoder {
     return this.take()
   }
 
-  #begin(start: PartOf<'start'>): ResponseWriter {
+  #begin(): ResponseWriter {
     if (this.#response !== undefined) return this.#response
-    this.#response = new ResponseWriter(this.#client, start, start.ext)
+    this.#response = new ResponseWriter(this.#client)
     const response = this.#response.begun()
     this.#writer.event('response.created', { response })
     this.#writer.event('response.in_progress', { response })
@@ -117,11 +107,11 @@ class ResponsesEncoder implements StreamEncoder {
   #open(
     part: PartOf<'text-start' | 'refusal-start' | 'reasoning-start' | 'tool-call-start' | 'whole'>,
   ): void {
-    this.#begin({ type: 'start' })
+    this.#begin()
     switch (part.type) {
       case 'text-start':
       case 'refusal-start':
-        this.#openContent(part.id, part.type === 'text-start', part.ext)
+        this.#openContent(part.id, part.type === 'text-start')
         break
       case 'reasoning-start':
         this.#openReasoning(part)
@@ -134,33 +124,21 @@ class ResponsesEncoder implements StreamEncoder {
     }
   }
 
-  #openContent(id: string, isText: boolean, ext: Ext | undefined): void {
+  #openContent(id: string, isText: boolean): void {
     if (!isText) this.#hasRefusal = true
-    const draft = this.#message(ext)
-    if (shapeOf(ext).empty === true) return
-    this.#parts.set(id, new ContentWriter(draft, this.#writer, this.#client, isText, ext))
-  }
-
-  /** The message that a content part belongs to. */
-  #message(ext: Ext | undefined): Draft {
-    const { item: own } = shapeOf(ext)
-    if (this.#last?.type === 'message' && own === undefined) return this.#last
-    return this.#add('message', own, { content: [] }, { content: [] })
-  }
-
-  #openReasoning({ id, raw = false, ext }: PartOf<'reasoning-start'>): void {
-    const { item: own, joins } = shapeOf(ext)
     const last = this.#last
+    const draft = last?.type === 'message' ? last : this.#add('message', { content: [] }, { content: [] })
+    this.#parts.set(id, new ContentWriter(draft, this.#writer, this.#client, isText))
+  }
+
+  #openReasoning({ id, raw = false }: PartOf<'reasoning-start'>): void {
     const skeleton = raw ? { summary: [], content: [] } : { summary: [] }
-    const draft =
-      joins === true && last?.type === 'reasoning'
-        ? last
-        : this.#add('reasoning', own, own === undefined ? { summary: [] } : {}, skeleton)
+    const draft = this.#add('reasoning', { summary: [] }, skeleton)
     this.#parts.set(id, new ReasoningWriter(draft, this.#writer, this.#client, raw))
   }
 
-  #openCall({ type: _type, id, ext, ...call }: PartOf<'tool-call-start'>): void {
-    const draft = this.#add(callType(call), shapeOf(ext).item, {}, callFields(call, ''))
+  #openCall({ type: _type, id, ...call }: PartOf<'tool-call-start'>): void {
+    const draft = this.#add(callType(call), {}, callFields(call, ''))
     const Writer = call.search ? SearchWriter : CallWriter
     this.#parts.set(id, new Writer(draft, this.#writer, this.#client, call))
   }
@@ -168,18 +146,9 @@ class ResponsesEncoder implements StreamEncoder {
   #whole({ id, part }: PartOf<'whole'>): void {
     const link = linkText(part, this.#client)
     if (link !== undefined) {
-      this.#openContent(id, true, undefined)
+      this.#openContent(id, true)
       this.#parts.get(id)?.delta(link, 0, undefined)
-      this.#end(id, undefined, undefined)
-      return
-    }
-    if (part.type === 'hosted' && isContent(part)) {
-      const draft = this.#message(part.ext)
-      const place = { ...draft.place, content_index: draft.contents++ }
-      const content = writeContent(part, this.#client)
-      this.#writer.event('response.content_part.added', { ...place, part: content })
-      this.#writer.event('response.content_part.done', { ...place, part: content })
-      addContent(draft, place.content_index, content)
+      this.#end(id, undefined)
       return
     }
     const item = wholeItem(part, this.#drafts.length, this.#client)
@@ -193,20 +162,20 @@ class ResponsesEncoder implements StreamEncoder {
     this.#output[index] = item
   }
 
-  #add(type: string, own: Fields | undefined, body: Fields, skeleton: Fields): Draft {
+  #add(type: string, body: Fields, skeleton: Fields): Draft {
     this.#closeLast(false)
-    const draft = new Draft(type, this.#drafts.length, own, body, this.#client)
+    const draft = new Draft(type, this.#drafts.length, body, this.#client)
     this.#drafts.push(draft)
     this.#last = draft
     draft.announce(this.#writer, skeleton)
     return draft
   }
 
-  #end(id: string, carrier: Carrier | undefined, ext: Ext | undefined): void {
+  #end(id: string, carrier: Carrier | undefined): void {
     const part = this.#parts.get(id)
     if (part === undefined) return
     this.#parts.delete(id)
-    part.end({ carrier, ext })
+    part.end(carrier)
     if (part.draft !== this.#last) this.#close(part.draft, false)
   }
 
@@ -218,23 +187,23 @@ class ResponsesEncoder implements StreamEncoder {
     if (!draft.done && draft.open === 0) this.#output[draft.index] = draft.finish(this.#writer, cut)
   }
 
-  #finish({ finish, usage, tier, ext }: PartOf<'finish'>): void {
-    const response = this.#begin({ type: 'start' })
-    for (const id of [...this.#parts.keys()]) this.#end(id, undefined, undefined)
+  #finish({ finish, usage, tier }: PartOf<'finish'>): void {
+    const response = this.#begin()
+    for (const id of [...this.#parts.keys()]) this.#end(id, undefined)
     this.#explain(finish)
     this.#closeLast(isCut(finish))
     const ending = writeFinish(finish)
     const type = ending.status === 'incomplete' ? 'response.incomplete' : 'response.completed'
     const tail = { ...(usage !== undefined && { usage }), ...(tier !== undefined && { tier }) }
-    this.#writer.event(type, { response: response.finished(ending, this.#output, tail, ext) })
+    this.#writer.event(type, { response: response.finished(ending, this.#output, tail) })
     this.#over = true
   }
 
   #explain(finish: Finish): void {
     const explanation = explanationOf(finish, this.#hasRefusal)
     if (explanation === undefined) return
-    this.#openContent('', false, undefined)
+    this.#openContent('', false)
     this.#parts.get('')?.delta(explanation, 0, undefined)
-    this.#end('', undefined, undefined)
+    this.#end('', undefined)
   }
 }

@@ -1,7 +1,7 @@
 /** Annotations of `output_text`, both ways. */
 
 import { isRecord } from '../../../core/json/value.ts'
-import type { Annotation, Ext } from '../../../core/neutral/types.ts'
+import type { Annotation } from '../../../core/neutral/types.ts'
 
 const AT = 'output.content.annotations'
 
@@ -11,41 +11,20 @@ export function readAnnotation(value: unknown): Annotation | undefined {
   if (value.type !== 'url_citation' || typeof value.url !== 'string') {
     return { type: 'other', ext: { dialect: 'responses', at: AT, fields: value } }
   }
-  const { type: _type, url, ...fields } = value
-  const annotation: Annotation = { type: 'url', url }
-  const { title, start_index: start, end_index: end } = value
-  if (typeof title === 'string') {
-    annotation.title = title
-    delete fields.title
+  const { url, title, start_index: start, end_index: end } = value
+  return {
+    type: 'url',
+    url,
+    ...(typeof title === 'string' && { title }),
+    ...(typeof start === 'number' && { start }),
+    ...(typeof end === 'number' && { end }),
   }
-  if (typeof start === 'number') {
-    annotation.start = start
-    delete fields.start_index
-  }
-  if (typeof end === 'number') {
-    annotation.end = end
-    delete fields.end_index
-  }
-  const isWhole = title !== undefined && start !== undefined && end !== undefined
-  if (!isWhole || Object.keys(fields).length > 0) annotation.ext = { dialect: 'responses', at: AT, fields }
-  return annotation
 }
 
 /** Undefined for a kind that only another dialect knows. */
 export function writeAnnotation(annotation: Annotation): Record<string, unknown> | undefined {
-  if (annotation.type === 'other') return ownFields(annotation.ext)
-  const { url, title, start, end, ext } = annotation
-  const others = ownFields(ext) ?? { title: '', start_index: 0, end_index: 0 }
-  return {
-    ...others,
-    type: 'url_citation',
-    url,
-    ...(title !== undefined && { title }),
-    ...(start !== undefined && { start_index: start }),
-    ...(end !== undefined && { end_index: end }),
-  }
-}
-
-function ownFields(ext: Ext | undefined): Record<string, unknown> | undefined {
-  return ext?.dialect === 'responses' ? ext.fields : undefined
+  if (annotation.type === 'other')
+    return annotation.ext.dialect === 'responses' ? annotation.ext.fields : undefined
+  const { url, title = '', start = 0, end = 0 } = annotation
+  return { type: 'url_citation', url, title, start_index: start, end_index: end }
 }

@@ -8,8 +8,6 @@ export class Draft {
   readonly index: number
   readonly id: unknown
   readonly type: string
-  /** Of an item that this dialect wrote: its fields beside the content. */
-  own: Fields | undefined
   /** Fields of the content; those of a message are in its `content`. */
   body: Fields
   /** Parts of the item that are being written. */
@@ -21,10 +19,9 @@ export class Draft {
   cut = false
   readonly #client: ClientView
 
-  constructor(type: string, index: number, own: Fields | undefined, body: Fields, client: ClientView) {
+  constructor(type: string, index: number, body: Fields, client: ClientView) {
     this.type = type
     this.index = index
-    this.own = own
     this.body = body
     this.#client = client
     this.id = this.#fields().id
@@ -42,20 +39,19 @@ export class Draft {
     writer.event('response.output_item.added', { output_index: this.index, item: fields })
   }
 
-  /** `cut`: the answer ended in the middle of it. Items in progress are over, whatever was last said of them. */
+  /** `cut`: the answer ended in the middle of it. */
   finish(writer: EventWriter, cut: boolean): Fields {
     this.done = true
     const item = { ...this.#fields(), ...this.body }
     // Clients run a call as soon as its item is done.
     if (this.cut) return { ...item, status: 'incomplete' }
-    const isSettled = this.own !== undefined && this.own.status !== 'in_progress'
-    if ('status' in item && !isSettled) item.status = cut ? 'incomplete' : 'completed'
+    if ('status' in item) item.status = cut ? 'incomplete' : 'completed'
     writer.event('response.output_item.done', { output_index: this.index, item })
     return item
   }
 
   #fields(): Fields {
-    if (this.type === 'message') return messageItem(this.index, this.own, this.#client)
-    return itemFields(this.type, this.index, this.own, this.#client)
+    if (this.type === 'message') return messageItem(this.index, this.#client)
+    return itemFields(this.type, this.index, this.#client)
   }
 }

@@ -1,7 +1,7 @@
 /** Writes the events of one part of an answer, and what it adds to its item. */
 import type { ClientView } from '../../../core/dialect.ts'
 import type { Fields } from '../../../core/json/value.ts'
-import type { Annotation, Carrier, Ext } from '../../../core/neutral/types.ts'
+import type { Annotation, Carrier } from '../../../core/neutral/types.ts'
 import { deltaHead, type EventWriter } from './answer-events.ts'
 import { writeAnnotation } from './item-annotations.ts'
 import type { Draft } from './item-draft.ts'
@@ -12,17 +12,10 @@ import {
   lose,
   reasoningTexts,
   refusalContent,
-  shapeOf,
   textContent,
 } from './item-write.ts'
 
 type Call = Parameters<typeof callFields>[0]
-
-/** What is known when a part ends. */
-export interface PartEnd {
-  carrier?: Carrier | undefined
-  ext?: Ext | undefined
-}
 
 export interface PartWriter {
   readonly draft: Draft
@@ -30,7 +23,7 @@ export interface PartWriter {
   annotation(annotation: Annotation): void
   /** The answer ended in the middle of it. Said before its end. */
   cut(): void
-  end(end: PartEnd): void
+  end(carrier: Carrier | undefined): void
 }
 
 abstract class BaseWriter implements PartWriter {
@@ -62,18 +55,15 @@ abstract class BaseWriter implements PartWriter {
     this.draft.cut = true
   }
 
-  /** The item's own fields at its end are in the ext of its last part. */
-  end({ carrier, ext }: PartEnd): void {
+  end(carrier: Carrier | undefined): void {
     if (this.#half !== '') this.write(this.#half.toWellFormed(), 0, undefined)
-    this.close(carrier, ext)
-    const { item, end } = shapeOf(ext)
-    this.draft.own = end ?? item ?? this.draft.own
+    this.close(carrier)
     this.draft.open--
   }
 
   protected abstract write(text: string, paragraph: number, logprobs: unknown[] | undefined): void
 
-  protected abstract close(carrier: Carrier | undefined, ext: Ext | undefined): void
+  protected abstract close(carrier: Carrier | undefined): void
 }
 
 /** Text or a refusal: a content part of a message. */
@@ -81,15 +71,13 @@ export class ContentWriter extends BaseWriter {
   readonly #isText: boolean
   readonly #place: Fields
   readonly #head: string
-  #ext: Ext | undefined
   #text = ''
   readonly #logprobs: unknown[] = []
   readonly #annotations: Fields[] = []
 
-  constructor(draft: Draft, writer: EventWriter, client: ClientView, isText: boolean, ext: Ext | undefined) {
+  constructor(draft: Draft, writer: EventWriter, client: ClientView, isText: boolean) {
     super(draft, writer, client)
     this.#isText = isText
-    this.#ext = ext
     this.#place = { ...draft.place, content_index: draft.contents++ }
     this.#head = isText
       ? deltaHead('response.output_text.delta', { ...this.#place, logprobs: [] })
@@ -122,12 +110,9 @@ export class ContentWriter extends BaseWriter {
     this.#annotations.push(annotation)
   }
 
-  protected close(_carrier: Carrier | undefined, ext: Ext | undefined): void {
-    const whole = mergeExt(this.#ext, ext)
+  protected close(): void {
     const text = this.#text
-    const part = this.#isText
-      ? textContent(text, this.#annotations, this.#logprobs, whole)
-      : refusalContent(text, whole)
+    const part = this.#isText ? textContent(text, this.#annotations, this.#logprobs) : refusalContent(text)
     if (this.#isText) {
       this.writer.event('response.output_text.done', { ...this.#place, text, logprobs: this.#logprobs })
     } else {
@@ -216,14 +201,14 @@ export class CallWriter extends BaseWriter {
     this.writer.delta(this.#head, text)
   }
 
-  protected close(carrier: Carrier | undefined, _ext: Ext | undefined): void {
+  protected close(carrier: Carrier | undefined): void {
     if (carrier !== undefined) lose(this.client, 'reasoning.state')
     const { kind, name } = this.#call
     if (this.draft.cut) {
       Object.assign(this.draft.body, callFields(this.#call, this.#input))
       return
     }
-    const input = inputOf(kind, this.#input, this.draft.own)
+    const input = inputOf(kind, this.#input)
     if (input !== this.#input) this.writer.delta(this.#head, input)
     const whole = kind === 'custom' ? { input } : { name, arguments: input }
     this.writer.event(`${this.#events}.done`, { ...this.draft.place, ...whole })
@@ -252,7 +237,7 @@ export class SearchWriter extends BaseWriter {
 }
 
 /** Puts a content part in its place in the message. */
-export function addContent(draft: Draft, index: number, part: Fields): void {
+function addContent(draft: Draft, index: number, part: Fields): void {
   const content: unknown[] = Array.isArray(draft.body.content) ? draft.body.content : []
   content[index] = part
   draft.body.content = content
@@ -260,10 +245,4 @@ export function addContent(draft: Draft, index: number, part: Fields): void {
 
 function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff
-}
-
-/** What was known of a content part at its start, and at its end. */
-function mergeExt(start: Ext | undefined, end: Ext | undefined): Ext | undefined {
-  if (start === undefined || end === undefined) return end ?? start
-  return { ...start, fields: { ...start.fields, ...end.fields } }
 }

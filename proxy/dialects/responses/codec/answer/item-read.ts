@@ -1,29 +1,9 @@
-/** Reads output items to parts of an answer. What only this dialect knows of an item goes into `ext.shape.item`. */
+/** Reads output items to parts of an answer. */
 import { contentList, contentText, inputText } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { pictureType } from '../../../core/neutral/media.ts'
-import type {
-  AssistantPart,
-  Carrier,
-  Ext,
-  HostedPart,
-  ImagePart,
-  Making,
-} from '../../../core/neutral/types.ts'
+import type { AssistantPart, Carrier, HostedPart, ImagePart, Making } from '../../../core/neutral/types.ts'
 import { readAnnotation } from './item-annotations.ts'
-
-/**
- * How the parts of one item belong together: its first part has `item`, the item's fields beside its content; the
- * others have `joins`, and the last of them in a stream `end`, the item's fields as they are when it is done.
- * `empty`: the item had no content at all. `content`: a hosted part that stands in a message.
- */
-export interface ItemShape extends Fields {
-  item?: Fields
-  joins?: true
-  end?: Fields
-  empty?: true
-  content?: true
-}
 
 /** The parts of an item, at least one; none for what is no item. */
 export function readItem(item: unknown): AssistantPart[] {
@@ -51,7 +31,6 @@ export function readWhole(item: Fields, type: string): ImagePart | HostedPart {
     type: 'image',
     source: { kind: 'data', mediaType: pictureType(result, made.format), base64: result },
     made,
-    ext: ownExt({}, { item: without(item, ['type', 'result']) }),
   }
 }
 
@@ -72,24 +51,14 @@ function isText(value: unknown): value is string {
 }
 
 function readMessage(item: Fields): AssistantPart[] {
-  const parts = contentList(item.content)
-    .filter(isRecord)
-    .map((content, i) => {
-      const shape: ItemShape = i === 0 ? { item: messageFields(item) } : { joins: true }
-      return readContent(content, shape)
-    })
-  if (parts.length > 0) return parts
-  return [{ type: 'text', text: '', ext: ownExt({}, { item: messageFields(item), empty: true }) }]
+  const parts = contentList(item.content).filter(isRecord).map(readContent)
+  return parts.length > 0 ? parts : [{ type: 'text', text: '' }]
 }
 
 /** A content part of a message. */
-function readContent(content: Fields, shape: ItemShape): AssistantPart {
-  const ext = ownExt(contentFields(content), shape)
-  if (content.type === 'refusal') return { type: 'refusal', text: contentText(content.refusal), ext }
-  if (content.type !== 'output_text') {
-    const name = typeof content.type === 'string' ? content.type : ''
-    return { ...hosted(content, name), ext: ownExt({}, { ...shape, content: true }) }
-  }
+function readContent(content: Fields): AssistantPart {
+  if (content.type === 'refusal') return { type: 'refusal', text: contentText(content.refusal) }
+  if (content.type !== 'output_text') return hosted(content, textOf(content.type))
   const annotations = readAnnotations(content.annotations)
   const logprobs = listOf(content.logprobs)
   return {
@@ -97,7 +66,6 @@ function readContent(content: Fields, shape: ItemShape): AssistantPart {
     text: contentText(content.text),
     ...(annotations.length > 0 && { annotations }),
     ...(logprobs.length > 0 && { logprobs }),
-    ext,
   }
 }
 
@@ -105,18 +73,17 @@ function readReasoning(item: Fields): AssistantPart[] {
   const carrier = readCarrier(item)
   const summary = textsOf(item.summary)
   const content = textsOf(item.content)
-  const ext = ownExt({}, { item: reasoningFields(item) })
   const end = carrier === undefined ? {} : { carrier }
-  if (content.length === 0) return [{ type: 'reasoning', texts: summary, raw: false, ...end, ext }]
-  if (summary.length === 0) return [{ type: 'reasoning', texts: content, raw: true, ...end, ext }]
+  if (content.length === 0) return [{ type: 'reasoning', texts: summary, raw: false, ...end }]
+  if (summary.length === 0) return [{ type: 'reasoning', texts: content, raw: true, ...end }]
   return [
-    { type: 'reasoning', texts: summary, raw: false, ext },
-    { type: 'reasoning', texts: content, raw: true, ...end, ext: ownExt({}, { joins: true }) },
+    { type: 'reasoning', texts: summary, raw: false },
+    { type: 'reasoning', texts: content, raw: true, ...end },
   ]
 }
 
 function readCall(item: Fields): AssistantPart {
-  return { type: 'tool-call', ...readCallHead(item), input: callInput(item), ext: callExt(item) }
+  return { type: 'tool-call', ...readCallHead(item), input: callInput(item) }
 }
 
 /** What is known of a call when it begins. */
@@ -138,33 +105,8 @@ export function callInput(item: Fields): string {
   return inputText(item.type === 'custom_tool_call' ? item.input : item.arguments)
 }
 
-export function callExt(item: Fields): Ext {
-  const typed = ['type', 'call_id', 'name', item.type === 'custom_tool_call' ? 'input' : 'arguments']
-  if (typeof item.namespace === 'string') typed.push('namespace')
-  return ownExt({}, { item: without(item, typed) })
-}
-
 export function hosted(item: Fields, name: string): HostedPart {
   return { type: 'hosted', dialect: 'responses', name, item }
-}
-
-export function messageFields(item: Fields): Fields {
-  return without(item, ['type', 'content'])
-}
-
-/** Lists of texts are typed; how an empty one is written is kept. */
-export function reasoningFields(item: Fields): Fields {
-  const typed = ['type']
-  if (textOf(item.encrypted_content) !== '') typed.push('encrypted_content')
-  for (const field of ['summary', 'content']) if (textsOf(item[field]).length > 0) typed.push(field)
-  return without(item, typed)
-}
-
-/** Lists of annotations and logprobs are typed; how an empty one is written is kept. */
-export function contentFields(content: Fields): Fields {
-  const typed = ['type', content.type === 'refusal' ? 'refusal' : 'text']
-  for (const field of ['annotations', 'logprobs']) if (listOf(content[field]).length > 0) typed.push(field)
-  return without(content, typed)
 }
 
 export function readCarrier(item: Fields): Carrier | undefined {
@@ -186,10 +128,6 @@ export function textsOf(list: unknown): string[] {
     .map(({ text }) => contentText(text))
 }
 
-export function ownExt(fields: Fields, shape: ItemShape): Ext {
-  return { dialect: 'responses', at: 'output', fields, shape }
-}
-
 /** True for a content part that is text. */
 export function isMessagePart(part: unknown): boolean {
   return isRecord(part) && (part.type === 'output_text' || part.type === 'refusal')
@@ -201,8 +139,4 @@ export function listOf(value: unknown): unknown[] {
 
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
-}
-
-function without(object: Fields, fields: readonly string[]): Fields {
-  return Object.fromEntries(Object.entries(object).filter(([field]) => !fields.includes(field)))
 }

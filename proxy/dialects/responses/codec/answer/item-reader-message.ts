@@ -1,8 +1,7 @@
 import { contentList, contentText } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
-import type { Ext } from '../../../core/neutral/types.ts'
 import { readAnnotation } from './item-annotations.ts'
-import { contentFields, hosted, type ItemShape, listOf, messageFields, ownExt, textOf } from './item-read.ts'
+import { hosted, listOf, textOf } from './item-read.ts'
 import { ItemReader } from './item-reader.ts'
 
 /** The content part that is being read. */
@@ -10,13 +9,10 @@ interface Open {
   id: string
   index: number
   kind: 'text' | 'refusal'
-  isFirst: boolean
   /** Characters, log-probabilities and annotations that were passed on. */
   sent: number
   logprobs: number
   annotations: number
-  /** The part as it was last told, as a rule at its end. */
-  told: Fields
 }
 
 /** Reads a message: each of its content parts is a part of the answer. */
@@ -34,7 +30,7 @@ export class MessageReader extends ItemReader {
   /** A content part as it is at its beginning. */
   partAdded(index: unknown, part: unknown): void {
     const kind = kindOf(part)
-    if (kind !== undefined && isRecord(part)) this.#at(index, kind, part)
+    if (kind !== undefined) this.#at(index, kind)
   }
 
   textDone(index: unknown, kind: Open['kind'], text: unknown, logprobs?: unknown): void {
@@ -51,9 +47,8 @@ export class MessageReader extends ItemReader {
   partDone(index: unknown, part: unknown): void {
     const kind = kindOf(part)
     if (!isRecord(part) || kind === undefined) return
-    const open = this.#at(index, kind, part)
+    const open = this.#at(index, kind)
     if (open === undefined) return
-    open.told = part
     this.#sendRest(open, contentText(kind === 'text' ? part.text : part.refusal), listOf(part.logprobs))
     for (const annotation of listOf(part.annotations).slice(open.annotations))
       this.#annotate(open, annotation)
@@ -65,37 +60,30 @@ export class MessageReader extends ItemReader {
       else if (isRecord(content) && index > this.#last) this.#whole(index, content)
     })
     if (this.#parts === 0) {
-      const ext = ownExt({}, { item: messageFields(item), empty: true })
-      this.emit({ type: 'text-start', id: this.key, ext })
+      this.emit({ type: 'text-start', id: this.key })
       this.emit({ type: 'text-end', id: this.key })
     }
-    this.#close(item)
+    this.#close()
   }
 
   /** The open part at this index; undefined for one that was closed. A missing index means the open part. */
-  #at(given: unknown, kind: Open['kind'], told: Fields = {}): Open | undefined {
+  #at(given: unknown, kind: Open['kind']): Open | undefined {
     if (this.done) return undefined
     const open = this.#open
     const index = typeof given === 'number' ? given : (open?.index ?? this.#last + 1)
     if (open !== undefined && open.index === index && open.kind === kind) return open
     if (index < this.#last || (index === this.#last && open === undefined)) return undefined
     this.#close()
-    return this.#start(index, kind, told)
+    return this.#start(index, kind)
   }
 
-  #start(index: number, kind: Open['kind'], told: Fields): Open {
+  #start(index: number, kind: Open['kind']): Open {
     const id = `${this.key}.${this.#parts}`
-    const isFirst = this.#parts === 0
-    const ext = ownExt({}, this.#startShape())
     this.#parts++
     this.#last = index
-    this.#open = { id, index, kind, isFirst, sent: 0, logprobs: 0, annotations: 0, told }
-    this.emit({ type: kind === 'text' ? 'text-start' : 'refusal-start', id, ext })
+    this.#open = { id, index, kind, sent: 0, logprobs: 0, annotations: 0 }
+    this.emit({ type: kind === 'text' ? 'text-start' : 'refusal-start', id })
     return this.#open
-  }
-
-  #startShape(): ItemShape {
-    return this.#parts === 0 ? { item: messageFields(this.skeleton) } : { joins: true }
   }
 
   #send(open: Open, text: string, logprobs: unknown[]): void {
@@ -123,25 +111,17 @@ export class MessageReader extends ItemReader {
 
   #whole(index: number, content: Fields): void {
     this.#close()
-    const shape: ItemShape = { ...this.#startShape(), content: true }
-    const part = { ...hosted(content, textOf(content.type)), ext: ownExt({}, shape) }
+    const part = hosted(content, textOf(content.type))
     this.emit({ type: 'whole', id: `${this.key}.${this.#parts++}`, part })
     this.#last = index
   }
 
-  #close(item?: Fields): void {
+  #close(): void {
     const open = this.#open
     if (open === undefined) return
     this.#open = undefined
-    const ext = endExt(open, item)
-    this.emit({ type: open.kind === 'text' ? 'text-end' : 'refusal-end', id: open.id, ext })
+    this.emit({ type: open.kind === 'text' ? 'text-end' : 'refusal-end', id: open.id })
   }
-}
-
-function endExt({ isFirst, told }: Open, item: Fields | undefined): Ext {
-  const shape: ItemShape = {}
-  if (item !== undefined) shape[isFirst ? 'item' : 'end'] = messageFields(item)
-  return ownExt(contentFields(told), shape)
 }
 
 function kindOf(part: unknown): Open['kind'] | undefined {

@@ -1,6 +1,6 @@
 import type { Fields } from '../../../core/json/value.ts'
 import type { Carrier } from '../../../core/neutral/types.ts'
-import { type ItemShape, ownExt, readCarrier, reasoningFields, textsOf } from './item-read.ts'
+import { readCarrier, textsOf } from './item-read.ts'
 import { ItemReader } from './item-reader.ts'
 
 const MAX_PARAGRAPHS = 10_000
@@ -8,7 +8,6 @@ const MAX_PARAGRAPHS = 10_000
 interface Open {
   id: string
   raw: boolean
-  isFirst: boolean
   /** Characters of each paragraph that were passed on. */
   sent: number[]
 }
@@ -41,7 +40,7 @@ export class ReasoningReader extends ItemReader {
       if (open !== undefined) for (const [i, text] of texts.entries()) this.#sendRest(open, i, text)
     }
     if (this.#parts === 0) this.#start(false)
-    this.#close(item, readCarrier(item) ?? readCarrier(this.skeleton))
+    this.#close(readCarrier(item) ?? readCarrier(this.skeleton))
   }
 
   /** The open part of this kind; undefined for one that was closed. */
@@ -54,12 +53,10 @@ export class ReasoningReader extends ItemReader {
   }
 
   #start(raw: boolean): Open {
-    const isFirst = this.#parts === 0
-    const shape: ItemShape = isFirst ? { item: reasoningFields(this.skeleton) } : { joins: true }
     const id = `${this.key}.${this.#parts++}`
     this.#seen[raw ? 'raw' : 'summary'] = true
-    this.#open = { id, raw, isFirst, sent: [] }
-    this.emit({ type: 'reasoning-start', id, raw, ext: ownExt({}, shape) })
+    this.#open = { id, raw, sent: [] }
+    this.emit({ type: 'reasoning-start', id, raw })
     return this.#open
   }
 
@@ -74,18 +71,11 @@ export class ReasoningReader extends ItemReader {
     this.#send(open, paragraph, text.slice(open.sent[paragraph] ?? 0))
   }
 
-  #close(item?: Fields, carrier?: Carrier): void {
+  #close(carrier?: Carrier): void {
     const open = this.#open
     if (open === undefined) return
     this.#open = undefined
-    const shape: ItemShape = {}
-    if (item !== undefined) shape[open.isFirst ? 'item' : 'end'] = reasoningFields(item)
-    this.emit({
-      type: 'reasoning-end',
-      id: open.id,
-      ...(carrier !== undefined && { carrier }),
-      ext: ownExt({}, shape),
-    })
+    this.emit({ type: 'reasoning-end', id: open.id, ...(carrier !== undefined && { carrier }) })
   }
 }
 

@@ -3,7 +3,7 @@
 import type { Fields } from '../../../core/json/value.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import type { Sink } from './item-queue.ts'
-import { callExt, callInput, readCallHead, readMaking, readWhole, textOf } from './item-read.ts'
+import { callInput, readCallHead, readMaking, readWhole, textOf } from './item-read.ts'
 
 export abstract class ItemReader {
   /** Of the item as it was announced; undefined when it never was. */
@@ -95,7 +95,7 @@ export class CallReader extends ItemReader {
     }
     const input = callInput(item)
     if (input.length > this.#sent) this.#send(input.slice(this.#sent))
-    this.emit({ type: 'tool-call-end', id: this.key, ext: callExt(item) })
+    this.emit({ type: 'tool-call-end', id: this.key })
   }
 
   #start(item: Fields): void {
@@ -104,7 +104,6 @@ export class CallReader extends ItemReader {
       type: 'tool-call-start',
       id: this.key,
       ...readCallHead({ ...item, type: this.type }),
-      ext: callExt({ ...item, type: this.type }),
     })
   }
 

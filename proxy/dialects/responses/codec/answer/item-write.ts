@@ -1,20 +1,19 @@
-/** Writes parts of an answer as output items. An item that this dialect wrote gets its own fields back. */
+/** Writes parts of an answer as output items. */
 import type { ClientView } from '../../../core/dialect.ts'
 import { parseArguments } from '../../../core/json/exact.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { itemId } from '../../../core/neutral/ids.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import { markdownPicture } from '../../../core/neutral/media.ts'
-import type { AssistantPart, Carrier, Ext, Finish, HostedPart, Making } from '../../../core/neutral/types.ts'
+import type { AssistantPart, Carrier, Finish, Making } from '../../../core/neutral/types.ts'
 import { writeAnnotation } from './item-annotations.ts'
-import type { ItemShape } from './item-read.ts'
 
 type Call = Pick<
   Extract<AssistantPart, { type: 'tool-call' }>,
   'callId' | 'name' | 'namespace' | 'kind' | 'search'
 >
 /** Parts that stand in a message. */
-export type ContentPart = Extract<AssistantPart, { type: 'text' | 'refusal' }> | HostedPart
+export type ContentPart = Extract<AssistantPart, { type: 'text' | 'refusal' }>
 
 /** Items that have a status, and the prefixes of the ids of all that are made here. */
 const WITH_STATUS = ['message', 'function_call', 'custom_tool_call', 'tool_search_call']
@@ -31,15 +30,9 @@ const PREFIXES: Record<string, string> = {
 /** Of the arguments of a search. */
 const MAX_DEPTH = 16
 
-/** How a part stood in its item, if this dialect wrote it. */
-export function shapeOf(ext: Ext | undefined): ItemShape {
-  return (ext?.dialect === 'responses' ? ext.shape : undefined) ?? {}
-}
-
-/** `index`: the item's place in the output. `own`: its fields as they were. */
-export function itemFields(type: string, index: number, own: Fields | undefined, client: ClientView): Fields {
-  const id = typeof own?.id === 'string' && own.id !== '' ? own.id : itemId(prefixOf(type), client.id, index)
-  if (own !== undefined) return { ...own, id, type }
+/** `index`: the item's place in the output. */
+export function itemFields(type: string, index: number, client: ClientView): Fields {
+  const id = itemId(prefixOf(type), client.id, index)
   return WITH_STATUS.includes(type) ? { id, type, status: 'completed' } : { id, type }
 }
 
@@ -47,39 +40,28 @@ function prefixOf(type: string): string {
   return (Object.hasOwn(PREFIXES, type) ? PREFIXES[type] : undefined) ?? 'item'
 }
 
-export function messageItem(index: number, own: Fields | undefined, client: ClientView): Fields {
-  const fields = itemFields('message', index, own, client)
-  return own === undefined ? { ...fields, role: 'assistant' } : fields
+export function messageItem(index: number, client: ClientView): Fields {
+  return { ...itemFields('message', index, client), role: 'assistant' }
 }
 
 export function isContent(part: AssistantPart): part is ContentPart {
-  if (part.type === 'hosted') return shapeOf(part.ext).content === true
   return part.type === 'text' || part.type === 'refusal'
 }
 
 export function writeContent(part: ContentPart, client: ClientView): Fields {
-  if (part.type === 'hosted') return part.item
-  if (part.type === 'refusal') return refusalContent(part.text, part.ext)
+  if (part.type === 'refusal') return refusalContent(part.text)
   const annotations = (part.annotations ?? []).map((annotation) => writeAnnotation(annotation))
   const known = annotations.filter((annotation) => annotation !== undefined)
   if (known.length < annotations.length) lose(client, 'annotations')
-  return textContent(part.text, known, part.logprobs ?? [], part.ext)
+  return textContent(part.text, known, part.logprobs ?? [])
 }
 
-export function textContent(text: string, annotations: Fields[], logprobs: unknown[], ext?: Ext): Fields {
-  const others = ext?.dialect === 'responses' ? ext.fields : { annotations: [], logprobs: [] }
-  return {
-    ...others,
-    type: 'output_text',
-    text: text.toWellFormed(),
-    ...(annotations.length > 0 && { annotations }),
-    ...(logprobs.length > 0 && { logprobs }),
-  }
+export function textContent(text: string, annotations: Fields[], logprobs: unknown[]): Fields {
+  return { annotations, logprobs, type: 'output_text', text: text.toWellFormed() }
 }
 
-export function refusalContent(text: string, ext?: Ext): Fields {
-  const others = ext?.dialect === 'responses' ? ext.fields : {}
-  return { ...others, type: 'refusal', refusal: text.toWellFormed() }
+export function refusalContent(text: string): Fields {
+  return { type: 'refusal', refusal: text.toWellFormed() }
 }
 
 /** `summary` or, for the chain of thought itself, `content`. */
@@ -108,8 +90,8 @@ export function callFields(call: Call, input: string): Fields {
 }
 
 /** A function's arguments are always JSON; a model that writes none means no arguments. */
-export function inputOf(kind: Call['kind'], input: string, own: Fields | undefined): string {
-  return kind === 'function' && input === '' && own === undefined ? '{}' : input
+export function inputOf(kind: Call['kind'], input: string): string {
+  return kind === 'function' && input === '' ? '{}' : input
 }
 
 /** An object, not its text. Text that is none goes on as it is: the client says to the model what is wrong with it. */
@@ -137,17 +119,15 @@ export function wholeItem(part: AssistantPart, index: number, client: ClientView
     const { name, item } = part
     if (part.dialect === 'messages' && name === 'server_tool_use' && item.name === 'web_search') {
       const query = isRecord(item.input) && typeof item.input.query === 'string' ? item.input.query : ''
-      const fields = itemFields('web_search_call', index, undefined, client)
+      const fields = itemFields('web_search_call', index, client)
       return { ...fields, status: 'completed', action: { type: 'search', query } }
     }
     lose(client, 'hosted')
     return undefined
   }
   if (part.type === 'image' && part.source.kind === 'data') {
-    const { item: own } = shapeOf(part.ext)
-    const fields = itemFields('image_generation_call', index, own, client)
+    const fields = itemFields('image_generation_call', index, client)
     const { base64 } = part.source
-    if (own !== undefined) return { ...fields, result: base64 }
     return { ...fields, status: 'completed', ...writeMaking(part.made ?? {}), result: base64 }
   }
   if (part.type === 'image' || part.type === 'file' || part.type === 'audio') lose(client, part.type)

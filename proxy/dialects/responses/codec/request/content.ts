@@ -2,6 +2,7 @@
 
 import { refusal } from '../../../core/json/fields.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { keep } from '../../../core/neutral/keep.ts'
 import { dataUrl, parseDataUrl, sniffMediaType } from '../../../core/neutral/media.ts'
 import type {
   Annotation,
@@ -17,10 +18,9 @@ import type {
   TextPart,
 } from '../../../core/neutral/types.ts'
 import { cacheBreakpoint, fileName, lifetimeOf } from '../../../openai/fields.ts'
-import { readAnnotation, writeAnnotation } from '../answer/item-annotations.ts'
+import { readAnnotation } from '../answer/item-annotations.ts'
 import * as schema from './schema.ts'
-import { respell, spell } from './spelling.ts'
-import { SAME, type Target, unsupported } from './target.ts'
+import { type Target, unsupported } from './target.ts'
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart | HostedPart
 
@@ -31,13 +31,20 @@ export type Speaker = 'client' | 'model'
 export interface Place {
   path: string
   at: string
-  speaker: Speaker
 }
 
 // --- Reading ----------------------------------------------------------------------------------------------------------
 
 /** Where most parts stand. */
 const AT = 'input.content'
+const TYPED: Record<ContentPart['type'], string[]> = {
+  text: ['text', 'annotations', 'logprobs'],
+  refusal: ['refusal'],
+  image: ['detail'],
+  file: ['filename'],
+  audio: ['input_audio'],
+  hosted: [],
+}
 
 /** A string or a list of parts. Parts that `accepts` refuses are kept whole. '' has no part. */
 export function readContent<T extends ContentPart>(
@@ -55,15 +62,27 @@ export function readContent<T extends ContentPart>(
     if (part === undefined || !accepts(part)) {
       return { type: 'hosted', dialect: 'responses', name: type, item, names: { hosted: place.at } }
     }
-    const ext = spell(place.at, item, writePart(part, place.speaker, SAME) ?? {})
     const names = namesOf(part, item, place.at)
-    return { ...part, ...(names && { names }), ...(ext && { ext }) }
+    const kept = keep({ dialect: 'responses', at: place.at }, item, typedOf(part, item))
+    return { ...part, ...(names && { names }), ...kept }
   })
+}
+
+/** The fields of a part that its neutral form says. */
+function typedOf(part: ContentPart, item: Fields): string[] {
+  const typed = ['type', ...TYPED[part.type], ...('cache' in part ? ['prompt_cache_breakpoint'] : [])]
+  const media = part.type === 'image' || part.type === 'file' ? mediaField(item) : undefined
+  return media === undefined ? typed : [...typed, media]
+}
+
+/** The one of several sources that counts. */
+function mediaField(item: Fields): string | undefined {
+  return ['image_url', 'file_data', 'file_url', 'file_id'].find((key) => item[key])
 }
 
 /** What a part calls its fields where it does not stand in a message, or says the same in another field. */
 function namesOf({ type }: ContentPart, item: Fields, at: string): Names | undefined {
-  const field = ['image_url', 'file_data', 'file_url', 'file_id'].find((key) => item[key]) ?? type
+  const field = mediaField(item) ?? type
   const isUsual = field === 'image_url' || field === 'file_data'
   const media = type === 'image' || type === 'file'
   const names: Names = {
@@ -107,7 +126,7 @@ function readText(item: Fields, path: string, at: string): TextPart {
 
 function placed(annotation: Annotation, at: string): Annotation {
   if (annotation.type === 'other') return { ...annotation, ext: { ...annotation.ext, at } }
-  return annotation.ext === undefined ? annotation : { ...annotation, ext: { ...annotation.ext, at } }
+  return annotation
 }
 
 function readImage(item: Fields, path: string): ImagePart {
@@ -152,21 +171,15 @@ function readCache(item: Fields): { cache?: CacheMark } {
 export function writeParts(parts: readonly ContentPart[], speaker: Speaker, target: Target): Fields[] {
   return parts.flatMap((part) => {
     const written = writePart(part, speaker, target)
-    return written === undefined ? [] : [respell(written, part.ext)]
+    return written === undefined ? [] : [written]
   })
 }
 
 function writePart(part: ContentPart, speaker: Speaker, target: Target): Fields | undefined {
   switch (part.type) {
     case 'text': {
-      const annotations = part.annotations?.map(writeAnnotation).filter((a) => a !== undefined)
-      return {
-        type: speaker === 'model' ? 'output_text' : 'input_text',
-        text: part.text,
-        ...(target.same && annotations && { annotations }),
-        ...(target.same && part.logprobs && { logprobs: part.logprobs }),
-        ...writeCache(part, target),
-      }
+      const type = speaker === 'model' ? 'output_text' : 'input_text'
+      return { type, text: part.text, ...writeCache(part, target) }
     }
     case 'refusal':
       return { type: 'refusal', refusal: part.text }
@@ -175,8 +188,7 @@ function writePart(part: ContentPart, speaker: Speaker, target: Target): Fields 
     case 'file':
       return { type: 'input_file', ...writeFile(part, target), ...writeCache(part, target) }
     case 'audio':
-      if (!target.same) throw unsupported(target, 'audio', 'is not taken by this model', part)
-      return { type: 'input_audio', input_audio: { data: part.base64, format: part.format } }
+      throw unsupported(target, 'audio', 'is not taken by this model', part)
     case 'hosted':
       if (part.dialect === 'responses') return part.item
       target.lose('hosted', part)
@@ -186,7 +198,7 @@ function writePart(part: ContentPart, speaker: Speaker, target: Target): Fields 
 
 function writeImage(part: ImagePart, target: Target): Fields {
   const { source, detail } = part
-  const rest = detail === undefined && target.same ? {} : { detail: detail ?? 'auto' }
+  const rest = { detail: detail ?? 'auto' }
   switch (source.kind) {
     case 'data':
     case 'text':
@@ -205,10 +217,7 @@ function writeFile(part: FilePart, target: Target): Fields {
   switch (source.kind) {
     case 'data':
     case 'text':
-      return {
-        ...(target.same ? named : { filename: name ?? fileName(source.mediaType) }),
-        file_data: dataUrl(source),
-      }
+      return { filename: name ?? fileName(source.mediaType), file_data: dataUrl(source) }
     case 'url':
       return { ...named, file_url: source.url }
     case 'id':
@@ -224,7 +233,7 @@ function foreignFile(target: Target, field: 'image' | 'file', part: Extended) {
 function writeCache(owner: Extended & { cache?: CacheMark }, target: Target): Fields {
   const { cache } = owner
   if (cache === undefined) return {}
-  if (!target.same && target.features?.cacheMarks !== true) {
+  if (!target.features.cacheMarks) {
     target.lose('cacheMark', owner)
     return {}
   }

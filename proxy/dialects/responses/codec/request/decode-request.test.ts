@@ -177,13 +177,13 @@ describe('turns', () => {
     { type: 'tool_search_call', call_id: 'c', execution: 'server', arguments: {} },
     { type: 'tool_search_output', call_id: 'c', execution: 'server', tools: [] },
   ])('a search that the vendor made is kept whole: %j', (item) => {
-    const parts = [{ type: 'hosted', dialect: 'responses', name: item.type, item }]
+    const parts = [{ type: 'hosted', dialect: 'responses', name: item.type, item, path: 'input[0]' }]
     expect(turns([item])).toEqual([{ role: 'assistant', parts }])
   })
 
   test('other items are kept whole', () => {
     const item = { type: 'web_search_call', id: 'ws', action: {} }
-    const parts = [{ type: 'hosted', dialect: 'responses', name: 'web_search_call', item }]
+    const parts = [{ type: 'hosted', dialect: 'responses', name: 'web_search_call', item, path: 'input[0]' }]
     expect(turns([item])).toEqual([{ role: 'assistant', parts }])
   })
 })

@@ -2,22 +2,42 @@
 import type { z } from 'zod'
 import type { ParsedRequest } from '../../../core/dialect.ts'
 import { isOutputLimit, OUTPUT_RULE, readOptional, refusal } from '../../../core/json/fields.ts'
-import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
+import { isRecord, tryParse } from '../../../core/json/value.ts'
+import { keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, Names, Reasoning, Tool, Turn } from '../../../core/neutral/types.ts'
-import { writeBody } from './encode-request.ts'
 import { type ReadItems, readItems } from './read-items.ts'
 import { readReasoning } from './reasoning.ts'
 import * as schema from './schema.ts'
-import { spell, withShape } from './spelling.ts'
-import { SAME } from './target.ts'
 import { readText } from './text-settings.ts'
 import { readToolChoice, readTools } from './tools.ts'
 
 const LOGPROBS = 'message.output_text.logprobs'
 /** What an upstream of another dialect gives anyway. */
 const PLAIN_INCLUDES = [LOGPROBS, 'reasoning.encrypted_content']
-/** Fields that say the same to everyone when they are absent, or that no other vendor should see. */
-const SILENT = ['stream', 'background', 'client_metadata', 'reasoning', 'text', 'tool_choice', 'metadata']
+/** Fields that are typed, that say the same to everyone when they are absent, or that no other vendor should see. */
+const TYPED = [
+  'model',
+  'input',
+  'instructions',
+  'stream',
+  'background',
+  'client_metadata',
+  'max_output_tokens',
+  'temperature',
+  'top_p',
+  'top_logprobs',
+  'include',
+  'reasoning',
+  'text',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'safety_identifier',
+  'metadata',
+  'prompt_cache_key',
+  'service_tier',
+  'store',
+]
 
 /** Fields that say how the conversation would be answered: they have no part in a compaction of it. */
 const OF_ANSWERS = [
@@ -81,36 +101,19 @@ function decode({ head, body }: ParsedRequest, envelopes: Envelopes, compacts: b
     ...(compact && { compact }),
     ...namesOf(scalars, reasoning),
   }
-  // Items and tools keep their own spelling; the rest is compared here.
-  const rest = {
-    ...request,
-    turns: turns.filter((turn) => turn.role === 'system' && turn.placement === 'top'),
-    tools: [],
+  const typed = [
+    ...TYPED,
+    ...(scalars.user === user ? ['user'] : []),
+    ...(value.truncation === 'disabled' ? ['truncation'] : []),
+    ...(isUnpadded(value.stream_options) ? ['stream_options'] : []),
+    ...(compact ? OF_ANSWERS : []),
+  ]
+  const told = {
+    ...(text.more && { text: value.text }),
+    ...(chosen.more && { tool_choice: value.tool_choice }),
+    ...(includes.every((name) => PLAIN_INCLUDES.includes(name)) ? {} : { include: includes }),
   }
-  const ext = spell('', value, writeBody(rest, SAME), {
-    handled: [
-      'model',
-      ...(Array.isArray(value.tools) && value.tools.length > 0 ? ['tools'] : []),
-      ...inputKeys(value),
-      ...(compact ? OF_ANSWERS : []),
-    ],
-    silent: [
-      ...SILENT,
-      ...(scalars.user === user ? ['user'] : []),
-      ...(top === 0 ? ['top_logprobs'] : []),
-      ...(value.truncation === 'disabled' ? ['truncation'] : []),
-      ...(isUnpadded(value.stream_options) ? ['stream_options'] : []),
-      'include',
-    ],
-    told: [
-      ...(text.more ? ['text'] : []),
-      ...(chosen.more ? ['tool_choice'] : []),
-      ...(includes.every((name) => PLAIN_INCLUDES.includes(name)) ? [] : ['include']),
-    ],
-  })
-  if (typeof value.input === 'string' && !compact)
-    return { ...request, ext: withShape(ext, '', { plainInput: true }) }
-  return ext === undefined ? request : { ...request, ext }
+  return { ...request, ...keep({ dialect: 'responses', at: '' }, value, typed, compact ? {} : told) }
 }
 
 /** Padding is what no other dialect has, so that nothing is lost by asking for none. */
@@ -133,10 +136,6 @@ function namesOf(
     ...reasoning?.names,
   }
   return Object.keys(names).length > 0 ? { names } : {}
-}
-
-function inputKeys({ input }: Fields): string[] {
-  return typeof input === 'string' || (Array.isArray(input) && input.length > 0) ? ['input'] : []
 }
 
 function readConversation(

@@ -5,8 +5,6 @@ import type { TypedField } from '../../../core/neutral/losses.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { shortUser } from '../../../openai/fields.ts'
 import { writeReasoning } from './reasoning.ts'
-import { restoreInput } from './restore-items.ts'
-import { respell, shapeOf } from './spelling.ts'
 import { type Target, targetOf, unsupported } from './target.ts'
 import { formatInstruction, writeText } from './text-settings.ts'
 import { writeToolChoice, writeTools } from './tools.ts'
@@ -20,13 +18,11 @@ const ENCRYPTED = 'reasoning.encrypted_content'
 /** Stop sequences are not written: responses has none, and the hub cuts the answer. Throws unsupported_parameter. */
 export function encodeRequest(request: ModelRequest, encodeTarget: EncodeTarget): EncodedRequest {
   const target = targetOf(request, encodeTarget)
-  const body = target.same ? respell(writeBody(request, target), request.ext) : writeBody(request, target)
-  return { body: { ...body, model: encodeTarget.model } }
+  return { body: { ...writeBody(request, target), model: encodeTarget.model } }
 }
 
 /** All but the model. */
-export function writeBody(request: ModelRequest, target: Target): Fields {
-  if (target.same) return { ...restoredInput(request, target), ...plainFields(request, target) }
+function writeBody(request: ModelRequest, target: Target): Fields {
   refuseAndLose(request, target)
   if (request.maxOutputTokens !== undefined && request.maxOutputTokens < MIN_OUTPUT_TOKENS)
     target.lose('maxOutputTokens')
@@ -35,7 +31,7 @@ export function writeBody(request: ModelRequest, target: Target): Fields {
   const instruction = formatInstruction(request, target)
   const wholeInstructions = [instructions, instruction].filter((text) => text !== undefined).join('\n\n')
   const { maxOutputTokens, user, temperature, topP, store, ...rest } = request
-  const thinks = target.features?.reasoning !== 'None'
+  const thinks = target.features.reasoning !== 'None'
   const include = [...(thinks ? [ENCRYPTED] : []), ...(request.logprobs === undefined ? [] : [LOGPROBS])]
   return {
     ...(wholeInstructions !== '' && { instructions: wholeInstructions }),
@@ -57,7 +53,7 @@ function cacheKeyOf(request: ModelRequest): { cacheKey?: string } {
 
 /** A faster answer costs more: a client of messages gets it only where the channel allows it. */
 function tierOf({ source, tier }: ModelRequest, { features, lose }: Target): Pick<ModelRequest, 'tier'> {
-  if (source !== 'messages' || tier !== 'fast' || features?.speed === true) return {}
+  if (source !== 'messages' || tier !== 'fast' || features.speed) return {}
   lose('tier')
   return { tier: undefined }
 }
@@ -74,11 +70,10 @@ function plainFields(request: ModelRequest, target: Target): Fields {
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
     ...(logprobs && logprobs.top > 0 && { top_logprobs: logprobs.top }),
-    ...(logprobs && target.same && { include: [LOGPROBS] }),
     ...(reasoning && { reasoning }),
     ...(text && { text }),
     ...(tools.length > 0 && { tools }),
-    ...((target.same || tools.length > 0) && choiceFields(request, target)),
+    ...(tools.length > 0 && choiceFields(request, target)),
     ...(user !== undefined && { safety_identifier: user }),
     ...(metadata && { metadata }),
     ...(cacheKey !== undefined && { prompt_cache_key: cacheKey }),
@@ -95,16 +90,6 @@ function choiceFields({ toolChoice, parallelToolCalls }: ModelRequest, target: T
   }
 }
 
-function restoredInput(request: ModelRequest, target: Target): Fields {
-  const { items, instructions } = restoreInput(request.turns, target)
-  const said = instructions === undefined ? {} : { instructions }
-  if (shapeOf(request.ext, 'plainInput') !== true)
-    return { ...said, ...(items.length > 0 && { input: items }) }
-  const user = request.turns.find((turn) => turn.role === 'user')
-  const text = user?.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
-  return { ...said, input: text ?? '' }
-}
-
 /** Fields that responses does not have. */
 const LOST: TypedField[] = ['topK', 'seed', 'frequencyPenalty', 'presencePenalty']
 
@@ -118,7 +103,7 @@ function refuseAndLose(request: ModelRequest, target: Target): void {
 
 /** Models that think take no other temperature than 1. */
 function sampling({ temperature, topP }: ModelRequest, target: Target): Fields {
-  if (target.features?.sampling !== false) {
+  if (target.features.sampling !== false) {
     return { ...(temperature !== undefined && { temperature }), ...(topP !== undefined && { top_p: topP }) }
   }
   if (temperature !== undefined && temperature !== 1) target.lose('temperature')

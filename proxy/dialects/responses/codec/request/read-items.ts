@@ -2,10 +2,11 @@
 
 import { refusal } from '../../../core/json/fields.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { keep } from '../../../core/neutral/keep.ts'
 import type {
   AssistantTurn,
   Envelopes,
-  Extended,
+  Ext,
   HostedPart,
   ReasoningPart,
   ResultPart,
@@ -21,20 +22,12 @@ import { readCompaction } from './compactions.ts'
 import { type ContentPart, readContent } from './content.ts'
 import * as schema from './schema.ts'
 import { isOfClient, readFound, readSearch } from './searches.ts'
-import { spell, withShape } from './spelling.ts'
-import { joined, readTools } from './tools.ts'
-import { writeCall, writeReasoningItem, writeResult } from './write-pieces.ts'
+import { readTools } from './tools.ts'
 
 const AT = 'input'
+const HERE = { dialect: 'responses', at: AT } as const
 /** What the vendor calls an item, and how far it is: nothing to any other. */
 const IDENTITY = ['id', 'status']
-
-/** A message within an assistant turn: which parts are its content, and how it was written. */
-export interface MessageSpan extends Extended {
-  from: number
-  count: number
-  list: boolean
-}
 
 export interface ReadItems {
   turns: Turn[]
@@ -59,8 +52,6 @@ class ItemReader {
   readonly tools: Tool[] = []
   compact = false
   readonly #envelopes: Envelopes
-  /** Of the turn that the model is in. */
-  #spans: MessageSpan[] = []
 
   constructor(envelopes: Envelopes) {
     this.#envelopes = envelopes
@@ -78,7 +69,7 @@ class ItemReader {
         this.#assistant().parts.push(readCall(item, path))
         break
       case 'tool_search_call':
-        this.#assistant().parts.push(isOfClient(item) ? readSearch(item) : hosted(item, index))
+        this.#assistant().parts.push(isOfClient(item) ? readSearch(item) : hosted(item, path))
         break
       case 'function_call_output':
       case 'custom_tool_call_output':
@@ -89,50 +80,39 @@ class ItemReader {
         break
       case 'additional_tools':
         this.#join(item, path)
-        this.turns.push({
-          role: 'system',
-          placement: 'message',
-          parts: [],
-          ext: withShape(undefined, AT, { item }),
-        })
+        this.turns.push({ role: 'system', placement: 'message', parts: [] })
         break
       case 'tool_search_output':
-        this.#found(item, index, path)
+        this.#found(item, path)
         break
       case 'compaction':
-        this.#compaction(item, index, path)
+        this.#compaction(item, path)
         break
       case 'compaction_trigger':
         if (!isLast) throw refusal(path, 'must be the last item: it asks for a compaction of all before it')
         this.compact = true
         break
       default:
-        this.#assistant().parts.push(hosted(item, index))
+        this.#assistant().parts.push(hosted(item, path))
     }
   }
 
   #message(item: Fields, path: string): void {
     const { role } = schema.check(schema.message, item, path)
-    const list = Array.isArray(item.content)
     const place = { path: `${path}.content`, at: `${AT}.content` }
-    const written = { type: 'message', role }
-    const spelled = spell(AT, item, written, { handled: ['content'], silent: IDENTITY })
-    const ext = withShape(spelled, AT, { list })
+    const kept = keep(HERE, item, ['type', 'role', 'content', ...IDENTITY])
     switch (role) {
       case 'user':
         this.turns.push({
           role,
-          parts: readContent(item.content, { ...place, speaker: 'client' }, isUserPart),
-          ext,
+          parts: readContent(item.content, place, isUserPart),
+          ...kept,
         })
         break
       case 'assistant': {
-        const parts = readContent(item.content, { ...place, speaker: 'model' }, isAny)
+        const parts = readContent(item.content, place, isAny)
         const turn = this.#assistant()
-        turn.ext ??= withShape(undefined, AT, { messages: this.#spans })
-        Object.assign(turn.ext.fields, spelled?.fields)
-        const span: MessageSpan = { from: turn.parts.length, count: parts.length, list }
-        this.#spans.push(spelled === undefined ? span : { ...span, ext: spelled })
+        if (kept.ext !== undefined) turn.ext = joinExt(turn.ext, kept.ext)
         for (const part of parts) turn.parts.push(part)
         break
       }
@@ -141,21 +121,21 @@ class ItemReader {
           role: 'system',
           placement: 'message',
           ...(role === 'developer' && { developer: true }),
-          parts: readContent(item.content, { ...place, speaker: 'client' }, isText),
-          ext,
+          parts: readContent(item.content, place, isText),
+          ...kept,
         })
     }
   }
 
-  #found(item: Fields, index: number, path: string): void {
+  #found(item: Fields, path: string): void {
     const tools = this.#join(item, path)
     if (isOfClient(item)) this.#results().push(readFound(item, tools))
-    else this.#assistant().parts.push(hosted(item, index))
+    else this.#assistant().parts.push(hosted(item, path))
   }
 
-  #compaction(item: Fields, index: number, path: string): void {
+  #compaction(item: Fields, path: string): void {
     const text = readCompaction(item, path, this.#envelopes)
-    if (text === undefined) this.#assistant().parts.push(hosted(item, index))
+    if (text === undefined) this.#assistant().parts.push(hosted(item, path))
     else this.turns.push({ role: 'user', parts: [{ type: 'text', text }] })
   }
 
@@ -165,7 +145,6 @@ class ItemReader {
     if (last?.role === 'assistant') return last
     const turn: AssistantTurn = { role: 'assistant', parts: [] }
     this.turns.push(turn)
-    this.#spans = []
     return turn
   }
 
@@ -180,7 +159,7 @@ class ItemReader {
   /** The tools of the item, which the model may call from here on. */
   #join(item: Fields, path: string): Tool[] {
     const tools = readTools(item.tools, `${path}.tools`)
-    for (const tool of tools) this.tools.push(joined(tool))
+    for (const tool of tools) this.tools.push(tool)
     return tools
   }
 }
@@ -194,9 +173,14 @@ function typeOf(item: Fields, path: string): string {
   throw refusal(`${path}.type`, 'must be a string')
 }
 
-function hosted(item: Fields, index: number): HostedPart {
+/** A turn of several messages keeps what each of them has. */
+function joinExt(known: Ext | undefined, more: Ext): Ext {
+  return known === undefined ? more : { ...known, fields: { ...known.fields, ...more.fields } }
+}
+
+function hosted(item: Fields, path: string): HostedPart {
   const name = typeof item.type === 'string' ? item.type : 'item_reference'
-  return { type: 'hosted', dialect: 'responses', name, item, ext: withShape(undefined, AT, { index }) }
+  return { type: 'hosted', dialect: 'responses', name, item, path }
 }
 
 function readCall(item: Fields, path: string): ToolCallPart {
@@ -204,8 +188,8 @@ function readCall(item: Fields, path: string): ToolCallPart {
     item.type === 'function_call'
       ? named('function', schema.check(schema.functionCall, item, path), String(item.arguments))
       : named('custom', schema.check(schema.customCall, item, path), String(item.input))
-  const ext = spell(AT, item, writeCall(call), { silent: IDENTITY })
-  return ext === undefined ? call : { ...call, ext }
+  const input = call.kind === 'custom' ? 'input' : 'arguments'
+  return { ...call, ...keep(HERE, item, ['type', 'call_id', 'name', 'namespace', input, ...IDENTITY]) }
 }
 
 function named(
@@ -219,18 +203,14 @@ function named(
 
 function readResult(item: Fields, path: string): ToolResult {
   const { call_id: callId, name } = schema.check(schema.callOutput, item, path)
-  const place = { path: `${path}.output`, at: `${AT}.output`, speaker: 'client' as const }
+  const place = { path: `${path}.output`, at: `${AT}.output` }
   const result: ToolResult = {
     callId,
     kind: item.type === 'custom_tool_call_output' ? 'custom' : 'function',
     ...(name && { name }),
     parts: readContent(item.output, place, isResultPart),
   }
-  const ext = spell(AT, item, writeResult(result), {
-    handled: ['output'],
-    silent: [...IDENTITY, 'namespace'],
-  })
-  return { ...result, ext: withShape(ext, AT, { list: Array.isArray(item.output) }) }
+  return { ...result, ...keep(HERE, item, ['type', 'call_id', 'name', 'namespace', 'output', ...IDENTITY]) }
 }
 
 function readReasoningItem(item: Fields, path: string, envelopes: Envelopes): ReasoningPart {
@@ -252,10 +232,8 @@ function readReasoningItem(item: Fields, path: string, envelopes: Envelopes): Re
   } else if (typeof opened === 'string' || opened?.kind === 'compaction') part.lostCarrier = true
   else if (opened !== undefined) part.carrier = opened
 
-  const handled = encrypted ? ['encrypted_content'] : []
-  const ext = spell(AT, item, writeReasoningItem(part), { handled, silent: IDENTITY })
-  if (part.carrier === undefined) return ext === undefined ? part : { ...part, ext }
-  return { ...part, ext: withShape(ext, AT, { encrypted: true }) }
+  const typed = ['type', 'summary', 'encrypted_content', ...(raw ? ['content'] : []), ...IDENTITY]
+  return { ...part, ...keep(HERE, item, typed) }
 }
 
 function isUserPart(part: ContentPart): part is UserPart {

@@ -1,10 +1,10 @@
 /** How deep to think and what to show of it, both ways. */
-import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
+import type { Effort } from '../../../../../contract/profiles.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
+import { keep } from '../../../core/neutral/keep.ts'
 import type { ModelRequest, Reasoning } from '../../../core/neutral/types.ts'
 import * as schema from './schema.ts'
-import { respell, spell } from './spelling.ts'
 import type { Target } from './target.ts'
 
 export function readReasoning(value: unknown): Reasoning | undefined {
@@ -20,25 +20,20 @@ export function readReasoning(value: unknown): Reasoning | undefined {
     ...(shown && { summary: shown }),
     ...(isOld && { names: { summary: 'reasoning.generate_summary' } }),
   }
-  const ext = spell('reasoning', value, plain(reasoning), { silent: ['generate_summary'] })
-  return ext === undefined ? reasoning : { ...reasoning, ext }
+  const typed = ['effort', 'summary', 'generate_summary']
+  return { ...reasoning, ...keep({ dialect: 'responses', at: 'reasoning' }, value, typed) }
 }
 
 /** The `reasoning` of a request; undefined when it says nothing. */
 export function writeReasoning({ reasoning }: ModelRequest, target: Target): Fields | undefined {
   if (reasoning === undefined) return undefined
-  if (target.same) return respell(plain(reasoning), reasoning.ext)
-  if (target.features?.reasoning === 'None') {
+  if (target.features.reasoning === 'None') {
     loseAll(reasoning, target)
     return undefined
   }
   const effort = effortFor(reasoning, target)
   const summary = effort === 'none' ? undefined : summaryFor(reasoning, target)
   if (effort === undefined && summary === undefined) return undefined
-  return { ...(effort && { effort }), ...(summary && { summary }) }
-}
-
-function plain({ effort, summary }: Reasoning): Fields {
   return { ...(effort && { effort }), ...(summary && { summary }) }
 }
 
@@ -64,7 +59,7 @@ function nearest(
   target: Target,
   field: 'effort' | 'thinking' | 'budgetTokens',
 ): Effort | undefined {
-  const level = nearestEffort(wanted, target.features?.efforts ?? EFFORTS)
+  const level = nearestEffort(wanted, target.features.efforts)
   if (level !== wanted) target.lose(field)
   return level
 }

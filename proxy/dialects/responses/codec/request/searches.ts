@@ -1,12 +1,11 @@
 /** Searches for tools that the client makes itself: items `tool_search_call` and `tool_search_output`. */
 
 import type { Fields } from '../../../core/json/value.ts'
+import { keep } from '../../../core/neutral/keep.ts'
 import type { Tool, ToolCallPart, ToolResult } from '../../../core/neutral/types.ts'
-import { spell, withShape } from './spelling.ts'
 import { SEARCH } from './tools.ts'
-import { writeCall } from './write-pieces.ts'
 
-const AT = 'input'
+const HERE = { dialect: 'responses', at: 'input' } as const
 
 type SearchItem = Fields & { call_id: string }
 
@@ -27,8 +26,7 @@ export function readSearch(item: SearchItem): ToolCallPart {
     search: true,
     input,
   }
-  const ext = spell(AT, item, writeCall(call), { silent: ['id', 'status'] })
-  return ext === undefined ? call : { ...call, ext }
+  return { ...call, ...keep(HERE, item, ['type', 'call_id', 'execution', 'arguments', 'id', 'status']) }
 }
 
 /** `tools` are those of the item. */
@@ -38,6 +36,5 @@ export function readFound(item: SearchItem, tools: readonly Tool[]): ToolResult 
     kind: 'function',
     parts: [],
     found: tools.filter((tool) => tool.type === 'function' || tool.type === 'custom'),
-    ext: withShape(undefined, AT, { item }),
   }
 }

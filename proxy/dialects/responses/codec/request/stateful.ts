@@ -1,7 +1,6 @@
 /** What a request asks of state that only the vendor of the responses API keeps. */
 import { GatewayError } from '../../../../errors.ts'
 import type { HostedPart, ModelRequest } from '../../../core/neutral/types.ts'
-import { shapeOf } from './spelling.ts'
 
 /** Items that hold what only the vendor can read, or that refer to what it keeps. */
 const BOUND_ITEMS: Record<string, string> = {
@@ -31,8 +30,7 @@ export function refuseStateful(request: ModelRequest): void {
 function refuseBound(part: HostedPart): void {
   const problem = Object.hasOwn(BOUND_ITEMS, part.name) ? BOUND_ITEMS[part.name] : undefined
   if (problem === undefined || part.dialect !== 'responses') return
-  const index = shapeOf(part.ext, 'index')
-  const param = typeof index === 'number' ? `input[${index}]` : 'input'
+  const param = part.path ?? 'input'
   throw new GatewayError('unsupported_parameter', `${param} ${problem}.`, { param })
 }
 

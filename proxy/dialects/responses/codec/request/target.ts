@@ -2,15 +2,12 @@
 import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../core/dialect.ts'
-import { Losses, type TypedField } from '../../../core/neutral/losses.ts'
+import type { TypedField } from '../../../core/neutral/losses.ts'
 import type { ApiName, Extended, ModelRequest } from '../../../core/neutral/types.ts'
-import { lossNames } from '../../loss-names.ts'
 
 export interface Target {
-  /** The client spoke this dialect too: everything is written as it was, whatever the upstream can do. */
-  same: boolean
   source: ApiName
-  features?: Features
+  features: Features
   /** How the client calls a field of `owner`, or of the request. */
   name(field: TypedField, owner?: Extended): string
   /** Notes that the client's field is dropped, or changed. */
@@ -18,23 +15,11 @@ export interface Target {
   tell(name: string): void
 }
 
-const OWN = new Losses(lossNames)
-
-/** For writing what was just read, to see how it differs. */
-export const SAME: Target = {
-  same: true,
-  source: 'responses',
-  name: (field, owner) => OWN.name(field, owner),
-  lose: () => {},
-  tell: () => {},
-}
-
 export function targetOf(request: ModelRequest, { features, losses }: EncodeTarget): Target {
   const { source } = request
-  const same = source === 'responses'
   const name = (field: TypedField, owner?: Extended) => losses.name(field, owner, request)
   const tell = (loss: string) => losses.add(loss)
-  return { same, source, features, name, lose: (field, owner) => tell(name(field, owner)), tell }
+  return { source, features, name, lose: (field, owner) => tell(name(field, owner)), tell }
 }
 
 /** The refusal of what responses cannot say, under the client's name for it. */

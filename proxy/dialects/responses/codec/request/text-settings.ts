@@ -56,7 +56,7 @@ export function writeText({ format, verbosity }: ModelRequest, target: Target): 
 function writeFormat(format: OutputFormat, target: Target): Fields {
   if (format.type === 'json') return { type: 'json_object' }
   const { name, description, schema: json } = format
-  if (!target.same && target.features?.structuredOutput === false) {
+  if (!target.features.structuredOutput) {
     target.lose('format')
     return { type: 'json_object' }
   }
@@ -64,7 +64,7 @@ function writeFormat(format: OutputFormat, target: Target): Fields {
   const strict = format.strict ?? (target.source === 'messages' ? isClosedSchema(json) : undefined)
   return {
     type: 'json_schema',
-    ...(target.same ? name !== undefined && { name } : { name: name ?? DEFAULT_NAME }),
+    name: name ?? DEFAULT_NAME,
     ...(description !== undefined && { description }),
     schema: json,
     ...(strict !== undefined && { strict }),
@@ -73,7 +73,6 @@ function writeFormat(format: OutputFormat, target: Target): Fields {
 
 /** The instruction for upstreams that cannot be held to a schema; undefined where none is needed. */
 export function formatInstruction({ format }: ModelRequest, target: Target): string | undefined {
-  if (target.same || format?.type !== 'schema' || target.features?.structuredOutput !== false)
-    return undefined
+  if (format?.type !== 'schema' || target.features.structuredOutput) return undefined
   return `Reply with JSON alone that is valid against this JSON Schema:\n${JSON.stringify(format.schema)}`
 }

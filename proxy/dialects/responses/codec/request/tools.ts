@@ -2,6 +2,7 @@
 
 import { refusal } from '../../../core/json/fields.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { keep } from '../../../core/neutral/keep.ts'
 import type {
   CustomTool,
   FunctionTool,
@@ -12,8 +13,7 @@ import type {
   WebSearchTool,
 } from '../../../core/neutral/types.ts'
 import * as schema from './schema.ts'
-import { respell, shapeOf, spell, withShape } from './spelling.ts'
-import { SAME, type Target } from './target.ts'
+import type { Target } from './target.ts'
 
 const AT = 'tools'
 /** What the search for tools is called where it is a function. */
@@ -55,6 +55,10 @@ function familyOf(path: string): string {
   return path.replaceAll(/\[\d+\]/g, '')
 }
 
+function placeOf(path: string) {
+  return { dialect: 'responses', at: familyOf(path) } as const
+}
+
 /** What a tool calls its fields when it stands in a namespace or an item. */
 function namesAt(at: string): { names?: Names } {
   if (at === AT) return {}
@@ -73,8 +77,7 @@ function readFunction(value: Fields, path: string, namespace?: string): Function
     ...(typeof strict === 'boolean' && { strict }),
     ...namesAt(familyOf(path)),
   }
-  const ext = spell(familyOf(path), value, writeFunction(tool, SAME))
-  return ext === undefined ? tool : { ...tool, ext }
+  return { ...tool, ...keep(placeOf(path), value, ['type', 'name', 'description', 'parameters', 'strict']) }
 }
 
 function readCustom(value: Fields, path: string, namespace?: string): CustomTool {
@@ -90,9 +93,9 @@ function readCustom(value: Fields, path: string, namespace?: string): CustomTool
     const { syntax, definition } = schema.check(schema.grammar, format, `${path}.format`)
     tool.grammar = { syntax, definition }
   }
-  const silent = format?.type === 'text' ? ['format'] : []
-  const ext = spell(familyOf(path), value, writeCustom(tool), { silent })
-  return ext === undefined ? tool : { ...tool, ext }
+  const isTyped = format?.type === 'text' || format?.type === 'grammar'
+  const typed = ['type', 'name', 'description', ...(isTyped ? ['format'] : [])]
+  return { ...tool, ...keep(placeOf(path), value, typed) }
 }
 
 /** The tools of a namespace; it is kept whole when it holds others than functions and custom tools, or none. */
@@ -102,8 +105,7 @@ function readNamespace(value: Fields, path: string): Tool[] {
   if (!isPlain || tools.length === 0) {
     return [hosted('namespace', value, path)]
   }
-  const { tools: originals, type: _type, name: _name, ...fields } = value
-  const list: unknown[] = Array.isArray(originals) ? originals : []
+  const list: unknown[] = Array.isArray(value.tools) ? value.tools : []
   return list.filter(isRecord).map((original, i) => {
     const at = `${path}.tools[${i}]`
     const tool =
@@ -111,8 +113,7 @@ function readNamespace(value: Fields, path: string): Tool[] {
     if (i > 0) return tool
     // The first tool speaks for the namespace, too.
     const own = Object.entries(tool.ext?.fields ?? {}).map(([key, field]) => [`tools.${key}`, field])
-    const ext = withShape(tool.ext, familyOf(path), { namespace: fields })
-    return { ...tool, ext: { ...ext, fields: { ...Object.fromEntries(own), ...fields } } }
+    return { ...tool, ...keep(placeOf(path), value, ['type', 'name', 'tools'], Object.fromEntries(own)) }
   })
 }
 
@@ -125,8 +126,7 @@ function readSearch(value: Fields, path: string): FunctionTool {
     ...(parameters && { parameters }),
     search: true,
   }
-  const ext = spell(familyOf(path), value, writeSearch(tool))
-  return ext === undefined ? tool : { ...tool, ext }
+  return { ...tool, ...keep(placeOf(path), value, ['type', 'execution', 'description', 'parameters']) }
 }
 
 function readWebSearch(value: Fields, path: string): WebSearchTool {
@@ -143,16 +143,8 @@ function readWebSearch(value: Fields, path: string): WebSearchTool {
     }
   }
   const more = Object.keys(filters ?? {}).some((key) => key !== 'allowed_domains')
-  const ext = spell(familyOf(path), value, writeWebSearch(tool), {
-    told: more ? ['filters'] : [],
-    silent: ['filters'],
-  })
-  return ext === undefined ? tool : { ...tool, ext }
-}
-
-/** Marks a tool that stands in an item of the input, not in the list. */
-export function joined(tool: Tool): Tool {
-  return { ...tool, ext: withShape(tool.ext, tool.ext?.at ?? AT, { joined: true }) }
+  const typed = ['type', 'user_location', ...(more ? [] : ['filters'])]
+  return { ...tool, ...keep(placeOf(path), value, typed) }
 }
 
 /** Undefined without a choice; `more` when it names tools that the neutral form cannot. */
@@ -184,7 +176,6 @@ export function writeTools(tools: readonly Tool[], target: Target): Fields[] {
   const list: Fields[] = []
   let group: { name: string; tools: Fields[] } | undefined
   for (const tool of tools) {
-    if (target.same && shapeOf(tool.ext, 'joined') === true) continue
     const written = writeTool(tool, target)
     if (written === undefined) continue
     const namespace = tool.type === 'function' || tool.type === 'custom' ? tool.namespace : undefined
@@ -193,10 +184,9 @@ export function writeTools(tools: readonly Tool[], target: Target): Fields[] {
       list.push(written)
       continue
     }
-    const fields = shapeOf(tool.ext, 'namespace')
-    if (group?.name !== namespace || fields !== undefined) {
+    if (group?.name !== namespace) {
       group = { name: namespace, tools: [] }
-      list.push({ type: 'namespace', ...(isRecord(fields) ? fields : { description: '' }), ...group })
+      list.push({ type: 'namespace', description: '', ...group })
     }
     group.tools.push(written)
   }
@@ -206,12 +196,12 @@ export function writeTools(tools: readonly Tool[], target: Target): Fields[] {
 function writeTool(tool: Tool, target: Target): Fields | undefined {
   switch (tool.type) {
     case 'function':
-      return respell(tool.search ? writeSearch(tool) : writeFunction(tool, target), tool.ext)
+      return tool.search ? writeSearch(tool) : writeFunction(tool, target)
     case 'custom':
       if (tool.cache !== undefined) target.lose('cacheMark', tool)
-      return respell(writeCustom(tool), tool.ext)
+      return writeCustom(tool)
     case 'web-search':
-      return respell(writeWebSearch(tool), tool.ext)
+      return writeWebSearch(tool)
     case 'hosted':
       if (tool.dialect === 'responses') return tool.tool
       target.lose('tools', tool)
@@ -222,17 +212,10 @@ function writeTool(tool: Tool, target: Target): Fields | undefined {
 function writeFunction(tool: FunctionTool, target: Target): Fields {
   const { name, description, strict } = tool
   const base = { type: 'function', name, ...(description !== undefined && { description }) }
-  if (target.same) {
-    return {
-      ...base,
-      ...(tool.parameters && { parameters: tool.parameters }),
-      ...(strict !== undefined && { strict }),
-    }
-  }
   if (tool.cache !== undefined) target.lose('cacheMark', tool)
   // Without a word of strict, responses would hold to the schema; the other dialects do not.
   const parameters = tool.parameters ?? { type: 'object', properties: {} }
-  const isOpen = strict === true && target.features?.structuredOutput === false
+  const isOpen = strict === true && target.features.structuredOutput === false
   if (isOpen) target.lose('tools.strict', tool)
   return { ...base, parameters, strict: strict === true && !isOpen }
 }

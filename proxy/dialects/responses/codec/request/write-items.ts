@@ -61,7 +61,7 @@ function callKinds(turns: readonly Turn[]): CallKinds {
 /** A text of many cache marks cannot be `instructions`, which has no parts. */
 function isInstruction({ placement, parts }: SystemTurn, target: Target): boolean {
   if (placement !== 'top') return false
-  return target.features?.cacheMarks !== true || !parts.some((part) => part.type === 'text' && part.cache)
+  return target.features.cacheMarks !== true || !parts.some((part) => part.type === 'text' && part.cache)
 }
 
 function textsOf({ parts }: SystemTurn, target: Target): string[] {
@@ -73,7 +73,7 @@ function textsOf({ parts }: SystemTurn, target: Target): string[] {
 }
 
 function systemRole({ features }: Target): string {
-  return features?.developerRole === true ? 'developer' : 'system'
+  return features.developerRole === true ? 'developer' : 'system'
 }
 
 function message(role: string, content: string | Fields[]): Fields[] {
@@ -118,12 +118,13 @@ function writeSaid(part: AssistantPart, target: Target): Fields[] {
 
 function loseMarks(part: TextPart, target: Target): void {
   if (part.annotations?.length) target.lose('annotations', part)
+  if (part.logprobs?.length) target.lose('text.logprobs', part)
   if (part.cache !== undefined) target.lose('cacheMark', part)
 }
 
 /** Thoughts go back to the vendor that encrypted them, and only together with what they led to. */
 function writeThought(part: ReasoningPart, hasResult: boolean, target: Target): Fields[] {
-  const thinks = target.features?.reasoning !== 'None'
+  const thinks = target.features.reasoning !== 'None'
   if (part.carrier?.kind === 'encrypted' && hasResult && thinks) return [writeReasoningItem(part)]
   const said = part.texts.some((text) => text !== '')
   if (said) target.lose('reasoning', part)

@@ -1,4 +1,4 @@
-/** Items that stand for one piece of a turn, before a client's spelling is given back to them. */
+/** Items that stand for one piece of a turn. */
 
 import { type Fields, tryParse } from '../../../core/json/value.ts'
 import type { ReasoningPart, ToolCallPart, ToolResult } from '../../../core/neutral/types.ts'

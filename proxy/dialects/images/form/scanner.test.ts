@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cpuMs } from '../../../../test/harness/cpu.ts'
 import { GatewayError } from '../../../errors.ts'
-import { parseForm } from '../form/parse.ts'
-import { MAX_PADDING, type PartHead } from '../form/part-head.ts'
+import { parseForm } from './parse.ts'
+import { MAX_PADDING, type PartHead } from './part-head.ts'
 import { FormScanner } from './scanner.ts'
 
 const MAX_PARTS = 64

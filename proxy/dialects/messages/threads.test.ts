@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { anthropic, refused, requestOf } from './testing.ts'
+import { anthropic, refused, requestOf } from '../core/errors/testing.ts'
 import { threadUnsupported } from './threads.ts'
 
 const REQUEST = requestOf({

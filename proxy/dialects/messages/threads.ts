@@ -2,8 +2,8 @@
  * Refusals of `thread`, the conversation that an upstream of the messages API keeps. Its SDKs act on their codes: they
  * send the whole conversation again, as a new thread or without one.
  */
-import { GatewayError } from '../../../errors.ts'
-import type { UpstreamError } from './upstream-error.ts'
+import { GatewayError } from '../../errors.ts'
+import type { UpstreamError } from '../core/errors/upstream-error.ts'
 
 const SENTENCES: Record<string, string> = {
   thread_not_found: 'The upstream does not keep this thread: send the whole conversation.',
