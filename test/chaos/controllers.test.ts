@@ -69,7 +69,7 @@ describe.each(ROUNDS)('round %i', () => {
     const { epoch } = await world.store.config.position()
     leader.resume()
     await leader.exited
-    expect(leader.output()).toContain('ending: ')
+    expect(leader.output()).toContain('stopping: ')
     await leader.restart()
     expect((await world.store.config.position()).epoch).toBe(epoch)
     expect(await leads(other)).toBe(true)

@@ -200,7 +200,7 @@ class ChaosWorld implements World {
     this.#lost += 1
   }
 
-  async expectHealthy(withinMs = 15_000): Promise<void> {
+  async expectHealthy(withinMs = 30_000): Promise<void> {
     const { admins } = this.fleet
     const ready = async () => {
       const states = admins.map(async (admin) => (await fetch(`${admin}/readyz`)).ok)
