@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../contract/usage.ts'
-import { picturesIn, readUsage, writeUsage } from './usage.ts'
+import { imagesIn, readUsage, writeUsage } from './usage.ts'
 
 const WIRE = {
   input_tokens: 100,
@@ -70,6 +70,6 @@ test('pictures are those that were made', () => {
     { type: 'message', result: 'aGk=' },
     null,
   ]
-  expect(picturesIn([made, ...others, made])).toBe(2)
-  expect(picturesIn(undefined)).toBe(0)
+  expect(imagesIn([made, ...others, made])).toBe(2)
+  expect(imagesIn(undefined)).toBe(0)
 })

@@ -76,8 +76,8 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/text-or-image.test.ts',
     // A picture is paid for by a client that asked for a call of its tool.
     [
-      "throw refused(losses.name('tools'), 'may hold",
-      "if (turns.length < 0) throw refused(losses.name('tools'), 'may hold",
+      "throw refused(losses.name('tools'), 'may contain",
+      "if (turns.length < 0) throw refused(losses.name('tools'), 'may contain",
     ],
   ),
 

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../contract/usage.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { imageEdits, images } from '../index.ts'
-import { ASKED, ASKED_FORM, editForm, generation } from '../testing.ts'
+import { editForm, generation, VALID_FORM, VALID_REQUEST } from '../testing.ts'
 
-const REQUEST = generation(ASKED)
+const REQUEST = generation(VALID_REQUEST)
 const USAGE = {
   input_tokens: 50,
   input_tokens_details: { text_tokens: 10, image_tokens: 40, cached_tokens: 20 },
@@ -79,7 +79,7 @@ describe('as a stream, for an upstream that does not stream', () => {
 
   test('of edits', () => {
     const body = Buffer.from('{"data":[{"b64_json":"AA"}]}')
-    const answer = imageEdits.byteLane.readAnswer(body, editForm(ASKED_FORM), true)
+    const answer = imageEdits.byteLane.readAnswer(body, editForm(VALID_FORM), true)
     expect('body' in answer && answer.body.toString()).toBe(
       'event: image_edit.completed\ndata: {"type":"image_edit.completed","b64_json":"AA"}\n\n',
     )

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../contract/usage.ts'
 import { GatewayError } from '../../../errors.ts'
 import { images } from '../index.ts'
-import { ASKED, generation } from '../testing.ts'
+import { generation, VALID_REQUEST } from '../testing.ts'
 
 const sse = (type: string, fields: object = {}, end = '\n\n') =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}${end}`
@@ -15,7 +15,11 @@ const completed = sse('image_generation.completed', {
 const USAGE = { ...zeroUsage(), input: 3, cachedInput: 2, output: 100, images: 1 }
 
 function follow(text: string, { n = 1, size = text.length, maxEventBytes = 10_000 } = {}) {
-  const observer = images.byteLane.observe(generation({ ...ASKED, n, stream: true }), maxEventBytes, false)
+  const observer = images.byteLane.observe(
+    generation({ ...VALID_REQUEST, n, stream: true }),
+    maxEventBytes,
+    false,
+  )
   const bytes = Buffer.from(text)
   const out: Buffer[] = []
   for (let i = 0; i < bytes.length; i += size)

@@ -12,7 +12,7 @@ import type {
   StreamPart,
 } from '../../core/neutral/types.ts'
 import { CompactingEncoder, compacted, summarise } from './emulated.ts'
-import { INSTRUCTION } from './words.ts'
+import { INSTRUCTION } from './prompts.ts'
 
 /** Seals by writing down what it was given. */
 const OWNER = {

@@ -13,7 +13,7 @@ import { lanesOf } from '../../core/lanes/index.ts'
 import { DIALECTS } from '../../index.ts'
 import { responses } from '../index.ts'
 import { compact } from './index.ts'
-import { INSTRUCTION } from './words.ts'
+import { INSTRUCTION } from './prompts.ts'
 
 const ENVELOPES = createEnvelopes(ephemeralKeyRing(), 'account', DIALECTS)
 const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const

@@ -11,7 +11,10 @@ export const CHAINS: Mutant[] = [
     `${FOLDER}/output.test.ts`,
     // Upstreams look for what another one called so; items of hosted tools lack what they must have.
     ["const IDENTITY = ['id', 'status']", "const IDENTITY = ['status']"],
-    ['if (!SELF_CONTAINED.has(item.type) && !isClients && encryptedOf(item) === undefined) return text', ''],
+    [
+      'if (!SELF_CONTAINED.has(item.type) && !isClientSearch && encryptedOf(item) === undefined) return text',
+      '',
+    ],
   ),
   ...faults(
     `${FOLDER}/tap.ts`,
@@ -57,7 +60,7 @@ export const CHAINS: Mutant[] = [
     'proxy/dialects/responses/compact/emulated.ts',
     'proxy/dialects/responses/compact/emulated.test.ts',
     // The model goes on with the work instead, an upstream keeps the summary, and a format spoils it.
-    ["if (asked.tools.length > 0) asked.toolChoice = { type: 'none' }", ''],
+    ["if (summaryRequest.tools.length > 0) summaryRequest.toolChoice = { type: 'none' }", ''],
     ['    store: false,\n', ''],
     ["  'format',\n", ''],
     // Agents fail over more than one item, and over none.

@@ -108,11 +108,10 @@ export const CHAT: Mutant[] = [
     ['call === undefined || cut', 'call === undefined'],
   ),
   // A picture stands before the JSON that a client parses.
-  ...faults(
-    'proxy/dialects/core/neutral/media.ts',
-    'test/conformance/dialects/pictures-beside-json.test.ts',
-    [' || format !== undefined', ''],
-  ),
+  ...faults('proxy/dialects/core/neutral/media.ts', 'test/conformance/dialects/images-beside-json.test.ts', [
+    ' || format !== undefined',
+    '',
+  ]),
   // An answer that an upstream broke off is taken for a whole one.
   ...faults(
     'proxy/dialects/chat/codec/answer/finish.ts',

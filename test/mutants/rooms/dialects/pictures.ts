@@ -64,7 +64,7 @@ export const PICTURES: Mutant[] = [
   ]),
   // Pictures without end.
   ...faults(`${IMAGES}/request.ts`, `${IMAGES}/request.test.ts`, [
-    'if (decodedLength(url) > MAX_PICTURE_BYTES)',
+    'if (decodedLength(url) > MAX_IMAGE_BYTES)',
     'if (false)',
   ]),
   // A boundary that comes in two pieces is part of a picture.
@@ -99,7 +99,7 @@ export const PICTURES: Mutant[] = [
   ]),
   // A picture is answered in words.
   ...faults(`${IMAGES}/codec/answer/encode-answer.ts`, 'proxy/dialects/core/hub/pictures.test.ts', [
-    'if (parts.some(isPicture)) return undefined',
+    'if (parts.some(isImage)) return undefined',
     'if (parts.length > 0) return undefined',
   ]),
 

@@ -31,7 +31,7 @@ export const RESPONSES: Mutant[] = [
       'this.#get(idKey, type, index, id)',
     ],
     // A call that only the final output has is taken for another one.
-    ['told === undefined || final === undefined || told === final', 'true'],
+    ['known === undefined || final === undefined || known === final', 'true'],
   ),
   // Clients run a call whose item is done, though the answer ended in the middle of it.
   ...faults(
@@ -42,7 +42,7 @@ export const RESPONSES: Mutant[] = [
 
   // The whole text comes once more after its deltas.
   ...faults(
-    'proxy/dialects/responses/codec/answer/item-reader-message.ts',
+    'proxy/dialects/responses/codec/answer/decode-message-stream.ts',
     'proxy/dialects/responses/codec/answer/decode-stream-gaps.test.ts',
     ['text.slice(open.sent)', 'text'],
   ),
@@ -81,16 +81,16 @@ export const RESPONSES: Mutant[] = [
   ),
   // What another vendor sealed is in the hands of clients as it is.
   ...faults(
-    'proxy/dialects/responses/codec/answer/item-write.ts',
+    'proxy/dialects/responses/codec/answer/encode-item.ts',
     'proxy/dialects/responses/codec/answer/encode-answer.test.ts',
     ['isOwn ? carrier.value : client.envelopes.seal(carrier)', 'carrier.value'],
   ),
 
   // A thought without what it led to is refused.
   ...faults(
-    'proxy/dialects/responses/codec/request/write-items.ts',
-    'proxy/dialects/responses/codec/request/write-items.test.ts',
-    ['i < lastSaid, target', 'true, target'],
+    'proxy/dialects/responses/codec/request/encode-input.ts',
+    'proxy/dialects/responses/codec/request/encode-input.test.ts',
+    ['i < lastOutput, target', 'true, target'],
   ),
   ...faults(
     'proxy/dialects/responses/codec/request/encode-request.ts',
@@ -109,10 +109,11 @@ export const RESPONSES: Mutant[] = [
     ['strict === true && !isOpen', 'strict !== false && !isOpen'],
   ),
   // What should be cached for an hour is cached for half of one.
-  ...faults('proxy/dialects/openai/fields.ts', 'proxy/dialects/responses/codec/request/write-items.test.ts', [
-    "'1h': '12h'",
-    "'1h': '30m'",
-  ]),
+  ...faults(
+    'proxy/dialects/openai/fields.ts',
+    'proxy/dialects/responses/codec/request/encode-input.test.ts',
+    ["'1h': '12h'", "'1h': '30m'"],
+  ),
   // A conversation that the vendor keeps is gone on with elsewhere, without its beginning.
   ...faults(
     'proxy/dialects/responses/codec/request/stateful.ts',

@@ -4,7 +4,7 @@ import { GatewayError } from '../../../../errors.ts'
 import type { AssistantPart, ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
 import { sseEvents } from '../../../core/sse/events.ts'
 import { imageEdits, images } from '../../index.ts'
-import { ASKED, ASKED_FORM, clientOf, editForm, generation, PNG } from '../../testing.ts'
+import { clientOf, editForm, generation, PNG, VALID_FORM, VALID_REQUEST } from '../../testing.ts'
 
 const BASE64 = PNG.toString('base64')
 const MADE = { size: '1x2', quality: 'low', background: 'opaque', format: 'webp' }
@@ -17,7 +17,7 @@ const picture = (base64: string, made: object = {}): AssistantPart => ({
 })
 
 describe('an answer of an upstream', () => {
-  const read = (value: unknown) => images.codec.decodeAnswer(value, generation(ASKED))
+  const read = (value: unknown) => images.codec.decodeAnswer(value, generation(VALID_REQUEST))
 
   test('pictures, how they were made, and their usage', () => {
     const data = [
@@ -50,7 +50,7 @@ describe('an answer of an upstream', () => {
 
   function decode(n: number, ...events: object[]) {
     const parts: StreamPart[] = []
-    const decoder = images.codec.decodeStream((part) => parts.push(part), generation({ ...ASKED, n }))
+    const decoder = images.codec.decodeStream((part) => parts.push(part), generation({ ...VALID_REQUEST, n }))
     for (const event of events) decoder.event('', JSON.stringify(event))
     decoder.end()
     return { parts, decoder }
@@ -97,7 +97,7 @@ describe('an answer for a client', () => {
       picture('AAAA', { ...MADE, revisedPrompt: 'A fat cat' }),
       { type: 'text', text: 'Here it is.' },
     ]
-    const client = clientOf(generation(ASKED))
+    const client = clientOf(generation(VALID_REQUEST))
     expect(images.codec.encodeAnswer(answer(parts, { usage }), client)).toEqual({
       created: 1700,
       ...SHARED,
@@ -110,7 +110,7 @@ describe('an answer for a client', () => {
       },
     })
     const link: AssistantPart = { type: 'image', source: { kind: 'url', url: 'https://e.x' } }
-    expect(imageEdits.codec?.encodeAnswer(answer([link], { usage }), clientOf(editForm(ASKED_FORM)))).toEqual(
+    expect(imageEdits.codec?.encodeAnswer(answer([link], { usage }), clientOf(editForm(VALID_FORM)))).toEqual(
       {
         created: 1700,
         data: [{ url: 'https://e.x' }],
@@ -130,7 +130,11 @@ describe('an answer for a client', () => {
     expect([lacking?.class, lacking?.forCaller?.code]).toEqual([failure, code])
   })
 
-  function encode(parts: StreamPart[], api = images, parsed = generation({ ...ASKED, stream: true })) {
+  function encode(
+    parts: StreamPart[],
+    api = images,
+    parsed = generation({ ...VALID_REQUEST, stream: true }),
+  ) {
     const encoder = api.codec.encodeStream(clientOf(parsed))
     for (const part of parts) encoder.part(part)
     const events = sseEvents(Buffer.from(encoder.take())).map(({ event, data }) => [event, JSON.parse(data)])
@@ -183,7 +187,7 @@ describe('an answer for a client', () => {
 
   test('a stream of edits, of several pictures', () => {
     const parts = [whole(picture('AAAA')), whole(picture('BBBB')), finish]
-    const { events } = encode(parts, imageEdits, editForm(ASKED_FORM))
+    const { events } = encode(parts, imageEdits, editForm(VALID_FORM))
     expect(events).toMatchObject([
       ['image_edit.completed', { b64_json: 'AAAA' }],
       ['image_edit.completed', { b64_json: 'BBBB', usage: { input_tokens: 50, total_tokens: 57 } }],

@@ -44,7 +44,7 @@ describe('a compaction of ours', () => {
       expect.objectContaining({
         code: 'invalid_request',
         param: 'input[1].encrypted_content',
-        message: 'input[1].encrypted_content is no compaction that was made here for this account.',
+        message: 'input[1].encrypted_content is not a compaction that this gateway made for this account.',
       }),
     )
   })

@@ -46,17 +46,22 @@ describe('thoughts', () => {
     carrier: { dialect: 'messages', kind: 'signature', value: 'S' },
   }
   const OWN_ITEM = { type: 'reasoning', summary: [], encrypted_content: 'E' }
-  const LOST = ['messages.reasoning_details']
+  const REASONING_LOSS = ['messages.reasoning_details']
 
   test.each<[string, AssistantPart[], object[], string[]]>([
     ['go back before a call', [own, CALL], [OWN_ITEM, CALL_ITEM], []],
-    ['of another vendor do not', [claude, CALL], [CALL_ITEM], ['messages.reasoning_content', ...LOST]],
-    ['never stand last', [CALL, own], [CALL_ITEM], LOST],
+    [
+      'of another vendor do not',
+      [claude, CALL],
+      [CALL_ITEM],
+      ['messages.reasoning_content', ...REASONING_LOSS],
+    ],
+    ['never stand last', [CALL, own], [CALL_ITEM], REASONING_LOSS],
     [
       'that were forged are told',
       [{ type: 'reasoning', texts: [], lostCarrier: true }, CALL],
       [CALL_ITEM],
-      LOST,
+      REASONING_LOSS,
     ],
     ['that are empty are not', [{ type: 'reasoning', texts: [''] }, CALL], [CALL_ITEM], []],
     [
