@@ -72,12 +72,12 @@ describe('generations', () => {
     expect(refusalOf(() => generation(body))).toEqual(['invalid_request', param])
   })
 
-  test('a key that is read stands once', () => {
+  test('refuses repeated keys that the gateway reads', () => {
     const body = Buffer.from('{"model":"m","prompt":"x","n":1,"n":10}')
     expect(refusalOf(() => images.parseRequest(body, LIMITS, {}))).toEqual(['invalid_request', 'n'])
   })
 
-  test('all but the model passes as it is', () => {
+  test('changes only the model', () => {
     const body = Buffer.from('{ "odd":1e400,"model" : "m","prompt":"x" }')
     const request = images.parseRequest(body, LIMITS, {})
     expect(request.contentType).toBeUndefined()
@@ -118,7 +118,7 @@ describe('edits as JSON', () => {
     expect(refusalOf(() => edit({ ...VALID_REQUEST, ...fields }))).toEqual(['invalid_request', param])
   })
 
-  test('a picture of more than 50 MiB', () => {
+  test('refuses an image of more than 50 MiB', () => {
     const large = url(Buffer.concat([PNG, Buffer.alloc(50 * 1024 * 1024)]))
     expect(refusalOf(() => edit({ ...VALID_REQUEST, images: [{ image_url: large }] }))).toEqual([
       'request_too_large',
@@ -177,24 +177,24 @@ describe('edits as a form', () => {
     expect(refusalOf(() => editForm(entries))).toEqual(['invalid_request', param])
   })
 
-  test('16 pictures are allowed', () => {
+  test('accepts 16 images', () => {
     const more = Array.from({ length: 15 }, (): FormEntry => ['image[]', PNG, 'a'])
     expect(editForm([...VALID_FORM, ...more]).head.input.images).toBe(16)
   })
 
-  test('a picture of more than 50 MiB', () => {
+  test('refuses an image of more than 50 MiB', () => {
     const large = Buffer.concat([PNG, Buffer.alloc(50 * 1024 * 1024)])
     const entries: FormEntry[] = [...without('image'), ['image', large, 'a.png']]
     expect(refusalOf(() => editForm(entries))).toEqual(['request_too_large', 'image'])
   })
 
-  test('a content type without a boundary', () => {
+  test('refuses a content type without a boundary', () => {
     const parse = () =>
       imageEdits.parseRequest(formBody(VALID_FORM), LIMITS, { 'content-type': 'multipart/form-data' })
     expect(refusalOf(parse)).toEqual(['invalid_request', undefined])
   })
 
-  test('is sent on under a new boundary, with another model, and all else as it was', () => {
+  test('is sent with a new boundary and another model, otherwise unchanged', () => {
     const entries: FormEntry[] = [
       ['strange[field]', 'é\r\n--X'],
       ['model', 'm'],
@@ -219,11 +219,11 @@ describe('edits as a form', () => {
       ['prompt', 'x'],
       ['strange[field]', 'blob', 'application/octet-stream', '\0'],
     ])
-    // A copy of the request is the same form.
+    // A copy of the request has the same form.
     expect(imageEdits.byteLane.splice({ ...request }, EDITS)).toEqual(sent)
   })
 
-  test('the order of its parts means nothing', () => {
+  test('may have its parts in any order', () => {
     const entries: FormEntry[] = [...VALID_FORM, ['n', '2'], ['image[]', WEBP, 'b'], ['user', 'u']]
     fc.assert(
       fc.property(fc.shuffledSubarray(entries, { minLength: entries.length }), (shuffled) => {

@@ -13,10 +13,10 @@ export const FORM_LIMITS = {
 }
 export const LIMITS = { maxDepth: 20, maxKeys: 100, form: FORM_LIMITS }
 /** Only the first bytes of these files matter. */
-export const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest of a picture', 'latin1')
-export const JPEG = Buffer.from('\xff\xd8\xff\xe0rest of a picture', 'latin1')
+export const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest of an image', 'latin1')
+export const JPEG = Buffer.from('\xff\xd8\xff\xe0rest of an image', 'latin1')
 export const WEBP = Buffer.from('RIFF\x24\0\0\0WEBPVP8 rest', 'latin1')
-export const GIF = Buffer.from('GIF89a rest of a picture', 'latin1')
+export const GIF = Buffer.from('GIF89a rest of an image', 'latin1')
 export const BOUNDARY = 'X-BOUNDARY'
 export const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`
 

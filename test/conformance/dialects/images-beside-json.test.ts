@@ -1,7 +1,7 @@
-/** A client that asked for JSON reads JSON, also where the model made a picture before it. */
+/** A client that requested JSON gets JSON, even if the model made an image before it. */
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { laneOf, leastRequest } from './codecs.ts'
+import { laneOf, minimalRequest } from './codecs.ts'
 import { readStrictly } from './strict.ts'
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')
@@ -50,10 +50,10 @@ const CHAT = {
   ],
 }
 
-/** What the client reads, as JSON and as a stream, and the names of what it lost. */
+/** The client's answer as JSON and as a stream, and the names of its losses. */
 function read(client: DialectName, upstream: DialectName, more: object, answer: object) {
   return [false, true].map((stream) => {
-    const lane = laneOf(client, leastRequest(client, { ...more, stream }), upstream)
+    const lane = laneOf(client, minimalRequest(client, { ...more, stream }), upstream)
     const whole = lane.readAnswer(Buffer.from(JSON.stringify(answer)), stream)
     if (!('body' in whole)) throw new Error(whole.detail)
     const text = whole.body.toString()
@@ -62,7 +62,7 @@ function read(client: DialectName, upstream: DialectName, more: object, answer: 
 }
 
 describe('chat', () => {
-  it('has the picture beside the content', () => {
+  it('has the image beside the content', () => {
     const [whole, streamed] = read('chat', 'responses', REQUESTS.chat, RESPONSE)
     const { message } = whole?.answer.choices[0] ?? {}
     expect(message).toMatchObject({
@@ -74,20 +74,20 @@ describe('chat', () => {
     expect([whole?.losses, streamed?.losses]).toEqual([[], []])
   })
 
-  it('has the picture in the text when it asked for none', () => {
+  it('has the image in the text if the client did not request JSON', () => {
     const [whole] = read('chat', 'responses', {}, RESPONSE)
     expect(whole?.answer.choices[0].message.content).toBe(`![image](${PICTURE})${JSON_TEXT}`)
   })
 })
 
-it('messages has no place for it, which is told', () => {
+it('messages has no place for the image, which is a loss', () => {
   const [whole, streamed] = read('messages', 'responses', REQUESTS.messages, RESPONSE)
   expect(whole?.answer.content).toEqual([expect.objectContaining({ type: 'text', text: JSON_TEXT })])
   expect(readStrictly('messages', streamed?.text ?? '')).toMatchObject({ content: [{ text: JSON_TEXT }] })
   expect([whole?.losses.length, streamed?.losses.length]).toEqual([1, 1])
 })
 
-it('responses has no item for a picture that is elsewhere, which is told', () => {
+it('responses has no item for an image URL, which is a loss', () => {
   const format = { text: { format: { type: 'json_schema', name: 'a', schema: SCHEMA } } }
   const [whole, streamed] = read('responses', 'chat', format, CHAT)
   expect(whole?.answer.output).toMatchObject([{ type: 'message', content: [{ text: JSON_TEXT }] }])

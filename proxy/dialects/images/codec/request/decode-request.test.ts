@@ -43,7 +43,7 @@ describe('in the neutral form', () => {
     })
   })
 
-  test('options of the tool, and what it does not have', () => {
+  test('options of the tool, and losses of fields that it lacks', () => {
     const options = {
       size: '1x2',
       quality: 'low',
@@ -97,7 +97,7 @@ describe('in the neutral form', () => {
     expect(request.tools).toEqual([tool({ input_fidelity: 'high', input_image_mask: { file_id: 'm' } })])
   })
 
-  test('edits as a form: types are those of the bytes', () => {
+  test('edits as a form, with media types from the bytes', () => {
     const request = decode(
       editForm([
         ...VALID_FORM,
@@ -123,7 +123,7 @@ describe('in the neutral form', () => {
     expect(request.ext?.fields).toEqual({ markup: true })
   })
 
-  test('more than one picture', () => {
+  test('more than one image is refused', () => {
     const refused = ['unsupported_parameter', 'n']
     expect(refusalOf(() => decode(generation({ ...VALID_REQUEST, n: 2 })))).toEqual(refused)
     expect(refusalOf(() => decode(editForm([...VALID_FORM, ['n', '2']])))).toEqual(refused)
