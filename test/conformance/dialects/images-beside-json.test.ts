@@ -5,7 +5,7 @@ import { laneOf, minimalRequest } from './codecs.ts'
 import { readStrictly } from './strict.ts'
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')
-const PICTURE = `data:image/png;base64,${PNG}`
+const IMAGE_URL = `data:image/png;base64,${PNG}`
 const JSON_TEXT = '{"animal":"cat"}'
 const SCHEMA = { type: 'object', properties: { animal: { type: 'string' } }, required: ['animal'] }
 
@@ -67,16 +67,16 @@ describe('chat', () => {
     const { message } = whole?.answer.choices[0] ?? {}
     expect(message).toMatchObject({
       content: JSON_TEXT,
-      images: [{ type: 'image_url', image_url: { url: PICTURE } }],
+      images: [{ type: 'image_url', image_url: { url: IMAGE_URL } }],
     })
-    expect(streamed?.text).toContain(`"images":[{"type":"image_url","image_url":{"url":"${PICTURE}"}}]`)
+    expect(streamed?.text).toContain(`"images":[{"type":"image_url","image_url":{"url":"${IMAGE_URL}"}}]`)
     expect(streamed?.text).not.toContain('![image]')
     expect([whole?.losses, streamed?.losses]).toEqual([[], []])
   })
 
   it('has the image in the text if the client did not request JSON', () => {
     const [whole] = read('chat', 'responses', {}, RESPONSE)
-    expect(whole?.answer.choices[0].message.content).toBe(`![image](${PICTURE})${JSON_TEXT}`)
+    expect(whole?.answer.choices[0].message.content).toBe(`![image](${IMAGE_URL})${JSON_TEXT}`)
   })
 })
 
