@@ -98,7 +98,7 @@ export const PICTURES: Mutant[] = [
     'const last = turns.at(0)',
   ]),
   // A picture is answered in words.
-  ...faults(`${IMAGES}/codec/answer/encode-answer.ts`, 'proxy/dialects/core/hub/pictures.test.ts', [
+  ...faults(`${IMAGES}/codec/answer/encode-answer.ts`, 'proxy/dialects/core/hub/images.test.ts', [
     'if (parts.some(isPicture)) return undefined',
     'if (parts.length > 0) return undefined',
   ]),

@@ -126,8 +126,8 @@ describe('an answer for a client', () => {
     [answer([], { finish: { reason: 'content-filter' } }), 'caller_fault', 'content_filter'],
     [answer([{ type: 'refusal', text: 'No.' }]), 'caller_fault', 'content_filter'],
   ])('without a picture it is a failure: %j', (value, failure, code) => {
-    const lacking = images.codec.lacking?.(value)
-    expect([lacking?.class, lacking?.forCaller?.code]).toEqual([failure, code])
+    const missingContent = images.codec.missingContent?.(value)
+    expect([missingContent?.class, missingContent?.forCaller?.code]).toEqual([failure, code])
   })
 
   function encode(parts: StreamPart[], api = images, parsed = generation({ ...ASKED, stream: true })) {

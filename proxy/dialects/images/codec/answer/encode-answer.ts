@@ -6,7 +6,7 @@ import { writeUsage } from '../../usage.ts'
 import { noPicture, writeMaking, writeSource } from './picture.ts'
 
 /** An answer without a picture is none. */
-export function lacking({ parts, finish }: ModelAnswer): UpstreamFailure | undefined {
+export function missingContent({ parts, finish }: ModelAnswer): UpstreamFailure | undefined {
   if (parts.some(isPicture)) return undefined
   const refused = finish.reason === 'content-filter' || parts.some((part) => part.type === 'refusal')
   return noPicture(refused)
