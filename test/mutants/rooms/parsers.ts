@@ -74,7 +74,7 @@ export const PARSERS: Mutant[] = [
     // What is typed is told as lost.
     ['!known.has(key) && ', ''],
     // So is a field without a value.
-    [' && !saysNothing(value)', ''],
+    [' && !isEmpty(value)', ''],
     // A key that a client wrote becomes the prototype.
     [
       'const known = new Set(typed)\n  const fields = noFields()',

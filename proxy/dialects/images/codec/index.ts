@@ -3,7 +3,7 @@ import type { Codec } from '../../core/dialect.ts'
 import type { EventFamily } from '../events.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
 import { decodeStream } from './answer/decode-stream.ts'
-import { encodeAnswer, requireImage } from './answer/encode-answer.ts'
+import { encodeAnswer, missingContent } from './answer/encode-answer.ts'
 import { ImagesStreamEncoder } from './answer/encode-stream.ts'
 import { decodeRequest } from './request/decode-request.ts'
 import { encodeRequest } from './request/encode-request.ts'
@@ -15,7 +15,7 @@ export function imagesCodec(events: EventFamily): Codec {
     encodeRequest,
     decodeAnswer,
     decodeStream,
-    lacking: requireImage,
+    missingContent,
     encodeAnswer,
     encodeStream: (client) => new ImagesStreamEncoder(client, events),
   }

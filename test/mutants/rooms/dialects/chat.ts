@@ -11,7 +11,7 @@ export const CHAT: Mutant[] = [
     'proxy/dialects/chat/byte-lane/stream.ts',
     'proxy/dialects/chat/byte-lane/stream.test.ts',
     // A client gets an event without choices that it did not ask for.
-    ['this.#options.askedUsage && !this.request.head.wantsStreamUsage', 'false'],
+    ['this.#options.addedUsage && !this.request.head.wantsStreamUsage', 'false'],
     // A cut stream ends in [DONE].
     ['if (!this.finished || this.done) return last', 'if (this.done) return last'],
     // A stream that was cut behind a server that always says [DONE] looks finished.
@@ -31,7 +31,7 @@ export const CHAT: Mutant[] = [
   ),
   // Groq's clients are refused.
   ...faults('proxy/dialects/chat/codec/request/thinking.ts', 'test/conformance/dialects/rows.test.ts', [
-    'given === NO_WISH ? undefined : ',
+    'given === UNSET ? undefined : ',
     '',
   ]),
   ...faults(
@@ -63,17 +63,17 @@ export const CHAT: Mutant[] = [
     // A stream without its end is a whole answer.
     ['(this.#ended || this.#isProven)', 'this.#started'],
     // [DONE] alone ends an answer.
-    ['if (this.#isProven || (!this.#needsReason && this.#spoke))', 'if (true)'],
+    ['if (this.#isProven || (!this.#needsReason && this.#hasContent))', 'if (true)'],
     // Usage in the middle of an answer ends it.
     ['      this.#counted = false\n', ''],
     // Usage before any content ends an answer.
-    ['isRecord(chunk.usage) && this.#spoke', 'isRecord(chunk.usage)'],
+    ['isRecord(chunk.usage) && this.#hasContent', 'isRecord(chunk.usage)'],
   ),
   ...faults(
     'proxy/dialects/chat/codec/answer/decode-stream.ts',
     'proxy/dialects/chat/codec/answer/decode-stream.test.ts',
     // An empty delta opens a part.
-    ["if (content !== '') this.#say('text', content, logprobs)", "this.#say('text', content, logprobs)"],
+    ["if (content !== '') this.#write('text', content, logprobs)", "this.#write('text', content, logprobs)"],
     // Reasoning that comes twice, in words and in details, is told twice.
     ['if (!this.#hasPlainReasoning) {', 'if (this.#open !== undefined) {'],
   ),

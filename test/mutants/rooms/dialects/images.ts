@@ -98,7 +98,7 @@ export const IMAGE_FAULTS: Mutant[] = [
     'const last = turns.at(0)',
   ]),
   // The client requests an image and gets text.
-  ...faults(`${IMAGES}/codec/answer/encode-answer.ts`, 'proxy/dialects/core/hub/pictures.test.ts', [
+  ...faults(`${IMAGES}/codec/answer/encode-answer.ts`, 'proxy/dialects/core/hub/images.test.ts', [
     'if (parts.some(isImage)) return undefined',
     'if (parts.length > 0) return undefined',
   ]),

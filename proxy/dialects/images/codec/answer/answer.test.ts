@@ -126,8 +126,8 @@ describe('an answer for a client', () => {
     [answer([], { finish: { reason: 'content-filter' } }), 'caller_fault', 'content_filter'],
     [answer([{ type: 'refusal', text: 'No.' }]), 'caller_fault', 'content_filter'],
   ])('is a failure without an image: %j', (value, failure, code) => {
-    const rejected = images.codec.lacking?.(value)
-    expect([rejected?.class, rejected?.forCaller?.code]).toEqual([failure, code])
+    const failed = images.codec.missingContent?.(value)
+    expect([failed?.class, failed?.forCaller?.code]).toEqual([failure, code])
   })
 
   function encode(

@@ -5,8 +5,8 @@ import type { ImagePart, ModelAnswer } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
 import { noImage, writeMaking, writeSource } from './image-fields.ts'
 
-/** Fails an answer without an image. */
-export function requireImage({ parts, finish }: ModelAnswer): UpstreamFailure | undefined {
+/** The failure for an answer without an image; undefined if it has one. */
+export function missingContent({ parts, finish }: ModelAnswer): UpstreamFailure | undefined {
   if (parts.some(isImage)) return undefined
   const refused = finish.reason === 'content-filter' || parts.some((part) => part.type === 'refusal')
   return noImage(refused)

@@ -2,7 +2,7 @@
 import type { UpstreamFailure } from '../../../../errors.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { Fields } from '../../../core/json/value.ts'
-import { parseDataUrl, pictureType } from '../../../core/neutral/media.ts'
+import { imageType, parseDataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Making, Media } from '../../../core/neutral/types.ts'
 
 /** `shared`: the answer or event that says how its images were made. Undefined for an entry without an image. */
@@ -16,7 +16,7 @@ function readSource({ b64_json: base64, url }: Fields, { format }: Making): Medi
   if (typeof base64 === 'string' && base64 !== '') {
     // Some upstreams write a whole data URL here.
     const media = base64.startsWith('data:') ? parseDataUrl(base64) : undefined
-    return media ?? { kind: 'data', mediaType: pictureType(base64, format), base64 }
+    return media ?? { kind: 'data', mediaType: imageType(base64, format), base64 }
   }
   if (typeof url !== 'string' || url === '') return undefined
   return parseDataUrl(url) ?? { kind: 'url', url }

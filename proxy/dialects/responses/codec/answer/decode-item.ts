@@ -1,7 +1,7 @@
 /** Reads whole output items as parts of an answer. */
 import { contentList, contentText, inputText } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
-import { pictureType } from '../../../core/neutral/media.ts'
+import { imageType } from '../../../core/neutral/media.ts'
 import type { AssistantPart, Carrier, HostedPart, ImagePart, Making } from '../../../core/neutral/types.ts'
 import { readAnnotation } from './item-annotations.ts'
 
@@ -29,7 +29,7 @@ export function readWhole(item: Fields, type: string): ImagePart | HostedPart {
   const made = readMaking(item)
   return {
     type: 'image',
-    source: { kind: 'data', mediaType: pictureType(result, made.format), base64: result },
+    source: { kind: 'data', mediaType: imageType(result, made.format), base64: result },
     made,
   }
 }

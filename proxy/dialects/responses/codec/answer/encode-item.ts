@@ -4,7 +4,7 @@ import { parseArguments } from '../../../core/json/exact.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { itemId } from '../../../core/neutral/ids.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
-import { markdownPicture } from '../../../core/neutral/media.ts'
+import { markdownImage } from '../../../core/neutral/media.ts'
 import type { AssistantPart, Carrier, Finish, Making } from '../../../core/neutral/types.ts'
 import { writeAnnotation } from './item-annotations.ts'
 
@@ -147,9 +147,7 @@ function writeMaking({ revisedPrompt, size, quality, background, format }: Makin
 
 /** An image URL as Markdown, because no item can contain one. Undefined for any other part. */
 export function linkText(part: AssistantPart, { request }: ClientView): string | undefined {
-  return part.type === 'image' && part.source.kind === 'url'
-    ? markdownPicture(part.source, request)
-    : undefined
+  return part.type === 'image' && part.source.kind === 'url' ? markdownImage(part.source, request) : undefined
 }
 
 /** The explanation of a content filter, if the model itself wrote no refusal. */
