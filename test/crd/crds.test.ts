@@ -88,7 +88,7 @@ describe('the definitions', () => {
 
   it('describe every field to kubectl explain', async () => {
     const text = await kubectl('explain', 'apikey.spec.accountRef')
-    expect(text).toContain('Account that pays for the requests of this key.')
+    expect(text).toContain('Account that pays for requests with this key.')
 
     const { components } = documents.parse(await api.get(`/openapi/v3/apis/${GROUP}/${VERSION}`))
     for (const { kind } of Object.values(KINDS)) {

@@ -95,10 +95,8 @@ describe('7.13 silence', () => {
       { pingMs: 5 },
     )
     const client = await connect(url)
-    let pings = 0
-    client.ws.on('ping', () => pings++)
     client.send({ type: 'response.create', model: 'm', input: 'Hi' })
-    await vi.waitUntil(() => pings > 0)
+    await vi.waitUntil(() => client.pings() > 0)
     gate.resolve()
     expect(await client.received(1)).toEqual([{ type: 'response.completed' }])
   })
