@@ -41,7 +41,7 @@ describe('how an endpoint reaches chat_completion, responses, messages, embeddin
   })
 })
 
-test('an images channel answers no text on a route that has other channels', () => {
+test('an images channel answers no text endpoint if the route has other channels', () => {
   const features = featuresOf('images', undefined)
   const IMAGES = ['images', 'image_edits']
   expect(endpointsOf('images', features, false)).toEqual(IMAGES)
@@ -59,7 +59,7 @@ test('the endpoints that a channel can serve', () => {
   ])
 })
 
-test('nothing but counting costs nothing', () => {
+test('only count_tokens is unbilled', () => {
   const free = Object.entries(ENDPOINTS).filter(([, facts]) => 'unbilled' in facts)
   expect(free.map(([name]) => name)).toEqual(['count_tokens'])
 })

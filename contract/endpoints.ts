@@ -1,34 +1,34 @@
-/** The endpoints that model calls are posted to, and how each reaches a type of channel: controller and proxy agree. */
+/** The endpoints for model calls, and how each reaches a type of channel. Controller and proxy share this table. */
 import type { ChannelType } from './api/channel.ts'
 import { CHANNEL_TYPE_FACTS } from './channel-types.ts'
 import type { Features } from './profiles.ts'
 
-/** The APIs of conversations, which can be converted into each other. */
+/** The APIs for conversations, which the hub converts into each other. */
 export const DIALECT_NAMES = ['chat', 'responses', 'messages'] as const
 export type DialectName = (typeof DIALECT_NAMES)[number]
-/** And those that take a prompt alone, into which conversations can be converted. */
+/** Also the APIs that accept only a prompt, into which the hub converts conversations. */
 export const API_NAMES = [...DIALECT_NAMES, 'images'] as const
 export type ApiName = (typeof API_NAMES)[number]
 
 /**
- * How an endpoint reaches a channel. Native: the upstream has the same API, bytes pass. Hub: by conversion. Estimate:
- * the upstream is not asked, the gateway answers by itself and says so.
+ * How an endpoint reaches a channel. Native: the upstream has the same API, bytes pass. Hub: by conversion. Estimate: the
+ * gateway answers without calling the upstream, and marks the answer as estimated.
  */
 export type Way = 'native' | 'hub' | 'estimate'
 
 export interface EndpointFacts {
-  /** Path at the gateway: a pattern of express, in which a dialect may find the model. */
+  /** Path at the gateway: an express pattern, which may contain the model. */
   path: string
   /**
-   * By type of channel. `{ feature, else }`: native where the upstream has the feature, otherwise as `else` says; not at
-   * all without it. A type that is not there is not reached.
+   * By type of channel. `{ feature, else }`: native if the upstream has the feature, otherwise `else`; without `else`, not
+   * reached. Channels of absent types are not reached.
    */
   ways: Partial<Record<ChannelType, Way | { feature: keyof Features; else?: Way }>>
-  /** Costs nothing. An account without funds is refused all the same. */
+  /** Costs nothing. Accounts without funds are refused nevertheless. */
   unbilled?: true
-  /** GET of the path opens a WebSocket, on which each message is a call of the endpoint. */
+  /** GET of the path opens a WebSocket. Each message on it is a call of the endpoint. */
   webSocket?: true
-  /** Its answers are kept: GET and DELETE of `<path>/<id>`, GET of `<path>/<id>/input_items`. */
+  /** Answers are stored: GET and DELETE of `<path>/<id>`, GET of `<path>/<id>/input_items`. */
   stored?: true
 }
 
@@ -77,14 +77,12 @@ export const ENDPOINTS = {
 export type EndpointName = keyof typeof ENDPOINTS
 
 export const ENDPOINT_NAMES = Object.keys(ENDPOINTS) as EndpointName[]
-/** The one with a WebSocket. */
-export const SOCKET_ENDPOINT = theOne('webSocket')
-/** The one whose answers are kept. */
-export const STORED_ENDPOINT = theOne('stored')
-/** The endpoint that tools ask about where none is named. */
+export const SOCKET_ENDPOINT = endpointWith('webSocket')
+export const STORED_ENDPOINT = endpointWith('stored')
+/** The endpoint that tools use if none is named. */
 export const DEFAULT_ENDPOINT: EndpointName = 'chat'
 
-function theOne(fact: 'webSocket' | 'stored'): EndpointName {
+function endpointWith(fact: 'webSocket' | 'stored'): EndpointName {
   const name = ENDPOINT_NAMES.find((name) => fact in ENDPOINTS[name])
   if (name === undefined) throw new TypeError(`no endpoint is marked ${fact}`)
   return name

@@ -11,8 +11,8 @@ import { CHAINS } from './rooms/dialects/chains.ts'
 import { CHAT } from './rooms/dialects/chat.ts'
 import { ERRORS } from './rooms/dialects/errors.ts'
 import { HUB } from './rooms/dialects/hub.ts'
+import { IMAGE_FAULTS } from './rooms/dialects/images.ts'
 import { MESSAGES } from './rooms/dialects/messages.ts'
-import { PICTURES } from './rooms/dialects/pictures.ts'
 import { PITFALLS } from './rooms/dialects/pitfalls.ts'
 import { PITFALLS_OF_ENDPOINTS } from './rooms/dialects/pitfalls-endpoints.ts'
 import { RESPONSES } from './rooms/dialects/responses.ts'
@@ -54,7 +54,7 @@ export const MUTANTS: Mutant[] = [
   ...CONVERSATIONS,
   ...SOCKETS,
   ...CHAINS,
-  ...PICTURES,
+  ...IMAGE_FAULTS,
   ...PITFALLS_OF_ENDPOINTS,
   ...TOOLS,
   ...OPENAPI,

@@ -1,12 +1,12 @@
 /**
- * State that a chat upstream ties to a tool call (Gemini's thought signatures). Clients of other dialects have no field
- * for it in a call: they get it as a thought without text behind the call, and send it back as such.
+ * State that a chat upstream attaches to a tool call (Gemini's thought signatures). Calls of other dialects have no field
+ * for it: their clients get it as a thought without text after the call, and send that back.
  */
 import type { AssistantPart, Carrier, ModelRequest, StreamPart, Turn } from '../core/neutral/types.ts'
 
 type Emit = (part: StreamPart) => void
 
-/** On the way to the client. */
+/** Moves the state into a thought after its call, for the client. */
 export function carryBesideCalls(emit: Emit): Emit {
   const callIds = new Map<string, string>()
   return (part) => {
@@ -20,7 +20,7 @@ export function carryBesideCalls(emit: Emit): Emit {
   }
 }
 
-/** On the way back: the request itself when it carries no such state. */
+/** Moves the state back to its calls, for the upstream. Returns the request itself when it carries none. */
 export function restoreToCalls(request: ModelRequest): ModelRequest {
   const found = request.turns.some((turn) => turn.role === 'assistant' && turn.parts.some(isCallState))
   return found ? { ...request, turns: request.turns.map(restoreTurn) } : request

@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../errors.ts'
 import { openaiErrorBody } from '../openai/error.ts'
 
-/** The event that ends a stream with an error, in place of `[DONE]`. */
+/** The event that ends a stream with an error, instead of `[DONE]`. */
 export function errorText(error: GatewayError): string {
   return `data: ${JSON.stringify(openaiErrorBody(error))}\n\n`
 }

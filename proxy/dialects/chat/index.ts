@@ -25,8 +25,8 @@ export const chat: Dialect = {
     modelAt: { answer: ['model'], event: ['model'] },
     readAnswer,
     fromStream,
-    observe: (request, maxEventBytes, askedUsage, finishReason = true) =>
-      new ChatStreamObserver(request, maxEventBytes, { askedUsage, finishReason }),
+    observe: (request, maxEventBytes, addedUsage, finishReason = true) =>
+      new ChatStreamObserver(request, maxEventBytes, { addedUsage, finishReason }),
   },
   codec,
   wordings: [openaiWordings],

@@ -1,4 +1,4 @@
-/** Reads chat completion requests: what the interface requires, and what routing and holding need. */
+/** Reads chat completion requests: checks the required fields, and reads those for routing and holds. */
 import type { JsonLimits, ParsedRequest, RequestHead } from '../core/dialect.ts'
 import { parseJsonObject } from '../core/json/body.ts'
 import {
@@ -16,7 +16,7 @@ import { weighInput } from '../core/json/weigh.ts'
 import { noteSplicePoints } from './byte-lane/splice.ts'
 import { INPUT_FIELDS } from './input.ts'
 
-/** Top-level keys on which the gateway acts. */
+/** Top-level keys that the gateway acts on. */
 const READ_KEYS: ReadonlySet<string> = new Set([
   'model',
   'messages',
@@ -29,7 +29,7 @@ const READ_KEYS: ReadonlySet<string> = new Set([
   'tools',
 ])
 export const MAX_CHOICES = 128
-/** Fields that say what a message without content says. */
+/** Fields that a message may have instead of content. */
 export const INSTEAD_OF_CONTENT = [
   'tool_calls',
   'function_call',
@@ -41,7 +41,7 @@ export const INSTEAD_OF_CONTENT = [
   'thinking_blocks',
 ]
 
-/** Checks what the gateway reads and leaves the rest to the upstream. Throws GatewayError naming the field. */
+/** Checks the fields that the gateway reads, and leaves the rest to the upstream. Throws GatewayError naming the field. */
 export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
   const parsed = parseJsonObject(body, limits, READ_KEYS)
   const { value } = parsed
@@ -54,7 +54,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
   }
   const includeUsage = streamOptions?.include_usage ?? false
   if (!isBoolean(includeUsage)) throw refusal('stream_options.include_usage', 'must be true or false')
-  // Some upstreams know only one of the two, so the larger one is the limit that surely holds.
+  // Some upstreams know only one of the two, so only the larger limit is certain.
   const limitsGiven = ['max_tokens', 'max_completion_tokens']
     .map((field) => readOptional(value, field, isOutputLimit, OUTPUT_RULE))
     .filter((limit) => limit !== undefined)
@@ -93,7 +93,7 @@ function checkContent(message: Record<string, unknown>, path: string): void {
   if (typeof content === 'string') return
   if (content === null && message.role === 'function') return
   if (content === undefined || content === null) {
-    if (INSTEAD_OF_CONTENT.some((field) => saysSomething(message[field]))) return
+    if (INSTEAD_OF_CONTENT.some((field) => isFilled(message[field]))) return
     throw refusal(path, `may be absent or null only beside ${INSTEAD_OF_CONTENT.join(', ')}`)
   }
   if (!Array.isArray(content)) throw refusal(path, 'must be a string or an array of parts')
@@ -103,7 +103,7 @@ function checkContent(message: Record<string, unknown>, path: string): void {
   })
 }
 
-function saysSomething(value: unknown): boolean {
+function isFilled(value: unknown): boolean {
   return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 }
 

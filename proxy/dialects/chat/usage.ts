@@ -3,8 +3,8 @@ import { isRecord } from '../core/json/value.ts'
 import { count, isImpossible } from '../core/neutral/token-count.ts'
 
 /**
- * The `usage` object of an answer or a chunk in disjoint kinds. Undefined when it lacks either of the two totals,
- * because half a usage would charge the missing half as nothing, and when one of its counts cannot be true.
+ * The `usage` object of an answer or a chunk, split into disjoint kinds. Undefined when it lacks one of the two totals,
+ * because the missing half would not be charged, and when a count is impossible.
  */
 export function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
@@ -13,7 +13,7 @@ export function readUsage(value: unknown): Usage | undefined {
   if (prompt === undefined || completion === undefined) return undefined
 
   const input = isRecord(value.prompt_tokens_details) ? value.prompt_tokens_details : {}
-  // DeepSeek and Mistral count cache hits beside the details.
+  // DeepSeek and Mistral report cache hits outside the details.
   const hits = [input.cached_tokens, value.prompt_cache_hit_tokens, value.num_cached_tokens]
   const writes = isRecord(input.cache_write_tokens_details) ? input.cache_write_tokens_details : {}
   const details = isRecord(value.completion_tokens_details) ? value.completion_tokens_details : {}
@@ -24,7 +24,7 @@ export function readUsage(value: unknown): Usage | undefined {
   const written = Math.min(count(input.cache_write_tokens) ?? 0, prompt - cachedInput)
   const cacheWriteLong = Math.min(count(writes.ttl_12h_tokens) ?? 0, written)
   const reasoning = count(details.reasoning_tokens) ?? 0
-  // xAI leaves reasoning out of completion_tokens; its total tells.
+  // xAI excludes reasoning from completion_tokens, but not from the total.
   const output = value.total_tokens === prompt + completion + reasoning ? completion + reasoning : completion
   return {
     ...zeroUsage(),

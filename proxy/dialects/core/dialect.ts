@@ -1,7 +1,7 @@
 /**
- * The descriptor of a dialect: all that the gateway needs to know about an API, in one object. Each folder of
- * `dialects/` exports one, and nothing else knows a dialect's fields. Bytes pass between a client and an upstream of the
- * same dialect (ByteLane); between different ones the hub converts through the neutral form of neutral/types.ts (Codec).
+ * The descriptor of a dialect: everything that the gateway knows about an API, in one object. Each folder of `dialects/`
+ * exports one, and no other code knows a dialect's fields. Bytes pass between a client and an upstream of the same
+ * dialect (ByteLane); between different ones the hub converts through the neutral form of neutral/types.ts (Codec).
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ApiName } from '../../../contract/endpoints.ts'
@@ -20,17 +20,17 @@ import type { Envelopes, ModelAnswer, ModelRequest, PartFilter, StreamPart } fro
 export interface RequestHead {
   model: string
   stream: boolean
-  /** The caller's own limit on output tokens, if any; 0 where an answer has none. */
+  /** The client's own limit on output tokens, if any; 0 where an answer has no tokens. */
   maxOutputTokens?: number
   /** Number of images in the answer. */
   images?: number
   /** The client's key for prompt caches: requests with the same key share one. */
   cacheKey?: string
-  /** Answers asked for (`n`); each may use the whole output limit. */
+  /** Number of requested answers (`n`); each may use the whole output limit. */
   choices: number
-  /** Service tier asked for, such as `priority`; `fast` for a request that asks for speed. */
+  /** Requested service tier, such as `priority`; `fast` for a request for speed. */
   tier?: string
-  /** True when the client itself asked for usage in the stream. */
+  /** True when the client itself requested usage in the stream. */
   wantsStreamUsage: boolean
   input: InputSize
 }
@@ -40,11 +40,11 @@ export interface JsonLimits {
   maxDepth: number
   /** Object keys in the whole body. */
   maxKeys: number
-  /** Elements and members in the whole body; absent: as many as its bytes hold. */
+  /** Elements and members in the whole body; absent: no limit. */
   maxValues?: number
-  /** Of a form in the place of JSON; absent: none is taken. */
+  /** Bounds on a form instead of JSON; absent: forms are refused. */
   form?: FormLimits
-  /** The request only prepares a conversation, and may say nothing. */
+  /** The request only prepares a conversation, and may have no input. */
   mayBeEmpty?: boolean
 }
 
@@ -54,65 +54,65 @@ export interface FormLimits {
   maxFiles: number
   /** Of one file. */
   maxFileBytes: number
-  /** Of one text. */
+  /** Of one text field. */
   maxFieldBytes: number
 }
 
 /** A request body that passed the checks of its dialect. */
 export interface ParsedRequest {
   head: RequestHead
-  /** The bytes as they came; never changed. */
+  /** The bytes that the client sent; never changed. */
   body: Buffer
   /** Of the body; absent: application/json. */
   contentType?: string
-  /** The body is only the beginning of what is sent: see ParsedUpload. */
+  /** The body is only the beginning of the request: see ParsedUpload. */
   goesOn?: true
-  /** It asks for a shorter conversation, which not every upstream of its API can make. */
+  /** The client requests a compacted conversation, which not every upstream of its API can make. */
   compacts?: true
   /** Client headers that mean something in the dialect, such as a version; names in lower case. */
   headers: Record<string, string>
 }
 
-/** A request that is larger than what is held in memory. */
+/** A request that is too large to hold in memory. */
 export interface ParsedUpload {
   request: ParsedRequest
-  /** The bytes received so far that are sent behind the spliced body. */
+  /** Received bytes to send after the spliced body. */
   first: Buffer[]
   rest: BodyRest
 }
 
-/** Turns the rest of a request's bytes into those that are sent, as they arrive. */
+/** Converts the rest of a request's bytes for the upstream, as they arrive. */
 export interface BodyRest {
-  /** Throws GatewayError for bytes that the request must not have. */
+  /** Throws GatewayError for invalid bytes. */
   push(chunk: Buffer): Buffer[]
-  /** Called behind the last byte. Throws GatewayError for an incomplete request; once it returns, the request is valid. */
+  /** Called after the last byte. Throws GatewayError for an incomplete request; once it returns, the request is valid. */
   end(): Buffer[]
 }
 
-/** Changes spliced into the request's bytes; everything else reaches the upstream as the client wrote it. */
+/** Changes spliced into the request's bytes. The rest reaches the upstream as the client wrote it. */
 export interface RequestEdits {
   /** Upstream model name. */
   model: string
-  /** Ask the upstream to report usage in the stream, where the dialect reports it on demand alone. */
+  /** Request usage in the stream, where the dialect reports it only on request. */
   askStreamUsage: boolean
-  /** More cuts in the body, which overlap none of these. */
+  /** Further cuts in the body, which do not overlap these edits. */
   cuts?: readonly Cut[]
 }
 
-/** What is needed to open the vendor state in a request that passes as bytes. */
+/** Options for opening the vendor state in a request that passes as bytes. */
 export interface StateAccess {
   envelopes: Envelopes
-  /** An upstream refused the vendor state of this conversation: all of it is removed. */
+  /** Remove all vendor state, because an upstream refused that of this conversation. */
   withoutCarriers: boolean
-  /** Gets the names of what is removed. */
+  /** Records the removed fields. */
   losses: Losses
 }
 
-/** A task of the gateway that the model of an upstream does for it, such as a summary of the conversation. */
+/** A task that the gateway does with an upstream's model, such as a summary of the conversation. */
 export interface Emulation {
-  /** What the model is asked. */
+  /** The request to the model. */
   request: ModelRequest
-  /** The client's answer, made of what the model wrote. */
+  /** The client's answer, made from the model's. */
   answer(written: ModelAnswer, client: ClientView): ModelAnswer | UpstreamFailure
   /** Writes that answer as a stream; `encoder` is that of the client. */
   stream(encoder: StreamEncoder, client: ClientView): StreamEncoder
@@ -128,24 +128,24 @@ export interface Answer {
   delivered: Delivered
 }
 
-/** Turns the bytes of one upstream stream into those for the client. */
+/** Converts the bytes of one upstream stream for the client. */
 export interface StreamObserver {
-  /** True once an event of the answer arrived; pings and comments are none. */
+  /** True once an event of the answer arrived; pings and comments do not count. */
   readonly begun: boolean
-  /** Takes a chunk and returns what may go to the client now: whole events only. Throws EventTooLarge past a limit. */
+  /** Takes a chunk and returns whole events for the client. Throws EventTooLarge past a limit. */
   push(chunk: Buffer): Buffer | undefined
-  /** Set as soon as the stream carried an error event; that event and what follows it are not returned by push. */
+  /** Set by an error event; push returns neither that event nor any after it. */
   readonly failure: UpstreamFailure | undefined
-  /** True when the stream had the event by which its dialect ends a finished answer. */
+  /** True when the stream had the event that ends a finished answer in its dialect. */
   readonly finished: boolean
-  /** True after the last event of a stream: nothing more is read, and the connection may be closed. */
+  /** True after the last event of a stream: the caller need not read on, and may close the connection. */
   readonly done: boolean
   readonly usage: Usage | undefined
   readonly tier: string | undefined
   readonly delivered: Delivered
-  /** Called at the end of the upstream's stream. Returns a final event that lacked its blank line, if there is one. */
+  /** Called at the end of the upstream's stream. Returns a last event that lacked its empty line, if there is one. */
   flush(): Buffer | undefined
-  /** The event that ends this stream with an error, fitting what was sent before. */
+  /** The event that ends this stream with an error, in the state that it is in. */
   errorEvent(error: GatewayError, requestId: string): Buffer
 }
 
@@ -154,38 +154,38 @@ export interface ByteLane {
   /** The request's bytes with the edits spliced in. */
   splice(request: ParsedRequest, edits: RequestEdits): Buffer
   /**
-   * Opens the vendor state that the gateway sealed: what an upstream of this dialect made goes back as it was, anything
-   * else is removed together with the thing that carries it. Absent: requests carry none. Throws GatewayError
-   * invalid_request for an envelope without which the request means something else.
+   * Opens the vendor state that the gateway sealed: restores state of this dialect's upstreams, and removes any other
+   * together with the item that carries it. Absent: requests carry none. Throws GatewayError invalid_request for an
+   * unusable envelope whose removal would change the meaning of the request.
    */
   openState?(request: ParsedRequest, access: StateAccess): Change[]
   /**
-   * The body that asks an upstream of this dialect for what it does not offer by itself (see Emulation). `changes` are
-   * those of openState.
+   * The body that makes an upstream of this dialect do a task that it does not offer (see Emulation). `changes` are those
+   * of openState.
    */
   emulate?(request: ParsedRequest, model: string, changes: readonly Change[]): Buffer
-  /** Keys that lead to the model's name in a whole answer and in the data of an event. Absent: it is not named there. */
+  /** Keys that lead to the model's name in a whole answer and in the data of an event. Absent: answers do not name it. */
   readonly modelAt?: { answer: readonly string[]; event: readonly string[] }
-  /** Headers that the upstream gets beside those of the channel, names in lower case. */
+  /** Headers for the upstream besides the channel's, names in lower case. */
   upstreamHeaders(request: ParsedRequest): Record<string, string>
   /**
-   * Reads a whole answer with status 200. An error body under 200, or something that is no answer, is a failure.
-   * With `asStream` the answer is turned into the dialect's stream: some upstreams ignore `stream: true`.
+   * Reads a whole answer with status 200. An error body, or one that is not an answer, is a failure. With `asStream` the
+   * answer becomes a stream, because some upstreams ignore `stream: true`.
    */
   readAnswer(body: Buffer, request: ParsedRequest, asStream: boolean): Answer | UpstreamFailure
   /**
-   * The answer that the events of a finished stream add up to: some upstreams stream unasked. Absent: such a stream is
-   * a failure.
+   * The whole answer in the events of a finished stream, because some upstreams send unrequested streams. Absent: such a
+   * stream is a failure.
    */
   fromStream?(events: Buffer): object
   /**
-   * Observer for a stream: bytes pass as they are, even when the observer fails. `askedUsage`: the gateway asked for the
-   * usage event, which is withheld from a client that did not. `finishReason` (default true): the channel's feature.
+   * Observer for a stream, whose events pass as bytes. `addedUsage`: the gateway requested the usage event, so it is
+   * withheld from a client that did not. `finishReason` (default true): the channel's feature.
    */
   observe(
     request: ParsedRequest,
     maxEventBytes: number,
-    askedUsage: boolean,
+    addedUsage: boolean,
     finishReason?: boolean,
   ): StreamObserver
 }
@@ -195,20 +195,20 @@ export interface EncodeTarget {
   /** Upstream model name. */
   model: string
   features: Features
-  /** Output limit where the dialect requires one and the client gave none. */
+  /** Output limit if the dialect requires one and the client set none. */
   defaultMaxOutputTokens: number
   /** Records the typed fields that the encoder drops. */
   losses: Losses
 }
 
-/** A request as the upstream's dialect writes it. */
+/** A request in the upstream's dialect. */
 export interface EncodedRequest {
   body: Record<string, unknown>
-  /** Sent in place of `body`. */
+  /** Sent instead of `body`. */
   form?: Form
   /** Names in lower case. */
   headers?: Record<string, string>
-  /** Below the base URL; absent: that of the dialect. */
+  /** Below the base URL; absent: the dialect's path. */
   path?: string
 }
 
@@ -221,13 +221,13 @@ export interface Form {
 /** The client of an answer, and its request. */
 export interface ClientView {
   request: ModelRequest
-  /** The same request as it came: some dialects repeat its fields in the answer. */
+  /** The same request as the client sent it: some dialects repeat its fields in the answer. */
   parsed: ParsedRequest
   /** Random letters and digits, from which all ids of the answer are made: `chatcmpl-<x>`, `resp_<x>`, `msg_<x>`. */
   id: string
   /** Seconds since the epoch. */
   created: number
-  /** Estimate of prompt tokens, for events that must name them before the upstream has. */
+  /** Estimate of prompt tokens, for events that must name them before the upstream does. */
   inputTokens: number
   envelopes: Envelopes
   /** Records the fields of the answer that the encoder drops. */
@@ -236,19 +236,19 @@ export interface ClientView {
 
 /** Reads the events of one upstream stream. */
 export interface StreamDecoder {
-  /** One server-sent event; parts are emitted while it runs. `event` is '' when the stream names none. */
+  /** Takes one server-sent event, and emits its parts before it returns. `event` is '' when the stream names none. */
   event(event: string, data: string): void
-  /** The upstream has closed the stream: emits the finish if the answer was complete, and nothing if it was cut. */
+  /** Called when the upstream has closed the stream. Emits the finish if the answer is complete, else nothing. */
   end(): void
-  /** An error event of the upstream; nothing is emitted after it. */
+  /** Set by an error event of the upstream; no part is emitted after it. */
   readonly failure: UpstreamFailure | undefined
   /** The answer is complete, so that end() has emitted, or would emit, its finish. */
   readonly finished: boolean
   /** No event that matters can follow. */
   readonly done: boolean
   /**
-   * True: the decoder keeps nothing of the text that runs now, so that it need not see each delta (hub/repeats.ts).
-   * Asked after each event.
+   * True when the decoder does not keep the current text, so that it need not see each delta (hub/repeats.ts). Read after
+   * each event.
    */
   readonly forgetsText?: boolean
 }
@@ -261,17 +261,17 @@ export interface StreamEncoder {
   part(part: StreamPart): void
   /** The text of all events since the last call; '' when there is none. */
   take(): string
-  /** The event that ends the stream with an error, fitting what was written before. */
+  /** The event that ends the stream with an error, in the state that it is in. */
   error(error: GatewayError, requestId: string): string
-  /** The answer lacks what the client asked for. Nothing was written, so another upstream may be tried. */
+  /** The answer lacks required content. No event was written, so another upstream may be tried. */
   readonly failure?: UpstreamFailure | undefined
 }
 
 /** The client's side of a conversion: decodes requests, encodes answers. */
 export interface ClientCodec {
   /**
-   * Throws GatewayError naming the field: invalid_request for a malformed one, unsupported_parameter for what cannot
-   * leave this dialect.
+   * Throws GatewayError naming the field: invalid_request for a malformed one, unsupported_parameter for one that only
+   * this dialect can express.
    */
   decodeRequest(request: ParsedRequest, envelopes: Envelopes): ModelRequest
   /**
@@ -279,10 +279,10 @@ export interface ClientCodec {
    * containers. Called before a request is encoded into another dialect.
    */
   refuseStateful?(request: ModelRequest): void
-  /** Absent, or undefined: the request is an ordinary one. Throws GatewayError for an upstream that cannot do the task. */
+  /** Absent or undefined: the request needs no emulation. Throws GatewayError for an upstream that cannot do the task. */
   emulate?(request: ModelRequest, upstream: ApiName): Emulation | undefined
-  /** A failure when the answer lacks what every client of this API asks for, such as an image. */
-  lacking?(answer: ModelAnswer): UpstreamFailure | undefined
+  /** A failure when the answer lacks content that every client of this API requests, such as an image. */
+  missingContent?(answer: ModelAnswer): UpstreamFailure | undefined
   encodeAnswer(answer: ModelAnswer, client: ClientView): object
   encodeStream(client: ClientView): StreamEncoder
 }
@@ -294,11 +294,11 @@ export interface UpstreamCodec {
   /** Throws GatewayError unsupported_parameter for a field that this dialect lacks and that must not be dropped. */
   encodeRequest(request: ModelRequest, target: EncodeTarget): EncodedRequest
   /**
-   * `value` is the parsed body of a 200. An error body, or something that is no answer, is a failure. `request` is the
+   * `value` is the parsed body of a 200. An error body, or one that is not an answer, is a failure. `request` is the
    * client's, in its dialect: an error names a field only if the client sent it (errors/read.ts).
    */
   decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure
-  /** `features`: of the upstream; absent where it has all of them. */
+  /** `features`: of the upstream; absent: it has all of them. */
   decodeStream(
     emit: (part: StreamPart) => void,
     request: ParsedRequest,
@@ -313,72 +313,72 @@ export interface Codec extends ClientCodec, UpstreamCodec {}
 export interface ClientApi {
   readonly name: string
   /**
-   * Checks what the interface requires and reads the head. Throws GatewayError (invalid_request,
-   * unsupported_parameter) naming the field. `url` is that of the request, for dialects that name the model in it.
+   * Checks the required fields and reads the head. Throws GatewayError (invalid_request, unsupported_parameter) naming
+   * the field. `url`: of the request, for dialects that name the model in it.
    */
   parseRequest(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders, url?: string): ParsedRequest
-  /** Content types of requests beside JSON. */
+  /** Content types of requests besides JSON. */
   readonly forms?: readonly string[]
-  /** As parseRequest, for a form that is too large for memory; `prefix` is its beginning. Absent: no such forms. */
+  /** Like parseRequest, for a form that is too large for memory; `prefix` is its beginning. Absent: no such forms. */
   parseUpload?(prefix: Buffer, limits: FormLimits, headers: IncomingHttpHeaders): ParsedUpload
   /** The path below a channel's base URL, with a query where the dialect has one. `model`: the upstream's name for it. */
   upstreamPath(model: string, stream: boolean): string
   readonly byteLane: ByteLane
-  /** Absent: it is never converted. */
+  /** Absent: its requests are never converted. */
   readonly codec?: ClientCodec
   readonly chains?: Chains
   /** Its names for typed fields. */
   readonly lossNames: LossNames
-  /** The gateway's own answer where the upstream has none; `inputTokens` is an estimate. */
+  /** The gateway's own answer if the upstream has no such endpoint; `inputTokens` is an estimate. */
   estimate?(request: ParsedRequest, inputTokens: number): object
   /** The error body of this API. */
   errorBody(error: GatewayError, requestId: string): object
   /** The event that ends a stream with an error before its first event. */
   errorEvent(error: GatewayError, requestId: string): Buffer
-  /** Sent when no event was sent for a while. Before the first event a comment is sent instead. */
+  /** Sent when a stream was silent for a while. Before the first event a comment is sent instead. */
   readonly keepAlive: Buffer
 }
 
 /** How tools are written for an upstream. */
 export interface ToolRules {
-  /** Of a name, in characters. */
+  /** In characters. */
   maxNameLength: number
-  /** Tools keep their namespaces; false: a namespace becomes part of the name. */
+  /** False: a namespace becomes part of the name. */
   namespaces: boolean
-  /** Tools may take free text, where features.customTools says so; false: such a tool becomes a function. */
+  /** Free-text tools are possible, if features.customTools allows them; false: they become functions. */
   customTools: boolean
-  /** The choice of tools may list those that are allowed; false: only these are declared. */
+  /** The tool choice may list allowed tools; false: only allowed tools are declared. */
   allowedTools: boolean
-  /** Upstreams refuse calls in the history when no tools are declared, so that the called ones are. */
+  /** Declare called tools when the request declares none: upstreams would refuse the calls in the history. */
   declaresCalled: boolean
-  /** True for the id of a call that upstreams take. */
+  /** True for a call id that upstreams accept. */
   isCallId(id: string): boolean
 }
 
-/** How conversations of other dialects are prepared for an upstream, before its encoder writes them. */
+/** How to prepare conversations of other dialects for an upstream's encoder. */
 export interface ConversationRules {
   tools: ToolRules
-  /** False: the gateway ends an answer at a stop sequence itself. */
+  /** False: the gateway itself cuts answers at stop sequences. */
   stopSequences: boolean
   adaptRequest?(request: ModelRequest): ModelRequest
   /** Undoes adaptRequest in the answer. */
   adaptAnswer?: PartFilter
 }
 
-/** An API that others are converted into and from. */
+/** An API that the hub converts from and to. */
 export interface Dialect extends ClientApi {
   readonly name: ApiName
   readonly codec: Codec
-  /** Kinds of vendor state that its upstreams give to clients (see Carrier). */
+  /** Kinds of vendor state that its upstreams send (see Carrier). */
   readonly carriers: readonly string[]
   /** How its vendors word their errors. */
   readonly wordings: readonly Wordings[]
-  /** Absent: upstreams take a single prompt, neither a history nor tools. */
+  /** Absent: upstreams take a single prompt without history and tools. */
   readonly conversation?: ConversationRules
-  /** Headers that its upstreams want beside the credential, names in lower case. `body`: of a request. */
+  /** Headers that its upstreams require besides the credential, names in lower case. `body`: of a request. */
   versionHeaders?(body: Record<string, unknown>): Record<string, string>
-  /** A header that only its clients send, in lower case: it tells the dialect where the path does not. */
+  /** A header that only its clients send, in lower case: it identifies the dialect if the path does not. */
   readonly clientHeader?: string
-  /** Matches the `format` by which callers of the relay mean this dialect; absent: it is meant where no other is. */
+  /** Matches the `format` that selects this dialect at the relay; absent: the relay's default. */
   readonly relayFormat?: RegExp
 }

@@ -69,7 +69,7 @@ test.each([
   'function openaiTools() {}',
 ])('would find: %s', (line) => expect(findings(line)).toEqual([line]))
 
-test.each(['const images = picturesOf(answer)', '`your messages resulted in`', 'usage.images > 0'])(
+test.each(['const images = imagesOf(answer)', '`your messages resulted in`', 'usage.images > 0'])(
   'lets pass: %s',
   (line) => expect(findings(line)).toEqual([]),
 )

@@ -34,14 +34,14 @@ function vectors(text: string | undefined): unknown[] {
 describe('bytes pass', () => {
   test.each([
     ['numbers', entry(0, NUMBERS), {}],
-    ['numbers asked for by name', entry(0, NUMBERS), { encoding_format: 'float' }],
+    ['numbers that the client requested', entry(0, NUMBERS), { encoding_format: 'float' }],
     ['base64', entry(0, BASE64), { encoding_format: 'base64' }],
     ['whole numbers', entry(0, [0, 1, -1]), {}],
     ['no index', entry(undefined, NUMBERS), {}],
     ['a null for an index', entry(null, NUMBERS), {}],
     ['numbers of another type', entry(0, [1, 0, 127]), { encoding_format: 'base64', output_dtype: 'int8' }],
     ['bytes of another type', entry(0, 'AQAB'), { encoding_format: 'base64', output_dtype: 'int8' }],
-    ['bytes of another type, unasked', entry(0, 'AQAB'), { embed_dtype: 'float16' }],
+    ['bytes of another type that the client did not request', entry(0, 'AQAB'), { embed_dtype: 'float16' }],
   ])('with %s', (_, only, fields) => {
     const { result, body } = read(JSON.stringify(list(only), null, 1), fields)
     if (!('body' in result)) throw new Error(result.detail)
@@ -49,7 +49,7 @@ describe('bytes pass', () => {
     expect(result.delivered).toEqual({ deltas: 0, bytes: 0 })
   })
 
-  test('exactly, numbers as they were written', () => {
+  test('exactly, including the notation of numbers', () => {
     const text = '{ "data":[ {"embedding":[1.50, -0.0,\n1E-3],"index":0} ] ,"object":"list"}'
     expect(read(text).text).toBe(text)
   })
@@ -58,7 +58,7 @@ describe('bytes pass', () => {
     ['in order', [0, 1, 2]],
     ['without indexes', [undefined, undefined, undefined]],
     ['with null indexes', [null, null, null]],
-    ['of protocol buffers, which leave out a zero', [undefined, 1, 2]],
+    ['from protocol buffers, which leave out a zero', [undefined, 1, 2]],
   ])('of several vectors %s', (_, indexes) => {
     const answer = list(...indexes.map((index, i) => entry(index, [i])))
     expect(read(answer, { input: ['a', 'b', 'c'] }).text).toBe(JSON.stringify(answer))
@@ -88,13 +88,13 @@ describe('usage', () => {
     expect('body' in result ? result.usage : 'none').toEqual(expected)
   })
 
-  test('is reported of an answer that is written anew', () => {
+  test('is reported for a rewritten answer', () => {
     const { result } = read(list(entry(0, BASE64)))
     expect(result).toMatchObject({ usage: { input: 4 }, delivered: { deltas: 0, bytes: 0 } })
   })
 })
 
-describe('written anew', () => {
+describe('rewritten', () => {
   test('numbers become base64', () => {
     const { text } = read(list(entry(0, NUMBERS)), { encoding_format: 'base64' })
     expect(JSON.parse(text ?? '')).toEqual(list(entry(0, BASE64)))
@@ -108,14 +108,14 @@ describe('written anew', () => {
     },
   )
 
-  test('a mixture becomes what was asked for', () => {
+  test('a mixture gets the requested encoding', () => {
     const answer = list(entry(0, BASE64), entry(1, NUMBERS))
     const input = ['a', 'b']
     expect(vectors(read(answer, { input }).text)).toEqual([NUMBERS, NUMBERS])
     expect(vectors(read(answer, { input, encoding_format: 'base64' }).text)).toEqual([BASE64, BASE64])
   })
 
-  test('vectors stand in the order of their inputs, with all that belongs to them', () => {
+  test('vectors get the order of their inputs and keep their other fields', () => {
     const { text } = read(
       '{"object":"list","data":[{"index":2,"embedding":[2]},{"embedding":[-0.0,0.1],"index":0,"note":"n"},' +
         '{"index":1,"embedding":[1.5]}],"model":"up","x":{}}',
@@ -127,7 +127,7 @@ describe('written anew', () => {
     )
   })
 
-  test('every vector has its index, also where the upstream gave none', () => {
+  test('every vector has an index, even if the upstream sent none', () => {
     const input = ['a', 'b']
     const sorted = read(list(entry(1, [1]), entry(undefined, [0])), { input }).text
     expect(JSON.parse(sorted ?? '')).toEqual(list(entry(0, [0]), entry(1, [1])))
@@ -185,29 +185,29 @@ describe('failures', () => {
     ['an empty vector', list(entry(0, [])), {}, 'no_vectors'],
     ['a number missing', list(entry(0, [1, null])), {}, 'no_vectors'],
     ['a vector for each token', list(entry(0, [NUMBERS])), {}, 'no_vectors'],
-    ['the second is none', list(entry(0, NUMBERS), entry(1, null)), two, 'no_vectors'],
+    ['a second entry without a vector', list(entry(0, NUMBERS), entry(1, null)), two, 'no_vectors'],
     ['broken base64', list(entry(0, 'AACAP')), {}, 'no_vectors'],
-    ['broken base64, as asked', list(entry(0, 'AACAP')), { encoding_format: 'base64' }, 'no_vectors'],
+    ['broken base64, as requested', list(entry(0, 'AACAP')), { encoding_format: 'base64' }, 'no_vectors'],
     ['numbers past float32', list(entry(0, [1e300])), { encoding_format: 'base64' }, 'no_vectors'],
     ['an empty text of another type', list(entry(0, '')), { output_dtype: 'int8' }, 'no_vectors'],
   ])('%s', (_, answer, fields, detail) => {
     expect(read(answer, fields).result).toEqual({ class: 'unknown', status: 200, detail })
   })
 
-  test('an error body under 200 is read as one', () => {
+  test('an error body under status 200 is an error', () => {
     const error = { message: 'secret of the upstream', type: 'rate_limit_error', code: 'rate_limit_exceeded' }
     const { result } = read({ error })
     expect(result).toMatchObject({ class: 'rate_limit', status: 200, detail: 'error_in_answer' })
     expect(JSON.stringify(result)).not.toContain('secret')
   })
 
-  test('an error beside vectors is no success', () => {
+  test('an error beside vectors is an error', () => {
     expect(read({ ...list(entry(0, NUMBERS)), error: { message: 'x' } }).result).toMatchObject({
       detail: 'error_in_answer',
     })
   })
 
-  test('what nests too deep to be written anew', () => {
+  test('an answer that is too deep to rewrite', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     const answer = `{"data":[{"index":0,"embedding":"${BASE64}"}],"x":${deep}}`
     expect(read(answer).result).toEqual({ class: 'unknown', status: 200, detail: 'unwritable_answer' })

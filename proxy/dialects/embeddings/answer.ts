@@ -1,6 +1,6 @@
 /**
- * Reads lists of embeddings. Their bytes pass as they are; they are written anew only when the vectors do not stand in
- * the order of the inputs, or in the encoding that the client asked for: many upstreams know but one.
+ * Reads lists of embeddings. The bytes pass as they are, unless the vectors are not in the order of the inputs or not in
+ * the encoding that the client requested: many upstreams support only one.
  */
 import { type Usage, zeroUsage } from '../../../contract/usage.ts'
 import type { UpstreamFailure } from '../../errors.ts'
@@ -13,7 +13,7 @@ import { decode, encode, exactly, isEncoded, isNumbers } from './vectors.ts'
 
 type Vector = number[] | string
 
-/** A vector that belongs to another input is worse than none: what does not add up is a failure. */
+/** An inconsistent answer is a failure, because a vector of another input is worse than none. */
 export function readAnswer(body: Buffer, request: ParsedRequest): Answer | UpstreamFailure {
   const value = tryParse(body.toString('utf8'))
   if (isRecord(value) && value.error)
@@ -27,8 +27,8 @@ export function readAnswer(body: Buffer, request: ParsedRequest): Answer | Upstr
   const vectors = entries.map(({ embedding }) => vectorAs(wanted, embedding))
   if (!areAll(vectors)) return failure('no_vectors')
 
-  const asAsked = entries.every((entry, i) => entry === given[i] && entry.embedding === vectors[i])
-  const bytes = asAsked ? body : write(value, entries, vectors)
+  const isUnchanged = entries.every((entry, i) => entry === given[i] && entry.embedding === vectors[i])
+  const bytes = isUnchanged ? body : write(value, entries, vectors)
   if (bytes === undefined) return failure('unwritable_answer')
   const usage = readUsage(value.usage)
   return { body: bytes, ...(usage !== undefined && { usage }), delivered: { deltas: 0, bytes: 0 } }
@@ -39,8 +39,8 @@ function failure(detail: string): UpstreamFailure {
 }
 
 /**
- * The entries by their `index`; where none has one, as they came. Undefined when it cannot be told which input each
- * belongs to. Upstreams that write protocol buffers leave an index of 0 out.
+ * Sorts the entries by `index`, or keeps their order if none has one. Undefined if the input of an entry is unclear.
+ * Upstreams that use protocol buffers leave out an index of 0.
  */
 function inOrder(entries: Fields[]): Fields[] | undefined {
   if (entries.every(({ index }) => index === undefined || index === null)) return entries
@@ -49,7 +49,7 @@ function inOrder(entries: Fields[]): Fields[] | undefined {
   return sorted.length === entries.length ? sorted : undefined
 }
 
-/** The vector as the client asked for it: the value itself when it is so already. Undefined for what is no vector. */
+/** The vector in the encoding that the client requested, unconverted if possible. Undefined if `value` is not a vector. */
 function vectorAs({ encoding, ownNumbers }: Wanted, value: unknown): Vector | undefined {
   if (isNumbers(value)) return encoding === 'float' || ownNumbers ? value : encode(value)
   if (typeof value !== 'string') return undefined
@@ -62,7 +62,7 @@ function areAll(vectors: (Vector | undefined)[]): vectors is Vector[] {
   return !vectors.includes(undefined)
 }
 
-/** Undefined when the rest of the answer nests deeper than JSON.stringify can follow, or no string is long enough. */
+/** Undefined if the rest of the answer is too deep for JSON.stringify, or the result too long for a string. */
 function write(value: Fields, entries: Fields[], vectors: Vector[]): Buffer | undefined {
   const data = entries.map((entry, index) => {
     const vector = vectors[index] ?? ''
@@ -76,7 +76,7 @@ function write(value: Fields, entries: Fields[], vectors: Vector[]): Buffer | un
   }
 }
 
-/** Some upstreams count the total alone, which is the same: there is no output. */
+/** Some upstreams send only the total, which equals the input: there is no output. */
 function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
   const input = count(value.prompt_tokens) ?? count(value.total_tokens)

@@ -12,12 +12,12 @@ const BODY = {
   },
 }
 
-test('errors are those of the OpenAI family', () => {
+test('errors have the format of the OpenAI family', () => {
   expect(embeddings.errorBody(ERROR, 'r')).toEqual(BODY)
   expect(embeddings.errorEvent(ERROR, 'r').toString()).toBe(`data: ${JSON.stringify(BODY)}\n\n`)
 })
 
-test('nothing is converted, streamed, or sent beside the body', () => {
+test('has no codec, no streams and no extra headers', () => {
   const body = Buffer.from('{"model":"m","input":"a"}')
   const headers = { 'openai-organization': 'o', 'anthropic-version': 'v' }
   const request = embeddings.parseRequest(body, { maxDepth: 9, maxKeys: 9 }, headers)

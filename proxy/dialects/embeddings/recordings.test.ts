@@ -31,7 +31,7 @@ if (RECORDINGS === undefined) {
     expect(recordings).toEqual([])
   })
 } else {
-  test('there are some', () => {
+  test('recordings exist', () => {
     expect(recordings.length).toBeGreaterThan(0)
   })
 
@@ -40,14 +40,14 @@ if (RECORDINGS === undefined) {
     const recorded = JSON.parse(body.toString())
     const { prompt_tokens, total_tokens } = recorded.usage
 
-    test('passes as it is', () => {
+    test('passes unchanged', () => {
       const answer = readAnswer(body, parse(request))
       if (!('body' in answer)) throw new Error(answer.detail)
       expect(answer.body).toBe(body)
       expect(answer.usage).toEqual({ ...zeroUsage(), input: prompt_tokens ?? total_tokens })
     })
 
-    test('its numbers are those of its base64, and the way back gives the same', () => {
+    test('numbers and base64 convert into each other', () => {
       const { encoding_format, ...rest } = request
       expect(encoding_format).toBe('base64')
       const asNumbers = readAnswer(body, parse(rest))

@@ -36,7 +36,7 @@ describe('the head', () => {
   })
 })
 
-describe('what the answer must be like', () => {
+describe('the required answer', () => {
   test.each([
     [{}, { count: 1, encoding: 'float', ownNumbers: false }],
     [{ encoding_format: null }, { count: 1, encoding: 'float', ownNumbers: false }],
@@ -103,7 +103,7 @@ describe('refused', () => {
   })
 
   test.each(['input', 'model', 'encoding_format', 'stream', 'dimensions', 'output_dtype'])(
-    '%s that stands twice: the upstream might read the other one',
+    'a repeated %s, because the upstream might read the other one',
     (key) => {
       const body = `{"model":"m","input":"a","${key}":null,"${key}":null}`
       expect(() => parse(body)).toThrow(expect.objectContaining({ code: 'invalid_request', param: key }))
@@ -111,12 +111,12 @@ describe('refused', () => {
   )
 })
 
-test('2048 inputs pass, and one input of more tokens than that', () => {
+test('2048 inputs are allowed, and more tokens in one input', () => {
   expect(wantedOf(parse({ model: 'm', input: Array(2048).fill('a') })).count).toBe(2048)
   expect(parse({ model: 'm', input: Array(9000).fill(1) }).head.input.tokens).toBe(9000)
 })
 
-test('only the model changes on the way, unknown fields stay', () => {
+test('splicing changes only the model and keeps unknown fields', () => {
   const request = parse('{ "input_type":"query", "model" : "m",\n"input":["a"],"x":1e2 }')
   expect(splice(request, { model: 'text-9', askStreamUsage: false }).toString()).toBe(
     '{ "input_type":"query", "model" : "text-9",\n"input":["a"],"x":1e2 }',

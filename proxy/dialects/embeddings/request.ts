@@ -1,4 +1,4 @@
-/** Reads embeddings requests: checks what the gateway acts on and leaves the rest to the upstream. */
+/** Reads embeddings requests. It checks the fields that the gateway uses; the upstream checks the others. */
 import { GatewayError } from '../../errors.ts'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../core/dialect.ts'
 import { parseJsonObject } from '../core/json/body.ts'
@@ -10,18 +10,18 @@ import { type InputFields, weighInput } from '../core/json/weigh.ts'
 
 export type Encoding = 'float' | 'base64'
 
-/** What the answer must be like. */
+/** The answer that a request requires. */
 export interface Wanted {
-  /** Vectors: one for each input. */
+  /** The number of vectors: one for each input. */
   count: number
   encoding: Encoding
-  /** The numbers are asked for in another type than float32: only their upstream and their client understand them. */
+  /** The client requests another type than float32, which only it and the upstream understand. */
   ownNumbers: boolean
 }
 
-/** Fields of some upstreams that choose another type of number, or the order of its bytes. */
+/** Fields of some upstreams that choose the type of numbers or their byte order. */
 const NUMBER_FIELDS = ['output_dtype', 'embed_dtype', 'endianness']
-/** Top-level keys on which the gateway acts. */
+/** Top-level keys that the gateway uses. */
 const READ_KEYS: ReadonlySet<string> = new Set([
   'model',
   'input',
@@ -40,10 +40,10 @@ const INPUT_FIELDS: InputFields = {
   weighWhole: () => false,
 }
 
-/** So that a request is not parsed again for its answer. */
+/** Avoids parsing a request again for its answer. */
 const WANTED = new WeakMap<ParsedRequest, Wanted>()
 
-/** Throws GatewayError naming the field. Whether a text may be empty, or how long it may be, is the upstream's matter. */
+/** Throws GatewayError naming the field. The upstream checks whether a text is empty or too long. */
 export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
   const parsed = parseJsonObject(body, limits, READ_KEYS)
   const { value } = parsed
@@ -52,9 +52,13 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
   readOptional(value, 'encoding_format', isEncoding, 'float or base64')
   readOptional(value, 'dimensions', isPositiveInteger, 'a positive integer')
   if (readOptional(value, 'stream', isBoolean, 'true or false') === true) {
-    throw new GatewayError('unsupported_parameter', 'stream is not supported: embeddings come as a whole.', {
-      param: 'stream',
-    })
+    throw new GatewayError(
+      'unsupported_parameter',
+      'stream is not supported: embeddings are never streamed.',
+      {
+        param: 'stream',
+      },
+    )
   }
 
   const head: RequestHead = {
@@ -71,7 +75,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
   return request
 }
 
-/** What the answer to a request that passed parseRequest must be like. */
+/** `request` must come from parseRequest(). */
 export function wantedOf(request: ParsedRequest): Wanted {
   return WANTED.get(request) ?? wantedBy(JSON.parse(request.body.toString('utf8')))
 }
@@ -86,7 +90,7 @@ function wantedBy(value: Fields): Wanted {
   }
 }
 
-/** A text, texts, tokens, or lists of tokens: all of the kind of the first one. Gives the number of tokens. */
+/** A text, a list of texts, of tokens or of token lists, all of the same kind. Returns the number of tokens. */
 function checkInput(input: unknown): number | undefined {
   if (typeof input === 'string') return undefined
   if (!Array.isArray(input)) {
@@ -105,7 +109,7 @@ function checkInput(input: unknown): number | undefined {
   return undefined
 }
 
-/** Gives their number. There may be millions of them. */
+/** Returns the number of tokens. There may be millions. */
 function checkTokens(tokens: unknown[], path: string): number {
   const bad = tokens.findIndex((token) => !Number.isSafeInteger(token) || Number(token) < 0)
   if (bad >= 0) throw refusal(`${path}[${bad}]`, 'must be a token: an integer, zero or more')

@@ -18,7 +18,7 @@ const packed = fc.array(bits, { minLength: 1, maxLength: 4000 }).map((words) => 
   return bytes.toString('base64')
 })
 
-test('base64 is that of little-endian float32', () => {
+test('base64 contains little-endian float32', () => {
   expect(decode(THREE)).toEqual([1, -2.5, 0.5])
   expect(encode([1, -2.5, 0.5])).toBe(THREE)
 })
@@ -27,7 +27,7 @@ test('numbers of double precision are rounded to the nearest float32', () => {
   expect(encode([0.1])).toBe(Buffer.from('cdcccc3d', 'hex').toString('base64'))
 })
 
-test('every float32 comes back bit by bit, also through JSON', () => {
+test('every float32 keeps its bits, also through JSON', () => {
   fc.assert(
     fc.property(packed, (text) => {
       const numbers = decode(text)
@@ -42,12 +42,12 @@ test('a vector keeps its length', () => {
   fc.assert(fc.property(packed, (text) => decode(text)?.length === Buffer.from(text, 'base64').length / 4))
 })
 
-test('the sign of a zero survives JSON, in readers that know integers too', () => {
+test('negative zero keeps its sign in JSON, even for readers that have integers', () => {
   expect(JSON.stringify(exactly([0, -0, 1]))).toBe('[0,-0.0,1]')
   expect(JSON.stringify(exactly([0, 1]))).toBe('[0,1]')
 })
 
-describe('no vectors', () => {
+describe('not vectors', () => {
   test.each([
     [''],
     ['AAAA'],
@@ -76,7 +76,7 @@ describe('no vectors', () => {
   })
 })
 
-test('base64 without its padding is taken', () => {
+test('base64 without padding is accepted', () => {
   expect(decode('AACAPw==')).toEqual([1])
   expect(decode('AACAPw')).toEqual([1])
   expect(isEncoded('AACAPw')).toBe(true)

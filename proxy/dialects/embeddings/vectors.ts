@@ -1,20 +1,20 @@
-/** The two ways to write a vector: a JSON list of numbers, and base64 of its little-endian float32 bytes. */
+/** The two encodings of a vector: a JSON list of numbers, and base64 of little-endian float32 bytes. */
 import { NEGATIVE_ZERO } from '../core/json/exact.ts'
 import { decodedLength } from '../core/json/weigh.ts'
 
 const FLOAT_BYTES = 4
 
-/** True for a list of finite numbers that is not empty. */
+/** True for a non-empty list of finite numbers. */
 export function isNumbers(value: unknown): value is number[] {
   return Array.isArray(value) && value.length > 0 && value.every(Number.isFinite)
 }
 
-/** True for the base64 of finite numbers, of one at least. */
+/** True for base64 of at least one finite number. */
 export function isEncoded(value: unknown): value is string {
   return typeof value === 'string' && bytesOf(value) !== undefined
 }
 
-/** Undefined when a number is too large for a float32. */
+/** Undefined if a number is too large for float32. */
 export function encode(numbers: readonly number[]): string | undefined {
   const bytes = Buffer.alloc(numbers.length * FLOAT_BYTES)
   const view = viewOf(bytes)
@@ -24,7 +24,7 @@ export function encode(numbers: readonly number[]): string | undefined {
   return areFinite(bytes) ? bytes.toString('base64') : undefined
 }
 
-/** Undefined for what is no base64 of finite numbers. */
+/** Undefined if `text` is not base64 of finite numbers. */
 export function decode(text: string): number[] | undefined {
   const bytes = bytesOf(text)
   if (bytes === undefined) return undefined
@@ -34,7 +34,7 @@ export function decode(text: string): number[] | undefined {
   return numbers
 }
 
-/** The list for JSON.stringify alone, which would write -0 as 0. */
+/** The list for JSON.stringify, which would otherwise write -0 as 0. */
 export function exactly(numbers: readonly number[]): readonly unknown[] {
   if (!numbers.some(isNegativeZero)) return numbers
   return numbers.map((number) => (isNegativeZero(number) ? NEGATIVE_ZERO : number))
@@ -46,7 +46,7 @@ function isNegativeZero(number: number): boolean {
 
 function bytesOf(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64')
-  // Buffer leaves out what is no base64, and ends where it is padded.
+  // Buffer skips characters that are not base64, and stops at padding.
   const isWhole = bytes.length > 0 && bytes.length % FLOAT_BYTES === 0 && bytes.length === decodedLength(text)
   return isWhole && areFinite(bytes) ? bytes : undefined
 }

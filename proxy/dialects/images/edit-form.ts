@@ -1,14 +1,14 @@
-/** A request for edits as a form: images are files, all other fields are texts. */
+/** Reads a request for edits as a form: images are files, all other fields are texts. */
 import { isUtf8 } from 'node:buffer'
 import type { FormLimits, ParsedRequest } from '../core/dialect.ts'
 import { refusal } from '../core/json/fields.ts'
 import type { Fields } from '../core/json/value.ts'
-import { FieldRules, fieldName, isFile, isImage, isPicture, readText } from './fields.ts'
+import { FieldRules, fieldName, isFile, isImage, isSourceImage, readText } from './fields.ts'
 import { multipartType, newBoundary, readBoundary } from './form/boundary.ts'
 import { type Part, parseForm } from './form/parse.ts'
 import { type Field, writeForm } from './form/write.ts'
 import { readHead } from './head.ts'
-import { checkPicture, typeOfBytes } from './pictures.ts'
+import { checkImage, typeOfBytes } from './image-type.ts'
 
 /** The parts of a form, and the boundary under which it is sent. */
 interface EditForm {
@@ -21,11 +21,11 @@ const FORMS = new WeakMap<Buffer, EditForm>()
 /** Throws GatewayError naming the field. */
 export function parseEditForm(body: Buffer, contentType: string, limits: FormLimits): ParsedRequest {
   const parts = parseForm(body, readBoundary(contentType), limits.maxParts)
-  const pictures = checkFields(parts, body, limits)
+  const images = checkFields(parts, body, limits)
   const boundary = newBoundary()
   const form = { parts, boundary }
   FORMS.set(body, form)
-  const head = readHead(textsOf(body), pictures)
+  const head = readHead(textsOf(body), images)
   return { head, body, contentType: multipartType(boundary), headers: {} }
 }
 
@@ -51,13 +51,13 @@ export function filesOf(body: Buffer): { images: Buffer[]; mask?: Buffer; others
   const files = formOf(body).parts.filter(isFile)
   const bytes = ({ start, end }: Part) => body.subarray(start, end)
   const mask = files.find(({ name }) => name === 'mask')
-  const others = files.filter((part) => !isImage(part) && part !== mask).map(({ name }) => name)
-  return { images: files.filter(isImage).map(bytes), ...(mask && { mask: bytes(mask) }), others }
+  const others = files.filter((part) => !isSourceImage(part) && part !== mask).map(({ name }) => name)
+  return { images: files.filter(isSourceImage).map(bytes), ...(mask && { mask: bytes(mask) }), others }
 }
 
 function formOf(body: Buffer): EditForm {
   const form = FORMS.get(body)
-  if (form === undefined) throw new TypeError('the request is no form')
+  if (form === undefined) throw new TypeError('the request is not a form')
   return form
 }
 
@@ -68,9 +68,9 @@ function checkFields(parts: readonly Part[], body: Buffer, limits: FormLimits): 
     rules.begin(part)
     const bytes = body.subarray(part.start, part.end)
     rules.checkSize(part, bytes.length)
-    if (isPicture(part)) checkPicture(part.name, typeOfBytes(bytes))
+    if (isImage(part)) checkImage(part.name, typeOfBytes(bytes))
     else if (!isFile(part) && !isUtf8(bytes)) throw refusal(fieldName(part.name), 'must be valid UTF-8')
   }
   rules.end()
-  return rules.pictures
+  return rules.images
 }

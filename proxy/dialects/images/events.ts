@@ -3,7 +3,7 @@ import type { GatewayError } from '../../errors.ts'
 import type { Fields } from '../core/json/value.ts'
 import { openaiErrorBody } from '../openai/error.ts'
 
-/** How the events of an endpoint begin. */
+/** The prefix of an endpoint's event names. */
 export type EventFamily = 'image_generation' | 'image_edit'
 
 export function eventText(type: string, fields: Fields): string {

@@ -1,41 +1,40 @@
-/** Classifies the fields of a form, and bounds them. */
+/** Classifies the fields of a form and limits them. */
 import { GatewayError } from '../../errors.ts'
 import type { FormLimits } from '../core/dialect.ts'
 import { refusal } from '../core/json/fields.ts'
 import type { PartHead } from './form/part-head.ts'
 import { READ_FIELDS } from './head.ts'
-import { MAX_PICTURES } from './pictures.ts'
+import { MAX_IMAGES } from './image-type.ts'
 
 /** SDKs write a list as `image[]`, some clients as `image[0]` or by repeating `image`. */
 const IMAGE = /^image(?:\[\d{0,3}\])?$/
-const OTHER_PICTURES = ['mask', 'markup', 'markup[]']
+const OTHER_IMAGES = ['mask', 'markup', 'markup[]']
 const READ: readonly string[] = READ_FIELDS
 const SINGLE = [...READ, 'mask']
 const NUMBERS = ['n', 'partial_images', 'output_compression']
 
-/** An image to edit. */
-export function isImage({ name }: PartHead): boolean {
+export function isSourceImage({ name }: PartHead): boolean {
   return IMAGE.test(name)
 }
 
-/** An image to edit, or one that shows how. */
-export function isPicture(part: PartHead): boolean {
-  return isImage(part) || OTHER_PICTURES.includes(part.name)
+/** An image to edit, or one that guides the edit. */
+export function isImage(part: PartHead): boolean {
+  return isSourceImage(part) || OTHER_IMAGES.includes(part.name)
 }
 
 export function isFile(part: PartHead): boolean {
-  return part.filename !== undefined || isPicture(part)
+  return part.filename !== undefined || isImage(part)
 }
 
-/** A text that the gateway reads. */
+/** True for a text that the gateway reads. */
 export function isRead({ name }: PartHead): boolean {
   return READ.includes(name)
 }
 
-/** Checks which parts a form may have, in their order. */
+/** Checks the parts of a form in order. */
 export class FieldRules {
-  /** Number of images to edit. */
-  pictures = 0
+  /** The number of images to edit. */
+  images = 0
   #files = 0
   readonly #limits: FormLimits
   readonly #seen = new Set<string>()
@@ -55,12 +54,12 @@ export class FieldRules {
     if (isFile(part) && ++this.#files > this.#limits.maxFiles) {
       throw refusal(fieldName(name), `is one file too many: a form may have ${this.#limits.maxFiles}`)
     }
-    if (isImage(part) && ++this.pictures > MAX_PICTURES) {
-      throw refusal('image', `must be at most ${MAX_PICTURES} images`)
+    if (isSourceImage(part) && ++this.images > MAX_IMAGES) {
+      throw refusal('image', `must be at most ${MAX_IMAGES} images`)
     }
   }
 
-  /** `bytes`: size of the part's content so far. Throws GatewayError naming the field. */
+  /** `bytes`: the size of the part's content so far. Throws GatewayError naming the field. */
   checkSize(part: PartHead, bytes: number): void {
     const max = isFile(part) ? this.#limits.maxFileBytes : this.#limits.maxFieldBytes
     if (bytes > max) throw tooManyBytes(fieldName(part.name), max)
@@ -68,13 +67,13 @@ export class FieldRules {
 
   /** Throws GatewayError for a form without an image. */
   end(): void {
-    if (this.pictures === 0) throw refusal('image', 'must be an image')
+    if (this.images === 0) throw refusal('image', 'must be an image')
   }
 }
 
-/** The name for messages: a known or harmless one. Other names of clients never get into a message. */
+/** The name of a field in error messages. A name that could contain a client's data is replaced. */
 export function fieldName(name: string): string {
-  return /^\w{1,64}$/.test(name) || IMAGE.test(name) || OTHER_PICTURES.includes(name)
+  return /^\w{1,64}$/.test(name) || IMAGE.test(name) || OTHER_IMAGES.includes(name)
     ? name
     : 'A field of the form'
 }

@@ -1,17 +1,17 @@
-/** What the gateway reads of a request for pictures, whether it came as JSON or as a form. */
+/** The fields of a request for images that the gateway reads, from JSON or a form. */
 import type { RequestHead } from '../core/dialect.ts'
 import { isBoolean, readModel, readOptional, refusal } from '../core/json/fields.ts'
 import type { Fields } from '../core/json/value.ts'
 
-/** Fields on which the gateway acts. */
+/** Fields that the gateway uses. */
 export const READ_FIELDS = ['model', 'prompt', 'n', 'size', 'stream', 'partial_images'] as const
 
 export const MAX_COUNT = 10
 export const MAX_PARTIALS = 3
 export const SIZE = /^(?:auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/
 
-/** `pictures`: how many come with the request. Throws GatewayError naming the field. */
-export function readHead(value: Fields, pictures: number): RequestHead {
+/** `inputImages`: the number of images in the request. Throws GatewayError naming the field. */
+export function readHead(value: Fields, inputImages: number): RequestHead {
   const model = readModel(value.model)
   const { prompt } = value
   if (typeof prompt !== 'string' || prompt === '') throw refusal('prompt', 'must be a non-empty string')
@@ -25,7 +25,13 @@ export function readHead(value: Fields, pictures: number): RequestHead {
     images,
     choices: 1,
     wantsStreamUsage: false,
-    input: { textBytes: Buffer.byteLength(prompt), images: pictures, audioBytes: 0, fileBytes: 0, tools: 0 },
+    input: {
+      textBytes: Buffer.byteLength(prompt),
+      images: inputImages,
+      audioBytes: 0,
+      fileBytes: 0,
+      tools: 0,
+    },
   }
 }
 

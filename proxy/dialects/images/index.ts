@@ -11,7 +11,7 @@ import { MULTIPART } from './form/boundary.ts'
 import { lossNames } from './loss-names.ts'
 import { parseEdit, parseGeneration, parseUpload, spliceRequest } from './request.ts'
 
-/** `/images/generations`, which every other API is converted into as well. */
+/** `/images/generations`. The hub converts other dialects to this endpoint. */
 export const images: Dialect = {
   name: 'images',
   upstreamPath: () => '/images/generations',
@@ -26,7 +26,7 @@ export const images: Dialect = {
   keepAlive: Buffer.from(': keep-alive\n\n'),
 }
 
-/** `/images/edits`: pictures come with the request, as files of a form or as URLs. */
+/** `/images/edits`: the request contains images, as files of a form or as URLs. */
 export const imageEdits: Dialect = {
   ...images,
   upstreamPath: () => '/images/edits',

@@ -4,8 +4,6 @@ import { readBoundary } from './form/boundary.ts'
 import { parseForm } from './form/parse.ts'
 import { imageEdits, images } from './index.ts'
 import {
-  ASKED,
-  ASKED_FORM,
   edit,
   editForm,
   type FormEntry,
@@ -17,6 +15,8 @@ import {
   MULTIPART,
   PNG,
   refusalOf,
+  VALID_FORM,
+  VALID_REQUEST,
   WEBP,
 } from './testing.ts'
 
@@ -27,7 +27,7 @@ const url = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.
 describe('generations', () => {
   test('the head', () => {
     const full = {
-      ...ASKED,
+      ...VALID_REQUEST,
       prompt: 'é',
       n: 3,
       size: '1024x512',
@@ -43,41 +43,41 @@ describe('generations', () => {
       wantsStreamUsage: false,
       input: { ...INPUT, textBytes: 2, images: 0 },
     })
-    const nulls = { ...ASKED, n: null, size: null, stream: null, partial_images: null }
+    const nulls = { ...VALID_REQUEST, n: null, size: null, stream: null, partial_images: null }
     expect(generation(nulls).head).toMatchObject({ images: 1, stream: false })
-    expect(generation({ ...ASKED, n: 10, size: 'auto', partial_images: 0 }).head).toMatchObject({
+    expect(generation({ ...VALID_REQUEST, n: 10, size: 'auto', partial_images: 0 }).head).toMatchObject({
       images: 10,
     })
-    expect(generation({ ...ASKED, size: '99999x1' }).head).toMatchObject({ images: 1 })
+    expect(generation({ ...VALID_REQUEST, size: '99999x1' }).head).toMatchObject({ images: 1 })
   })
 
   test.each<[string, object]>([
     ['model', { prompt: 'x' }],
-    ['model', { ...ASKED, model: '' }],
+    ['model', { ...VALID_REQUEST, model: '' }],
     ['prompt', { model: 'm' }],
-    ['prompt', { ...ASKED, prompt: '' }],
-    ['prompt', { ...ASKED, prompt: ['x'] }],
-    ['n', { ...ASKED, n: 0 }],
-    ['n', { ...ASKED, n: 11 }],
-    ['n', { ...ASKED, n: 1.5 }],
-    ['n', { ...ASKED, n: '1' }],
-    ['size', { ...ASKED, size: '1024' }],
-    ['size', { ...ASKED, size: '0x1' }],
-    ['size', { ...ASKED, size: '1x100000' }],
-    ['size', { ...ASKED, size: '1x1x' }],
-    ['stream', { ...ASKED, stream: 'true' }],
-    ['partial_images', { ...ASKED, partial_images: 4 }],
-    ['partial_images', { ...ASKED, partial_images: -1 }],
+    ['prompt', { ...VALID_REQUEST, prompt: '' }],
+    ['prompt', { ...VALID_REQUEST, prompt: ['x'] }],
+    ['n', { ...VALID_REQUEST, n: 0 }],
+    ['n', { ...VALID_REQUEST, n: 11 }],
+    ['n', { ...VALID_REQUEST, n: 1.5 }],
+    ['n', { ...VALID_REQUEST, n: '1' }],
+    ['size', { ...VALID_REQUEST, size: '1024' }],
+    ['size', { ...VALID_REQUEST, size: '0x1' }],
+    ['size', { ...VALID_REQUEST, size: '1x100000' }],
+    ['size', { ...VALID_REQUEST, size: '1x1x' }],
+    ['stream', { ...VALID_REQUEST, stream: 'true' }],
+    ['partial_images', { ...VALID_REQUEST, partial_images: 4 }],
+    ['partial_images', { ...VALID_REQUEST, partial_images: -1 }],
   ])('%s is wrong in %j', (param, body) => {
     expect(refusalOf(() => generation(body))).toEqual(['invalid_request', param])
   })
 
-  test('a key that is read stands once', () => {
+  test('refuses repeated keys that the gateway reads', () => {
     const body = Buffer.from('{"model":"m","prompt":"x","n":1,"n":10}')
     expect(refusalOf(() => images.parseRequest(body, LIMITS, {}))).toEqual(['invalid_request', 'n'])
   })
 
-  test('all but the model passes as it is', () => {
+  test('changes only the model', () => {
     const body = Buffer.from('{ "odd":1e400,"model" : "m","prompt":"x" }')
     const request = images.parseRequest(body, LIMITS, {})
     expect(request.contentType).toBeUndefined()
@@ -96,7 +96,7 @@ describe('edits as JSON', () => {
       { image_url: 'https://e.x/1' },
       { file_id: 'f' },
     ]
-    const { head, contentType } = edit({ ...ASKED, images: given, mask: image })
+    const { head, contentType } = edit({ ...VALID_REQUEST, images: given, mask: image })
     expect(head).toMatchObject({ images: 1, input: { ...INPUT, textBytes: 5, images: 4 } })
     expect(contentType).toBeUndefined()
   })
@@ -115,12 +115,12 @@ describe('edits as JSON', () => {
     ['mask.image_url', { images: [image], mask: { image_url: url(GIF) } }],
     ['prompt', { images: [image], prompt: '' }],
   ])('%s is wrong in %j', (param, fields) => {
-    expect(refusalOf(() => edit({ ...ASKED, ...fields }))).toEqual(['invalid_request', param])
+    expect(refusalOf(() => edit({ ...VALID_REQUEST, ...fields }))).toEqual(['invalid_request', param])
   })
 
-  test('a picture of more than 50 MiB', () => {
+  test('refuses an image of more than 50 MiB', () => {
     const large = url(Buffer.concat([PNG, Buffer.alloc(50 * 1024 * 1024)]))
-    expect(refusalOf(() => edit({ ...ASKED, images: [{ image_url: large }] }))).toEqual([
+    expect(refusalOf(() => edit({ ...VALID_REQUEST, images: [{ image_url: large }] }))).toEqual([
       'request_too_large',
       'images[0].image_url',
     ])
@@ -152,49 +152,49 @@ describe('edits as a form', () => {
     })
   })
 
-  const without = (name: string) => ASKED_FORM.filter(([given]) => given !== name)
+  const without = (name: string) => VALID_FORM.filter(([given]) => given !== name)
   const cases: [string, FormEntry[]][] = [
     ['model', without('model')],
-    ['model', [...ASKED_FORM, ['model', 'm']]],
+    ['model', [...VALID_FORM, ['model', 'm']]],
     ['model', [...without('model'), ['model', 'm', 'a.txt']]],
     ['prompt', without('prompt')],
-    ['prompt', [...ASKED_FORM, ['prompt', 'x']]],
+    ['prompt', [...VALID_FORM, ['prompt', 'x']]],
     ['prompt', [...without('prompt'), ['prompt', Buffer.from([0xff])]]],
     ['image', without('image')],
     ['image', [...without('image'), ['image', GIF, 'a.png', 'image/png']]],
-    ['image[]', [...ASKED_FORM, ['image[]', '', 'a.png', 'image/png']]],
-    ['image', [...ASKED_FORM, ...Array.from({ length: 16 }, (): FormEntry => ['image', PNG, 'a'])]],
-    ['mask', [...ASKED_FORM, ['mask', 'x', 'm.png']]],
-    ['mask', [...ASKED_FORM, ['mask', PNG, 'm'], ['mask', PNG, 'm']]],
-    ['n', [...ASKED_FORM, ['n', '11']]],
-    ['n', [...ASKED_FORM, ['n', '']]],
-    ['n', [...ASKED_FORM, ['n', '1e0']]],
-    ['stream', [...ASKED_FORM, ['stream', '1']]],
-    ['size', [...ASKED_FORM, ['size', 'big']]],
-    ['partial_images', [...ASKED_FORM, ['partial_images', '4']]],
+    ['image[]', [...VALID_FORM, ['image[]', '', 'a.png', 'image/png']]],
+    ['image', [...VALID_FORM, ...Array.from({ length: 16 }, (): FormEntry => ['image', PNG, 'a'])]],
+    ['mask', [...VALID_FORM, ['mask', 'x', 'm.png']]],
+    ['mask', [...VALID_FORM, ['mask', PNG, 'm'], ['mask', PNG, 'm']]],
+    ['n', [...VALID_FORM, ['n', '11']]],
+    ['n', [...VALID_FORM, ['n', '']]],
+    ['n', [...VALID_FORM, ['n', '1e0']]],
+    ['stream', [...VALID_FORM, ['stream', '1']]],
+    ['size', [...VALID_FORM, ['size', 'big']]],
+    ['partial_images', [...VALID_FORM, ['partial_images', '4']]],
   ]
   test.each(cases)('%s is wrong (%#)', (param, entries) => {
     expect(refusalOf(() => editForm(entries))).toEqual(['invalid_request', param])
   })
 
-  test('16 pictures are allowed', () => {
+  test('accepts 16 images', () => {
     const more = Array.from({ length: 15 }, (): FormEntry => ['image[]', PNG, 'a'])
-    expect(editForm([...ASKED_FORM, ...more]).head.input.images).toBe(16)
+    expect(editForm([...VALID_FORM, ...more]).head.input.images).toBe(16)
   })
 
-  test('a picture of more than 50 MiB', () => {
+  test('refuses an image of more than 50 MiB', () => {
     const large = Buffer.concat([PNG, Buffer.alloc(50 * 1024 * 1024)])
     const entries: FormEntry[] = [...without('image'), ['image', large, 'a.png']]
     expect(refusalOf(() => editForm(entries))).toEqual(['request_too_large', 'image'])
   })
 
-  test('a content type without a boundary', () => {
+  test('refuses a content type without a boundary', () => {
     const parse = () =>
-      imageEdits.parseRequest(formBody(ASKED_FORM), LIMITS, { 'content-type': 'multipart/form-data' })
+      imageEdits.parseRequest(formBody(VALID_FORM), LIMITS, { 'content-type': 'multipart/form-data' })
     expect(refusalOf(parse)).toEqual(['invalid_request', undefined])
   })
 
-  test('is sent on under a new boundary, with another model, and all else as it was', () => {
+  test('is sent with a new boundary and another model, otherwise unchanged', () => {
     const entries: FormEntry[] = [
       ['strange[field]', 'é\r\n--X'],
       ['model', 'm'],
@@ -219,12 +219,12 @@ describe('edits as a form', () => {
       ['prompt', 'x'],
       ['strange[field]', 'blob', 'application/octet-stream', '\0'],
     ])
-    // A copy of the request is the same form.
+    // A copy of the request has the same form.
     expect(imageEdits.byteLane.splice({ ...request }, EDITS)).toEqual(sent)
   })
 
-  test('the order of its parts means nothing', () => {
-    const entries: FormEntry[] = [...ASKED_FORM, ['n', '2'], ['image[]', WEBP, 'b'], ['user', 'u']]
+  test('may have its parts in any order', () => {
+    const entries: FormEntry[] = [...VALID_FORM, ['n', '2'], ['image[]', WEBP, 'b'], ['user', 'u']]
     fc.assert(
       fc.property(fc.shuffledSubarray(entries, { minLength: entries.length }), (shuffled) => {
         expect(editForm(shuffled).head).toEqual(editForm(entries).head)

@@ -1,4 +1,4 @@
-/** Reads requests for pictures: checks what the gateway acts on and leaves the rest to the upstream. */
+/** Reads requests for images. It checks the fields that the gateway uses; the upstream checks the others. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../../errors.ts'
 import type { FormLimits, JsonLimits, ParsedRequest, ParsedUpload, RequestEdits } from '../core/dialect.ts'
@@ -11,15 +11,15 @@ import { parseEditForm, spliceForm } from './edit-form.ts'
 import { tooManyBytes } from './fields.ts'
 import { isMultipart } from './form/boundary.ts'
 import { READ_FIELDS, readHead } from './head.ts'
-import { checkPicture, MAX_PICTURE_BYTES, MAX_PICTURES, typeOf } from './pictures.ts'
+import { checkImage, MAX_IMAGE_BYTES, MAX_IMAGES, typeOf } from './image-type.ts'
 import { parseEditUpload, spliceBeginning } from './upload/upload.ts'
 
 const GENERATION_KEYS: ReadonlySet<string> = new Set(READ_FIELDS)
 const EDIT_KEYS: ReadonlySet<string> = new Set([...READ_FIELDS, 'images', 'mask'])
-/** A header of more is no media type. */
+/** Characters before the comma of a data URL. */
 const MAX_URL_HEADER = 1024
 
-/** A request to `/images/generations`. Throws GatewayError naming the field. */
+/** Reads a request to `/images/generations`. Throws GatewayError naming the field. */
 export function parseGeneration(body: Buffer, limits: JsonLimits): ParsedRequest {
   const { value, members } = parseJsonObject(body, limits, GENERATION_KEYS)
   const request: ParsedRequest = { head: readHead(value, 0), body, headers: {} }
@@ -27,7 +27,7 @@ export function parseGeneration(body: Buffer, limits: JsonLimits): ParsedRequest
   return request
 }
 
-/** A request to `/images/edits`, a form or JSON with its pictures as URLs. Throws GatewayError naming the field. */
+/** Reads a request to `/images/edits`: a form, or JSON with images as URLs. Throws GatewayError naming the field. */
 export function parseEdit(body: Buffer, limits: JsonLimits, headers: IncomingHttpHeaders): ParsedRequest {
   const contentType = headers['content-type']
   if (isMultipart(contentType)) {
@@ -35,14 +35,14 @@ export function parseEdit(body: Buffer, limits: JsonLimits, headers: IncomingHtt
     return parseEditForm(body, contentType, limits.form)
   }
   const { value, members } = parseJsonObject(body, limits, EDIT_KEYS)
-  const pictures = checkImages(value.images)
-  if (value.mask !== undefined && value.mask !== null) checkImage(value.mask, 'mask')
-  const request: ParsedRequest = { head: readHead(value, pictures), body, headers: {} }
+  const images = checkImageList(value.images)
+  if (value.mask !== undefined && value.mask !== null) checkImageField(value.mask, 'mask')
+  const request: ParsedRequest = { head: readHead(value, images), body, headers: {} }
   noteMembers(request, members)
   return request
 }
 
-/** A form for `/images/edits` that is too large to be held. Throws GatewayError naming the field. */
+/** Reads a form for `/images/edits` that is too large for memory. Throws GatewayError naming the field. */
 export function parseUpload(
   prefix: Buffer,
   limits: FormLimits,
@@ -53,24 +53,24 @@ export function parseUpload(
   return parseEditUpload(prefix, type, limits)
 }
 
-/** The bytes of a request with another model; those of a form always get a new boundary. */
+/** The request with another model. Forms always get a new boundary. */
 export function spliceRequest(request: ParsedRequest, edits: RequestEdits): Buffer {
   if (request.contentType === undefined) return splice(request, edits)
   return request.goesOn ? spliceBeginning(request, edits.model) : spliceForm(request, edits.model)
 }
 
-/** How many there are. */
-function checkImages(images: unknown): number {
-  if (!Array.isArray(images) || images.length === 0 || images.length > MAX_PICTURES) {
-    throw refusal('images', `must be an array of 1 to ${MAX_PICTURES} pictures`)
+/** Returns the number of images. */
+function checkImageList(images: unknown): number {
+  if (!Array.isArray(images) || images.length === 0 || images.length > MAX_IMAGES) {
+    throw refusal('images', `must be an array of 1 to ${MAX_IMAGES} images`)
   }
   images.forEach((image: unknown, i) => {
-    checkImage(image, `images[${i}]`)
+    checkImageField(image, `images[${i}]`)
   })
   return images.length
 }
 
-function checkImage(image: unknown, path: string): void {
+function checkImageField(image: unknown, path: string): void {
   if (!isRecord(image)) throw refusal(path, 'must be an object')
   const { image_url: url, file_id: id } = image
   if (typeof id === 'string' && id !== '' && (url === undefined || url === null)) return
@@ -80,6 +80,6 @@ function checkImage(image: unknown, path: string): void {
   if (comma < 0 || !/;\s*base64\s*$/i.test(url.slice(0, comma))) {
     throw refusal(`${path}.image_url`, 'must be a valid URL')
   }
-  checkPicture(`${path}.image_url`, typeOf(url.slice(comma + 1, comma + 64)))
-  if (decodedLength(url) > MAX_PICTURE_BYTES) throw tooManyBytes(`${path}.image_url`, MAX_PICTURE_BYTES)
+  checkImage(`${path}.image_url`, typeOf(url.slice(comma + 1, comma + 64)))
+  if (decodedLength(url) > MAX_IMAGE_BYTES) throw tooManyBytes(`${path}.image_url`, MAX_IMAGE_BYTES)
 }

@@ -1,4 +1,4 @@
-/** Requests for pictures, and pictures, for the tests of this folder. */
+/** Images and requests for images, for the tests of this folder. */
 import { GatewayError } from '../../errors.ts'
 import type { ClientView, ParsedRequest } from '../core/dialect.ts'
 import { noLosses } from '../testing.ts'
@@ -12,11 +12,11 @@ export const FORM_LIMITS = {
   maxFieldBytes: 1024 * 1024,
 }
 export const LIMITS = { maxDepth: 20, maxKeys: 100, form: FORM_LIMITS }
-/** The beginnings of pictures, which are all that is looked at. */
-export const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest of a picture', 'latin1')
-export const JPEG = Buffer.from('\xff\xd8\xff\xe0rest of a picture', 'latin1')
+/** Only the first bytes of these files matter. */
+export const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest of an image', 'latin1')
+export const JPEG = Buffer.from('\xff\xd8\xff\xe0rest of an image', 'latin1')
 export const WEBP = Buffer.from('RIFF\x24\0\0\0WEBPVP8 rest', 'latin1')
-export const GIF = Buffer.from('GIF89a rest of a picture', 'latin1')
+export const GIF = Buffer.from('GIF89a rest of an image', 'latin1')
 export const BOUNDARY = 'X-BOUNDARY'
 export const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`
 
@@ -45,14 +45,14 @@ export function editForm(entries: readonly FormEntry[]): ParsedRequest {
   return imageEdits.parseRequest(formBody(entries), LIMITS, { 'content-type': MULTIPART })
 }
 
-export const ASKED = { model: 'm', prompt: 'A cat' }
-export const ASKED_FORM: FormEntry[] = [
+export const VALID_REQUEST = { model: 'm', prompt: 'A cat' }
+export const VALID_FORM: FormEntry[] = [
   ['model', 'm'],
   ['prompt', 'A hat'],
   ['image', PNG, 'a.png', 'image/png'],
 ]
 
-/** What is refused, by its code and field. */
+/** The code and the field of the error that `run` throws. */
 export function refusalOf(run: () => unknown): [string, string | undefined] | undefined {
   try {
     run()

@@ -3,8 +3,8 @@ import { isRecord } from '../core/json/value.ts'
 import { count, isImpossible } from '../core/neutral/token-count.ts'
 
 /**
- * The `usage` object of the images API in disjoint kinds, for an answer with so many pictures. Undefined when it lacks
- * one of the two totals, or when one of its counts cannot be true.
+ * The `usage` object of the images API in disjoint kinds, for an answer with this number of images. Undefined if it lacks
+ * one of the two totals, or if one of its counts is impossible.
  */
 export function readUsage(value: unknown, images: number): Usage | undefined {
   if (!isRecord(value)) return undefined
@@ -17,7 +17,7 @@ export function readUsage(value: unknown, images: number): Usage | undefined {
   return { ...zeroUsage(), input: input - cachedInput, cachedInput, output, images }
 }
 
-/** `textOnly`: the prompt had no pictures, so that all of it was text; how else it divides nobody tells. */
+/** `textOnly`: the prompt had no images, so all input tokens are text. Otherwise the split is unknown and left out. */
 export function writeUsage(usage: Usage, textOnly: boolean): Record<string, unknown> {
   const input = totalInput(usage)
   return {
@@ -28,7 +28,7 @@ export function writeUsage(usage: Usage, textOnly: boolean): Record<string, unkn
   }
 }
 
-/** Of pictures that were reported one by one. */
+/** Adds the usage of images that were reported one by one. */
 export function addUsage(a: Usage | undefined, b: Usage | undefined): Usage | undefined {
   if (a === undefined || b === undefined) return a ?? b
   return {

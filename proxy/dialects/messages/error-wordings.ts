@@ -41,30 +41,33 @@ export const messagesWordings: Wordings = {
   refusals: [
     {
       wording: /image exceeds # MB maximum: # bytes > # bytes/,
-      say: (limit, bytes, most) => `image exceeds ${limit} MB maximum: ${bytes} bytes > ${most} bytes.`,
+      sentence: (limit, bytes, most) => `image exceeds ${limit} MB maximum: ${bytes} bytes > ${most} bytes.`,
     },
     {
       wording: /image dimensions exceed max allowed size(?: for many-image requests)?: # pixels/,
-      say: (pixels) => `image dimensions exceed max allowed size: ${pixels} pixels.`,
+      sentence: (pixels) => `image dimensions exceed max allowed size: ${pixels} pixels.`,
     },
-    { wording: /maximum of # PDF pages/, say: (pages) => `A maximum of ${pages} PDF pages may be provided.` },
-    { wording: /PDF specified was not valid/, say: () => 'The PDF specified was not valid.' },
+    {
+      wording: /maximum of # PDF pages/,
+      sentence: (pages) => `A maximum of ${pages} PDF pages may be provided.`,
+    },
+    { wording: /PDF specified was not valid/, sentence: () => 'The PDF specified was not valid.' },
     {
       wording: /PDF specified is password protected/,
-      say: () => 'The PDF specified is password protected.',
+      sentence: () => 'The PDF specified is password protected.',
     },
     {
       wording: /.?tool_use.? ids were found without .?tool_result.? blocks immediately after/,
-      say: () => '`tool_use` ids were found without `tool_result` blocks immediately after.',
+      sentence: () => '`tool_use` ids were found without `tool_result` blocks immediately after.',
     },
     {
       wording: /unexpected .?tool_use_id.? found in .?tool_result.? blocks/,
-      say: () => 'unexpected `tool_use_id` found in `tool_result` blocks.',
+      sentence: () => 'unexpected `tool_use_id` found in `tool_result` blocks.',
     },
-    { wording: /.?tool_use.? ids must be unique/, say: () => '`tool_use` ids must be unique.' },
+    { wording: /.?tool_use.? ids must be unique/, sentence: () => '`tool_use` ids must be unique.' },
     {
       wording: /does not support assistant message prefill/,
-      say: () =>
+      sentence: () =>
         'This model does not support assistant message prefill. The conversation must end with a user message.',
     },
   ],

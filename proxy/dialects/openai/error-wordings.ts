@@ -64,11 +64,11 @@ export const openaiWordings: Wordings = {
   contextLength: [
     // OpenAI, vLLM, DeepSeek, OpenRouter
     /maximum context length is (?<limit>N) tokens\D{1,60}N tokens \((?<used>N) (?:in the messages|of text input|in your prompt)[,;] (?<output>N) (?:in|for) the (?:completion|output)/,
-    /too large: (?<asked>N)\.\D{1,60}context length is (?<limit>N) tokens\D{1,60}(?<used>N) input tokens/,
+    /too large: (?<requested>N)\.\D{1,60}context length is (?<limit>N) tokens\D{1,60}(?<used>N) input tokens/,
     /maximum context length is (?<limit>N) tokens\D{1,60}(?<used>N) (?:input )?tokens/,
     /exceed the configured limit of (?<limit>N) tokens\D{1,60}(?<used>N) tokens/,
     // vLLM
-    /passed (?<used>N) input tokens and requested (?<asked>N) output tokens.{1,80}context length is only (?<limit>N) tokens/,
+    /passed (?<used>N) input tokens and requested (?<requested>N) output tokens.{1,80}context length is only (?<limit>N) tokens/,
     /passed (?<used>N) input tokens.{1,80}context length is only (?<limit>N) tokens/,
     // llama.cpp, LM Studio
     /keep the first (?<used>N) tokens when.{1,80}context length of only (?<limit>N) tokens/,
@@ -91,12 +91,12 @@ export const openaiWordings: Wordings = {
   refusals: [
     {
       wording: /assistant message with .?tool_calls.? must be followed by tool messages/,
-      say: () =>
+      sentence: () =>
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.",
     },
     {
       wording: /No tool output found for (?:function|custom tool) call/,
-      say: () => 'No tool output found for a tool call of the input.',
+      sentence: () => 'No tool output found for a tool call of the input.',
     },
   ],
   efforts: [/effort' does not support '(\w{3,7})'/i],

@@ -1,4 +1,4 @@
-/** Errors as the OpenAI family writes them: https://platform.openai.com/docs/guides/error-codes */
+/** Errors in the format of the OpenAI family: https://platform.openai.com/docs/guides/error-codes */
 import type { GatewayError } from '../../errors.ts'
 
 export function openaiErrorBody(error: GatewayError): object {

@@ -2,7 +2,7 @@ import type { ToolRules } from '../core/dialect.ts'
 
 const MAX_CHARACTERS = 64
 
-/** What upstreams of OpenAI's conversation APIs take as tools. */
+/** Rules for tools that upstreams of OpenAI's conversation APIs apply. */
 export function openaiTools({ namespaces }: Pick<ToolRules, 'namespaces'>): ToolRules {
   return {
     maxNameLength: MAX_CHARACTERS,

@@ -1,10 +1,10 @@
-/** Errors about what an upstream of the responses API keeps: responses, items and encrypted reasoning. */
+/** Errors about state that upstreams of the responses API store: responses, items and encrypted reasoning. */
 import type { Wordings } from '../core/errors/wordings.ts'
 
 export const responsesWordings: Wordings = {
   words: { carrier: ['invalid_encrypted_content'], previousResponse: ['previous_response_not_found'] },
   sentences: {
-    // `Response with id 'resp_1' not found.`, `Invalid 'response_id'`, in the words of self-hosted upstreams.
+    // Self-hosted upstreams: `Response with id 'resp_1' not found.`, `Invalid 'response_id'`.
     previousResponse: /\bresponse(?:[_ ]id\b|\b[^.]{0,40}\bnot found\b)/i,
   },
   carriers: [

@@ -1,7 +1,7 @@
-/** Errors in a responses stream; outside of one they are those of the OpenAI family. */
+/** Errors in a responses stream. Outside of streams, errors are those of openai/error.ts. */
 import type { GatewayError } from '../../errors.ts'
 
-/** The flat error event: the only one before `response.created`. */
+/** The flat error event, for a stream that has not begun. */
 export function errorEvent(error: GatewayError, sequence = 0): Buffer {
   return event('error', {
     type: 'error',
@@ -12,7 +12,7 @@ export function errorEvent(error: GatewayError, sequence = 0): Buffer {
   })
 }
 
-/** Ends a stream that has begun. `response` is the object of its last lifecycle event. */
+/** Ends a stream that has begun. `response`: the object in its last lifecycle event. */
 export function failedEvent(
   response: Record<string, unknown>,
   error: GatewayError,

@@ -1,7 +1,7 @@
 import { isRecord } from '../core/json/value.ts'
 import { decodedLength, type InputFields } from '../core/json/weigh.ts'
 
-/** How the input of a request is weighed. */
+/** How to estimate the input tokens of a request. */
 export const INPUT_FIELDS: InputFields = {
   conversation: ['input', 'instructions'],
   schemas: ['tools', 'text'],

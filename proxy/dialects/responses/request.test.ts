@@ -8,7 +8,7 @@ const parse = (fields: object) => parseText(JSON.stringify({ model: 'm', input: 
 const headOf = (fields: object) => parse(fields).head
 
 describe('the head', () => {
-  test('of the least request', () => {
+  test('of a minimal request', () => {
     expect(headOf({})).toEqual({
       model: 'm',
       stream: false,
@@ -18,12 +18,12 @@ describe('the head', () => {
     })
   })
 
-  test('of one that asks for more', () => {
+  test('of a request with all fields', () => {
     const head = headOf({ stream: true, max_output_tokens: 7, service_tier: 'priority' })
     expect(head).toMatchObject({ stream: true, maxOutputTokens: 7, tier: 'priority' })
   })
 
-  test.each(['auto', 'default', ''])('tier %j asks for nothing', (tier) => {
+  test.each(['auto', 'default', ''])('tier %j changes nothing', (tier) => {
     expect(headOf({ service_tier: tier })).not.toHaveProperty('tier')
   })
 })
@@ -38,14 +38,14 @@ describe('input may be absent', () => {
   )
 })
 
-test('a request that only prepares its conversation may say nothing', () => {
+test('a request that only prepares its conversation may have empty input', () => {
   const prepare = (text: string) => parseRequest(Buffer.from(text), { ...LIMITS, mayBeEmpty: true })
   for (const input of ['', ',"input":[]', ',"input":null'])
     expect(prepare(`{"model":"m"${input}}`).head.model).toBe('m')
   expect(() => prepare('{"model":"m","input":{}}')).toThrow(expect.objectContaining({ param: 'input' }))
 })
 
-describe('what is refused', () => {
+describe('refused', () => {
   test.each<[string, string, object]>([
     ['model', 'invalid_request', { model: '' }],
     ['input', 'invalid_request', { input: undefined }],
@@ -82,7 +82,7 @@ describe('the weight of the input', () => {
     expect(weigh({ input, instructions: 'four' }).textBytes).toBe(2 + 3 + 3 + 4)
   })
 
-  test('media are told apart', () => {
+  test('media are counted by kind', () => {
     const content = [
       { type: 'input_image', image_url: 'data:image/png;base64,AAAA' },
       { type: 'input_image', file_id: 'f' },
@@ -103,14 +103,14 @@ describe('the weight of the input', () => {
 describe('splicing', () => {
   const edits = (model: string) => ({ model, askStreamUsage: true })
 
-  test('changes the model alone', () => {
+  test('changes only the model', () => {
     const request = parseText('{ "x" : 1.50, "model" : "m" ,"input":"a" }')
     expect(splice(request, edits('up"stream')).toString()).toBe(
       '{ "x" : 1.50, "model" : "up\\"stream" ,"input":"a" }',
     )
   })
 
-  test('with the same model gives the very body', () => {
+  test('returns the same body for the same model', () => {
     const request = parse({})
     expect(splice(request, edits('m'))).toBe(request.body)
   })

@@ -1,4 +1,4 @@
-/** Reads responses requests: checks what the gateway acts on and leaves the rest to the upstream. */
+/** Reads responses requests. It checks the fields that the gateway uses; the upstream checks the others. */
 import { GatewayError } from '../../errors.ts'
 import type { JsonLimits, ParsedRequest, RequestHead } from '../core/dialect.ts'
 import { parseJsonObject } from '../core/json/body.ts'
@@ -17,7 +17,7 @@ import { weighInput } from '../core/json/weigh.ts'
 import { notePosition, readPosition } from './chains/position.ts'
 import { INPUT_FIELDS } from './input.ts'
 
-/** Top-level keys on which the gateway acts. */
+/** Top-level keys that the gateway uses. */
 const READ_KEYS: ReadonlySet<string> = new Set([
   'model',
   'input',
@@ -32,9 +32,9 @@ const READ_KEYS: ReadonlySet<string> = new Set([
   'prompt',
   'store',
 ])
-/** Each brings input of its own, which the vendor keeps. */
+/** Fields that refer to input that the vendor stores. */
 export const INSTEAD_OF_INPUT = ['previous_response_id', 'conversation', 'prompt']
-/** Tiers that ask for nothing. */
+/** Tiers that change nothing. */
 const PLAIN_TIERS = ['', 'auto', 'default']
 
 /** Throws GatewayError naming the field. */
@@ -45,7 +45,7 @@ export function parseRequest(body: Buffer, limits: JsonLimits): ParsedRequest {
   checkInput(value, limits)
   const stream = readOptional(value, 'stream', isBoolean, 'true or false') ?? false
   if (readOptional(value, 'background', isBoolean, 'true or false') === true) {
-    const message = 'background is not supported: an answer that is fetched later cannot be metered.'
+    const message = 'background is not supported: the gateway cannot meter an answer that is fetched later.'
     throw new GatewayError('unsupported_parameter', message, { param: 'background' })
   }
   readOptional(value, 'instructions', isString, 'a string')
@@ -87,7 +87,7 @@ function checkInput(value: Record<string, unknown>, limits: JsonLimits): void {
   })
 }
 
-/** As its last item; in any other place it means nothing. */
+/** True if the last item is a trigger; elsewhere a trigger has no effect. */
 function asksCompaction({ input }: Record<string, unknown>): boolean {
   const last: unknown = Array.isArray(input) ? input.at(-1) : undefined
   return isRecord(last) && last.type === 'compaction_trigger'

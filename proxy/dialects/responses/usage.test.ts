@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../contract/usage.ts'
-import { picturesIn, readUsage, writeUsage } from './usage.ts'
+import { imagesIn, readUsage, writeUsage } from './usage.ts'
 
 const WIRE = {
   input_tokens: 100,
@@ -11,12 +11,12 @@ const WIRE = {
 }
 const USAGE = { ...zeroUsage(), input: 50, cachedInput: 40, cacheWrite: 10, output: 30, reasoning: 12 }
 
-test('cached tokens are taken out of the input, and put back', () => {
+test('cached tokens are separate from the input, and part of it again when written', () => {
   expect(readUsage(WIRE)).toEqual(USAGE)
   expect(writeUsage(USAGE)).toEqual(WIRE)
 })
 
-test('long cache writes are told apart', () => {
+test('long cache writes are counted separately', () => {
   const details = {
     cached_tokens: 0,
     cache_write_tokens: 10,
@@ -62,7 +62,7 @@ describe('no usage', () => {
   })
 })
 
-test('pictures are those that were made', () => {
+test('only finished images are counted', () => {
   const made = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'aGk=' }
   const others = [
     { ...made, result: null },
@@ -70,6 +70,6 @@ test('pictures are those that were made', () => {
     { type: 'message', result: 'aGk=' },
     null,
   ]
-  expect(picturesIn([made, ...others, made])).toBe(2)
-  expect(picturesIn(undefined)).toBe(0)
+  expect(imagesIn([made, ...others, made])).toBe(2)
+  expect(imagesIn(undefined)).toBe(0)
 })

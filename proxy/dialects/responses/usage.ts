@@ -3,8 +3,8 @@ import { isRecord } from '../core/json/value.ts'
 import { count, isImpossible } from '../core/neutral/token-count.ts'
 
 /**
- * The `usage` object of a response in disjoint kinds. Undefined when it lacks either of the two totals, because half a
- * usage would charge the missing half as nothing, and when one of its counts cannot be true.
+ * The `usage` object of a response in disjoint kinds. Undefined if it lacks one of the two totals, because the missing
+ * one would be free, or if one of its counts is impossible.
  */
 export function readUsage(value: unknown): Usage | undefined {
   if (!isRecord(value)) return undefined
@@ -39,19 +39,19 @@ export function readUsage(value: unknown): Usage | undefined {
   }
 }
 
-/** Pictures in the output of a response, which its usage does not count. */
-export function picturesIn(output: unknown): number {
+/** The number of images in the output of a response; its usage does not contain it. */
+export function imagesIn(output: unknown): number {
   if (!Array.isArray(output)) return 0
-  return output.filter((item) => isRecord(item) && item.type === PICTURE && isMade(item.result)).length
+  return output.filter((item) => isRecord(item) && item.type === IMAGE_CALL && isMade(item.result)).length
 }
 
-const PICTURE = 'image_generation_call'
+const IMAGE_CALL = 'image_generation_call'
 
 function isMade(result: unknown): boolean {
   return typeof result === 'string' && result !== ''
 }
 
-/** Usage as responses writes it: cached tokens are part of the input, reasoning is part of the output. */
+/** In responses, cached tokens are part of the input and reasoning is part of the output. */
 export function writeUsage(usage: Usage): Record<string, unknown> {
   const input = totalInput(usage)
   const { cacheWrite, cacheWriteLong } = usage

@@ -1,9 +1,9 @@
-/** Calls whose arguments are no JSON object: no client may get one that it could run. */
+/** Calls whose arguments are not a JSON object: no client may get one that it could run. */
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { CALL_ID, type Ending, NAME, streamedCall, wholeCall } from './broken-calls.ts'
-import { laneOf, leastRequest, NAMES } from './codecs.ts'
-import { relay } from './laws.ts'
+import { laneOf, minimalRequest, NAMES } from './codecs.ts'
+import { transmit } from './laws.ts'
 import { specEvents } from './sse.ts'
 import { readStrictly } from './strict.ts'
 import { viewOf } from './views.ts'
@@ -13,17 +13,17 @@ const PAIRS = NAMES.flatMap((client) =>
 )
 const BROKEN = ['{"path": "/tmp', '{"path": rome}', '[1,2]', '"text"', '7', 'null', '{}{}']
 
-/** Cut in two where it has two characters. */
+/** Splits a text of at least two characters in two. */
 const halves = (text: string) => [text.slice(0, 1), text.slice(1)].filter((half) => half !== '')
 const whole = (client: DialectName, upstream: DialectName, input: string, ending: Ending) =>
-  laneOf(client, leastRequest(client), upstream).readAnswer(
+  laneOf(client, minimalRequest(client), upstream).readAnswer(
     Buffer.from(JSON.stringify(wholeCall(upstream, input, ending))),
     false,
   )
 const streamed = (client: DialectName, upstream: DialectName, input: string, ending: Ending) =>
-  relay(client, upstream, [Buffer.from(streamedCall(upstream, halves(input), ending))])
+  transmit(client, upstream, [Buffer.from(streamedCall(upstream, halves(input), ending))])
 
-/** What tells a client that a call, or the whole answer, is finished. */
+/** Signs for a client that a call or the whole answer is finished. */
 const FINISHED: Record<DialectName, RegExp> = {
   chat: /"finish_reason":"/,
   messages: /content_block_stop|message_delta|message_stop/,
@@ -53,20 +53,20 @@ describe.each(PAIRS)('%s over %s', (client, upstream) => {
     ['{"path": "/tmp', 'limit', 'length'],
     ['', 'limit', 'length'],
     ['{"path": "/tmp', 'filter', 'content-filter'],
-  ] as const)('a call that ends at %j by the %s is not finished', (input, ending, finish) => {
+  ] as const)('a call that ends at %j because of the %s is not finished', (input, ending, finish) => {
     const answer = whole(client, upstream, input, ending)
     if (!('body' in answer)) throw new Error(answer.detail)
     const read = JSON.parse(answer.body.toString())
-    const told = streamed(client, upstream, input, ending)
-    expect(told.failed).toBe(false)
-    const strict = readStrictly(client, told.text)
+    const received = streamed(client, upstream, input, ending)
+    expect(received.failed).toBe(false)
+    const strict = readStrictly(client, received.text)
     expect([viewOf(client, read).finish, viewOf(client, strict).finish]).toEqual([finish, finish])
     if (client === 'messages') {
       expect([read.content, viewOf(client, strict).calls]).toEqual([[], []])
-      expect(told.text).not.toContain('content_block_stop')
+      expect(received.text).not.toContain('content_block_stop')
     } else if (client === 'chat') {
       expect(read.choices[0].message).not.toHaveProperty('tool_calls')
-      // It is as it came: nothing makes an object of it.
+      // The arguments are unchanged, and not an object.
       expect(strict).toMatchObject({
         choices: [{ message: { tool_calls: [{ function: { arguments: input } }] } }],
       })
@@ -75,11 +75,11 @@ describe.each(PAIRS)('%s over %s', (client, upstream) => {
         expect(status).toBe('incomplete')
         expect(output).toMatchObject([{ type: 'function_call', status: 'incomplete', arguments: input }])
       }
-      expect(told.text).not.toMatch(/arguments\.done|output_item\.done/)
+      expect(received.text).not.toMatch(/arguments\.done|output_item\.done/)
     }
   })
 
-  it('a call that is whole stays one at the limit', () => {
+  it('a complete call stays complete at the limit', () => {
     const { text } = streamed(client, upstream, '{"path":"/tmp"}', 'limit')
     expect(viewOf(client, readStrictly(client, text))).toMatchObject({
       finish: 'length',
@@ -100,21 +100,24 @@ describe('one broken call among others', () => {
   const call = (index: number, input: string) =>
     chunk({ tool_calls: [{ index, id: `c${index}`, function: { name: 'f', arguments: input } }] })
 
-  it.each(['tool_calls', 'length'])('that is not the last is a failure (%s)', (reason) => {
+  it.each(['tool_calls', 'length'])('is a failure unless it is the last (%s)', (reason) => {
     const stream = [call(0, '{"a":'), call(1, '{}'), chunk({}, reason), 'data: [DONE]\n\n'].join('')
-    expect(relay('messages', 'chat', [Buffer.from(stream)])).toMatchObject({ failed: true, finished: false })
+    expect(transmit('messages', 'chat', [Buffer.from(stream)])).toMatchObject({
+      failed: true,
+      finished: false,
+    })
   })
 
-  it('that the limit cut leaves the others', () => {
+  it('that the limit cut does not affect the others', () => {
     const stream = [call(0, '{"a":1}'), call(1, '{"b":'), chunk({}, 'length'), 'data: [DONE]\n\n'].join('')
-    const { text } = relay('messages', 'chat', [Buffer.from(stream)])
+    const { text } = transmit('messages', 'chat', [Buffer.from(stream)])
     expect(viewOf('messages', readStrictly('messages', text)).calls.map(({ input }) => input)).toEqual([
       { a: 1 },
     ])
   })
 
-  it('before text is a failure as soon as the text begins', () => {
-    const observer = laneOf('responses', leastRequest('responses', { stream: true }), 'messages').observe(
+  it('before text is a failure as soon as the text starts', () => {
+    const observer = laneOf('responses', minimalRequest('responses', { stream: true }), 'messages').observe(
       1 << 20,
     )
     const begun = streamedCall('messages', ['{"a":'], 'calls')

@@ -1,4 +1,4 @@
-/** Answers of upstreams that call one function, `delete_file`, and end as a test says. */
+/** Answers that call one function, `delete_file`, and end as a test requires. */
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { writeEvents } from './sse.ts'
 
@@ -13,7 +13,7 @@ const FINISH = {
 }
 export type Ending = keyof typeof FINISH
 
-/** The answer as JSON. Messages upstreams have no other way to write broken arguments than as text. */
+/** The answer as JSON. In messages, broken arguments can only be text. */
 export function wholeCall(dialect: DialectName, input: string, ending: Ending): Json {
   if (dialect === 'chat') {
     const tool_calls = [{ id: CALL_ID, type: 'function', function: { name: NAME, arguments: input } }]
@@ -37,7 +37,7 @@ export function wholeCall(dialect: DialectName, input: string, ending: Ending): 
   }
 }
 
-/** The same as a stream; each of `deltas` is a piece of the arguments. */
+/** The answer as a stream; `deltas` are the pieces of the arguments. */
 export function streamedCall(dialect: DialectName, deltas: readonly string[], ending: Ending): string {
   if (dialect === 'chat') return chatCall(deltas, ending)
   return dialect === 'responses' ? responsesCall(deltas, ending) : messagesCall(deltas, ending)

@@ -1,4 +1,4 @@
-/** The dialects' codecs joined as the pipeline joins them, without a server, a clock or chance. */
+/** Connects the codecs as the pipeline does, without a server, a clock or random values. */
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { type Features, featuresOf } from '../../../contract/profiles.ts'
 import type {
@@ -38,7 +38,7 @@ export function dialectOf(name: DialectName): Dialect {
   return DIALECTS[name]
 }
 
-/** Envelopes of the product's form that anybody can read: what is sealed is compared after opening. */
+/** Readable envelopes, so that tests can compare sealed values. */
 export const envelopes: Envelopes = {
   seal: (carrier) => `slc1.${carrier.kind}.${Buffer.from(JSON.stringify(carrier)).toString('base64url')}`,
   open(text) {
@@ -48,7 +48,7 @@ export const envelopes: Envelopes = {
   },
 }
 
-/** An upstream that can do all that its dialect can say. */
+/** An upstream with all features of its dialect. */
 export function allFeatures(upstream: DialectName, overrides: Partial<Features> = {}): Features {
   return featuresOf(CHANNEL_TYPE[upstream], 'generic', {
     maxCompletionTokens: true,
@@ -79,7 +79,7 @@ export interface Converted {
   losses: string[]
 }
 
-/** Writes a request for an upstream; `undefined` members are gone, as they are in JSON. */
+/** Writes a request for an upstream. Drops `undefined` members, as JSON does. */
 export function encodeRequest(
   request: ModelRequest,
   upstream: DialectName,
@@ -97,7 +97,7 @@ export function encodeRequest(
   return { body: JSON.parse(JSON.stringify(body)), losses: losses.names }
 }
 
-/** The client's side of an answer to `body`. */
+/** The client of an answer to `body`. */
 export function clientOf(name: DialectName, body: object): ClientView & { losses: Losses } {
   const parsed = parse(name, body)
   return {
@@ -111,7 +111,7 @@ export function clientOf(name: DialectName, body: object): ClientView & { losses
   }
 }
 
-/** The lane that the pipeline opens: bytes between equal dialects, the hub between different ones. */
+/** The lane that the pipeline chooses: byte lane for equal dialects, hub for different ones. */
 export function laneOf(
   client: DialectName,
   body: object,
@@ -144,7 +144,7 @@ export function laneOf(
   })
 }
 
-/** A request as the upstream gets it, with the names of what it lost. */
+/** A request as the upstream gets it, with the names of its losses. */
 export function convert(
   client: DialectName,
   body: object,
@@ -155,16 +155,16 @@ export function convert(
   return { body: JSON.parse(lane.body.toString()), losses: [...lane.losses.names].sort() }
 }
 
-/** The least that a client of the dialect may ask. */
-export function leastRequest(name: DialectName, more: object = {}): Record<string, unknown> {
+/** A minimal request of the dialect. */
+export function minimalRequest(name: DialectName, more: object = {}): Record<string, unknown> {
   if (name === 'chat') return { model: 'm', messages: [{ role: 'user', content: 'Hello' }], ...more }
   if (name === 'responses') return { model: 'm', input: 'Hello', ...more }
   return { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }], ...more }
 }
 
-/** A request for a stream that wants all that a stream can carry. */
+/** A request for a stream with everything that a stream can contain. */
 export const streamRequest = (name: DialectName): Record<string, unknown> =>
-  leastRequest(name, {
+  minimalRequest(name, {
     stream: true,
     ...(name === 'chat' ? { stream_options: { include_usage: true } } : {}),
   })
@@ -173,15 +173,15 @@ export function isFailure(answer: ModelAnswer | UpstreamFailure): answer is Upst
   return !('parts' in answer)
 }
 
-/** Reads an answer; throws where the codec sees a failure. */
+/** Reads an answer; throws if the codec returns a failure. */
 export function decodeAnswer(name: DialectName, value: unknown): ModelAnswer {
-  const answer = dialectOf(name).codec.decodeAnswer(value, parse(name, leastRequest(name)))
+  const answer = dialectOf(name).codec.decodeAnswer(value, parse(name, minimalRequest(name)))
   if (isFailure(answer)) throw new Error(`not an answer: ${answer.detail}`)
   return answer
 }
 
 export function encodeAnswer(name: DialectName, answer: ModelAnswer, model = 'm'): Record<string, unknown> {
-  const client = clientOf(name, leastRequest(name, { model }))
+  const client = clientOf(name, minimalRequest(name, { model }))
   return JSON.parse(JSON.stringify(dialectOf(name).codec.encodeAnswer(answer, client)))
 }
 
@@ -191,7 +191,7 @@ export interface ReadStream {
   failure: UpstreamFailure | undefined
 }
 
-/** Reads a whole stream with the events that the SSE specification sees in it. */
+/** Reads a whole stream, split into events by a reader that follows the SSE specification. */
 export function decodeStream(name: DialectName, text: string): ReadStream {
   const parts: StreamPart[] = []
   const decoder: StreamDecoder = dialectOf(name).codec.decodeStream(
@@ -206,7 +206,7 @@ export function decodeStream(name: DialectName, text: string): ReadStream {
   return { parts, finished: decoder.finished, failure: decoder.failure }
 }
 
-/** Writes a stream for the client who sent `body`. */
+/** Writes a stream for the client that sent `body`. */
 export function encodeStream(
   name: DialectName,
   parts: readonly StreamPart[],
@@ -222,14 +222,14 @@ export function encodeStream(
   return { text, losses: client.losses.names }
 }
 
-/** The answer that stream parts add up to; throws when they have no finish. */
+/** The answer of stream parts; throws if they have no finish. */
 export function folded(parts: readonly StreamPart[]): ModelAnswer {
   const answer = fold(parts)
   if (answer === undefined) throw new Error('the stream has no finish')
   return answer
 }
 
-/** A copy without any `ext`, at any depth, and without annotations, which are nothing else. */
+/** A deep copy without `ext`, and without annotations that consist only of it. */
 export function withoutExt<T>(value: T): T {
   const isBare = (item: unknown) => isRecord(item) && (item.type === 'other' || isBareAnnotation(item))
   return JSON.parse(

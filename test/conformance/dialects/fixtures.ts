@@ -1,6 +1,6 @@
 /**
- * What the laws are tried on: small files of our own beside this one, in each shape of the interfaces and named after
- * what they show, and what real upstreams sent, in the folder that the variable RECORDINGS names.
+ * Inputs for the laws: hand-written files in __fixtures__, one for each shape of the interfaces, and recordings of real
+ * upstreams in the folder that the variable RECORDINGS names.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,10 +37,10 @@ const parsed = (kind: Kind): Fixture<Json>[] =>
 export const REQUESTS = parsed('requests')
 /** Whole answers with status 200, errors among them. */
 export const ANSWERS = parsed('answers')
-/** Event streams, as they come over the wire. */
+/** Event streams as bytes on the wire. */
 export const STREAMS = files('streams')
 
-/** How a stream of ours ends, by its name. */
+/** How a fixture stream ends, by its name. */
 export function endOf(name: string): 'complete' | 'error' | 'cut' {
   if (/^(error|failed)/.test(name)) return 'error'
   return name.startsWith('cut-') ? 'cut' : 'complete'
@@ -56,7 +56,7 @@ export interface Recording {
   text: string
 }
 
-/** All recordings of the three dialects; none where RECORDINGS is not set. */
+/** All recordings of the three dialects; empty if RECORDINGS is not set. */
 export function recordings(): Recording[] {
   const folder = process.env.RECORDINGS
   if (!folder) return []

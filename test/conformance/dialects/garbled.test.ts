@@ -1,4 +1,4 @@
-/** Whatever comes: nothing is thrown but errors that name a field, and what is finished is strictly right. */
+/** Garbled input: errors name a field, and every finished stream is valid. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
@@ -7,19 +7,19 @@ import { GatewayError } from '../../../proxy/errors.ts'
 import { convert, laneOf, NAMES, parse, streamRequest } from './codecs.ts'
 import { ANSWERS, REQUESTS, STREAMS } from './fixtures.ts'
 import { spoiled, spoiledStream } from './garbled.ts'
-import { relay } from './laws.ts'
+import { transmit } from './laws.ts'
 import { readStrictly } from './strict.ts'
 
 const of = <T extends { dialect: string }>(all: readonly T[], dialect: DialectName) =>
   fc.constantFrom(...all.filter((one) => one.dialect === dialect))
 
-/** Reads what a client got; whether usage was told is left open. */
+/** Reads a client's stream, which may lack usage. */
 function readsStrictly(client: DialectName, text: string): void {
   const usage = client === 'chat' && !/"choices":\[\]/.test(text) ? 'unknown' : 'yes'
   try {
     readStrictly(client, text, usage)
   } catch (error) {
-    // Arguments that the upstream's model wrote wrong are for the client to find out: they stream as they come.
+    // Wrong arguments of the model are streamed unchanged; the client must detect them.
     const isInput = error instanceof SyntaxError || String(error).includes('the input of a call')
     if (client !== 'messages' || !isInput) throw error
   }
@@ -30,9 +30,9 @@ describe.each(NAMES)('upstreams of %s', (upstream) => {
     const streams = of(STREAMS, upstream).chain(({ content }) => spoiledStream(content))
     fc.assert(
       fc.property(streams, (text) => {
-        const relayed = relay(client, upstream, [Buffer.from(text)])
-        if (relayed.finished) readsStrictly(client, relayed.text)
-        expect(relayed.text).not.toContain('secret-host')
+        const transmitted = transmit(client, upstream, [Buffer.from(text)])
+        if (transmitted.finished) readsStrictly(client, transmitted.text)
+        expect(transmitted.text).not.toContain('secret-host')
       }),
     )
   })
@@ -55,7 +55,7 @@ describe.each(NAMES)('upstreams of %s', (upstream) => {
 describe.each(NAMES)('clients of %s', (client) => {
   const bodies = of(REQUESTS, client).chain(({ content }) => spoiled(content))
 
-  /** A refusal names a field; anything else that is thrown is a fault. */
+  /** Accepts only errors that name a field. */
   function orRefusal(run: () => unknown): void {
     try {
       run()
@@ -65,7 +65,7 @@ describe.each(NAMES)('clients of %s', (client) => {
     }
   }
 
-  it.each(NAMES)('that ask nonsense are refused by name on the way to %s', (upstream) => {
+  it.each(NAMES)('with garbled requests to %s get an error that names a field', (upstream) => {
     fc.assert(
       fc.property(bodies, (body) => {
         if (isRecord(body)) orRefusal(() => convert(client, body, upstream))
@@ -73,7 +73,7 @@ describe.each(NAMES)('clients of %s', (client) => {
     )
   })
 
-  it('that ask nonsense do not reach the byte lane unchecked', () => {
+  it('with garbled requests do not reach the byte lane unchecked', () => {
     fc.assert(
       fc.property(bodies, (body) => {
         if (isRecord(body)) orRefusal(() => parse(client, body))

@@ -1,9 +1,9 @@
-/** Spoils JSON and streams in one place, as broken upstreams and clients do. */
+/** Breaks JSON and streams in one place, as broken upstreams and clients do. */
 import fc from 'fast-check'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { type SpecEvent, specEvents, writeEvents } from './sse.ts'
 
-/** What stands where something else should. */
+/** Values of wrong types. */
 const ODD: fc.Arbitrary<unknown> = fc.constantFrom<unknown>(
   null,
   true,
@@ -31,7 +31,7 @@ function pathsOf(value: unknown, at: Path = []): Path[] {
   return entries.flatMap(([key, inner]) => [[...at, key], ...pathsOf(inner, [...at, key])])
 }
 
-/** A copy with another value at the path; `undefined` takes the member away. */
+/** A copy with another value at the path; `undefined` removes the member. */
 function put(value: unknown, [key, ...rest]: Path, odd: unknown): unknown {
   if (key === undefined) return odd
   if (Array.isArray(value)) return value.map((item, index) => (index === key ? put(item, rest, odd) : item))
@@ -39,14 +39,14 @@ function put(value: unknown, [key, ...rest]: Path, odd: unknown): unknown {
   return { ...value, [key]: put(value[key], rest, odd) }
 }
 
-/** The value with one of its members, at any depth, replaced or gone. */
+/** The value with one member, at any depth, replaced or removed. */
 export function spoiled(value: unknown): fc.Arbitrary<unknown> {
   const paths = pathsOf(value)
   if (paths.length === 0) return ODD
   return fc.tuple(fc.constantFrom(...paths), ODD).map(([path, odd]) => put(value, path, odd))
 }
 
-/** The stream with one of its events spoiled, gone, doubled, moved or broken off. */
+/** The stream with one event broken, removed, repeated, moved or cut. */
 export function spoiledStream(text: string): fc.Arbitrary<string> {
   const events = specEvents(text)
   const at = fc.nat({ max: events.length - 1 })

@@ -1,4 +1,4 @@
-/** The laws on generated conversations and answers, and on any way in which the bytes of a stream may come. */
+/** The laws on generated conversations and answers, with streams in any chunks. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
@@ -16,7 +16,7 @@ import {
   PAIRS,
 } from './codecs.ts'
 import { STREAMS } from './fixtures.ts'
-import { bytesPass, comparable, passed, relay, toldUsage } from './laws.ts'
+import { bytesPass, comparable, expectedUsage, passed, transmit } from './laws.ts'
 import { silent } from './leaves.ts'
 import { misnamed } from './losses.ts'
 import { readStrictly } from './strict.ts'
@@ -28,7 +28,7 @@ function partsOf(answer: ModelAnswer): StreamPart[] {
   return parts
 }
 
-/** Cuts bytes at the given places, as shares of their length. */
+/** Cuts bytes at the given positions, as fractions of their length. */
 function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
   const ends = [...new Set(places.map((place) => Math.floor(place * bytes.length)))].sort((a, b) => a - b)
   return [...ends, bytes.length].map((end, i) => bytes.subarray(i === 0 ? 0 : ends[i - 1], end))
@@ -36,7 +36,7 @@ function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
 
 const places = fc.array(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), { maxLength: 12 })
 
-/** An answer as an upstream of the dialect gives it: what it says, and its stream. */
+/** An answer of an upstream of the dialect: its view, and its stream. */
 function served(upstream: DialectName, answer: ModelAnswer): { says: View; stream: string } {
   const says = viewOf(upstream, encodeAnswer(upstream, answer))
   const { text } = encodeStream(upstream, partsOf(answer))
@@ -44,31 +44,35 @@ function served(upstream: DialectName, answer: ModelAnswer): { says: View; strea
 }
 
 describe.each(NAMES)('answers of %s', (upstream) => {
-  it('say in a stream what they say as JSON', () => {
+  it('have the same content in a stream and in JSON', () => {
     fc.assert(
       fc.property(answerOf(upstream), (answer) => {
         const { says, stream } = served(upstream, answer)
-        const read = viewOf(upstream, readStrictly(upstream, stream, toldUsage(says)))
+        const read = viewOf(upstream, readStrictly(upstream, stream, expectedUsage(says)))
         expect(comparable(read, says)).toEqual(says)
       }),
     )
   })
 
-  it.each(NAMES)('reach strict clients of %s, however their bytes are cut', (client) => {
+  it.each(NAMES)('reach strict clients of %s in any chunks', (client) => {
     fc.assert(
       fc.property(answerOf(upstream), places, (answer, cuts) => {
         const { says, stream } = served(upstream, answer)
-        const relayed = relay(client, upstream, cutAt(Buffer.from(stream), cuts))
-        expect(relayed).toMatchObject({ finished: true, failed: false })
+        const transmitted = transmit(client, upstream, cutAt(Buffer.from(stream), cuts))
+        expect(transmitted).toMatchObject({ finished: true, failed: false })
         const expected = viewFor(says, upstream, client)
-        // An upstream that writes usage of its own accord has told it.
-        const read = readStrictly(client, relayed.text, client === 'chat' ? chatUsage(relayed.text) : 'yes')
+        // The upstream may send usage without a request for it.
+        const read = readStrictly(
+          client,
+          transmitted.text,
+          client === 'chat' ? chatUsage(transmitted.text) : 'yes',
+        )
         expect(comparable(viewOf(client, read), expected)).toEqual(expected)
       }),
     )
   })
 
-  it('are never finished when their stream is cut', () => {
+  it('are never finished if the stream is cut', () => {
     fc.assert(
       fc.property(answerOf(upstream), fc.double({ min: 0, max: 0.98, noNaN: true }), (answer, share) => {
         const { stream } = served(upstream, answer)
@@ -78,9 +82,9 @@ describe.each(NAMES)('answers of %s', (upstream) => {
           Math.floor(share * Buffer.byteLength(stream.slice(0, end))),
         )
         for (const client of NAMES) {
-          const relayed = relay(client, upstream, [cut])
-          expect(relayed.finished).toBe(false)
-          expect(() => readStrictly(client, relayed.text)).toThrow()
+          const transmitted = transmit(client, upstream, [cut])
+          expect(transmitted.finished).toBe(false)
+          expect(() => readStrictly(client, transmitted.text)).toThrow()
         }
       }),
     )
@@ -89,7 +93,7 @@ describe.each(NAMES)('answers of %s', (upstream) => {
 
 const chatUsage = (text: string) => (/"choices":\[\]/.test(text) ? 'yes' : 'unknown')
 
-/** The first thing in a stream that makes it finished. */
+/** The first sign in a stream that it is finished. */
 const TERMINAL: Record<DialectName, RegExp> = {
   chat: /"finish_reason":"/,
   responses: /event: response\.(?:completed|incomplete)/,
@@ -97,7 +101,7 @@ const TERMINAL: Record<DialectName, RegExp> = {
 }
 
 describe('requests', () => {
-  it.each(NAMES)('of %s come back from their own dialect', (source) => {
+  it.each(NAMES)('of %s are complete in the neutral form', (source) => {
     fc.assert(
       fc.property(requestOf(source), (request) => {
         const features = allFeatures(source, { streamUsage: false })
@@ -108,14 +112,16 @@ describe('requests', () => {
     )
   })
 
-  it.each(PAIRS)('of %s lose nothing in silence on the way to %s', (source, target) => {
+  it.each(PAIRS)('of %s have no silent loss on the way to %s', (source, target) => {
     fc.assert(
       fc.property(requestOf(source), (request) => {
         const { body } = encodeRequest(request, source, allFeatures(source))
         const { body: converted, losses } = convert(source, body, target)
         decodeRequest(target, converted)
-        const unsaid = silent(body, converted, losses).filter((leaf) => !/^stop(_sequences)?: /.test(leaf))
-        expect(unsaid).toEqual([])
+        const unreported = silent(body, converted, losses).filter(
+          (leaf) => !/^stop(_sequences)?: /.test(leaf),
+        )
+        expect(unreported).toEqual([])
         expect(misnamed(body, losses)).toEqual([])
       }),
     )
@@ -125,7 +131,7 @@ describe('requests', () => {
 describe('bytes', () => {
   const whole = STREAMS.map(({ dialect, name, content }) => [`${dialect} ${name}`, dialect, content] as const)
 
-  it.each(whole)('%s pass in any pieces', (_name, dialect, content) => {
+  it.each(whole)('%s pass in any chunks', (_name, dialect, content) => {
     const expected = passed(dialect, [Buffer.from(content)])
     fc.assert(
       fc.property(places, (cuts) => bytesPass(dialect, cutAt(Buffer.from(content), cuts), expected)),
@@ -133,13 +139,13 @@ describe('bytes', () => {
     )
   })
 
-  it.each(PAIRS)('events of clients of %s do not depend on the pieces of %s', (client, upstream) => {
+  it.each(PAIRS)('events for clients of %s do not depend on the chunks of %s', (client, upstream) => {
     const streams = STREAMS.filter(({ dialect }) => dialect === upstream)
     fc.assert(
       fc.property(fc.constantFrom(...streams), places, ({ content }, cuts) => {
         const bytes = Buffer.from(content)
-        const atOnce = relay(client, upstream, [bytes])
-        expect(relay(client, upstream, cutAt(bytes, cuts))).toEqual(atOnce)
+        const atOnce = transmit(client, upstream, [bytes])
+        expect(transmit(client, upstream, cutAt(bytes, cuts))).toEqual(atOnce)
       }),
     )
   })

@@ -1,4 +1,4 @@
-/** One answer as an upstream of each dialect streams it, written by hand from the interfaces. */
+/** One answer as a stream of each dialect, written by hand from the interfaces. */
 
 const sse = (events: readonly object[], named: boolean) =>
   events

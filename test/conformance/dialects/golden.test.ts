@@ -5,13 +5,13 @@ import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 import { convert, envelopes, NAMES } from './codecs.ts'
 import { chatRequest, messagesRequest, OUT, responsesRequest } from './golden.ts'
 import { STREAM } from './golden-stream.ts'
-import { relay } from './laws.ts'
+import { transmit } from './laws.ts'
 import { readStrictly } from './strict.ts'
 import { type View, viewOf } from './views.ts'
 
 type Json = Record<string, unknown>
 
-/** Contents in the one spelling of two: a string is a list of one text. */
+/** Normalizes contents: a string becomes a list of one text. */
 function spelled(body: Json): Json {
   const list = Array.isArray(body.messages) ? 'messages' : 'input'
   const items = Array.isArray(body[list]) ? body[list].filter(isRecord) : []
@@ -32,7 +32,7 @@ function contentOf(item: Json): Json {
 describe('request', () => {
   it('chat to responses', () => {
     const { body, losses } = convert('chat', chatRequest(), 'responses')
-    // A signature of messages is nothing to a responses upstream; the gateway itself cuts at END.
+    // A responses upstream cannot use a signature of messages. The gateway itself cuts at END.
     expect(spelled(body)).toEqual(spelled({ ...responsesRequest({ reasoning: [] }), model: 'up' }))
     expect(losses).toEqual(['messages.reasoning_content', 'messages.reasoning_details'])
   })
@@ -99,12 +99,12 @@ function withoutDetail(item: object): Json {
   return JSON.parse(JSON.stringify(item, (key, value) => (key === 'detail' ? undefined : value)))
 }
 
-/** Responses wants one. */
+/** Responses requires one. */
 function withDetail(item: object): Json {
   return JSON.parse(JSON.stringify(item, (key, value) => (key === 'detail' ? 'auto' : value)))
 }
 
-/** The system text is a field of its own or the first message: both are right. */
+/** Normalizes system texts: a field or the first message. */
 function withSystemFirst({ instructions, ...body }: Json): Json {
   if (typeof instructions !== 'string' || !Array.isArray(body.input)) return body
   const first = { type: 'message', role: 'system', content: [{ type: 'input_text', text: instructions }] }
@@ -120,7 +120,7 @@ const SAID: View = {
   usage: { prompt: 100, cached: 40, written: 10, output: 30, reasoning: 12 },
 }
 
-/** The vendor state of each upstream's answer, once it is opened. */
+/** The vendor state of each upstream's answer, opened. */
 const CARRIER = {
   chat: { dialect: 'chat', kind: 'details', value: '[{"type":"reasoning.text","signature":"SIG2"}]' },
   responses: { dialect: 'responses', kind: 'encrypted', value: 'ENC2', id: 'rs_1' },
@@ -131,7 +131,7 @@ const STATE = { chat: 'SIG2', responses: 'ENC2', messages: 'SIG2' }
 
 describe.each(NAMES)('answer of %s', (upstream) => {
   it.each(NAMES)('to a client of %s', (client) => {
-    const { text, finished } = relay(client, upstream, [Buffer.from(STREAM[upstream])])
+    const { text, finished } = transmit(client, upstream, [Buffer.from(STREAM[upstream])])
     expect(finished).toBe(true)
     const answer = readStrictly(client, text)
     expect(viewOf(client, answer)).toEqual(SAID)
@@ -139,15 +139,15 @@ describe.each(NAMES)('answer of %s', (upstream) => {
     expect(opened(stateIn(client, answer))).toEqual(opened(CARRIER[upstream]))
   })
 
-  it.each(NAMES)('comes back from a client of %s as the upstream wrote it', (client) => {
-    const { text } = relay(client, upstream, [Buffer.from(STREAM[upstream])])
+  it.each(NAMES)('comes back unchanged from a client of %s', (client) => {
+    const { text } = transmit(client, upstream, [Buffer.from(STREAM[upstream])])
     const { body } = convert(client, followUp(client, readStrictly(client, text)), upstream)
     expect(JSON.stringify(body)).toContain(`"${STATE[upstream]}"`)
     expect(JSON.stringify(body)).not.toContain('slc1.')
   })
 })
 
-/** What carries vendor state in an answer, as the client sees it. */
+/** The fields of an answer that carry vendor state. */
 function stateIn(client: DialectName, answer: unknown): unknown {
   const pattern = {
     chat: /"(?:signature|data)":"([^"]+)"/,
@@ -157,14 +157,14 @@ function stateIn(client: DialectName, answer: unknown): unknown {
   return pattern[client].exec(JSON.stringify(answer))?.[1]
 }
 
-/** A sealed carrier with its kind; a signature of messages may also stand as it is. */
+/** A sealed carrier with its kind; a signature of messages may be unsealed. */
 function opened(state: unknown): unknown {
   if (typeof state !== 'string') return state
   const carrier = envelopes.open(state)
   return carrier === 'foreign' ? { dialect: 'messages', kind: 'signature', value: state } : carrier
 }
 
-/** The next request of a client who puts the whole answer into its history. */
+/** The next request of a client, with the whole answer in its history. */
 function followUp(client: DialectName, answer: unknown): Json {
   const whole = isRecord(answer) ? answer : {}
   const tools = {

@@ -1,4 +1,4 @@
-/** Every law on every fixture of ours, between all pairs of dialects. */
+/** Every law on every fixture, between all pairs of dialects. */
 import { describe, expect, it } from 'vitest'
 import { chunked } from '../../harness/sse.ts'
 import {
@@ -9,7 +9,7 @@ import {
   dialectOf,
   folded,
   isFailure,
-  leastRequest,
+  minimalRequest,
   NAMES,
   parse,
 } from './codecs.ts'
@@ -20,10 +20,10 @@ import {
   completenessOfAnswer,
   completenessOfRequest,
   completenessOfStream,
+  contentOf,
   isErrorBody,
   isNotFinished,
   isWellFormed,
-  said,
   streamSays,
   usageAgrees,
 } from './laws.ts'
@@ -64,12 +64,12 @@ describe('fold', () => {
   })
   it.each(pairs)('the stream sums to the plain answer: %s', (_name, stream, answer) => {
     const { dialect } = stream
-    // The fixtures themselves say the same.
+    // The fixtures themselves have the same content.
     expect(viewOf(dialect, sumStream(dialect, stream.content).answer)).toEqual(
       viewOf(dialect, answer.content),
     )
     const summed = folded(decodeStream(dialect, stream.content).parts)
-    expect(said(summed)).toEqual(said(decodeAnswer(dialect, answer.content)))
+    expect(contentOf(summed)).toEqual(contentOf(decodeAnswer(dialect, answer.content)))
   })
 })
 
@@ -88,7 +88,7 @@ describe.each(NAMES)('clients of %s read', (client) => {
 
 describe('errors', () => {
   it.each(named(BAD_ANSWERS))('under 200 are failures: %s', (_name, { dialect, content }) => {
-    const read = dialectOf(dialect).codec.decodeAnswer(content, parse(dialect, leastRequest(dialect)))
+    const read = dialectOf(dialect).codec.decodeAnswer(content, parse(dialect, minimalRequest(dialect)))
     expect(isFailure(read)).toBe(true)
     expect(JSON.stringify(read)).not.toContain('secret-host')
   })
@@ -104,12 +104,12 @@ describe.each(NAMES)('no silent loss towards %s', (upstream) => {
       return
     }
     const { body, losses } = convert(dialect, content, upstream)
-    // What comes out is a request that its dialect takes.
+    // The output is a valid request of its dialect.
     decodeRequest(upstream, body)
     const unsaid = silent(content, body, losses).filter((leaf) => !isDoneByGateway(leaf, upstream))
     expect(unsaid).toEqual([])
     expect(misnamed(content, losses)).toEqual([])
-    // What a row calls exact is lost in no request.
+    // A field that a row calls exact is never a loss.
     const exact = exactFields(dialect, upstream)
     expect(losses.filter((loss) => exact.has(loss))).toEqual([])
     const unforeseen = losses.filter((loss) => !allowedLosses(dialect, upstream).has(loss))
@@ -117,14 +117,14 @@ describe.each(NAMES)('no silent loss towards %s', (upstream) => {
   })
 })
 
-/** A field, or something in it. */
+/** A field, or a field in it. */
 const startingWith = (param: string) => new RegExp(`^${param.replace(/[[\]]/g, '\\$&')}(?:$|[.[])`)
 
 /** Responses has no stop sequences: the gateway itself cuts the answer. */
 const isDoneByGateway = (leaf: string, upstream: string) =>
   upstream === 'responses' && /^stop(_sequences)?: /.test(leaf)
 
-/** What one dialect alone knows, beside the fields that the rows have. */
+/** Fields of one dialect only, beyond those in the rows. */
 const OWN_FIELDS = [
   'brand_new',
   'input.content.sparkle',
@@ -160,7 +160,7 @@ describe('bytes', () => {
   })
 })
 
-/** What of a stream reaches the client: whole events up to an error or the end, and the end that chat needs. */
+/** The part of a stream that reaches the client: whole events up to an error or the end, and the end that chat requires. */
 function passing(name: string, content: string): string {
   if (endOf(name) === 'error')
     return content.split(/(?:event: \S+\n)?data: \{(?:"error"|"type":"(?:error|response.failed)")/)[0] ?? ''

@@ -1,4 +1,4 @@
-/** The laws that every dialect keeps, each a function that throws where one is broken. */
+/** The laws of all dialects. Each is a function that throws if the law is broken. */
 import { expect } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { totalInput } from '../../../contract/usage.ts'
@@ -17,7 +17,7 @@ import {
   encodeStream,
   folded,
   laneOf,
-  leastRequest,
+  minimalRequest,
   parse,
   streamRequest,
   withoutExt,
@@ -30,12 +30,11 @@ import { type View, viewFor, viewOf } from './views.ts'
 
 type Json = Record<string, unknown>
 
-/** Usage is asked for by the gateway where the client did not: that alone is not the client's. */
+/** The field by which the gateway requests usage even if the client did not. */
 const SILENT = { streamUsage: false }
 
 /**
- * A request of the dialect in the neutral form is complete: it comes back with everything that it said, or `ext` keeps
- * the rest by its name, or the loss is told.
+ * A request is complete in the neutral form: each field comes back, or `ext` has it under its name, or a loss reports it.
  */
 export function completenessOfRequest(dialect: DialectName, body: Json): void {
   const request = decodeRequest(dialect, body)
@@ -47,7 +46,7 @@ export function completenessOfRequest(dialect: DialectName, body: Json): void {
   expect(silent(body, again, [...losses, ...keptNames(request)])).toEqual([])
 }
 
-/** Undefined for a request that is refused, naming a field. */
+/** Undefined for a request that is refused with the name of a field. */
 function encodedOrRefused(request: ModelRequest, dialect: DialectName) {
   try {
     return encodeRequest(request, dialect, allFeatures(dialect, SILENT))
@@ -58,15 +57,15 @@ function encodedOrRefused(request: ModelRequest, dialect: DialectName) {
   }
 }
 
-/** The fields of a request that `ext` keeps, by the names that losses have. */
+/** The fields in `ext` of a request, by their names as losses. */
 function keptNames(request: ModelRequest): string[] {
   const kept = new Losses({})
-  // No request is of this dialect, so that all are told.
+  // No request has this dialect, so all fields are losses.
   addExtLosses(request, 'images', kept)
   return kept.names
 }
 
-/** An answer comes back with everything that the neutral form types. */
+/** An answer comes back with all fields of the neutral form. */
 export function completenessOfAnswer(dialect: DialectName, answer: Json): void {
   const bare = decodeAnswer(dialect, answer)
   const expected = viewOf(dialect, answer)
@@ -76,10 +75,10 @@ export function completenessOfAnswer(dialect: DialectName, answer: Json): void {
 export function completenessOfStream(dialect: DialectName, text: string): void {
   const { parts, answer } = readWhole(dialect, text)
   const again = readWhole(dialect, encodeStream(dialect, parts).text)
-  expect(said(again.answer)).toMatchObject(said(answer) as object)
+  expect(contentOf(again.answer)).toMatchObject(contentOf(answer) as object)
 }
 
-/** A copy in which the arguments of a call without any are the empty object, as clients read them. */
+/** A copy in which empty arguments are the empty object, as clients read them. */
 function settled(answer: ModelAnswer): ModelAnswer {
   return JSON.parse(
     JSON.stringify(answer, (_key, value) =>
@@ -88,8 +87,8 @@ function settled(answer: ModelAnswer): ModelAnswer {
   )
 }
 
-/** What an answer says, without ids, an upstream's own words and whatever else may differ in two that say the same. */
-export function said(answer: ModelAnswer): unknown {
+/** The content of an answer, without ids and other fields that may differ between equal answers. */
+export function contentOf(answer: ModelAnswer): unknown {
   const { id: _id, created: _created, model: _model, parts, finish, ...rest } = settled(withoutExt(answer))
   const { raw: _raw, ...reason } = finish
   const nameless = parts.map((part) => {
@@ -137,7 +136,7 @@ export function isWellFormed(parts: readonly StreamPart[]): void {
   }
 }
 
-/** What a client reads of a stream: told by the strict reader of its dialect, or by how the stream ended. */
+/** A client's stream, and how it ended. */
 export interface Relayed {
   text: string
   finished: boolean
@@ -145,8 +144,8 @@ export interface Relayed {
   losses: string[]
 }
 
-/** A stream of an upstream on its way to a client, in these pieces. */
-export function relay(
+/** Sends a stream of an upstream to a client, in these chunks. */
+export function transmit(
   client: DialectName,
   upstream: DialectName,
   pieces: readonly Buffer[],
@@ -170,19 +169,19 @@ export function relay(
   }
 }
 
-/** The client of another dialect reads in a strict stream what the upstream's stream said. */
+/** A client of another dialect gets a valid stream with the content of the upstream's stream. */
 export function streamSays(client: DialectName, upstream: DialectName, text: string): View {
   const { answer, end } = sumStream(upstream, text)
   expect(end).toBe('complete')
-  const relayed = relay(client, upstream, [Buffer.from(text)])
-  expect(relayed).toMatchObject({ finished: true, failed: false })
+  const transmitted = transmit(client, upstream, [Buffer.from(text)])
+  expect(transmitted).toMatchObject({ finished: true, failed: false })
   const expected = viewFor(viewOf(upstream, answer), upstream, client)
-  const read = readBack(client, upstream, relayed.text, toldUsage(expected))
+  const read = readBack(client, upstream, transmitted.text, expectedUsage(expected))
   expect(comparable(viewOf(client, read), expected)).toEqual(expected)
   return expected
 }
 
-/** What a client reads of a stream. Between equal dialects the upstream's own events pass, strictly right or not. */
+/** The answer that a client reads in a stream. For equal dialects the upstream's events pass, valid or not. */
 export function readBack(
   client: DialectName,
   upstream: DialectName,
@@ -197,51 +196,51 @@ export function answerSays(
   upstream: DialectName,
   answer: Json,
 ): { view: View; losses: string[] } {
-  const lane = laneOf(client, leastRequest(client), upstream)
+  const lane = laneOf(client, minimalRequest(client), upstream)
   const read = lane.readAnswer(Buffer.from(JSON.stringify(answer)), false)
   if (!('body' in read)) throw new Error(`not an answer: ${read.detail}`)
   const expected = viewFor(viewOf(upstream, answer), upstream, client)
   expect(comparable(viewOf(client, JSON.parse(read.body.toString())), expected)).toEqual(expected)
 
-  // The same answer to a client who asked for a stream.
+  // The same answer for a client that requested a stream.
   const asStream = laneOf(client, streamRequest(client), upstream).readAnswer(
     Buffer.from(JSON.stringify(answer)),
     true,
   )
   if (!('body' in asStream)) throw new Error(`not an answer: ${asStream.detail}`)
   const text = asStream.body.toString()
-  const again = readBack(client, upstream, text, toldUsage(expected))
+  const again = readBack(client, upstream, text, expectedUsage(expected))
   expect(comparable(viewOf(client, again), expected)).toEqual(expected)
   return { view: expected, losses: lane.losses.names }
 }
 
-export const toldUsage = (view: View) => (view.usage === undefined ? 'unknown' : 'yes')
+export const expectedUsage = (view: View) => (view.usage === undefined ? 'unknown' : 'yes')
 
 /**
- * Without what the upstream left open: where it did not report usage, the client reads an estimate, zeros or nothing;
- * calls without ids (legacy ones) get ids.
+ * Removes values that the upstream did not send: without its usage, the client gets an estimate, zeros or nothing; legacy
+ * calls get ids.
  */
 export function comparable(view: View, expected: View): View {
   const calls = view.calls.map((call, i) => (expected.calls[i]?.id === '' ? { ...call, id: '' } : call))
   return { ...view, calls, usage: expected.usage && view.usage }
 }
 
-/** A stream that broke is never presented as complete, and nothing of the upstream's words gets out. */
+/** A broken stream never looks complete and contains no error text of the upstream. */
 export function isNotFinished(client: DialectName, upstream: DialectName, text: string): Relayed {
-  const relayed = relay(client, upstream, [Buffer.from(text)])
-  expect(relayed.finished).toBe(false)
-  expect(() => readStrictly(client, relayed.text)).toThrow()
-  expect(relayed.text).not.toContain('secret-host')
-  return relayed
+  const transmitted = transmit(client, upstream, [Buffer.from(text)])
+  expect(transmitted.finished).toBe(false)
+  expect(() => readStrictly(client, transmitted.text)).toThrow()
+  expect(transmitted.text).not.toContain('secret-host')
+  return transmitted
 }
 
-/** The byte lane hands on the bytes that came, in whatever pieces; what it withholds is left out of `expected`. */
+/** The byte lane passes the `expected` bytes, whatever the chunks are. */
 export function bytesPass(dialect: DialectName, pieces: readonly Buffer[], expected: string): void {
-  // Line ends behind the last event are nobody's.
+  // Line ends after the last event do not matter.
   expect(passed(dialect, pieces).trimEnd()).toBe(expected.trimEnd())
 }
 
-/** What the byte lane hands on of a stream. */
+/** The bytes of a stream that the byte lane passes. */
 export function passed(dialect: DialectName, pieces: readonly Buffer[]): string {
   const observer = dialectOf(dialect).byteLane.observe(parse(dialect, streamRequest(dialect)), 1 << 24, true)
   const out: Buffer[] = []
@@ -255,14 +254,14 @@ export function passed(dialect: DialectName, pieces: readonly Buffer[]): string 
   return Buffer.concat(out).toString()
 }
 
-/** Observer and decoder read the same usage of a stream, and the view of its dialect follows from it. */
+/** Observer and decoder read the same usage in a stream, and so does the view of its dialect. */
 export function usageAgrees(dialect: DialectName, text: string): void {
   const observer = dialectOf(dialect).byteLane.observe(parse(dialect, streamRequest(dialect)), 1 << 24, true)
   observer.push(Buffer.from(text))
   observer.flush()
   const { usage } = readWhole(dialect, text).answer
   expect(observer.usage).toEqual(usage)
-  const told = viewOf(dialect, sumStream(dialect, text).answer).usage
+  const viewed = viewOf(dialect, sumStream(dialect, text).answer).usage
   if (usage === undefined) return
   expect({
     prompt: totalInput(usage),
@@ -270,10 +269,10 @@ export function usageAgrees(dialect: DialectName, text: string): void {
     written: usage.cacheWrite + usage.cacheWriteLong,
     output: usage.output,
     reasoning: usage.reasoning,
-  }).toEqual(told)
+  }).toEqual(viewed)
 }
 
-/** True for the JSON of an error, or of an answer that is not there yet. */
+/** True for the JSON of an error or of an unfinished answer. */
 export const isErrorBody = (answer: Json): boolean =>
   isRecord(answer.error) ||
   answer.type === 'error' ||

@@ -1,13 +1,13 @@
-/** Finds out what of a request is neither in its conversion nor told as lost. */
+/** Finds values of a request that are neither in its conversion nor losses. */
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 
-/** A value that means something, with its path without indexes, as losses are named. */
+/** A significant value and its path without indexes, as in names of losses. */
 export interface Leaf {
   family: string
   value: string | number
 }
 
-/** Words of the interfaces rather than of the client: a conversion says them in its own way. */
+/** Words of the interfaces, which a conversion replaces. */
 const SPELLING = new Set([
   'type',
   'role',
@@ -27,7 +27,7 @@ const SPELLING = new Set([
 const isSpelling = (value: unknown) =>
   Array.isArray(value) ? value.every((item) => typeof item === 'string') : !isRecord(value)
 
-/** JSON Schema is free text to a conversion: it is looked for as a whole by its leaves. */
+/** JSON Schemas, whose leaves are all searched. */
 export function leavesOf(value: unknown, family = ''): Leaf[] {
   if (Array.isArray(value)) return value.flatMap((item) => leavesOf(item, family))
   if (isRecord(value)) {
@@ -39,19 +39,19 @@ export function leavesOf(value: unknown, family = ''): Leaf[] {
   return typeof value === 'string' && value.trim() !== '' ? [{ family, value }] : []
 }
 
-/** Leaves of `body` that `output` does not say and `losses` do not name, as `family: value`. */
+/** Leaves of `body` that `output` lacks and `losses` do not name, as `family: value`. */
 export function silent(body: unknown, output: unknown, losses: readonly string[]): string[] {
   const text = textOf(output)
   const numbers = new Set(leavesOf(output).map((leaf) => leaf.value))
   const unsaid = leavesOf(body).filter(({ family, value }) => {
     if (isPrivate(family, value) || isWord(family, value)) return false
     if (losses.some((loss) => covers(loss, family))) return false
-    return typeof value === 'number' ? !numbers.has(value) : !isSaid(value, text)
+    return typeof value === 'number' ? !numbers.has(value) : !isPresent(value, text)
   })
   return unsaid.map(({ family, value }) => `${family}: ${value}`)
 }
 
-/** What clients tell of themselves: it reaches no other vendor, and nobody misses it there. */
+/** Data about the client, which may be dropped for other vendors. */
 const isPrivate = (family: string, value: string | number) =>
   family.startsWith('client_metadata') || String(value).startsWith('x-anthropic-billing-header:')
 
@@ -67,12 +67,12 @@ const DEFAULTS = [
   'reasoning_effort: default',
 ]
 
-/** What is the default of all dialects, and words that each dialect has its own of; the rows look at the latter. */
+/** Defaults of all dialects, and words that differ between dialects; the rows test the latter. */
 const isWord = (family: string, value: string | number) =>
   DEFAULTS.includes(`${family}: ${value}`) ||
   /^(?:service_tier|thinking\.display|.*(?:cache_control|prompt_cache_breakpoint)\.ttl)$/.test(family)
 
-/** All strings of a value, one after another; JSON inside of strings is there a second time, read. */
+/** All strings of a value. JSON in strings is added again, parsed. */
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return value.map(textOf).join('\n')
   if (isRecord(value))
@@ -91,9 +91,9 @@ function unescaped(json: string): string {
   }
 }
 
-/** True when the text is there, or what it holds: the data of a data URL, the values of JSON text. */
-function isSaid(value: string, text: string): boolean {
-  // Nothing may stand behind the last word of a prefill.
+/** True if the text contains the value, the data of a data URL, or the values of JSON text. */
+function isPresent(value: string, text: string): boolean {
+  // A prefill loses trailing white space.
   if (text.includes(value.trimEnd())) return true
   if (text.includes(Buffer.from(value).toString('base64'))) return true
   const data = /^data:[^,]*,(.*)$/s.exec(value)?.[1]
@@ -103,9 +103,9 @@ function isSaid(value: string, text: string): boolean {
   return inner.length > 0 && inner.every((piece) => text.includes(piece))
 }
 
-/** Losses that stand for a whole part of which they name one field. */
+/** Losses that name one field and mean the whole part. */
 const STANDS_FOR: Record<string, string[]> = {
-  // Tools that a choice forbids are not sent at all.
+  // The gateway does not send tools that a choice forbids.
   tool_choice: ['tools'],
 }
 

@@ -1,6 +1,6 @@
 /**
- * Sums the stream of an upstream to a plain answer of its dialect: what a forgiving client would make of it. It knows
- * nothing of the codecs, so that what they make of the same stream can be held against it.
+ * Turns the stream of an upstream into a plain answer of its dialect, as a lenient client would. It is independent of the
+ * codecs, so tests can compare their result with this one.
  */
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
@@ -10,7 +10,7 @@ type Json = Record<string, unknown>
 
 export interface LooseAnswer {
   answer: Json
-  /** How the stream ended: as its dialect says, by an error event, or neither. */
+  /** How the stream ended: with its dialect's last event, an error event, or neither. */
   end: 'complete' | 'error' | 'cut'
 }
 
@@ -78,7 +78,7 @@ function sumChat(data: string[]): LooseAnswer {
   return { answer: { choices: [{ message, finish_reason: finish }], usage }, end }
 }
 
-/** The terminal event holds the whole answer; items that only their own events told are put in. */
+/** The last event has the whole answer; items that occur only in their own events are added. */
 function sumResponses(events: Json[]): LooseAnswer {
   const items: Json[] = []
   for (const event of events) {
@@ -99,8 +99,8 @@ function sumMessages(events: Json[]): LooseAnswer {
   const inputs = new Map<unknown, string>()
 
   const more = (value: unknown) => {
-    const told = Object.entries(isRecord(value) ? value : {}).filter(([, count]) => count !== null)
-    usage = { ...usage, ...Object.fromEntries(told) }
+    const counts = Object.entries(isRecord(value) ? value : {}).filter(([, count]) => count !== null)
+    usage = { ...usage, ...Object.fromEntries(counts) }
   }
   const add = (index: unknown, delta: Json) => {
     const block = blocks.get(index)

@@ -1,8 +1,8 @@
-/** Every field of a request makes a difference to the upstream, or is told as lost. */
+/** Every field of a request makes a difference for the upstream or is a loss. */
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import type { Features } from '../../../contract/profiles.ts'
-import { convert, leastRequest, PAIRS } from './codecs.ts'
+import { convert, minimalRequest, PAIRS } from './codecs.ts'
 import { REQUESTS } from './fixtures.ts'
 import { has, misnamed, silentChanges } from './losses.ts'
 import { ROWS } from './rows.ts'
@@ -12,11 +12,11 @@ const bodiesOf = (client: DialectName) => [
     ({ name, content }) => [name, content] as const,
   ),
   ...ROWS[client].map(
-    ({ field, note, body }) => [[field, note ?? ''].join(' ').trim(), leastRequest(client, body)] as const,
+    ({ field, note, body }) => [[field, note ?? ''].join(' ').trim(), minimalRequest(client, body)] as const,
   ),
 ]
 
-/** Upstreams that differ in what they can do. */
+/** Upstreams with different features. */
 const UPSTREAMS: [string, Partial<Features>][] = [
   ['can do all', {}],
   [
@@ -42,13 +42,13 @@ describe.each(UPSTREAMS)('an upstream that %s', (_what, features) => {
   describe.each(PAIRS)('a client of %s over %s', (client, upstream) => {
     it.each(bodiesOf(client))('%s', (_name, body) => {
       const silent = silentChanges(client, body, upstream, features)
-      expect(silent.filter((change) => !saysNothing(change))).toEqual([])
+      expect(silent.filter((change) => !hasNoEffect(change))).toEqual([])
     })
   })
 })
 
-/** What is the same when it is absent: defaults, what another field says too, and what the gateway does by itself. */
-function saysNothing({ path, value }: { path: string; value: unknown }): boolean {
+/** Changes without an effect: defaults, repetitions of other fields, and fields that the gateway sets itself. */
+function hasNoEffect({ path, value }: { path: string; value: unknown }): boolean {
   const json = JSON.stringify(value)
   if (['null', '""', '[]', '{}'].includes(json)) return true
   return SAME_WHEN_ABSENT.some((pattern) => pattern.test(`${path}: ${json}`))
@@ -61,34 +61,34 @@ const SAME_WHEN_ABSENT = [
   /^(?:modalities: \["text"\]|response_format: \{"type":"text"\}|text\.format: \{"type":"text"\})$/,
   /^text: \{"format":\{"type":"text"\}/,
   /^(?:reasoning_effort: "default"|reasoning\.exclude: false)$/,
-  // A model that does not think has nothing to hide, and need not be told.
+  // Without reasoning, there is nothing to hide or to turn off.
   /^(?:reasoning_effort: "none"|reasoning\.enabled: false|reasoning\.exclude: true|reasoning: \{"enabled":false\}|thinking: \{"type":"disabled"\})$/,
-  // That the model decides how much to think, and that its thoughts are shown.
+  // The model decides how much to think, and its reasoning is shown.
   /^thinking: \{"type":"adaptive"/,
   /^(?:thinking\.display: "summarized"|reasoning\.summary: "auto")$/,
-  // An open object takes what fits a closed one.
+  // An open schema accepts all values of a closed one.
   /^(?:response_format\.json_schema|text\.format)\.schema\.additionalProperties: false$/,
-  // The parameters of a function are an object, if nothing else is said.
+  // By default, the parameters of a function are an object.
   /^(?:tools|tools\.tools|tools\.function)\.parameters: \{"type":"object"(?:,"properties":\{\})?\}$/,
-  // Words of which each dialect has its own, or one alone.
+  // Words that differ between dialects, or that one dialect lacks.
   /(?:^|\.)type: /,
   /^tools\.name: "web_search"$/,
   /\.prompt_cache_breakpoint\.mode: "explicit"$/,
   /^input\.execution: "client"$/,
   // The call has the name of its result.
   /^messages\.name: "get_weather"$/,
-  // What the gateway does by itself: it names the model, reports usage, cuts at stop sequences.
+  // The gateway itself sets the model, reports usage and cuts at stop sequences.
   /^(?:model|stop|stop_sequences|stream_options|stream_options\.include_usage): /,
-  // Each upstream gives encrypted reasoning in its own way; probabilities are in a field of their own.
+  // Dialects differ in encrypted reasoning; probabilities have another field.
   /^include: \["(?:reasoning\.encrypted_content|message\.output_text\.logprobs)"/,
-  // What a vendor calls items, and what a client tells of itself.
+  // Ids of items, and data about the client.
   /^input\.(?:id|status): /,
   /^client_metadata/,
   /^system\.text: "x-anthropic-billing-header/,
 ]
 
 describe('paths', () => {
-  it('are looked for in lists, and in keys with a dot', () => {
+  it('are found in lists, and in keys with a dot', () => {
     const body = { a: [{ b: 1 }, { c: { d: null } }], 'e.f': { g: 2 } }
     for (const path of ['a', 'a.b', 'a.c.d', 'e.f.g']) expect(has(body, path)).toBe(true)
     for (const path of ['b', 'a.d', 'a.b.c', 'e', 'e.g']) expect(has(body, path)).toBe(false)
@@ -96,7 +96,7 @@ describe('paths', () => {
   })
 })
 
-describe('refusals name a field of the body', () => {
+describe('errors name a field of the body', () => {
   it.each(PAIRS)('of a client of %s over %s', (client, upstream) => {
     for (const [, body] of bodiesOf(client)) {
       const param = refusedParam(() => convert(client, body, upstream))

@@ -1,4 +1,4 @@
-/** What a conversion tells of a request, held against the request itself: by its paths, and field by field. */
+/** Compares the losses of a conversion with the request, by paths and field by field. */
 import { isDeepStrictEqual } from 'node:util'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import type { Features } from '../../../contract/profiles.ts'
@@ -8,29 +8,29 @@ import { type Converted, convert } from './codecs.ts'
 
 type Json = Record<string, unknown>
 
-/** True when the body has something at this path; lists are looked through. */
+/** True if the body has a value at this path, in any item of lists. */
 export function has(body: unknown, path: string): boolean {
   if (Array.isArray(body)) return body.some((item) => has(item, path))
   if (path === '') return true
   if (!isRecord(body)) return false
-  // A key may hold a dot itself.
+  // A key may contain a dot.
   return Object.keys(body).some(
     (key) => (path === key || path.startsWith(`${key}.`)) && has(body[key], path.slice(key.length + 1)),
   )
 }
 
-/** Losses that name nothing in the body. */
+/** Losses that name no field of the body. */
 export const misnamed = (body: Json, losses: readonly string[]): string[] =>
   losses.filter((loss) => !has(body, loss))
 
-/** One field of a body, and the body with another value in its place, or without it. */
+/** A field of a body, and the body with another value for it or without it. */
 export interface Change {
   path: string
   value: unknown
   body: Json
 }
 
-/** The body with one field changed, in every way and place; of list items alike in their path the first. */
+/** The body with one field changed, for each field and each change. Only the first of several items with the same path. */
 export function changesOf(body: Json): Change[] {
   const seen = new Set<string>()
   return placesIn(body, []).flatMap(({ at, value }) => {
@@ -73,8 +73,8 @@ function withValue(body: Json, [step, ...rest]: Step[], value: unknown): Json {
 }
 
 /**
- * Fields of the body in which the upstream does not see a change, and no loss tells of them. Two requests that differ
- * may become one only when one of them is told so.
+ * Changes of the body that reach neither the upstream nor the losses. Two different requests may become equal only if one
+ * of them has a loss.
  */
 export function silentChanges(
   client: DialectName,
@@ -92,14 +92,14 @@ export function silentChanges(
   })
 }
 
-/** What is told of a field is told of what it holds, and the reverse; tools that a choice forbids are not sent at all. */
+/** A loss of a field covers the fields in it, and the reverse. The gateway does not send tools that a choice forbids. */
 const concerns = (loss: string, path: string) =>
   path === loss ||
   path.startsWith(`${loss}.`) ||
   loss.startsWith(`${path}.`) ||
   (loss === 'tool_choice' && path.startsWith('tools'))
 
-/** Undefined for what is refused. */
+/** Undefined for a request that is refused. */
 function orRefused(run: () => Converted): Converted | undefined {
   try {
     return run()

@@ -1,7 +1,7 @@
 /** Faults of converted conversations that other gateways are known for; the numbers are those of the list of pitfalls. */
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { convert, decodeRequest, encodeRequest, leastRequest } from './codecs.ts'
+import { convert, decodeRequest, encodeRequest, minimalRequest } from './codecs.ts'
 
 type Json = Record<string, unknown>
 
@@ -52,12 +52,12 @@ describe('7.15 text', () => {
     const lone = 'a\ud83d b'
     for (const target of ['responses', 'messages'] as const) {
       expect(
-        JSON.stringify(convert('chat', leastRequest('chat', { messages: [user(lone)] }), target).body),
+        JSON.stringify(convert('chat', minimalRequest('chat', { messages: [user(lone)] }), target).body),
       ).toContain('a\ufffd b')
     }
   })
 
-  it('arguments stay as they were written', () => {
+  it('arguments stay unchanged', () => {
     const raw = '{"id":12345678901234567890,"b":1,"a":2}'
     const { body } = convert(
       'chat',
@@ -79,7 +79,7 @@ describe('7.16 history', () => {
   const types = (messages: object[]) =>
     toMessages(messages).map(({ role, content }) => `${role}: ${content.map(({ type }) => type).join(' ')}`)
 
-  it('messages of one role in a row become one', () => {
+  it('adjacent messages of one role become one', () => {
     expect(
       roles([
         user('a'),
@@ -91,7 +91,7 @@ describe('7.16 history', () => {
     ).toEqual(['user', 'assistant', 'user'])
   })
 
-  it('that begins with the assistant gets a user in front', () => {
+  it('that begins with the assistant gets a user message before it', () => {
     expect(roles([{ role: 'assistant', content: 'a' }, user('b')])).toEqual(['user', 'assistant', 'user'])
   })
 
@@ -102,16 +102,16 @@ describe('7.16 history', () => {
     expect(text).not.toContain('"text":""')
   })
 
-  it('of empty messages is still a conversation', () => {
+  it('of empty messages stays a conversation', () => {
     const nothing = { messages: [user('')] }
     const first = (target: DialectName, list: string) =>
-      convert('messages', leastRequest('messages', nothing), target).body[list]
+      convert('messages', minimalRequest('messages', nothing), target).body[list]
     expect(first('chat', 'messages')).toEqual([{ role: 'user', content: '' }])
     expect(first('responses', 'input')).toEqual([{ type: 'message', role: 'user', content: '' }])
     expect(toMessages([user('')])).toEqual([{ role: 'user', content: [{ type: 'text', text: '.' }] }])
   })
 
-  it('has results directly behind their calls, in the order of the calls, ahead of text', () => {
+  it('has results directly after their calls, in the order of the calls, before text', () => {
     const messages = [
       user('a'),
       assistant(asCall('c1'), asCall('c2')),
@@ -123,7 +123,7 @@ describe('7.16 history', () => {
     expect(results?.content.map(({ type, tool_use_id }) => tool_use_id ?? type)).toEqual(['c1', 'c2', 'text'])
   })
 
-  it('answers every call, and no call that is not there', () => {
+  it('answers every call, and no missing call', () => {
     const messages = [
       user('a'),
       assistant(asCall('c1'), asCall('c2')),
@@ -139,7 +139,7 @@ describe('7.16 history', () => {
     expect(JSON.stringify(results)).not.toContain('ghost')
   })
 
-  it('has one result for a call: the last', () => {
+  it('has one result for a call, the last one', () => {
     const [, , results] = toMessages([
       user('a'),
       assistant(asCall('c1')),
@@ -150,7 +150,7 @@ describe('7.16 history', () => {
     expect(JSON.stringify(results)).toContain('new')
   })
 
-  it('has call ids of one use', () => {
+  it('uses each call id once', () => {
     const round = [assistant(asCall('c1')), tool('c1', 'r')]
     const text = JSON.stringify(toMessages([user('a'), ...round, user('b'), ...round]))
     const ids = [...text.matchAll(/"type":"tool_use","id":"([^"]+)"/g)].map(([, id]) => id)
@@ -159,14 +159,14 @@ describe('7.16 history', () => {
     for (const id of ids) expect(text).toContain(`"tool_use_id":"${id}"`)
   })
 
-  it('ends with a user for models that take no prefill', () => {
+  it('ends with a user message for models without prefill', () => {
     const messages = [user('a'), { role: 'assistant', content: 'An old silent' }]
     const { body, losses } = convert('chat', chat(messages), 'messages', { prefill: false })
     expect(body.messages).toHaveLength(1)
     expect(losses).toEqual(['messages'])
   })
 
-  it('keeps system texts in the middle, marked where the model takes none', () => {
+  it('keeps system texts in the middle, marked for models that refuse them', () => {
     const messages = [
       user('a'),
       { role: 'assistant', content: 'b' },
@@ -233,13 +233,13 @@ it('7.18 calls of one turn are one assistant message with its text and thoughts'
 })
 
 describe('7.19 items of another vendor', () => {
-  it('bring no ids of theirs to a responses upstream', () => {
+  it('have no ids for a responses upstream', () => {
     const messages = [user('a'), assistant(asCall('toolu_1')), tool('toolu_1', 'r')]
     const { body } = convert('chat', chat(messages), 'responses')
     for (const item of body.input as Json[]) expect(item).not.toHaveProperty('id')
   })
 
-  it('are no reasoning items without their item behind them', () => {
+  it('are not reasoning items without an item after them', () => {
     const messages = {
       model: 'm',
       max_tokens: 10,

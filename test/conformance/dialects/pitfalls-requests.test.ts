@@ -1,7 +1,7 @@
 /** Faults of converted requests that other gateways are known for; the numbers are those of the list of pitfalls. */
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { convert, dialectOf, laneOf, leastRequest } from './codecs.ts'
+import { convert, dialectOf, laneOf, minimalRequest } from './codecs.ts'
 
 type Json = Record<string, unknown>
 
@@ -9,9 +9,9 @@ const user = (content: unknown) => ({ role: 'user', content })
 
 describe('7.20 fields that upstreams refuse', () => {
   const ask = (client: DialectName, more: object, target: DialectName, features: object = {}) =>
-    convert(client, leastRequest(client, more), target, features).body
+    convert(client, minimalRequest(client, more), target, features).body
 
-  it('max_tokens or max_completion_tokens, as the upstream takes it', () => {
+  it('max_tokens or max_completion_tokens, as the upstream requires', () => {
     const body = { max_output_tokens: 100 }
     expect(ask('responses', body, 'chat', { maxCompletionTokens: true })).toHaveProperty(
       'max_completion_tokens',
@@ -24,7 +24,7 @@ describe('7.20 fields that upstreams refuse', () => {
     )
   })
 
-  it('no temperature for models without', () => {
+  it('no temperature for models that refuse it', () => {
     for (const target of ['responses', 'messages'] as const) {
       const body = ask('chat', { temperature: 0.5, top_p: 0.5 }, target, { sampling: false })
       expect(body).not.toHaveProperty('temperature')
@@ -40,7 +40,7 @@ describe('7.20 fields that upstreams refuse', () => {
     }
   })
 
-  it('no strict where the client asked for none', () => {
+  it('no strict if the client sent none', () => {
     const tools = [{ name: 'f', input_schema: { type: 'object' } }]
     expect(JSON.stringify(ask('messages', { tools }, 'chat'))).not.toContain('"strict":true')
     expect(JSON.stringify(ask('messages', { tools }, 'responses'))).toContain('"strict":false')
@@ -54,7 +54,7 @@ describe('7.20 fields that upstreams refuse', () => {
     )
   })
 
-  it('nothing that only the client’s dialect knows', () => {
+  it('no fields that only the client’s dialect has', () => {
     const more = { brand_new: 1, logit_bias: { 1: 1 }, seed: 1 }
     for (const target of ['responses', 'messages'] as const) {
       const text = JSON.stringify(ask('chat', more, target))
@@ -67,7 +67,7 @@ describe('7.21 headers of messages', () => {
   const headers = { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'fast-mode-2026-02-01' }
   const parsed = () =>
     dialectOf('messages').parseRequest(
-      Buffer.from(JSON.stringify(leastRequest('messages'))),
+      Buffer.from(JSON.stringify(minimalRequest('messages'))),
       { maxDepth: 100, maxKeys: 1000 },
       headers,
     )
@@ -76,16 +76,16 @@ describe('7.21 headers of messages', () => {
     expect(dialectOf('messages').byteLane.upstreamHeaders(parsed())).toEqual(headers)
   })
 
-  it('go to no other vendor, and a version is set where messages is the upstream', () => {
-    expect(laneOf('messages', leastRequest('messages'), 'chat').headers).toEqual({})
-    expect(laneOf('chat', leastRequest('chat'), 'messages').headers).toEqual({
+  it('go to no other vendor, and messages upstreams get a version', () => {
+    expect(laneOf('messages', minimalRequest('messages'), 'chat').headers).toEqual({})
+    expect(laneOf('chat', minimalRequest('chat'), 'messages').headers).toEqual({
       'anthropic-version': '2023-06-01',
     })
   })
 })
 
-it('7.22 what only the vendor can promise is refused by name', () => {
-  const body = leastRequest('messages', { safeguards: { level: 'high' } })
+it('7.22 guarantees that only the vendor can give are refused by name', () => {
+  const body = minimalRequest('messages', { safeguards: { level: 'high' } })
   expect(() => convert('messages', body, 'chat')).toThrow(
     expect.objectContaining({ code: 'unsupported_parameter', param: 'safeguards' }),
   )
@@ -94,7 +94,7 @@ it('7.22 what only the vendor can promise is refused by name', () => {
 describe('7.23 inline images', () => {
   const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk'
   const image = (url: string) => {
-    const body = leastRequest('chat', { messages: [user([{ type: 'image_url', image_url: { url } }])] })
+    const body = minimalRequest('chat', { messages: [user([{ type: 'image_url', image_url: { url } }])] })
     const { messages } = convert('chat', body, 'messages').body as { messages: { content: Json[] }[] }
     return messages[0]?.content[0]?.source
   }
@@ -113,7 +113,7 @@ describe('7.23 inline images', () => {
     expect(image(`data:image/png;base64,${unpadded}`)).toEqual({ ...source, data: `${unpadded}=` })
   })
 
-  it('of a kind that messages does not take are refused', () => {
+  it('of a kind that messages does not accept are refused', () => {
     expect(() => image('data:image/tiff;base64,SUkqAA==')).toThrow(
       expect.objectContaining({ code: 'unsupported_parameter' }),
     )

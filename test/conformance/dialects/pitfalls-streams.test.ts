@@ -1,14 +1,14 @@
 /** Faults of streams that other gateways are known for; the numbers are those of the list of pitfalls. */
 import { describe, expect, it } from 'vitest'
 import { NAMES } from './codecs.ts'
-import { relay } from './laws.ts'
+import { transmit } from './laws.ts'
 import { args, call, chatStream, converted, events, fixture, type Json, view } from './pitfalls.ts'
 import { readStrictly } from './strict.ts'
 
 describe('7.1 tool indexes of chat', () => {
   it('count calls, not blocks', () => {
-    const told = events('chat', 'messages', fixture('messages', 'parallel-tools'))
-    const indexes = told.flatMap(
+    const received = events('chat', 'messages', fixture('messages', 'parallel-tools'))
+    const indexes = received.flatMap(
       (chunk) => JSON.stringify(chunk).match(/"tool_calls":\[\{"index":(\d+)/)?.[1] ?? [],
     )
     expect([...new Set(indexes)]).toEqual(['0', '1'])
@@ -41,7 +41,7 @@ describe('7.2 parallel calls', () => {
     ])
   })
 
-  it('are blocks one after another in messages', () => {
+  it('are sequential blocks in messages', () => {
     const types = events('messages', 'chat', mixed).map(({ type, index }) => `${type} ${index ?? ''}`.trim())
     const blocks = types.filter((type) => type.startsWith('content_block') && !type.includes('delta'))
     expect(blocks).toEqual([
@@ -55,12 +55,12 @@ describe('7.2 parallel calls', () => {
 
 describe('7.3 items of responses', () => {
   it('have an index and an id of their own, the same in every event', () => {
-    const told = events('responses', 'messages', fixture('messages', 'parallel-tools'))
-    const added = told.filter(({ type }) => type === 'response.output_item.added')
+    const received = events('responses', 'messages', fixture('messages', 'parallel-tools'))
+    const added = received.filter(({ type }) => type === 'response.output_item.added')
     expect(added.map(({ output_index }) => output_index)).toEqual([0, 1, 2])
     const ids = new Map(added.map(({ output_index, item }) => [output_index, (item as Json).id]))
     expect(new Set(ids.values()).size).toBe(3)
-    for (const event of told)
+    for (const event of received)
       if (event.item_id !== undefined) expect(event.item_id).toBe(ids.get(event.output_index))
   })
 
@@ -73,10 +73,10 @@ describe('7.3 items of responses', () => {
 })
 
 describe('7.4 skeletons of responses', () => {
-  const told = (name: string) => events('responses', 'messages', fixture('messages', name))
+  const received = (name: string) => events('responses', 'messages', fixture('messages', name))
 
   it('have their arrays and empty arguments', () => {
-    const items = [...told('thinking'), ...told('parallel-tools')]
+    const items = [...received('thinking'), ...received('parallel-tools')]
       .filter(({ type }) => type === 'response.output_item.added')
       .map(({ item }) => item as Json)
     expect(items.filter(({ type }) => type === 'reasoning')).toEqual([
@@ -88,7 +88,7 @@ describe('7.4 skeletons of responses', () => {
   })
 
   it('are closed, and every event is numbered', () => {
-    const all = told('parallel-tools')
+    const all = received('parallel-tools')
     expect(all.map(({ sequence_number }) => sequence_number)).toEqual(all.map((_, index) => index))
     const count = (type: string) => all.filter((event) => event.type === type).length
     expect(count('response.function_call_arguments.done')).toBe(2)
@@ -100,12 +100,12 @@ describe('7.4 skeletons of responses', () => {
 
 describe('7.5 usage of messages', () => {
   it.each(['chat', 'responses'] as const)(
-    'is no zero at the start, and whole at the end (%s)',
+    'is not zero at the start, and complete at the end (%s)',
     (upstream) => {
-      const told = events('messages', upstream, fixture(upstream, 'text'))
-      const start = told[0]?.message as { usage: Json }
+      const received = events('messages', upstream, fixture(upstream, 'text'))
+      const start = received[0]?.message as { usage: Json }
       expect(start.usage.input_tokens).toBe(7)
-      const delta = told.find(({ type }) => type === 'message_delta')
+      const delta = received.find(({ type }) => type === 'message_delta')
       expect(delta?.usage).toMatchObject({
         input_tokens: 50,
         cache_read_input_tokens: 40,
@@ -117,32 +117,32 @@ describe('7.5 usage of messages', () => {
 })
 
 describe('7.6 arguments of messages', () => {
-  it('begin with an empty object and come as deltas', () => {
-    const told = events('messages', 'responses', fixture('responses', 'parallel-tools'))
-    const starts = told.filter(({ type, content_block }) => {
+  it('begin with an empty object and continue as deltas', () => {
+    const received = events('messages', 'responses', fixture('responses', 'parallel-tools'))
+    const starts = received.filter(({ type, content_block }) => {
       return type === 'content_block_start' && (content_block as Json).type === 'tool_use'
     })
     expect(starts.map(({ content_block }) => (content_block as Json).input)).toEqual([{}, {}])
-    expect(JSON.stringify(told)).toContain('input_json_delta')
+    expect(JSON.stringify(received)).toContain('input_json_delta')
   })
 
-  it.each(NAMES)('are read where an upstream puts them into the start (%s)', (client) => {
+  it.each(NAMES)('are read from the start event of an upstream (%s)', (client) => {
     const { calls } = view(client, 'messages', fixture('messages', 'input-in-start'))
     expect(calls.map(({ input }) => input)).toEqual([{ city: 'Rome' }, { zone: 'CET' }])
   })
 })
 
 describe('7.7 ends of messages', () => {
-  it('close all blocks, then tell the reason, then stop', () => {
-    const told = events('messages', 'responses', fixture('responses', 'interleaved-calls'))
-    expect(told.slice(-3).map(({ type }) => type)).toEqual([
+  it('close all blocks, then send the reason, then stop', () => {
+    const received = events('messages', 'responses', fixture('responses', 'interleaved-calls'))
+    expect(received.slice(-3).map(({ type }) => type)).toEqual([
       'content_block_stop',
       'message_delta',
       'message_stop',
     ])
   })
 
-  it.each(NAMES)('say that tools are called, though the upstream said stop (%s)', (client) => {
+  it.each(NAMES)('have the reason of a tool call, though the upstream sent stop (%s)', (client) => {
     expect(view(client, 'chat', fixture('chat', 'stop-though-tools')).finish).toBe('tool-calls')
   })
 })
@@ -165,25 +165,25 @@ describe('7.8 finish and usage of sloppy chat upstreams', () => {
     }
   })
 
-  it('an empty finish_reason is none', () => {
+  it('an empty finish_reason means no finish', () => {
     const text = chatStream([{ role: 'assistant' }, { content: 'Hi' }]).replace(
       '"finish_reason":"stop"',
       '"finish_reason":""',
     )
     // Usage without choices would prove the end.
     const cut = text.slice(0, text.indexOf('\n\n', text.indexOf('"finish_reason":""')) + 2)
-    expect(relay('messages', 'chat', [Buffer.from(cut)]).finished).toBe(false)
+    expect(transmit('messages', 'chat', [Buffer.from(cut)]).finished).toBe(false)
   })
 })
 
 it('7.9 empty deltas open nothing', () => {
-  const told = events('messages', 'chat', fixture('chat', 'empty-deltas'))
-  const blocks = told.filter(({ type }) => type === 'content_block_start')
+  const received = events('messages', 'chat', fixture('chat', 'empty-deltas'))
+  const blocks = received.filter(({ type }) => type === 'content_block_start')
   expect(blocks.map(({ content_block }) => (content_block as Json).type)).toEqual(['thinking', 'text'])
   expect(view('chat', 'chat', fixture('chat', 'role-in-each-chunk')).text).toBe('AB')
 })
 
-it('7.10 arguments of nothing are the empty object at the end', () => {
+it('7.10 empty arguments are the empty object at the end', () => {
   for (const client of ['chat', 'responses'] as const) {
     const text = converted(client, 'chat', fixture('chat', 'stop-though-tools'))
     expect(JSON.stringify(readStrictly(client, text))).toContain('"arguments":"{}"')

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { GatewayError } from '../../../proxy/errors.ts'
 import { chunked } from '../../harness/sse.ts'
-import { clientOf, dialectOf, laneOf, leastRequest, NAMES, streamRequest } from './codecs.ts'
-import { relay } from './laws.ts'
+import { clientOf, dialectOf, laneOf, minimalRequest, NAMES, streamRequest } from './codecs.ts'
+import { transmit } from './laws.ts'
 import { args, call, chatStream, converted, fixture, type Json, view } from './pitfalls.ts'
 import { type SpecEvent, specEvents, writeEvents } from './sse.ts'
 import { readStrictly } from './strict.ts'
@@ -23,8 +23,8 @@ describe('7.11 framing', () => {
     ['no final blank line', writeEvents(read).trimEnd()],
   ]
   it.each(spelled)('%s, byte by byte', (_name, text) => {
-    const relayed = relay('chat', 'messages', chunked(Buffer.from(text), 1))
-    expect(viewOf('chat', readStrictly('chat', relayed.text)).text).toBe('Hello, wörld 🌍!')
+    const transmitted = transmit('chat', 'messages', chunked(Buffer.from(text), 1))
+    expect(viewOf('chat', readStrictly('chat', transmitted.text)).text).toBe('Hello, wörld 🌍!')
   })
 
   it.each(['done-with-spaces', 'no-done', 'multi-line-data', 'bom-comments'])('%s of chat', (name) => {
@@ -33,25 +33,25 @@ describe('7.11 framing', () => {
 })
 
 describe('7.12 content types are not trusted', () => {
-  it.each(NAMES)('a stream where JSON was asked for becomes JSON (%s)', (upstream) => {
+  it.each(NAMES)('a stream in place of JSON becomes JSON (%s)', (upstream) => {
     for (const client of NAMES) {
-      const lane = laneOf(client, leastRequest(client), upstream)
+      const lane = laneOf(client, minimalRequest(client), upstream)
       const read = lane.readAnswer(Buffer.from(fixture(upstream, 'text')), false)
       if (!('body' in read)) throw new Error(read.detail)
       expect(viewOf(client, JSON.parse(read.body.toString())).text).toBe('Hello, wörld 🌍!')
     }
   })
 
-  it.each(NAMES)('an error as the first event fails before anything is sent (%s)', (upstream) => {
+  it.each(NAMES)('an error as the first event fails before the commit point (%s)', (upstream) => {
     for (const client of NAMES) {
-      const relayed = relay(client, upstream, [Buffer.from(fixture(upstream, 'error-first'))])
-      expect(relayed).toMatchObject({ text: '', failed: true, finished: false })
+      const transmitted = transmit(client, upstream, [Buffer.from(fixture(upstream, 'error-first'))])
+      expect(transmitted).toMatchObject({ text: '', failed: true, finished: false })
     }
   })
 })
 
 describe('7.13 keep-alives', () => {
-  it('are comments where a ping would break clients', () => {
+  it('are comments for clients that a ping would break', () => {
     for (const name of ['chat', 'responses'] as const)
       expect(dialectOf(name).keepAlive.toString()).toMatch(/^:.*\n\n$/)
     expect(dialectOf('messages').keepAlive.toString()).toBe('event: ping\ndata: {"type":"ping"}\n\n')
@@ -69,7 +69,7 @@ describe('7.15 text', () => {
     const raw = '{"id":12345678901234567890,"b":1,"a":2}'
     const text = chatStream([{ role: 'assistant' }, call(0, 'a'), args(0, raw)], 'tool_calls')
     for (const client of NAMES) {
-      expect(relay(client, 'chat', [Buffer.from(text)]).text).toContain(JSON.stringify(raw).slice(1, -1))
+      expect(transmit(client, 'chat', [Buffer.from(text)]).text).toContain(JSON.stringify(raw).slice(1, -1))
     }
   })
 })
@@ -81,8 +81,8 @@ describe('7.17 thinking in streams', () => {
     expect(answer.content.map(({ type }) => type)).toEqual(['thinking', 'redacted_thinking', 'text'])
   })
 
-  it('keeps an empty thought with its signature', () => {
-    const { text } = relay('responses', 'messages', [Buffer.from(fixture('messages', 'thinking-omitted'))])
+  it('keeps empty reasoning with its signature', () => {
+    const { text } = transmit('responses', 'messages', [Buffer.from(fixture('messages', 'thinking-omitted'))])
     const answer = readStrictly('responses', text) as { output: Json[] }
     expect(answer.output[0]).toMatchObject({
       type: 'reasoning',
@@ -91,7 +91,7 @@ describe('7.17 thinking in streams', () => {
     })
   })
 
-  it('signs once, also for an upstream that signs twice', () => {
+  it('signs once, even if the upstream signs twice', () => {
     const text = converted('messages', 'messages', fixture('messages', 'signature-twice'))
     expect(text.match(/signature_delta/g)).toHaveLength(1)
     expect(text).toContain('"signature":"Q0Q="')
@@ -102,7 +102,7 @@ it('7.19 ids have the prefixes of their dialect', () => {
   const read = (client: DialectName) => {
     const upstream = client === 'messages' ? 'chat' : 'messages'
     const bytes = Buffer.from(fixture(upstream, 'parallel-tools'))
-    return readStrictly(client, relay(client, upstream, [bytes]).text) as Json
+    return readStrictly(client, transmit(client, upstream, [bytes]).text) as Json
   }
   expect(read('chat').id).toMatch(/^chatcmpl-/)
   expect(read('messages').id).toMatch(/^msg_/)
@@ -113,7 +113,7 @@ it('7.19 ids have the prefixes of their dialect', () => {
 })
 
 describe('7.22 errors that agents act on', () => {
-  it('name the size of the prompt in the words of messages', () => {
+  it('name the size of the prompt in the format of messages', () => {
     const error = new GatewayError('context_length_exceeded', 'Too long.', {
       tokens: { used: 9000, limit: 8000 },
     })
@@ -125,7 +125,7 @@ describe('7.22 errors that agents act on', () => {
     })
   })
 
-  it.each(NAMES)('end a stream that broke in its dialect, and not as a success (%s)', (client) => {
+  it.each(NAMES)('end a broken stream with an error of its dialect (%s)', (client) => {
     const encoder = dialectOf(client).codec.encodeStream(clientOf(client, streamRequest(client)))
     encoder.part({ type: 'start' })
     encoder.part({ type: 'text-start', id: '1' })

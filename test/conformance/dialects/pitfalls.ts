@@ -1,8 +1,8 @@
-/** Streams as sloppy upstreams send them, and what clients read of them. */
+/** Streams of sloppy upstreams, and the events that clients get. */
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { decodeStream, encodeStream } from './codecs.ts'
 import { STREAMS } from './fixtures.ts'
-import { relay } from './laws.ts'
+import { transmit } from './laws.ts'
 import { specEvents, writeEvents } from './sse.ts'
 import { readStrictly } from './strict.ts'
 import { viewOf } from './views.ts'
@@ -15,7 +15,7 @@ export const fixture = (dialect: DialectName, name: string): string => {
   return found.content
 }
 
-/** The events that a client reads of an upstream's stream, parsed. */
+/** The parsed events that a client gets for an upstream's stream. */
 export const events = (client: DialectName, upstream: DialectName, text: string): Json[] =>
   specEvents(converted(client, upstream, text))
     .filter(({ data }) => data !== '[DONE]')
@@ -24,13 +24,13 @@ export const events = (client: DialectName, upstream: DialectName, text: string)
 export const view = (client: DialectName, upstream: DialectName, text: string) =>
   viewOf(client, readStrictly(client, converted(client, upstream, text)))
 
-/** The stream as the codecs write it, for a client of the same dialect too. */
+/** The stream as the codecs write it, also for a client of the same dialect. */
 export const converted = (client: DialectName, upstream: DialectName, text: string): string =>
   client === upstream
     ? encodeStream(client, decodeStream(upstream, text).parts).text
-    : relay(client, upstream, [Buffer.from(text)]).text
+    : transmit(client, upstream, [Buffer.from(text)]).text
 
-/** A chat stream of these deltas, then the finish. */
+/** A chat stream with these deltas and the finish. */
 export function chatStream(deltas: Json[], finish = 'stop'): string {
   const chunk = (choices: Json[], more: Json = {}) => ({
     event: '',

@@ -1,11 +1,11 @@
-/** Keys that name parts of JavaScript's own objects: fields like any other, whoever writes them, and wherever. */
+/** Keys with names of JavaScript's own object members are ordinary fields, in any place and from any sender. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord, noFields, tryParse } from '../../../proxy/dialects/core/json/value.ts'
 import { GatewayError } from '../../../proxy/errors.ts'
-import { convert, dialectOf, laneOf, leastRequest, NAMES, parse, streamRequest } from './codecs.ts'
+import { convert, dialectOf, laneOf, minimalRequest, NAMES, parse, streamRequest } from './codecs.ts'
 import { ANSWERS, type Fixture, REQUESTS, STREAMS } from './fixtures.ts'
-import { relay } from './laws.ts'
+import { transmit } from './laws.ts'
 import { specEvents, writeEvents } from './sse.ts'
 
 const PROTO: string = '__proto__'
@@ -18,7 +18,7 @@ afterEach(() => {
   expect('polluted' in {}).toBe(false)
 })
 
-/** A copy in which each object has the keys, too. */
+/** A copy in which each object also has the keys. */
 function poisoned(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(poisoned)
   if (!isRecord(value)) return value
@@ -65,20 +65,20 @@ describe.each(NAMES)('%s', (client) => {
         const value = tryParse(data)
         return { event, data: isRecord(value) ? JSON.stringify(poisoned(value)) : data }
       })
-      relay(client, upstream, [Buffer.from(writeEvents(events))])
+      transmit(client, upstream, [Buffer.from(writeEvents(events))])
     }
   })
 
-  it('the bytes of a request pass as they are', () => {
-    const body = leastRequest(client, { extra: poisoned({ a: [{}] }) })
+  it('the bytes of a request pass unchanged', () => {
+    const body = minimalRequest(client, { extra: poisoned({ a: [{}] }) })
     const request = parse(client, body)
     const sent = dialectOf(client).byteLane.splice(request, { model: 'm', askStreamUsage: false })
     expect(sent.equals(request.body)).toBe(true)
   })
 })
 
-it.each(NAMES)('a request of %s that comes back in its own dialect has them where they were', (dialect) => {
-  const extra = { a: 1, ...leastRequest(dialect) }
+it.each(NAMES)('a request of %s keeps them in its own dialect', (dialect) => {
+  const extra = { a: 1, ...minimalRequest(dialect) }
   const body = Object.assign(noFields(), extra)
   body[PROTO] = { a: 1 }
   body[CONSTRUCTOR] = { prototype: 1 }

@@ -1,6 +1,6 @@
 /**
- * What real upstreams sent, through every pair of dialects: what a strict client reads must be what a plain sum of the
- * recording says. The variable RECORDINGS names the folder; all of its files are executed.
+ * Recordings of real upstreams through every pair of dialects: a strict client must read the content of the recording. The
+ * variable RECORDINGS names the folder; all of its files are used.
  */
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
@@ -9,7 +9,7 @@ import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 import { GatewayError } from '../../../proxy/errors.ts'
 import { type Feature, recordCell, resultOf } from '../../harness/matrix.ts'
 import { CHUNKINGS } from '../../harness/sse.ts'
-import { convert, decodeRequest, decodeStream, leastRequest, NAMES, parse } from './codecs.ts'
+import { convert, decodeRequest, decodeStream, minimalRequest, NAMES, parse } from './codecs.ts'
 import { type Recording, recordings } from './fixtures.ts'
 import {
   answerSays,
@@ -18,14 +18,14 @@ import {
   completenessOfAnswer,
   completenessOfRequest,
   completenessOfStream,
+  expectedUsage,
   isErrorBody,
   isNotFinished,
   isWellFormed,
   passed,
   readBack,
-  relay,
   streamSays,
-  toldUsage,
+  transmit,
   usageAgrees,
 } from './laws.ts'
 import { silent } from './leaves.ts'
@@ -46,7 +46,7 @@ const REQUESTS = ALL.flatMap((one) => (one.request === undefined ? [] : [{ ...on
 
 const named = <T extends Recording>(all: readonly T[]) => all.map((one) => [one.file, one] as const)
 
-/** Tests of a kind of recording; a folder may have none of it. */
+/** Tests of one kind of recording, if the folder has any. */
 function each<T extends Recording>(all: readonly T[], run: (one: T) => void): void {
   if (all.length > 0) it.each(named(all))('%s', (_file, one) => run(one))
 }
@@ -58,7 +58,7 @@ it(
   },
 )
 
-/** Writes down what the recording shows of the pair. */
+/** Notes which features the recording covers for the pair. */
 function record(
   client: DialectName,
   upstream: DialectName,
@@ -86,11 +86,11 @@ describe.runIf(WHOLE.length > 0).each(NAMES)('streams for clients of %s', (clien
     const expected = streamSays(client, dialect, text)
     let losses: string[] = []
     for (const [, cut] of CHUNKINGS) {
-      const relayed = relay(client, dialect, cut(Buffer.from(text)))
-      expect(relayed.finished).toBe(true)
-      const read = viewOf(client, readBack(client, dialect, relayed.text, toldUsage(expected)))
+      const transmitted = transmit(client, dialect, cut(Buffer.from(text)))
+      expect(transmitted.finished).toBe(true)
+      const read = viewOf(client, readBack(client, dialect, transmitted.text, expectedUsage(expected)))
       expect(comparable(read, expected)).toEqual(expected)
-      losses = relayed.losses
+      losses = transmitted.losses
     }
     record(client, dialect, featuresOf(expected, 'stream'), losses)
   })
@@ -133,7 +133,7 @@ describe.runIf(GOOD.length > 0)('completeness', () => {
 describe.runIf(WHOLE.length > 0)('byte lane', () => {
   each(WHOLE, ({ dialect, text }) => {
     const whole = passed(dialect, [Buffer.from(text)])
-    // Some recordings go on behind the end of the answer.
+    // Some recordings continue after the end of the answer.
     expect(text.startsWith(whole.trimEnd())).toBe(true)
     expect(sumStream(dialect, whole)).toEqual(sumStream(dialect, text))
     for (const [, cut] of CHUNKINGS) bytesPass(dialect, cut(Buffer.from(text)), whole)
@@ -144,12 +144,12 @@ describe.runIf(WHOLE.length > 0)('byte lane', () => {
 describe.runIf(ERRORS.length > 0)('errors', () => {
   each(ERRORS, ({ dialect, status, text, request }) => {
     for (const client of NAMES) {
-      const asked = client === dialect && request !== undefined ? request : leastRequest(client)
-      const failure = readError(status, {}, Buffer.from(text), parse(client, asked))
+      const clientRequest = client === dialect && request !== undefined ? request : minimalRequest(client)
+      const failure = readError(status, {}, Buffer.from(text), parse(client, clientRequest))
       expect(failure.status).toBe(status)
-      // The upstream's sentence stays here; ours may keep its numbers.
-      const told = failure.forCaller?.message ?? ''
-      expect(told === '' || told !== upstreamMessage(text)).toBe(true)
+      // The client does not get the upstream's sentence; the gateway's may have its numbers.
+      const sentence = failure.forCaller?.message ?? ''
+      expect(sentence === '' || sentence !== upstreamMessage(text)).toBe(true)
       record(client, dialect, ['upstream error'])
     }
   })
@@ -174,7 +174,7 @@ describe.runIf(REQUESTS.length > 0)('requests', () => {
         if (converted === undefined) return
         expect(silent(request, converted.body, converted.losses)).toEqual([])
         expect(misnamed(request, converted.losses)).toEqual([])
-        for (const feature of asked(request)) {
+        for (const feature of requestedFeatures(request)) {
           recordCell({
             client: dialect,
             upstream,
@@ -188,12 +188,12 @@ describe.runIf(REQUESTS.length > 0)('requests', () => {
   })
 })
 
-/** Requests that the gateway takes: some recordings show a dialect of their own. */
+/** Requests that the gateway accepts: some recordings have another dialect. */
 function legal<T extends { dialect: DialectName; request: Record<string, unknown> }>(all: readonly T[]): T[] {
   return all.filter(({ dialect, request }) => orRefusal(() => decodeRequest(dialect, request)) !== undefined)
 }
 
-/** Undefined for what is refused, naming a field. Anything else that is thrown is a fault. */
+/** Undefined for a request that is refused with the name of a field. Other errors are thrown. */
 function orRefusal<T>(run: () => T): T | undefined {
   try {
     return run()
@@ -204,8 +204,8 @@ function orRefusal<T>(run: () => T): T | undefined {
   }
 }
 
-/** Features that a request asks for. */
-function asked(request: Record<string, unknown>): Feature[] {
+/** Features that a request uses. */
+function requestedFeatures(request: Record<string, unknown>): Feature[] {
   const text = JSON.stringify(request)
   const shows: [Feature, RegExp][] = [
     ['image', /"type":"(image_url|input_image|image)"/],

@@ -1,15 +1,15 @@
-/** What the gateway changed in a request for the upstream's sake is changed back in the answer. */
+/** Changes that the gateway made to a request for the upstream are undone in the answer. */
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
 import type { Features } from '../../../contract/profiles.ts'
 import type { StreamPart } from '../../../proxy/dialects/core/neutral/types.ts'
-import { encodeAnswer, encodeStream, folded, laneOf, leastRequest, NAMES, streamRequest } from './codecs.ts'
+import { encodeAnswer, encodeStream, folded, laneOf, minimalRequest, NAMES, streamRequest } from './codecs.ts'
 import { readStrictly } from './strict.ts'
 import { type View, viewOf } from './views.ts'
 
 type Json = Record<string, unknown>
 
-/** What the client reads, as JSON and as a stream, when the upstream answers with these parts. */
+/** The client's answer, as JSON and as a stream, if the upstream answers with these parts. */
 function answers(
   client: DialectName,
   upstream: DialectName,
@@ -18,7 +18,7 @@ function answers(
   features: Partial<Features> = {},
 ): View[] {
   const ask = (stream: boolean) => ({
-    ...leastRequest(client),
+    ...minimalRequest(client),
     ...body,
     ...(stream ? streamRequest(client) : {}),
     ...body,
@@ -30,7 +30,7 @@ function answers(
   if (!('body' in whole)) throw new Error(whole.detail)
   const observer = laneOf(client, ask(true), upstream, features).observe(1 << 20)
   const bytes = Buffer.from(encodeStream(upstream, parts).text)
-  // One event a chunk: what looks across deltas must do so.
+  // One event in each chunk, so that text is split across deltas.
   const chunks = bytes
     .toString('latin1')
     .split(/(?<=\n\n)/)
@@ -71,7 +71,7 @@ const text = (...deltas: string[]): StreamPart[] => [
   { type: 'finish', finish: { reason: 'stop' }, usage },
 ]
 
-/** A custom tool, as its client declares it. */
+/** A custom tool as its client declares it. */
 const CUSTOM: Partial<Record<DialectName, Json>> = {
   chat: { tools: [{ type: 'custom', custom: { name: 'patch' } }] },
   responses: { tools: [{ type: 'custom', name: 'patch' }] },
@@ -95,7 +95,7 @@ describe('custom tools that were wrapped', () => {
     }
   })
 
-  it.each(ways)('are the text itself where the model wrote no JSON: %s over %s', (client, upstream) => {
+  it.each(ways)('are the text itself if the model wrote no JSON: %s over %s', (client, upstream) => {
     if (upstream === 'messages') return
     const parts = calls(['patch', 'PATCH ', 'a'])
     for (const view of answers(client, upstream, CUSTOM[client] ?? {}, parts, { customTools: false })) {
@@ -108,7 +108,7 @@ describe('names that were changed', () => {
   it.each(['chat', 'messages'] as const)('of namespaces come back: responses over %s', (upstream) => {
     const inner = { type: 'function', name: 'read', parameters: { type: 'object' }, strict: false }
     const body = { tools: [{ type: 'namespace', name: 'files', description: 'd', tools: [inner] }] }
-    const lane = laneOf('responses', { ...leastRequest('responses'), ...body }, upstream)
+    const lane = laneOf('responses', { ...minimalRequest('responses'), ...body }, upstream)
     const answer = encodeAnswer(upstream, folded(calls(['files__read', '{}'])))
     const read = lane.readAnswer(Buffer.from(JSON.stringify(answer)), false)
     if (!('body' in read)) throw new Error(read.detail)
@@ -121,7 +121,7 @@ describe('names that were changed', () => {
     const name = `mcp__${'very_'.repeat(20)}long`
     const body = { tools: [{ name, input_schema: { type: 'object' } }] }
     const sent = JSON.parse(
-      laneOf('messages', { ...leastRequest('messages'), ...body }, 'chat').body.toString(),
+      laneOf('messages', { ...minimalRequest('messages'), ...body }, 'chat').body.toString(),
     )
     const short = sent.tools[0].function.name
     expect(short.length).toBeLessThanOrEqual(64)
@@ -145,7 +145,7 @@ describe('stop sequences that responses lacks', () => {
   })
 
   it('are named to clients of messages', () => {
-    const body = { ...leastRequest('messages'), stop_sequences: ['END'] }
+    const body = { ...minimalRequest('messages'), stop_sequences: ['END'] }
     const answer = encodeAnswer('responses', folded(text('One END two')))
     const read = laneOf('messages', body, 'responses').readAnswer(Buffer.from(JSON.stringify(answer)), false)
     if (!('body' in read)) throw new Error(read.detail)
@@ -159,7 +159,7 @@ describe('stop sequences that responses lacks', () => {
 describe('the model', () => {
   it.each(NAMES)('is called by the name that the client of %s used', (client) => {
     for (const upstream of NAMES) {
-      const lane = laneOf(client, leastRequest(client, { model: 'my-model' }), upstream)
+      const lane = laneOf(client, minimalRequest(client, { model: 'my-model' }), upstream)
       expect(JSON.parse(lane.body.toString()).model).toBe('up')
       const read = lane.readAnswer(
         Buffer.from(JSON.stringify(encodeAnswer(upstream, folded(text('Hi')), 'up'))),

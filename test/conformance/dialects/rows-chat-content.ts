@@ -1,4 +1,4 @@
-/** What becomes of the contents of chat requests. */
+/** Conversion of the contents of chat requests. */
 import { exact, lossy, type Row, refused } from './verdicts.ts'
 
 const OBJECT = { type: 'object', properties: {} }
@@ -100,7 +100,7 @@ export const chatContentRows = (): Row[] => [
       ],
     },
     to: {
-      // It is written as a mark of OpenAI, which lives longer.
+      // It becomes a mark of OpenAI, which has a longer lifetime.
       responses: lossy('messages.content.cache_control.ttl', {
         input: [
           { content: [{ type: 'input_text', prompt_cache_breakpoint: { mode: 'explicit' } }] },

@@ -1,4 +1,4 @@
-/** What becomes of the fields of chat requests. */
+/** Conversion of the fields of chat requests. */
 import { expect } from 'vitest'
 import { exact, holding, lossy, type Row, refused } from './verdicts.ts'
 
@@ -56,7 +56,7 @@ export const chatRows = (): Row[] => [
   {
     field: 'stop',
     body: { stop: ['A', 'B'] },
-    // Towards responses the gateway cuts the answer itself.
+    // Responses has no stop sequences; the gateway cuts the answer itself.
     to: { responses: exact(), messages: exact({ stop_sequences: ['A', 'B'] }) },
   },
   {
@@ -217,7 +217,7 @@ export const chatRows = (): Row[] => [
         json_schema: { schema: { type: 'object', properties: { a: { type: 'string' } } } },
       },
     },
-    // What fits a closed object fits an open one, too.
+    // An open object accepts all values of a closed one.
     to: {
       messages: exact({
         output_config: {
@@ -277,7 +277,7 @@ export const chatRows = (): Row[] => [
           { content: [{ type: 'input_text', prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }] },
         ],
       }),
-      // The life of a cached prefix is another one there.
+      // The lifetime of a cached prefix differs there.
       messages: lossy('messages.content.prompt_cache_breakpoint.ttl', {
         messages: [{ content: [{ type: 'text', cache_control: { type: 'ephemeral', ttl: '1h' } }] }],
       }),
@@ -308,7 +308,7 @@ export const chatRows = (): Row[] => [
     field: 'tools.function.name',
     body: { tools: [fn({ description: 'd' })] },
     to: {
-      // Responses takes a missing strict for true, chat for false.
+      // A missing strict means true in responses and false in chat.
       responses: exact({
         tools: [{ type: 'function', name: 'f', description: 'd', parameters: OBJECT, strict: false }],
       }),

@@ -1,4 +1,4 @@
-/** What becomes of the tools and contents of messages requests. */
+/** Conversion of the tools and contents of messages requests. */
 import { exact, holding, lossy, type Row, refused } from './verdicts.ts'
 
 const OBJECT = { type: 'object', properties: {} }

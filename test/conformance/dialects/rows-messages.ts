@@ -1,4 +1,4 @@
-/** What becomes of the fields of messages requests. */
+/** Conversion of the fields of messages requests. */
 import { exact, lossy, type Row, refused } from './verdicts.ts'
 
 const SCHEMA = {

@@ -1,4 +1,4 @@
-/** What becomes of the tools and contents of responses requests. */
+/** Conversion of the tools and contents of responses requests. */
 import { exact, holding, lossy, type Row, refused } from './verdicts.ts'
 
 const OBJECT = { type: 'object', properties: {} }
@@ -69,7 +69,7 @@ export const responsesContentRows = (): Row[] => [
   {
     field: 'tools.tools',
     note: 'a namespace',
-    // Its functions are said one by one, its own description is not.
+    // Its functions are converted one by one; its own description is a loss.
     body: { tools: [{ type: 'namespace', name: 'ns', description: 'd', tools: [fn()] }] },
     to: {
       chat: lossy('tools.description', { tools: [{ type: 'function', function: { name: 'ns__f' } }] }),

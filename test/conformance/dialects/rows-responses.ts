@@ -1,4 +1,4 @@
-/** What becomes of the fields of responses requests. */
+/** Conversion of the fields of responses requests. */
 import { exact, holding, lossy, type Row, refused } from './verdicts.ts'
 
 const SCHEMA = {
@@ -197,7 +197,7 @@ export const responsesRows = (): Row[] => [
           { content: [{ type: 'text', prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }] },
         ],
       }),
-      // The life of a cached prefix is another one there.
+      // The lifetime of a cached prefix differs there.
       messages: lossy('input.content.prompt_cache_breakpoint.ttl', {
         messages: [{ content: [{ type: 'text', cache_control: { type: 'ephemeral', ttl: '1h' } }] }],
       }),

@@ -1,7 +1,7 @@
-/** The tables of conversion, one test a row and target. */
+/** The tables of conversion, one test for each row and target. */
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../../../proxy/errors.ts'
-import { convert, leastRequest, NAMES } from './codecs.ts'
+import { convert, minimalRequest, NAMES } from './codecs.ts'
 import { misnamed } from './losses.ts'
 import { ROWS } from './rows.ts'
 import type { Row, Verdict } from './verdicts.ts'
@@ -25,7 +25,7 @@ describe.each(NAMES)('%s', (source) => {
       (one) => [`to ${one.target}: ${title(one)}`, one] as const,
     ),
   )('%s', (_name, { target, row, verdict }) => {
-    const body = leastRequest(source, row.body)
+    const body = minimalRequest(source, row.body)
     if (verdict.kind === 'refused') {
       const refusal = thrownBy(() => convert(source, body, target))
       expect(refusal).toBeInstanceOf(GatewayError)
@@ -51,5 +51,5 @@ function thrownBy(run: () => unknown): unknown {
   return undefined
 }
 
-/** A field, or something in it. */
+/** A field, or a field in it. */
 const startingWith = (param: string) => new RegExp(`^${param.replace(/[[\]]/g, '\\$&')}(?:$|[.[])`)

@@ -1,6 +1,6 @@
 /**
- * The tables of conversion, row by row: what becomes of one field of one dialect in each of the two others. Written from
- * the interfaces, not from the code; the laws take from it which losses a pair may have.
+ * The tables of conversion. Each row has the conversion of one field to the two other dialects. Written from the
+ * interfaces, not from the code. The laws allow only the losses in these rows.
  */
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { chatRows } from './rows-chat.ts'
@@ -23,19 +23,19 @@ const verdicts = (source: DialectName, target: DialectName): [string, Verdict][]
     return verdict === undefined ? [] : [[field, verdict] as [string, Verdict]]
   })
 
-/** Losses that some row of the pair allows. */
+/** Losses that the rows of the pair allow. */
 export function allowedLosses(source: DialectName, target: DialectName): Set<string> {
   return new Set(verdicts(source, target).flatMap(([, row]) => (row.kind === 'lossy' ? row.losses : [])))
 }
 
-/** Fields that a conversion between the two never loses, in whatever request they stand. */
+/** Fields that a conversion between the two never loses, in any request. */
 export function exactFields(source: DialectName, target: DialectName): Set<string> {
   const allowed = allowedLosses(source, target)
   const fields = verdicts(source, target).filter(([, row]) => row.kind === 'exact')
   return new Set(fields.map(([field]) => field).filter((field) => !allowed.has(field)))
 }
 
-/** The fixtures that another dialect cannot say, by their names, with the field that is named. */
+/** Fixtures that have no equivalent in another dialect, by name, and the field in the error. */
 export const REFUSALS: Record<DialectName, Record<string, Partial<Record<DialectName, string>>>> = {
   chat: {
     'chat-only': { messages: 'logprobs' },

@@ -1,10 +1,10 @@
-/** Server-sent events as the specification of HTML reads them: short and slow, to hold the product's reader against. */
+/** Reads server-sent events as the HTML specification does: short and slow, to compare with the product's reader. */
 export interface SpecEvent {
   event: string
   data: string
 }
 
-/** All events with data, a last one without its empty line included, as every client of model APIs takes them. */
+/** All events with data, including a last one without its empty line, which all clients of model APIs accept. */
 export function specEvents(text: string): SpecEvent[] {
   const events: SpecEvent[] = []
   let event = ''
@@ -23,7 +23,7 @@ export function specEvents(text: string): SpecEvent[] {
   return events
 }
 
-/** Events in the plainest framing. */
+/** Events in the simplest framing. */
 export const writeEvents = (events: readonly SpecEvent[]): string => events.map(write).join('')
 
 function write({ event, data }: SpecEvent): string {

@@ -1,4 +1,4 @@
-/** A reader of chat streams that takes nothing but what the interface promises, and says what is wrong with the rest. */
+/** Reads chat streams strictly, and reports every violation of the interface. */
 import assert from 'node:assert/strict'
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 
@@ -10,7 +10,7 @@ export interface ChatCall {
   input: string
 }
 
-/** What a stream adds up to, in the shape of a plain answer. */
+/** The content of a stream as a plain answer. */
 export interface ChatCompletion {
   id: string
   object: 'chat.completion'
@@ -22,7 +22,7 @@ export interface ChatCompletion {
 
 const REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
 
-/** What the client asked of usage: nothing, or the event with it; `unknown`: it asked, and the upstream did not tell. */
+/** Whether the client requested usage. `unknown`: it did, but the upstream sent none. */
 export type UsageAsked = 'no' | 'yes' | 'unknown'
 
 /** Throws at the first violation. */
@@ -93,7 +93,7 @@ class StrictChat {
       this.#usage = chunk.usage
       return
     }
-    // Where usage is asked for, all chunks before it say null; else they do not speak of it.
+    // If usage is requested, all chunks before it have null; otherwise they lack the field.
     assert.equal(chunk.usage, this.#usageAsked === 'no' ? undefined : null, 'usage of a chunk')
     assert.equal(choices.length, 1, 'more than one choice')
     const choice: unknown = choices[0]
@@ -163,7 +163,7 @@ class StrictChat {
         ? { id, type, function: { name, arguments: input } }
         : { id, type, custom: { name, input } },
     )
-    // A limit or a filter may end an answer behind calls, or in the middle of one.
+    // A limit or a filter may end an answer after calls, or in the middle of one.
     const isCut = calls.length > 0 && (finish === 'length' || finish === 'content_filter')
     assert(isCut || calls.length > 0 === (finish === 'tool_calls'), `${finish} beside ${calls.length} calls`)
     const message = {

@@ -1,13 +1,12 @@
 /**
- * A reader of messages streams that takes nothing but what the interface promises, and says what is wrong with the
- * rest.
+ * Reads messages streams strictly, and reports every violation of the interface.
  */
 import assert from 'node:assert/strict'
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 
 type Json = Record<string, unknown>
 
-/** What a stream adds up to, in the shape of a plain answer. */
+/** The content of a stream as a plain answer. */
 export interface Message extends Json {
   content: Json[]
 }
@@ -22,9 +21,9 @@ const STOP_REASONS = [
   'model_context_window_exceeded',
   'compaction',
 ]
-/** They end an answer wherever it stands. */
+/** Reasons that may end an answer anywhere. */
 const CUTTING = ['max_tokens', 'model_context_window_exceeded', 'refusal']
-/** The delta types that a block takes; any other block comes whole in its start. */
+/** The delta types of a block; other blocks are complete in their start. */
 const DELTAS: Record<string, string[]> = {
   text: ['text_delta', 'citations_delta'],
   thinking: ['thinking_delta', 'signature_delta'],
@@ -41,7 +40,7 @@ export function readMessagesStream(text: string): Message {
   return reader.message()
 }
 
-/** Events of one `event:` and one `data:` line each, ended by an empty line; comments may stand between. */
+/** Events of one `event:` and one `data:` line each, ended by an empty line; comments are allowed between. */
 function eventsOf(text: string): { event: string; data: string }[] {
   assert(text === '' || text.endsWith('\n\n'), 'the last event lacks its empty line')
   return text
@@ -155,7 +154,7 @@ class StrictMessages {
     message.content.push(this.#open)
   }
 
-  /** The block that an event is of. */
+  /** The block of an event. */
   #at(message: Message, { index }: Json): Json {
     assert(this.#open !== undefined, 'no block is open')
     assert.equal(index, message.content.length - 1, 'an event of another block than the open one')
@@ -198,7 +197,7 @@ class StrictMessages {
     this.#open = undefined
   }
 
-  /** A call may stay without its stop where the answer ended in the middle of it: it is none then. */
+  /** A call in which the answer ended has no stop, and does not count. */
   #leave(message: Message, open: Json, reason: string): void {
     const isCut = open.type === 'tool_use' && CUTTING.includes(reason)
     assert(isCut, 'message_delta while a block is open')

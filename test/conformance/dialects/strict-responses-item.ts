@@ -4,7 +4,7 @@ import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
 
 type Json = Record<string, unknown>
 
-/** What an item has before its first delta. */
+/** An item's fields before its first delta. */
 const SKELETONS: Record<string, Json> = {
   message: { content: [] },
   reasoning: { summary: [] },
@@ -23,7 +23,7 @@ interface Open {
   text: string
   logprobs: unknown[]
   annotations: unknown[]
-  /** The whole text was told. */
+  /** The `.done` event with the whole text has arrived. */
   done: boolean
 }
 
@@ -34,7 +34,7 @@ export class StrictItem {
   readonly #item: Json
   readonly #lists: { content: Json[]; summary: Json[] } = { content: [], summary: [] }
   #open: Open | undefined
-  /** Input of a call. */
+  /** The input of a call. */
   #input = ''
   #inputDone = false
 
@@ -77,7 +77,7 @@ export class StrictItem {
     }
   }
 
-  /** A call may stay without its end where the response ended in the middle of it; the output says so. */
+  /** A call in which the response ended has no end; the output marks it as incomplete. */
   cut(output: unknown): void {
     if (this.final !== undefined || !isCall(this.#type) || this.#inputDone || !Array.isArray(output)) return
     const last: unknown = output.at(-1)

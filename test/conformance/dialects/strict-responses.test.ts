@@ -4,8 +4,8 @@ import { readResponsesStream } from './strict-responses.ts'
 const HEAD = { id: 'resp_1', object: 'response', created_at: 1, model: 'm' }
 const BEGUN = { ...HEAD, status: 'in_progress', output: [], usage: null }
 const PLACE = { item_id: 'msg_1', output_index: 0, content_index: 0 }
-const PART = { type: 'output_text', text: 'Hi', annotations: [], logprobs: [] }
-const ITEM = { id: 'msg_1', type: 'message', status: 'completed', role: 'assistant', content: [PART] }
+const TEXT_PART = { type: 'output_text', text: 'Hi', annotations: [], logprobs: [] }
+const ITEM = { id: 'msg_1', type: 'message', status: 'completed', role: 'assistant', content: [TEXT_PART] }
 const LAST = { ...HEAD, status: 'completed', output: [ITEM], usage: null }
 
 type Event = Record<string, unknown> & { type: string }
@@ -18,10 +18,10 @@ const GOOD: Event[] = [
     output_index: 0,
     item: { ...ITEM, status: 'in_progress', content: [] },
   },
-  { type: 'response.content_part.added', ...PLACE, part: { ...PART, text: '' } },
+  { type: 'response.content_part.added', ...PLACE, part: { ...TEXT_PART, text: '' } },
   { type: 'response.output_text.delta', ...PLACE, delta: 'Hi', logprobs: [] },
   { type: 'response.output_text.done', ...PLACE, text: 'Hi', logprobs: [] },
-  { type: 'response.content_part.done', ...PLACE, part: PART },
+  { type: 'response.content_part.done', ...PLACE, part: TEXT_PART },
   { type: 'response.output_item.done', output_index: 0, item: ITEM },
   { type: 'response.completed', response: LAST },
 ]
@@ -31,15 +31,15 @@ const write = (events: readonly Event[]) =>
     .map((event, i) => `event: ${event.type}\ndata: ${JSON.stringify({ sequence_number: i, ...event })}\n\n`)
     .join('')
 
-/** The good stream with fields of one of its events changed. */
+/** The valid stream with changed fields in one event. */
 const changed = (at: number, fields: object) =>
   GOOD.map((event, i) => (i === at ? { ...event, ...fields } : event))
 
-test('a good stream', () => {
+test('a valid stream', () => {
   expect(readResponsesStream(`: comment\n\n${write(GOOD)}`)).toEqual(LAST)
 })
 
-test('no event can be left out, doubled or moved', () => {
+test('no event may be left out, repeated or moved', () => {
   GOOD.forEach((event, i) => {
     expect(() => readResponsesStream(write(GOOD.toSpliced(i, 1)))).toThrow()
     expect(() => readResponsesStream(write(GOOD.toSpliced(i, 0, event)))).toThrow()
@@ -56,7 +56,7 @@ test.each<[string, Event[]]>([
   ['another content_index', changed(4, { content_index: 1 })],
   ['a skeleton without content', changed(2, { item: { id: 'msg_1', type: 'message', role: 'assistant' } })],
   ['a text that is not the sum', changed(5, { text: 'Ho' })],
-  ['a part with another text', changed(6, { part: { ...PART, text: 'Ho' } })],
+  ['a part with another text', changed(6, { part: { ...TEXT_PART, text: 'Ho' } })],
   ['an item with another content', changed(7, { item: { ...ITEM, content: [] } })],
   ['an item in progress', changed(7, { item: { ...ITEM, status: 'in_progress' } })],
   ['another output', changed(8, { response: { ...LAST, output: [] } })],

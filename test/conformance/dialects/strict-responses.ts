@@ -1,6 +1,5 @@
 /**
- * A reader of responses streams that takes nothing but what the interface promises, and says what is wrong with the
- * rest.
+ * Reads responses streams strictly, and reports every violation of the interface.
  */
 import assert from 'node:assert/strict'
 import { isRecord } from '../../../proxy/dialects/core/json/value.ts'
@@ -49,19 +48,19 @@ const TERMINALS: Record<string, string> = {
   'response.failed': 'failed',
 }
 
-/** The final response; throws at the first violation. */
+/** Returns the final response; throws at the first violation. */
 export function readResponsesStream(text: string): Json {
   const reader = new StrictResponses()
   for (const { event, data } of eventsOf(text)) reader.event(event, data)
   return reader.response()
 }
 
-/** Throws when the response lacks a field that a strict client wants. A relayed one has what its upstream sent. */
+/** Throws if the response lacks a field that a strict client requires. On the byte lane, the upstream decides. */
 export function assertComplete(response: Json): void {
   for (const field of REQUIRED) assert(field in response, `the response lacks ${field}`)
 }
 
-/** Events of one `event:` and one `data:` line each, ended by an empty line; comments may stand between. */
+/** Events of one `event:` and one `data:` line each, ended by an empty line; comments are allowed between. */
 function eventsOf(text: string): { event: string; data: string }[] {
   assert(text === '' || text.endsWith('\n\n'), 'the last event lacks its empty line')
   return text

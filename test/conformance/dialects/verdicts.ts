@@ -1,23 +1,23 @@
-/** What a row of the tables of conversion says. */
+/** The content of a row in the tables of conversion. */
 import { expect } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
 
 type Json = Record<string, unknown>
 
 export type Verdict =
-  /** The other dialect says it as this part of its body, and nothing is lost. */
+  /** The other dialect has it as this part of the body, without a loss. */
   | { kind: 'exact'; body: Json }
-  /** These fields are told as lost; what is left of it is this part of the body. */
+  /** These fields are losses; the rest is this part of the body. */
   | { kind: 'lossy'; losses: string[]; body: Json }
   /** The request is refused, naming the field (or the beginning of its path). */
   | { kind: 'refused'; param: string; code: string }
 
 export interface Row {
-  /** Its family, as a loss would name it; several rows may show one family. */
+  /** Its name as a loss; several rows may have the same one. */
   field: string
-  /** What is special about this row. */
+  /** The special case that this row tests. */
   note?: string
-  /** Fields put into the least request of the dialect. */
+  /** Fields that are added to a minimal request of the dialect. */
   body: Json
   to: Partial<Record<DialectName, Verdict>>
 }

@@ -1,6 +1,6 @@
 /**
- * What an answer says, read from the plain JSON of each dialect by code that knows nothing of the codecs: two answers
- * of different dialects say the same when their views are equal.
+ * The content of an answer, read from the plain JSON of each dialect independently of the codecs. Two answers have the same
+ * content if their views are equal.
  */
 import type { DialectName } from '../../../contract/endpoints.ts'
 import { isRecord, tryParse } from '../../../proxy/dialects/core/json/value.ts'
@@ -11,7 +11,7 @@ export interface CallView {
   id: string
   kind: 'function' | 'custom'
   name: string
-  /** Of a function: the JSON value; what is no JSON stays text. */
+  /** For a function, the JSON value; text if it is not JSON. */
   input: unknown
 }
 
@@ -25,11 +25,11 @@ export interface UsageView {
 }
 
 export interface View {
-  /** All text in its order. */
+  /** All text in order. */
   text: string
-  /** A refusal in words, beside or instead of the text. */
+  /** The text of a refusal, beside or instead of the text. */
   refusal: string
-  /** Without white space at the borders of paragraphs, which dialects join in different ways. */
+  /** Without white space around paragraphs, which dialects join differently. */
   reasoning: string
   calls: CallView[]
   finish: 'stop' | 'length' | 'tool-calls' | 'content-filter'
@@ -43,13 +43,13 @@ export function viewOf(dialect: DialectName, answer: unknown): View {
 }
 
 /**
- * What a client of dialect `to` must read of an answer that said `view` in dialect `from`: the rows of the tables of
- * content and of stop reasons that are not exact.
+ * The view that a client of dialect `to` must get for an answer with `view` in dialect `from`: the inexact rows of the
+ * tables of contents and stop reasons.
  */
 export function viewFor(view: View, from: DialectName, to: DialectName): View {
   if (from === to) return view
   if (to === 'messages') {
-    // Messages has no part for refusals, and no free text as the input of a tool.
+    // Messages has neither refusal parts nor free text as tool input.
     const finish = view.refusal !== '' && view.finish === 'stop' ? 'content-filter' : view.finish
     const calls = view.calls.map((call) =>
       call.kind === 'custom' ? { ...call, kind: 'function' as const, input: { input: call.input } } : call,
@@ -158,7 +158,7 @@ function chatUsage(value: unknown): UsageView | undefined {
   const details = record(value.prompt_tokens_details)
   const reasoning = number(record(value.completion_tokens_details).reasoning_tokens)
   const output = number(value.completion_tokens)
-  // xAI counts reasoning beside the completion.
+  // xAI does not count reasoning as part of the completion.
   const beside = number(value.total_tokens) === number(value.prompt_tokens) + output + reasoning
   return {
     prompt: number(value.prompt_tokens),
@@ -197,7 +197,7 @@ function messagesUsage(value: unknown): UsageView | undefined {
   }
 }
 
-/** Text of a content that is a string or a list of parts. */
+/** The text of a content, which is a string or a list of parts. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content
   return records(content)

@@ -74,8 +74,8 @@ export const PARSERS: Mutant[] = [
     // A typed field is reported as lost.
     ['!known.has(key) && ', ''],
     // So is a field without a value.
-    [' && !saysNothing(value)', ''],
-    // A client's key becomes the prototype.
+    [' && !isEmpty(value)', ''],
+    // A key that a client wrote becomes the prototype.
     [
       'const known = new Set(typed)\n  const fields = noFields()',
       'const known = new Set(typed)\n  const fields: Fields = {}',

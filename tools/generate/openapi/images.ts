@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { ENDPOINTS } from '../../../contract/endpoints.ts'
 import { MULTIPART } from '../../../proxy/dialects/images/form/boundary.ts'
 import { MAX_COUNT, MAX_PARTIALS, SIZE } from '../../../proxy/dialects/images/head.ts'
-import { MAX_PICTURES } from '../../../proxy/dialects/images/pictures.ts'
+import { MAX_IMAGES } from '../../../proxy/dialects/images/image-type.ts'
 import { MODEL_CALL } from './errors.ts'
 import { type Answer, EVENTS_TYPE, JSON_TYPE, type Operation } from './operation.ts'
 import { anyObject, events, model, named, nullable, stream } from './schemas.ts'
@@ -37,7 +37,7 @@ const edit = z
   .looseObject({
     ...required,
     ...optional,
-    images: z.array(image).min(1).max(MAX_PICTURES),
+    images: z.array(image).min(1).max(MAX_IMAGES),
     mask: nullable(image),
   })
   .meta({ examples: [{ ...example, images: [{ image_url: 'https://example.com/lighthouse.png' }] }] })
@@ -47,7 +47,7 @@ const edit = z
 const form = z
   .looseObject({
     ...required,
-    image: z.file().describe(`A PNG, JPEG or WebP image; as \`image[]\` up to ${MAX_PICTURES}.`),
+    image: z.file().describe(`A PNG, JPEG or WebP image; as \`image[]\` up to ${MAX_IMAGES}.`),
     mask: z.file().optional(),
     n: count.optional(),
     size: size.optional(),

@@ -1,4 +1,4 @@
-/** Reads whole chat completions, and turns one into a stream for upstreams that ignore `stream: true`. */
+/** Reads whole chat completions, and converts them to streams for upstreams that ignore `stream: true`. */
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { Answer, ParsedRequest } from '../../core/dialect.ts'
@@ -10,7 +10,7 @@ import { readUsage } from '../usage.ts'
 
 /** Fields of a completion that every chunk of its stream repeats. */
 const REPEATED = ['id', 'created', 'model', 'service_tier', 'system_fingerprint']
-/** Fields of a message that come before all others in a stream, in this order. */
+/** Fields of a message that a stream carries first, in this order. */
 const FIRST_DELTAS = ['reasoning_content', 'reasoning', 'content', 'refusal']
 
 export function readAnswer(
@@ -57,7 +57,7 @@ function countMessages(choices: Record<string, unknown>[]): Delivered {
   return delivered
 }
 
-/** The completion as a stream; undefined when it nests deeper than JSON.stringify can follow. */
+/** The completion as a stream; undefined when it nests too deep for JSON.stringify. */
 function toStream(
   completion: Record<string, unknown>,
   choices: Record<string, unknown>[],
@@ -81,7 +81,7 @@ function toStream(
   }
 }
 
-/** One choice as the chunks of a stream: role, what the message holds field by field, finish. */
+/** One choice as the chunks of a stream: the role, each field of the message, the finish. */
 function choiceChunks(choice: Record<string, unknown>, position: number): object[] {
   const message = isRecord(choice.message) ? choice.message : {}
   const index = choice.index ?? position
@@ -101,7 +101,7 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
-/** Tool calls of a stream carry their position; a few upstreams leave out the type, which the SDKs ask for. */
+/** Adds the position, which streamed calls carry, and the type, which the SDKs require and a few upstreams omit. */
 function indexed(calls: unknown): unknown {
   if (!Array.isArray(calls)) return calls
   return calls.map((call: unknown, index) =>

@@ -1,14 +1,14 @@
-/** Measures what the model wrote in the `delta` of a choice. */
+/** Measures the model's output in the `delta` of a choice. */
 import type { Delivered } from '../../../../contract/sizes.ts'
 import { isRecord } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 
-/** Keys whose text the model wrote; `arguments` and `input` are those of function and custom tool calls. */
+/** Keys of text that the model wrote; `arguments` and `input` belong to function and custom tool calls. */
 const OUTPUT_KEYS = new Set(['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'])
 
-/** Adds the texts in a delta, at whatever depth: upstreams nest them in their own ways. */
+/** Adds the texts in a delta at any depth, because upstreams nest them differently. */
 export function countDelta(delta: unknown, delivered: Delivered): void {
-  // A list of what is still to be read: a delta may nest deeper than calls can.
+  // Not recursive: without this, a deeply nested delta overflows the stack.
   const open: { value: unknown; counts: boolean }[] = [{ value: delta, counts: false }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, counts } = next
@@ -19,7 +19,7 @@ export function countDelta(delta: unknown, delivered: Delivered): void {
   }
 }
 
-/** True when a delta brings more than its role: text, a call, a picture. */
+/** True when a delta has more than a role: text, a call, an image. */
 export function hasContent(delta: unknown): boolean {
   return isRecord(delta) && Object.keys(delta).some((key) => key !== 'role' && !isEmpty(delta[key]))
 }

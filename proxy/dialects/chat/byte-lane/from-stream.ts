@@ -1,13 +1,13 @@
-/** The completion that a whole stream adds up to, for a client that asked for no stream. */
+/** Converts a whole stream to a completion, for a client that requested no stream. */
 import { type Fields, isRecord, noFields, tryParse } from '../../core/json/value.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { startsAnother } from '../codec/answer/stream-calls.ts'
 import { addDetails } from '../codec/answer/stream-details.ts'
 
-/** Fields of a delta that come whole: a repetition says nothing new. */
+/** Fields of a delta that arrive whole: repetitions are not appended. */
 const WHOLE = new Set(['id', 'index', 'type', 'role', 'name'])
 
-/** `events` are those of a finished stream. Fields that this gateway does not know are merged by their type. */
+/** @param events of a finished stream. Unknown fields are merged by their type. */
 export function fromStream(events: Buffer): Fields {
   const completion = noFields()
   const choices = new Map<unknown, Fields>()
@@ -68,7 +68,7 @@ function bodyOf(call: Fields): { name: string; input: string } {
   return { name: textOf(body.name), input: textOf(body.arguments) || textOf(body.input) }
 }
 
-/** Texts grow, lists get longer, objects are merged field by field; of anything else the last value counts. */
+/** Appends texts and lists, merges objects field by field, and replaces any other value. */
 function merged(known: unknown, value: unknown): unknown {
   if (value === null || value === undefined) return known ?? value
   if (typeof known === 'string' && typeof value === 'string') return known + value
@@ -83,7 +83,7 @@ function mergedField(key: string, known: unknown, value: unknown): unknown {
   return WHOLE.has(key) ? known || value : merged(known, value)
 }
 
-/** A call in a completion has no index; one whose finish the upstream never sends has stopped. */
+/** Removes the indexes of calls, and adds a finish that the upstream did not send. */
 function finished(choice: Fields): Fields {
   const message = isRecord(choice.message) ? choice.message : {}
   const calls = listOf(message.tool_calls).map(({ index: _index, ...call }) => ({
@@ -98,7 +98,7 @@ function finished(choice: Fields): Fields {
   }
 }
 
-/** A copy to which a field of any name may be added. */
+/** A copy without a prototype, which can take a field of any name. */
 function fieldsOf(fields: Fields): Fields {
   return Object.assign(noFields(), fields)
 }

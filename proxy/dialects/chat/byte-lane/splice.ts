@@ -4,26 +4,26 @@ import { type Member, scanObject } from '../../core/json/scanner.ts'
 import { type Cut, cut, type Span, spanOf } from '../../core/json/splice.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 
-/** A body that was parsed is within its limits. */
+/** parseRequest has already checked the limits. */
 const NO_LIMITS: JsonLimits = { maxDepth: Infinity, maxKeys: Infinity }
 
-/** Where the values of `model` and `stream_options` stand. */
+/** The spans of the values of `model` and `stream_options`. */
 interface SplicePoints {
   model: Span | undefined
   options: Span | undefined
 }
 
-/** What the scan of a request found, so that it is not scanned again for every attempt. */
+/** Found when the request was parsed, so that retries need not scan it again. */
 const SPLICE_POINTS = new WeakMap<ParsedRequest, SplicePoints>()
 
-/** Remembers where the fields of a request stand that splice() may change. */
+/** Remembers the spans that splice() may change. */
 export function noteSplicePoints(request: ParsedRequest, members: Member[]): void {
   SPLICE_POINTS.set(request, splicePoints(members))
 }
 
 /**
- * The request's bytes with another model name and, where asked for, the option that makes a stream report usage; the
- * body itself when both are there already.
+ * The request's bytes with another model name and, if requested, the option that makes a stream report usage; the body
+ * itself when nothing changes.
  */
 export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
   const { body, head } = request
@@ -43,7 +43,7 @@ export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
   return cut(body, cuts)
 }
 
-/** True when the client asks for usage, and no upstream can read its options in another way. */
+/** True when the client requests usage, in options that no upstream can read differently. */
 function asksUsagePlainly({ body, head }: ParsedRequest, options: Span | undefined): boolean {
   if (!head.wantsStreamUsage || options === undefined) return false
   const members = scanObject(body.subarray(options.start, options.end), NO_LIMITS)

@@ -1,4 +1,4 @@
-/** Vendor state in a request whose upstream speaks this dialect: entries of reasoning, and what hangs on calls. */
+/** Vendor state in a request to an upstream of this dialect: in entries of reasoning and in calls. */
 import type { ParsedRequest, StateAccess } from '../../core/dialect.ts'
 import type { Change } from '../../core/json/edit.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
@@ -6,7 +6,7 @@ import { isOpaque } from '../codec/reasoning.ts'
 
 const LISTS = ['reasoning_details', 'thinking_blocks']
 
-/** What the gateway sealed for a client of this dialect is of an upstream of another one, so that it is removed. */
+/** Removes sealed state: the gateway seals only state of other dialects' upstreams for clients of this one. */
 export function openState(
   { body }: ParsedRequest,
   { envelopes, withoutCarriers, losses }: StateAccess,

@@ -1,4 +1,4 @@
-/** Follows the stream of a chat completion; bytes pass as they are. */
+/** Follows the stream of a chat completion, whose events pass as bytes. */
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError } from '../../../errors.ts'
 import type { ParsedRequest, StreamObserver } from '../../core/dialect.ts'
@@ -12,8 +12,8 @@ import { readUsage } from '../usage.ts'
 import { countDelta, hasContent } from './delta.ts'
 
 export interface ChatStreamOptions {
-  /** The gateway asked for the usage event. */
-  askedUsage: boolean
+  /** The gateway added the request for the usage event. */
+  addedUsage: boolean
   /** False: the upstream never sends a finish_reason, and `[DONE]` after content ends its answers. */
   finishReason: boolean
 }
@@ -24,7 +24,7 @@ export class ChatStreamObserver extends EventFollower implements StreamObserver 
   readonly #options: ChatStreamOptions
   readonly #finishedChoices = new Set<unknown>()
   #hasContent = false
-  /** Deltas that had come when usage came alone: it ends an answer unless more follows. */
+  /** Number of deltas when usage arrived alone: it ends an answer unless more deltas follow. */
   #deltasAtUsage = -1
 
   constructor(request: ParsedRequest, maxEventBytes: number, options: ChatStreamOptions) {
@@ -33,8 +33,8 @@ export class ChatStreamObserver extends EventFollower implements StreamObserver 
   }
 
   /**
-   * Every choice asked for has a finish_reason, or usage came alone after content. `[DONE]` proves nothing: some servers
-   * write it behind whatever they got. An answer that is proven needs none.
+   * True when every requested choice has a finish_reason, or usage arrived alone after content. `[DONE]` proves nothing,
+   * because some servers write it after broken answers; a finished answer does not need it.
    */
   get finished(): boolean {
     if (this.failure !== undefined) return false
@@ -68,7 +68,7 @@ export class ChatStreamObserver extends EventFollower implements StreamObserver 
     if (broken !== undefined) return this.fail(readFailure(broken, this.request, 'error_event'))
     if (typeof chunk.service_tier === 'string') this.tier = chunk.service_tier
     for (const [i, { index, delta, finish_reason: reason }] of choices.entries()) {
-      // Upstreams have put the text of an error where the reason stands.
+      // Some upstreams write an error message in place of the reason.
       if (reason && !isWord(reason)) return undefined
       if (reason) this.#finishedChoices.add(index ?? i)
       countDelta(delta, this.delivered)
@@ -78,7 +78,7 @@ export class ChatStreamObserver extends EventFollower implements StreamObserver 
       this.usage = readUsage(chunk.usage) ?? this.usage
       if (choices.length === 0) {
         this.#deltasAtUsage = this.delivered.deltas
-        if (this.#options.askedUsage && !this.request.head.wantsStreamUsage) return 'withhold'
+        if (this.#options.addedUsage && !this.request.head.wantsStreamUsage) return 'withhold'
       }
     }
     return choices.length === 0 ? 'quiet' : 'pass'

@@ -1,4 +1,3 @@
-/** Chat to the neutral form and back. */
 import type { Codec } from '../../core/dialect.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
 import { ChatStreamDecoder } from './answer/decode-stream.ts'

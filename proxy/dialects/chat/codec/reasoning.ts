@@ -1,6 +1,6 @@
 /**
- * Reasoning as chat writes it: `reasoning_content` (or `reasoning`) as plain text, and `reasoning_details` or
- * `thinking_blocks` with what only a vendor can read.
+ * Reasoning in chat: `reasoning_content` (or `reasoning`) is plain text; `reasoning_details` and `thinking_blocks` carry
+ * opaque state of the vendor.
  */
 
 import { listAt, optional, recordAt, stringAt } from '../../core/json/checks.ts'
@@ -8,18 +8,18 @@ import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import type { Carrier, Envelopes, Names, ReasoningPart } from '../../core/neutral/types.ts'
 
 export const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks']
-/** Between paragraphs that become one text. */
+/** Separates paragraphs that are joined into one text. */
 export const PARAGRAPH = '\n\n'
 
 interface Entry {
   text?: string
   raw?: boolean
-  /** `own`: a carrier that chat upstreams alone understand, with the whole entry. */
+  /** `own`: only chat upstreams understand it; the whole entry is the carrier. */
   carrier?: Carrier | 'broken' | 'own'
   entry: Fields
 }
 
-/** What a client sends back of a model's thoughts. Throws for malformed fields. */
+/** Reads the thoughts that a client sends back. Throws GatewayError for malformed fields. */
 export function decodeReasoning(message: Fields, path: string, envelopes: Envelopes): ReasoningPart[] {
   const content = optional(message.reasoning_content, `${path}.reasoning_content`, stringAt)
   const plain = optional(message.reasoning, `${path}.reasoning`, stringAt)
@@ -64,7 +64,7 @@ function readDetail(entry: Fields, envelopes: Envelopes): Entry {
   return { entry, carrier: 'own', ...carrier }
 }
 
-/** litellm's spelling of the blocks of the messages API. */
+/** Reads a block of the messages API, as LiteLLM's clients send them. */
 function readBlock(entry: Fields, envelopes: Envelopes): Entry {
   if (entry.type === 'redacted_thinking') {
     const carrier = opened(entry.data, envelopes, (value) => ({
@@ -97,18 +97,18 @@ function opened(
 }
 
 /**
- * One part for each carrier, with the text before it. Plain text belongs to the first entry that has none of its own,
- * less what later entries repeat of it.
+ * One part for each carrier, with the text before it. The first entry without text gets the plain text, without the
+ * paragraphs that later entries repeat.
  */
 function toParts(entries: Entry[], plain: string | undefined): ReasoningPart[] {
   const own = entries.filter((e) => e.carrier === 'own').map((e) => e.entry)
-  const said = entries.flatMap((e) => (e.text ? [e.text] : []))
-  let rest = plain === undefined ? '' : withoutEnd(plain, said)
+  const listed = entries.flatMap((e) => (e.text ? [e.text] : []))
+  let rest = plain === undefined ? '' : withoutEnd(plain, listed)
   const parts: ReasoningPart[] = []
   for (const { text, raw, carrier } of entries) {
     if (carrier === 'own') continue
     const previous = parts.at(-1)
-    // A summary and the encrypted reasoning behind it are one thing.
+    // A summary and the encrypted reasoning after it are one part.
     if (carrier !== undefined && text === undefined && previous && isOpen(previous)) {
       close(previous, carrier)
       continue
@@ -142,7 +142,7 @@ function close(part: ReasoningPart, carrier: Carrier | 'broken' | 'own'): void {
   else if (carrier !== 'own') part.carrier = carrier
 }
 
-/** The text without the paragraphs at its end. */
+/** The text without these paragraphs at its end. */
 function withoutEnd(text: string, paragraphs: string[]): string {
   let rest = text
   for (const paragraph of paragraphs.toReversed()) {
@@ -159,13 +159,13 @@ export function detailText(entry: Fields): string[] {
   return typeof text === 'string' && text !== '' ? [text] : []
 }
 
-/** True for an entry that says more than its text. */
+/** True for an entry with more than its text. */
 export function isOpaque(entry: Fields): boolean {
   if (entry.type === 'reasoning.summary') return false
   return entry.type !== 'reasoning.text' || (typeof entry.signature === 'string' && entry.signature !== '')
 }
 
-/** An entry for a client. The text of a signature may stand beside it, in `reasoning_content`. */
+/** The entries of a carrier for a client. Text is absent if `reasoning_content` has it. */
 export function detailsOf(carrier: Carrier, text: string | undefined, envelopes: Envelopes): Fields[] {
   if (carrier.dialect === 'chat') return entriesOf(carrier)
   if (carrier.kind === 'signature') {
@@ -176,7 +176,7 @@ export function detailsOf(carrier: Carrier, text: string | undefined, envelopes:
   return [{ type: 'reasoning.encrypted', data: envelopes.seal(carrier), ...id }]
 }
 
-/** The entries that a chat upstream sent, as they came. */
+/** The entries as a chat upstream sent them. */
 export function entriesOf(carrier: Carrier): Fields[] {
   const value = carrier.kind === 'details' ? tryParse(carrier.value) : undefined
   return Array.isArray(value) ? value.filter(isRecord) : []

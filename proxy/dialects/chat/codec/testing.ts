@@ -1,4 +1,4 @@
-/** What the tests of the codec share. */
+/** Helpers for the tests of the codec. */
 import { type Features, featuresOf, type Profile } from '../../../../contract/profiles.ts'
 import type { ClientView, ParsedRequest, StreamFeatures } from '../../core/dialect.ts'
 import type { Losses } from '../../core/neutral/losses.ts'
@@ -19,13 +19,13 @@ export function parse(body: object): ParsedRequest {
   return chat.parseRequest(Buffer.from(JSON.stringify(body)), { maxDepth: 64, maxKeys: 10_000 }, {})
 }
 
-/** A request of a client of this dialect, with `fields` over a greeting. */
+/** A decoded chat request: a greeting, overridden by `fields`. */
 export function decode(fields: object): ModelRequest {
   const body = { model: 'M', messages: [{ role: 'user', content: 'Hi' }], ...fields }
   return chat.codec.decodeRequest(parse(body), envelopes)
 }
 
-/** What a chat upstream of the profile gets, and what is lost. */
+/** The body for a chat upstream of the profile, and the losses. */
 export function encode(
   request: ModelRequest,
   profile: Profile = 'generic',
@@ -38,7 +38,7 @@ export function encode(
   return { body, losses: losses.names }
 }
 
-/** A request as another dialect could have decoded it. */
+/** A request as another dialect might decode it. */
 export function foreign(fields: Partial<ModelRequest>, source: ApiName = 'messages'): ModelRequest {
   const turns: ModelRequest['turns'] = [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }]
   return { source, model: 'M', stream: false, turns, tools: [], ...fields }
@@ -58,7 +58,7 @@ export function clientOf(fields: object = {}): ClientView & { losses: Losses } {
   }
 }
 
-/** The parts of a stream of data lines, and its decoder after the upstream's end. */
+/** The parts of a stream of data lines, and its decoder after the end of the stream. */
 export function decodeEvents(data: (string | object)[], features?: StreamFeatures) {
   const parts: StreamPart[] = []
   const decoder = chat.codec.decodeStream(

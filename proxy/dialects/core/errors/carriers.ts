@@ -1,6 +1,6 @@
 /**
- * Recognises that an upstream refuses what an earlier answer gave for it alone: signatures, encrypted reasoning and ids
- * of items that it does not know, or no longer knows.
+ * Recognises that an upstream refuses the opaque state of an earlier answer: signatures, encrypted reasoning, and ids of
+ * items that it does not know, or no longer knows.
  */
 import type { UpstreamError } from './upstream-error.ts'
 import { allWordings, says } from './wordings.ts'

@@ -1,15 +1,15 @@
-/** Recognises an error about a prompt that is too long, however it is worded. */
+/** Recognises an error about a prompt that is too long, in any vendor's wording. */
 import type { TokenNumbers } from '../../../errors.ts'
 import type { UpstreamError } from './upstream-error.ts'
 import { allWordings, says } from './wordings.ts'
 
 /**
- * What an error says of the length of a prompt. In the groups of a wording `limit` is the context length, `used` the
- * tokens asked for in all or, beside `output` and `asked`, those of the input; `asked` are output tokens that count only
- * where the input alone would fit.
+ * The length of a prompt, as an error reports it. Groups of a wording: `limit` is the context length; `used` the requested
+ * tokens in all or, beside `output` and `requested`, those of the input; `requested` are output tokens that count only if
+ * the input alone would fit.
  */
 export interface ContextLength {
-  /** For the caller, with the numbers that agents read to shorten their prompt. */
+  /** For the client, with the numbers by which agents shorten their prompt. */
   message: string
   /** Absent when the upstream named none. */
   tokens?: TokenNumbers
@@ -17,7 +17,7 @@ export interface ContextLength {
 
 const NUMBERLESS: ContextLength = { message: 'The prompt is longer than the context length of the model.' }
 
-/** Undefined when the error is another one. */
+/** Undefined for any other error. */
 export function contextLength(error: UpstreamError): ContextLength | undefined {
   const { fields, text } = error
   const all = allWordings()
@@ -26,7 +26,7 @@ export function contextLength(error: UpstreamError): ContextLength | undefined {
     if (found?.limit === undefined || found.used === undefined) continue
     const limit = numberOf(found.limit)
     const used = numberOf(found.used)
-    const output = found.output ?? (used <= limit ? found.asked : undefined)
+    const output = found.output ?? (used <= limit ? found.requested : undefined)
     return numbered(limit, used, output === undefined ? undefined : numberOf(output))
   }
   const isAlone = all.some(({ contextLengthAlone }) => contextLengthAlone?.test(text))
@@ -38,14 +38,14 @@ export function contextLength(error: UpstreamError): ContextLength | undefined {
 
 function numbered(limit: number, used: number, output?: number): ContextLength {
   const all = used + (output ?? 0)
-  // Numbers that fit would send an agent to shorten its prompt for ever.
+  // With numbers that fit, an agent would shorten its prompt for ever.
   if (all <= limit) return NUMBERLESS
-  const asked =
+  const requested =
     output === undefined
       ? `your messages resulted in ${used} tokens`
       : `you requested ${all} tokens (${used} in the messages, ${output} in the completion)`
   return {
-    message: `This model's maximum context length is ${limit} tokens. However, ${asked}.`,
+    message: `This model's maximum context length is ${limit} tokens. However, ${requested}.`,
     tokens: { used: all, limit, ...(output !== undefined && { output }) },
   }
 }

@@ -9,8 +9,8 @@ const MENTION = /^([A-Za-z_][\w.[\]]{0,127}): |[`'"]([A-Za-z_][\w.[\]]{0,127})[`
 const MAX_MENTIONS = 4
 
 /**
- * The field of the client's request that an error is about: the upstream's `param`, or a field that its message
- * names. Undefined when the request has no such field: nothing else of an upstream's words is ever shown.
+ * The field of the client's request that an error is about: the upstream's `param`, or a field in its message.
+ * Undefined when the request has no such field: clients must not read other words of the upstream.
  */
 export function paramOf({ fields, text }: UpstreamError, body: Buffer): string | undefined {
   const mentioned = [...text.matchAll(MENTION)]
@@ -21,11 +21,11 @@ export function paramOf({ fields, text }: UpstreamError, body: Buffer): string |
   const request = tryParse(body.toString('utf8'))
   const known = (path: string) => has(request, path)
   if (isPath(fields.param)) return known(fields.param) ? fields.param : undefined
-  // `thinking.type.enabled` names a value: the field is what is left of it that exists.
+  // `thinking.type.enabled` names a value: the field is the longest part of the path that exists.
   return mentioned.flatMap(withParents).find(known)
 }
 
-/** By its first byte: a form, which may be large, is not parsed. */
+/** Looks at the first byte only: a form may be large and must not be parsed. */
 function isJsonObject(body: Buffer): boolean {
   return body.find((byte) => byte > SPACE) === OPEN_OBJECT
 }
@@ -34,7 +34,7 @@ function isPath(path: unknown): path is string {
   return typeof path === 'string' && path.length <= MAX_LENGTH && PATH.test(path)
 }
 
-/** The path itself, then what it lies in. */
+/** The path itself, then its parents. */
 function withParents(path: string): string[] {
   const paths: string[] = []
   for (let rest = path; isPath(rest); rest = rest.replace(/(?:\.\w{1,128}|\[\d{1,6}\]|\w{1,128})$/, ''))

@@ -1,4 +1,4 @@
-/** Classifies the errors of upstreams, and writes the client's error for a fault of its own. */
+/** Classifies upstream errors, and writes the client's error when the client is at fault. */
 import type { FailureClass } from '../../../../contract/failures.ts'
 import { type ErrorCode, GatewayError, Unshown, type UpstreamFailure } from '../../../errors.ts'
 import type { ParsedRequest } from '../dialect.ts'
@@ -11,12 +11,12 @@ import { retryAfterSeconds, retryAfterText } from './retry-after.ts'
 import { type UpstreamError, upstreamError } from './upstream-error.ts'
 import { allWordings, describes, says, statusOf } from './wordings.ts'
 
-/** Errors are short. A longer body is a page for people. */
+/** A longer body is a web page, not an error. */
 const MAX_ERROR_BYTES = 1024 * 1024
 
 type Verdict = Pick<UpstreamFailure, 'class' | 'forCaller' | 'words' | 'carrierRefused' | 'stateRefused'>
 
-/** An error status with its body, which may be anything. `request` is the client's, in its dialect. */
+/** Reads an error status with its body, which may be anything. `request` is the client's, in its dialect. */
 export function readError(
   status: number,
   headers: Record<string, string | string[] | undefined>,
@@ -34,8 +34,8 @@ export function readError(
 }
 
 /**
- * An error inside an answer with status 200, or in an event of its stream. `body` is the JSON that carries it: an
- * error body, an `error` event, wrapped or flat, or a response that failed, alone or in its event.
+ * Reads an error inside an answer with status 200, or in an event of its stream. `body` is the JSON that carries it: an
+ * error body, an `error` event, wrapped or flat, or a failed response, alone or in its event.
  */
 export function readFailure(body: unknown, request: ParsedRequest, detail: string): UpstreamFailure {
   const error = upstreamError(body)
@@ -47,7 +47,7 @@ export function readFailure(body: unknown, request: ParsedRequest, detail: strin
   }
 }
 
-/** The status that the error names, or that its words stand for. */
+/** The status that the error names, or that its codes imply. */
 function statusInside(error: UpstreamError): number | undefined {
   const { status_code, status, code } = error.fields
   for (const number of [status_code, status, code]) {
@@ -80,7 +80,7 @@ function classify(status: number | undefined, error: UpstreamError, request: Par
   }
 }
 
-/** Statuses that call the request itself wrong. */
+/** Statuses for an invalid request. */
 const REFUSALS = [400, 413, 422]
 
 function wordsOf(status: number, { message }: UpstreamError): Pick<UpstreamFailure, 'words'> {
@@ -88,7 +88,7 @@ function wordsOf(status: number, { message }: UpstreamError): Pick<UpstreamFailu
 }
 
 function classOf(status: number, error: UpstreamError): FailureClass {
-  // The client's own mistake, whatever the status.
+  // Always the client's mistake, whatever the status.
   if (status < 500 && (says(error, 'previousResponse') || says(error, 'conversation'))) return 'caller_fault'
   switch (status) {
     case 400:
@@ -114,19 +114,19 @@ function classOf(status: number, error: UpstreamError): FailureClass {
   }
 }
 
-/** The class of a 400, 413 or 422: some upstreams send it where their account or their model list is at fault. */
+/** The class of a 400, 413 or 422: some upstreams send it when their account or their model list is at fault. */
 function classOfRefusal(status: number, error: UpstreamError): FailureClass {
   if (describes(error, 'credential')) return 'credential'
   if (describes(error, 'quota')) return 'quota'
   if (says(error, 'region')) return 'region_blocked'
   if (says(error, 'modelGone')) return 'model_gone'
-  // The account may not send so many tokens in a minute, but another one may.
+  // The account exceeds its tokens per minute, but another account may not.
   return status === 413 && says(error, 'rate') ? 'rate_limit' : 'caller_fault'
 }
 
 /**
- * The client's error for a fault of its own: a fixed sentence with numbers and field names of the client's request. The
- * upstream's own words are added where the sentence says less; other sentences have the words that agents and SDKs act on.
+ * The error for a client at fault: a fixed sentence with numbers and with field names of the client's request. The
+ * upstream's own words are added where they say more; the other sentences have the words that agents and SDKs act on.
  */
 function callerFault(
   status: number,
@@ -140,7 +140,7 @@ function callerFault(
     return { forCaller, ...(tokens === undefined && wordsOf(status, error)) }
   }
   if (says(error, 'filter')) {
-    const message = 'The request was stopped by the content filter of the upstream.'
+    const message = "The upstream's content filter stopped the request."
     return { forCaller: new GatewayError('content_filter', message, { status }), ...wordsOf(status, error) }
   }
   const param = paramOf(error, request.body)
@@ -161,22 +161,22 @@ function callerFault(
 }
 
 function refusal(status: number, error: UpstreamError, param: string | undefined): GatewayError {
-  const told = (code: ErrorCode, message: string) => new GatewayError(code, message, { status, param })
+  const fault = (code: ErrorCode, message: string) => new GatewayError(code, message, { status, param })
   if (status === 413 || says(error, 'tooLarge')) {
-    return told('request_too_large', 'The upstream refused the request as too large.')
+    return fault('request_too_large', 'The upstream refused the request as too large.')
   }
-  if (param === undefined) return told('invalid_request', 'The upstream refused the request as invalid.')
+  if (param === undefined) return fault('invalid_request', 'The upstream refused the request as invalid.')
   if (says(error, 'unsupported') || isUnsupported(error.text, param)) {
     const what = error.words.includes('unsupported_value') ? `The value of ${param}` : param
-    return told('unsupported_parameter', `${what} is not supported for this model.`)
+    return fault('unsupported_parameter', `${what} is not supported for this model.`)
   }
-  return told('invalid_request', `The upstream refused the request as invalid: see ${param}.`)
+  return fault('invalid_request', `The upstream refused the request as invalid: see ${param}.`)
 }
 
 const BEFORE = /\b(?:not support|unsupported)\W?\w{0,12}[^.]{0,40}$/i
 const BEHIND = /^[\w.[\]]{0,64}\W{0,3}(?:is|are) (?:not supported|unsupported|deprecated)\b/i
 
-/** True when the field itself is not supported, rather than its value, such as a type of file. */
+/** True when the field itself is not supported, rather than its value, such as a file type. */
 function isUnsupported(text: string, param: string): boolean {
   const at = text.indexOf(param)
   if (at === -1) return false

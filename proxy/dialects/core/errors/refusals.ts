@@ -1,15 +1,15 @@
 /**
- * Refusals that agents act on, as fixed sentences: agents look for these words, and for the numbers in them. Only numbers,
- * levels of effort and fields of the client's own request are copied into them.
+ * Refusals that agents act on, as fixed sentences: agents search for these words and the numbers in them. Only numbers,
+ * effort levels and fields of the client's own request are copied into them.
  */
 import { EFFORTS } from '../../../../contract/profiles.ts'
 import { allWordings } from './wordings.ts'
 
-/** The sentence for a refusal of one of the known kinds, else undefined. `param` is the field that it is about. */
+/** The sentence for a known kind of refusal, else undefined. `param` is the refused field. */
 export function knownRefusal(text: string, param: string | undefined): string | undefined {
-  for (const { wording, say } of allWordings().flatMap(({ refusals = [] }) => refusals)) {
+  for (const { wording, sentence } of allWordings().flatMap(({ refusals = [] }) => refusals)) {
     const found = wording.exec(text)
-    if (found !== null) return say(...found.slice(1))
+    if (found !== null) return sentence(...found.slice(1))
   }
   if (param !== undefined && /extra inputs are not permitted/i.test(text)) {
     return `${param}: Extra inputs are not permitted.`
@@ -17,7 +17,7 @@ export function knownRefusal(text: string, param: string | undefined): string | 
   return undefined
 }
 
-/** The sentence for a depth of thinking that the model does not have. */
+/** The sentence for an effort level that the model does not have. */
 export function unknownEffort(text: string): string | undefined {
   const wordings = allWordings().flatMap(({ efforts = [] }) => efforts)
   const found = wordings.map((wording) => wording.exec(text)).find((match) => match !== null)
@@ -31,14 +31,14 @@ export function unknownEffort(text: string): string | undefined {
 }
 
 /**
- * The sentence for an output limit that the model does not reach, with the limit asked for and the model's; agents
- * ask again with less. `field` is the client's name for it.
+ * The sentence for an output limit above the model's, with both limits: agents retry with a lower one. `field` is the
+ * client's name for it.
  */
 export function outputLimit(text: string, field: string): string | undefined {
   for (const wording of allWordings().flatMap(({ outputLimits = [] }) => outputLimits)) {
-    const [, asked, limit] = wording.exec(text) ?? []
-    if (asked === undefined) continue
-    return `${field}: ${asked} > ${limit}, which is the maximum allowed number of output tokens for this model.`
+    const [, requested, limit] = wording.exec(text) ?? []
+    if (requested === undefined) continue
+    return `${field}: ${requested} > ${limit}, which is the maximum allowed number of output tokens for this model.`
   }
   return undefined
 }

@@ -1,12 +1,12 @@
-/** Bounds of what is passed on, in seconds. */
+/** Bounds of the pause, in seconds. */
 const SHORTEST = 1
 const LONGEST = 60
-/** Date.parse alone would take many a number for a year. */
+/** Without this check, Date.parse would read many a number as a year. */
 const HTTP_DATE = /^[A-Z][a-z]+,? .* GMT$/
 
 /**
- * When an upstream wants to be asked again, in whole seconds from 1 to 60; undefined when it does not say.
- * `retry-after-ms` is finer than `retry-after` (seconds, or an HTTP date: RFC 9110, 10.2.3) and goes first.
+ * The pause that an upstream requests, in whole seconds from 1 to 60; undefined when it requests none. `retry-after-ms`
+ * is more precise than `retry-after` (seconds, or an HTTP date: RFC 9110, 10.2.3) and takes precedence.
  */
 export function retryAfterSeconds(
   headers: Record<string, string | string[] | undefined>,
@@ -19,7 +19,7 @@ export function retryAfterSeconds(
   return seconds === undefined ? undefined : withinBounds(seconds)
 }
 
-/** The same from the message of an error, where streams have it: "Please try again in 1.2s". */
+/** The same from an error message, which is where streams have it: "Please try again in 1.2s". */
 export function retryAfterText(text: string): number | undefined {
   const [, number, unit] = /try again in (\d{1,9}(?:\.\d{1,9})?)(ms|s)\b/i.exec(text) ?? []
   if (number === undefined) return undefined

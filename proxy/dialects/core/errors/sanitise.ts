@@ -1,6 +1,6 @@
 /**
- * Masks credentials, addresses and ids in an upstream's own words before a client reads them. Doubtful words are masked
- * too: a missing word does less harm than a secret that is shown.
+ * Masks credentials, addresses and ids in an upstream's own words before a client reads them. Masks doubtful words too: a
+ * missing word does less harm than a leaked secret.
  */
 import { identifies, locates } from './suspects.ts'
 
@@ -11,24 +11,24 @@ export interface Known {
   /** Name of the upstream's host. */
   host: string
   upstreamModel: string
-  /** Stands for the upstream's model. */
+  /** Replaces the upstream's model. */
   clientModel: string
 }
 
 const MAX_READ = 2_000
-/** Read for secrets of the channel, which may be long. */
+/** Searched for secrets of the channel, which may be long. */
 const MAX_SEARCHED = 16_384
 const MAX_SHOWN = 500
-/** Shorter ones would tear words apart. */
+/** Masking shorter ones would break ordinary words. */
 const MIN_SECRET = 4
 
-/** They stand for what was replaced, so that it is not looked at again. Their own kind is taken out of the text. */
+/** Placeholders, so that later steps skip replaced text. Private-use characters of the original text are removed first. */
 const MASKED = '\ue001'
 const MODEL = '\ue000'
 const UNSHOWN = /[\p{Cf}\p{Co}\p{Cs}]/gu
 const BLANK = /[\s\p{Cc}\p{Z}]+/gu
 
-/** Undefined when nothing is left that says something. */
+/** Undefined when no word is left. */
 export function sanitised(words: string, known: Known): string | undefined {
   const searched = cut(words, MAX_SEARCHED).replace(UNSHOWN, '')
   const masked = withoutSecrets(searched, known.secrets).replace(BLANK, ' ')
@@ -41,7 +41,7 @@ export function sanitised(words: string, known: Known): string | undefined {
   return points.length <= MAX_SHOWN ? shown : `${points.slice(0, MAX_SHOWN - 1).join('')}…`
 }
 
-/** The beginning, without the word that the cut goes through: half a secret is not recognised. */
+/** The beginning, without a word cut in half: half a secret would not be recognised. */
 function cut(text: string, length: number): string {
   if (text.length <= length) return text
   const head = text.slice(0, length)
@@ -50,13 +50,13 @@ function cut(text: string, length: number): string {
 
 function withoutSecrets(text: string, secrets: readonly string[]): string {
   let masked = text
-  // Longest first: a secret inside another one must not save the rest of it.
+  // Longest first: masking a secret inside another one would leave the rest of that one.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length))
     if (secret.length >= MIN_SECRET) masked = masked.replace(literal(secret), MASKED)
   return masked
 }
 
-/** The model of the upstream becomes the client's, with what the upstream appends to it: a date, a size. */
+/** Replaces the upstream's model, with a date or size that the upstream appends, and masks its host. */
 function named(text: string, { upstreamModel, host }: Known): string {
   let result = text
   const last = upstreamModel.slice(upstreamModel.lastIndexOf('/') + 1)
@@ -78,10 +78,10 @@ function bounded(text: string, more: string): RegExp {
   return new RegExp(`(?<![\\w-])${escaped(text)}${more}(?![\\w-])`, 'gi')
 }
 
-/** A word for what has an id, its id as words or signs introduce it, and what may be it. */
+/** A noun for an owner of an id, the words or signs that introduce the id, and the possible id. */
 const IDS =
   /\b((?:organi[sz]ation|org|project|account|acct|request|req|workspace|tenant|subscription|deployment|customer|team|user|trace|correlation|session|resource)s?)([ _-]?(?:id|ids|name|number|no|nr)\b)?(["'`]?(?: ?[:=#] ?| is | named | )["'`([]{0,2})([A-Za-z0-9][\w.-]{0,127})/gi
-/** Words that stand for no owner of anything: an id has to follow by name. */
+/** Nouns of everyday use: they need an explicit "id" behind them. */
 const COMMON = /^(?:request|req|user|session|resource|trace|correlation|deployment|team|customer)s?$/i
 
 function maskedId(whole: string, noun: string, id: string | undefined, sign: string, value: string): string {
@@ -96,12 +96,12 @@ const CREDENTIALS =
 
 function maskedCredential(whole: string, noun: string, sign: string, value: string): string {
   if (PLAIN.has(value.replace(/[.:!?]$/, '').toLowerCase())) return whole
-  const told = /[:=]/.test(sign) || /^bearer$/i.test(noun)
+  const isLabelled = /[:=]/.test(sign) || /^bearer$/i.test(noun)
   const looks = (/\d/.test(value) && /[a-z]/i.test(value)) || /[_+=*]|[a-z][A-Z]/.test(value)
-  return told || looks ? `${noun}${sign}${MASKED}` : whole
+  return isLabelled || looks ? `${noun}${sign}${MASKED}` : whole
 }
 
-/** Words of sentences, where an id or a credential might follow. */
+/** Ordinary words that follow such a noun in a sentence. */
 const PLAIN = new Set(
   (
     'a an and are as at auth authentication be by can cannot could does extra field fields for from has have header ' +
@@ -110,7 +110,7 @@ const PLAIN = new Set(
   ).split(' '),
 )
 
-/** One run without spaces: a URL is masked whole, of anything else the part that is suspect. */
+/** Masks a run without spaces: all of a URL, only the suspect tokens of anything else. */
 function maskedRun(run: string): string {
   const isQuery = run.includes('?') && run.includes('=') && /[/.]/.test(run)
   if (run.includes('://') || isQuery || /^\W{0,8}www\./i.test(run)) {

@@ -1,4 +1,4 @@
-/** Recognises words that may be an address, a credential or an id. A word is ASCII without spaces, quotes and brackets. */
+/** Recognises words that may be an address, a credential or an id. Words are ASCII without spaces, quotes and brackets. */
 
 const PIECES = /[:=/&?#+~]/
 
@@ -9,12 +9,12 @@ export function locates(word: string): boolean {
     return true
   // IPv6
   if (word.includes('::') || /(?:[0-9a-f]{1,4}:){3}/i.test(word)) return true
-  // /home/someone/file; the paths of APIs are no secret.
+  // /home/someone/file; API paths are not secret.
   if (/(?:^|[=:])\/[^/]+\/./.test(word) && !/^\/(?:api\/)?v\d/.test(word)) return true
   return word.split(PIECES).some((piece) => /^\d{1,3}(?:\.\d{1,3}){3}$/.test(piece) || isHost(piece))
 }
 
-/** Fields of requests, where the path of one begins. */
+/** Request fields that a field path may begin with. */
 const FIELDS = new Set(
   (
     'audio body container content contents context_management file format function functions generation_config ' +
@@ -24,7 +24,7 @@ const FIELDS = new Set(
     'web_search_options'
   ).split(' '),
 )
-/** Ends of names of hosts, which might also end the path of a field. */
+/** Endings of host names, which may also end a field path. */
 const SUFFIXES = new Set(
   (
     'ai app arpa au biz br ca ch cloud cluster cn co com corp de dev edu es eu example fr gg gov home host in info ' +
@@ -32,10 +32,10 @@ const SUFFIXES = new Set(
     'svc tech test tv uk us xyz'
   ).split(' '),
 )
-/** Ends of names of files that are no ends of names of hosts. */
+/** Endings of file names that do not end host names. */
 const FILES = /^(?:png|jpe?g|gif|webp|pdf|json|jsonl|txt|csv|wav|mp3|mp4|docx?|xlsx?|pptx?|xml|html?|ya?ml)$/i
 
-/** Two labels or more, the last of letters alone, that are neither the path of a field nor the name of a file. */
+/** Two or more labels, the last of letters only, that are neither a field path nor a file name. */
 function isHost(piece: string): boolean {
   const labels = piece.split('.').filter((label) => label !== '')
   const last = labels.at(-1) ?? ''
@@ -47,17 +47,17 @@ function isHost(piece: string): boolean {
   return !(labels.length === 2 && /^[A-Z][a-z]+(?:[A-Z][a-z]+){0,8}$/.test(last))
 }
 
-/** What begins so is a credential or an id, whatever follows. */
+/** Prefixes of credentials and ids. */
 const PREFIXES =
   /^(?:sk|pk|rk|ak|org|proj|acct|req|cus|tok|gsk|xai|hf|ghp|gho|ghs|ghu|glpat|nvapi|pplx|fw|r8|sess|wrkspc|ocid1|arn|github_pat|xox[a-z])[-_.:](?!ids?$|names?$)/i
 const OTHERS = /^(?:AIza|AKIA|ASIA|ya29\.|eyJ|SG\.)[\w.-]{6}/
-/** These are words, too: what follows them has to look like an id. */
+/** Prefixes that are also words: an id must follow. */
 const NOUNS =
   /^(?:user|usr|account|project|request|token|key|workspace|team|tenant|trace|organi[sz]ation|deployment)[-_].*[\dA-Z]/
 
-/** True for a credential or an id: a key, a token, the id of an account. */
+/** True for a credential or an id: a key, a token, an account id. */
 export function identifies(word: string): boolean {
-  // "sk-ab***yz", "sk-ab...yz": a part of one is a part too many.
+  // "sk-ab***yz", "sk-ab...yz": part of a secret must not be shown either.
   if (/\*{2}|•|x{5}|[^.]\.{2,3}[^.]/i.test(word)) return true
   if (
     /(?:^|\W)(?:organizations|projects|accounts|subscriptions|resourceGroups|folders|tenants)\/./i.test(word)
@@ -86,7 +86,7 @@ function isMixture(part: string): boolean {
   return /\d/.test(part) && /[a-z]/i.test(part)
 }
 
-/** No word of a language, no field, no number that a request has. */
+/** True for text that is no word, field name or ordinary number. */
 function isRandom(part: string): boolean {
   if (part.length >= 24) return true
   const digits = part.replace(/\D+/g, '').length

@@ -10,7 +10,7 @@ export function requestOf(body: object): ParsedRequest {
   return { head, body: Buffer.from(JSON.stringify(body)), headers: {} }
 }
 
-/** What becomes of an upstream's answer; a text is sent as it is. */
+/** The failure that an upstream's error is read as; a string body is sent unchanged. */
 export function refused(
   status: number,
   body: unknown,

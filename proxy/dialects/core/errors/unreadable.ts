@@ -1,11 +1,11 @@
-/** Turns answers that have something else in place of text into failures: without this the model's text is lost in silence. */
+/** Fails answers that have another value where text belongs: without this, the client silently loses the model's text. */
 import type { UpstreamFailure } from '../../../errors.ts'
 
 class UnreadableAnswer extends Error {
   override name = 'UnreadableAnswer'
 }
 
-/** A text of an answer; '' for null and absent. Throws for anything else, see readable(). */
+/** A string of an answer; '' for null and absent. Throws for anything else, see readable(). */
 export function contentText(value: unknown): string {
   if (typeof value === 'string') return value
   if (value === undefined || value === null) return ''
@@ -19,7 +19,7 @@ export function contentList(value: unknown): unknown[] {
   throw new UnreadableAnswer()
 }
 
-/** The text of a call's input. A few upstreams send the object itself. Throws when it nests too deep, see readable(). */
+/** A call's input as text; some upstreams send an object. Throws when it nests too deep, see readable(). */
 export function inputText(value: unknown): string {
   return typeof value === 'string'
     ? value
@@ -28,7 +28,7 @@ export function inputText(value: unknown): string {
       : JSON.stringify(value)
 }
 
-/** The result of `read`; a failure when a value cannot be read or nests too deeply for JSON.stringify. */
+/** The result of `read`; a failure when a value is unreadable or nests too deep for JSON.stringify. */
 export function readable<T>(read: () => T): T | UpstreamFailure {
   try {
     return read()
@@ -37,7 +37,7 @@ export function readable<T>(read: () => T): T | UpstreamFailure {
   }
 }
 
-/** The failure that an error of contentText, contentList and inputText means. Throws any other one again. */
+/** The failure for an error of contentText, contentList or inputText. Rethrows any other error. */
 export function unreadable(error: unknown): UpstreamFailure {
   if (error instanceof UnreadableAnswer) return { class: 'unknown', detail: 'unreadable_answer' }
   if (error instanceof RangeError) return { class: 'unknown', detail: 'answer_too_deep' }

@@ -1,4 +1,4 @@
-/** Reads the error out of an upstream's body, whatever the body looks like. */
+/** Reads the error in an upstream's body, which may have any form. */
 import { isRecord, tryParse } from '../json/value.ts'
 
 export interface UpstreamError {
@@ -6,7 +6,7 @@ export interface UpstreamError {
   fields: Record<string, unknown>
   /** Its codes and types in lower case, the most specific first. */
   words: string[]
-  /** The beginning of its message: the sentences looked for stand there. */
+  /** The beginning of its message, where the known sentences are. */
   text: string
   /** The message alone, as the upstream wrote it. It must be sanitised before a client reads it. */
   message?: string
@@ -14,7 +14,7 @@ export interface UpstreamError {
 
 const MAX_TEXT = 2000
 
-/** Reads a parsed body: an error body, an answer that failed, or an event that carries an error. */
+/** Reads a parsed body: an error body, a failed answer, or an event that carries an error. */
 export function upstreamError(body: unknown): UpstreamError {
   const fields = errorObject(Array.isArray(body) ? body[0] : body)
   const details = isRecord(fields.details) ? fields.details : {}
@@ -30,7 +30,7 @@ export function upstreamError(body: unknown): UpstreamError {
   }
 }
 
-/** `error` itself, also of a failed response in an event, or the whole body of upstreams that do not wrap it. */
+/** `error`, also of a failed response in an event, or the whole body if the upstream does not wrap its errors. */
 function errorObject(body: unknown): Record<string, unknown> {
   if (!isRecord(body)) return {}
   if (isRecord(body.error)) return body.error
@@ -39,7 +39,7 @@ function errorObject(body: unknown): Record<string, unknown> {
   return body
 }
 
-/** Some upstreams keep the words of the one behind them in `metadata.raw`; others write `detail`. */
+/** Some upstreams keep the message of their own upstream in `metadata.raw`; others write `detail`. */
 function textOf({ message, detail, metadata }: Record<string, unknown>): string {
   return [message, detail, isRecord(metadata) ? metadata.raw : undefined]
     .filter((text) => typeof text === 'string')
@@ -47,7 +47,7 @@ function textOf({ message, detail, metadata }: Record<string, unknown>): string 
     .join('\n')
 }
 
-/** Some upstreams put the body of the one behind them into their message: then its message is the one. */
+/** Some upstreams put the body of their own upstream into their message: then its message is used. */
 const MAX_NESTED = 3
 
 function messageOf(fields: Record<string, unknown>, depth = 0): string | undefined {

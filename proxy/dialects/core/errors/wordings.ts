@@ -1,11 +1,11 @@
 /**
- * How vendors word their errors. Each dialect lists the wordings of its vendors; all of them are looked for in every
- * error, because upstreams pass on the errors of others.
+ * How vendors word their errors. Each dialect lists its vendors' wordings, and every error is checked against all of
+ * them, because upstreams forward other vendors' errors.
  */
 import type { GatewayError } from '../../../errors.ts'
 import type { UpstreamError } from './upstream-error.ts'
 
-/** What a code, a type or a sentence of an upstream can mean, with the status of such an error inside a 200. */
+/** Meanings of an upstream's code, type or sentence, with the status of such an error inside a 200. */
 const STATUS_OF = {
   credential: 401,
   quota: 402,
@@ -18,37 +18,37 @@ const STATUS_OF = {
   /** Opaque state that the upstream cannot read. */
   carrier: 400,
   unsupported: 400,
-  /** The upstream does not keep the response that the request continues. */
+  /** The upstream does not have the response that the request continues. */
   previousResponse: 400,
-  /** A conversation that the upstream keeps cannot be used as asked; explain() says why. */
+  /** A conversation that the upstream stores cannot be used as requested; explain() gives the reason. */
   conversation: undefined,
 } as const
 export type Meaning = keyof typeof STATUS_OF
 
-/** A refusal that agents act on. `#` in its wording stands for a number. */
+/** A refusal that agents act on. `#` in its wording matches a number. */
 export interface Refusal {
   wording: RegExp
-  /** The sentence for the client. Gets the numbers in their order. */
-  say: (...numbers: string[]) => string
+  /** The sentence for the client; gets the numbers in order. */
+  sentence: (...numbers: string[]) => string
 }
 
 export interface Wordings {
   /** Codes and types in lower case. */
   words?: Partial<Record<Meaning, readonly string[]>>
-  /** Codes and types that say no more than a status. */
+  /** Codes and types that mean no more than a status. */
   statuses?: readonly (readonly [status: number, words: readonly string[]])[]
   /** Sentences without a code of their own. */
   sentences?: Partial<Record<'credential' | 'quota' | 'previousResponse', RegExp>>
-  /** A prompt that is too long, with named groups and `N` for a number: see context-length.ts. */
+  /** A prompt that is too long. `N` matches a number; for the named groups see context-length.ts. */
   contextLength?: readonly RegExp[]
   /** The same without numbers. */
   contextLengthAlone?: RegExp
-  /** Opaque state that is refused, and the sentence for the client; `coded`: also for the words of `carrier`. */
+  /** Refused opaque state, and the sentence for the client; `coded`: also for the codes of `carrier`. */
   carriers?: readonly { wordings: readonly RegExp[]; sentence: string; coded?: true }[]
   refusals?: readonly Refusal[]
-  /** A depth of thinking that the model lacks; the group is the level. */
+  /** An effort level that the model lacks; the group is the level. */
   efforts?: readonly RegExp[]
-  /** An output limit that is too large; `#` stands for the one asked for, then for the model's. */
+  /** An output limit that is too large; `#` matches the requested limit, then the model's. */
   outputLimits?: readonly RegExp[]
   /** The client's error for a refusal that only this vendor knows. `param` is the field that the error names. */
   explain?(error: UpstreamError, param: string | undefined, status: number): GatewayError | undefined
@@ -63,7 +63,7 @@ interface Known {
 
 let registered: Known | undefined
 
-/** Makes the wordings known to this folder. The module that knows all dialects calls it. */
+/** Registers the wordings of all dialects. */
 export function registerWordings(all: readonly Wordings[]): void {
   const groups = all.flatMap(({ words = {} }) => Object.entries(words) as [Meaning, readonly string[]][])
   const meanings = groups.flatMap(([meaning, words]) => words.map((word) => [word, meaning] as const))
@@ -81,7 +81,7 @@ export function registerWordings(all: readonly Wordings[]): void {
   }
 }
 
-/** `#` and `N` become what they stand for. */
+/** Replaces `#` and `N` by patterns for numbers. */
 function prepared(wordings: Wordings): Wordings {
   const { contextLength = [], refusals = [], outputLimits = [] } = wordings
   return {
@@ -89,7 +89,7 @@ function prepared(wordings: Wordings): Wordings {
     contextLength: contextLength.map(
       ({ source }) => new RegExp(source.replaceAll('N', '\\d[\\d,]{0,11}'), 'i'),
     ),
-    refusals: refusals.map(({ wording, say }) => ({ wording: withNumbers(wording), say })),
+    refusals: refusals.map(({ wording, sentence }) => ({ wording: withNumbers(wording), sentence })),
     outputLimits: outputLimits.map(withNumbers),
   }
 }
@@ -112,12 +112,12 @@ export function says({ words }: UpstreamError, meaning: Meaning): boolean {
   return words.some((word) => meanings.get(word) === meaning)
 }
 
-/** The same, or a sentence of the error has it. */
+/** True when a code, a type or the message of the error has this meaning. */
 export function describes(error: UpstreamError, meaning: keyof NonNullable<Wordings['sentences']>): boolean {
   return says(error, meaning) || allWordings().some(({ sentences }) => sentences?.[meaning]?.test(error.text))
 }
 
-/** The HTTP status that an error with this code or type would have outside of a 200. */
+/** The HTTP status that an error with this code or type would have outside a 200. */
 export function statusOf(word: string): number | undefined {
   return known().statuses.get(word)
 }

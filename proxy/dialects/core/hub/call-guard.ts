@@ -1,7 +1,7 @@
 /**
- * Keeps broken tool calls from clients. A function's arguments are a JSON object; no arguments count as an empty one. An
- * answer with any others is a failure, unless the output limit or a filter ended it within its last call. That call is
- * marked as cut, and no client gets it as a finished one.
+ * Keeps broken tool calls from clients. A function's arguments must be a JSON object; blank ones count as an empty object.
+ * Any others make the answer a failure, unless the output limit or a filter ended it within its last call: that call is
+ * marked as cut, so that no client runs it.
  */
 import type { UpstreamFailure } from '../../../errors.ts'
 import { isRecord, tryParse } from '../json/value.ts'
@@ -12,13 +12,13 @@ type End = Extract<StreamPart, { type: 'tool-call-end' }>
 type Delta = Extract<StreamPart, { type: 'tool-call-delta' }>
 type Call = Pick<ToolCallPart, 'kind' | 'name' | 'input'>
 
-/** True for the name of an upstream's function that stands for a client's tool with free text. */
+/** True for the name of an upstream function that replaces a client's free-text tool. */
 export type TakesText = (name: string) => boolean
 
-/** Without this bound, a model that writes blanks for ever makes the guard read all of them with each delta. */
+/** Without this bound, a model that keeps writing blanks makes the guard reread all of them for each delta. */
 const MAX_BLANKS = 100
 
-/** `open`: whole or not, depending on how the answer ends. */
+/** `open`: how the answer ends decides whether the call is whole. */
 type State = 'whole' | 'open' | 'broken'
 
 /** Checks a whole answer. */
@@ -33,13 +33,13 @@ export function guardCalls(answer: ModelAnswer, takesText: TakesText): ModelAnsw
   return { ...answer, parts: [...parts.slice(0, -1), { ...call, cut: true }] }
 }
 
-/** Checks a stream. Holds back the end of a call while only the next part can tell whether the call is whole. */
+/** Checks a stream. Holds back the end of a call until the next part shows whether the call is whole. */
 export class CallGuard {
   failure: UpstreamFailure | undefined
   readonly #emit: Emit
   readonly #takesText: TakesText
   readonly #calls = new Map<string, Call>()
-  /** The id of the call that began last: only that one can be cut by a limit. */
+  /** Id of the call that began last, the only one that a limit can cut. */
   #last = ''
   #waiting: { end: End; state: State }[] = []
 
@@ -67,7 +67,7 @@ export class CallGuard {
     this.#emit(part)
   }
 
-  /** Holds back leading blanks: with nothing behind them they are no arguments, which clients get as an empty object. */
+  /** Holds back leading blanks: arguments that stay blank become an empty object. */
   #delta(delta: Delta): void {
     const call = this.#calls.get(delta.id)
     if (call === undefined) return
@@ -102,7 +102,7 @@ export class CallGuard {
 
 function stateOf({ kind, name, input }: Call, takesText: TakesText): State {
   if (kind === 'custom' || isBlank(input)) return 'open'
-  // Some models write the bare text in place of the object with the text.
+  // Some models write the bare text instead of the object that holds it.
   if (takesText(name) && !input.trimStart().startsWith('{')) return 'open'
   return isRecord(tryParse(input)) ? 'whole' : 'broken'
 }
@@ -117,7 +117,7 @@ function withoutBlanks(part: AssistantPart): AssistantPart {
     : part
 }
 
-/** True for an answer that may have ended in the middle of a call. */
+/** True when the answer may have ended in the middle of a call. */
 function cutsCalls({ reason }: ModelAnswer['finish']): boolean {
   return reason === 'length' || reason === 'content-filter'
 }

@@ -1,4 +1,4 @@
-/** Removes empty texts and halves of characters from a conversation: they mean nothing, and some upstreams refuse them. */
+/** Removes empty texts and lone surrogates from a conversation, because some upstreams refuse them. */
 import type {
   AssistantPart,
   Media,
@@ -12,9 +12,8 @@ import type {
 type Part = AssistantPart | UserPart | ResultPart
 
 /**
- * The turns without empty text parts and empty turns, with U+FFFD for each lone surrogate. What needs no change is
- * the same object in the result. An empty user turn at the end stays: without it the upstream would continue the answer
- * before it.
+ * The turns without empty text parts and empty turns, with U+FFFD for each lone surrogate. Unchanged parts stay the same
+ * objects. An empty user turn at the end stays: without it the upstream would continue the previous answer.
  */
 export function cleanTurns(turns: readonly Turn[]): Turn[] {
   return turns.flatMap((turn, index): Turn[] => {
@@ -39,7 +38,7 @@ function cleanParts<P extends Part>(parts: P[]): P[] {
   return eachKept(parts, (part) => (isEmpty(part) ? undefined : (wellFormed(part) as P)))
 }
 
-/** Empty reasoning with a carrier is state that the vendor wants back. */
+/** Reasoning with a carrier is never empty: the vendor requires its state back. */
 function isEmpty(part: Part): boolean {
   if (part.type === 'text' || part.type === 'refusal') return part.text === ''
   if (part.type !== 'reasoning' || part.carrier !== undefined || part.lostCarrier) return false

@@ -1,6 +1,6 @@
 /**
  * Seals vendor state for clients that speak another dialect, as `slc1.<kind>.<base64url>`. A client can send an envelope
- * back, but cannot read it, forge one, or use one of another owner.
+ * back, but can neither read nor forge one, nor use another owner's.
  */
 import { z } from 'zod'
 import { API_NAMES, type ApiName } from '../../../../contract/endpoints.ts'
@@ -9,7 +9,7 @@ import type { Dialect } from '../dialect.ts'
 import { tryParse } from '../json/value.ts'
 import type { Carrier, Envelopes } from '../neutral/types.ts'
 
-/** Every envelope begins with it. No vendor's own state does. */
+/** Begins every envelope, and no vendor's own state. */
 export const MARK = 'slc1.'
 const FORM = /^slc1\.[a-z_]{1,32}\.([\w-]+)$/
 
@@ -22,8 +22,8 @@ const carrier = z.object({
 })
 
 /**
- * An envelope opens only for the `owner`, an account, that it was sealed for. One whose carrier none of the `dialects`
- * has counts as broken.
+ * An envelope opens only for the `owner` (an account) that it was sealed for. It counts as broken when none of the
+ * `dialects` has its carrier.
  */
 export function createEnvelopes(
   ring: KeyRing,
@@ -46,7 +46,7 @@ export function createEnvelopes(
         const parsed = carrier.safeParse(tryParse(opened.text))
         return parsed.success && isKnown(parsed.data) ? parsed.data : 'broken'
       } catch {
-        // Forged, changed, of another owner, or sealed with keys that are gone: the client need not know which.
+        // Forged, changed, another owner's, or sealed with a lost key: the client must not learn which.
         return 'broken'
       }
     },

@@ -1,4 +1,4 @@
-/** Prepares a request of one dialect for an upstream of another, before the upstream's encoder writes it. */
+/** Prepares a request for an upstream of another dialect, before the upstream's encoder writes it. */
 import type { Features } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { Dialect } from '../dialect.ts'
@@ -19,18 +19,17 @@ export interface Prepared {
 export interface PrepareTarget {
   upstream: Pick<Dialect, 'name' | 'conversation'>
   features: Features
-  /** An upstream refused the vendor state of this conversation: leave it out. */
+  /** Remove vendor state, because an upstream refused that of this conversation. */
   withoutCarriers: boolean
 }
 
-/** Each stop sequence costs time for every character of the answer. */
+/** The search costs time per stop sequence and character of the answer. */
 const MAX_STOPS = 64
 
-/** Throws GatewayError unsupported_parameter for a field that the upstream cannot take and that must not be dropped. */
+/** Throws GatewayError unsupported_parameter for a field that the upstream does not support and that must not be dropped. */
 export function prepare(original: ModelRequest, target: PrepareTarget, losses: Losses): Prepared {
   const carried = target.withoutCarriers ? dropCarriers(original, losses) : original
   const { upstream, features } = target
-  if (original.source === upstream.name) return { request: carried, filters: [], takesText: no }
   const { name: dialect, conversation } = upstream
   addExtLosses(carried, dialect, losses)
   if (conversation === undefined) return { request: carried, filters: [], takesText: no }

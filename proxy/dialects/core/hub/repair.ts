@@ -1,6 +1,6 @@
 /**
- * Brings the history of a conversation into the order that every API accepts: each assistant turn whole, the results
- * of its calls directly behind it and in their order, each call with exactly one result, ids unique.
+ * Puts the history of a conversation into the order that every API accepts: each assistant turn whole, followed directly
+ * by the results of its calls in their order, each call with exactly one result, ids unique.
  */
 import type { Losses } from '../neutral/losses.ts'
 import type {
@@ -15,22 +15,22 @@ import { cleanTurns } from './clean.ts'
 
 const NO_OUTPUT = '(no output)'
 
-/** A call of the history, with its result once that was found. */
+/** A call of the history, with its result once found. */
 interface Call {
   part: ToolCallPart
   result?: ToolResult
 }
 
-/** An assistant turn that is being built from neighbours: they belong to one answer of the model. */
+/** One answer of the model, collected from adjacent assistant turns. */
 interface Answer {
   turns: AssistantTurn[]
   parts: AssistantPart[]
   calls: Call[]
-  /** One of its calls has a result: the next assistant turn is another answer. */
+  /** One of its calls has a result, so the next assistant turn is another answer. */
   answered: boolean
 }
 
-/** The calls of one answer that have the same id, in their order. */
+/** The calls of one answer that share an id, in their order. */
 interface SameId {
   answer: Answer
   calls: Call[]
@@ -38,7 +38,7 @@ interface SameId {
   results: number
 }
 
-/** The request with a repaired history; the same object when nothing is wrong. Records dropped results as losses. */
+/** The request with a repaired history; the same object when it needs no repair. Records dropped results as losses. */
 export function repairHistory(request: ModelRequest, losses: Losses): ModelRequest {
   const repair = new Repair(() => losses.lose('results'))
   for (const turn of cleanTurns(request.turns)) repair.add(turn)
@@ -95,7 +95,7 @@ class Repair {
     }
   }
 
-  /** Drops a call that repeats the one before it. A different call with an id that is taken gets a new id. */
+  /** Drops a call that repeats the previous one. A different call with a used id gets a new id. */
   #addCall(answer: Answer, part: ToolCallPart): void {
     let same = this.#byId.get(part.callId)
     if (same?.answer !== answer) {

@@ -1,13 +1,13 @@
 /**
- * Most events of a stream differ from the one before in one text alone. Where the last event gave exactly one delta,
- * and its text stands in exactly one place of the event, an event with the same bytes around that place gives the same
- * delta with its own text: it need not be parsed.
+ * Saves parsing repeated events. Most events of a stream differ from the previous one only in one text. If that event
+ * gave exactly one delta, and its text occurs once in it, then an event with the same bytes around the text gives the
+ * same delta with its own text.
  */
 
 import { tryParse } from '../json/value.ts'
 import type { StreamPart } from '../neutral/types.ts'
 
-/** Of running text; arguments of calls some decoders have to read themselves. */
+/** Not of call arguments, which some decoders must read themselves. */
 type Delta = Extract<StreamPart, { type: 'text-delta' | 'reasoning-delta' }>
 
 export class Repeats {
@@ -16,7 +16,7 @@ export class Repeats {
   #after = ''
   #delta: Delta | undefined
 
-  /** The delta of an event, if it is one more like the last that was learned. */
+  /** The delta of an event that repeats the learned one. */
   match(event: string, data: string): Delta | undefined {
     const delta = this.#delta
     if (delta === undefined || event !== this.#event) return undefined
@@ -33,12 +33,12 @@ export class Repeats {
     this.#delta = undefined
   }
 
-  /** `parts` is all that the event gave. */
+  /** `parts`: all parts that the event gave. */
   learn(event: string, data: string, parts: readonly StreamPart[]): void {
     this.forget()
     const [only] = parts
     if (parts.length !== 1 || only === undefined || !isPlainDelta(only)) return
-    // Without escapes a text has one spelling, so that the place found is the one that was read.
+    // An escape is a second spelling of a text: the search would find another place than the decoder read.
     if (data.includes('\\')) return
     const literal = `"${only.text}"`
     const at = data.indexOf(literal)
@@ -55,7 +55,7 @@ function isPlainDelta(part: StreamPart): part is Delta {
   return part.text !== '' && !('logprobs' in part)
 }
 
-/** The text of a JSON string without its quotes; undefined when it is none. */
+/** The text that `inside` stands for between quotes in JSON; undefined when it is invalid. */
 function unquoted(inside: string): string | undefined {
   if (!inside.includes('\\')) return inside.includes('"') ? undefined : inside
   const text = tryParse(`"${inside}"`)

@@ -1,4 +1,4 @@
-/** Looks for the first of several sequences in a text that comes in pieces, in time linear in the text. */
+/** Finds the first of several sequences in a text that arrives in chunks, in time linear in the text. */
 
 export interface Hit {
   /** Offset of its first character in the whole text. */
@@ -6,10 +6,10 @@ export interface Hit {
   sequence: string
 }
 
-/** One sequence and how far the end of the text so far matches it (Knuth, Morris, Pratt). */
+/** One sequence, and how much of it the end of the text matches so far (Knuth-Morris-Pratt). */
 interface Tracked {
   sequence: string
-  /** For each length of a matched prefix: the next shorter prefix that is also its end. */
+  /** By length of a matched prefix: the length of the next shorter prefix that is also its suffix. */
   shorter: number[]
   matched: number
 }
@@ -20,7 +20,7 @@ export class StopSearch {
   #length = 0
   #best: Hit | undefined
 
-  /** `sequences` are not empty. */
+  /** @param sequences none is empty. */
   constructor(sequences: readonly string[]) {
     this.#tracked = sequences.map((sequence) => ({
       sequence,
@@ -29,14 +29,14 @@ export class StopSearch {
     }))
   }
 
-  /** While there is no hit: the offset before which none can begin any more. */
+  /** While there is no hit: the offset before which no later hit can begin. */
   get safe(): number {
     let safe = this.#length
     for (const { matched } of this.#tracked) safe = Math.min(safe, this.#length - matched)
     return safe
   }
 
-  /** The hit that begins first, the longest of those, as soon as no text to come can change which one it is. */
+  /** The longest of the earliest hits, as soon as no further text can change it. */
   push(text: string): Hit | undefined {
     for (const tracked of this.#tracked) this.#follow(tracked, text)
     this.#length += text.length
@@ -46,7 +46,7 @@ export class StopSearch {
     return rival ? undefined : best
   }
 
-  /** The hit when no more text comes. */
+  /** The hit at the end of the text. */
   end(): Hit | undefined {
     return this.#best
   }

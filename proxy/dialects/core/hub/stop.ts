@@ -1,4 +1,4 @@
-/** Stop sequences for upstreams that have none: the answer's text is cut where the first of them begins. */
+/** Stop sequences for upstreams that have none: cuts the answer's text where the first one begins. */
 
 import { isRecord } from '../json/value.ts'
 import type { Finish, StreamPart } from '../neutral/types.ts'
@@ -8,8 +8,8 @@ type Emit = (part: StreamPart) => void
 type TextDelta = Extract<StreamPart, { type: 'text-delta' }>
 
 /**
- * Filter of the parts of one stream. Text is held back only as far as it may be the beginning of a stop sequence.
- * After a cut nothing more is opened; the finish says that the sequence ended the answer, unless tool calls came before.
+ * Filters the parts of one stream. Holds back only text that may be the beginning of a stop sequence. No part starts
+ * after a cut, and the finish names the sequence unless a tool call came before it.
  */
 export function cutAtStop(stop: readonly string[], emit: Emit): Emit {
   const sequences = stop.filter((sequence) => sequence !== '')
@@ -66,7 +66,7 @@ class Cutter {
     this.#emit(part)
   }
 
-  /** Closes the text; what was opened before and is still open goes on to its own end. */
+  /** Closes the text. Other open parts continue to their own end. */
   #cutIf(hit: Hit | undefined): void {
     if (hit === undefined || this.#text === undefined) return
     this.#hit = hit
@@ -80,15 +80,15 @@ class Cutter {
   }
 }
 
-/** One part of text: emits what is before the first stop sequence. */
+/** One text part: emits the text before the first stop sequence. */
 class CutText {
   readonly id: string
   readonly #search: StopSearch
   readonly #emit: Emit
-  /** Text that is not emitted yet, and where it begins. */
+  /** Text that is not emitted yet, and its offset in the whole text. */
   #held = ''
   #at = 0
-  /** Tokens that are not emitted yet, and where the first of them begins. */
+  /** Tokens that are not emitted yet, and the offset of the first. */
   #tokens: unknown[] = []
   #tokensAt = 0
   #hasTokens = false
@@ -116,7 +116,7 @@ class CutText {
     return hit
   }
 
-  /** Emits the text up to an offset of the whole text, with the tokens that begin in it. */
+  /** Emits the text up to an offset in the whole text, with the tokens that begin in it. */
   #emitTo(offset: number): void {
     const text = this.#held.slice(0, offset - this.#at)
     const tokens = this.#hasTokens ? this.#tokensTo(offset) : []

@@ -1,4 +1,4 @@
-/** Converts a stream: events of the upstream's dialect in, events of the client's dialect out. */
+/** Converts a stream from the upstream's dialect to the client's. */
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../../errors.ts'
@@ -10,7 +10,7 @@ import type {
   StreamObserver,
   UpstreamCodec,
 } from '../dialect.ts'
-import { addText, withPictures } from '../neutral/delivered.ts'
+import { addText, withImages } from '../neutral/delivered.ts'
 import type { PartFilter, StreamPart } from '../neutral/types.ts'
 import { QuietEvents, TOO_QUIET } from '../sse/quiet.ts'
 import { readEvents } from '../sse/reader.ts'
@@ -22,7 +22,7 @@ export interface HubStreamOptions {
   upstream: UpstreamCodec
   encoder: StreamEncoder
   filters: readonly PartFilter[]
-  /** Absent: no function's arguments are text. */
+  /** Absent: false for every name. */
   takesText?: TakesText
   request: ParsedRequest
   features?: StreamFeatures | undefined
@@ -59,7 +59,7 @@ export class HubStream implements StreamObserver {
       this.begun = true
       given.push(part)
       guard.part(part)
-      // Whether or not the client may have the answer, this is what the upstream made.
+      // The upstream bills its answer even if the client does not get it.
       if (part.type === 'finish' && guard.failure !== undefined) this.#settle(part)
     }
     const decoder = upstream.decodeStream(hand, request, features)
@@ -99,7 +99,7 @@ export class HubStream implements StreamObserver {
     return whole === undefined ? undefined : this.#read(whole)
   }
 
-  /** A last event may lack its empty line; half an event is no JSON, which the decoder passes over. */
+  /** Reads a last event that lacks its empty line. Half an event is not JSON, and the decoder skips it. */
   flush(): Buffer | undefined {
     if (this.failure !== undefined) return undefined
     const rest = this.done ? '' : this.#splitter.rest().toString('utf8')
@@ -133,20 +133,20 @@ export class HubStream implements StreamObserver {
   }
 
   #settle({ usage, tier }: Extract<StreamPart, { type: 'finish' }>): void {
-    this.usage = usage && withPictures(usage, this.delivered.images ?? 0)
+    this.usage = usage && withImages(usage, this.delivered.images ?? 0)
     this.tier = tier ?? this.tier
   }
 }
 
-/** Of an event without a name, of any server-sent event, and of an error. */
+/** Names that an event of any dialect may have. */
 const PLAIN_NAME = /^(?:message|error)?$/
 
-/** True for an event that the dialect does not know: many of them in a row are no answer. */
+/** True for an event that the dialect does not know. The stream fails when it has too many of them. */
 function isNoise(event: string, data: string, own: RegExp | undefined): boolean {
   return !(PLAIN_NAME.test(event) || own?.test(event)) || !/^\s*\{/.test(data)
 }
 
-/** The filters in their order, and `last` behind them. */
+/** The filters in their order, followed by `last`. */
 export function chain(
   filters: readonly PartFilter[],
   last: (part: StreamPart) => void,

@@ -1,4 +1,4 @@
-/** Tools, and requests with them on their way to an upstream, for the tests of this folder. */
+/** Tools, and requests adapted with them, for the tests of this folder. */
 import { expect } from 'vitest'
 import { type Features, featuresOf } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
@@ -39,7 +39,6 @@ export const wrappedSchema = {
 
 const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
 
-/** The rules of a dialect for tools. */
 export function toolRules(dialect: DialectName): ToolRules {
   const { conversation } = DIALECTS[dialect]
   if (conversation === undefined) throw new TypeError(`${dialect} takes no tools`)
@@ -98,8 +97,8 @@ export const called = (...parts: ToolCallPart[]): ModelRequest['turns'] => [
   },
 ]
 
-/** The calls of an answer behind the way back. */
-export function back(
+/** The parts of an answer with these calls, restored for the client. */
+export function restored(
   adapted: ReturnType<typeof adapt>,
   ...calls: ToolCallPart[]
 ): ModelAnswer['parts'] | undefined {

@@ -1,10 +1,10 @@
-/** Makes every answer safe for clients: whole characters, and a different id for each tool call. */
+/** Makes answers safe for clients: well-formed text, and a unique id for each tool call. */
 import type { AssistantPart, ModelAnswer, StreamPart } from '../neutral/types.ts'
 import { wellFormed } from './clean.ts'
 
 type Emit = (part: StreamPart) => void
 
-/** Of each pair of halves the first waits for the second; a half that stays alone becomes U+FFFD. */
+/** Holds back a high surrogate at the end of a delta until its low one arrives. A lone surrogate becomes U+FFFD. */
 export function tidy(emit: Emit): Emit {
   const halves = new Map<string, string>()
   const calls = new Set<string>()
@@ -38,7 +38,7 @@ export function tidy(emit: Emit): Emit {
   }
 }
 
-/** The same for a whole answer; the same object when nothing changes. */
+/** Tidies a whole answer; the same object when nothing changes. */
 export function tidyAnswer(answer: ModelAnswer): ModelAnswer {
   const calls = new Set<string>()
   const parts = answer.parts.map((part) => tidyPart(part, calls))
@@ -52,7 +52,7 @@ function tidyPart(given: AssistantPart, calls: Set<string>): AssistantPart {
   return callId === part.callId ? part : { ...part, callId }
 }
 
-/** The id, with a number behind it when an earlier call of the answer has it already. */
+/** The id, with a number appended when an earlier call of the answer has it. */
 function unused(id: string, calls: Set<string>): string {
   let own = id
   for (let n = 2; calls.has(own); n++) own = `${id}_${n}`

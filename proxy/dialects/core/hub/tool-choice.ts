@@ -1,4 +1,4 @@
-/** Adapts the client's choice of tools, those that the model may or must call, to the upstream. */
+/** Adapts the client's tool choice (which tools the model may or must call) to the upstream. */
 import { GatewayError } from '../../../errors.ts'
 import type { Losses } from '../neutral/losses.ts'
 import type { CustomTool, FunctionTool, ModelRequest, Tool, ToolChoice } from '../neutral/types.ts'
@@ -6,15 +6,15 @@ import type { ToolTarget } from './tools.ts'
 
 type Named = { kind: 'function' | 'custom'; name: string }
 
-/** Tools and choice, both still in the client's names. */
+/** Tools and choice, both still with the client's names. */
 export interface Selection {
   tools: Tool[]
   toolChoice?: ToolChoice
 }
 
 /**
- * Fits the choice to the tools that the upstream can take. Throws GatewayError unsupported_parameter when the client
- * forces a tool that the upstream does not have.
+ * Fits the choice to the tools that the upstream takes. Throws GatewayError unsupported_parameter when the client forces
+ * a tool that the upstream does not have.
  */
 export function adaptChoice(
   request: ModelRequest,
@@ -27,13 +27,13 @@ export function adaptChoice(
   const { toolChoice } = selection
   if (toolChoice === undefined) return selection
   if (isUnmet(toolChoice, selection.tools, target)) {
-    const message = `${loss} asks for a tool that this model does not offer.`
+    const message = `${loss} requests a tool that this model does not offer.`
     throw new GatewayError('unsupported_parameter', message, { param: loss })
   }
   return selection.tools.length === 0 ? { tools: [] } : selection
 }
 
-/** Finds the declared tool that a choice names, in whatever namespace: a choice has none. */
+/** Finds the declared tool that a choice names, in any namespace: a choice has none. */
 export class ChoosableTools {
   readonly #byName = new Map<string, FunctionTool | CustomTool>()
   readonly #byKind = new Map<string, FunctionTool | CustomTool>()
@@ -54,7 +54,7 @@ export class ChoosableTools {
   }
 }
 
-/** For an upstream that takes no list of allowed tools only these are declared. */
+/** Removes the tools that are not allowed, for an upstream that takes no list of allowed tools. */
 function allowedOnly(
   choice: ToolChoice | undefined,
   tools: Tool[],

@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto'
 import type { ToolRules } from '../dialect.ts'
 
-/** Of a call's id that is made here. Every dialect takes it. */
+/** Length of call ids made here. Every dialect accepts it. */
 const MAX_CALL_ID = 64
 const LEGAL = /^[a-zA-Z0-9_-]+$/
 
-/** What identifies a tool to the client. */
+/** Identifies a tool to the client. */
 export interface ToolName {
   kind: 'function' | 'custom'
   name: string
@@ -14,7 +14,7 @@ export interface ToolName {
   search?: true
 }
 
-/** The names that an upstream knows one request's tools by: legal, and each different. */
+/** The names of one request's tools at the upstream: legal and unique. */
 export class ToolNames {
   readonly #rules: ToolRules
   readonly #wire = new Map<string, string>()
@@ -32,7 +32,7 @@ export class ToolNames {
     for (const tool of changed) if (!this.#wire.has(keyOf(tool))) this.#set(tool, this.#free(tool))
   }
 
-  /** The name that the upstream knows the tool by. */
+  /** The tool's name at the upstream. */
   wire(tool: ToolName): string {
     return this.#wire.get(keyOf(tool)) ?? this.#legal(this.#flat(tool))
   }
@@ -73,19 +73,19 @@ export class ToolNames {
 }
 
 /**
- * Tells tools apart; two that are called alike in different namespaces, or are of different kinds, are two, and so are a
- * function and the search for tools.
+ * Differs for tools that share a name but not the namespace or kind, and for a function and a tool search of the same
+ * name.
  */
 export function keyOf({ kind, name, namespace, search }: ToolName): string {
   return JSON.stringify([kind, namespace, name, search])
 }
 
-/** An id that the upstream takes for a call and for its result: always the same for the same `callId`. */
+/** An id that the upstream accepts for a call and its result: always the same for the same `callId`. */
 export function legalCallId(callId: string, { isCallId }: ToolRules): string {
   return isCallId(callId) ? callId : hashed(callId, callId, MAX_CALL_ID)
 }
 
-/** `text` with legal characters, cut, and a short hash of `seed` behind it: at most `max` characters. */
+/** `text` with legal characters, cut, followed by a short hash of `seed`: at most `max` characters. */
 function hashed(text: string, seed: string, max: number): string {
   const hash = createHash('sha256').update(seed).digest('hex').slice(0, 8)
   const legal = text.slice(0, max - hash.length - 1).replace(/[^a-zA-Z0-9_-]/g, '_')

@@ -6,7 +6,7 @@ import type { ToolNames } from './tool-names.ts'
 
 type Emit = (part: StreamPart) => void
 
-/** The input of a custom tool is known only when its call is complete, so it is one delta at the end. */
+/** Emits the input of a wrapped custom tool as one delta at its end: it can be read only from complete arguments. */
 export function restoreCalls(names: ToolNames, emit: Emit): Emit {
   /** Arguments so far of the open calls of wrapped tools. */
   const wrapped = new Map<string, string>()
@@ -30,7 +30,7 @@ export function restoreCalls(names: ToolNames, emit: Emit): Emit {
         const text = wrapped.get(part.id)
         if (text === undefined) break
         wrapped.delete(part.id)
-        // Half an object is not half of the text in it.
+        // The text cannot be read from half an object.
         if (part.cut) break
         const input = unwrapInput(text)
         if (input !== '') emit({ type: 'tool-call-delta', id: part.id, text: input })
@@ -45,7 +45,7 @@ export function wrapInput(input: string): string {
   return JSON.stringify({ input })
 }
 
-/** The input in the arguments; arguments of any other form are the input itself. */
+/** The input in the arguments; the arguments themselves when they have another form. */
 function unwrapInput(text: string): string {
   const value = tryParse(text)
   return isRecord(value) && typeof value.input === 'string' ? value.input : text

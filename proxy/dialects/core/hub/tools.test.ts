@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Features } from '../../../../contract/profiles.ts'
 import type { DialectName, ModelRequest, StreamPart, Tool, ToolChoice } from '../neutral/types.ts'
-import { adapt, back, called, callPart, files, patch, schema, weather, wrappedSchema } from './testing.ts'
+import { adapt, called, callPart, files, patch, restored, schema, weather, wrappedSchema } from './testing.ts'
 
 describe('tools that the upstream has', () => {
   it('stay as they are, and nothing is mapped back', () => {
@@ -93,7 +93,7 @@ describe('custom tools elsewhere', () => {
     ['', ''],
   ])('are custom again in the answer: %s', (input, unwrapped) => {
     const adapted = adapt({ tools: [patch, weather] }, 'chat')
-    const answered = back(
+    const answered = restored(
       adapted,
       callPart('apply_patch', { input }),
       callPart('get_weather', { input: '{"input":"x"}' }),
@@ -109,7 +109,7 @@ describe('custom tools elsewhere', () => {
     const adapted = adapt({ tools: [custom] }, 'chat', { customTools: true })
     expect(adapted.request.tools).toEqual([{ type: 'custom', name: 'files__write' }])
     const input = '{"input":"x"}'
-    expect(back(adapted, callPart('files__write', { callId: 'c', kind: 'custom', input }))).toEqual([
+    expect(restored(adapted, callPart('files__write', { callId: 'c', kind: 'custom', input }))).toEqual([
       callPart('write', { callId: 'c', namespace: 'files', kind: 'custom', input }),
     ])
   })
@@ -160,9 +160,9 @@ describe('a search for tools', () => {
       const adapted = adapt({ tools: [look, weather] }, dialect)
       expect(adapted.request.tools).toEqual([plain, weather])
       expect(adapted.losses).toEqual([])
-      expect(back(adapted, callPart('tool_search', { input: '{"q":"x"}' }), callPart('get_weather'))).toEqual(
-        [callPart('tool_search', { input: '{"q":"x"}', search: true }), callPart('get_weather')],
-      )
+      expect(
+        restored(adapted, callPart('tool_search', { input: '{"q":"x"}' }), callPart('get_weather')),
+      ).toEqual([callPart('tool_search', { input: '{"q":"x"}', search: true }), callPart('get_weather')])
     },
   )
 
@@ -187,7 +187,7 @@ describe('a search for tools', () => {
     expect(names).toEqual(['tool_search', expect.stringMatching(/^tool_search_[0-9a-f]{8}$/)])
     const [own = '', wire = ''] = names
     expect(adapted.request.turns[0]).toMatchObject({ parts: [{ name: wire }] })
-    expect(back(adapted, callPart(own, { callId: 'a' }), callPart(wire, { callId: 'b' }))).toEqual([
+    expect(restored(adapted, callPart(own, { callId: 'a' }), callPart(wire, { callId: 'b' }))).toEqual([
       callPart('tool_search', { callId: 'a' }),
       callPart('tool_search', { callId: 'b', search: true }),
     ])
@@ -215,7 +215,7 @@ describe('names', () => {
       expect(adapted.request.toolChoice).toEqual({ type: 'tool', kind: 'function', name: 'files__read' })
       expect(adapted.losses).toEqual([])
       expect(
-        back(
+        restored(
           adapted,
           callPart('files__read'),
           callPart('files__write', { input: '{"input":"x"}' }),
@@ -246,7 +246,7 @@ describe('names', () => {
     expect(toolChoice).toEqual({ type: 'tool', kind: 'function', name: wire })
     expect(turns[0]).toMatchObject({ parts: [{ name: wire }] })
     expect(turns[1]).toMatchObject({ results: [{ name: wire }] })
-    expect(back(adapted, callPart(wire, { callId: 'c' }))).toEqual([callPart(name, { callId: 'c' })])
+    expect(restored(adapted, callPart(wire, { callId: 'c' }))).toEqual([callPart(name, { callId: 'c' })])
   })
 
   it('of calls in the history come back too when no tool is declared under them', () => {
@@ -254,7 +254,7 @@ describe('names', () => {
     const [turn] = adapted.request.turns
     const wire = turn?.role === 'assistant' && turn.parts[0]?.type === 'tool-call' ? turn.parts[0].name : ''
     expect(wire).toMatch(/^a_b_[0-9a-f]{8}$/)
-    expect(back(adapted, callPart(wire, { callId: 'c' }))).toEqual([callPart('a.b', { callId: 'c' })])
+    expect(restored(adapted, callPart(wire, { callId: 'c' }))).toEqual([callPart('a.b', { callId: 'c' })])
   })
 
   it('ids of calls become legal together with those of their results', () => {

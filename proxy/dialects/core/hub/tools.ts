@@ -1,6 +1,6 @@
 /**
  * Adapts the tools of a request to the upstream: custom tools become functions where it has none, namespaces become
- * parts of names, and tools of other vendors are dropped. The calls of the answer are mapped back.
+ * parts of names, other vendors' tools are dropped. Maps the calls of the answer back.
  */
 import type { Features } from '../../../../contract/profiles.ts'
 import type { ToolRules } from '../dialect.ts'
@@ -23,7 +23,7 @@ import { adaptChoice, ChoosableTools } from './tool-choice.ts'
 import { keyOf, legalCallId, type ToolName, ToolNames } from './tool-names.ts'
 import { restoreCalls, wrapInput } from './tool-restore.ts'
 
-/** The upstream as far as its tools go. The client speaks another dialect. */
+/** The tool support of an upstream whose dialect is not the client's. */
 export interface ToolTarget {
   dialect: ApiName
   rules: ToolRules
@@ -44,7 +44,7 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 }
 
-/** Throws GatewayError unsupported_parameter when the client forces a tool that the upstream cannot have. */
+/** Throws GatewayError unsupported_parameter when the client forces a tool that the upstream does not support. */
 export function adaptTools(original: ModelRequest, target: ToolTarget, losses: Losses): AdaptedTools {
   const request = { ...original, turns: withoutEchoes(original) }
   const names = new ToolNames(target.rules, [
@@ -72,8 +72,8 @@ export function adaptTools(original: ModelRequest, target: ToolTarget, losses: L
 }
 
 /**
- * The turns with the declared names in calls. Some clients repeat the name of a tool without a namespace as the
- * namespace of its calls.
+ * The turns with calls named as their tools are declared. Some clients repeat the name of a tool without a namespace as
+ * the namespace of its calls.
  */
 function withoutEchoes({ turns, tools }: ModelRequest): Turn[] {
   const declared = new Set(tools.filter(isCallable).map((tool) => keyOf(nameOf(tool))))
@@ -93,7 +93,7 @@ function withoutEchoes({ turns, tools }: ModelRequest): Turn[] {
   })
 }
 
-/** The tools that the upstream can take; of duplicates the last one. */
+/** The tools that the upstream supports; the last one of duplicates. */
 function offered({ tools }: ModelRequest, target: ToolTarget, losses: Losses): Tool[] {
   const last = new Map(tools.filter(isCallable).map((tool) => [keyOf(nameOf(tool)), tool]))
   return tools.filter((tool) => {
@@ -104,7 +104,7 @@ function offered({ tools }: ModelRequest, target: ToolTarget, losses: Losses): T
   })
 }
 
-/** Declares the tools that were called, for an upstream that refuses calls of undeclared ones. None may be called again. */
+/** Declares called tools, with the choice `none`, for an upstream that refuses calls of undeclared tools. */
 function declareCalled(request: ModelRequest, { rules }: ToolTarget): void {
   if (!rules.declaresCalled) return
   const called = new Set(Array.from(callsOf(request.turns), ({ name }) => name))
@@ -116,7 +116,7 @@ function declareCalled(request: ModelRequest, { rules }: ToolTarget): void {
 
 /** Rewrites one request's tools, calls and results for one upstream. */
 class ToolAdapter {
-  /** A name or a kind differs from the client's, so that the answer must be mapped back. */
+  /** A name or a kind differs from the client's, so the answer must be mapped back. */
   changed = false
   readonly #rules: ToolRules
   readonly #wraps: boolean
@@ -184,7 +184,7 @@ class ToolAdapter {
     return adapted
   }
 
-  /** The tools that a search found, by the names that the model can call. Their declarations have the rest. */
+  /** The tools that a search found, by the names that the model can call, without their schemas. */
   #list(found: readonly (FunctionTool | CustomTool)[]): string {
     return JSON.stringify(
       found.map((tool) => {
@@ -208,7 +208,7 @@ class ToolAdapter {
   #wrapped({ grammar, description, type: _type, ...tool }: CustomTool): FunctionTool {
     if (grammar !== undefined) this.#losses.lose('tools.format', tool)
     const rule = grammar && `The input must match this ${grammar.syntax} grammar:\n${grammar.definition}`
-    const text = [description, rule].filter((piece) => piece !== undefined && piece !== '').join('\n\n')
+    const text = [description, rule].filter((section) => section !== undefined && section !== '').join('\n\n')
     return {
       ...tool,
       type: 'function',

@@ -3,7 +3,7 @@ import type { Delivered } from '../../../../contract/sizes.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { ClientCodec, ClientView, ParsedRequest, StreamFeatures, UpstreamCodec } from '../dialect.ts'
 import { parseWithInputs } from '../json/exact.ts'
-import { addText, withPictures } from '../neutral/delivered.ts'
+import { addText, withImages } from '../neutral/delivered.ts'
 import { fold } from '../neutral/fold.ts'
 import type { ModelAnswer, PartFilter, StreamPart } from '../neutral/types.ts'
 import { unfold } from '../neutral/unfold.ts'
@@ -15,13 +15,13 @@ export function looksLikeStream(body: Buffer): boolean {
   return /^[\s\uFEFF]*(?:event|data|id|retry)?:/.test(body.toString('utf8', 0, 256))
 }
 
-/** How the answers of one upstream are read; absent fields as HubStreamOptions has them. */
+/** Options for decoding the answers of one upstream, as in HubStreamOptions. */
 export interface Reading {
   features?: StreamFeatures | undefined
   takesText?: TakesText
 }
 
-/** The answer in a body with status 200, whether it is JSON or a stream that was not asked for. */
+/** The answer in a body with status 200, which may be JSON or an unrequested stream. */
 export function decodeWhole(
   upstream: UpstreamCodec,
   body: Buffer,
@@ -31,7 +31,7 @@ export function decodeWhole(
   const decoded = decode(upstream, body, request, reading)
   const answer = 'parts' in decoded ? guardCalls(decoded, reading.takesText ?? (() => false)) : decoded
   if (!('parts' in answer) || answer.usage === undefined) return answer
-  return { ...answer, usage: withPictures(answer.usage, picturesOf(answer)) }
+  return { ...answer, usage: withImages(answer.usage, imagesOf(answer)) }
 }
 
 function decode(
@@ -62,7 +62,7 @@ export function filtered(answer: ModelAnswer, filters: readonly PartFilter[]): M
   return fold(parts) ?? answer
 }
 
-/** The bytes of an answer for a client; undefined when it nests deeper than JSON.stringify can follow. */
+/** The answer as bytes for a client; undefined when it nests too deep for JSON.stringify. */
 export function encodeWhole(
   client: ClientCodec,
   view: ClientView,
@@ -80,7 +80,7 @@ export function encodeWhole(
   }
 }
 
-/** What the model wrote of it. */
+/** The size of the model's output in it. */
 export function deliveredOf(answer: ModelAnswer): Delivered {
   const delivered: Delivered = { deltas: 0, bytes: 0 }
   const add = (text: string) => addText(delivered, text)
@@ -89,11 +89,11 @@ export function deliveredOf(answer: ModelAnswer): Delivered {
     else if (part.type === 'reasoning') for (const text of part.texts) add(text)
     else if (part.type === 'tool-call') add(part.input)
   }
-  const images = picturesOf(answer)
+  const images = imagesOf(answer)
   if (images > 0) delivered.images = images
   return delivered
 }
 
-function picturesOf({ parts }: ModelAnswer): number {
+function imagesOf({ parts }: ModelAnswer): number {
   return parts.filter((part) => part.type === 'image').length
 }

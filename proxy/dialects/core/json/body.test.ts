@@ -23,7 +23,7 @@ describe('parseJsonObject', () => {
   })
 
   test.each([
-    ['', /not valid JSON: it ends too early/],
+    ['', /not valid JSON: it is incomplete/],
     ['{"model":"m"', /not valid JSON/],
     ['{"model":"m",}', /at character 13/],
     ['[1]', /must be a JSON object/],

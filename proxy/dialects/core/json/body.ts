@@ -11,8 +11,8 @@ export interface JsonObject {
 }
 
 /**
- * Parses a request body that must be one JSON object. Keys in `readKeys` are those on which the gateway acts: they
- * may stand once and unescaped only, so that no upstream can read another value than the gateway did.
+ * Parses a request body that must be one JSON object. The gateway acts on the keys in `readKeys`: they may occur once
+ * only, and unescaped, so that no upstream can read another value than the gateway did.
  * Throws GatewayError invalid_request.
  */
 export function parseJsonObject(body: Buffer, limits: JsonLimits, readKeys: ReadonlySet<string>): JsonObject {
@@ -32,10 +32,10 @@ function parse(text: string): unknown {
   }
 }
 
-/** Where the parser stopped, if it says. The rest of its message may quote the body. */
+/** Where the parser stopped, if known. The rest of its message must not be shown: it may quote the body. */
 function place(error: unknown): string {
   if (!(error instanceof SyntaxError)) return ''
-  if (error.message === 'Unexpected end of JSON input') return ': it ends too early'
+  if (error.message === 'Unexpected end of JSON input') return ': it is incomplete'
   const position = / in JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(error.message)?.[1]
   return position === undefined ? '' : ` (at character ${position})`
 }
@@ -46,8 +46,8 @@ function checkKeys(members: Member[], readKeys: ReadonlySet<string>): void {
     const escaped = rawKey.includes('\\')
     const key = escaped ? String(JSON.parse(`"${rawKey}"`)) : rawKey
     if (!readKeys.has(key)) continue
-    if (escaped) throw refusal(key, 'is written with an escape; write it plainly')
-    if (seen.has(key)) throw refusal(key, 'stands twice in the body')
+    if (escaped) throw refusal(key, 'must be written without escapes')
+    if (seen.has(key)) throw refusal(key, 'occurs twice in the body')
     seen.add(key)
   }
 }

@@ -1,4 +1,4 @@
-/** Narrow checks of a client's fields. Each throws GatewayError invalid_request naming the path of its field. */
+/** Checks of single fields of a client. Each throws GatewayError invalid_request with the path of its field. */
 import { refusal } from './fields.ts'
 import { type Fields, isRecord } from './value.ts'
 
@@ -59,7 +59,7 @@ export function oneOf<const T extends string>(words: readonly T[]): Check<T> {
   }
 }
 
-/** An optional field: null is as good as absent. */
+/** Checks an optional field; null counts as absent. */
 export function optional<T>(value: unknown, path: string, check: Check<T>): T | undefined {
   return value === undefined || value === null ? undefined : check(value, path)
 }

@@ -1,4 +1,4 @@
-/** Changes single values of a JSON body by their path. All other bytes stay as they were written. */
+/** Changes single values of a JSON body by their path. All other bytes stay unchanged. */
 import { elementSpans, removal } from './pieces.ts'
 import { type Member, scanObject } from './scanner.ts'
 import type { Cut, Span } from './splice.ts'
@@ -12,14 +12,12 @@ export interface Change {
   to?: string
 }
 
-/** For bytes that were within their limits when they were parsed. */
-
-/** The cuts that make these changes. A path that leads nowhere changes nothing. `body` is valid JSON. */
+/** The cuts that make these changes. A path to no value changes nothing. `body` is valid JSON. */
 export function cutsOf(body: Buffer, changes: readonly Change[]): Cut[] {
   return changes.length === 0 ? [] : cutsWithin(body, { start: 0, end: body.length }, changes, 0)
 }
 
-/** Where the values stand that keys lead to; several where a key stands more than once. */
+/** The spans of the value at a path of keys; several if a key occurs more than once. */
 export function spansAt(body: Buffer, keys: readonly string[], span = wholeOf(body)): Span[] {
   const [key, ...rest] = keys
   if (key === undefined) return [span]
@@ -52,7 +50,7 @@ function listCuts(body: Buffer, span: Span, byKey: ByKey, depth: number): Cut[] 
   return [...cuts, ...removals(elements, removed)]
 }
 
-/** Each run of removed elements goes with the comma before it, or behind it where the list begins with the run. */
+/** Removes each run of elements with the comma before it, or the one after it if the run begins the list. */
 function removals(elements: readonly Span[], removed: ReadonlySet<Span>): Cut[] {
   const cuts: Cut[] = []
   let kept: Span | undefined
@@ -77,7 +75,7 @@ function removals(elements: readonly Span[], removed: ReadonlySet<Span>): Cut[] 
   return cuts
 }
 
-/** A value that stands more than once is replaced wherever it stands, so that no reader finds the old one. */
+/** Replaces every occurrence of a repeated key, so that no reader finds the old value. */
 function objectCuts(body: Buffer, span: Span, byKey: ByKey, depth: number): Cut[] {
   const members = membersOf(body, span)
   return [...byKey].flatMap(([key, changes]): Cut[] => {

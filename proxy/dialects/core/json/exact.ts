@@ -1,6 +1,6 @@
 /**
- * The arguments of tools, where they are JSON objects and not text, with their integers as they were written: a number
- * of JavaScript loses digits beyond 2^53, and an id that lost some names another thing.
+ * Keeps long integers in tool arguments that are JSON objects instead of text. JavaScript numbers lose digits beyond 2^53,
+ * and an id without them names another thing.
  */
 import { isRecord, tryParse } from './value.ts'
 
@@ -13,22 +13,22 @@ interface ExactJson {
 
 /** Not yet among the types of the language. */
 const { parse, rawJSON } = JSON as unknown as ExactJson
-/** Where such an integer may stand. What is found in a string costs a second reading, no more. */
+/** Finds possible long integers. A match inside a string only costs a second parse. */
 const LONG_INTEGER = /[[:,\s]-?\d{16}/
 const INTEGER = /^-?\d+$/
 
-/** For JSON.stringify, which writes -0 as 0. Readers that know integers keep the sign of a fraction only. */
+/** For JSON.stringify, which writes -0 as 0. Written as a fraction, because parsers with integers drop the sign of -0. */
 export const NEGATIVE_ZERO: unknown = rawJSON('-0.0')
 
-/** The JSON value of arguments, for JSON.stringify alone; undefined when the text is no JSON. */
+/** The JSON value of arguments, for JSON.stringify only; undefined when the text is not JSON. */
 export function parseArguments(text: string): unknown {
   const value = tryParse(text)
   return isRecord(value) ? (exactly(text) ?? value) : value
 }
 
 /**
- * Parses an answer whose content has tool calls with an `input` object, or a request with such things in the list
- * `turns`. The input keeps its long integers, which only JSON.stringify can read. Undefined for text that is not JSON.
+ * Parses an answer whose content has tool calls with an `input` object, or a request whose list `turns` has them. The
+ * input keeps its long integers, which only JSON.stringify can read. Undefined for text that is not JSON.
  */
 export function parseWithInputs(text: string, turns?: string): unknown {
   const value = tryParse(text)
@@ -43,7 +43,7 @@ export function parseWithInputs(text: string, turns?: string): unknown {
   return value
 }
 
-/** The object in `text` with its long integers; undefined when it has none, or nests deeper than can be followed. */
+/** The object in `text` with its long integers; undefined when it has none, or nests too deep. */
 function exactly(text: string): Record<string, unknown> | undefined {
   if (!LONG_INTEGER.test(text)) return undefined
   try {

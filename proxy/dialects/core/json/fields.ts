@@ -1,4 +1,4 @@
-/** Reads the top-level fields on which the gateway acts. Every refusal names its field. */
+/** Reads the top-level fields that the gateway acts on. Every refusal names its field. */
 import { GatewayError } from '../../../errors.ts'
 
 export const MAX_MODEL_LENGTH = 256
@@ -19,7 +19,7 @@ export function readModel(model: unknown): string {
   return model
 }
 
-/** The value of an optional field; null is as good as absent. `rule` says what it must be. */
+/** The value of an optional field; null counts as absent. `rule` completes "must be ..." in the error. */
 export function readOptional<T>(
   value: Record<string, unknown>,
   field: string,
@@ -44,7 +44,7 @@ export function isPositiveInteger(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0
 }
 
-/** A limit on output tokens that a caller may name. */
+/** True for a limit on output tokens that a client may set. */
 export function isOutputLimit(value: unknown): value is number {
   return isPositiveInteger(value) && value <= MAX_OUTPUT_TOKENS
 }

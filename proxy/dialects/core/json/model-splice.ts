@@ -1,21 +1,21 @@
-/** Replaces the model of a request in its bytes, for dialects whose requests pass otherwise as they are. */
+/** Replaces the model in a request's bytes, for dialects whose requests pass otherwise unchanged. */
 import type { ParsedRequest, RequestEdits } from '../dialect.ts'
 import { type Member, scanObject } from './scanner.ts'
 import { cut, type Span, spanOf } from './splice.ts'
 
-/** A body that was parsed is within its limits. */
+/** parseRequest has already checked the limits. */
 const NO_LIMITS = { maxDepth: Infinity, maxKeys: Infinity }
 
-/** Where a request's model stands, so that it is not searched again for every attempt. */
+/** The span of each request's model, so that retries need not search for it again. */
 const MODELS = new WeakMap<ParsedRequest, Span>()
 
-/** Remembers what the scan of a request found. */
+/** Remembers where the scan of a request found the model. */
 export function noteMembers(request: ParsedRequest, members: readonly Member[]): void {
   const span = spanOf(members, 'model')
   if (span !== undefined) MODELS.set(request, span)
 }
 
-/** The request's bytes with another model name; the body itself when that is its own. */
+/** The request's bytes with another model name and the cuts; the body itself when nothing changes. */
 export function splice(request: ParsedRequest, edits: RequestEdits): Buffer {
   const { body, head } = request
   const { cuts = [] } = edits

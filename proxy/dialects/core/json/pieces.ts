@@ -1,15 +1,15 @@
-/** Takes pieces out of JSON texts and puts them together again, each as it was written. */
+/** Takes JSON apart and puts it together again without changing the bytes of its values. */
 import { COMMA, OPEN_OBJECT } from '../../../../kit/bytes.ts'
 import { type Entry, JsonScanner, type Member } from './scanner.ts'
 import type { Cut, Span } from './splice.ts'
 
-/** The texts of a list's elements. `list` is a valid JSON array. */
+/** The JSON texts of a list's elements. `list` is a valid JSON array. */
 export function elementsOf(list: Buffer): string[] {
   const spans = elementSpans(list, { start: 0, end: list.length })
   return spans.map(({ start, end }) => list.toString('utf8', start, end))
 }
 
-/** Where the elements of the list at `list` stand, which is a valid JSON array. */
+/** The spans of the elements of the list at `list`, a valid JSON array. */
 export function elementSpans(bytes: Buffer, list: Span): Span[] {
   const spans: Span[] = []
   const each = ({ start, end }: Entry) =>
@@ -18,13 +18,13 @@ export function elementSpans(bytes: Buffer, list: Span): Span[] {
   return spans
 }
 
-/** An object of these members, which scanObject found in `bytes`. */
+/** A JSON object of these members, which scanObject found in `bytes`. */
 export function objectOf(bytes: Buffer, members: readonly Member[]): string {
   const texts = members.map(({ rawKey, start, end }) => `"${rawKey}":${bytes.toString('utf8', start, end)}`)
   return `{${texts.join(',')}}`
 }
 
-/** The cut that takes a member away, with the comma that parts it from the others. `members`: all of the object's. */
+/** The cut that removes a member with its comma. `members`: all members of the object. */
 export function removal(bytes: Buffer, members: readonly Member[], key: string): Cut | undefined {
   const index = members.findIndex((member) => member.rawKey === key)
   const member = members[index]

@@ -1,11 +1,11 @@
-/** Walks the bytes of JSON once, whole or as they arrive, without parsing them. */
+/** Scans the bytes of JSON once, whole or as they arrive, without parsing them. */
 import { BACKSLASH, OPEN_OBJECT, QUOTE as QUOTE_BYTE } from '../../../../kit/bytes.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { JsonLimits } from '../dialect.ts'
 
 /** A value one level below the outermost object or list. Offsets count from the first byte pushed. */
 export interface Entry {
-  /** What stands between the quotes of its key; both -1 in a list. */
+  /** The text between the quotes of its key; both -1 in a list. */
   keyStart: number
   keyEnd: number
   /** First byte of the value, and the byte after it. */
@@ -13,9 +13,9 @@ export interface Entry {
   end: number
 }
 
-/** A top-level key of a JSON object, and where its value stands in the bytes. */
+/** A top-level key of a JSON object, and the position of its value in the bytes. */
 export interface Member {
-  /** What stands between the quotes, escapes as written. */
+  /** The text between the quotes, with its escapes. */
   rawKey: string
   /** First byte of the value. */
   start: number
@@ -24,8 +24,8 @@ export interface Member {
 }
 
 /**
- * What a byte means outside of strings; a table, because bodies of megabytes are walked byte by byte. A value begins with
- * a byte below CLOSE.
+ * The meaning of a byte outside strings. A table, because bodies of megabytes are scanned byte by byte. A value begins
+ * with a byte below CLOSE.
  */
 const OTHER = 0
 const SPACE = 1
@@ -46,41 +46,41 @@ const KIND = Uint8Array.from({ length: 256 }, (_, byte) => {
 
 const NO_LIMITS: JsonLimits = { maxDepth: Infinity, maxKeys: Infinity }
 
-/** No value begins here; one begins at the next byte that is no white space. */
+/** No value is expected; a value begins at the next byte that is not white space. */
 const NONE = -1
 const NEXT = -2
 
 export interface ScanOptions {
   /** Default: none. */
   limits?: JsonLimits
-  /** Refuse whatever does not begin as an object. */
+  /** Refuse anything but an object. */
   onlyObjects?: boolean
   each?: (entry: Entry) => void
 }
 
 /**
- * Bounds the nesting, keys and values of JSON and finds the entries of the outermost object or list. The grammar is left
- * to JSON.parse: of bytes that it refuses, the entries mean nothing.
+ * Bounds the nesting, keys and values of JSON and finds the entries of the outermost object or list. It does not check
+ * the grammar: the entries of bytes that JSON.parse refuses mean nothing.
  */
 export class JsonScanner {
   readonly #limits: JsonLimits
   readonly #each: ((entry: Entry) => void) | undefined
   #mustOpen: boolean
-  /** Bytes of earlier pieces. */
+  /** Number of bytes in earlier chunks. */
   #before = 0
   #inString = false
-  /** The last piece ended in a backslash that escapes the next byte. */
+  /** The last chunk ended in a backslash that escapes the next byte. */
   #escaped = false
   #depth = 0
   #keys = 0
-  /** One for each opening and each comma: an empty list counts as if it had one value. */
+  /** One for each opening bracket and each comma: an empty list counts as one value. */
   #values = 0
   #isList = false
   #isKey = false
   #keyStart = NONE
   #keyEnd = NONE
   #start = NONE
-  /** Behind the last byte that was no white space. */
+  /** Offset after the last byte that was not white space. */
   #end = 0
 
   constructor({ limits = NO_LIMITS, onlyObjects = false, each }: ScanOptions = {}) {
@@ -151,7 +151,7 @@ export class JsonScanner {
     if (start >= 0 && (this.#isList || keyEnd >= 0)) this.#each?.({ keyStart, keyEnd, start, end })
   }
 
-  /** Index behind the quote that ends the string; the end of the bytes when the string goes on. */
+  /** Index after the quote that ends the string; the end of the bytes when the string continues. */
   #skipString(bytes: Buffer, from: number): number {
     let at = from
     if (this.#escaped && at < bytes.length) {
@@ -197,10 +197,10 @@ function tooDeep(most: number): GatewayError {
   return new GatewayError('invalid_request', `The body nests deeper than ${most} levels.`)
 }
 
-/** Escaped quotes mostly come in company: this near to one, bytes are faster than a search for the next. */
+/** Escaped quotes cluster: this close to one, comparing bytes is faster than searching for the next. */
 export const NEAR_BYTES = 64
 
-/** Index of the quote that closes the string whose text goes on at `from`; the end of the bytes when none does. */
+/** Index of the quote that closes the string that `from` is in; the end of the bytes when none does. */
 function closingQuote(bytes: Buffer, from: number): number {
   for (let at = from; ; ) {
     const near = Math.min(bytes.length, at + NEAR_BYTES)

@@ -1,13 +1,13 @@
-/** Replaces single values in the bytes of a JSON object and leaves all others as the client wrote them. */
+/** Replaces single values in the bytes of a JSON object. All other bytes stay as the client wrote them. */
 import type { Member } from './scanner.ts'
 
-/** Where a value stands. */
+/** The position of a value. */
 export interface Span {
   start: number
   end: number
 }
 
-/** Bytes that give way to a text. */
+/** Bytes to replace with a text. */
 export interface Cut extends Span {
   text: string
 }

@@ -1,26 +1,26 @@
-/** Weighs the input of a request, for an upper bound of its tokens. */
+/** Weighs the input of a request, for an upper bound on its tokens. */
 import type { InputSize } from '../../../../contract/sizes.ts'
 import type { JsonObject } from './body.ts'
 import { type Fields, isRecord } from './value.ts'
 
-/** What stands where in the requests of a dialect. */
+/** The fields of a dialect's requests that hold input. */
 export interface InputFields {
-  /** Top-level fields that hold the conversation: they are weighed piece by piece. */
+  /** Top-level fields that hold the conversation, which is weighed part by part. */
   conversation: readonly string[]
-  /** Other top-level fields that reach the model as JSON, however small. */
+  /** Other top-level fields that reach the model as JSON, weighed whatever their size. */
   schemas: readonly string[]
   /** Top-level lists of tools. */
   tools: readonly string[]
-  /** Fields in the conversation that are no text for the model. */
+  /** Fields in the conversation that the model does not read. */
   labels: ReadonlySet<string>
-  /** Weighs an object that is not the sum of its fields, such as an image; false for any other. */
+  /** Weighs an object whose weight is not the sum of its fields, such as an image; false for any other. */
   weighWhole(part: Fields, scale: Scale): boolean
 }
 
 /** Other top-level values count as text when they are larger than this. */
 const LARGE_BYTES = 1024
 const DATA_URL = /^data:[^,\s]{0,200};base64,/i
-/** Fields that hold files. In any other one a `data:` URL is text like all text, and as dear. */
+/** Fields that hold files. In any other field a `data:` URL is billed like any other text. */
 const FILE_FIELD = /(?:url|data)$/i
 
 export class Scale {
@@ -31,7 +31,7 @@ export class Scale {
     this.#fields = fields
   }
 
-  /** Adds what stands under `field` of a message or part. Recursion ends: the nesting of a body is bounded. */
+  /** Adds the value of `field` of a message or part. The nesting limit of bodies bounds the recursion. */
   add(value: unknown, field = ''): void {
     if (typeof value === 'string') {
       if (FILE_FIELD.test(field) && DATA_URL.test(value)) this.size.fileBytes += decodedLength(value)
@@ -60,7 +60,7 @@ export function weighInput({ value, members }: JsonObject, fields: InputFields):
   return scale.size
 }
 
-/** Bytes that a base64 text or a `data:` URL stands for. */
+/** Number of bytes in base64 text or a `data:` URL. */
 export function decodedLength(data: unknown): number {
   if (typeof data !== 'string') return 0
   const payload = DATA_URL.test(data) ? data.length - data.indexOf(',') - 1 : data.length

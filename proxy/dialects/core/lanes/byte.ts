@@ -1,4 +1,4 @@
-/** The lane between equal dialects: bytes pass, but for single values that are replaced where they stand. */
+/** The lane between equal dialects: bytes pass, except for single values that are replaced in place. */
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { ByteLane, ClientApi, ParsedRequest } from '../dialect.ts'
 import { looksLikeStream } from '../hub/whole.ts'
@@ -13,12 +13,12 @@ export interface ByteTarget {
   path: string
   /** Upstream model name. */
   model: string
-  /** The client reads the model name that it sent. */
+  /** Show the client the model name that it sent. */
   rewriteModel: boolean
   askStreamUsage: boolean
   /** The feature of the channel; absent: true. */
   finishReason?: boolean
-  /** Vendor state that was opened or removed; absent: the request has none that is sealed. */
+  /** Vendor state that was opened or removed; absent: the request has no sealed state. */
   state?: { changes: Change[]; losses: Losses }
 }
 
@@ -54,7 +54,7 @@ export function byteLane(
   }
 }
 
-/** The body, or the answer that it adds up to where an upstream streamed unasked. */
+/** The body, or the whole answer in it when the upstream sent an unrequested stream. */
 function unstreamed(
   bytes: ByteLane,
   body: Buffer,
@@ -63,7 +63,7 @@ function unstreamed(
 ): Buffer | UpstreamFailure {
   if (bytes.fromStream === undefined || !looksLikeStream(body)) return body
   const observer = bytes.observe(request, body.length, false, finishReason)
-  const passed = [observer.push(body), observer.flush()].filter((piece) => piece !== undefined)
+  const passed = [observer.push(body), observer.flush()].filter((chunk) => chunk !== undefined)
   if (observer.failure !== undefined) return { ...observer.failure, status: 200 }
   if (!observer.finished) return { class: 'transient', status: 200, detail: 'cut_stream' }
   try {

@@ -1,4 +1,4 @@
-/** Shows a client the model name that it sent, where the upstream's answer passes as bytes. */
+/** Shows clients the model name that they sent, in answers that pass as bytes. */
 import type { GatewayError } from '../../../errors.ts'
 import type { ByteLane, StreamObserver } from '../dialect.ts'
 import { spansAt } from '../json/edit.ts'
@@ -8,7 +8,6 @@ import { PassingObserver } from './passing.ts'
 
 const QUOTE = 0x22
 
-/** Where a dialect names the model in its answers. */
 type ModelAt = NonNullable<ByteLane['modelAt']>
 
 /** A whole answer with the client's name for the model. */
@@ -21,7 +20,6 @@ export function renameInEvents(bytes: Buffer, { event }: ModelAt, model: string)
   return editEvents(bytes, `"${event.at(-1)}"`, (data) => modelCuts(data, event, model))
 }
 
-/** Follows a stream and renames the model in its events. */
 export class RenamingObserver extends PassingObserver {
   readonly #rename: (bytes: Buffer) => Buffer
 
@@ -39,7 +37,7 @@ export class RenamingObserver extends PassingObserver {
   }
 }
 
-/** An upstream that names no model is not given one. */
+/** Replaces only strings: an answer without a model name stays without one. */
 function modelCuts(json: Buffer, keys: readonly string[], model: string): Cut[] {
   const text = JSON.stringify(model)
   return spansAt(json, keys)

@@ -20,7 +20,7 @@ test('arguments that nest deeper than can be written are the fault of the client
   expect(() => convert('chat', tooDeep, 'messages')).toThrow(
     expect.objectContaining({
       code: 'invalid_request',
-      message: 'The request nests too deep to be converted.',
+      message: 'The request is nested too deeply to be converted.',
     }),
   )
   // As a text they have no depth.

@@ -1,4 +1,4 @@
-/** The lane through the neutral form: between two dialects, and for what the gateway does with an upstream's model. */
+/** The lane through the neutral form: between two dialects, and for tasks that the gateway does with an upstream's model. */
 import type { Features } from '../../../../contract/profiles.ts'
 import { GatewayError } from '../../../errors.ts'
 import type { ClientApi, ClientCodec, ClientView, Dialect, Emulation, EncodedRequest } from '../dialect.ts'
@@ -17,7 +17,7 @@ export interface HubTarget extends PrepareTarget {
   features: Features
   /** Output limit for an upstream that requires one. */
   defaultMaxOutputTokens: number
-  /** `Reject`: a request that would lose something is refused. */
+  /** `Reject`: refuse a request that would lose a field. */
   unsupported: 'Drop' | 'Reject'
 }
 
@@ -27,8 +27,8 @@ export interface ConvertibleApi extends Pick<ClientApi, 'lossNames'> {
 }
 
 /**
- * `client` is the client's side, `about` its request and whom the answer is for.
- * Throws GatewayError (invalid_request, unsupported_parameter) when the request cannot be said in the other dialect.
+ * `about`: the request, and the client of the answer.
+ * Throws GatewayError (invalid_request, unsupported_parameter) when the request has no equivalent in the other dialect.
  */
 export function hubLane(
   { codec: client, lossNames }: ConvertibleApi,
@@ -39,12 +39,11 @@ export function hubLane(
   const { upstream, model, features, defaultMaxOutputTokens } = target
   client.refuseStateful?.(about.request)
   const emulation = client.emulate?.(about.request, upstream.name)
-  const asked = emulation?.request ?? about.request
-  const prepared = prepare(asked, target, losses)
+  const prepared = prepare(emulation?.request ?? about.request, target, losses)
   const { request, filters, takesText } = prepared
   const encoded = upstream.codec.encodeRequest(request, { model, features, defaultMaxOutputTokens, losses })
   if (target.unsupported === 'Reject') refuseLosses(losses)
-  // A tier that the upstream never heard of is not billed.
+  // The upstream never saw a lost tier, so it is not billed.
   const tier = losses.hasLost('tier') ? 'default' : undefined
   const reading = { upstream, features, emulation, filters, takesText, tier }
   return {
@@ -57,7 +56,7 @@ export function hubLane(
   }
 }
 
-/** How the answers of an upstream become those of a client. */
+/** How an upstream's answers are converted. */
 interface Reading {
   upstream: Dialect
   features: Features
@@ -81,8 +80,8 @@ export function answerReader(
       const answer = tidyAnswer(filtered(decoded, filters))
       const given = emulation === undefined ? answer : emulation.answer(answer, view)
       if (!('parts' in given)) return given
-      const lacking = client.lacking?.(given)
-      if (lacking !== undefined) return lacking
+      const missing = client.missingContent?.(given)
+      if (missing !== undefined) return missing
       const bytes = encodeWhole(client, view, given, asStream)
       if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
       const { usage, tier: served = tier } = answer
@@ -114,9 +113,9 @@ function bodyOf({ body, form }: EncodedRequest): Pick<Lane, 'body' | 'contentTyp
   try {
     return { body: Buffer.from(JSON.stringify(body)) }
   } catch (error) {
-    // Arguments of tools are texts of any depth, and objects for some upstreams.
+    // Tool arguments are text of any depth, which some encoders parse.
     if (error instanceof RangeError)
-      throw new GatewayError('invalid_request', 'The request nests too deep to be converted.')
+      throw new GatewayError('invalid_request', 'The request is nested too deeply to be converted.')
     throw error
   }
 }

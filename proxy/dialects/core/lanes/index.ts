@@ -10,12 +10,12 @@ import { type ByteTarget, byteLane } from './byte.ts'
 import { answerReader, hubLane } from './hub.ts'
 import { type Lane, refuseLosses } from './lane.ts'
 
-/** How an envelope begins in a body. */
+/** The beginning of an envelope in a body. */
 const SEALED = `"${MARK}`
 
-const TOO_LARGE = 'A request of this size cannot be converted for this model; make it smaller.'
+const TOO_LARGE = 'The request is too large to be converted for this model. Send a smaller one.'
 
-/** One request, as all its attempts see it. */
+/** The facts about a request that all its attempts share. */
 export interface LaneRequest {
   client: ClientApi
   parsed: ParsedRequest
@@ -24,16 +24,16 @@ export interface LaneRequest {
   created: number
   inputTokens: number
   envelopes: Envelopes
-  /** The client reads the model name that it sent in answers that pass as bytes too. */
+  /** Show the client the model name that it sent, also in answers that pass as bytes. */
   rewriteModel: boolean
   unsupported: 'Drop' | 'Reject'
   defaultMaxOutputTokens: number
 }
 
-/** How an upstream is reached. */
+/** How an attempt reaches its upstream. */
 export interface LaneWay {
   way: 'native' | 'hub'
-  /** What it speaks; absent where nothing is ever converted. */
+  /** The upstream's API; absent for endpoints without conversion. */
   api?: ApiName
 }
 
@@ -43,29 +43,28 @@ export interface LaneTarget extends LaneWay {
   features: Features
   /** namespace/name of the channel. */
   channel: string
-  /** Leave out vendor state: an upstream refused it. */
+  /** Remove vendor state, because an upstream refused it. */
   withoutCarriers: boolean
-  /** Go without what the upstream should keep of the conversation: it does not know it (any more). */
+  /** Send the whole conversation, because the upstream does not know the response that the request continues. */
   withoutState?: boolean
-  /** The upstream does not offer what is asked: its model does it for the gateway (see Emulation). */
+  /** The upstream does not offer the task, so its model does it for the gateway (see Emulation). */
   emulate?: boolean
 }
 
 export interface Lanes {
   kindFor(target: LaneWay): Lane['kind']
-  /** Throws GatewayError when the request cannot take this way. */
+  /** Throws GatewayError when the request cannot take this lane. */
   open(target: LaneTarget): Lane | Promise<Lane>
 }
 
-/** Lanes of a request that is all there. */
+/** Lanes of a request that needs no lookup first. */
 export interface ReadyLanes extends Lanes {
   open(target: LaneTarget): Lane
 }
 
 export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>): ReadyLanes {
   const { client, parsed, unsupported, defaultMaxOutputTokens } = about
-  const { codec } = client
-  const { byteLane: bytes } = client
+  const { codec, byteLane: bytes } = client
   const isSealed = parsed.body.includes(SEALED)
   let decoded: ModelRequest | undefined
   const view = (): Omit<ClientView, 'losses'> => {
@@ -111,7 +110,7 @@ export function lanesOf(about: LaneRequest, dialects: Record<ApiName, Dialect>):
   return {
     kindFor: ({ way }) => (way === 'native' ? 'byte' : 'hub'),
     open(target): Lane {
-      // An upstream cannot count state that it would not recognise.
+      // An upstream cannot count the tokens of state that it does not recognise.
       if (client.estimate !== undefined && isSealed) {
         throw new GatewayError('upstream_error', 'The upstream cannot read this request.', { final: true })
       }

@@ -8,30 +8,30 @@ export interface Lane {
   readonly kind: 'byte' | 'hub'
   /** Path that is appended to a channel's base URL. */
   readonly path: string
-  /** The upstream is told of the conversation by the id of its last response. */
+  /** The request names the conversation by the id of its last response. */
   readonly byReference?: true
-  /** The body has vendor state that the gateway opened, or removed: an upstream may refuse it once more. */
+  /** The gateway opened or removed vendor state of the body, and an upstream may refuse the rest. */
   readonly hasState?: true
   readonly body: Buffer
   /** Of the body; absent: application/json. */
   readonly contentType?: string
   /** Headers beside those of the channel, names in lower case. */
   readonly headers: Record<string, string>
-  /** What was dropped so far, by the client's names; the answer may add to it. */
+  /** Losses so far, by the client's names; the answer may add more. */
   readonly losses: { readonly names: string[]; header(): string | undefined }
   /**
-   * Reads a whole answer with status 200: JSON, or a stream that was not asked for. With `asStream` the client gets
-   * a stream, also of an upstream that ignored `stream: true`.
+   * Reads a whole answer with status 200: JSON, or an unrequested stream. With `asStream` the client gets a stream, even
+   * if the upstream ignored `stream: true`.
    */
   readAnswer(body: Buffer, asStream: boolean): Answer | UpstreamFailure
   observe(maxEventBytes: number): StreamObserver
 }
 
-/** Throws GatewayError unsupported_parameter where something is lost, for a route that rejects such requests. */
+/** Throws GatewayError unsupported_parameter for the first loss, on routes that reject losses. */
 export function refuseLosses(losses: Losses): void {
   const [first] = losses.names
   if (first === undefined) return
-  throw new GatewayError('unsupported_parameter', `${first} cannot be said in the API of the upstream.`, {
+  throw new GatewayError('unsupported_parameter', `${first} has no equivalent in the API of the upstream.`, {
     param: first,
   })
 }

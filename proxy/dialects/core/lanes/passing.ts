@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../../errors.ts'
 import type { StreamObserver } from '../dialect.ts'
 
-/** An observer around another one, which may hold back or change what that one lets pass. */
+/** Wraps an observer, and may hold back or change the events that it passes. */
 export abstract class PassingObserver implements StreamObserver {
   readonly #inner: StreamObserver
 
@@ -49,7 +49,7 @@ export abstract class PassingObserver implements StreamObserver {
     return this.#inner.errorEvent(error, requestId)
   }
 
-  /** Gets the whole events that the inner observer lets pass; returns what goes to the client. */
+  /** Gets the whole events that the inner observer passes; returns the bytes for the client. */
   protected abstract passed(bytes: Buffer): Buffer | undefined
 
   #take(bytes: Buffer | undefined): Buffer | undefined {

@@ -1,11 +1,11 @@
 import { isRecord } from '../json/value.ts'
 
-/** Keywords with values of the document, not with schemas. */
+/** Keywords whose values are not schemas. */
 const VALUES = new Set(['enum', 'const', 'default', 'examples', 'required'])
-/** Keywords with a schema for each of many names. */
+/** Keywords that map names to schemas. */
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
 
-/** True when every object in a JSON Schema names all that it may hold and asks for all of it: what `strict` needs. */
+/** True when every object in a JSON Schema lists and requires all its properties, as `strict` demands. */
 export function isClosedSchema(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isClosedSchema)
   if (!isRecord(schema)) return true

@@ -1,14 +1,14 @@
 import type { Delivered } from '../../../../contract/sizes.ts'
 import type { Usage } from '../../../../contract/usage.ts'
 
-/** Counts one piece of what the model wrote; what is no text, or empty, is none. */
+/** Counts one delta of the model's text. Ignores other values and empty text. */
 export function addText(delivered: Delivered, text: unknown): void {
   if (typeof text !== 'string' || text === '') return
   delivered.deltas++
   delivered.bytes += Buffer.byteLength(text)
 }
 
-/** The usage of an answer that has so many pictures: upstreams report tokens alone. The same object when it has none. */
-export function withPictures(usage: Usage, images: number): Usage {
+/** The usage with the number of images in the answer, which upstreams do not report. The same object without images. */
+export function withImages(usage: Usage, images: number): Usage {
   return images > usage.images ? { ...usage, images } : usage
 }

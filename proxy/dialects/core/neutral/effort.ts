@@ -1,16 +1,16 @@
-/** Levels of thinking, brought to what a model has. */
+/** Maps effort levels to those that a model has. */
 import { EFFORTS } from '../../../../contract/profiles.ts'
 import type { Effort } from './types.ts'
 
-/** The level that a number of thinking tokens stands for. */
+/** The level for a budget of thinking tokens. */
 export function effortOfBudget(tokens: number): Effort {
   if (tokens >= 4096) return 'high'
   return tokens >= 2048 ? 'medium' : 'low'
 }
 
 /**
- * The nearest of `levels`, of two equally near ones the weaker; undefined when there is none. To think is never to
- * think not at all.
+ * The nearest of `levels`, the weaker of two equally near ones; undefined when there is none. Any other level never
+ * becomes `none`.
  */
 export function nearestEffort(wanted: Effort, levels: readonly Effort[]): Effort | undefined {
   const distance = (level: Effort) => Math.abs(EFFORTS.indexOf(level) - EFFORTS.indexOf(wanted))

@@ -1,12 +1,12 @@
-/** Sums the parts of a stream to the plain answer that they carry. */
+/** Collects the parts of a stream into the whole answer. */
 import type { AssistantPart, ModelAnswer, ReasoningPart, StreamPart } from './types.ts'
 
-/** Paragraphs beyond are one: an upstream's number must not make an array of any length. */
+/** Later paragraphs are joined: without a bound, an upstream's number could make an array of any length. */
 const MAX_PARAGRAPHS = 1000
 
 type Start = Extract<StreamPart, { type: 'start' }>
 
-/** Takes the parts of one stream as they come. */
+/** Takes the parts of one stream as they arrive. */
 export class Folder {
   #start: Start = { type: 'start' }
   readonly #parts: AssistantPart[] = []
@@ -56,7 +56,7 @@ export class Folder {
     this.#byId.set(id, part)
   }
 
-  /** Deltas and ends; those of a part that never started, or is of another kind, mean nothing. */
+  /** Adds a delta or an end. Ignores those of a part that never started, or of another type. */
   #into(part: AssistantPart | undefined, p: StreamPart): void {
     if (part === undefined) return
     switch (p.type) {
@@ -103,7 +103,7 @@ export class Folder {
   }
 }
 
-/** The answer that the parts of a whole stream carry; undefined when they do not end in a finish. */
+/** The answer in the parts of a whole stream; undefined when they have no finish. */
 export function fold(parts: Iterable<StreamPart>): ModelAnswer | undefined {
   const folder = new Folder()
   for (const part of parts) folder.part(part)

@@ -1,13 +1,13 @@
-/** Keeps the fields of a request that the neutral form does not type, so that their loss can be told by their names. */
+/** Keeps the fields of a request that the neutral form does not type, so that their losses are reported by name. */
 import { type Fields, isRecord, noFields } from '../json/value.ts'
 import type { Ext } from './types.ts'
 
-/** Where a thing stands; see Ext. */
+/** The position of an object; see Ext. */
 export type Place = Pick<Ext, 'dialect' | 'at'>
 
 /**
- * The ext of an object, to be spread into its neutral form; nothing when all of it is typed. Fields that say nothing
- * (null, '' and an empty list) are left out. `more`: fields that are kept as well, by their names below the place.
+ * The ext of an object, to be spread into its neutral form; empty when all fields are typed. Leaves out empty fields
+ * (null, '' and an empty list). `more`: further fields to keep, by their names below the place.
  */
 export function keep(
   { dialect, at }: Place,
@@ -19,7 +19,7 @@ export function keep(
   return Object.keys(fields).length === 0 ? {} : { ext: { dialect, at, fields } }
 }
 
-/** The fields of an object that stands in `name` of a thing, under their dotted names; none of what is no object. */
+/** The untyped fields of the object in field `name`, under their dotted names; empty for any other value. */
 export function inside(name: string, object: unknown, typed: Iterable<string>): Fields {
   const fields = noFields()
   if (!isRecord(object)) return fields
@@ -31,11 +31,11 @@ function untyped(object: Fields, typed: Iterable<string>): Fields {
   const known = new Set(typed)
   const fields = noFields()
   for (const [key, value] of Object.entries(object)) {
-    if (!known.has(key) && !saysNothing(value)) fields[key] = value
+    if (!known.has(key) && !isEmpty(value)) fields[key] = value
   }
   return fields
 }
 
-function saysNothing(value: unknown): boolean {
+function isEmpty(value: unknown): boolean {
   return value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }

@@ -1,16 +1,16 @@
 /**
- * The fields that a conversion drops or changes. A loss has the name of the client's own field: dotted, without indexes,
- * such as `input.content.detail`.
+ * The fields that a conversion drops or changes. A loss is named after the client's field: dotted, without indexes, such
+ * as `input.content.detail`.
  */
 import type { TypedField } from './typed-field.ts'
 import type { ApiName, Ext, Extended, ModelRequest } from './types.ts'
 
 export type { TypedField }
 
-/** A dialect's names for typed fields. It cannot lose a field that it does not have. */
+/** A dialect's names for typed fields. Absent: it does not have the field, and cannot lose it. */
 export type LossNames = Readonly<Partial<Record<TypedField, string>>>
 
-/** The thing that a field belongs to, as far as it has names of its own. */
+/** The object that a field belongs to, which may have its own names for fields. */
 export type Owner = Pick<Extended, 'names'> | undefined
 
 /** Of the response header with the losses. */
@@ -20,12 +20,12 @@ export class Losses {
   readonly #lost = new Set<string>()
   readonly #names: LossNames
 
-  /** `names`: those of the client's dialect. */
+  /** @param names of the client's dialect. */
   constructor(names: LossNames) {
     this.#names = names
   }
 
-  /** The client's name for a typed field: that of the first owner that has its own, else the usual name. */
+  /** The client's name for a typed field: from the first owner that has one, else the usual name. */
   name(field: TypedField, ...owners: Owner[]): string {
     for (const owner of owners) {
       const name = owner?.names?.[field]
@@ -57,7 +57,7 @@ export class Losses {
     return this.#lost.size
   }
 
-  /** The header: whole names, joined by commas, up to 1 KiB, and `...` for the rest; undefined without losses. */
+  /** The header value: whole names, joined by commas, up to 1 KiB, and `...` for the rest; undefined without losses. */
   header(): string | undefined {
     if (this.#lost.size === 0) return undefined
     let text = ''
@@ -71,7 +71,7 @@ export class Losses {
   }
 }
 
-/** Adds every field that only dialects other than `target` know, wherever in the request it stands. */
+/** Adds every field in the request that only dialects other than `target` know. */
 export function addExtLosses(request: ModelRequest, target: ApiName, losses: Losses): void {
   walk(request, (ext) => {
     if (ext.dialect === target) return
@@ -79,7 +79,7 @@ export function addExtLosses(request: ModelRequest, target: ApiName, losses: Los
   })
 }
 
-/** Calls `seen` with every ext below `node`; schemas, items and fields of clients are not entered. */
+/** Calls `seen` with every ext below `node`. Skips schemas, items and client data. */
 function walk(node: unknown, seen: (ext: Ext) => void): void {
   if (Array.isArray(node)) {
     for (const item of node) walk(item, seen)

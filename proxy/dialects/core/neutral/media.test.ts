@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dataUrl, markdownPicture, parseDataUrl, pictureType, sniffMediaType } from './media.ts'
+import { dataUrl, imageType, markdownImage, parseDataUrl, sniffMediaType } from './media.ts'
 import type { Media } from './types.ts'
 
 const data = (mediaType: string, base64: string): Media => ({ kind: 'data', mediaType, base64 })
@@ -102,7 +102,7 @@ describe('pictures of answers', () => {
     ['image/png', 'AAAA', 'constructor'],
     ['image/png', 'AAAA', undefined],
   ])('are %s', (type, base64, format) => {
-    expect(pictureType(base64, format)).toBe(type)
+    expect(imageType(base64, format)).toBe(type)
   })
 
   it.each<[Media, string | undefined]>([
@@ -110,6 +110,6 @@ describe('pictures of answers', () => {
     [{ kind: 'url', url: 'https://e.x/a(b) c?d=[1]' }, '![image](https://e.x/a%28b%29%20c?d=%5B1%5D)'],
     [{ kind: 'id', id: 'f', vendor: 'openai' }, undefined],
   ])('%j in a text', (source, text) => {
-    expect(markdownPicture(source, {})).toBe(text)
+    expect(markdownImage(source, {})).toBe(text)
   })
 })

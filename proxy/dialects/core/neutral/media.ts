@@ -1,13 +1,13 @@
-/** Media in `data:` URLs, and what their bytes say that they are. */
+/** Media in `data:` URLs, and media types found from their bytes. */
 import type { Media, ModelRequest } from './types.ts'
 
-/** Enough base64 for the longest beginning that is looked for (12 bytes). */
+/** Enough base64 for the longest signature (12 bytes). */
 const SNIFFED_CHARS = 16
 
-/** A header of more is no media type. */
+/** A longer header is not a media type. */
 const MAX_HEADER = 1024
 
-const PICTURE_TYPES = new Map([
+const IMAGE_TYPES = new Map([
   ['png', 'image/png'],
   ['jpeg', 'image/jpeg'],
   ['jpg', 'image/jpeg'],
@@ -17,9 +17,9 @@ const PICTURE_TYPES = new Map([
 ])
 
 /**
- * Reads `data:[<media type>][;<parameter>…][;base64],<data>`. Base64 may lack its padding, be of the URL alphabet, be
- * percent-encoded or broken over lines; it comes back in the plain alphabet, padded. Text that is not base64 comes back
- * as text when its type says so. Parameters such as a charset are dropped. Undefined when it is no such URL.
+ * Reads `data:[<media type>][;<parameter>…][;base64],<data>`. Base64 may lack its padding, use the URL alphabet, be
+ * percent-encoded or broken over lines; the result is standard base64, padded. Data that is not base64 is returned as
+ * text if its type is text. Drops parameters such as a charset. Undefined for any other URL.
  */
 export function parseDataUrl(url: string): Media | undefined {
   if (!/^data:/i.test(url)) return undefined
@@ -28,7 +28,7 @@ export function parseDataUrl(url: string): Media | undefined {
   const [type = '', ...parameters] = url
     .slice(5, comma)
     .split(';')
-    .map((piece) => piece.trim().toLowerCase())
+    .map((item) => item.trim().toLowerCase())
   const mediaType = type === '' ? 'text/plain' : type
   if (!mediaType.includes('/')) return undefined
   const data = url.slice(comma + 1)
@@ -48,7 +48,7 @@ export function dataUrl(media: Extract<Media, { kind: 'data' | 'text' }>): strin
   return `data:${media.mediaType};base64,${base64}`
 }
 
-/** The type that the first bytes name, among those that models read; undefined for any other. */
+/** The type according to the first bytes, if it is one that models read; else undefined. */
 export function sniffMediaType(base64: string): string | undefined {
   const bytes = Buffer.from(base64.slice(0, SNIFFED_CHARS), 'base64').toString('latin1')
   if (bytes.startsWith('\xff\xd8\xff')) return 'image/jpeg'
@@ -59,17 +59,17 @@ export function sniffMediaType(base64: string): string | undefined {
   return undefined
 }
 
-/** The type of a picture: what its bytes say, else the format that its maker names. */
-export function pictureType(base64: string, format: string | undefined): string {
-  const named = format === undefined ? undefined : PICTURE_TYPES.get(format.toLowerCase())
+/** The type of an image: according to its bytes, else to the format that the upstream names. */
+export function imageType(base64: string, format: string | undefined): string {
+  const named = format === undefined ? undefined : IMAGE_TYPES.get(format.toLowerCase())
   return sniffMediaType(base64) ?? named ?? 'image/png'
 }
 
 /**
- * A picture in the text of an answer; undefined for a file that only one vendor has, and where the client asked for
- * JSON, which a picture in it would spoil.
+ * An image in the text of an answer; undefined for a file that only one vendor has, and for a client that requested
+ * JSON, which an image would make invalid.
  */
-export function markdownPicture(source: Media, { format }: Pick<ModelRequest, 'format'>): string | undefined {
+export function markdownImage(source: Media, { format }: Pick<ModelRequest, 'format'>): string | undefined {
   if (source.kind === 'id' || format !== undefined) return undefined
   const url = source.kind === 'url' ? source.url.replace(/[\s()<>[\]\\]/g, encoded) : dataUrl(source)
   return `![image](${url})`
@@ -79,7 +79,7 @@ function encoded(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
 }
 
-/** Base64 of the plain alphabet with its padding; undefined when `data` is none. */
+/** Standard base64 with its padding; undefined when `data` is not base64. */
 function plainBase64(data: string): string | undefined {
   let text = data.includes('%') ? percentDecoded(data) : data
   if (text === undefined) return undefined

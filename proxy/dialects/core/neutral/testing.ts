@@ -1,6 +1,6 @@
 /**
- * Generated conversations and answers for tests: legal, without ext, and every text in them is unique, so that it can
- * be found again wherever a conversion has put it.
+ * Generated conversations and answers for tests: valid, without ext, and with unique texts, so that a test finds each of
+ * them wherever a conversion has put it.
  */
 import fc from 'fast-check'
 import type { Usage } from '../../../../contract/usage.ts'
@@ -19,13 +19,13 @@ import type {
   UserPart,
 } from './types.ts'
 
-/** Makes unique texts: the word, a number and whatever was generated. */
+/** Makes unique texts: the word, a number and the generated text. */
 type Label = (word: string, rest?: string) => string
 
-/** What is known of a thing before its texts are numbered. */
+/** A value whose texts are not numbered yet. */
 type Recipe<T> = (label: Label) => T
 
-/** Answers as any dialect can say them, from an upstream of the given dialect: its carriers are of that one. */
+/** Answers that any dialect can express, with carriers of the given dialect. */
 export function answerOf(dialect: DialectName): fc.Arbitrary<ModelAnswer> {
   return fc
     .record({
@@ -177,7 +177,7 @@ const userPart: fc.Arbitrary<Recipe<UserPart>> = fc.tuple(fc.nat({ max: 4 }), re
   return makers[kind] ?? ((label) => ({ type: 'text', text: label('text', rest) }))
 })
 
-/** What a user says, and what the model does until it says something for the user. */
+/** A user turn, and the model's turns up to its answer. */
 function round(source: DialectName): fc.Arbitrary<Recipe<Turn[]>> {
   return fc
     .record({
@@ -215,11 +215,11 @@ function round(source: DialectName): fc.Arbitrary<Recipe<Turn[]>> {
 const count = fc.nat({ max: 1000 })
 
 const usage: fc.Arbitrary<Usage> = fc
-  .record({ input: count, cachedInput: count, cacheWrite: count, said: count, reasoning: count })
-  .map(({ said, reasoning, ...input }) => ({
+  .record({ input: count, cachedInput: count, cacheWrite: count, text: count, reasoning: count })
+  .map(({ text, reasoning, ...input }) => ({
     ...input,
     cacheWriteLong: 0,
-    output: said + reasoning,
+    output: text + reasoning,
     reasoning,
     images: 0,
   }))
@@ -271,7 +271,7 @@ function labels(): Label {
   return (word, rest = '') => `${word}${String(++count).padStart(3, '0')}${rest === '' ? '' : ` ${rest}.`}`
 }
 
-/** The beginning of a picture, which is what is looked at. */
+/** A PNG signature, which is all that the gateway reads. */
 function png(label: Label): string {
   return Buffer.from(`\x89PNG\r\n\x1a\n${label('png')}`, 'latin1').toString('base64')
 }

@@ -1,10 +1,10 @@
 /**
- * The neutral form between dialects: what a request asks, what a model answers, and the parts of a stream that carries
- * such an answer. Types alone; the helpers beside this file work on them, and no dialect is imported here.
+ * The neutral form between dialects: a model's request, its answer, and the parts of a stream that carries the answer.
+ * Types only; no dialect is imported here.
  *
- * A field that every dialect knows, or two of them, is typed. A field of a request that a single dialect knows is kept in
- * an `ext` of that dialect where it stood (keep.ts): a conversion loses it, and tells so (losses.ts walks all ext by
- * itself). So an encoder reports only what it drops of the typed fields.
+ * A field that at least two dialects know is typed. A request field that a single dialect knows is kept in place, in an
+ * `ext` of that dialect (keep.ts): a conversion loses it, and losses.ts reports it. An encoder reports only the typed
+ * fields that it drops.
  */
 import type { ApiName, DialectName } from '../../../../contract/endpoints.ts'
 import type { Effort } from '../../../../contract/profiles.ts'
@@ -13,19 +13,19 @@ import type { TypedField } from './typed-field.ts'
 
 export type { ApiName, DialectName, Effort }
 
-/** What only one dialect knows about the thing that it is attached to. */
+/** The fields of an object that only one dialect knows. */
 export interface Ext {
   dialect: ApiName
-  /** Where in the body, without indexes: `input.content`, '' at the top. With a field's name it names a loss. */
+  /** Position in the body, without indexes: `input.content`, '' at the top. With a field's name it names a loss. */
   at: string
-  /** Fields as they were. Each is a loss in any other dialect. */
+  /** Unchanged values. Each field is a loss in any other dialect. */
   fields: Record<string, unknown>
 }
 
-/** Anything that may carry what a single dialect knows. */
+/** An object that may have fields of a single dialect. */
 export interface Extended {
   ext?: Ext
-  /** What the client calls a typed field of this thing where it wrote it under another name than most (losses.ts). */
+  /** The client's names for typed fields of this object, where they differ from the usual ones (losses.ts). */
   names?: Names
 }
 
@@ -34,8 +34,8 @@ export type Names = Partial<Record<TypedField, string>>
 // --- Opaque state of a vendor -----------------------------------------------------------------------------------------
 
 /**
- * State that only the upstream which made it can read, and that must come back unchanged, in its place, in the same
- * turn: signatures and encrypted reasoning. Upstreams of other dialects cannot read it.
+ * State that only the upstream that made it can read, and that must come back unchanged, in the same place of the same
+ * turn: signatures and encrypted reasoning.
  */
 export interface Carrier {
   /** Of the upstream that made it. */
@@ -45,31 +45,31 @@ export interface Carrier {
   value: string
   /** Of the item that the state belongs to, where the upstream gave it one. */
   id?: string | undefined
-  /** Of the tool call that the state belongs to, where it travels apart from it. */
+  /** Of the tool call that the state belongs to, if the two travel apart. */
   callId?: string | undefined
 }
 
 /**
- * Carries vendor state through clients of another dialect: sealed, so that a client can neither make one up nor move
+ * Carries vendor state through clients of another dialect. It is sealed, so that a client can neither forge it nor move
  * it to another owner (envelope.ts).
  */
 export interface Envelopes {
   /** Text of the form `slc1.<kind>.<base64url>`. */
   seal(carrier: Carrier): string
-  /** `foreign`: no envelope of ours. `broken`: ours by its form, but forged, changed, of another owner or of lost keys. */
+  /** `foreign`: not an envelope. `broken`: an envelope that is forged, changed, another owner's or sealed with a lost key. */
   open(text: string): Carrier | 'foreign' | 'broken'
 }
 
 // --- Parts ------------------------------------------------------------------------------------------------------------
 
-/** Bytes, or where they are. `id` names a file that one vendor keeps, and that no other one has. */
+/** Bytes or their location. `id` names a file that only one vendor has. */
 export type Media =
   | { kind: 'data'; mediaType: string; base64: string }
   | { kind: 'text'; mediaType: string; text: string }
   | { kind: 'url'; url: string }
   | { kind: 'id'; id: string; vendor: string }
 
-/** A prompt prefix up to here should be cached. */
+/** The upstream should cache the prompt up to here. */
 export interface CacheMark {
   ttl?: '5m' | '30m' | '1h' | '12h'
 }
@@ -93,9 +93,9 @@ export interface ImagePart extends Extended {
   made?: Making
 }
 
-/** How an image was made, as far as the upstream says so, in the upstream's words. */
+/** How an image was made, in the upstream's words, as far as it reports it. */
 export interface Making {
-  /** The prompt that it was made from, when the upstream wrote its own. */
+  /** The upstream's own prompt, if it rewrote the client's. */
   revisedPrompt?: string
   /** `<width>x<height>`. */
   size?: string
@@ -105,7 +105,7 @@ export interface Making {
   format?: string
 }
 
-/** PDFs, text files and whatever else a model may read. */
+/** PDFs, text files and other files that a model may read. */
 export interface FilePart extends Extended {
   type: 'file'
   source: Media
@@ -125,14 +125,14 @@ export interface RefusalPart extends Extended {
   text: string
 }
 
-/** What a model thought. `texts` are paragraphs (summary parts); a dialect with one text joins them by an empty line. */
+/** A model's thoughts. `texts` are paragraphs (summary parts); a dialect with one text joins them by an empty line. */
 export interface ReasoningPart extends Extended {
   type: 'reasoning'
   texts: string[]
-  /** True: the chain of thought itself, false: a summary of it; absent: the dialect does not say. */
+  /** True: the chain of thought itself; false: a summary; absent: unknown. */
   raw?: boolean
   carrier?: Carrier
-  /** What the client sent as carrier could not be used: forged, or of another vendor. A loss. */
+  /** The client's carrier was unusable: forged, or another vendor's. A loss. */
   lostCarrier?: true
 }
 
@@ -142,29 +142,29 @@ export interface ToolCallPart extends Extended {
   name: string
   namespace?: string
   kind: 'function' | 'custom'
-  /** Of the function by which the model looks for more tools. */
+  /** A call of the function by which the model searches for more tools. */
   search?: true
-  /** JSON text of a function's arguments as the model wrote it (never parsed and written again), free text of a custom tool. */
+  /** A function's arguments as the JSON text that the model wrote (never re-encoded), or a custom tool's free text. */
   input: string
   carrier?: Carrier
-  /** The answer ended in the middle of it: no client may run it. */
+  /** The answer ended in the middle of the call: no client may run it. */
   cut?: true
 }
 
-/** An item of a tool that the vendor runs itself (searches, code, files): whole, as its dialect writes it. */
+/** An item of a tool that the vendor runs (searches, code, files): whole, in its dialect. */
 export interface HostedPart extends Extended {
   type: 'hosted'
   dialect: DialectName
   /** Its `type` there, such as `web_search_call`. */
   name: string
   item: Record<string, unknown>
-  /** Where the client's body has it, for errors: `input[3]`. */
+  /** Its position in the client's body, for errors: `input[3]`. */
   path?: string
 }
 
 export type Annotation =
   | { type: 'url'; url: string; title?: string; start?: number; end?: number }
-  /** Any other kind, known to its dialect alone. */
+  /** Any other kind, which only its dialect knows. */
   | { type: 'other'; ext: Ext }
 
 export type UserPart = TextPart | ImagePart | FilePart | AudioPart | HostedPart
@@ -183,7 +183,7 @@ export type ResultPart = TextPart | ImagePart | FilePart | HostedPart
 
 export interface SystemTurn extends Extended {
   role: 'system'
-  /** `top`: a field of its own beside the conversation (`instructions`, `system`); else a message in its place. */
+  /** `top`: a field beside the conversation (`instructions`, `system`); `message`: a message within it. */
   placement: 'top' | 'message'
   /** Written as `developer`. */
   developer?: boolean
@@ -195,13 +195,13 @@ export interface UserTurn extends Extended {
   parts: UserPart[]
 }
 
-/** All that the model said between two turns of others: reasoning, text and calls of one answer are one turn. */
+/** The model's whole answer between two other turns: its reasoning, text and calls are one turn. */
 export interface AssistantTurn extends Extended {
   role: 'assistant'
   parts: AssistantPart[]
 }
 
-/** Results of tool calls, those that stand together. */
+/** Adjacent results of tool calls. */
 export interface ToolTurn extends Extended {
   role: 'tool'
   results: ToolResult[]
@@ -209,11 +209,11 @@ export interface ToolTurn extends Extended {
 
 export interface ToolResult extends Extended {
   callId: string
-  /** Of the call that it answers, where the dialect tells. */
+  /** Of the call that it answers, if the dialect states it. */
   kind?: 'function' | 'custom'
   name?: string
   parts: ResultPart[]
-  /** The tools that a search found, in place of parts; they are among those of the request. */
+  /** The tools that a search found, instead of parts. The request declares them too. */
   found?: (FunctionTool | CustomTool)[]
   isError?: boolean
   cache?: CacheMark
@@ -228,14 +228,14 @@ export interface FunctionTool extends Extended {
   description?: string
   /** JSON Schema; absent: no parameters. */
   parameters?: Record<string, unknown>
-  /** Absent: the client did not say. */
+  /** Absent: the client did not set it. */
   strict?: boolean
-  /** The client looks for more tools when the model calls it, and declares those that it finds. */
+  /** When the model calls it, the client searches for more tools and declares those that it finds. */
   search?: true
   cache?: CacheMark
 }
 
-/** A tool that takes free text, perhaps of a grammar. */
+/** A tool that takes free text, optionally of a grammar. */
 export interface CustomTool extends Extended {
   type: 'custom'
   name: string
@@ -252,7 +252,7 @@ export interface WebSearchTool extends Extended {
   userLocation?: { city?: string; country?: string; region?: string; timezone?: string }
 }
 
-/** Any other tool that the vendor runs, whole. */
+/** Any other tool that the vendor runs, whole, in its dialect. */
 export interface HostedTool extends Extended {
   type: 'hosted'
   dialect: DialectName
@@ -268,7 +268,7 @@ export type ToolChoice =
   | { type: 'tool'; kind: 'function' | 'custom'; name: string }
   | { type: 'allowed'; mode: 'auto' | 'required'; tools: { kind: 'function' | 'custom'; name: string }[] }
   | { type: 'web-search' }
-  /** A hosted tool is forced: whole, as its dialect writes it. */
+  /** Forces a hosted tool; `choice` is whole, in its dialect. */
   | { type: 'hosted'; dialect: DialectName; name: string; choice: Record<string, unknown> }
 
 export type OutputFormat =
@@ -283,19 +283,19 @@ export type OutputFormat =
 
 export interface Reasoning extends Extended {
   effort?: Effort
-  /** Tokens to think with: the way of older models. */
+  /** Thinking tokens, which older models take instead of an effort. */
   budgetTokens?: number
-  /** `off`: the client forbids thinking; `adaptive`: the model decides; absent: the client did not say. */
+  /** `off`: the client forbids thinking; `adaptive`: the model decides; absent: the client did not set it. */
   thinking?: 'off' | 'adaptive'
-  /** Whether the client wants to read what was thought. */
+  /** Whether the client wants to read the thoughts. */
   summary?: 'auto' | 'concise' | 'detailed' | 'none'
 }
 
-/** A request of a model, as a client asked it. */
+/** A client's request to a model. */
 export interface ModelRequest extends Extended {
-  /** The API that it came in. */
+  /** The client's API. */
   source: ApiName
-  /** As the client named it. */
+  /** By the client's name. */
   model: string
   stream: boolean
   turns: Turn[]
@@ -311,9 +311,9 @@ export interface ModelRequest extends Extended {
   seed?: number
   frequencyPenalty?: number
   presencePenalty?: number
-  /** Alternatives asked for (`n`), when more than one. */
+  /** Number of requested answers (`n`), if more than one. */
   choices?: number
-  /** Token log-probabilities are wanted, with so many alternatives for each. */
+  /** The client wants token log-probabilities, with so many alternatives for each. */
   logprobs?: { top: number }
   format?: OutputFormat
   verbosity?: string
@@ -324,26 +324,26 @@ export interface ModelRequest extends Extended {
   session?: string
   metadata?: Record<string, string>
   cacheKey?: string
-  /** Service tier, such as `priority`; `fast` for a request that asks for speed. */
+  /** Service tier, such as `priority`; `fast` for a request for speed. */
   tier?: string | undefined
   /** Whether the upstream may keep the answer. */
   store?: boolean
-  /** Compact the conversation: the answer is one item that stands for all of it. */
+  /** Compact the conversation: the answer is one item that replaces all of it. */
   compact?: true
-  /** The client asked for usage in the stream. */
+  /** The client requested usage in the stream. */
   wantsStreamUsage?: boolean
 }
 
 // --- An answer --------------------------------------------------------------------------------------------------------
 
 export interface Finish {
-  /** Why the model stopped. Where tool calls exist it is `tool-calls`, whatever the upstream said. */
+  /** Why the model stopped. With tool calls it is `tool-calls`, whatever the upstream reported. */
   reason: 'stop' | 'length' | 'tool-calls' | 'content-filter'
-  /** In the upstream's word, where it says more than `reason`: `pause_turn`, `model_context_window_exceeded`. */
+  /** The upstream's word, if it is more precise than `reason`: `pause_turn`, `model_context_window_exceeded`. */
   raw?: string
   /** The stop sequence that ended the answer. */
   stopSequence?: string
-  /** For people, beside `content-filter`. */
+  /** For people, with `content-filter`. */
   explanation?: string
 }
 
@@ -364,12 +364,12 @@ export interface ModelAnswer {
 // --- A stream ---------------------------------------------------------------------------------------------------------
 
 /**
- * A piece of an answer. `id` names the part that it belongs to, unique in the stream, and parts open in the order in
- * which they stand in the answer. Between -start and -end only -deltas with the same id belong to a part; other parts
- * may come in between (parallel tool calls of some upstreams do), but of text and reasoning one is open at a time.
+ * A fragment of an answer. `id`, unique in the stream, names the part that it belongs to. Parts start in the order of the
+ * answer. Between -start and -end only -deltas with the same id belong to a part. Parts may overlap, as parallel tool
+ * calls of some upstreams do, but only one of text and reasoning is open at a time.
  */
 export type StreamPart =
-  /** First of all, once. `usage` is what is known before the first token (some dialects report the input there). */
+  /** The first part, once. `usage`: known before the first token (some dialects report the input there). */
   | { type: 'start'; id?: string; model?: string; created?: number; usage?: Usage }
   | { type: 'text-start'; id: string }
   | { type: 'text-delta'; id: string; text: string; logprobs?: unknown[] }
@@ -393,12 +393,12 @@ export type StreamPart =
     }
   | { type: 'tool-call-delta'; id: string; text: string }
   | { type: 'tool-call-end'; id: string; carrier?: Carrier; cut?: true }
-  /** A part that comes whole: images, hosted items. */
+  /** A part that arrives whole: images, hosted items. */
   | { type: 'whole'; id: string; part: ImagePart | FilePart | AudioPart | HostedPart }
-  /** A picture before it is done. `index` counts from 0; the part itself comes whole. */
+  /** A preview of an image. `index` counts from 0; the image itself arrives whole. */
   | { type: 'partial-image'; id: string; index: number; base64: string; made?: Making }
-  /** Last of all, once; every part is closed before. */
+  /** The last part, once; every other part has ended. */
   | { type: 'finish'; finish: Finish; usage?: Usage; tier?: string }
 
-/** Stands between a decoder and an encoder: gets parts, and emits others in their place. */
+/** Sits between a decoder and an encoder: takes parts, and emits others instead. */
 export type PartFilter = (emit: (part: StreamPart) => void) => (part: StreamPart) => void

@@ -1,4 +1,4 @@
-/** The inverse of fold.ts: a plain answer as a stream that comes at once. */
+/** The inverse of fold.ts: a whole answer as the parts of a stream. */
 import type {
   AssistantPart,
   ModelAnswer,
@@ -14,7 +14,7 @@ type Emit = (part: StreamPart) => void
 /** Emits start, each part with one delta (reasoning: one for each paragraph), and finish. */
 export function unfold(answer: ModelAnswer, emit: Emit): void {
   const { parts, finish, usage, tier, ...head } = answer
-  // Nothing is generated yet at the start, though the end is known here.
+  // A real stream has no output yet at its start.
   emit({ type: 'start', ...head, ...(usage && { usage: { ...usage, output: 0, reasoning: 0 } }) })
   for (const [index, part] of parts.entries()) unfoldPart(part, String(index), emit)
   emit({ type: 'finish', finish, ...(usage && { usage }), ...(tier !== undefined && { tier }) })

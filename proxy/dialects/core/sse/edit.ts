@@ -1,22 +1,22 @@
-/** Changes the JSON in server-sent events. All other bytes stay as they came. */
+/** Changes the JSON in server-sent events. All other bytes stay unchanged. */
 import { type Cut, cut } from '../json/splice.ts'
 import { eventEnd } from './events.ts'
 
-/** A data line and what it says; the byte order mark of a stream is three characters of Latin-1. */
+/** A data line and its value. The byte order mark of a stream is three characters in Latin-1. */
 const DATA_LINE = /^(?:\xef\xbb\xbf)?data(?::\x20?(.*)|$)/gm
 const LF = Buffer.from('\n')
 
 interface Line {
-  /** Where the line begins in the data of its event. */
+  /** Offset of the line in the data of its event. */
   from: number
-  /** Where it begins in the bytes. */
+  /** Offset of the line in the bytes. */
   at: number
   length: number
 }
 
 /**
- * `bytes` are whole events. `edit` gets the data of each event that contains `needle`, an ASCII text, and returns the
- * cuts to make in it; a cut across two data lines is not made.
+ * `bytes` are whole events. `edit` gets the data of each event that contains `needle`, an ASCII text, and returns its
+ * cuts. A cut across two data lines is skipped.
  */
 export function editEvents(bytes: Buffer, needle: string, edit: (data: Buffer) => Cut[]): Buffer {
   if (!bytes.includes(needle)) return bytes

@@ -2,7 +2,7 @@ import { CR, LF } from '../../../../kit/bytes.ts'
 import { readEvents } from './reader.ts'
 import { endsEmptyLine } from './splitter.ts'
 
-/** One server-sent event. Its id and its retry time mean nothing to the dialects. */
+/** One server-sent event. No dialect uses its id and retry time. */
 export interface SseEvent {
   /** The `event` field; empty when there is none. */
   event: string
@@ -10,7 +10,7 @@ export interface SseEvent {
   data: string
 }
 
-/** The events in a buffer that begins where an event begins; what counts as one, readEvents says. */
+/** The events in a buffer that begins with an event; see readEvents. */
 export function sseEvents(bytes: Buffer): SseEvent[] {
   const events: SseEvent[] = []
   readEvents(bytes.toString('utf8'), (event, data) => void events.push({ event, data }))
@@ -18,8 +18,8 @@ export function sseEvents(bytes: Buffer): SseEvent[] {
 }
 
 /**
- * Index after the empty line that ends the event at `from`; the length of the text when none does. `latin1` is a
- * stream's bytes as Latin-1 text, one character a byte, from where an event begins.
+ * Index after the empty line that ends the event at `from`; the length of the text when none does. `latin1`: bytes of a
+ * stream as Latin-1 text (one character per byte), beginning with an event.
  */
 export function eventEnd(latin1: string, from: number): number {
   const code = (i: number) => (i < 0 ? LF : latin1.charCodeAt(i))

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { chat } from '../../chat/index.ts'
 import { imageEdits } from '../../images/index.ts'
-import { ASKED, edit } from '../../images/testing.ts'
+import { edit, VALID_REQUEST } from '../../images/testing.ts'
 import { messages } from '../../messages/index.ts'
 import { responses } from '../../responses/index.ts'
 import type { StreamObserver } from '../dialect.ts'
@@ -44,7 +44,7 @@ const DIALECTS: Record<string, Case> = {
   images: {
     observe: () =>
       imageEdits.byteLane.observe(
-        edit({ ...ASKED, stream: true, images: [{ image_url: 'https://a.example/a.png' }] }),
+        edit({ ...VALID_REQUEST, stream: true, images: [{ image_url: 'https://a.example/a.png' }] }),
         10_000,
         true,
       ),

@@ -1,6 +1,6 @@
 /**
- * Follows a stream whose client speaks the upstream's dialect. Events pass as bytes, but only those that have the form
- * of the dialect: an upstream's page, its error in another form and whatever else it writes never reach a client.
+ * Follows a stream whose client speaks the upstream's dialect. Only events in the form of the dialect pass, as bytes: an
+ * upstream's web pages, errors in another form and other output never reach a client.
  */
 
 import type { Delivered } from '../../../../contract/sizes.ts'
@@ -16,26 +16,26 @@ import { EventShape } from './shape.ts'
 import { EventSplitter } from './splitter.ts'
 
 /**
- * What becomes of an event: passed on, passed on though it says nothing, kept back, passed on as the last one, or kept
- * back with all that follows.
+ * What to do with an event: pass it, pass it although it is empty, withhold it, pass it as the last one, or withhold it
+ * and all that follow.
  */
 export type Verdict = 'pass' | 'quiet' | 'withhold' | 'last' | 'fail'
 
 const DONE = '[DONE]'
-/** No longer data is looked at for a word. */
+/** Longer data is not compared with single words. */
 const MAX_WORD = 32
 const BAD_EVENT: UpstreamFailure = { class: 'transient', detail: 'bad_event' }
 const CUT: UpstreamFailure = { class: 'transient', detail: 'cut_stream' }
-/** Signs of life, which some upstreams send in long silences, whether or not their dialect has such an event. */
+/** Keep-alive events that some upstreams send, whether or not their dialect has such an event. */
 const SIGNS_OF_LIFE = new Set<unknown>(['ping', 'keepalive', 'keep-alive', 'keep_alive', 'heartbeat'])
-/** A line that no event has. */
+/** Matches a line that is not part of an event stream. */
 const NO_FIELD = /^(?!(?:data|event|id|retry)(?::|$)|:|$)/m
 /** A line end that is not CR LF. A stream's bytes may be split between the two. */
 const NOT_CRLF = /\r(?!\n|$)|(?<!\r|^)\n/
 
 export abstract class EventFollower {
   failure: UpstreamFailure | undefined
-  /** An event said something of the answer. */
+  /** An event of the answer arrived. */
   begun = false
   done = false
   readonly delivered: Delivered = { deltas: 0, bytes: 0 }
@@ -49,15 +49,15 @@ export abstract class EventFollower {
     this.#splitter = new EventSplitter(maxEventBytes)
   }
 
-  /** What becomes of an event without an `error`; undefined when it does not have the form of the dialect. */
+  /** Judges an event without an `error`; undefined when it does not have the form of the dialect. */
   protected abstract inspect(event: Fields): Verdict | undefined
 
-  /** `[DONE]` has come. */
+  /** Judges `[DONE]`. */
   protected readDone(): Verdict {
     return this.fail(CUT)
   }
 
-  /** Bytes of events that pass. */
+  /** Gets the bytes of events that pass. */
   protected passed(_bytes: Buffer): void {}
 
   push(chunk: Buffer): Buffer | undefined {
@@ -66,7 +66,7 @@ export abstract class EventFollower {
     return events === undefined ? undefined : this.#follow(events)
   }
 
-  /** A last event without its empty line gets one, or strict readers would lose it; half an event is dropped. */
+  /** Completes a last event without its empty line, which strict readers would drop. Drops half an event. */
   flush(): Buffer | undefined {
     if (this.done || this.failure !== undefined) return undefined
     const rest = this.#splitter.rest()
@@ -135,7 +135,7 @@ export abstract class EventFollower {
       verdict = this.#read(event, data)
     })
     if (verdict !== undefined) return verdict
-    // Without data there are comments and names, or a text that is no stream at all.
+    // Text without data has comments and names only, or is not an event stream.
     const lines = text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n')
     return NO_FIELD.test(lines) ? this.fail(BAD_EVENT) : 'quiet'
   }
@@ -163,7 +163,7 @@ export abstract class EventFollower {
   }
 }
 
-/** Index after the event at `start`; `emptyLine` is how all empty lines are written, undefined where they differ. */
+/** Index after the event at `start`. `emptyLine`: the bytes of every empty line, undefined if they differ. */
 function endOf(text: string, start: number, emptyLine: string | undefined): number {
   if (emptyLine === undefined) return eventEnd(text, start)
   const at = text.indexOf(emptyLine, start)

@@ -1,4 +1,4 @@
-/** Bounds what an upstream may send without saying anything: each event costs time, however empty it is. */
+/** Bounds the number of empty events from an upstream: each one costs time. */
 import type { UpstreamFailure } from '../../../errors.ts'
 
 const PER_STREAM = 10_000

@@ -3,14 +3,14 @@ import { SPACE } from '../../../../kit/bytes.ts'
 const BYTE_ORDER_MARK = 0xfeff
 
 /**
- * Calls `each` for every server-sent event of a text that begins where an event begins
+ * Calls `each` for every server-sent event of a text that begins with an event
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation). `event` is '' when the
- * event names none; `data` are its data lines, joined with a line feed. Events without data (comments, stray empty
- * lines) are skipped; a last event that lacks its empty line counts, which the standard would drop: some upstreams
- * close without it. A byte order mark at the beginning is no part of the text.
+ * event names none; `data` are its data lines, joined with a line feed. Skips events without data (comments, stray empty
+ * lines) and a byte order mark at the beginning. Unlike the standard, reads a last event that lacks its empty line: some
+ * upstreams close without it.
  */
 export function readEvents(text: string, each: (event: string, data: string) => void): void {
-  // Upstreams end their lines with a line feed; for the others one pass makes it so.
+  // Most upstreams end lines with a line feed; others pay for a second pass.
   const lines = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text
   let at = lines.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0
   let event = ''
@@ -39,7 +39,7 @@ function isField(lines: string, name: string, at: number, end: number): boolean 
   return lines.startsWith(name, at) && (after === end || lines[after] === ':')
 }
 
-/** What follows the colon at `colon`, without the one space that may stand there; '' when the line ends before. */
+/** The text after the colon at `colon`, without one leading space; '' when the line ends before. */
 function fieldValue(lines: string, colon: number, end: number): string {
   return lines.slice(lines.charCodeAt(colon + 1) === SPACE ? colon + 2 : colon + 1, end)
 }

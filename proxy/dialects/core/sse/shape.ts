@@ -1,11 +1,11 @@
 /**
- * Most events of a stream differ from the one before in one text, a counter and some padding alone. Such an event is
- * as valid as the one that was parsed, and says nothing else, so that it need not be parsed. Positions are those of the
- * stream's bytes as Latin-1.
+ * Saves parsing similar events. Most events of a stream differ from the previous one only in one text, a counter and
+ * padding: such an event is as valid as the parsed one and carries nothing else. Positions count the stream's bytes as
+ * Latin-1.
  */
 import { BACKSLASH, NINE, QUOTE, SPACE, ZERO } from '../../../../kit/bytes.ts'
 
-/** Keys whose text the model wrote, in any dialect. */
+/** Keys of text that the model wrote, in any dialect. */
 const TEXTS = new Set([
   'content',
   'reasoning_content',
@@ -29,11 +29,11 @@ const SMALL_U = 0x75
 const ESCAPES = new Set([...'"\\/bfnrt'].map((char) => char.charCodeAt(0)))
 
 export class EventShape {
-  /** What stands before each hole, and behind the last one. */
+  /** The text before each hole, and after the last one. */
   #literals: string[] = []
   #holes: Hole[] = []
 
-  /** Bytes of the text in the event from `start` to `end`; -1 when it is not like the one learned, or has no text. */
+  /** Size of the text in the event from `start` to `end`; -1 when the event differs from the learned one or has no text. */
   textBytes(latin1: string, start: number, end: number): number {
     let at = start
     let bytes = -1
@@ -53,7 +53,7 @@ export class EventShape {
     return stop === end ? bytes : -1
   }
 
-  /** Learns an event that was parsed and in which the model wrote one text of so many bytes, and nothing else. */
+  /** Learns a parsed event that carries one text of the model, of so many bytes, and nothing else. */
   learn(latin1: string, start: number, end: number, bytes: number): void {
     const event = latin1.slice(start, end)
     if (event.includes('\\')) return
@@ -76,7 +76,7 @@ export class EventShape {
     this.#holes = holes
   }
 
-  /** Index after literal `i` when it stands at `at`; else -1. Comparing slices is faster than startsWith. */
+  /** Index after literal `i` if it is at `at`, else -1. Comparing slices is faster than startsWith. */
   #after(latin1: string, at: number, i: number): number {
     const literal = this.#literals[i] ?? ''
     const stop = at + literal.length
@@ -90,7 +90,7 @@ function holeOf(key: string, text: string | undefined, number: string | undefine
   return TEXTS.has(key) && text !== '' ? 'text' : undefined
 }
 
-/** Index of the quote that ends the JSON text at `from`; -1 when it is none, or goes on beyond `end`. */
+/** Index of the quote that ends the JSON string at `from`; -1 when it is invalid or continues beyond `end`. */
 function textEnd(latin1: string, from: number, end: number): number {
   for (let i = from; i < end; i++) {
     const code = latin1.charCodeAt(i)
@@ -105,7 +105,7 @@ function textEnd(latin1: string, from: number, end: number): number {
   return -1
 }
 
-/** UTF-8 bytes that the JSON text stands for, roughly: \n stands for one, \u65e5 for about three. */
+/** Approximate UTF-8 size of the JSON string: \n is one byte, \u65e5 about three. */
 function sizeOf(latin1: string, from: number, to: number): number {
   let escaped = 0
   for (let i = latin1.indexOf('\\', from); i >= 0 && i < to; i = latin1.indexOf('\\', i + 2))
@@ -113,7 +113,7 @@ function sizeOf(latin1: string, from: number, to: number): number {
   return to - from - escaped
 }
 
-/** Index after the number at `from`; -1 when there is none that JSON knows. */
+/** Index after the number at `from`; -1 when it is not valid JSON. */
 function counterEnd(latin1: string, from: number): number {
   let at = from
   while (latin1.charCodeAt(at) >= ZERO && latin1.charCodeAt(at) <= NINE) at++

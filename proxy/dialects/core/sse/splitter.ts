@@ -1,13 +1,12 @@
 /**
- * Splits a server-sent event stream into whole events by its bytes
+ * Splits the bytes of a server-sent event stream into whole events
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream). Lines end in LF, CR LF
- * or CR, also mixed; an event ends with an empty line.
+ * or CR, also mixed. An empty line ends an event.
  */
 import { CR, LF } from '../../../../kit/bytes.ts'
 
 const FIRST_CAPACITY = 4096
 
-/** An event of the upstream is larger than the limit. */
 export class EventTooLarge extends Error {
   override name = 'EventTooLarge'
 
@@ -17,30 +16,29 @@ export class EventTooLarge extends Error {
 }
 
 /**
- * True when `last` ends an empty line; `before` and `earlier` are the codes ahead of it, LF where the stream begins.
- * Between the CR and the LF that end one empty line this is true twice: the LF alone is then an event with nothing
- * in it, which readers skip.
+ * True when `last` ends an empty line; `before` and `earlier` are the codes before it, LF where the stream begins. True
+ * for both the CR and the LF that end one empty line: the LF is then an empty event, which readers skip.
  */
 export function endsEmptyLine(earlier: number, before: number, last: number): boolean {
   if (last === LF && before === CR) return earlier === LF || earlier === CR
   return (last === LF || last === CR) && (before === LF || before === CR)
 }
 
-/** Collects chunks and hands out the whole events in them. */
+/** Collects chunks and returns the whole events in them. */
 export class EventSplitter {
   readonly #limit: number
-  /** The first `#length` bytes are the beginning of an event that is not complete. */
+  /** The first `#length` bytes are the beginning of an incomplete event. */
   #held = Buffer.alloc(0)
   #length = 0
   #last = LF
   #beforeLast = LF
 
-  /** @param maxEventBytes the most that an event may have, without the line end that ends it. */
+  /** @param maxEventBytes limit for an event without its final line end. */
   constructor(maxEventBytes: number) {
     this.#limit = maxEventBytes
   }
 
-  /** Takes a chunk; returns all bytes up to the last event that is complete, if any. Throws EventTooLarge. */
+  /** Takes a chunk; returns all bytes up to the end of the last complete event, if any. Throws EventTooLarge. */
   push(chunk: Buffer): Buffer | undefined {
     const end = this.#lastEventEnd(chunk)
     this.#remember(chunk)
@@ -58,7 +56,7 @@ export class EventSplitter {
     return whole
   }
 
-  /** The bytes after the last whole event; they are held no longer. */
+  /** Returns and releases the bytes after the last whole event. */
   rest(): Buffer {
     const rest = this.#held.subarray(0, this.#length)
     this.#held = Buffer.alloc(0)
@@ -78,7 +76,7 @@ export class EventSplitter {
     return 0
   }
 
-  /** Whole events may be too large as well, however many chunks they came in. */
+  /** Whole events may be too large too, whatever the number of chunks. */
   #checkEach(events: Buffer): void {
     let start = 0
     for (let i = 0; i < events.length; i++) {
@@ -101,7 +99,7 @@ export class EventSplitter {
     this.#append(bytes)
   }
 
-  /** Copies into room that doubles, so that an event in many small chunks costs linear time and bounded memory. */
+  /** Doubles the buffer, so that an event in many small chunks costs linear time and bounded memory. */
   #append(bytes: Buffer): void {
     const length = this.#length + bytes.length
     if (length > this.#held.length) {

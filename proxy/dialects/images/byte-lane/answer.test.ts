@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../contract/usage.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { imageEdits, images } from '../index.ts'
-import { ASKED, ASKED_FORM, editForm, generation } from '../testing.ts'
+import { editForm, generation, VALID_FORM, VALID_REQUEST } from '../testing.ts'
 
-const REQUEST = generation(ASKED)
+const REQUEST = generation(VALID_REQUEST)
 const USAGE = {
   input_tokens: 50,
   input_tokens_details: { text_tokens: 10, image_tokens: 40, cached_tokens: 20 },
@@ -19,7 +19,7 @@ function read(value: unknown, asStream = false) {
 }
 
 describe('a whole answer', () => {
-  test('passes as it is; tokens and pictures are counted', () => {
+  test('passes unchanged, and its tokens and images are counted', () => {
     const body = Buffer.from(
       `{ "created":1, "data":[{"b64_json":"AA"},{"url":"https://e.x"},{}], "usage":${JSON.stringify(USAGE)} }`,
     )
@@ -37,7 +37,7 @@ describe('a whole answer', () => {
     { input_tokens: 1 },
     { input_tokens: 1, output_tokens: 0.5 },
     { input_tokens: 1, output_tokens: 1, input_tokens_details: { cached_tokens: 0.5 } },
-  ])('no word on tokens is no usage: %j', (usage) => {
+  ])('without token counts there is no usage: %j', (usage) => {
     const answer = read({ data: [{ b64_json: 'AA' }], usage })
     expect(answer).not.toHaveProperty('usage')
     expect(answer).toMatchObject({ delivered: { deltas: 0, bytes: 0, images: 1 } })
@@ -66,7 +66,7 @@ describe('as a stream, for an upstream that does not stream', () => {
   }
   const shared = { created_at: 9, size: '1x1', quality: 'low', background: 'opaque', output_format: 'png' }
 
-  test('an event for each picture', () => {
+  test('has an event for each image', () => {
     const answer = read(ANSWER, true)
     const events = 'body' in answer ? sseEvents(answer.body) : []
     const type = 'image_generation.completed'
@@ -77,9 +77,9 @@ describe('as a stream, for an upstream that does not stream', () => {
     expect(answer).toMatchObject({ usage: { output: 1056, images: 2 }, delivered: { images: 2 } })
   })
 
-  test('of edits', () => {
+  test('uses the event names of edits', () => {
     const body = Buffer.from('{"data":[{"b64_json":"AA"}]}')
-    const answer = imageEdits.byteLane.readAnswer(body, editForm(ASKED_FORM), true)
+    const answer = imageEdits.byteLane.readAnswer(body, editForm(VALID_FORM), true)
     expect('body' in answer && answer.body.toString()).toBe(
       'event: image_edit.completed\ndata: {"type":"image_edit.completed","b64_json":"AA"}\n\n',
     )
@@ -90,7 +90,7 @@ const { RECORDINGS } = process.env
 const folder = join(RECORDINGS ?? '', 'images')
 const files = RECORDINGS === undefined ? [] : readdirSync(folder)
 
-test(RECORDINGS ? 'recordings are at hand' : 'RECORDINGS is not set: none is read', () => {
+test(RECORDINGS ? 'recordings are available' : 'RECORDINGS is not set: no recordings are read', () => {
   expect(files.length > 0).toBe(Boolean(RECORDINGS))
 })
 

@@ -6,10 +6,10 @@ import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { type EventFamily, eventText } from '../events.ts'
 import { readUsage } from '../usage.ts'
 
-/** Of an answer what each of its pictures' events repeats. */
+/** Fields of an answer that the event of each image repeats. */
 export const SHARED = ['size', 'quality', 'background', 'output_format'] as const
 
-/** `events`: what a stream of this endpoint is made of. */
+/** `events`: the event family of the stream that the client requested; undefined without a stream. */
 export function readAnswer(
   body: Buffer,
   request: ParsedRequest,
@@ -19,20 +19,20 @@ export function readAnswer(
   if (isRecord(value) && value.error) {
     return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
   }
-  const pictures = picturesOf(value)
-  if (!isRecord(value) || pictures.length === 0) {
+  const images = imagesOf(value)
+  if (!isRecord(value) || images.length === 0) {
     return { class: 'unknown', status: 200, detail: 'no_answer' }
   }
-  const usage = readUsage(value.usage, pictures.length)
+  const usage = readUsage(value.usage, images.length)
   return {
-    body: events === undefined ? body : Buffer.from(toStream(value, pictures, events)),
+    body: events === undefined ? body : Buffer.from(toStream(value, images, events)),
     ...(usage !== undefined && { usage }),
-    delivered: { deltas: 0, bytes: 0, images: pictures.length },
+    delivered: { deltas: 0, bytes: 0, images: images.length },
   }
 }
 
-/** The entries of an answer that have a picture. */
-export function picturesOf(value: unknown): Fields[] {
+/** The entries of an answer that have an image. */
+export function imagesOf(value: unknown): Fields[] {
   if (!isRecord(value) || !Array.isArray(value.data)) return []
   return value.data.filter(isRecord).filter(({ b64_json, url }) => isText(b64_json) || isText(url))
 }
@@ -41,17 +41,17 @@ function isText(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
 }
 
-/** An event for each picture; the last one has the usage of all. */
-function toStream(answer: Fields, pictures: readonly Fields[], events: EventFamily): string {
+/** An event for each image; the last one has the usage of all images. */
+function toStream(answer: Fields, images: readonly Fields[], events: EventFamily): string {
   const shared = Object.fromEntries(
     SHARED.flatMap((field) => (typeof answer[field] === 'string' ? [[field, answer[field]]] : [])),
   )
   const created = typeof answer.created === 'number' ? { created_at: answer.created } : {}
-  return pictures
+  return images
     .map(({ b64_json, url }, i) => {
-      const usage = i === pictures.length - 1 && isRecord(answer.usage) ? { usage: answer.usage } : {}
-      const picture = isText(b64_json) ? { b64_json } : { url }
-      return eventText(`${events}.completed`, { ...picture, ...created, ...shared, ...usage })
+      const usage = i === images.length - 1 && isRecord(answer.usage) ? { usage: answer.usage } : {}
+      const source = isText(b64_json) ? { b64_json } : { url }
+      return eventText(`${events}.completed`, { ...source, ...created, ...shared, ...usage })
     })
     .join('')
 }

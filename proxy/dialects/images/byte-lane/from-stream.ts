@@ -1,10 +1,10 @@
-/** The answer that a whole stream of images adds up to, for a client that asked for no stream. */
+/** Turns a whole stream into an answer, for a client that requested no stream. */
 import { type Fields, isRecord, noFields, tryParse } from '../../core/json/value.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { isCompleted } from '../events.ts'
 import { SHARED } from './answer.ts'
 
-/** `events` are those of a finished stream. */
+/** `events`: of a finished stream. */
 export function fromStream(events: Buffer): Fields {
   const answer: Fields = {}
   const data: Fields[] = []

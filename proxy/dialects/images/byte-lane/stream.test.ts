@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { zeroUsage } from '../../../../contract/usage.ts'
 import { GatewayError } from '../../../errors.ts'
 import { images } from '../index.ts'
-import { ASKED, generation } from '../testing.ts'
+import { generation, VALID_REQUEST } from '../testing.ts'
 
 const sse = (type: string, fields: object = {}, end = '\n\n') =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}${end}`
@@ -15,7 +15,11 @@ const completed = sse('image_generation.completed', {
 const USAGE = { ...zeroUsage(), input: 3, cachedInput: 2, output: 100, images: 1 }
 
 function follow(text: string, { n = 1, size = text.length, maxEventBytes = 10_000 } = {}) {
-  const observer = images.byteLane.observe(generation({ ...ASKED, n, stream: true }), maxEventBytes, false)
+  const observer = images.byteLane.observe(
+    generation({ ...VALID_REQUEST, n, stream: true }),
+    maxEventBytes,
+    false,
+  )
   const bytes = Buffer.from(text)
   const out: Buffer[] = []
   for (let i = 0; i < bytes.length; i += size)
@@ -24,8 +28,8 @@ function follow(text: string, { n = 1, size = text.length, maxEventBytes = 10_00
   return { observer, out: Buffer.concat(out).toString() }
 }
 
-describe('a stream of pictures', () => {
-  test('passes as it is up to its last picture', () => {
+describe('a stream of images', () => {
+  test('passes unchanged until its last image', () => {
     const text = `: hello\r\n\r\n${partial.replaceAll('\n', '\r\n')}${completed}`
     for (const size of [1, 7, 1000]) {
       const { observer, out } = follow(`${text}data: more\n\n`, { size })
@@ -42,7 +46,7 @@ describe('a stream of pictures', () => {
     expect(observer).toMatchObject({ done: true, usage: undefined })
   })
 
-  test('several pictures: as many as were asked for, each with its own usage', () => {
+  test('ends after the requested number of images, each with its own usage', () => {
     const { observer, out } = follow(completed + partial + completed + completed, { n: 2 })
     expect(out).toBe(completed + partial + completed)
     expect(observer).toMatchObject({
@@ -51,19 +55,19 @@ describe('a stream of pictures', () => {
     })
   })
 
-  test('every picture is counted, also when the last one alone tells the usage', () => {
+  test('counts every image, even if only the last one has the usage', () => {
     const silent = sse('image_generation.completed', { b64_json: 'AA' })
     expect(follow(silent + completed, { n: 2 }).observer.usage).toEqual({ ...USAGE, images: 2 })
   })
 
-  test('fewer than were asked for end with the stream, but half a picture is a cut', () => {
+  test('may end with fewer images than requested, but not with a partial one', () => {
     expect(follow(completed, { n: 2 }).observer).toMatchObject({ done: false, finished: true })
     expect(follow(completed + partial, { n: 2 }).observer).toMatchObject({ done: false, finished: false })
     expect(follow(partial).observer).toMatchObject({ finished: false, usage: undefined })
     expect(follow('').observer).toMatchObject({ finished: false })
   })
 
-  test('a last event without its empty line is whole, half an event is nothing', () => {
+  test('accepts a last event without its empty line, but not half an event', () => {
     expect(follow(completed.trimEnd())).toMatchObject({ out: completed, observer: { finished: true } })
     expect(follow(completed.trimEnd().slice(0, -1))).toMatchObject({ out: '', observer: { finished: false } })
   })
@@ -72,7 +76,7 @@ describe('a stream of pictures', () => {
     'event: error\ndata: {"error":{"code":"rate_limit_exceeded"}}\n\n',
     'data: {"type":"error","code":"rate_limit_exceeded"}\n\n',
     'data: {"error":{"code":"rate_limit_exceeded"}}\n\n',
-  ])('an error is kept back: %j', (error) => {
+  ])('holds back an error: %j', (error) => {
     const { observer, out } = follow(partial + error + completed)
     expect(out).toBe(partial)
     expect(observer).toMatchObject({
@@ -82,7 +86,7 @@ describe('a stream of pictures', () => {
   })
 
   test.each(['data: {}\n\n', 'data: null\n\n', 'data: [DONE]\n\n', 'data: {"detail":"no"}\n\n'])(
-    'what is no event of pictures never passes: %j',
+    'drops events that are not image events: %j',
     (text) => {
       const { observer, out } = follow(partial + text + completed)
       expect(out).toBe(partial)
@@ -90,7 +94,7 @@ describe('a stream of pictures', () => {
     },
   )
 
-  test('what the client is told of an error', () => {
+  test('sends errors to the client as an event', () => {
     const { observer } = follow(partial)
     const error = new GatewayError('upstream_error', 'It broke.')
     expect(observer.errorEvent(error, 'r').toString()).toBe(
@@ -99,11 +103,11 @@ describe('a stream of pictures', () => {
     expect(images.errorEvent(error, 'r')).toEqual(observer.errorEvent(error, 'r'))
   })
 
-  test('an event past the limit', () => {
+  test('fails on an event that is too large', () => {
     expect(() => follow(completed, { maxEventBytes: 20 })).toThrow('larger than 20 bytes')
   })
 
-  test('noise does no harm', () => {
+  test('ignores noise', () => {
     const noise = fc.constantFrom(
       'data: {"type":"image_generation.news"}\n\n',
       'data:\n\n',

@@ -1,4 +1,4 @@
-/** Follows the stream of pictures; bytes pass as they are. */
+/** Follows a stream of images; bytes pass as they are. */
 import type { Usage } from '../../../../contract/usage.ts'
 import type { GatewayError } from '../../../errors.ts'
 import type { StreamObserver } from '../../core/dialect.ts'
@@ -11,10 +11,10 @@ export class ImagesStreamObserver extends EventFollower implements StreamObserve
   usage: Usage | undefined
   readonly tier = undefined
   #completed = 0
-  /** Part of a picture has come, but not the whole. */
+  /** True after a partial image without a completed one. */
   #isPending = false
 
-  /** Upstreams may make fewer pictures than they were asked for, but none by half. */
+  /** Upstreams may make fewer images than requested, but the last one must be complete. */
   get finished(): boolean {
     return this.#completed > 0 && !this.#isPending
   }
@@ -40,7 +40,7 @@ export class ImagesStreamObserver extends EventFollower implements StreamObserve
       this.usage = addUsage(this.usage, readUsage(event.usage, 1))
       if (this.usage !== undefined) this.usage = { ...this.usage, images: this.#completed }
     }
-    // One that a part was seen of has been made, and is on the upstream's bill.
+    // The upstream charges for a partial image, too.
     this.delivered.images = this.#completed + (this.#isPending ? 1 : 0)
     if (this.#completed < (this.request.head.images ?? 1)) return 'pass'
     this.done = true

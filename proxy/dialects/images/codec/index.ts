@@ -1,9 +1,9 @@
-/** Between the images API and the neutral form. Its two endpoints differ in nothing but the names of their events. */
+/** Converts between the images API and the neutral form. Its two endpoints differ only in the names of their events. */
 import type { Codec } from '../../core/dialect.ts'
 import type { EventFamily } from '../events.ts'
 import { decodeAnswer } from './answer/decode-answer.ts'
 import { decodeStream } from './answer/decode-stream.ts'
-import { encodeAnswer, lacking } from './answer/encode-answer.ts'
+import { encodeAnswer, missingContent } from './answer/encode-answer.ts'
 import { ImagesStreamEncoder } from './answer/encode-stream.ts'
 import { decodeRequest } from './request/decode-request.ts'
 import { encodeRequest } from './request/encode-request.ts'
@@ -15,7 +15,7 @@ export function imagesCodec(events: EventFamily): Codec {
     encodeRequest,
     decodeAnswer,
     decodeStream,
-    lacking,
+    missingContent,
     encodeAnswer,
     encodeStream: (client) => new ImagesStreamEncoder(client, events),
   }

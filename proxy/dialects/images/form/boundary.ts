@@ -20,7 +20,7 @@ export function readBoundary(contentType: string): string {
   return boundary
 }
 
-/** A random boundary, which no content can contain on purpose. */
+/** A random boundary, so that no client can put it into content on purpose. */
 export function newBoundary(): string {
   return `form-${randomBytes(24).toString('hex')}`
 }

@@ -1,4 +1,4 @@
-/** The bounds of a form, of one that is held and of one that is passed on while it comes. */
+/** Limits of forms, both in memory and sent on while they arrive. */
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../../errors.ts'
 import type { FormLimits } from '../../core/dialect.ts'
@@ -11,7 +11,7 @@ const TEXTS: FormEntry[] = [
   ['model', 'm'],
   ['prompt', 'A hat'],
 ]
-const picture = (size: number, name = 'image'): FormEntry => [
+const image = (size: number, name = 'image'): FormEntry => [
   name,
   Buffer.concat([PNG, Buffer.alloc(size)], size),
   'a.png',
@@ -21,7 +21,7 @@ function hold(entries: FormEntry[], limits: FormLimits): void {
   imageEdits.parseRequest(formBody(entries), { maxDepth: 1, maxKeys: 1, form: limits }, HEADERS)
 }
 
-/** The texts and the first part's head come first, the rest byte by byte. */
+/** Pushes the texts and the first part's head at once, then single bytes. */
 function passOn(entries: FormEntry[], limits: FormLimits): void {
   const body = formBody(entries)
   const split = body.indexOf('filename="') + 60
@@ -30,7 +30,7 @@ function passOn(entries: FormEntry[], limits: FormLimits): void {
   rest?.end()
 }
 
-function told(run: () => void): [code: string, param: string | undefined, message: string] | undefined {
+function refusalOf(run: () => void): [code: string, param: string | undefined, message: string] | undefined {
   try {
     run()
   } catch (error) {
@@ -42,19 +42,19 @@ function told(run: () => void): [code: string, param: string | undefined, messag
 
 describe.each([
   ['held', hold],
-  ['passed on', passOn],
+  ['sent on', passOn],
 ] as const)('a form that is %s', (_way, take) => {
-  test('has as many parts as are allowed', () => {
-    const entries: FormEntry[] = [...TEXTS, picture(50), ['user', 'u']]
-    expect(told(() => take(entries, { ...ROOM, maxParts: 4 }))).toBeUndefined()
+  test('has at most the allowed number of parts', () => {
+    const entries: FormEntry[] = [...TEXTS, image(50), ['user', 'u']]
+    expect(refusalOf(() => take(entries, { ...ROOM, maxParts: 4 }))).toBeUndefined()
     const refusal = ['invalid_request', undefined, 'The form has more than 3 parts.']
-    expect(told(() => take(entries, { ...ROOM, maxParts: 3 }))).toEqual(refusal)
+    expect(refusalOf(() => take(entries, { ...ROOM, maxParts: 3 }))).toEqual(refusal)
   })
 
-  test('has as many files as are allowed, whatever they are', () => {
-    const entries: FormEntry[] = [...TEXTS, picture(50), picture(50, 'mask'), ['x', 'note', 'x.txt']]
-    expect(told(() => take(entries, { ...ROOM, maxFiles: 3 }))).toBeUndefined()
-    expect(told(() => take(entries, { ...ROOM, maxFiles: 2 }))).toEqual([
+  test('has at most the allowed number of files, of any kind', () => {
+    const entries: FormEntry[] = [...TEXTS, image(50), image(50, 'mask'), ['x', 'note', 'x.txt']]
+    expect(refusalOf(() => take(entries, { ...ROOM, maxFiles: 3 }))).toBeUndefined()
+    expect(refusalOf(() => take(entries, { ...ROOM, maxFiles: 2 }))).toEqual([
       'invalid_request',
       'x',
       'x is one file too many: a form may have 2.',
@@ -62,34 +62,34 @@ describe.each([
   })
 
   test.each<[string, (size: number) => FormEntry[]]>([
-    ['image', (size) => [picture(size)]],
-    ['image[]', (size) => [picture(50), picture(size, 'image[]')]],
-    ['mask', (size) => [picture(50), picture(size, 'mask')]],
-    ['other', (size) => [picture(50), ['other', Buffer.alloc(size), 'o.bin']]],
-  ])('has no larger file than is allowed: %s', (field, entries) => {
-    expect(told(() => take([...TEXTS, ...entries(1_000)], ROOM))).toBeUndefined()
+    ['image', (size) => [image(size)]],
+    ['image[]', (size) => [image(50), image(size, 'image[]')]],
+    ['mask', (size) => [image(50), image(size, 'mask')]],
+    ['other', (size) => [image(50), ['other', Buffer.alloc(size), 'o.bin']]],
+  ])('has no file that is too large: %s', (field, entries) => {
+    expect(refusalOf(() => take([...TEXTS, ...entries(1_000)], ROOM))).toBeUndefined()
     const refusal = ['request_too_large', field, `${field} must have at most 1000 bytes.`]
-    expect(told(() => take([...TEXTS, ...entries(1_001)], ROOM))).toEqual(refusal)
+    expect(refusalOf(() => take([...TEXTS, ...entries(1_001)], ROOM))).toEqual(refusal)
   })
 
   test.each<[string, (text: string) => FormEntry[]]>([
-    ['prompt', (text) => [['model', 'm'], ['prompt', text], picture(50)]],
-    ['user', (text) => [...TEXTS, picture(50), ['user', text]]],
-  ])('has no larger text than is allowed: %s', (field, entries) => {
-    expect(told(() => take(entries('é'.repeat(500)), ROOM))).toBeUndefined()
+    ['prompt', (text) => [['model', 'm'], ['prompt', text], image(50)]],
+    ['user', (text) => [...TEXTS, image(50), ['user', text]]],
+  ])('has no text that is too large: %s', (field, entries) => {
+    expect(refusalOf(() => take(entries('é'.repeat(500)), ROOM))).toBeUndefined()
     const refusal = ['request_too_large', field, `${field} must have at most 1000 bytes.`]
-    expect(told(() => take(entries(`${'é'.repeat(500)}x`), ROOM))).toEqual(refusal)
+    expect(refusalOf(() => take(entries(`${'é'.repeat(500)}x`), ROOM))).toEqual(refusal)
   })
 
-  test('is told of no name that a client made up', () => {
-    const entries: FormEntry[] = [...TEXTS, picture(50), ['a<b>c', 'x'.repeat(2_000)]]
-    const message = told(() => take(entries, ROOM))?.[2]
+  test('does not repeat the client’s names in errors', () => {
+    const entries: FormEntry[] = [...TEXTS, image(50), ['a<b>c', 'x'.repeat(2_000)]]
+    const message = refusalOf(() => take(entries, ROOM))?.[2]
     expect(message).toBe('A field of the form must have at most 1000 bytes.')
   })
 })
 
-test('no form is taken where nobody said how large', () => {
+test('forms are refused where no limits are set', () => {
   const run = () =>
-    imageEdits.parseRequest(formBody([...TEXTS, picture(50)]), { maxDepth: 1, maxKeys: 1 }, HEADERS)
-  expect(told(run)?.[0]).toBe('unsupported_media_type')
+    imageEdits.parseRequest(formBody([...TEXTS, image(50)]), { maxDepth: 1, maxKeys: 1 }, HEADERS)
+  expect(refusalOf(run)?.[0]).toBe('unsupported_media_type')
 })

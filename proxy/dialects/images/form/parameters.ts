@@ -8,7 +8,7 @@ export interface HeaderValue {
 
 const TOKEN = /^[!#$%&'*+\-.^`|~\w]+$/
 
-/** Undefined for a malformed value, or one with a parameter twice. Takes linear time. */
+/** Undefined for a malformed value or a repeated parameter. Takes linear time. */
 export function readHeader(text: string): HeaderValue | undefined {
   const first = endOf(text, ';', 0)
   const value = text.slice(0, first).trim().toLowerCase()
@@ -27,7 +27,7 @@ export function readHeader(text: string): HeaderValue | undefined {
   return { value, parameters }
 }
 
-/** The value at `start`, and where the next parameter or the end of the text is. */
+/** The value at `start`, and the position of the next parameter or the end of the text. */
 function readValue(text: string, start: number): { value: string; end: number } | undefined {
   if (text[start] !== '"') {
     const end = endOf(text, ';', start)

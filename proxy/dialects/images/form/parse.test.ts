@@ -32,7 +32,7 @@ const part = (content: string, headers = 'Content-Disposition: form-data; name="
   `--b\n${headers}\n\n${content}\n`
 
 describe('parseForm', () => {
-  test('texts and files, with what stands around them', () => {
+  test('texts and files, without preamble and epilogue', () => {
     const text = `before\n--b \t\nCONTENT-disposition:form-data ; NAME=a ;\n\nline\n\n--c\nnot --b\n--bc\n-- b\n--b
 Content-Type: image/png; x=1
 Content-Disposition: form-data; filename="C:\\my \\"a\\".png"; name="image[]"
@@ -54,7 +54,7 @@ Content-Disposition: form-data; name="e"; filename=""
     ])
   })
 
-  test('a name in an encoding of its own', () => {
+  test('a name in another encoding', () => {
     const headers = `Content-Disposition: form-data; name="image"; filename*=UTF-8''a%20b.png`
     expect(read(`${part('x', headers)}--b--`)).toEqual([
       { name: 'image', filename: 'a%20b.png', content: 'x' },
@@ -97,7 +97,7 @@ Content-Disposition: form-data; name="e"; filename=""
     expect(problem(text)).toContain(sentence)
   })
 
-  test('the bounds themselves are allowed', () => {
+  test('accepts values at the limits', () => {
     expect(read(`${part('x').repeat(63)}${part('x', name(200))}--b--`)).toHaveLength(64)
   })
 })
@@ -121,7 +121,7 @@ const field: fc.Arbitrary<Field> = fc.record(
 )
 
 describe('any form', () => {
-  test('comes back as it was written', () => {
+  test('is read as it was written', () => {
     fc.assert(
       fc.property(fc.array(field, { maxLength: 8 }), boundaryText, (fields, suffix) => {
         const boundary = `Z${suffix}`.slice(0, 70)
@@ -141,7 +141,7 @@ describe('any form', () => {
     )
   })
 
-  test('of any bytes ends in parts within them, or in a refusal', () => {
+  test('of any bytes gives parts within them or an error', () => {
     const piece = fc.constantFrom(
       '--b',
       '--',
@@ -179,7 +179,7 @@ describe('any form', () => {
 
   const long = 'a'.repeat(70)
   test.each([
-    ['beginnings of the boundary', `\r\n--${long.slice(1)}`],
+    ['starts of the boundary', `\r\n--${long.slice(1)}`],
     ['line ends', '\r\n'],
     ['carriage returns', '\r'],
     ['dashes', '\r\n--'],
@@ -220,8 +220,8 @@ describe('readBoundary', () => {
   })
 })
 
-describe('as other implementations have it', () => {
-  test('a form of the platform is read', async () => {
+describe('other implementations', () => {
+  test('their forms are read', async () => {
     const form = new FormData()
     form.append('prompt', 'Grüße\n"x"')
     form.append('image[]', new File([Buffer.from('\r\n--PNG')], 'ü "1".png', { type: 'image/png' }))
@@ -243,7 +243,7 @@ describe('as other implementations have it', () => {
     ])
   })
 
-  test('a form of ours is read by the platform', async () => {
+  test('they read our forms', async () => {
     const fields: Field[] = [
       { name: 'prompt', content: 'Grüße' },
       {

@@ -1,14 +1,14 @@
-/** Reads multipart/form-data (RFC 7578) that is complete in memory. Contents stay where they are in the body. */
+/** Reads multipart/form-data (RFC 7578) that is complete in memory, without copying the contents. */
 import type { PartHead } from './part-head.ts'
 import { FormScanner } from './scanner.ts'
 
 export interface Part extends PartHead {
-  /** Of the content, in the body. */
+  /** The position of the content in the body. */
   start: number
   end: number
 }
 
-/** The parts in their order. Throws GatewayError invalid_request, and nothing else on any bytes. */
+/** The parts in order. Throws GatewayError invalid_request and nothing else, whatever the bytes are. */
 export function parseForm(body: Buffer, boundary: string, maxParts: number): Part[] {
   const parts: Part[] = []
   let part: Part | undefined
@@ -19,7 +19,7 @@ export function parseForm(body: Buffer, boundary: string, maxParts: number): Par
     },
     content: (bytes) => {
       if (part === undefined) return
-      // A body that comes in one piece has each content in one piece, which is a part of the body.
+      // The body is pushed in one piece, so each content is one slice of it.
       part.start = bytes.byteOffset - body.byteOffset
       part.end = part.start + bytes.length
     },

@@ -1,4 +1,4 @@
-/** Parses the headers of a part of a form (RFC 7578), within bounds. */
+/** Parses the headers of a part of a form (RFC 7578), within limits. */
 import { DELETE, SPACE, TAB } from '../../../../kit/bytes.ts'
 import { GatewayError } from '../../../errors.ts'
 import { readHeader } from './parameters.ts'
@@ -13,7 +13,7 @@ export interface PartHead {
 
 /** Including the empty line after them. */
 export const MAX_HEADER_BYTES = 8 * 1024
-/** Spaces and tabs after a boundary, before the end of its line. */
+/** Spaces and tabs between a boundary and the end of its line. */
 export const MAX_PADDING = 256
 const MAX_NAME = 200
 const MAX_TYPE = 200
@@ -69,7 +69,7 @@ function readName(disposition: string | undefined): Pick<PartHead, 'name' | 'fil
   return { name, ...(filename !== undefined && { filename }) }
 }
 
-/** The part of `UTF-8''a%20b.png` after the quotes, not decoded: it only matters that there is a name. */
+/** The part of `UTF-8''a%20b.png` after the quotes. Not decoded, because only the presence of a name matters. */
 function plainName(extended: string | undefined): string | undefined {
   return extended?.slice(extended.lastIndexOf("'") + 1)
 }

@@ -12,7 +12,7 @@ interface ReadPart extends PartHead {
   content: string
 }
 
-/** The parts of a form that comes in such pieces, or why it is none. */
+/** The parts of a form that arrives in these pieces, or the error. */
 function scan(chunks: readonly Buffer[], boundary = 'b'): ReadPart[] | string {
   const parts: ReadPart[] = []
   let open: ReadPart | undefined
@@ -53,7 +53,7 @@ function verdict(read: () => ReadPart[]): ReadPart[] | string {
   }
 }
 
-/** Cut at each of the places, which may lie anywhere. */
+/** Cuts at each position, even out of range. */
 function cut(body: Buffer, places: readonly number[]): Buffer[] {
   const at = [...new Set(places.map((place) => place % (body.length + 1)))].sort((a, b) => a - b)
   return [...at, body.length].map((end, i) => body.subarray(at[i - 1] ?? 0, end))
@@ -81,7 +81,7 @@ const HEADS = [
   '\r\n\r\n',
 ]
 const PIECES = [...LINES, ...HEADS, 'text', '\r', '\n', '\r\n', '--', '-', ' ', 'b']
-/** Much that is nearly a form, and often one. */
+/** Texts that are forms, or almost. */
 const nearForm = fc
   .tuple(
     fc.constantFrom('', 'preamble', '\r\n'),
@@ -96,14 +96,14 @@ const nearForm = fc
   })
 
 describe('a form in pieces', () => {
-  test('in any pieces, what stands in it is what stands in the whole', () => {
+  test('has the same parts, whatever the pieces are', () => {
     let good = 0
     const check = fc.property(nearForm, fc.array(fc.nat({ max: 5_000 })), (body, places) => {
       const expected = whole(body)
       if (Array.isArray(expected)) good++
       for (const chunks of [[body], cut(body, places), bytes(body)]) {
         const found = scan(chunks)
-        // Of several faults a reader of the whole may tell another one.
+        // With several faults, the other reader may report another one.
         if (typeof expected === 'string') expect(typeof found).toBe('string')
         else expect(found).toEqual(expected)
       }
@@ -112,7 +112,7 @@ describe('a form in pieces', () => {
     expect(good).toBeGreaterThan(5)
   })
 
-  test('by hand', () => {
+  test('a form byte by byte', () => {
     const body = Buffer.from(
       `before\r\n${part('one\r\n--c\r\n--bc\r\n-- b')}${part('', 'e')}--b--after\r\n--b\r\n`,
     )
@@ -140,7 +140,7 @@ describe('a form in pieces', () => {
     expect(scan(bytes(Buffer.from(text)))).toContain(sentence)
   })
 
-  test('the bounds themselves are allowed', () => {
+  test('accepts values at the limits', () => {
     expect(scan([Buffer.from(`${part('x').repeat(64)}--b--`)])).toHaveLength(64)
     const padded = (spaces: number) =>
       Buffer.from(`${part('x')}--b${' '.repeat(spaces)}\r\nX: y\r\n\r\n\r\n--b--`)
@@ -158,8 +158,8 @@ describe('a form in pieces', () => {
   })
 })
 
-describe('what is kept', () => {
-  test('content is handed on at once but for what may be a boundary', () => {
+describe('buffering', () => {
+  test('emits content at once unless it may be a boundary', () => {
     const seen: number[] = []
     const scanner = new FormScanner('b', MAX_PARTS, {
       partStart: () => undefined,
@@ -174,13 +174,13 @@ describe('what is kept', () => {
     expect(seen.reduce((sum, length) => sum + length)).toBe(1_007)
   })
 
-  test('endless spaces behind a boundary, or endless headers, are not collected', () => {
+  test('does not collect endless spaces after a boundary or endless headers', () => {
     const endless = (text: string) => [Buffer.from(text), ...Array(100).fill(Buffer.alloc(1_000, ' '))]
     expect(scan([...endless(`${part('x')}--b`), Buffer.from('\r\n--b--')])).toHaveLength(1)
     expect(scan(endless('--b\r\n'))).toContain('bytes of headers')
   })
 
-  test('time is linear', () => {
+  test('takes linear time', () => {
     const hostile = [Buffer.from(part('').slice(0, -2))]
     for (let i = 0; i < 4_000; i++) hostile.push(Buffer.alloc(10_000, '\r\n--b \r'))
     expect(scan([...hostile.slice(0, 400)])).toContain('last boundary')

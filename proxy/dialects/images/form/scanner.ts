@@ -1,8 +1,7 @@
 /**
- * Reads multipart/form-data (RFC 7578) in pieces, or at once. It keeps only bytes that it cannot judge yet: the beginning
- * of a boundary's line, or of a part's headers. Time is linear in the bytes, whatever they are: a delimiter has no other
- * carriage return than its first byte, so that no byte is compared for two beginnings. Why no library does this:
- * docs/decisions/0012.
+ * Reads multipart/form-data (RFC 7578) in pieces or at once. It keeps only bytes that it cannot classify yet: the start
+ * of a boundary's line or of a part's headers. Time is linear for all inputs: the only carriage return of a delimiter is
+ * its first byte, so no byte is compared for two starts. docs/decisions/0012 explains why no library does this.
  */
 import { CR, DASH, LF, SPACE, TAB } from '../../../../kit/bytes.ts'
 import {
@@ -18,12 +17,12 @@ import {
 /** Receives the form. An error that it throws ends the scan. */
 export interface FormSink {
   partStart(head: PartHead): void
-  /** Never empty. Called once for each piece of the content, and not at all for an empty one. */
+  /** Called for each piece of the content; `bytes` is never empty. */
   content(bytes: Buffer): void
   partEnd(): void
 }
 
-/** The rest of a boundary's line. `next`: where the next part begins; absent behind the last one. */
+/** The rest of a boundary's line. `next`: the start of the next part; absent after the last one. */
 type LineTail = { next?: number } | 'unknown' | undefined
 
 const NOTHING = Buffer.alloc(0)
@@ -35,12 +34,12 @@ export class FormScanner {
   readonly #maxParts: number
   /** A boundary with the line end before it. */
   readonly #delimiter: Buffer
-  /** And without it. */
+  /** The boundary without that line end. */
   readonly #line: Buffer
   #state: 'preamble' | 'head' | 'content' | 'epilogue' = 'preamble'
-  /** Bytes that cannot be judged yet. */
+  /** Bytes that cannot be classified yet. */
   #kept: Buffer = NOTHING
-  /** Nothing but kept bytes came so far: a boundary may begin the form without a line end before it. */
+  /** True while all bytes are kept: the first boundary needs no line end before it. */
   #atStart = true
   #parts = 0
 
@@ -61,7 +60,7 @@ export class FormScanner {
     }
   }
 
-  /** No more comes. Throws GatewayError invalid_request for a form without an end. */
+  /** Throws GatewayError invalid_request for a form without an end. */
   end(): void {
     switch (this.#state) {
       case 'preamble':
@@ -73,7 +72,7 @@ export class FormScanner {
     }
   }
 
-  /** Returns where to read on; undefined when more bytes are needed. */
+  /** Returns the position after the headers; undefined if more bytes are needed. */
   #readHead(bytes: Buffer, from: number): number | undefined {
     const head = bytes.subarray(from, from + MAX_HEADER_BYTES)
     const length = head.indexOf(HEAD_END)
@@ -106,17 +105,17 @@ export class FormScanner {
         this.#endPart(tail.next === undefined)
         return tail.next
       }
-      // The rest of it has no carriage return: no other one begins there.
+      // The rest of a delimiter has no carriage return, so no other one can start in it.
       search = start + this.#delimiter.length
     }
   }
 
-  /** A boundary at the start of the form: its line end would stand before the bytes. */
+  /** True for a boundary at the start of the form, which has no line end before it. */
   #isLineAtStart(bytes: Buffer): boolean {
     return this.#atStart && bytes.subarray(0, this.#line.length).equals(this.#line)
   }
 
-  /** Where a delimiter begins whose end has not come yet; the end of the bytes if none does. */
+  /** The start of an incomplete delimiter; the end of the bytes if there is none. */
   #openDelimiter(bytes: Buffer, from: number): number {
     if (this.#atStart && bytes.equals(this.#line.subarray(0, bytes.length))) return 0
     const tail = bytes.subarray(Math.max(from, bytes.length - this.#delimiter.length + 1))
@@ -139,7 +138,7 @@ export class FormScanner {
   }
 }
 
-/** Undefined for a line that has more than spaces behind the boundary, and so is no delimiter. */
+/** Undefined for a line with text after the boundary, which is not a delimiter. */
 function lineTail(bytes: Buffer, from: number): LineTail {
   if (bytes[from] === DASH && from + 1 === bytes.length) return 'unknown'
   if (bytes[from] === DASH && bytes[from + 1] === DASH) return {}

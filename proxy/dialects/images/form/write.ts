@@ -5,7 +5,7 @@ export interface Field extends PartHead {
   content: Buffer | string
 }
 
-/** Follows each content. */
+/** Ends each content. */
 export const LINE_END = Buffer.from('\r\n')
 const ESCAPES: Partial<Record<string, string>> = { '"': '%22', '\r': '%0D', '\n': '%0A' }
 
@@ -13,7 +13,7 @@ export function writeForm(fields: readonly Field[], boundary: string): Buffer {
   return Buffer.concat([...pieces(fields, boundary), formEnd(boundary)])
 }
 
-/** The first parts of a form, without its end. */
+/** The first parts of a form, without its last boundary. */
 export function writeFields(fields: readonly Field[], boundary: string): Buffer {
   return Buffer.concat(pieces(fields, boundary))
 }
@@ -37,7 +37,7 @@ export function formEnd(boundary: string): Buffer {
   return Buffer.from(`--${boundary}--\r\n`)
 }
 
-/** Escaped like browsers do. */
+/** Escapes as browsers do. */
 function escaped(name: string): string {
   return name.replace(/["\r\n]/g, (character) => ESCAPES[character] ?? character)
 }

@@ -1,8 +1,8 @@
-/** Checks the content of one part in pieces. */
+/** Checks the content of a part while it arrives. */
 import { refusal } from '../../core/json/fields.ts'
-import { fieldName, isFile, isPicture } from '../fields.ts'
+import { fieldName, isFile, isImage } from '../fields.ts'
 import type { PartHead } from '../form/part-head.ts'
-import { checkPicture, SNIFFED_BYTES, typeOfBytes } from '../pictures.ts'
+import { checkImage, SNIFFED_BYTES, typeOfBytes } from '../image-type.ts'
 
 /** Throws GatewayError naming the field. */
 export interface ContentCheck {
@@ -10,13 +10,13 @@ export interface ContentCheck {
   end(): void
 }
 
-/** Undefined for files of other kinds, which are not checked. */
+/** Undefined for other files, which are not checked. */
 export function contentCheck(part: PartHead): ContentCheck | undefined {
-  if (isPicture(part)) return new PictureCheck(part.name)
+  if (isImage(part)) return new ImageCheck(part.name)
   return isFile(part) ? undefined : new TextCheck(part.name)
 }
 
-class PictureCheck implements ContentCheck {
+class ImageCheck implements ContentCheck {
   readonly #name: string
   #beginning = Buffer.alloc(0)
 
@@ -35,7 +35,7 @@ class PictureCheck implements ContentCheck {
   }
 
   end(): void {
-    checkPicture(this.#name, typeOfBytes(this.#beginning))
+    checkImage(this.#name, typeOfBytes(this.#beginning))
   }
 }
 

@@ -30,7 +30,7 @@ function open(prefix: Buffer, contentType = MULTIPART, limits = FORM_LIMITS): Pa
   return imageEdits.parseUpload(prefix, limits, { 'content-type': contentType })
 }
 
-/** What an upstream gets of a form of which so much is there when it is parsed. */
+/** The bytes that an upstream gets of a form of which the prefix has arrived. */
 function pass(body: Buffer, split: number, chunkSize = body.length): { sent: Buffer; upload: ParsedUpload } {
   const upload = open(body.subarray(0, split))
   const sent = [imageEdits.byteLane.splice(upload.request, EDITS), ...upload.first]
@@ -54,8 +54,8 @@ function readable(sent: Buffer, boundary: string) {
 
 const afterFirstFile = (body: Buffer) => body.indexOf('filename="') + 60
 
-describe('a form that is passed on while it comes', () => {
-  test('reaches the upstream with its model, under a boundary of its own', () => {
+describe('a form that is sent on while it arrives', () => {
+  test('reaches the upstream with its model and a new boundary', () => {
     const body = formBody([
       ...TEXTS,
       ['n', '2'],
@@ -85,7 +85,7 @@ describe('a form that is passed on while it comes', () => {
     ])
   })
 
-  test('until its end as many pictures are assumed as there may be', () => {
+  test('counts as having the maximum number of images until it ends', () => {
     const body = formBody([...TEXTS, IMAGE])
     const { request, rest } = open(body)
     expect(request.head.input.images).toBe(16)
@@ -93,7 +93,7 @@ describe('a form that is passed on while it comes', () => {
     expect(request.head.input.images).toBe(1)
   })
 
-  test('what stands before and behind it is not sent', () => {
+  test('is sent without preamble and epilogue', () => {
     const body = Buffer.concat([
       Buffer.from('before\r\n'),
       formBody([...TEXTS, IMAGE]),
@@ -104,7 +104,7 @@ describe('a form that is passed on while it comes', () => {
     expect(sent.toString('latin1').endsWith(`\r\n--${boundaryOf(upload)}--\r\n`)).toBe(true)
   })
 
-  test('a file cannot hide a field from the gateway, whatever its upstream takes for a line end', () => {
+  test('cannot hide a field in a file, whatever line ends the upstream accepts', () => {
     const hidden = `--${BOUNDARY}\ncontent-disposition: form-data; name="model"\n\nother\n`
     const image = Buffer.concat([PNG, Buffer.from(`\n${hidden}\r${hidden}`)])
     const { sent, upload } = pass(formBody([...TEXTS, ['image', image, 'a']]), 400)
@@ -121,35 +121,35 @@ describe('a form that is passed on while it comes', () => {
     ['a late number', late('n'), [...TEXTS, IMAGE, ['n', '1']]],
     ['a late size', late('size'), [...TEXTS, IMAGE, ['size', 'auto']]],
     ['a late stream', late('stream'), [...TEXTS, IMAGE, ['stream', 'true']]],
-    ['late partial pictures', late('partial_images'), [...TEXTS, IMAGE, ['partial_images', '1']]],
+    ['late partial images', late('partial_images'), [...TEXTS, IMAGE, ['partial_images', '1']]],
     ['a second model', bad('model'), [...TEXTS, IMAGE, ['model', 'm']]],
     ['a second mask', bad('mask'), [...TEXTS, IMAGE, ['mask', PNG, 'm'], ['mask', PNG, 'm']]],
     ['a model as a file', bad('model'), [['model', 'm', 'f'], ['prompt', 'x'], IMAGE]],
     ['an empty model', bad('model'), [['model', ''], ['prompt', 'x'], IMAGE]],
     ['a wrong number', bad('n'), [...TEXTS, ['n', '11'], IMAGE]],
     ['a GIF', bad('image'), [...TEXTS, ['image', GIF, 'a']]],
-    ['a short picture', bad('mask'), [...TEXTS, IMAGE, ['mask', PNG.subarray(0, 7), 'a']]],
-    ['17 pictures', bad('image'), [...TEXTS, ...Array<FormEntry>(17).fill(IMAGE)]],
-    ['no picture', bad('image'), [...TEXTS, ['mask', PNG, 'a']]],
-    ['no UTF-8 early', bad('user'), [...TEXTS, ['user', Buffer.from([0xc3, 0x28])], IMAGE]],
-    ['no UTF-8 late', bad('user'), [...TEXTS, IMAGE, ['user', Buffer.from([0x41, 0xc3])]]],
+    ['a short image', bad('mask'), [...TEXTS, IMAGE, ['mask', PNG.subarray(0, 7), 'a']]],
+    ['17 images', bad('image'), [...TEXTS, ...Array<FormEntry>(17).fill(IMAGE)]],
+    ['no image', bad('image'), [...TEXTS, ['mask', PNG, 'a']]],
+    ['invalid UTF-8 early', bad('user'), [...TEXTS, ['user', Buffer.from([0xc3, 0x28])], IMAGE]],
+    ['invalid UTF-8 late', bad('user'), [...TEXTS, IMAGE, ['user', Buffer.from([0x41, 0xc3])]]],
   ])('%s is refused, wherever it is cut', (_name, refusal, entries) => {
     const body = formBody(entries)
     expect(refusalOf(() => pass(body, body.length))).toEqual(refusal)
     expect(refusalOf(() => pass(body, afterFirstFile(body), 1))).toEqual(refusal)
   })
 
-  test('a text of which half is in one piece', () => {
+  test('a text that is cut into pieces', () => {
     const body = formBody([...TEXTS, IMAGE, ['user', 'ä'.repeat(50)]])
     expect(pass(body, afterFirstFile(body), 3).sent.toString()).toContain('ä'.repeat(50))
   })
 
-  test('texts that are too large to see what comes behind them', () => {
+  test('refuses texts that fill the whole prefix', () => {
     const body = formBody([...TEXTS, ['user', 'x'.repeat(5_000)], IMAGE])
     expect(refusalOf(() => open(body.subarray(0, 4_000)))).toEqual(['request_too_large', undefined])
   })
 
-  test('a form without its end', () => {
+  test('refuses a form without its end', () => {
     const body = formBody([...TEXTS, IMAGE])
     const last = body.lastIndexOf(`--${BOUNDARY}--`)
     for (const length of [last + BOUNDARY.length + 3, last, last - 20]) {
@@ -157,7 +157,7 @@ describe('a form that is passed on while it comes', () => {
     }
   })
 
-  test('a picture of more than 50 MiB is refused before its end', () => {
+  test('refuses an image of more than 50 MiB before its end', () => {
     const limit = 50 * MIB
     const body = formBody([...TEXTS, ['image', PNG, 'a']])
     const start = body.subarray(0, body.indexOf(PNG) + PNG.length)
@@ -175,7 +175,7 @@ describe('a form that is passed on while it comes', () => {
     }
   })
 
-  test('JSON is no upload, nor is a form without a boundary', () => {
+  test('refuses JSON and a form without a boundary', () => {
     expect(() => open(Buffer.from('{}'), 'application/json')).toThrow(GatewayError)
     expect(() => open(formBody([...TEXTS, IMAGE]), 'multipart/form-data')).toThrow(GatewayError)
   })
@@ -191,7 +191,7 @@ const entry = fc.constantFrom<FormEntry>(
   ['user', Buffer.from([0xff])],
   ['prompt', 'again'],
 )
-test('any form: the same as if it were held, for what stands in order', () => {
+test('any ordered form gives the same result as in memory', () => {
   let good = 0
   const forms = fc.tuple(fc.array(entry), fc.integer({ min: 1, max: 200 }), fc.integer({ min: 0, max: 300 }))
   const check = fc.property(forms, ([entries, chunkSize, more]) => {

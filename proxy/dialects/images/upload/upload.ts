@@ -1,7 +1,6 @@
 /**
- * Passes a form on that is too large to be held in memory. It rewrites the form while it arrives, under a boundary that no
- * content can guess, so that the upstream finds exactly the parts that were checked. The texts that the gateway reads must
- * come before the first file.
+ * Sends on a form that is too large for memory. It rewrites the form while it arrives, with a random boundary, so that the
+ * upstream finds exactly the parts that the gateway checked. Texts that the gateway reads must come before the first file.
  */
 import { GatewayError } from '../../../errors.ts'
 import type { BodyRest, FormLimits, ParsedRequest, ParsedUpload } from '../../core/dialect.ts'
@@ -12,7 +11,7 @@ import type { PartHead } from '../form/part-head.ts'
 import { FormScanner, type FormSink } from '../form/scanner.ts'
 import { type Field, fieldStart, formEnd, LINE_END, writeFields } from '../form/write.ts'
 import { readHead } from '../head.ts'
-import { MAX_PICTURES } from '../pictures.ts'
+import { MAX_IMAGES } from '../image-type.ts'
 import { type ContentCheck, contentCheck } from './contents.ts'
 
 /** The texts before the first file, and the boundary under which the form is sent. */
@@ -35,9 +34,9 @@ export function parseEditUpload(prefix: Buffer, contentType: string, limits: For
   const fields = fieldsOf(texts)
   for (const name of ['model', 'prompt']) if (fields[name] === undefined) throw tooLate(name)
   // The number of images is unknown until the form ends.
-  const head = readHead(fields, MAX_PICTURES)
-  rest.ended = (pictures) => {
-    head.input.images = pictures
+  const head = readHead(fields, MAX_IMAGES)
+  rest.ended = (images) => {
+    head.input.images = images
   }
   const body = writeFields(texts, boundary)
   BEGINNINGS.set(body, { texts, boundary })
@@ -54,7 +53,7 @@ export function parseEditUpload(prefix: Buffer, contentType: string, limits: For
 /** The texts before the first file, with another model. */
 export function spliceBeginning({ body }: ParsedRequest, model: string): Buffer {
   const beginning = BEGINNINGS.get(body)
-  if (beginning === undefined) throw new TypeError('the request is no upload')
+  if (beginning === undefined) throw new TypeError('the request is not an upload')
   const { texts, boundary } = beginning
   return writeFields(
     texts.map((text) => (text.name === 'model' ? { ...text, content: model } : text)),
@@ -76,17 +75,17 @@ class EditUpload implements BodyRest, FormSink {
   readonly texts: Field[] = []
   hasFile = false
   /** Receives the number of images to edit. */
-  ended: (pictures: number) => void = () => undefined
+  ended: (images: number) => void = () => undefined
   readonly #scanner: FormScanner
   readonly #rules: FieldRules
   readonly #boundary: string
-  /** The part that is arriving, and its size so far. */
+  /** The current part, and its size so far. */
   #part: PartHead | undefined
   #size = 0
   #check: ContentCheck | undefined
   #out: Buffer[] = []
 
-  /** `boundary`: the new one. */
+  /** `boundary`: of the rewritten form. */
   constructor(clientBoundary: string, boundary: string, limits: FormLimits) {
     this.#scanner = new FormScanner(clientBoundary, limits.maxParts, this)
     this.#rules = new FieldRules(limits)
@@ -101,7 +100,7 @@ class EditUpload implements BodyRest, FormSink {
   end(): Buffer[] {
     this.#scanner.end()
     this.#rules.end()
-    this.ended(this.#rules.pictures)
+    this.ended(this.#rules.images)
     this.#out.push(formEnd(this.#boundary))
     return this.#take()
   }
@@ -131,8 +130,8 @@ class EditUpload implements BodyRest, FormSink {
   }
 
   /**
-   * Texts before the first file are complete in the prefix, so there is nothing to join. Without a copy, each text would
-   * keep the whole prefix in memory.
+   * The prefix contains all texts before the first file, so there is nothing to join. Without a copy, each text would keep
+   * the whole prefix in memory.
    */
   #addText(bytes: Buffer): void {
     const text = this.texts.at(-1)

@@ -44,7 +44,7 @@ const ANSWER = {
   usage: { input_tokens: 5, output_tokens: 2, total_tokens: 7 },
 }
 
-test('an answer passes as it is', () => {
+test('an answer passes unchanged', () => {
   const body = Buffer.from(` ${JSON.stringify(ANSWER)}`)
   const answer = readAnswer(body, REQUEST, false)
   expect(answer).toMatchObject({
@@ -67,7 +67,7 @@ describe('failures under 200', () => {
       'transient',
       'error_in_answer',
     ],
-    ['failed without a word', { ...ANSWER, status: 'failed' }, 'unknown', 'error_in_answer'],
+    ['a failed response without an error', { ...ANSWER, status: 'failed' }, 'unknown', 'error_in_answer'],
     ['a flat error', { type: 'error', code: 'server_error' }, 'transient', 'error_in_answer'],
     ['cancelled', { ...ANSWER, status: 'cancelled' }, 'unknown', 'no_answer'],
     ['another dialect’s', { choices: [] }, 'unknown', 'no_answer'],
@@ -77,7 +77,7 @@ describe('failures under 200', () => {
   })
 })
 
-test('an answer yet to come passes, and cannot be a stream', () => {
+test('an unfinished answer passes, but cannot become a stream', () => {
   const queued = { ...ANSWER, status: 'queued', output: [] }
   expect(read(queued)).toMatchObject({ body: Buffer.from(JSON.stringify(queued)) })
   expect(read(queued, true)).toMatchObject({ class: 'unknown', detail: 'no_answer' })
@@ -95,7 +95,7 @@ describe('as a stream', () => {
     })
   }
 
-  test('has every event of its life, numbered', () => {
+  test('has all lifecycle events, numbered', () => {
     const list = events(ANSWER)
     expect(list.map(({ sequence_number: sequence }) => sequence)).toEqual(list.map((_event, i) => i))
     const text = (type: string) => [`${type}.delta`, `${type}.done`]
@@ -129,7 +129,7 @@ describe('as a stream', () => {
     ])
   })
 
-  test('begins empty and ends whole', () => {
+  test('starts with an empty response and ends with the whole one', () => {
     const list = events(ANSWER)
     const begun = { ...ANSWER, status: 'in_progress', output: [], completed_at: null, usage: null }
     expect(list[0]).toMatchObject({ response: begun })
@@ -139,7 +139,7 @@ describe('as a stream', () => {
     expect(done).toEqual(output)
   })
 
-  test('items open empty, under their id and index', () => {
+  test('items start empty, with their id and index', () => {
     const list = events(ANSWER)
     const added = list.filter(({ type }) => type === 'response.output_item.added')
     expect(added.map(({ output_index: index }) => index)).toEqual([0, 1, 2, 3, 4])
@@ -160,20 +160,20 @@ describe('as a stream', () => {
     })
   })
 
-  test('that is incomplete ends so', () => {
+  test('ends with response.incomplete if the answer is incomplete', () => {
     const details = { reason: 'max_output_tokens' }
     const last = events({ ...ANSWER, status: 'incomplete', incomplete_details: details }).at(-1)
     expect(last).toMatchObject({ type: 'response.incomplete', response: { incomplete_details: details } })
   })
 
-  test('is what the observer calls finished', () => {
+  test('is finished for the observer', () => {
     const answer = read(ANSWER, true)
     const observer = new ResponsesStreamObserver(REQUEST, 1_000_000)
     if ('body' in answer) observer.push(answer.body)
     expect(observer).toMatchObject({ finished: true, usage: { input: 5 }, delivered: { deltas: 6 } })
   })
 
-  test('of parts that are no parts has none', () => {
+  test('leaves out parts that are not objects', () => {
     const output = [
       { type: 'message', content: 'x' },
       { type: 'message', content: [7] },

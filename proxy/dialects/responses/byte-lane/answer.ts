@@ -6,11 +6,11 @@ import { readFailure } from '../../core/errors/read.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import { addText } from '../../core/neutral/delivered.ts'
 import { isCompacted, NO_COMPACTION } from '../compact/native.ts'
-import { picturesIn, readUsage } from '../usage.ts'
+import { imagesIn, readUsage } from '../usage.ts'
 import { toStream } from './to-stream.ts'
 
-/** A response that is yet to come says so itself; only a stream of it cannot be made. */
-const NOT_YET = ['queued', 'in_progress']
+/** Statuses of unfinished responses: they pass as they are, but cannot become a stream. */
+const UNFINISHED = ['queued', 'in_progress']
 
 export function readAnswer(
   body: Buffer,
@@ -22,7 +22,7 @@ export function readAnswer(
     return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
   }
   const output = isRecord(value) && value.status !== 'cancelled' ? value.output : undefined
-  if (!isRecord(value) || !Array.isArray(output) || (asStream && NOT_YET.includes(String(value.status)))) {
+  if (!isRecord(value) || !Array.isArray(output) || (asStream && UNFINISHED.includes(String(value.status)))) {
     return { class: 'unknown', status: 200, detail: 'no_answer' }
   }
   if (request.compacts === true && !isCompacted(output)) return NO_COMPACTION
@@ -30,7 +30,7 @@ export function readAnswer(
   const bytes = asStream ? toStream(value, items) : body
   if (bytes === undefined) return { class: 'unknown', status: 200, detail: 'answer_too_deep' }
   const usage = readUsage(value.usage)
-  const images = picturesIn(items)
+  const images = imagesIn(items)
   return {
     body: bytes,
     ...(usage !== undefined && { usage: { ...usage, images } }),

@@ -1,8 +1,8 @@
-/** The response that a whole stream ends with, for a client that asked for no stream. */
+/** Turns a whole stream into a response, for a client that requested no stream. */
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 
-/** `events` are those of a finished stream. Some upstreams leave the output out of the last one. */
+/** `events`: of a finished stream. Some upstreams leave the output out of the last event. */
 export function fromStream(events: Buffer): Fields {
   let response: Fields = {}
   const items = new Map<number, unknown>()

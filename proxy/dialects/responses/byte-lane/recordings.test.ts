@@ -22,7 +22,7 @@ const REQUEST = parseRequest(Buffer.from('{"model":"m","input":"Hi","stream":tru
   maxKeys: 1000,
 })
 
-/** The stream read the slow way: each event as text, and what it holds. */
+/** Reads the stream with JSON.parse: the text and the value of each event. */
 function slowly(bytes: Buffer) {
   const events = bytes
     .toString('utf8')
@@ -47,7 +47,7 @@ function slowly(bytes: Buffer) {
 }
 
 describe(title, () => {
-  test('there are some of each', () => {
+  test('streams and answers exist', () => {
     expect(streams.length).toBeGreaterThan(2)
     expect(answers.length).toBeGreaterThan(1)
   })

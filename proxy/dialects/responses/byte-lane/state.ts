@@ -1,10 +1,10 @@
-/** Vendor state in a request whose upstream speaks this dialect: encrypted reasoning, and compactions. */
+/** Opens vendor state in a request on the byte lane: encrypted reasoning and compactions. */
 import type { ParsedRequest, StateAccess } from '../../core/dialect.ts'
 import type { Change } from '../../core/json/edit.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { readCompaction } from '../codec/request/compactions.ts'
 
-/** Throws GatewayError invalid_request for a compaction of ours that does not open. */
+/** Throws GatewayError invalid_request for a compaction of the gateway that does not open. */
 export function openState({ body }: ParsedRequest, access: StateAccess): Change[] {
   const value = tryParse(body.toString('utf8'))
   const items: unknown[] = isRecord(value) && Array.isArray(value.input) ? value.input : []
@@ -15,7 +15,7 @@ export function openState({ body }: ParsedRequest, access: StateAccess): Change[
   })
 }
 
-/** A compaction of the gateway is text to every upstream. */
+/** Upstreams get a compaction of the gateway as text. */
 function openCompaction(item: Fields, i: number, { envelopes }: StateAccess): Change[] {
   const text = readCompaction(item, `input[${i}]`, envelopes)
   if (text === undefined) return []
@@ -23,7 +23,7 @@ function openCompaction(item: Fields, i: number, { envelopes }: StateAccess): Ch
   return [{ path: ['input', i], to: JSON.stringify(message) }]
 }
 
-/** Without the state that its upstream encrypted an item means nothing. */
+/** Drops an item whose state this upstream cannot read: without it, the item means nothing. */
 function openReasoning(
   { encrypted_content: state }: Fields,
   i: number,

@@ -84,39 +84,39 @@ describe('a whole stream', () => {
     )
   })
 
-  test('nothing passes after the last event', () => {
+  test('drops everything after the last event', () => {
     const follower = observer()
     expect(run(`${stream()}data: [DONE]\n\n`, follower).out).toBe(stream())
     expect(follower.push(Buffer.from('data: x\n\n'))).toBeUndefined()
   })
 
-  test('that is incomplete is finished too', () => {
+  test('is finished if the response is incomplete', () => {
     const { follower } = run(
       event('response.incomplete', 0, { response: { ...DONE_RESPONSE, status: 'incomplete' } }),
     )
     expect(follower).toMatchObject({ finished: true, done: true })
   })
 
-  test('a type that is not the first key is found', () => {
+  test('finds a type that is not the first key', () => {
     const data = JSON.stringify({ response: DONE_RESPONSE, type: 'response.completed' })
     expect(run(`data: ${data}\n\n`).follower.finished).toBe(true)
   })
 
-  test('a last event without its empty line gets one', () => {
+  test('completes a last event without its empty line', () => {
     const text = stream()
     expect(run(text.slice(0, -1)).out).toBe(text)
     expect(run(text.slice(0, -2)).out).toBe(text)
   })
 })
 
-describe('signs of life', () => {
-  test.each(['keepalive', 'ping'])('%s passes, and begins nothing', (type) => {
+describe('keep-alive events', () => {
+  test.each(['keepalive', 'ping'])('%s passes, and the stream has not begun', (type) => {
     const { follower, out } = run(event(type, 7, {}))
     expect(out).toBe(event(type, 7, {}))
     expect(follower).toMatchObject({ begun: false, failure: undefined })
   })
 
-  test('with a text they do not pass', () => {
+  test('are dropped if they contain text', () => {
     const first = event('response.created', 0, { response: RESPONSE })
     const { follower, out } = run(first + event('keepalive', 7, { detail: 'secret' }))
     expect(out).toBe(first)
@@ -124,7 +124,7 @@ describe('signs of life', () => {
   })
 })
 
-describe('why a response is incomplete', () => {
+describe('the reason of an incomplete response', () => {
   const incomplete = (incomplete_details: unknown) =>
     run(
       event('response.incomplete', 0, {
@@ -144,7 +144,7 @@ describe('why a response is incomplete', () => {
     { reason: 'sk-0123456789abcdef' },
     { reason: { message: 'secret' } },
     { reason: 'content_filter', message: 'secret text' },
-  ])('%j is a text of the upstream, and never passes', (details) => {
+  ])('%j may be text of the upstream and is dropped', (details) => {
     const { follower, out } = incomplete(details)
     expect(out).toBe('')
     expect(follower).toMatchObject({ finished: false, failure: { detail: 'bad_event' } })
@@ -160,7 +160,7 @@ describe('a stream that does not finish', () => {
     expect(follower).toMatchObject({ finished: false, done: false, failure: undefined, usage: undefined })
   })
 
-  test('[DONE] alone does not finish it: the error comes in its place', () => {
+  test('[DONE] alone does not finish it: an error replaces it', () => {
     const { follower, out } = run(`${cut}data: [DONE]\n\n`)
     expect(out).toBe(cut)
     expect(follower).toMatchObject({ finished: false, failure: { detail: 'cut_stream' } })
@@ -191,13 +191,13 @@ describe('a stream that does not finish', () => {
       'error_event',
     ],
     ['one without a type', 'data: {"error":{"code":"slow_down"}}\n\n', 'rate_limit', 'error_event'],
-  ])('%s is kept back', (_name, text, failure, detail) => {
+  ])('%s is held back', (_name, text, failure, detail) => {
     const { follower, out } = run(`${cut}${text}${stream()}`)
     expect(out).toBe(cut)
     expect(follower).toMatchObject({ finished: false, failure: { class: failure, detail } })
   })
 
-  test('what it used is known', () => {
+  test('its usage is known', () => {
     const { follower } = run(cut + event('response.failed', 9, failed(null)))
     expect(follower.usage).toMatchObject({ input: 5, output: 2 })
   })
@@ -216,7 +216,7 @@ describe('the event that ends a stream with an error', () => {
     return { line, data: JSON.parse(data.slice('data: '.length)) as unknown }
   }
 
-  test('is flat before the response has begun', () => {
+  test('is flat before the response begins', () => {
     expect(parse(observer().errorEvent(error))).toEqual({
       line: 'event: error',
       data: {
@@ -229,7 +229,7 @@ describe('the event that ends a stream with an error', () => {
     })
   })
 
-  test.each([1, 3, 5])('is the failed response after %i events, numbered on', (count) => {
+  test.each([1, 3, 5])('is the failed response after %i events, with the next number', (count) => {
     const follower = observer()
     const events = stream().split('\n\n').slice(0, count)
     for (const text of events) follower.push(Buffer.from(`${text}\n\n`))

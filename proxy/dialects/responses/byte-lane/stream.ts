@@ -8,10 +8,10 @@ import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { sseEvents } from '../../core/sse/events.ts'
 import { EventFollower, type Verdict } from '../../core/sse/follower.ts'
 import { errorEvent, failedEvent } from '../error.ts'
-import { picturesIn, readUsage } from '../usage.ts'
+import { imagesIn, readUsage } from '../usage.ts'
 
 /** Events that carry the response object. */
-const OF_LIFE = new Set<unknown>([
+const LIFECYCLE = new Set<unknown>([
   'response.created',
   'response.queued',
   'response.in_progress',
@@ -23,16 +23,16 @@ const FAILED = new Set<unknown>(['response.failed', 'response.cancelled', 'respo
 export class ResponsesStreamObserver extends EventFollower implements StreamObserver {
   usage: Usage | undefined
   tier: string | undefined
-  /** Of the last event of its life that passed. */
+  /** The response in the last lifecycle event that passed. */
   #response: Record<string, unknown> | undefined
-  /** The bytes that passed last; read only when the stream has to end with an error. */
+  /** The bytes that passed last; parsed only if the stream ends with an error. */
   #lastPassed: Buffer | undefined
 
   get finished(): boolean {
     return this.done
   }
 
-  /** Before `response.created` a flat error, after it the response as failed. */
+  /** A flat error before `response.created`, a failed response after it. */
   errorEvent(error: GatewayError): Buffer {
     const sequence = this.#lastSequence() + 1
     if (this.#response === undefined) return errorEvent(error, sequence)
@@ -45,7 +45,7 @@ export class ResponsesStreamObserver extends EventFollower implements StreamObse
 
   protected inspect(event: Fields): Verdict | undefined {
     const { type, delta } = event
-    if (isSignOfLife(event)) return 'quiet'
+    if (isKeepAlive(event)) return 'quiet'
     if (typeof type !== 'string' || !type.startsWith('response.')) return undefined
     const response = isRecord(event.response) ? event.response : undefined
     if (response !== undefined) this.#count(response)
@@ -57,7 +57,7 @@ export class ResponsesStreamObserver extends EventFollower implements StreamObse
       this.delivered.deltas++
       this.delivered.bytes += Buffer.byteLength(delta)
     }
-    if (!OF_LIFE.has(type)) return 'pass'
+    if (!LIFECYCLE.has(type)) return 'pass'
     if (!isReason(response?.incomplete_details)) return undefined
     this.#response = response ?? this.#response
     if (type !== 'response.completed' && type !== 'response.incomplete') return 'pass'
@@ -67,13 +67,13 @@ export class ResponsesStreamObserver extends EventFollower implements StreamObse
   }
 
   #count({ usage, output }: Fields): void {
-    const images = picturesIn(output)
+    const images = imagesIn(output)
     if (images > 0) this.delivered.images = images
     const read = readUsage(usage)
     if (read !== undefined) this.usage = { ...read, images }
   }
 
-  /** Of the events that passed; -1 when they carry none. */
+  /** The last sequence number that passed; -1 if there is none. */
   #lastSequence(): number {
     let sequence = -1
     for (const { data } of this.#lastPassed === undefined ? [] : sseEvents(this.#lastPassed)) {
@@ -85,13 +85,13 @@ export class ResponsesStreamObserver extends EventFollower implements StreamObse
   }
 }
 
-/** OpenAI sends these in long silences; anything more would be text of the upstream's. */
-function isSignOfLife({ type, sequence_number: sequence, ...rest }: Fields): boolean {
+/** OpenAI sends these in long silences. An event with more fields could contain text of the upstream. */
+function isKeepAlive({ type, sequence_number: sequence, ...rest }: Fields): boolean {
   const isBare = (sequence === undefined || typeof sequence === 'number') && Object.keys(rest).length === 0
   return isBare && (type === 'keepalive' || type === 'ping')
 }
 
-/** Upstreams have put the text of an error where the reason stands. */
+/** False for other text: some upstreams put the message of an error in place of the reason. */
 export function isReason(details: unknown): boolean {
   if (!isRecord(details)) return true
   return Object.values(details).every((value) => value === null || typeof value === 'number' || isWord(value))

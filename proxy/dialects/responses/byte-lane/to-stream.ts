@@ -1,8 +1,8 @@
-/** A whole response as the stream that it would have been, for upstreams that ignore `stream: true`. */
+/** Writes a whole response as a stream, for upstreams that ignore `stream: true`. */
 import { type Fields, isRecord } from '../../core/json/value.ts'
 
-/** Fields of a response that are not known before its end. */
-const NOT_YET = {
+/** Values that fields have before the end of a response. */
+const IN_PROGRESS = {
   status: 'in_progress',
   output: [],
   completed_at: null,
@@ -10,11 +10,11 @@ const NOT_YET = {
   usage: null,
 }
 
-/** The events, as bytes; undefined when the response nests deeper than JSON.stringify can follow. */
+/** Undefined if the response nests deeper than JSON.stringify supports. */
 export function toStream(response: Fields, output: Fields[]): Buffer | undefined {
   const items = output.map((item, i) => (typeof item.id === 'string' ? item : { ...item, id: `item_${i}` }))
   const status = response.status === 'incomplete' ? 'incomplete' : 'completed'
-  const begun = { ...response, ...NOT_YET }
+  const begun = { ...response, ...IN_PROGRESS }
   const events: Fields[] = [
     { type: 'response.created', response: begun },
     { type: 'response.in_progress', response: begun },
@@ -43,7 +43,7 @@ function itemEvents(item: Fields, index: number): Fields[] {
   ]
 }
 
-/** The item as it is when it opens, and the events that fill it. An item of any other type comes whole. */
+/** The empty item and the events that fill it. Items of other types arrive whole. */
 function opened(item: Fields, at: Fields): { skeleton: Fields; inner: Fields[] } {
   const begun = { ...item, status: 'in_progress' }
   switch (item.type) {
@@ -69,7 +69,7 @@ function opened(item: Fields, at: Fields): { skeleton: Fields; inner: Fields[] }
   }
 }
 
-/** One delta with all of the text, if there is any, and its end. */
+/** One delta with the whole text, if there is any, and the `.done` event. */
 function textEvents(type: string, field: string, text: unknown, at: Fields, more: Fields = {}): Fields[] {
   const whole = typeof text === 'string' ? text : ''
   const done = { type: `${type}.done`, ...at, [field]: whole, ...more }

@@ -1,4 +1,4 @@
-/** What was said in a conversation so far. */
+/** The items of a conversation so far. */
 import { isRecord, tryParse } from '../../core/json/value.ts'
 
 interface Exchange {
@@ -7,8 +7,8 @@ interface Exchange {
 }
 
 /**
- * The items of all exchanges in their order. A compaction in an answer says all that was said before it; one that a
- * client sends stands among what it chose to keep.
+ * The items of all exchanges in order. A compaction in an answer replaces everything before it; a compaction that the
+ * client sent does not, because the client chose what to keep beside it.
  */
 export function historyOf(exchanges: readonly Exchange[]): string[] {
   const from = exchanges.findLastIndex(({ output }) => output.some(isCompaction))

@@ -1,7 +1,7 @@
 /**
- * Conversations that go on from `previous_response_id`
- * (https://platform.openai.com/docs/guides/conversation-state). Items are the texts of their bytes, so that numbers and
- * the order of keys stay as they were, however often they are sent again.
+ * Conversations that continue with `previous_response_id`
+ * (https://platform.openai.com/docs/guides/conversation-state). Items are kept as JSON texts, so numbers and the order
+ * of keys never change.
  */
 import type { Chains } from '../../core/chains.ts'
 import { answerIdOf } from '../../core/neutral/ids.ts'

@@ -45,10 +45,10 @@ test('a request without input adds nothing', () => {
   expect(itemsOf('{"model":"m","previous_response_id":"r"}')).toEqual([])
 })
 
-test('a trigger is sent, and is no part of what others go on from', () => {
-  const said = '{"type":"message","role":"user","content":"compaction_trigger"}'
+test('a trigger is sent, but is not part of the history', () => {
+  const message = '{"type":"message","role":"user","content":"compaction_trigger"}'
   const trigger = '{"type":"compaction_trigger"}'
-  const request = parseRequest(Buffer.from(`{"model":"m","input":[${said},${trigger}]}`), LIMITS)
-  expect(inputItems(request)).toEqual([said, trigger])
-  expect(keptItems(request)).toEqual([said])
+  const request = parseRequest(Buffer.from(`{"model":"m","input":[${message},${trigger}]}`), LIMITS)
+  expect(inputItems(request)).toEqual([message, trigger])
+  expect(keptItems(request)).toEqual([message])
 })

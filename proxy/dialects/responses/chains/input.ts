@@ -1,4 +1,4 @@
-/** The items that a request adds to its conversation, as they are written in its bytes. */
+/** The items that a request adds to its conversation, as the JSON texts of its body. */
 import { OPEN_ARRAY, QUOTE } from '../../../../kit/bytes.ts'
 import type { ParsedRequest } from '../../core/dialect.ts'
 import { elementsOf, objectOf } from '../../core/json/pieces.ts'
@@ -8,7 +8,7 @@ import { isRecord, tryParse } from '../../core/json/value.ts'
 
 const TRIGGER = 'compaction_trigger'
 
-/** Items of the request that others go on from: a trigger asks for its compaction, and is none of them. */
+/** The items that become history: all but the trigger of a compaction. */
 export function keptItems(request: Pick<ParsedRequest, 'body'>): string[] {
   return inputItems(request).filter((item) => !item.includes(TRIGGER) || typeOf(item) !== TRIGGER)
 }
@@ -18,7 +18,7 @@ function typeOf(item: string): unknown {
   return isRecord(value) ? value.type : undefined
 }
 
-/** JSON texts. A string is one message of the user; an item without a type gets the one that it means. */
+/** JSON texts. A string becomes a user message; an item without a type gets the type that it implies. */
 export function inputItems({ body }: Pick<ParsedRequest, 'body'>): string[] {
   const span = spanOf(scanObject(body), 'input')
   if (span === undefined) return []
@@ -33,17 +33,17 @@ function withType(item: string): string {
   const members = scanObject(bytes)
   const type = members.find(({ rawKey }) => rawKey === 'type')
   if (type !== undefined && bytes.toString('utf8', type.start, type.end) !== 'null') return item
-  const meant = meaning(members)
-  if (meant === undefined) return item
+  const implied = impliedType(members)
+  if (implied === undefined) return item
   const others = objectOf(
     bytes,
     members.filter((member) => member !== type),
   )
-  return `{"type":"${meant}",${others.slice(1)}`
+  return `{"type":"${implied}",${others.slice(1)}`
 }
 
-/** A role makes a message; an id alone refers to an item. */
-function meaning(members: readonly Member[]): string | undefined {
+/** A role means a message; an id alone refers to an item. */
+function impliedType(members: readonly Member[]): string | undefined {
   const has = (key: string) => members.some(({ rawKey }) => rawKey === key)
   if (has('role')) return 'message'
   return has('id') ? 'item_reference' : undefined

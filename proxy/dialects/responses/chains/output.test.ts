@@ -33,7 +33,7 @@ describe('an item, as a client sends it back', () => {
       '{"type":"reasoning","summary":[{"type":"summary_text","text":"T"}],"encrypted_content":null}',
     ],
     [
-      'thoughts themselves',
+      'a chain of thought',
       '{"id":"rs_1","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"T"}]}',
       '{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"T"}]}',
     ],
@@ -43,12 +43,12 @@ describe('an item, as a client sends it back', () => {
       '{"type":"compaction","encrypted_content":"gBBB"}',
     ],
     [
-      'a call of a hosted tool, as it was',
+      'a call of a hosted tool, unchanged',
       '{"id":"ws_1", "type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}}',
       '{"id":"ws_1", "type":"web_search_call","status":"completed","action":{"type":"search","query":"q"}}',
     ],
     [
-      'a call of the client’s shell, as it was',
+      'a call of the client’s shell, unchanged',
       '{"id":"lsh_1","type":"local_shell_call","call_id":"call_1","status":"completed","action":{}}',
       '{"id":"lsh_1","type":"local_shell_call","call_id":"call_1","status":"completed","action":{}}',
     ],
@@ -56,7 +56,7 @@ describe('an item, as a client sends it back', () => {
     expect(itemsOf(item)).toEqual([sent])
   })
 
-  test('reasoning without a word is not sent, nor what is no item', () => {
+  test('leaves out reasoning without content, and values that are not items', () => {
     const mute = '{"id":"rs_1","type":"reasoning","summary":[]}'
     const muteToo = '{"id":"rs_1","type":"reasoning","summary":[],"content":[],"encrypted_content":""}'
     expect(itemsOf(mute, '7', '{"type":"x"}', 'null', muteToo, '[]')).toEqual(['{"type":"x"}'])
@@ -67,7 +67,7 @@ describe('a record', () => {
   const seen = ['{"id":"msg_1","type":"message","role":"assistant","content":[]}']
   const sent = '{"type":"message","role":"assistant","content":[]}'
 
-  test('has the response as it was', () => {
+  test('has the response unchanged', () => {
     const text = response(`[{"type":"x"}]`, ', "created_at":1.0')
     expect(recordOf(text, seen)).toEqual({
       id: 'resp_1',
@@ -86,7 +86,7 @@ describe('a record', () => {
       '{"id":"resp_1","status":"completed" }',
       `{"id":"resp_1","status":"completed","output":[${seen}] }`,
     ],
-  ])('an output that is %s is that of the events', (_name, text, filled) => {
+  ])('takes an output that is %s from the events', (_name, text, filled) => {
     expect(recordOf(text, seen)).toEqual({
       id: 'resp_1',
       response: filled,
@@ -96,7 +96,7 @@ describe('a record', () => {
     })
   })
 
-  test('binds by what only the upstream can read, the newest last', () => {
+  test('is bound by content that only the upstream can read, the newest last', () => {
     const thoughts = ['1', '2', '3', '4', '5'].map(
       (text) => `{"type":"reasoning","summary":[],"encrypted_content":"${text}"}`,
     )
@@ -113,7 +113,7 @@ describe('a record', () => {
     ['another thing', '{"id":7,"output":[]}'],
     ['no object', '["id"]'],
     ['no JSON', '{"id":"resp_1"'],
-  ])('there is none of a response with %s', (_name, text) => {
+  ])('does not exist for a response with %s', (_name, text) => {
     expect(recordOf(text, seen)).toBeUndefined()
   })
 })

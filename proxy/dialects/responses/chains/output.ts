@@ -1,4 +1,4 @@
-/** What an answer leaves for the next request of its chain. */
+/** The record of an answer for the next request of its chain. */
 import { OPEN_ARRAY } from '../../../../kit/bytes.ts'
 import type { AnswerRecord } from '../../core/chains.ts'
 import { elementsOf, objectOf } from '../../core/json/pieces.ts'
@@ -7,35 +7,35 @@ import { cut, spanOf } from '../../core/json/splice.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { boundOf, encryptedOf, MAX_ID_LENGTH } from './position.ts'
 
-/** Items that say by themselves all that they mean. */
+/** Types of items that need no state of their upstream. */
 const SELF_CONTAINED: ReadonlySet<unknown> = new Set([
   'message',
   'function_call',
   'custom_tool_call',
   'reasoning',
 ])
-/** What the upstream calls an item, and how far it is. */
+/** Fields that mean something only to the upstream that wrote the item. */
 const IDENTITY = ['id', 'status']
 
 /**
- * `response` is the text of a response that is complete, `seen` the texts of its items where the stream told them.
- * Undefined when it has no id to go on from.
+ * `response`: the text of a complete response. `streamed`: the texts of the items that its stream contained. Undefined if
+ * the response has no id, so that no request can continue it.
  */
-export function recordOf(response: string, seen: readonly string[]): AnswerRecord | undefined {
+export function recordOf(response: string, streamed: readonly string[]): AnswerRecord | undefined {
   const value = tryParse(response)
   if (!isRecord(value) || !isId(value.id)) return undefined
   const bytes = Buffer.from(response)
   const members = scanObject(bytes)
   const span = spanOf(members, 'output')
   const list = span === undefined ? undefined : bytes.subarray(span.start, span.end)
-  const told = list?.[0] === OPEN_ARRAY ? elementsOf(list) : []
-  const output = told.length > 0 ? told : seen
+  const listed = list?.[0] === OPEN_ARRAY ? elementsOf(list) : []
+  const output = listed.length > 0 ? listed : streamed
   const items = output.map((text) => ({ text, item: tryParse(text) }))
   return {
     id: value.id,
-    response: told.length > 0 ? response : withOutput(bytes, members.at(-1)?.end ?? 0, span, seen),
+    response: listed.length > 0 ? response : withOutput(bytes, members.at(-1)?.end ?? 0, span, streamed),
     items: items.flatMap(({ text, item }) =>
-      isRecord(item) && saysAnything(item) ? [sent(text, item)] : [],
+      isRecord(item) && hasContent(item) ? [asInput(text, item)] : [],
     ),
     itemIds: items.flatMap(({ item }) => (isRecord(item) && isId(item.id) ? [item.id] : [])),
     bound: boundOf(items.map(({ item }) => item)),
@@ -46,7 +46,7 @@ function isId(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH
 }
 
-/** Items of a response by their ids, as a client sends them back. */
+/** The items of a response by id, as input items. */
 export function itemsOf(response: string): ReadonlyMap<string, string> {
   const bytes = Buffer.from(response)
   const span = spanOf(scanObject(bytes), 'output')
@@ -54,32 +54,31 @@ export function itemsOf(response: string): ReadonlyMap<string, string> {
   const items = new Map<string, string>()
   for (const text of list?.[0] === OPEN_ARRAY ? elementsOf(list) : []) {
     const item = tryParse(text)
-    if (isRecord(item) && isId(item.id)) items.set(item.id, sent(text, item))
+    if (isRecord(item) && isId(item.id)) items.set(item.id, asInput(text, item))
   }
   return items
 }
 
-/** Some upstreams leave the output of the last event empty. */
+/** Adds the output, which some upstreams leave empty in the last event. */
 function withOutput(
   bytes: Buffer,
   end: number,
   span: { start: number; end: number } | undefined,
-  seen: readonly string[],
+  streamed: readonly string[],
 ): string {
-  const list = `[${seen.join(',')}]`
+  const list = `[${streamed.join(',')}]`
   const written =
     span === undefined ? { start: end, end, text: `,"output":${list}` } : { ...span, text: list }
   return cut(bytes, [written]).toString('utf8')
 }
 
 /**
- * The item as a client sends it back. An id makes an upstream look for what it has kept, and refuse what it has not: it
- * goes where the item means all the same without it. Items of hosted tools keep theirs: it is required, and others may
- * refer to it.
+ * The item as a client sends it back. An id makes an upstream look for a stored item and refuse an unknown one, so items
+ * that mean the same without an id lose it. Items of hosted tools keep it: it is required, and other items may refer to it.
  */
-function sent(text: string, item: Fields): string {
-  const isClients = item.type === 'tool_search_call' && item.execution === 'client'
-  if (!SELF_CONTAINED.has(item.type) && !isClients && encryptedOf(item) === undefined) return text
+function asInput(text: string, item: Fields): string {
+  const isClientSearch = item.type === 'tool_search_call' && item.execution === 'client'
+  if (!SELF_CONTAINED.has(item.type) && !isClientSearch && encryptedOf(item) === undefined) return text
   const bytes = Buffer.from(text)
   const members = scanObject(bytes)
   return objectOf(
@@ -88,8 +87,8 @@ function sent(text: string, item: Fields): string {
   )
 }
 
-/** Reasoning without a word is nothing but its id, which means something only where it is kept. */
-function saysAnything(item: Fields): boolean {
+/** False for reasoning with nothing but an id, which only the upstream that stores it can use. */
+function hasContent(item: Fields): boolean {
   if (item.type !== 'reasoning' || encryptedOf(item) !== undefined) return true
   return [item.summary, item.content].some((list) => Array.isArray(list) && list.length > 0)
 }

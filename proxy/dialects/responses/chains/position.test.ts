@@ -27,7 +27,7 @@ describe('a position', () => {
     expect(positionIn(fields)).toEqual(position)
   })
 
-  test('is the same of a request that was not noted', () => {
+  test('is the same for a request that was not noted', () => {
     const request = parse({ store: false, previous_response_id: 'resp_1' })
     expect(positionOf({ ...request })).toEqual({
       previous: 'resp_1',
@@ -38,10 +38,10 @@ describe('a position', () => {
   })
 })
 
-describe('what binds', () => {
+describe('bound', () => {
   const thought = (text: unknown) => ({ type: 'reasoning', summary: [], encrypted_content: text })
 
-  test('is encrypted reasoning and compactions', () => {
+  test('has encrypted reasoning and compactions', () => {
     const input = [
       { type: 'compaction', encrypted_content: 'a' },
       { role: 'user', content: 'Hi', text: 'no' },
@@ -54,7 +54,7 @@ describe('what binds', () => {
     expect(positionIn({ input }).bound).toEqual(['a', 'b'])
   })
 
-  test('the newest four, the newest last', () => {
+  test('has the newest four, the newest last', () => {
     const input = ['1', '2', '3', '4', '5', '6'].map(thought)
     expect(positionIn({ input }).bound).toEqual(['3', '4', '5', '6'])
   })
@@ -78,13 +78,13 @@ test.each<[string, object]>([
 test.each([
   ['store', '{"model":"m","input":"a","store":false,"store":true}'],
   ['previous_response_id', '{"model":"m","previous_response_id":"a","previous_response_id":"b"}'],
-])('no upstream can read another %s than the gateway', (param, text) => {
+])('a repeated %s is refused, because the upstream might read the other one', (param, text) => {
   expect(() => parseRequest(Buffer.from(text), LIMITS)).toThrow(expect.objectContaining({ param }))
 })
 
 test.each([
   ['by its type', { type: 'item_reference', id: 'msg_1' }, ['msg_1']],
-  ['by nothing but an id', { id: 'fc_1' }, ['fc_1']],
+  ['by an id alone', { id: 'fc_1' }, ['fc_1']],
   ['not a message that has an id', { id: 'msg_1', role: 'user', content: 'x' }, []],
   [
     'not an item of a type',

@@ -1,10 +1,10 @@
-/** Where a request stands in a conversation. */
+/** The position of a request in its conversation. */
 import type { ChainPosition } from '../../core/chains.ts'
 import type { ParsedRequest } from '../../core/dialect.ts'
 import { isBoolean, isString, readOptional, refusal } from '../../core/json/fields.ts'
 import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 
-/** Of the id of a response, which may be any upstream's. */
+/** Characters of a response id, which any upstream may have chosen. */
 export const MAX_ID_LENGTH = 1024
 const MAX_BOUND = 4
 
@@ -19,7 +19,7 @@ export function readPosition(value: Fields): ChainPosition {
     throw refusal('previous_response_id', `must have at most ${MAX_ID_LENGTH} characters`)
   }
   if (previous !== undefined && value.conversation !== undefined && value.conversation !== null) {
-    throw refusal('conversation', 'must not stand beside previous_response_id')
+    throw refusal('conversation', 'must be absent beside previous_response_id')
   }
   const items: unknown[] = Array.isArray(value.input) ? value.input : []
   const bound = boundOf(items)
@@ -27,7 +27,7 @@ export function readPosition(value: Fields): ChainPosition {
   return { ...(previous !== undefined && { previous }), store, bound, references }
 }
 
-/** Remembers the position of a request that was parsed, so that it is not read again. */
+/** Stores the position of a parsed request, so that it is not parsed again. */
 export function notePosition(request: ParsedRequest, position: ChainPosition): void {
   POSITIONS.set(request, position)
 }
@@ -42,7 +42,7 @@ export function positionOf(request: ParsedRequest): ChainPosition {
   return position
 }
 
-/** What means something to one upstream alone: of the newest items, the newest last. */
+/** Encrypted content and references, which only one upstream understands. Those of the newest items, the newest last. */
 export function boundOf(items: readonly unknown[]): string[] {
   const texts: string[] = []
   for (let i = items.length - 1; i >= 0 && texts.length < MAX_BOUND; i--) {
@@ -52,13 +52,13 @@ export function boundOf(items: readonly unknown[]): string[] {
   return texts
 }
 
-/** Of a reasoning item or a compaction; undefined for an item that says all that it means. */
+/** The encrypted content of a reasoning item or a compaction. */
 export function encryptedOf(item: unknown): string | undefined {
   const text = isRecord(item) ? item.encrypted_content : undefined
   return typeof text === 'string' && text !== '' ? text : undefined
 }
 
-/** The id of an item that is named and not said: `{type: item_reference, id}`, or the id alone. */
+/** The id that an item refers to: `{type: item_reference, id}`, or an id alone. */
 export function referenceOf(item: unknown): string | undefined {
   if (!isRecord(item) || typeof item.id !== 'string' || item.id === '' || item.id.length > MAX_ID_LENGTH)
     return undefined

@@ -17,7 +17,7 @@ const NEXT = '{"type":"message","role":"user","content":"Two"}'
 describe('expanding', () => {
   test.each([
     [
-      'in the middle, with the spaces of others',
+      'in the middle, with the spaces around it',
       `{ "a" : 1.50 ,"previous_response_id":"r", "model" : "m" , "input":[${NEXT}] }`,
       `{ "a" : 1.50 , "model" : "m" , "input":[${FIRST},${SAID},${NEXT}] }`,
     ],
@@ -57,7 +57,7 @@ describe('expanding', () => {
     expect(head).toMatchObject({ model: 'm', stream: true, input: { textBytes: 3 + 3 + 3 } })
   })
 
-  test('a conversation beyond the limits is refused like one that came whole', () => {
+  test('a conversation beyond the limits is refused like one in a single request', () => {
     const text = '{"model":"m","previous_response_id":"r","input":"Two"}'
     const keys = `{"type":"x",${Array.from({ length: 1000 }, (_, i) => `"k${i}":0`).join(',')}}`
     const deep = `{"type":"x","deep":${'['.repeat(64)}${']'.repeat(64)}}`
@@ -75,7 +75,7 @@ describe('expanding', () => {
     expect(refusal).toMatchObject({ code: 'invalid_request', param: 'input' })
   })
 
-  test('leaves the request as it was', () => {
+  test('does not change the request', () => {
     const text = `{"model":"m","previous_response_id":"r","input":[${NEXT}]}`
     const request = parse(text)
     chains.expand(request, [FIRST], LIMITS)
@@ -99,7 +99,7 @@ test('answers repeat what the client sent', () => {
 })
 
 describe('any conversation', () => {
-  /** Texts whose meaning JavaScript would not keep: long numbers, zeros, doubled keys, escapes. */
+  /** JSON that JavaScript would change: long numbers, zeros, repeated keys, escapes. */
   const odd = fc.constantFrom('12345678901234567890', '1.0', '-0', '1E2', '"\\u0041"', '{"k":1,"k":2}', '[ ]')
   const item = fc
     .tuple(
@@ -126,7 +126,7 @@ describe('any conversation', () => {
     return `{${(referenceFirst ? [...reference, ...fields] : [...fields, ...reference]).join(',')}}`
   }
 
-  test('in any split, expanded, is the plain one to the byte', () => {
+  test('has the same bytes however it is split', () => {
     fc.assert(
       fc.property(fc.array(exchange, { maxLength: 5 }), exchange, item, (exchanges, last, first) => {
         const history = [first]
@@ -153,13 +153,13 @@ describe('references', () => {
   const id = 'A'.repeat(24)
   const response = `{"id":"resp_${id}","output":[{"id":"msg_${id}00","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"1.0"}]},{"id":"fc_${id}01","type":"function_call","call_id":"c","name":"n","arguments":"{\\"n\\":1.0}"}]}`
 
-  test('tell the response that they are of, where the ids are ours', () => {
+  test('name their response if the gateway made the ids', () => {
     expect(chains.responseOf(`fc_${id}01`)).toBe(`resp_${id}`)
     for (const other of ['fc_68af4030baa48193b0b43b4c2a176a1a0e6967589f080e78', 'msg_1', `fc_${id}`, ''])
       expect(chains.responseOf(other)).toBeUndefined()
   })
 
-  test('give way to what they refer to, and all other bytes stay', () => {
+  test('are replaced by their items, and all other bytes stay', () => {
     const asked = `{"model":"m","temperature":1.0,"input":[{"role":"user","content":"Hi"},{"type":"item_reference","id":"msg_${id}00"},{"id":"fc_${id}01"},{"type":"item_reference","id":"msg_other"},{"type":"function_call_output","call_id":"c","output":"ok"}]}`
     const { body } = chains.resolve(parse(asked), chains.itemsOf(response), LIMITS)
     expect(body.toString()).toBe(

@@ -1,10 +1,10 @@
-/** A request of a chain, rewritten for an upstream: all other bytes stay as the client wrote them. */
+/** Rewrites a request of a chain for an upstream. All other bytes stay as the client wrote them. */
 import type { JsonLimits, ParsedRequest } from '../../core/dialect.ts'
 import { removal } from '../../core/json/pieces.ts'
 import { scanObject } from '../../core/json/scanner.ts'
 import { cut, spanOf } from '../../core/json/splice.ts'
 import { tryParse } from '../../core/json/value.ts'
-import { echoAs } from '../codec/answer/answer-echo.ts'
+import { echoOriginal } from '../codec/answer/answer-echo.ts'
 import { inputItems } from './input.ts'
 import { referenceOf } from './position.ts'
 import { refuseStrayResults } from './stray.ts'
@@ -14,8 +14,8 @@ export type Parse = (body: Buffer, limits: JsonLimits) => ParsedRequest
 const PREVIOUS = 'previous_response_id'
 
 /**
- * The request with its whole conversation: `history`, and what it adds. Throws what `parse` throws of a request that a
- * client sent so, and GatewayError for results of calls that nobody made.
+ * The request with its whole conversation: `history` and its own items. Throws as `parse` does, and GatewayError for
+ * results without a call.
  */
 export function expand(
   request: ParsedRequest,
@@ -34,11 +34,11 @@ export function expand(
   const written =
     input === undefined ? { start: end, end, text: `,"input":${items}` } : { ...input, text: items }
   const expanded = parse(cut(body, reference === undefined ? [written] : [reference, written]), limits)
-  echoAs(expanded, request)
+  echoOriginal(expanded, request)
   return expanded
 }
 
-/** The request with `items`, by their ids, in place of the references to them. Throws what `parse` throws. */
+/** Replaces references to `items` (by id) with the items. Throws as `parse` does. */
 export function resolve(
   request: ParsedRequest,
   items: ReadonlyMap<string, string>,
@@ -48,11 +48,11 @@ export function resolve(
   const { body } = request
   const input = spanOf(scanObject(body), 'input')
   if (input === undefined) return request
-  const said = inputItems(request).map((text) => {
+  const resolvedItems = inputItems(request).map((text) => {
     const id = text.includes('"id"') ? referenceOf(tryParse(text)) : undefined
     return (id !== undefined && items.get(id)) || text
   })
-  const resolved = parse(cut(body, [{ ...input, text: `[${said.join(',')}]` }]), limits)
-  echoAs(resolved, request)
+  const resolved = parse(cut(body, [{ ...input, text: `[${resolvedItems.join(',')}]` }]), limits)
+  echoOriginal(resolved, request)
   return resolved
 }

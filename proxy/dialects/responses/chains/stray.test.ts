@@ -15,12 +15,12 @@ test.each([
   ['a result of a call beside it', [], [call('a'), result('a')]],
   ['a custom tool', [call('a', 'custom_tool_call')], [result('a', 'custom_tool_call_output')]],
   ['a stray result in the history', [result('a')], [TEXT]],
-  ['a result of what the vendor runs', [], [result('a', 'computer_call_output')]],
-  ['a result beside an item that is only named', [TEXT], [reference('fc_1'), result('a')]],
-  ['a result behind an item that is only named', [TEXT, reference('fc_1'), TEXT], [result('a')]],
-  ['a result beside a mere id', [], ['{"id":"fc_1"}', result('a')]],
-  ['a result without an id, which others refuse', [], ['{"type":"function_call_output","output":"x"}']],
-])('%s is taken', (_, history, added) => {
+  ['a result of a tool that the vendor runs', [], [result('a', 'computer_call_output')]],
+  ['a result beside a reference', [TEXT], [reference('fc_1'), result('a')]],
+  ['a result after a reference', [TEXT, reference('fc_1'), TEXT], [result('a')]],
+  ['a result beside an id alone', [], ['{"id":"fc_1"}', result('a')]],
+  ['a result without an id, which parsing refuses', [], ['{"type":"function_call_output","output":"x"}']],
+])('%s is accepted', (_, history, added) => {
   expect(() => refuseStrayResults(history, added)).not.toThrow()
 })
 
@@ -28,13 +28,13 @@ test.each([
   ['no call', [TEXT], [result('b')]],
   ['the call of another', [call('a')], [result('a'), result('b')]],
   [
-    'a mere text',
+    'only a text',
     ['{"type":"message","role":"user","content":"function_call","call_id":"b"}'],
     [result('b')],
   ],
   ['a message that has an id', ['{"type":"message","role":"user","id":"m","content":"x"}'], [result('b')]],
   [
-    'a text of a reference',
+    'a text that contains a reference',
     ['{"type":"message","role":"user","content":"{\\"type\\":\\"item_reference\\",\\"id\\":\\"b\\"}"}'],
     [result('b')],
   ],

@@ -1,16 +1,16 @@
-/** Results of calls that nobody made, in a conversation that goes on. */
+/** Results without a call, in a conversation that continues with `previous_response_id`. */
 import { GatewayError } from '../../../errors.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import { referenceOf } from './position.ts'
 
 const RESULTS = ['function_call_output', 'custom_tool_call_output']
 const CALLS = ['function_call', 'custom_tool_call']
-const MAX_TOLD = 128
+const MAX_ID_IN_MESSAGE = 128
 
 /**
- * Throws GatewayError when `added` has a result whose call is in none of the items, which are JSON texts. Only the
- * history that a client tells itself is repaired: it may have been shortened, what is kept here is whole. Where an item is
- * only named, it may be the call: its upstream knows.
+ * Throws GatewayError if `added` has a result whose call is in none of the items, which are JSON texts. The gateway
+ * repairs only histories that clients send, because clients may shorten them; stored ones are complete. A reference may
+ * stand for the call, so the upstream decides then.
  */
 export function refuseStrayResults(history: readonly string[], added: readonly string[]): void {
   const results = idsOf(added, RESULTS)
@@ -19,7 +19,7 @@ export function refuseStrayResults(history: readonly string[], added: readonly s
   const stray = results.find((id) => !calls.has(id))
   if (stray === undefined || [...history, ...added].some((text) => referenceOf(tryParse(text)) !== undefined))
     return
-  const message = `No tool call found for function call output with call_id ${stray.slice(0, MAX_TOLD)}.`
+  const message = `No tool call found for function call output with call_id ${stray.slice(0, MAX_ID_IN_MESSAGE)}.`
   throw new GatewayError('invalid_request', message, { param: 'input' })
 }
 

@@ -46,11 +46,11 @@ describe('a stream', () => {
     expect(tapped(BEGUN, ended(message('a'), 'incomplete'))).toMatchObject({ items: [sentMessage()] })
   })
 
-  test('an answer of nothing too', () => {
+  test('an answer without output, too', () => {
     expect(tapped(BEGUN, ended())).toMatchObject({ id: 'resp_1', items: [], bound: [] })
   })
 
-  test('an empty output is that of the items, by their index and else as they came', () => {
+  test('an empty output is filled from the items, by index', () => {
     const items = [done(1, message('b', 'B')), done(0, message('a', 'A')), done(1, message('c', 'C'))]
     const record = tapped(BEGUN, ...items, ended())
     expect(record?.items).toEqual(['A', 'B', 'C'].map(sentMessage))
@@ -59,7 +59,7 @@ describe('a stream', () => {
     )
   })
 
-  test('items without an index stand as they came', () => {
+  test('items without an index keep their order', () => {
     const item = (text: string) => sse('response.output_item.done', `"item":${message('m', text)}`)
     expect(tapped(item('A'), item('B'), ended())?.items).toEqual(['A', 'B'].map(sentMessage))
   })
@@ -70,14 +70,14 @@ describe('a stream', () => {
     expect(tapped(ended(item))?.items).toEqual([item])
   })
 
-  test('without names of events, with CR LF, and text outside of ASCII', () => {
+  test('without event names, with CR LF, and with non-ASCII text', () => {
     const plain = `${done(0, message('a', 'é😀'))}${ended()}`.replace(/^event: .*\n/gm, '')
     const items = [sentMessage('é😀')]
     expect(tapped(plain)?.items).toEqual(items)
     expect(tapped(plain.replaceAll('\n', '\r\n'))?.items).toEqual(items)
   })
 
-  test('a type that only the name tells', () => {
+  test('a type in the event name only', () => {
     const text = 'event: response.completed\ndata: {"response":{"id":"resp_1","output":[]}}\n\n'
     expect(tapped(text)).toMatchObject({ id: 'resp_1' })
   })
@@ -93,13 +93,13 @@ describe('a stream', () => {
     ],
     ['completed with an error', [ended('', 'completed', ',"error":{"code":"x"}')]],
     ['without a response', [sse('response.completed', '"response":null')]],
-    ['no JSON', ['event: response.completed\ndata: {"response":{"id":"resp_1","output":[]}\n\n']],
+    ['not JSON', ['event: response.completed\ndata: {"response":{"id":"resp_1","output":[]}\n\n']],
     ['[DONE]', ['event: response.completed\ndata: [DONE]\n\n']],
-  ])('of an answer that is %s there is no record', (_name, pushes) => {
+  ])('has no record of an answer that is %s', (_name, pushes) => {
     expect(tapped(...pushes)).toBeUndefined()
   })
 
-  test('only its end counts, and what came before', () => {
+  test('ignores everything after its end', () => {
     const other = ended(message('b', 'B')).replaceAll('resp_1', 'resp_2')
     expect(tapped(ended(message('a', 'A')), other, done(0, message('c')))?.items).toEqual([sentMessage('A')])
     expect(tapped(ended(), done(0, message('c')))?.items).toEqual([])
@@ -107,7 +107,7 @@ describe('a stream', () => {
     expect(tapped(`${ended(message('a', 'A'))}${other}`)?.id).toBe('resp_1')
   })
 
-  test('the record is the same when asked again', () => {
+  test('returns the same record again', () => {
     const tap = new ResponseTap()
     tap.push(Buffer.from(ended(message('a'))))
     const record = tap.record()
@@ -153,7 +153,7 @@ describe('a whole answer', () => {
   })
 })
 
-describe('what is held is bounded', () => {
+describe('the size limit', () => {
   const limited = (limit: number, ...pushes: string[]) => {
     const tap = new ResponseTap(limit)
     for (const text of pushes) tap.push(Buffer.from(text))
@@ -161,7 +161,7 @@ describe('what is held is bounded', () => {
   }
   const data = (event: string) => event.slice(event.indexOf('data: ') + 'data: '.length).trimEnd()
 
-  test('in the items together', () => {
+  test('applies to all items together', () => {
     const items = [done(0, message('a')), done(1, message('b'))]
     const length = items.map(data).join('').length
     expect(limited(length, ...items, ended())?.items).toHaveLength(2)
@@ -169,13 +169,13 @@ describe('what is held is bounded', () => {
     expect(limited(length - 1, items.join(''), ended())).toBeUndefined()
   })
 
-  test('in the response', () => {
+  test('applies to the response', () => {
     const end = ended(message('a'))
     expect(limited(data(end).length, BEGUN, end)).toBeDefined()
     expect(limited(data(end).length - 1, BEGUN, end)).toBeUndefined()
   })
 
-  test('in a whole answer', () => {
+  test('applies to a whole answer', () => {
     const body = Buffer.from(`{"id":"resp_1","output":[${message('é')}]}`)
     const record = (limit: number) => {
       const tap = new ResponseTap(limit)
@@ -187,7 +187,7 @@ describe('what is held is bounded', () => {
   })
 })
 
-test('any events, however many at once, give the same record', () => {
+test('the record does not depend on the chunks', () => {
   const text = fc.string({ unit: fc.constantFrom('a', '"', '\n', '😀', 'response.completed', 'event: ') })
   const item = fc.tuple(fc.constantFrom('message', 'function_call', 'x'), text)
   const noise = fc.constantFrom(
@@ -229,7 +229,7 @@ describe(
   () => {
     const files = readdirSync(folder)
 
-    test('there are some of each', () => {
+    test('streams and answers exist', () => {
       expect(files.filter((file) => file.endsWith('.sse')).length).toBeGreaterThan(2)
       expect(files.filter((file) => file.endsWith('.json')).length).toBeGreaterThan(1)
     })
@@ -256,7 +256,7 @@ describe(
       take(observer.flush())
     }
 
-    /** The response that a client could go on from, read the slow way. */
+    /** The response that a client could continue, read with JSON.parse. */
     function slowly(text: string, isWhole: boolean): Record<string, unknown> | undefined {
       const values = isWhole
         ? [JSON.parse(text)]

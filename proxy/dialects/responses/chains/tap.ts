@@ -1,4 +1,4 @@
-/** Reads an answer on its way to the client, for those who will go on from it. */
+/** Reads an answer on its way to the client, for requests that continue it. */
 import type { AnswerRecord, AnswerTap } from '../../core/chains.ts'
 import { scanObject } from '../../core/json/scanner.ts'
 import { spanOf } from '../../core/json/splice.ts'
@@ -6,15 +6,15 @@ import { type Fields, isRecord, tryParse } from '../../core/json/value.ts'
 import { readEvents } from '../../core/sse/reader.ts'
 import { recordOf } from './output.ts'
 
-/** Characters of an answer that are held; a larger one cannot be continued. */
+/** Characters. A larger answer is not kept and cannot be continued. */
 const MAX_LENGTH = 16 * 1024 * 1024
 
 const ITEM_DONE = 'response.output_item.done'
 const ENDS = ['response.completed', 'response.incomplete']
-/** The events that tell an item or the end. No other is parsed. */
+/** The events that contain an item or end the answer. No other event is parsed. */
 const NAMES = [ITEM_DONE, ...ENDS]
 const NAME_BYTES = NAMES.map((name) => Buffer.from(name))
-/** Statuses of whole answers from which nobody can go on; some upstreams name none. */
+/** Statuses of answers that cannot be continued; some upstreams send no status. */
 const UNFINISHED: readonly unknown[] = ['failed', 'cancelled', 'queued', 'in_progress']
 
 interface SeenItem {
@@ -26,7 +26,7 @@ export class ResponseTap implements AnswerTap {
   readonly #maxLength: number
   #seen: SeenItem[] = []
   #length = 0
-  /** Text of the response. */
+  /** The text of the response. */
   #response: string | undefined
   #over = false
   #record: AnswerRecord | undefined
@@ -80,7 +80,7 @@ export class ResponseTap implements AnswerTap {
       this.#seen = []
       return
     }
-    // An item without an index stands where it came.
+    // Items without an index keep the order in which they arrived.
     this.#seen.push({ index: Number.isSafeInteger(index) ? Number(index) : this.#seen.length, text })
   }
 
@@ -92,12 +92,12 @@ export class ResponseTap implements AnswerTap {
   }
 }
 
-/** A response that is complete; no compaction, which nobody goes on from by its id. */
+/** True for a complete response. A compaction is not one: no request can continue it by its id. */
 function isAnswer({ object, status, error }: Fields): boolean {
   return (object === undefined || object === 'response') && !error && !UNFINISHED.includes(status)
 }
 
-/** A copy, not a piece of the text that would hold the whole. */
+/** A copy: a slice would keep the whole text in memory. */
 function memberText(object: string, key: string): string | undefined {
   const bytes = Buffer.from(object)
   const span = spanOf(scanObject(bytes), key)

@@ -9,7 +9,7 @@ const BODY =
   '{"model":"alias","input":"Hi","store":false,"instructions":"be brief","previous_response_id":"resp_0"}'
 const bytes = warmUp(parseRequest(Buffer.from(BODY), { maxDepth: 64, maxKeys: 1000 }), 'X', 1700)
 
-test('a warm-up begins and is over', () => {
+test('a warm-up has only lifecycle events', () => {
   const events = sseEvents(bytes).map(({ event, data }) => ({ event, value: JSON.parse(data) }))
   const names = ['response.created', 'response.in_progress', 'response.completed']
   expect(events.map(({ event }) => event)).toEqual(names)

@@ -1,15 +1,15 @@
-/** The answer to a request that only prepares its conversation: the model is not asked. */
+/** The answer to a request that only prepares its conversation. The gateway calls no upstream. */
 import type { ParsedRequest } from '../../core/dialect.ts'
 import { EventWriter } from '../codec/answer/answer-events.ts'
 import { writeFinish } from '../codec/answer/answer-finish.ts'
 import { ResponseWriter } from '../codec/answer/answer-object.ts'
 
-/** Events of an answer without output and usage. `id`: random letters and digits; `created`: seconds since the epoch. */
+/** The events of an answer without output or usage. `id`: random letters and digits; `created`: seconds since the epoch. */
 export function warmUp(request: ParsedRequest, id: string, created: number): Buffer {
-  const asked = { parsed: request, id, created, request: { model: request.head.model } }
-  const writer = new ResponseWriter(asked)
+  const context = { parsed: request, id, created, request: { model: request.head.model } }
+  const writer = new ResponseWriter(context)
   const events = new EventWriter()
-  const response = writer.begun()
+  const response = writer.inProgress()
   events.event('response.created', { response })
   events.event('response.in_progress', { response })
   const finished = writer.finished(writeFinish({ reason: 'stop' }), [], {})

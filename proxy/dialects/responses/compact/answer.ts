@@ -1,4 +1,4 @@
-/** The compacted conversation: what the user said, and the item that stands for everything. */
+/** The answer to a compaction: the user's messages, and the item that replaces the conversation. */
 import type { Delivered } from '../../../../contract/sizes.ts'
 import { zeroUsage } from '../../../../contract/usage.ts'
 import type { UpstreamFailure } from '../../../errors.ts'
@@ -11,7 +11,7 @@ import type { ModelAnswer } from '../../core/neutral/types.ts'
 import { readUsage, writeUsage } from '../usage.ts'
 import { isCompacted, NO_COMPACTION } from './native.ts'
 
-/** Reads the answer of an upstream that has this endpoint. */
+/** Reads the answer of an upstream with this endpoint. */
 export function readAnswer(body: Buffer, request: ParsedRequest): Answer | UpstreamFailure {
   const value = tryParse(body.toString('utf8'))
   if (isRecord(value) && (value.error || value.type === 'error')) {
@@ -30,14 +30,14 @@ export function readAnswer(body: Buffer, request: ParsedRequest): Answer | Upstr
   }
 }
 
-/** The messages of the user are the client's own. */
+/** Counts only the compaction: the client itself sent the messages. */
 function deliveredOf(output: unknown[]): Delivered {
   const delivered: Delivered = { deltas: 0, bytes: 0 }
   for (const item of output) if (isRecord(item)) addText(delivered, item.encrypted_content)
   return delivered
 }
 
-/** The answer has the compaction as its only part (hub/compaction.ts). */
+/** The compaction is the only part of `parts` (emulated.ts). */
 export function encodeAnswer({ parts, usage }: ModelAnswer, { id, created, parsed }: ClientView): object {
   const items = parts.flatMap((part) => (part.type === 'hosted' ? [part.item] : []))
   return {
@@ -49,7 +49,7 @@ export function encodeAnswer({ parts, usage }: ModelAnswer, { id, created, parse
   }
 }
 
-/** As the client wrote them, with what strict clients want of an item: an id, a status, and a list of parts. */
+/** The client's messages, with the fields that strict clients require: an id, a status and a list of parts. */
 function userMessages({ body }: ParsedRequest, answerId: string): Fields[] {
   const value = tryParse(body.toString('utf8'))
   const input = isRecord(value) ? value.input : undefined

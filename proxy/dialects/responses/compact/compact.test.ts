@@ -7,7 +7,7 @@ const parse = (fields: object) =>
   compact.parseRequest(Buffer.from(JSON.stringify({ model: 'm', input: 'Hi', ...fields })), LIMITS, {})
 
 describe('a request', () => {
-  it('asks for a compaction, with whatever older agents send along', () => {
+  it('requests a compaction, with fields that older agents send', () => {
     const request = parse({
       input: [{ role: 'user', content: 'Hi' }],
       tools: [],
@@ -18,7 +18,7 @@ describe('a request', () => {
     expect(request.head).toMatchObject({ model: 'm', stream: false, choices: 1 })
   })
 
-  it('may go on from an answer', () => {
+  it('may continue an answer', () => {
     const request = parse({ input: undefined, previous_response_id: 'resp_1' })
     expect(compact.chains?.position(request).previous).toBe('resp_1')
     const item = JSON.stringify({ type: 'message', role: 'user', content: 'Before' })
@@ -44,7 +44,7 @@ describe('a request', () => {
     )
   })
 
-  it('reaches an upstream of its own as it is, but for the model', () => {
+  it('reaches an upstream of its dialect with only the model changed', () => {
     const body = Buffer.from('{ "model": "m", "input": "Hi", "new": 1.0 }')
     const request = compact.parseRequest(body, LIMITS, {})
     const edits = { model: 'up', askStreamUsage: false }
@@ -59,7 +59,7 @@ describe("an upstream's answer", () => {
   const read = (value: unknown) =>
     compact.byteLane.readAnswer(Buffer.from(JSON.stringify(value)), parse({}), false)
 
-  it('passes, and what it cost is read', () => {
+  it('passes, and its usage is read', () => {
     const value = {
       id: 'resp_1',
       object: 'response.compaction',
@@ -85,7 +85,7 @@ describe("an upstream's answer", () => {
     ['no_answer', 'Hello'],
     ['no_answer', { object: 'response.compaction' }],
     ['no_answer', null],
-  ])('that is none is a failure: %s', (detail, value) => {
+  ])('without a compaction is a failure: %s', (detail, value) => {
     expect(read(value)).toEqual({ class: 'unknown', status: 200, detail })
   })
 
@@ -95,7 +95,7 @@ describe("an upstream's answer", () => {
   )
 })
 
-it('nobody goes on from an answer by its id', () => {
+it('an answer has no record, so no request can continue it by its id', () => {
   const tap = compact.chains?.tap(parse({}))
   tap?.whole(Buffer.from('{"id":"resp_1","object":"response.compaction","status":"completed","output":[]}'))
   expect(tap?.record()).toBeUndefined()

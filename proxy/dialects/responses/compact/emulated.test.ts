@@ -12,9 +12,9 @@ import type {
   StreamPart,
 } from '../../core/neutral/types.ts'
 import { CompactingEncoder, compacted, summarise } from './emulated.ts'
-import { INSTRUCTION } from './words.ts'
+import { INSTRUCTION } from './prompts.ts'
 
-/** Seals by writing down what it was given. */
+/** Seals a carrier as its JSON. */
 const OWNER = {
   id: 'X',
   envelopes: {
@@ -24,7 +24,7 @@ const OWNER = {
 }
 const USAGE = { ...zeroUsage(), input: 50, output: 7 }
 
-/** The one part of an answer whose summary this is. */
+/** The only part of an answer with this summary. */
 const item = (summary: string) => ({
   type: 'hosted',
   dialect: 'responses',
@@ -72,7 +72,7 @@ describe('a request for a summary', () => {
     compact: true,
   }
 
-  it('has the conversation and its tools, none of which may be called, and at the end what to do', () => {
+  it('has the conversation, its tools with the choice none, and the instruction at the end', () => {
     const before = structuredClone(request)
     expect(summarise(request, 'chat')).toEqual({
       source: 'responses',
@@ -93,11 +93,11 @@ describe('a request for a summary', () => {
     expect(request).toEqual(before)
   })
 
-  it('chooses nothing where there are no tools', () => {
+  it('has no tool choice without tools', () => {
     expect(summarise({ ...request, tools: [] }, 'messages')).not.toHaveProperty('toolChoice')
   })
 
-  it('is not put to what makes pictures', () => {
+  it('is refused for an upstream that makes images', () => {
     expect(() => summarise(request, 'images')).toThrow(
       expect.objectContaining({ code: 'unsupported_parameter', param: 'input', status: 400 }),
     )
@@ -105,7 +105,7 @@ describe('a request for a summary', () => {
 })
 
 describe('a whole answer', () => {
-  it('has the summary as its only item, and the usage that was reported', () => {
+  it('has the summary as its only item, and the reported usage', () => {
     const answer: ModelAnswer = {
       id: 'up',
       model: 'up-model',
@@ -129,7 +129,7 @@ describe('a whole answer', () => {
     })
   })
 
-  it('that the limit has cut is used', () => {
+  it('that the limit cut is used', () => {
     expect(compacted({ parts: [text('Goal: sh')], finish: { reason: 'length' } }, OWNER)).toEqual({
       parts: [item('Goal: sh')],
       finish: { reason: 'stop' },
@@ -148,7 +148,7 @@ describe('a whole answer', () => {
       'no_summary',
     ],
     ['filtered words', [text('Sorry.')], 'content-filter', 'no_summary'],
-    ['words without end', [text('x'.repeat(1_000_001))], 'stop', 'summary_too_long'],
+    ['too much text', [text('x'.repeat(1_000_001))], 'stop', 'summary_too_long'],
   ])('of %s is a failure, as a whole and as a stream', (_, parts, reason, detail) => {
     const failure = { class: 'unknown', status: 200, blameless: true, detail }
     expect(compacted({ parts, finish: { reason } }, OWNER)).toEqual(failure)
@@ -162,7 +162,7 @@ describe('a whole answer', () => {
 })
 
 describe('a stream', () => {
-  it('writes nothing before the summary is complete, and then the answer that the whole one would be', () => {
+  it('writes nothing before the summary is complete, then the same answer as a whole one', () => {
     const { encoder, written, early } = streamed([
       { type: 'start', id: 'up', model: 'up-model' },
       { type: 'reasoning-start', id: 'r' },
@@ -188,7 +188,7 @@ describe('a stream', () => {
     expect(encoder.error(new GatewayError('overloaded', 'Later.'), 'r1')).toBe('overloaded r1')
   })
 
-  it('stops to collect what is too long', () => {
+  it('stops collecting a summary that is too long', () => {
     const half = 'x'.repeat(600_000)
     const { encoder } = streamed([
       { type: 'text-delta', id: 't', text: half },
@@ -202,13 +202,13 @@ describe('a stream', () => {
     })
   })
 
-  it('gives one item with all the text, however that is cut and whatever stands between', () => {
+  it('gives one item with all the text, whatever the deltas and other parts are', () => {
     const others = anyAnswer.map(({ parts }) => parts.filter((part) => part.type !== 'text'))
     const pieces = fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 8 })
     fc.assert(
       fc.property(pieces, others, fc.nat({ max: 8 }), (words, noise, at) => {
-        const told = ['Goal', ...words]
-        const deltas = told.map((word): StreamPart => ({ type: 'text-delta', id: 't', text: word }))
+        const texts = ['Goal', ...words]
+        const deltas = texts.map((word): StreamPart => ({ type: 'text-delta', id: 't', text: word }))
         const between = noise.flatMap((part, i): StreamPart[] =>
           part.type === 'reasoning'
             ? part.texts.map((t, paragraph) => ({ type: 'reasoning-delta', id: `r${i}`, text: t, paragraph }))
@@ -219,15 +219,15 @@ describe('a stream', () => {
         const finish: StreamPart = { type: 'finish', finish: { reason: 'stop' } }
         const { written } = streamed([...deltas.slice(0, at), ...between, ...deltas.slice(at), finish])
         const items = written.filter(({ type }) => type === 'whole')
-        expect(items).toEqual([{ type: 'whole', id: '0', part: item(told.join('')) }])
+        expect(items).toEqual([{ type: 'whole', id: '0', part: item(texts.join('')) }])
         const whole = compacted(
           {
-            parts: [...told.slice(0, at).map(text), ...noise, ...told.slice(at).map(text)],
+            parts: [...texts.slice(0, at).map(text), ...noise, ...texts.slice(at).map(text)],
             finish: { reason: 'stop' },
           },
           OWNER,
         )
-        expect(whole).toMatchObject({ parts: [item(told.join(''))] })
+        expect(whole).toMatchObject({ parts: [item(texts.join(''))] })
       }),
     )
   })

@@ -1,7 +1,7 @@
 /**
- * Compaction by the gateway: the upstream's model is asked for a summary of the conversation, and the client gets it
- * sealed, as the one item of the answer (https://platform.openai.com/docs/guides/compaction). It sends the item back
- * in place of the conversation, to whatever upstream, which reads the summary as text.
+ * Compaction by the gateway: it requests a summary of the conversation from the upstream's model, and the client gets
+ * the summary sealed, as the only item of the answer (https://platform.openai.com/docs/guides/compaction). The client sends
+ * the item back in place of the conversation, and any upstream gets the summary as text.
  */
 import type { ApiName } from '../../../../contract/endpoints.ts'
 import { GatewayError, type UpstreamFailure } from '../../../errors.ts'
@@ -9,9 +9,9 @@ import type { ClientView, Emulation, StreamEncoder } from '../../core/dialect.ts
 import { itemId } from '../../core/neutral/ids.ts'
 import type { HostedPart, ModelAnswer, ModelRequest, StreamPart } from '../../core/neutral/types.ts'
 import { unfold } from '../../core/neutral/unfold.ts'
-import { INSTRUCTION } from './words.ts'
+import { INSTRUCTION } from './prompts.ts'
 
-/** The task of compacting a conversation; undefined for a request that does not ask for it. */
+/** Undefined for a request that is not a compaction. */
 export function emulate(request: ModelRequest, upstream: ApiName): Emulation | undefined {
   if (request.compact !== true) return undefined
   return {
@@ -21,11 +21,11 @@ export function emulate(request: ModelRequest, upstream: ApiName): Emulation | u
   }
 }
 
-/** Whom a summary is for. */
+/** The client that a summary is sealed for. */
 type Owner = Pick<ClientView, 'id' | 'envelopes'>
 
-/** What is meant for the answers of the conversation, and would spoil a summary. */
-const UNASKED = [
+/** Fields that are meant for answers and would spoil a summary. */
+const ANSWER_FIELDS = [
   'format',
   'verbosity',
   'stop',
@@ -35,39 +35,39 @@ const UNASKED = [
   'parallelToolCalls',
 ] as const satisfies (keyof ModelRequest)[]
 
-/** Characters. More is no summary. */
+/** Characters. A longer text is a failure. */
 const MAX_SUMMARY = 1_000_000
 
 /**
- * The request for a summary of what `request` has. Its tools stay, for some upstreams refuse calls in the history of
- * tools that are not declared; none may be called. Nobody can go on from the answer itself, so that it is not stored.
+ * The request for a summary of the conversation of `request`. Its tools stay, because some upstreams refuse a history
+ * with calls of undeclared tools; the model may call none. The answer is not stored, because no request can continue it.
  * Throws GatewayError unsupported_parameter for an upstream that writes no text.
  */
 export function summarise(request: ModelRequest, upstream: ApiName): ModelRequest {
   if (upstream === 'images') {
-    const message = 'input asks for a compaction, which a model that makes pictures does not offer.'
+    const message = 'input requests a compaction, which a model that makes images does not support.'
     throw new GatewayError('unsupported_parameter', message, { param: 'input' })
   }
   const { compact: _compact, ...rest } = request
-  const asked: ModelRequest = {
+  const summaryRequest: ModelRequest = {
     ...rest,
     turns: [...request.turns, { role: 'user', parts: [{ type: 'text', text: INSTRUCTION }] }],
     store: false,
   }
-  for (const field of UNASKED) delete asked[field]
-  if (asked.tools.length > 0) asked.toolChoice = { type: 'none' }
-  return asked
+  for (const field of ANSWER_FIELDS) delete summaryRequest[field]
+  if (summaryRequest.tools.length > 0) summaryRequest.toolChoice = { type: 'none' }
+  return summaryRequest
 }
 
 /**
- * The answer with the summary in it as its only item; what else the model said is left out. A failure when it wrote no
- * summary. One that the output limit has cut is better than none.
+ * The answer with the summary as its only item, without other output of the model. A failure if the model wrote no
+ * summary. A summary that the output limit cut is accepted.
  */
 export function compacted(answer: ModelAnswer, owner: Owner): ModelAnswer | UpstreamFailure {
   const { parts, finish, usage, tier } = answer
   const summary = parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
   if (summary.length > MAX_SUMMARY) return failure('summary_too_long')
-  // Who filters an answer may put words of his own in its place.
+  // A content filter may replace the text with its own.
   if (summary.trim() === '' || finish.reason === 'content-filter') return failure('no_summary')
   return {
     parts: [compaction(summary, owner)],
@@ -77,7 +77,7 @@ export function compacted(answer: ModelAnswer, owner: Owner): ModelAnswer | Upst
   }
 }
 
-/** Writes the events of a compacted answer. Nothing is written before the summary is complete. */
+/** Writes the events of a compaction. It writes nothing before the summary is complete. */
 export class CompactingEncoder implements StreamEncoder {
   failure: UpstreamFailure | undefined
   readonly #encoder: StreamEncoder

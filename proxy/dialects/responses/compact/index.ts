@@ -1,4 +1,4 @@
-/** The endpoint that compacts a conversation: https://platform.openai.com/docs/api-reference/responses/compact */
+/** The endpoint that compacts conversations: https://platform.openai.com/docs/api-reference/responses/compact */
 import type { ClientApi } from '../../core/dialect.ts'
 import { splice } from '../../core/json/model-splice.ts'
 import { openState } from '../byte-lane/state.ts'
@@ -32,7 +32,7 @@ export const compact: ClientApi = {
     encodeAnswer,
     encodeStream: neverStreamed,
   },
-  // It can go on from an answer; nobody goes on from it by its id, but from its output.
+  // A compaction can continue an answer. No request continues a compaction by its id; clients send its output.
   chains: {
     ...createChains(parseRequest),
     tap: () => ({ push() {}, whole() {}, record: () => undefined }),
@@ -43,7 +43,7 @@ export const compact: ClientApi = {
   keepAlive,
 }
 
-/** parseRequest takes no request for a stream. */
+/** parseRequest refuses requests for a stream. */
 function neverStreamed(): never {
   throw new TypeError('a compaction is not streamed')
 }

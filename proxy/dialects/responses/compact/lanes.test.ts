@@ -13,14 +13,14 @@ import { lanesOf } from '../../core/lanes/index.ts'
 import { DIALECTS } from '../../index.ts'
 import { responses } from '../index.ts'
 import { compact } from './index.ts'
-import { INSTRUCTION } from './words.ts'
+import { INSTRUCTION } from './prompts.ts'
 
 const ENVELOPES = createEnvelopes(ephemeralKeyRing(), 'account', DIALECTS)
 const TYPES = { chat: 'chat_completion', responses: 'responses', messages: 'messages' } as const
 type Name = keyof typeof TYPES
 const NAMES: Name[] = ['chat', 'responses', 'messages']
 
-/** What codex sends. */
+/** A request as codex sends it. */
 const TOOL = {
   type: 'function',
   name: 'shell',
@@ -120,7 +120,7 @@ describe('the request for a summary', () => {
     })
   })
 
-  it('of a responses upstream, when the conversation is one text, or kept there', () => {
+  it('of a responses upstream, for a conversation that is one text or stored there', () => {
     expect(sent('responses', { model: 'm', input: 'Hi' }, compact)).toEqual({
       model: 'up',
       input: [{ type: 'message', role: 'user', content: 'Hi' }, user(INSTRUCTION)],
@@ -162,7 +162,7 @@ const WANTED_USAGE = {
   total_tokens: 49,
 }
 
-/** The value, whose summary was unsealed: nobody can tell beforehand how it is sealed. */
+/** The value with its summary opened, because the sealed bytes are random. */
 function unsealed<T>(value: T): T {
   return JSON.parse(JSON.stringify(value), (key, inner: unknown) => {
     if (key !== 'encrypted_content' || typeof inner !== 'string') return inner
@@ -185,12 +185,12 @@ describe('the answer', () => {
       output: [ITEM],
       usage: WANTED_USAGE,
     })
-    // What the model wrote is what costs.
+    // The model's output is billed.
     expect(answer.delivered).toEqual({ deltas: 1, bytes: 14 })
     expect(answer.usage).toMatchObject({ input: 40, output: 9 })
   })
 
-  it('of a responses upstream has ids of ours: what is kept there is no compaction', () => {
+  it('of a responses upstream has ids of the gateway, because the upstream stores no compaction', () => {
     const body = {
       id: 'resp_up',
       object: 'response',
@@ -244,7 +244,7 @@ const EVENTS = [
 ].map((event, sequence_number) => ({ ...event, sequence_number }))
 
 describe('a stream', () => {
-  it('begins when the summary is complete', () => {
+  it('starts when the summary is complete', () => {
     const stream = open('chat', STREAMED).observe(10_000)
     expect(stream.push(chunk({ role: 'assistant', reasoning_content: 'Hm.' }))).toBeUndefined()
     expect(stream.push(chunk({ content: 'Goal: ' }))).toBeUndefined()
@@ -257,7 +257,7 @@ describe('a stream', () => {
     expect(stream.delivered).toEqual({ deltas: 3, bytes: 17 })
   })
 
-  it('is written of a whole answer as well', () => {
+  it('is also written from a whole answer', () => {
     const answer = open('chat', STREAMED).readAnswer(chatAnswer({ content: SUMMARY }), true)
     if (!('body' in answer)) throw new Error(answer.detail)
     expect(eventsOf(answer.body)).toMatchObject(EVENTS)
@@ -266,7 +266,7 @@ describe('a stream', () => {
     expect(unsealed(response.output)).toEqual([ITEM])
   })
 
-  it('without a summary fails before anything was written', () => {
+  it('without a summary fails before it starts', () => {
     const stream = open('chat', STREAMED).observe(10_000)
     expect(stream.push(chunk({ reasoning_content: 'Hm.' }))).toBeUndefined()
     expect(stream.push(chunk({}, 'stop'))).toBeUndefined()
@@ -278,14 +278,14 @@ describe('a stream', () => {
 })
 
 describe('the endpoint', () => {
-  it('answers with what the user said, and the compaction', () => {
-    const picture = { type: 'input_image', image_url: 'https://x/y.png' }
+  it('answers with the user’s messages and the compaction', () => {
+    const image = { type: 'input_image', image_url: 'https://x/y.png' }
     const input = [
       { role: 'developer', content: 'D' },
       { role: 'user', content: 'First' },
       CALL,
       OUTPUT,
-      { type: 'message', role: 'user', id: 'msg_1', content: [picture] },
+      { type: 'message', role: 'user', id: 'msg_1', content: [image] },
       {
         type: 'compaction',
         encrypted_content: ENVELOPES.seal({ dialect: 'responses', kind: 'compaction', value: 'Old' }),
@@ -293,8 +293,8 @@ describe('the endpoint', () => {
       { type: 'message', role: 'assistant', content: 'Yes.' },
     ]
     const body = { model: 'm', input, instructions: 'I', tools: [TOOL], parallel_tool_calls: true }
-    for (const asked of [body, { ...body, input: [...input, TRIGGER] }]) {
-      const answer = open('chat', asked, compact).readAnswer(chatAnswer({ content: SUMMARY }), false)
+    for (const request of [body, { ...body, input: [...input, TRIGGER] }]) {
+      const answer = open('chat', request, compact).readAnswer(chatAnswer({ content: SUMMARY }), false)
       if (!('body' in answer)) throw new Error(answer.detail)
       expect(unsealed(JSON.parse(answer.body.toString()))).toEqual({
         id: 'resp_X',
@@ -302,7 +302,7 @@ describe('the endpoint', () => {
         created_at: 1700,
         output: [
           { ...user('First'), id: 'msg_X00', status: 'completed' },
-          { type: 'message', role: 'user', id: 'msg_1', status: 'completed', content: [picture] },
+          { type: 'message', role: 'user', id: 'msg_1', status: 'completed', content: [image] },
           ITEM,
         ],
         usage: WANTED_USAGE,
@@ -310,7 +310,7 @@ describe('the endpoint', () => {
     }
   })
 
-  it('makes an item of a text', () => {
+  it('makes an item from a text', () => {
     const lane = open('messages', { model: 'm', input: 'Hi' }, compact)
     const answer = lane.readAnswer(
       Buffer.from(
@@ -334,7 +334,7 @@ describe('the endpoint', () => {
   })
 })
 
-/** All texts that stand in messages of the user, in whatever dialect. */
+/** All texts in user messages, in any dialect. */
 function userTexts(body: Fields): string[] {
   const list = Array.isArray(body.messages) ? body.messages : body.input
   if (!Array.isArray(list)) return []
@@ -345,14 +345,14 @@ function userTexts(body: Fields): string[] {
 }
 
 describe('the item, sent back', () => {
-  it.each(NAMES)('is text of the user to a %s upstream', (name) => {
+  it.each(NAMES)('is a user text for a %s upstream', (name) => {
     const answer = open('chat', BODY).readAnswer(chatAnswer({ content: SUMMARY }), false)
     const { output } = JSON.parse('body' in answer ? answer.body.toString() : '{}')
     const texts = userTexts(sent(name, { model: 'm', input: [user('First'), ...output, user('Go on')] }))
     expect(texts).toEqual(['First', expect.stringMatching(/summary.*\n\nGoal: ship it\.$/s), 'Go on'])
   })
 
-  it('of another maker is refused where nobody can read it, and passes to a responses upstream', () => {
+  it('of a vendor passes to a responses upstream and is refused for others', () => {
     const item = { type: 'compaction', encrypted_content: 'gAAAA' }
     const body = { model: 'm', input: [user('First'), item] }
     const refused = expect.objectContaining({ code: 'unsupported_parameter', param: 'input[1]' })

@@ -1,4 +1,4 @@
-/** The request for a summary, to an upstream of this dialect that compacts nothing by itself. */
+/** The request for a summary, for an upstream of this dialect that cannot compact. */
 import type { ParsedRequest } from '../../core/dialect.ts'
 import { type Change, cutsOf } from '../../core/json/edit.ts'
 import { objectOf } from '../../core/json/pieces.ts'
@@ -6,9 +6,9 @@ import { scanObject } from '../../core/json/scanner.ts'
 import { cut } from '../../core/json/splice.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import { keptItems } from '../chains/input.ts'
-import { INSTRUCTION } from './words.ts'
+import { INSTRUCTION } from './prompts.ts'
 
-/** Fields that are written here, or that say how the conversation itself would be answered. */
+/** Fields that are replaced here, or that shape an answer. */
 const LEFT_OUT = new Set([
   'context_management',
   'include',
@@ -23,8 +23,8 @@ const LEFT_OUT = new Set([
 ])
 
 /**
- * The same as emulated.ts asks of other upstreams, with all other fields as the client wrote them. Its tools stay, and
- * none may be called.
+ * Like summarise() for other upstreams, with all other fields as the client wrote them. The tools stay, and the model may
+ * call none.
  */
 export function emulate(request: ParsedRequest, model: string, changes: readonly Change[]): Buffer {
   const body = cut(request.body, cutsOf(request.body, changes))
@@ -38,7 +38,7 @@ export function emulate(request: ParsedRequest, model: string, changes: readonly
   return Buffer.from(kept.length > 0 ? `{${written},${rest}` : `{${written}${rest}`)
 }
 
-/** Items bring tools along as well. */
+/** Items may contain tools, too. */
 function hasTools(body: Buffer): boolean {
   const value = tryParse(body.toString('utf8'))
   if (!isRecord(value)) return false

@@ -30,7 +30,7 @@ function streamOf(output: object[]): string[] {
 
 describe.each([
   ['one compaction', [COMPACTION], true],
-  ['one behind a message', [MESSAGE, COMPACTION], true],
+  ['one after a message', [MESSAGE, COMPACTION], true],
   ['a plain answer', [MESSAGE], false],
   ['nothing', [], false],
   ['two', [COMPACTION, COMPACTION], false],
@@ -41,7 +41,7 @@ describe.each([
     expect(read).toMatchObject(good ? { body } : { blameless: true, detail: 'no_compaction' })
   })
 
-  test('as a stream: nothing passes before it is known', () => {
+  test('as a stream, which is held until then', () => {
     const observer = responses.byteLane.observe(ask(true), 1_000_000, false)
     const events = streamOf(output)
     const last = events.pop() ?? ''
@@ -53,14 +53,14 @@ describe.each([
   })
 })
 
-test('a stream that ends before its end is no compaction, and no answer', () => {
+test('a cut stream is neither a compaction nor an answer', () => {
   const observer = responses.byteLane.observe(ask(true), 1_000_000, false)
   const [first = ''] = streamOf([COMPACTION])
   observer.push(Buffer.from(first))
   expect([observer.flush(), observer.finished]).toEqual([undefined, false])
 })
 
-test('a request for anything else streams as it comes', () => {
+test('other requests are streamed at once', () => {
   const request = responses.parseRequest(Buffer.from('{"model":"m","stream":true,"input":"Hi"}'), LIMITS, {})
   const observer = responses.byteLane.observe(request, 1_000_000, false)
   expect(observer.push(Buffer.from(streamOf([MESSAGE])[0] ?? ''))).toBeDefined()

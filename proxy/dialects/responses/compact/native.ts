@@ -1,10 +1,10 @@
-/** Compactions by an upstream itself: those that have none may pass over what they were asked for, and just answer. */
+/** Compactions by upstreams. An upstream without compaction may ignore the request for one and just answer. */
 import type { UpstreamFailure } from '../../../errors.ts'
 import type { StreamObserver } from '../../core/dialect.ts'
 import { isRecord, tryParse } from '../../core/json/value.ts'
 import { readEvents } from '../../core/sse/reader.ts'
 
-/** An answer that is none, or more than one: clients count on exactly one. */
+/** The answer has no compaction or several; clients expect exactly one. */
 export const NO_COMPACTION: UpstreamFailure = {
   class: 'unknown',
   status: 200,
@@ -13,10 +13,10 @@ export const NO_COMPACTION: UpstreamFailure = {
 }
 
 const DONE = 'response.output_item.done'
-/** Compactions are one item. */
+/** Bytes of a stream that are held. */
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** True for output items of which exactly one is a compaction. */
+/** True if exactly one output item is a compaction. */
 export function isCompacted(output: unknown): boolean {
   return Array.isArray(output) && output.filter(isCompaction).length === 1
 }
@@ -25,7 +25,7 @@ function isCompaction(item: unknown): boolean {
   return isRecord(item) && item.type === 'compaction'
 }
 
-/** Holds a stream back until it has shown to be a compaction: before that it may still be asked for elsewhere. */
+/** Holds a stream until it contains a compaction, so that a retry is possible until then. */
 export class CompactionObserver implements StreamObserver {
   readonly #inner: StreamObserver
   #held: Buffer[] = []

@@ -9,14 +9,17 @@ export const CHAINS: Mutant[] = [
   ...faults(
     `${FOLDER}/output.ts`,
     `${FOLDER}/output.test.ts`,
-    // Upstreams get another's item ids; items of hosted tools lack required ids.
+    // Upstreams look for another upstream's ids; items of hosted tools lack required fields.
     ["const IDENTITY = ['id', 'status']", "const IDENTITY = ['status']"],
-    ['if (!SELF_CONTAINED.has(item.type) && !isClients && encryptedOf(item) === undefined) return text', ''],
+    [
+      'if (!SELF_CONTAINED.has(item.type) && !isClientSearch && encryptedOf(item) === undefined) return text',
+      '',
+    ],
   ),
   ...faults(
     `${FOLDER}/tap.ts`,
     `${FOLDER}/tap.test.ts`,
-    // Parallel items are stored in the wrong order.
+    // Parallel items are in the wrong order.
     ['this.#seen.toSorted((a, b) => a.index - b.index)', 'this.#seen'],
     // An endless answer fills the memory.
     ['if (this.#length > this.#maxLength) {', 'if (false) {'],
@@ -26,26 +29,26 @@ export const CHAINS: Mutant[] = [
   ...faults(
     `${FOLDER}/rewrite.ts`,
     `${FOLDER}/rewrite.test.ts`,
-    // The question precedes the whole history.
+    // The new input comes before the history.
     ['[...history, ...added]', '[...added, ...history]'],
-    // An upstream gets a previous id that it does not know.
+    // The upstream gets a reference to a response that it does not know.
     ['reference === undefined ? [written] : [reference, written]', '[written]'],
   ),
   ...faults(
     `${FOLDER}/history.ts`,
     `${FOLDER}/history.test.ts`,
-    // Each answer precedes its question.
+    // Each answer comes before its input.
     ['return [...input, ...output]', 'return [...output, ...input]'],
-    // A compaction is dropped with its content, or a text that mentions one removes everything before it.
+    // A compaction is dropped, or a text that mentions one replaces the history.
     ['output.slice(output.findLastIndex(isCompaction))', 'output.slice(output.length)'],
     ["return isRecord(item) && item.type === 'compaction'", 'return isRecord(item)'],
   ),
-  // Results without calls reach the upstream.
+  // Results without a call reach the upstream.
   ...faults(`${FOLDER}/stray.ts`, `${FOLDER}/stray.test.ts`, [
     'results.find((id) => !calls.has(id))',
     'results.find(() => false)',
   ]),
-  // Nothing is stored by default.
+  // Responses are not stored by default.
   ...faults(`${FOLDER}/position.ts`, `${FOLDER}/position.test.ts`, [
     "'true or false') ?? true",
     "'true or false') ?? false",
@@ -56,17 +59,17 @@ export const CHAINS: Mutant[] = [
   ...faults(
     'proxy/dialects/responses/compact/emulated.ts',
     'proxy/dialects/responses/compact/emulated.test.ts',
-    // The model continues the task instead, an upstream stores the summary, or a format spoils it.
-    ["if (asked.tools.length > 0) asked.toolChoice = { type: 'none' }", ''],
+    // The model continues the work, the upstream stores the summary, and a format spoils it.
+    ["if (summaryRequest.tools.length > 0) summaryRequest.toolChoice = { type: 'none' }", ''],
     ['    store: false,\n', ''],
     ["  'format',\n", ''],
-    // Agents fail on more than one item, and on none.
+    // The answer has several items, which agents refuse, or an empty summary.
     ['parts: [compaction(summary, owner)]', 'parts: [...parts, compaction(summary, owner)]'],
     ["if (summary.trim() === '' || finish.reason === 'content-filter') return", 'if (false) return'],
     // A compaction costs nothing.
     ['    ...(usage !== undefined && { usage }),\n', ''],
   ),
-  // A client writes the user's words.
+  // The summary is not sealed, so a client can forge it.
   ...faults('proxy/dialects/responses/compact/emulated.ts', COMPACTION, [
     "envelopes.seal({ dialect: 'responses', kind: 'compaction', value: summary })",
     'summary',
@@ -74,7 +77,7 @@ export const CHAINS: Mutant[] = [
   ...faults(
     'proxy/dialects/responses/codec/request/compactions.ts',
     'proxy/dialects/responses/codec/request/compactions.test.ts',
-    // A forged compaction goes to an upstream as its own.
+    // A forged compaction reaches the upstream.
     [
       "if (opened === 'foreign') return undefined",
       "if (opened === 'foreign' || opened === 'broken') return undefined",
@@ -85,7 +88,7 @@ export const CHAINS: Mutant[] = [
     'emulation === undefined ? encoder : emulation.stream(encoder, view)',
     'encoder',
   ]),
-  // The gateway compacts for an upstream that could do it.
+  // The gateway summarises although the upstream can compact.
   ...faults('proxy/dialects/core/lanes/index.ts', 'proxy/dialects/core/lanes/index.test.ts', [
     'parsed.compacts === true && !features.compaction',
     'parsed.compacts === true',
@@ -93,7 +96,7 @@ export const CHAINS: Mutant[] = [
   ...faults(
     'proxy/dialects/responses/compact/answer.ts',
     COMPACTION,
-    // The user's words are lost, or everything is kept.
+    // The user's messages are lost, or all messages are kept.
     ['output: [...userMessages(parsed, id), ...items]', 'output: items'],
     ["isRecord(item) && item.role === 'user' && ", 'isRecord(item) && '],
   ),
@@ -103,7 +106,7 @@ export const CHAINS: Mutant[] = [
     ['  request.compacts = true\n', ''],
   ),
 
-  // An answer without a count is accepted as one.
+  // An answer without a count is accepted.
   ...faults('proxy/dialects/messages/count/answer.ts', 'proxy/dialects/messages/count/count.test.ts', [
     '!isRecord(value) || count(value.input_tokens) === undefined',
     '!isRecord(value)',
@@ -111,7 +114,7 @@ export const CHAINS: Mutant[] = [
   ...faults(
     'proxy/pipeline/serve.ts',
     COUNTS,
-    // An estimate passes for a count, and an upstream that cannot count gets none.
+    // An estimate looks like a count, and there is none if the upstream cannot count.
     ["  client.setHeader('x-sluice-estimated', 'true')\n", ''],
     ["if (!isCount || error.code !== 'upstream_error') throw error", 'if (isCount || !isCount) throw error'],
   ),

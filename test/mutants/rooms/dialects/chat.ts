@@ -10,8 +10,8 @@ export const CHAT: Mutant[] = [
   ...faults(
     'proxy/dialects/chat/byte-lane/stream.ts',
     'proxy/dialects/chat/byte-lane/stream.test.ts',
-    // A client gets an event without choices that it did not request.
-    ['this.#options.askedUsage && !this.request.head.wantsStreamUsage', 'false'],
+    // A client gets an event without choices that it did not ask for.
+    ['this.#options.addedUsage && !this.request.head.wantsStreamUsage', 'false'],
     // A cut stream ends in [DONE].
     ['if (!this.finished || this.done) return last', 'if (this.done) return last'],
     // A cut stream looks finished because the server always sends [DONE].
@@ -31,7 +31,7 @@ export const CHAT: Mutant[] = [
   ),
   // Clients of Groq are refused.
   ...faults('proxy/dialects/chat/codec/request/thinking.ts', 'test/conformance/dialects/rows.test.ts', [
-    'given === NO_WISH ? undefined : ',
+    'given === UNSET ? undefined : ',
     '',
   ]),
   ...faults(
@@ -63,18 +63,18 @@ export const CHAT: Mutant[] = [
     // A stream without its end is a complete answer.
     ['(this.#ended || this.#isProven)', 'this.#started'],
     // [DONE] alone ends an answer.
-    ['if (this.#isProven || (!this.#needsReason && this.#spoke))', 'if (true)'],
+    ['if (this.#isProven || (!this.#needsReason && this.#hasContent))', 'if (true)'],
     // Usage in the middle of an answer ends it.
     ['      this.#counted = false\n', ''],
     // Usage before any content ends an answer.
-    ['isRecord(chunk.usage) && this.#spoke', 'isRecord(chunk.usage)'],
+    ['isRecord(chunk.usage) && this.#hasContent', 'isRecord(chunk.usage)'],
   ),
   ...faults(
     'proxy/dialects/chat/codec/answer/decode-stream.ts',
     'proxy/dialects/chat/codec/answer/decode-stream.test.ts',
     // An empty delta opens a part.
-    ["if (content !== '') this.#say('text', content, logprobs)", "this.#say('text', content, logprobs)"],
-    // Reasoning sent both as text and as details is doubled.
+    ["if (content !== '') this.#write('text', content, logprobs)", "this.#write('text', content, logprobs)"],
+    // Reasoning that comes twice, in words and in details, is told twice.
     ['if (!this.#hasPlainReasoning) {', 'if (this.#open !== undefined) {'],
   ),
   ...faults(
@@ -107,13 +107,12 @@ export const CHAT: Mutant[] = [
     'test/conformance/dialects/broken-calls.test.ts',
     ['call === undefined || cut', 'call === undefined'],
   ),
-  // An image precedes the JSON that a client parses.
-  ...faults(
-    'proxy/dialects/core/neutral/media.ts',
-    'test/conformance/dialects/pictures-beside-json.test.ts',
-    [' || format !== undefined', ''],
-  ),
-  // An answer cut off by the upstream is taken for a complete one.
+  // A picture stands before the JSON that a client parses.
+  ...faults('proxy/dialects/core/neutral/media.ts', 'test/conformance/dialects/images-beside-json.test.ts', [
+    ' || format !== undefined',
+    '',
+  ]),
+  // An answer that an upstream broke off is taken for a whole one.
   ...faults(
     'proxy/dialects/chat/codec/answer/finish.ts',
     'proxy/dialects/chat/codec/answer/decode-stream-end.test.ts',

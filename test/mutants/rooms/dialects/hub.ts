@@ -186,7 +186,7 @@ export const HUB: Mutant[] = [
     ['request.maxOutputTokens < MIN_OUTPUT_TOKENS', 'request.maxOutputTokens < 1'],
   ),
   ...faults(
-    'proxy/dialects/responses/codec/request/read-items.ts',
+    'proxy/dialects/responses/codec/request/decode-input.ts',
     'test/conformance/dialects/losses.test.ts',
     [
       "keep(HERE, item, ['type', 'role', 'content', ...IDENTITY])",

@@ -15,8 +15,8 @@ export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
   ...faults(
     'proxy/dialects/responses/chains/output.ts',
     CONVERSATIONS,
-    ['const output = told.length > 0 ? told : seen', 'const output = told'],
-    ['withOutput(bytes, members.at(-1)?.end ?? 0, span, seen)', 'response'],
+    ['const output = listed.length > 0 ? listed : streamed', 'const output = listed'],
+    ['withOutput(bytes, members.at(-1)?.end ?? 0, span, streamed)', 'response'],
   ),
   ...faults('proxy/dialects/responses/chains/warm-up.ts', CONVERSATIONS, [
     "  events.event('response.in_progress', { response })\n",
@@ -34,7 +34,7 @@ export const PITFALLS_OF_ENDPOINTS: Mutant[] = [
   ]),
   // 7.12 JSON is sent to a client that reads a stream, and an error is an answer.
   ...faults('proxy/dialects/images/byte-lane/answer.ts', PICTURES, [
-    'events === undefined ? body : Buffer.from(toStream(value, pictures, events))',
+    'events === undefined ? body : Buffer.from(toStream(value, images, events))',
     'body',
   ]),
   ...faults('proxy/dialects/embeddings/answer.ts', PICTURES, ['isRecord(value) && value.error)', 'false)']),

@@ -23,7 +23,7 @@ export const PITFALLS: Mutant[] = [
     'new Draft(type, 0, body',
   ]),
   // 7.3 The part of a summary is not opened.
-  ...faults('proxy/dialects/responses/codec/answer/item-part-writer.ts', STREAMS, [
+  ...faults('proxy/dialects/responses/codec/answer/encode-item-stream.ts', STREAMS, [
     "this.writer.event(this.#partEvent('added'), { ...this.#place, part: this.#part('') })",
     '',
   ]),
@@ -89,8 +89,8 @@ export const PITFALLS: Mutant[] = [
     "calls.length > 0 && writing.features.nullContent ? null : ''",
     "calls.length > 0 ? null : ''",
   ]),
-  // 7.10 Empty arguments stay empty, which no client can parse.
-  ...faults('proxy/dialects/responses/codec/answer/item-write.ts', STREAMS, [
+  // 7.10 Arguments of nothing stay nothing, which no client can parse.
+  ...faults('proxy/dialects/responses/codec/answer/encode-item.ts', STREAMS, [
     "kind === 'function' && input === '' ? '{}' : input",
     "kind === 'function' && input === '' ? '' : input",
   ]),
@@ -170,12 +170,12 @@ export const PITFALLS: Mutant[] = [
     "if (text !== '') message.reasoning_content = text",
     '',
   ]),
-  // 7.19 Items keep another vendor's ids, and our own lack a prefix.
-  ...faults('proxy/dialects/responses/codec/request/write-pieces.ts', HISTORY, [
+  // 7.19 Items of another vendor bring their ids, and our own have no prefix.
+  ...faults('proxy/dialects/responses/codec/request/encode-input.ts', HISTORY, [
     'const base = { call_id: callId, name',
     'const base = { id: callId, call_id: callId, name',
   ]),
-  ...faults('proxy/dialects/responses/codec/answer/item-write.ts', TRANSPORT, [
+  ...faults('proxy/dialects/responses/codec/answer/encode-item.ts', TRANSPORT, [
     "function_call: 'fc'",
     "function_call: 'call'",
   ]),
@@ -229,7 +229,7 @@ export const PITFALLS: Mutant[] = [
     'const media_type = named',
   ]),
   // 7.25 Messages without a type are refused.
-  ...faults('proxy/dialects/responses/codec/request/read-items.ts', REQUESTS, [
+  ...faults('proxy/dialects/responses/codec/request/decode-input.ts', REQUESTS, [
     "if (isAbsent && item.role !== undefined) return 'message'",
     '',
   ]),

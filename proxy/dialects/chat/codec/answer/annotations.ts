@@ -3,7 +3,7 @@
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import type { Annotation } from '../../../core/neutral/types.ts'
 
-/** The annotations in a list of an upstream; what is none is skipped. */
+/** The annotations in an upstream's list. Skips invalid entries. */
 export function readAnnotations(value: unknown): Annotation[] {
   return Array.isArray(value) ? value.filter(isRecord).map(readAnnotation) : []
 }
@@ -24,8 +24,8 @@ function readAnnotation(value: Fields): Annotation {
 }
 
 /**
- * The annotation for a client, undefined for one that chat does not know. `offset`: characters of the answer's text
- * before the part that it belongs to.
+ * The annotation for a client; undefined for one that chat does not know. `offset`: number of characters in the answer's
+ * text before its part.
  */
 export function writeAnnotation(annotation: Annotation, offset: number): Fields | undefined {
   if (annotation.type === 'other')

@@ -1,4 +1,4 @@
-/** Pieces of answers that whole ones and streams have in common. */
+/** Parts of answers that whole answers and streams share. */
 
 import { contentList, contentText } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
@@ -6,13 +6,13 @@ import { dataUrl, parseDataUrl } from '../../../core/neutral/media.ts'
 import type { Carrier, ImagePart } from '../../../core/neutral/types.ts'
 import { isOpaque } from '../reasoning.ts'
 
-/** The readable pieces of a content that is a list, as some upstreams write it. */
+/** A readable part of content, which some upstreams write as a list. */
 export interface ContentPiece {
   type: 'text' | 'reasoning'
   text: string
 }
 
-/** Content as text and thoughts in their order; null is nothing. Throws as errors/unreadable.ts says. */
+/** Content as text and thoughts in order; empty for null. Throws for unreadable content, see errors/unreadable.ts. */
 export function readPieces(content: unknown): ContentPiece[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return contentList(content)
@@ -26,7 +26,7 @@ export function readPieces(content: unknown): ContentPiece[] {
     })
 }
 
-/** Images that a model made (`images`, as some upstreams write them). */
+/** Images that a model made, in the field `images` of some upstreams. */
 export function readImages(value: unknown): ImagePart[] {
   if (!Array.isArray(value)) return []
   return value.filter(isRecord).flatMap((item): ImagePart[] => {
@@ -41,7 +41,7 @@ export function writeImage({ source }: ImagePart): Fields | undefined {
   return { type: 'image_url', image_url: { url: source.kind === 'url' ? source.url : dataUrl(source) } }
 }
 
-/** What the upstream wants back of its thoughts; nothing when they are plain text. */
+/** The state that the upstream requires back with its thoughts; undefined when they are plain text. */
 export function detailsCarrier(entries: Fields[]): Carrier | undefined {
   if (!entries.some(isOpaque)) return undefined
   return { dialect: 'chat', kind: 'details', value: JSON.stringify(entries) }

@@ -1,4 +1,4 @@
-/** What a tool call of an upstream says: `function` and `custom` may both be there, one of them empty (Snowflake). */
+/** The body of an upstream's tool call. Snowflake sends both `function` and `custom`, one of them empty. */
 import { inputText } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 
@@ -9,7 +9,7 @@ export interface CallBody {
   input: string
 }
 
-/** `type` decides; a call without a usable one is what its filled object says. Throws as errors/unreadable.ts says. */
+/** Reads the object that `type` names, else the filled one. Throws for unreadable input, see errors/unreadable.ts. */
 export function readCallBody(call: Fields): CallBody {
   const asFunction = bodyOf('function', call.function)
   const asCustom = bodyOf('custom', call.custom)

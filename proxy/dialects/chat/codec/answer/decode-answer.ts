@@ -46,7 +46,7 @@ function callsOf({ tool_calls: calls }: Fields): Fields[] {
   return contentList(calls).filter(isRecord)
 }
 
-/** True for a call that nobody can run; an entry that says nothing at all is none. */
+/** True for a call that no client can run. An entirely empty entry does not count as a call. */
 function isNameless(call: Fields): boolean {
   const { name, input } = readCallBody(call)
   return name === '' && (text(call.id) !== undefined || input !== '')
@@ -83,7 +83,7 @@ function readMessage(message: Fields, logprobs: unknown, id: string): AssistantP
   return parts
 }
 
-/** What belongs to the text: citations and the probabilities of its tokens. */
+/** Adds citations and token probabilities to the text that they belong to. */
 function addToText(message: Fields, logprobs: unknown, parts: AssistantPart[]): void {
   const annotations = readAnnotations(message.annotations)
   const tokens = isRecord(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : []
@@ -100,10 +100,10 @@ function addToText(message: Fields, logprobs: unknown, parts: AssistantPart[]): 
 function readThoughts(message: Fields, parts: AssistantPart[]): void {
   const details = Array.isArray(message.reasoning_details) ? message.reasoning_details.filter(isRecord) : []
   const plain = text(message.reasoning_content) ?? text(message.reasoning)
-  const said = plain ?? details.flatMap(detailText).join(PARAGRAPH)
+  const thought = plain ?? details.flatMap(detailText).join(PARAGRAPH)
   const carrier = detailsCarrier(details)
-  if (said === '' && carrier === undefined) return
-  parts.push({ type: 'reasoning', texts: said === '' ? [] : [said], ...(carrier && { carrier }) })
+  if (thought === '' && carrier === undefined) return
+  parts.push({ type: 'reasoning', texts: thought === '' ? [] : [thought], ...(carrier && { carrier }) })
 }
 
 function readCall(call: Fields, madeUpId: string): ToolCallPart | undefined {

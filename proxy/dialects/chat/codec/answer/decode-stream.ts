@@ -17,7 +17,7 @@ import { addDetails } from './stream-details.ts'
 type Emit = (part: StreamPart) => void
 type Kind = 'text' | 'refusal' | 'reasoning'
 
-/** `[DONE]` and spaces around it are not longer. */
+/** Longer data cannot be `[DONE]`. */
 const MAX_DONE = 32
 
 export class ChatStreamDecoder implements StreamDecoder {
@@ -26,22 +26,22 @@ export class ChatStreamDecoder implements StreamDecoder {
   readonly #emit: Emit
   readonly #request: ParsedRequest
   readonly #calls: StreamCalls
-  /** `[DONE]` proves nothing: some servers write it behind an answer that broke off. */
+  /** `[DONE]` is not enough: some servers write it after broken answers. */
   readonly #needsReason: boolean
   #started = false
   #id = ''
   #ended = false
   #reason: unknown
-  /** Usage came without choices, behind content: the upstream counted a whole answer. */
+  /** Usage arrived without choices after content, so the upstream counted a whole answer. */
   #counted = false
   #usage: Usage | undefined
   #tier: string | undefined
-  /** Of text, refusal and reasoning one is open at a time. */
+  /** Only one of text, refusal and reasoning is open at a time. */
   #open: Kind | undefined
   #part = ''
   #count = 0
   #details: Fields[] = []
-  /** Reasoning came as plain text, so that details only repeat it. */
+  /** Reasoning arrived as plain text, so details only repeat it. */
   #hasPlainReasoning = false
 
   constructor(emit: Emit, request: ParsedRequest, features?: StreamFeatures) {
@@ -51,7 +51,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.#needsReason = features?.finishReason !== false
   }
 
-  /** Entries of `reasoning_details` grow with their text. */
+  /** False while entries of `reasoning_details` collect text. */
   get forgetsText(): boolean {
     return this.#details.length === 0
   }
@@ -64,8 +64,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     return this.#reason !== undefined || this.#counted
   }
 
-  /** The model said something. */
-  get #spoke(): boolean {
+  get #hasContent(): boolean {
     return this.#count > 0 || this.#calls.any
   }
 
@@ -93,13 +92,13 @@ export class ChatStreamDecoder implements StreamDecoder {
       if (word === '') return
       if (word === '[DONE]') {
         this.done = true
-        // An upstream that said nothing at all has not answered.
+        // A stream without any choice is not an answer.
         if (this.#started) this.#endAtDone()
         return
       }
     }
     const chunk = tryParse(data)
-    // Chunks have no name: what has one and is no object is noise of the upstream's own.
+    // Chunks have no name: a named event that is not an object is the upstream's own noise.
     if (!isRecord(chunk) && event !== '' && event !== 'message' && event !== 'error') return
     if (event === 'error' || !isRecord(chunk) || chunk.error) {
       const detail = event === 'error' || isRecord(chunk) ? 'error_event' : 'bad_event'
@@ -113,7 +112,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (chunk.usage) this.#usage = readUsage(chunk.usage) ?? this.#usage
     if (typeof chunk.service_tier === 'string') this.#tier = chunk.service_tier
     if (!Array.isArray(chunk.choices) || chunk.choices.length === 0) {
-      if (isRecord(chunk.usage) && this.#spoke) this.#counted = true
+      if (isRecord(chunk.usage) && this.#hasContent) this.#counted = true
       return
     }
     for (const choice of chunk.choices) {
@@ -148,22 +147,22 @@ export class ChatStreamDecoder implements StreamDecoder {
     const thought = delta.reasoning_content || delta.reasoning
     if (typeof thought === 'string' && thought !== '') {
       this.#hasPlainReasoning = true
-      this.#say('reasoning', thought)
+      this.#write('reasoning', thought)
     }
     if (Array.isArray(delta.reasoning_details)) this.#detail(delta.reasoning_details)
     if (typeof content === 'string') {
-      if (content !== '') this.#say('text', content, logprobs)
+      if (content !== '') this.#write('text', content, logprobs)
     } else if (content) {
-      for (const { type, text } of readPieces(content)) this.#say(type, text)
+      for (const { type, text } of readPieces(content)) this.#write(type, text)
     }
-    if (typeof delta.refusal === 'string' && delta.refusal !== '') this.#say('refusal', delta.refusal)
+    if (typeof delta.refusal === 'string' && delta.refusal !== '') this.#write('refusal', delta.refusal)
     if (Array.isArray(delta.annotations) && delta.annotations.length > 0) this.#annotate(delta.annotations)
     if (delta.images) this.#images(delta.images)
     if (calls) for (const call of contentList(calls)) if (isRecord(call)) this.#call(call)
     if (isRecord(delta.function_call)) this.#call({ index: 0, function: delta.function_call })
   }
 
-  #say(kind: Kind, text: string, logprobs?: unknown): void {
+  #write(kind: Kind, text: string, logprobs?: unknown): void {
     if (this.#open !== kind) this.#openPart(kind)
     const id = this.#part
     if (kind === 'reasoning') {
@@ -180,11 +179,11 @@ export class ChatStreamDecoder implements StreamDecoder {
   #detail(list: unknown[]): void {
     const entries = list.filter(isRecord)
     if (!this.#hasPlainReasoning) {
-      for (const entry of entries) for (const text of detailText(entry)) this.#say('reasoning', text)
+      for (const entry of entries) for (const text of detailText(entry)) this.#write('reasoning', text)
     }
     if (entries.length === 0) return
     if (this.#open !== 'reasoning') {
-      // What only repeats a text that is over says nothing.
+      // Such entries only repeat a text that has ended.
       if (detailsCarrier(entries) === undefined) return
       this.#openPart('reasoning')
     }
@@ -227,7 +226,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   #endAtDone(): void {
-    if (this.#isProven || (!this.#needsReason && this.#spoke)) this.#finish()
+    if (this.#isProven || (!this.#needsReason && this.#hasContent)) this.#finish()
     else this.failure = { class: 'transient', detail: 'no_finish_reason' }
   }
 

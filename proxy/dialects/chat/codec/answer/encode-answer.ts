@@ -2,7 +2,7 @@
 import type { ClientView } from '../../../core/dialect.ts'
 import { type Fields, tryParse } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
-import { markdownPicture } from '../../../core/neutral/media.ts'
+import { markdownImage } from '../../../core/neutral/media.ts'
 import type { AssistantPart, ModelAnswer, ToolCallPart } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
 import { detailsOf, PARAGRAPH } from '../reasoning.ts'
@@ -39,7 +39,7 @@ function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: 
   let refusal: string | null = null
   const annotations: Fields[] = []
   const calls: ToolCallPart[] = []
-  /** Of a client that asked for JSON, beside which they have no place in the text. */
+  /** Images for a client that requested JSON, whose text they would make invalid. */
   const images: Fields[] = []
   for (const part of parts) {
     switch (part.type) {
@@ -57,14 +57,15 @@ function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: 
         refusal = (refusal ?? '') + part.text
         break
       case 'tool-call':
-        // Half of the arguments would be run by clients that look at the calls and not at the reason of the end.
+        // Without this, clients that ignore the finish reason would run the call with half of its arguments.
         if (part.cut) lose('tools')
         else calls.push(part)
         break
       case 'image': {
-        const picture = markdownPicture(part.source, client.request)
-        const image = picture === undefined ? writeImage(part) : undefined
-        if (picture !== undefined) content = content === null ? picture : `${content}${PARAGRAPH}${picture}`
+        const markdown = markdownImage(part.source, client.request)
+        const image = markdown === undefined ? writeImage(part) : undefined
+        if (markdown !== undefined)
+          content = content === null ? markdown : `${content}${PARAGRAPH}${markdown}`
         else if (image !== undefined) images.push(image)
         else lose('image')
         break
@@ -75,7 +76,7 @@ function encodeMessage({ parts, finish }: ModelAnswer, legacy: boolean, client: 
         lose(part.type)
     }
   }
-  // A client of functions takes one call.
+  // A client with `functions` takes one call.
   if (legacy && calls.length > 1) lose('tools')
   if (finish.reason === 'content-filter') refusal ??= finish.explanation ?? null
   return {
@@ -107,7 +108,7 @@ function encodeCalls(calls: ToolCallPart[], legacy: boolean): Fields {
   if (legacy) return { function_call: { name: first.name, arguments: first.input || '{}' } }
   return {
     tool_calls: calls.map(({ callId, name, kind, input, carrier }) => {
-      // Clients parse the arguments of a call without any, too.
+      // Clients parse empty arguments too.
       const body = kind === 'function' ? { name, arguments: input || '{}' } : { name, input }
       const extra = carrier?.kind === 'extra_content' ? tryParse(carrier.value) : undefined
       return { id: callId, type: kind, [kind]: body, ...(extra !== undefined && { extra_content: extra }) }

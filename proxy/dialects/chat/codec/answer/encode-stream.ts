@@ -4,7 +4,7 @@ import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
 import { type Fields, tryParse } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
-import { markdownPicture } from '../../../core/neutral/media.ts'
+import { markdownImage } from '../../../core/neutral/media.ts'
 import type { Annotation, Finish, ImagePart, StreamPart } from '../../../core/neutral/types.ts'
 import { errorText } from '../../error.ts'
 import { writeUsage } from '../../usage.ts'
@@ -17,7 +17,7 @@ import { writeFinish } from './finish.ts'
 type Part<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
 
 interface Call {
-  /** A chunk up to the text of its arguments, and from there to the end. */
+  /** A chunk before the text of its arguments, and after it. */
   before: string
   after: string
   empty: boolean
@@ -33,31 +33,31 @@ export class ChatStreamEncoder implements StreamEncoder {
   readonly #legacy: boolean
   readonly #wantsUsage: boolean
   #out = ''
-  /** A chunk up to its choices. */
+  /** A chunk before its choices. */
   #base = ''
-  /** A chunk up to its delta. */
+  /** A chunk before its delta. */
   #head = ''
-  /** From the delta on, in a chunk without a finish. */
+  /** A chunk after its delta, without a finish. */
   #tail = ''
   #usageTail = ''
   #usage: Usage | undefined
   readonly #calls = new Map<string, Call>()
   #textLength = 0
-  /** Characters of text before each text part. */
+  /** Number of characters before each text part. */
   readonly #offsets = new Map<string, number>()
   #refused = false
-  /** Paragraph that was written last, of which part. */
+  /** Part and index of the last written paragraph. */
   #paragraph: string | undefined
-  /** Text of the open reasoning, from the second one on; the first one's is all that stands before the second. */
+  /** Text of the open reasoning; undefined for the first one, whose text is everything before the second. */
   #thought: string | undefined
   #thoughts = 0
   /**
    * Of a list in several deltas the Node SDK keeps the last, and the Python SDK refuses later entries without an index.
-   * So details wait for all reasoning that stands together, and annotations for the end.
+   * So details wait for the end of adjacent reasoning, and annotations for the end of the stream.
    */
   #details: Fields[] = []
   #detailsWritten = 0
-  /** Entries of a chat upstream have the indexes that it gave them. */
+  /** The entries come from a chat upstream and keep its indexes. */
   #ownDetails = false
   readonly #annotations: Fields[] = []
   #images = 0
@@ -140,7 +140,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     this.#delta('{"role":"assistant","content":"","refusal":null}')
   }
 
-  /** @param json what the delta holds, as JSON. */
+  /** @param json the delta. */
   #delta(json: string): void {
     this.#out += this.#head + json + this.#tail
   }
@@ -194,7 +194,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     if (this.#legacy) {
       const call = { before: '{"function_call":{"arguments":', after: '}}', empty: true, kind, index }
       this.#calls.set(id, call)
-      // A client of functions takes one call.
+      // A client with `functions` takes one call.
       if (index === 0) this.#delta(JSON.stringify({ function_call: { name, arguments: '' } }))
       else this.#lose('tools')
       return
@@ -212,7 +212,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     this.#out += this.#head + call.before + JSON.stringify(text) + call.after + this.#tail
   }
 
-  /** Clients parse the arguments of a call without any, too; those of one that was cut must not become an object. */
+  /** Clients parse empty arguments too, so they become an object, but not those of a cut call. */
   #endCall({ id, carrier, cut }: Part<'tool-call-end'>): void {
     const call = this.#calls.get(id)
     if (call === undefined || cut) return
@@ -232,23 +232,23 @@ export class ChatStreamEncoder implements StreamEncoder {
   #whole({ part }: Part<'whole'>): void {
     this.#writeDetails()
     if (part.type !== 'image') this.#lose(part.type)
-    else this.#picture(part)
+    else this.#image(part)
   }
 
-  /** Clients that know nothing of images show the text. */
-  #picture(part: ImagePart): void {
-    const picture = markdownPicture(part.source, this.#client.request)
-    if (picture === undefined) {
-      this.#image(part)
+  /** Writes Markdown text, which clients without support for images can show. */
+  #image(part: ImagePart): void {
+    const markdown = markdownImage(part.source, this.#client.request)
+    if (markdown === undefined) {
+      this.#imageEntry(part)
       return
     }
-    const text = this.#textLength === 0 ? picture : PARAGRAPH + picture
+    const text = this.#textLength === 0 ? markdown : PARAGRAPH + markdown
     this.#textLength += text.length
     this.#field('content', text)
   }
 
-  /** As some chat upstreams write them. */
-  #image(part: ImagePart): void {
+  /** Writes an entry of `images`, as some chat upstreams do. */
+  #imageEntry(part: ImagePart): void {
     const image = writeImage(part)
     if (image === undefined) {
       this.#lose('image')

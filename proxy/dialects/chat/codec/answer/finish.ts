@@ -1,4 +1,4 @@
-/** Why a model stopped, in chat's words and ours. */
+/** Maps chat's finish reasons to the neutral ones and back. */
 
 import { isRecord } from '../../../core/json/value.ts'
 import type { Finish } from '../../../core/neutral/types.ts'
@@ -12,7 +12,7 @@ const REASONS = new Map<unknown, Finish['reason']>([
   ['function_call', 'tool-calls'],
   ['content_filter', 'content-filter'],
 ])
-/** Words of upstreams that broke off: no answer at all. */
+/** Reasons of upstreams that failed in the middle of an answer. */
 const FAILURES = new Set<unknown>(['error', 'insufficient_system_resource'])
 
 const WORDS: Record<Finish['reason'], string> = {
@@ -26,12 +26,12 @@ export function isFailure(reason: unknown): boolean {
   return FAILURES.has(reason)
 }
 
-/** The choice in which an upstream says that it broke off (OpenRouter, DeepSeek, Mistral). */
+/** The choice in which an upstream reports that it failed (OpenRouter, DeepSeek, Mistral). */
 export function brokenChoice(choices: readonly unknown[]): Record<string, unknown> | undefined {
   return choices.filter(isRecord).find((choice) => choice.error || isFailure(choice.finish_reason))
 }
 
-/** An unknown word is a plain stop; with calls a stop is one for the calls. */
+/** Reads an unknown word as `stop`, and makes the reason agree with the calls. */
 export function readFinish(word: unknown, hasCalls: boolean): Finish {
   const reason = REASONS.get(word) ?? 'stop'
   if (reason === 'stop' && hasCalls) return { reason: 'tool-calls' }
@@ -39,7 +39,7 @@ export function readFinish(word: unknown, hasCalls: boolean): Finish {
   return { reason }
 }
 
-/** `legacy`: the client knows functions, not tools. */
+/** `legacy`: the client declared `functions` instead of `tools`. */
 export function writeFinish({ reason }: Finish, legacy: boolean): string {
   return legacy && reason === 'tool-calls' ? 'function_call' : WORDS[reason]
 }

@@ -1,4 +1,4 @@
-/** Puts the tool calls of a stream together, as orderly as the upstream may be. */
+/** Assembles the tool calls of a stream, also from upstreams that send them out of order. */
 
 import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
@@ -32,7 +32,7 @@ export class StreamCalls {
     return this.#calls.some((call) => call.state !== 'waiting' || call.name !== '')
   }
 
-  /** An entry of `tool_calls`. A call starts when its id and its name are known; what comes before waits. */
+  /** Takes an entry of `tool_calls`. Holds a call's input back until its id and name are known. */
   delta(entry: Fields): void {
     const { kind, name, input: text } = readCallBody(entry)
     const id = typeof entry.id === 'string' ? entry.id : ''
@@ -50,7 +50,7 @@ export class StreamCalls {
     }
   }
 
-  /** Closes all calls; those that never got an id get one made of `seed`. False when one has no name: it is broken. */
+  /** Closes all calls, with an id made from `seed` if they have none. False when a call has no name and is broken. */
   end(seed: string): boolean {
     const isNameless = (call: Call) => call.state === 'waiting' && call.name === ''
     if (this.#calls.some((call) => isNameless(call) && (call.id !== '' || call.input !== ''))) return false
@@ -66,7 +66,7 @@ export class StreamCalls {
         : this.#byIndex.get(at)
     if (known !== undefined) {
       if (!startsAnother(known, id, name, text)) return known
-      // Nothing more can come for a call whose place is taken.
+      // The index now belongs to another call, so this one is complete.
       if (at !== undefined && known.state === 'open') this.#close(known, '')
     }
     const call: Call = {
@@ -104,8 +104,8 @@ export class StreamCalls {
 }
 
 /**
- * Upstreams that number all calls alike, or not at all, tell another call by another id with a name, or by a name and
- * arguments behind arguments that are whole.
+ * True when an entry starts another call. For upstreams that give all calls the same index or none, another id with a
+ * name starts one, or a name with arguments after complete arguments.
  */
 export function startsAnother(
   call: Pick<Call, 'id' | 'name' | 'input'>,

@@ -1,22 +1,22 @@
 import type { Fields } from '../../../core/json/value.ts'
 
-/** Collects `reasoning_details`, which come in pieces. */
+/** Collects `reasoning_details`, which arrive in fragments. */
 
-/** Texts that grow from piece to piece; all other fields are of the last piece that has them. */
+/** Texts to append. The last value of any other field counts. */
 const GROWING = ['text', 'summary']
 
-/** Adds the pieces to the entries that they go on with: those of the same type and index. `details` is changed. */
-export function addDetails(details: Fields[], pieces: Fields[]): void {
-  for (const piece of pieces) {
+/** Adds the fragments to the entries of the same type and index. Changes `details`. */
+export function addDetails(details: Fields[], fragments: Fields[]): void {
+  for (const fragment of fragments) {
     const entry = details.findLast(
-      (d) => d.type === piece.type && d.index === piece.index && isSame(d.id, piece.id),
+      (d) => d.type === fragment.type && d.index === fragment.index && isSame(d.id, fragment.id),
     )
-    if (entry === undefined || piece.type === 'reasoning.encrypted') {
-      details.push({ ...piece })
+    if (entry === undefined || fragment.type === 'reasoning.encrypted') {
+      details.push({ ...fragment })
       continue
     }
-    for (const [key, value] of Object.entries(piece)) {
-      // It would change the entry, not a field of it.
+    for (const [key, value] of Object.entries(fragment)) {
+      // Assigning it would change the prototype of the entry.
       if (key === '__proto__') continue
       if (value === null || value === undefined) continue
       const before = entry[key]

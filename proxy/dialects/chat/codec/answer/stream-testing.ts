@@ -1,4 +1,4 @@
-/** What the tests of streams share. */
+/** Helpers for the tests of streams. */
 import { expect } from 'vitest'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { sseEvents } from '../../../core/sse/events.ts'
@@ -10,7 +10,7 @@ export const STOP = chunk({}, 'stop')
 export const DONE = '[DONE]'
 export const types = (parts: StreamPart[]) => parts.map((part) => part.type).join(' ')
 
-/** The events that a client gets for these parts, and what is lost. */
+/** The events that a client gets for these parts, and the losses. */
 export function encodeParts(parts: StreamPart[], fields: object = {}) {
   const client = clientOf({ stream: true, ...fields })
   const encoder = chat.codec.encodeStream(client)

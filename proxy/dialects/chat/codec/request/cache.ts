@@ -1,6 +1,6 @@
 /**
- * Marks of what to cache. OpenAI writes them as `prompt_cache_breakpoint`; clients of other models write the
- * `cache_control` of the messages API into parts and tools of chat.
+ * Cache marks. OpenAI's are `prompt_cache_breakpoint`; clients of other models write the messages API's `cache_control`
+ * into parts and tools.
  */
 
 import { oneOf, optional, recordAt, stringAt } from '../../../core/json/checks.ts'
@@ -19,7 +19,7 @@ interface Marked {
   names?: Names
 }
 
-/** The mark of a part or tool that stands at `at`. */
+/** The mark of a part or tool at `at`. */
 export function decodeCache(owner: Fields, path: string, at: string): Marked {
   const place = `${path}.${BREAKPOINT}`
   const mark = optional(owner[BREAKPOINT], place, recordAt)
@@ -34,7 +34,7 @@ function controlOf({ [CONTROL]: control }: Fields, at: string): Marked {
   return cache === undefined ? {} : { cache, names: { cacheMark: `${at}.${CONTROL}` } }
 }
 
-/** Undefined for what is not one of the messages API's marks. */
+/** Undefined for a value that is not one of the messages API's marks. */
 function controlled(control: unknown): CacheMark | undefined {
   if (!isRecord(control)) return undefined
   const { type, ttl, ...more } = control
@@ -43,7 +43,7 @@ function controlled(control: unknown): CacheMark | undefined {
   return ttl === '5m' || ttl === '1h' ? { ttl } : undefined
 }
 
-/** A `cache_control` that is no mark, or stands beside a mark. */
+/** A `cache_control` that is not a valid mark, or that accompanies a `prompt_cache_breakpoint`. */
 export function lostControl(owner: Fields): Fields {
   const control = owner[CONTROL]
   if (control === undefined || control === null) return {}
@@ -51,7 +51,7 @@ export function lostControl(owner: Fields): Fields {
   return isMark ? {} : { [CONTROL]: control }
 }
 
-/** The mark in OpenAI's lifetimes; nothing, and a loss, where the upstream takes none. */
+/** The mark with one of OpenAI's lifetimes; a loss if the upstream takes no marks. */
 export function cacheMark(owner: Extended & { cache?: CacheMark }, writing: Writing): Fields {
   const { cache } = owner
   if (cache === undefined) return {}

@@ -68,7 +68,7 @@ function decodePart(value: unknown, path: string): ContentPart {
     }
     default: {
       const param = `${path}.type`
-      throw new GatewayError('unsupported_parameter', `${param} is not offered for this model.`, { param })
+      throw new GatewayError('unsupported_parameter', `${param} is not supported for this model.`, { param })
     }
   }
 }
@@ -103,7 +103,7 @@ function decodeFile(part: Fields, path: string): FilePart {
   }
 }
 
-/** A `data:` URL, or the base64 alone, which then is taken for the PDF that it mostly is. */
+/** Reads a `data:` URL, or bare base64, which usually is a PDF. */
 function fileData(data: string): Media {
   return parseDataUrl(data) ?? { kind: 'data', mediaType: 'application/pdf', base64: data }
 }

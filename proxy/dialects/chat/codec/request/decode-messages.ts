@@ -29,7 +29,7 @@ const CUSTOM = new Set(['name', 'input'])
 
 export function decodeMessages(messages: unknown[], envelopes: Envelopes): Turn[] {
   const turns: Turn[] = []
-  // Calls of the time before tools have no ids; each is answered by the function message behind it.
+  // Calls in `function_call` have no ids; the next function message answers each of them.
   let legacyCalls = 0
   messages.forEach((value, i) => {
     const path = `messages[${i}]`
@@ -78,12 +78,12 @@ function decodeSystem(message: Fields, role: 'system' | 'developer', path: strin
 
 function decodeUser(message: Fields, path: string): Turn {
   const parts = decodeContent(message, `${path}.content`)
-  const said = parts.map((part, i): UserPart => {
+  const userParts = parts.map((part, i): UserPart => {
     if (part.type === 'refusal')
       throw refusal(`${path}.content[${i}].type`, 'must not be refusal in a user message')
     return part
   })
-  return { role: 'user', parts: said, ...keep(HERE, message, PLAIN) }
+  return { role: 'user', parts: userParts, ...keep(HERE, message, PLAIN) }
 }
 
 function decodeResult(
@@ -151,7 +151,7 @@ function decodeCall(value: unknown, path: string): ToolCallPart {
   }
 }
 
-/** State that some chat upstreams hang on a call. */
+/** The carrier for state that some chat upstreams attach to a call. */
 export function extraCarrier(extra: Fields): Carrier {
   return { dialect: 'chat', kind: 'extra_content', value: JSON.stringify(extra) }
 }

@@ -59,7 +59,7 @@ const MAX_TOP_LOGPROBS = 20
 export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): ModelRequest {
   const body = recordAt(tryParse(request.body.toString('utf8')), 'body')
   refuseAudio(body)
-  // These two have no place of their own: the one is lost elsewhere, the other says the same as safety_identifier.
+  // Only checked here: logit_bias becomes a loss in keep(), and safety_identifier takes precedence over user.
   optional(body.logit_bias, 'logit_bias', recordAt)
   const user = optional(body.user, 'user', stringAt)
   const tools = decodeTools(body)
@@ -76,7 +76,7 @@ export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): Mod
     tools,
     ...present({
       toolChoice: decodeToolChoice(body),
-      // A client of functions takes one call at a time.
+      // A client with `functions` takes one call at a time.
       parallelToolCalls: onlyFunctions ? false : parallel,
       maxOutputTokens: limit(body, 'max_completion_tokens') ?? limit(body, 'max_tokens'),
       temperature: optional(body.temperature, 'temperature', numberFrom(0, 2)),
@@ -106,24 +106,24 @@ export function decodeRequest(request: ParsedRequest, envelopes: Envelopes): Mod
   }
 }
 
-/** Other models cannot answer in sound. */
+/** Models of other dialects cannot answer with audio. */
 function refuseAudio(body: Fields): void {
   const modalities = optional(body.modalities, 'modalities', listAt) ?? []
   if (!modalities.includes('audio')) return
-  const message = 'modalities must not name audio: this model answers in text only.'
+  const message = 'modalities must not include audio: this model answers with text only.'
   throw new GatewayError('unsupported_parameter', message, { param: 'modalities' })
 }
 
 function typedOf(body: Fields): string[] {
   return [
     ...TYPED,
-    // Text alone is what every model answers in.
+    // Every model answers with text, so this is not a loss.
     ...(isTextOnly(body.modalities) ? ['modalities'] : []),
     ...(isRecord(body.reasoning) ? ['reasoning'] : []),
   ]
 }
 
-/** Fields that go by another name than usual in this body. */
+/** The client's names for fields that have another name than usual in this body. */
 function namesOf(body: Fields, ofThinking: Names | undefined): { names?: Names } {
   const names: Names = {
     ...ofThinking,
@@ -150,7 +150,7 @@ function limit(body: Fields, field: string): number | undefined {
   })
 }
 
-/** A second limit, beside the one that counts. */
+/** The older limit, if it is lost because it differs from the one in force. */
 function otherLimit({ max_tokens: older, max_completion_tokens: limit }: Fields): Fields {
   return isGiven(limit) && isGiven(older) && older !== limit ? { max_tokens: older } : {}
 }

@@ -1,9 +1,8 @@
-/** How deep a model shall think, in the levels that it has. */
 import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
 import type { Effort, Reasoning } from '../../../core/neutral/types.ts'
 import { lose, type Writing } from './encode-content.ts'
 
-/** The level to ask for; undefined leaves it to the model. Says what is lost on the way. */
+/** The effort level to request, among those that the model has; undefined: the model decides. Records losses. */
 export function effortFor(reasoning: Reasoning, writing: Writing): Effort | undefined {
   const { features } = writing
   const { effort, budgetTokens, thinking } = reasoning
@@ -19,7 +18,6 @@ export function effortFor(reasoning: Reasoning, writing: Writing): Effort | unde
     return undefined
   }
   if (wanted === undefined) return undefined
-  // A number of tokens becomes a level.
   if (budgetTokens !== undefined) lose(writing, 'budgetTokens')
   const nearest = nearestEffort(wanted, features.efforts)
   if (nearest !== wanted) lose(writing, thinking === 'off' ? 'thinking' : 'effort')

@@ -16,21 +16,21 @@ import type {
 import { fileName } from '../../../openai/fields.ts'
 import { cacheMark } from './cache.ts'
 
-/** For whom a request is written. */
+/** The target of a request, and its client's names for fields. */
 export interface Writing extends EncodeTarget {
   source: ApiName
-  /** The request, as far as it names its fields. */
+  /** The request's own names for fields. */
   request: Pick<Extended, 'names'>
 }
 
 type Part = TextPart | ImagePart | FilePart | AudioPart | RefusalPart
 
-/** `owner`: what the field belongs to, when that is not the request itself. */
+/** @param owner of the field, if it is not the request itself. */
 export function lose(writing: Writing, field: TypedField, owner?: Extended): void {
   writing.losses.lose(field, owner, writing.request)
 }
 
-/** What chat cannot say, named as the client calls it. */
+/** The error for a field that has no equivalent in chat, by the client's name for it. */
 export function unsupported(
   writing: Writing,
   field: TypedField,
@@ -56,7 +56,7 @@ export function encodePart(part: Part, writing: Writing): Fields {
   }
 }
 
-/** One plain text as a string, several parts as a list; undefined when there is nothing. */
+/** A single plain text as a string, other parts as a list; undefined for no parts. */
 export function contentOf(parts: Fields[]): string | Fields[] | undefined {
   const [only] = parts
   if (only === undefined) return undefined

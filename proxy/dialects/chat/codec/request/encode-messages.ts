@@ -19,8 +19,8 @@ import { contentOf, encodePart, lose, type Writing } from './encode-content.ts'
 const SEE_BELOW = '[see the user message that follows]'
 
 /**
- * Media that a model or a tool made may stand in user messages only: it waits in `later` until the results of tool
- * calls, which must follow their calls at once, are written.
+ * Only user messages may have media. Media from a model or a tool waits in `later` until the results of tool calls are
+ * written, because results must directly follow their calls.
  */
 export function encodeMessages(request: ModelRequest, writing: Writing): Fields[] {
   const messages: Fields[] = []
@@ -54,7 +54,7 @@ export function encodeMessages(request: ModelRequest, writing: Writing): Fields[
     }
   })
   flush()
-  // All that was said was empty; a conversation of nothing is refused.
+  // Upstreams refuse a conversation without messages, which a conversation of empty ones becomes.
   if (messages.length === 0) messages.push({ role: 'user', content: '' })
   return messages
 }
@@ -80,12 +80,12 @@ function encodeSystem(turn: SystemTurn, writing: Writing): Fields {
   return { role: developerRole ? 'developer' : 'system', content: contentOf(joined) ?? '' }
 }
 
-/** Upstreams that know little else know one string. */
+/** One string, the only form that the simplest upstreams accept. */
 function joinTexts(parts: Fields[]): Fields {
   return { type: 'text', text: parts.map((part) => part.text).join(PARAGRAPH) }
 }
 
-/** `first` stands at its beginning. Undefined when nothing of the turn is left. */
+/** The message, beginning with `first`; undefined when it would be empty. */
 function encodeUser(turn: UserTurn, first: Fields[], writing: Writing): Fields | undefined {
   const parts = [...first]
   for (const part of turn.parts) {
@@ -130,14 +130,14 @@ function encodeAssistant(
     }
   }
   if (calls.length > 0) message.tool_calls = calls
-  const { role: _role, reasoning_content: _text, reasoning_details: _details, ...said } = message
-  if (content.length === 0 && Object.keys(said).length === 0) {
-    // Thoughts without a word after them are no message.
+  const { role: _role, reasoning_content: _text, reasoning_details: _details, ...rest } = message
+  if (content.length === 0 && Object.keys(rest).length === 0) {
+    // Thoughts alone are not a message.
     if (Object.keys(message).length > 1) for (const part of thoughts) loseThought(part, writing)
     return undefined
   }
-  const nothing = calls.length > 0 && writing.features.nullContent ? null : ''
-  return { ...message, content: contentOf(content) ?? nothing }
+  const empty = calls.length > 0 && writing.features.nullContent ? null : ''
+  return { ...message, content: contentOf(content) ?? empty }
 }
 
 function encodeReasoning(message: Fields, thoughts: ReasoningPart[], keep: boolean, writing: Writing): void {
@@ -159,7 +159,7 @@ function loseThought({ texts, carrier, ...part }: ReasoningPart, writing: Writin
   if (carrier !== undefined) lose(writing, 'reasoning.state', part)
 }
 
-/** What only an answer has. */
+/** Records the loss of fields that only answers have. */
 function loseMarks(part: TextPart, writing: Writing): void {
   if (part.annotations?.length) lose(writing, 'annotations', part)
   if (part.logprobs?.length) lose(writing, 'text.logprobs', part)
@@ -199,7 +199,7 @@ function encodeResult(result: ToolResult, later: Fields[], writing: Writing): Fi
   return { role: 'tool', tool_call_id: result.callId, content: contentOf(parts) ?? '' }
 }
 
-/** Says in words that the call failed, unless the text begins so. */
+/** Adds the word "Error" to the result of a failed call, unless its text begins with it. */
 function markError(parts: Fields[]): void {
   const [first] = parts
   if (first === undefined) parts.push({ type: 'text', text: 'Error' })

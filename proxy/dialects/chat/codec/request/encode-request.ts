@@ -20,8 +20,6 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
     throw new GatewayError('unsupported_parameter', message, { param: 'n' })
   }
   const messages = encodeMessages(request, writing)
-  // A conversation of nothing but empty messages is still one.
-  if (messages.length === 0) messages.push({ role: 'user', content: '' })
   const body: Fields = {
     model: target.model,
     messages,
@@ -35,7 +33,7 @@ export function encodeRequest(request: ModelRequest, target: EncodeTarget): Enco
     const { summary } = request.reasoning
     const level = effortFor(request.reasoning, writing)
     if (level !== undefined) body.reasoning_effort = level
-    // Chat upstreams show what they think, or not: there is nothing to ask for.
+    // Chat has no field to request or hide thoughts.
     const hides = summary === 'none' && level !== 'none' && target.features.reasoning !== 'None'
     if (hides || summary === 'concise' || summary === 'detailed') lose(writing, 'summary')
   }
@@ -50,7 +48,7 @@ function encodeLimits(request: ModelRequest, writing: Writing): Fields {
     throw unsupported(writing, 'stop', `must have at most ${MAX_STOPS} entries for this model`)
   }
   const limit = features.maxCompletionTokens ? 'max_completion_tokens' : 'max_tokens'
-  // Messages takes 0, which asks for no answer.
+  // Clients of the messages API may send 0, for no answer.
   if (maxOutputTokens === 0) lose(writing, 'maxOutputTokens')
   return {
     ...(stream && { stream }),
@@ -78,7 +76,7 @@ function encodeSampling(request: ModelRequest, writing: Writing): Fields {
     if (logprobs.top > 0) fields.top_logprobs = logprobs.top
   }
   if (writing.features.sampling) return fields
-  // Models that take neither take their default, 1.
+  // The default, 1, is not lost with models that accept neither.
   if (temperature !== undefined && temperature !== 1) {
     lose(writing, 'temperature')
     delete fields.temperature
@@ -99,9 +97,9 @@ function encodeFormat(format: OutputFormat | undefined, messages: Fields[], writ
     instruct(messages, `Answer with one JSON object that fits this JSON Schema: ${JSON.stringify(schema)}`)
     return { response_format: { type: 'json_object' } }
   }
-  // The messages API holds to every schema that it takes.
-  const held = strict ?? (writing.source === 'messages' ? isClosedSchema(schema) : undefined)
-  const json_schema = present({ name, description, schema, strict: held })
+  // The messages API enforces every schema that it accepts.
+  const enforced = strict ?? (writing.source === 'messages' ? isClosedSchema(schema) : undefined)
+  const json_schema = present({ name, description, schema, strict: enforced })
   return { response_format: { type: 'json_schema', json_schema } }
 }
 
@@ -116,9 +114,9 @@ function instruct(messages: Fields[], text: string): void {
 function encodeLabels(request: ModelRequest, writing: Writing): Fields {
   const { source, features } = writing
   const { verbosity, metadata, store } = request
-  // Others than OpenAI may refuse a key that the client did not write.
+  // Upstreams other than OpenAI may refuse a key that the client did not send.
   const cacheKey = request.cacheKey ?? (features.maxCompletionTokens ? request.session : undefined)
-  // OpenAI has a newer name for the user that others do not know.
+  // OpenAI's newer name for the user, which other upstreams do not know.
   const userField = features.maxCompletionTokens ? 'safety_identifier' : 'user'
   const user = request.user === undefined ? undefined : shortUser(request.user)
   if (user !== request.user) lose(writing, 'user')
@@ -133,7 +131,7 @@ function encodeLabels(request: ModelRequest, writing: Writing): Fields {
   }
   return {
     ...present({ verbosity, metadata, prompt_cache_key: cacheKey, service_tier: tier }),
-    // Not to store is the default here.
+    // False is the default here.
     ...(store === true && { store }),
     ...(user !== undefined && { [userField]: user }),
   }

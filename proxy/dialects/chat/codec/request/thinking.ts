@@ -1,6 +1,6 @@
 /**
- * How deep a client wants the model to think: `reasoning_effort`, or the `reasoning` object that clients of OpenRouter
- * send (https://openrouter.ai/docs/use-cases/reasoning-tokens).
+ * The effort that a client requests: `reasoning_effort`, or the `reasoning` object of OpenRouter's clients
+ * (https://openrouter.ai/docs/use-cases/reasoning-tokens).
  */
 import { EFFORTS, type Effort } from '../../../../../contract/profiles.ts'
 import { oneOf, optional } from '../../../core/json/checks.ts'
@@ -12,17 +12,17 @@ import { present } from '../present.ts'
 export interface Thinking {
   reasoning?: Reasoning
   names?: Names
-  /** Fields below `reasoning` that say nothing here, by their dotted names. */
+  /** Fields below `reasoning` without effect, by their dotted names. */
   lost?: Fields
 }
 
-/** What the API itself calls the absence of a wish. */
-const NO_WISH = 'default'
-/** With what OpenRouter thinks when it is told no more than to think. */
+/** The API's own word for an unset effort. */
+const UNSET = 'default'
+/** OpenRouter's effort for `enabled: true` alone. */
 const ENABLED: Effort = 'medium'
 
 export function decodeThinking({ reasoning_effort: given, reasoning }: Fields): Thinking {
-  const own = given === NO_WISH ? undefined : optional(given, 'reasoning_effort', oneOf(EFFORTS))
+  const own = given === UNSET ? undefined : optional(given, 'reasoning_effort', oneOf(EFFORTS))
   if (!isRecord(reasoning)) return own === undefined ? {} : { reasoning: { effort: own } }
   const { effort, max_tokens: budget, exclude, enabled, ...lost } = reasoning
   const names: Names = {}
@@ -40,8 +40,8 @@ export function decodeThinking({ reasoning_effort: given, reasoning }: Fields): 
     names.budgetTokens = 'reasoning.max_tokens'
   } else lost.max_tokens = budget
 
-  const says = read.effort !== undefined || read.budgetTokens !== undefined
-  if (typeof enabled === 'boolean' && !says) {
+  const isSet = read.effort !== undefined || read.budgetTokens !== undefined
+  if (typeof enabled === 'boolean' && !isSet) {
     read.effort = enabled ? ENABLED : 'none'
     names.effort = 'reasoning.enabled'
   } else if (enabled !== true || read.effort === 'none') lost.enabled = enabled
@@ -54,6 +54,6 @@ export function decodeThinking({ reasoning_effort: given, reasoning }: Fields): 
 }
 
 function dotted(fields: Fields): Fields {
-  const told = Object.entries(present(fields)).filter(([, value]) => value !== null)
-  return Object.fromEntries(told.map(([key, value]) => [`reasoning.${key}`, value]))
+  const set = Object.entries(present(fields)).filter(([, value]) => value !== null)
+  return Object.fromEntries(set.map(([key, value]) => [`reasoning.${key}`, value]))
 }

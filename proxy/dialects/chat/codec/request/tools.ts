@@ -22,13 +22,13 @@ const FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])
 const CUSTOM = new Set(['name', 'description', 'format'])
 const SEARCH = new Set(['user_location'])
 const LOCATION = ['city', 'country', 'region', 'timezone'] as const
-/** How the fields of `functions`, of the time before tools, are called. */
+/** The names of the fields of `functions`, which `tools` replaced. */
 const FUNCTIONS: Names = {
   tools: 'functions',
   'tools.strict': 'functions.strict',
   'tools.parameters': 'functions.parameters',
 }
-/** How Mistral's clients say `required`. */
+/** `required` in requests of Mistral's clients. */
 const ANY = 'any'
 const NO_PARAMETERS = { type: 'object', properties: {} }
 
@@ -51,7 +51,6 @@ export function decodeTools(body: Fields): Tool[] {
 function decodeTool(value: unknown, path: string): Tool {
   const tool = recordAt(value, path)
   const type = typeOf(tool, path)
-  // A tool that its vendor runs.
   if (type !== 'function' && type !== 'custom') return { type: 'hosted', dialect: 'chat', name: type, tool }
   const inner = recordAt(tool[type], `${path}.${type}`)
   const known = type === 'function' ? FUNCTION : CUSTOM
@@ -62,7 +61,7 @@ function decodeTool(value: unknown, path: string): Tool {
   return { ...fields, ...decodeCache(tool, path, 'tools'), ...ext }
 }
 
-/** Some clients, such as Mistral's, leave out the type of a function. */
+/** The type; `function` if absent, because some clients, such as Mistral's, omit it. */
 function typeOf(tool: Fields, path: string): string {
   const isAbsent = tool.type === undefined || tool.type === null
   return isAbsent && isRecord(tool.function) ? 'function' : nameAt(tool.type, `${path}.type`)
@@ -151,14 +150,14 @@ function decodeFunctionCall(call: unknown): ToolChoice | undefined {
   return { type: 'tool', kind: 'function', name: nameAt(name, 'function_call.name') }
 }
 
-/** True for a client that offered functions. */
+/** True when the client declared `functions` instead of `tools`. */
 export function isLegacy({ tools }: Pick<ModelRequest, 'tools'>): boolean {
   return tools.some((tool) => tool.names?.tools === FUNCTIONS.tools)
 }
 
 // --- To upstreams -----------------------------------------------------------------------------------------------------
 
-/** The fields of the body that are about tools. Choice and parallel calls go only with tools: OpenAI refuses them else. */
+/** The body's fields about tools. Without tools it has no choice and parallel calls, which OpenAI would refuse. */
 export function encodeTools(request: ModelRequest, writing: Writing): Fields {
   const tools: Fields[] = []
   const out: Fields = {}
@@ -223,7 +222,7 @@ function encodeChoice(choice: ToolChoice, writing: Writing): unknown {
       return { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools } }
     }
     case 'web-search':
-      // Models that search here do so on every request.
+      // Chat models with web search search on every request.
       if (writing.features.webSearch) return undefined
       throw unsupported(writing, 'toolChoice', 'asks for a tool that this model does not offer')
     case 'hosted':

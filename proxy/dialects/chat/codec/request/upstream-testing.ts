@@ -1,4 +1,4 @@
-/** What the tests of requests of other dialects share. */
+/** Helpers for the tests of requests from other dialects. */
 import type { AssistantPart, Carrier, ModelRequest, Turn, UserPart } from '../../../core/neutral/types.ts'
 import { encode, foreign } from '../testing.ts'
 

@@ -4,22 +4,22 @@ import { GatewayError } from '../../../../errors.ts'
 import type { AssistantPart, ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
 import { sseEvents } from '../../../core/sse/events.ts'
 import { imageEdits, images } from '../../index.ts'
-import { ASKED, ASKED_FORM, clientOf, editForm, generation, PNG } from '../../testing.ts'
+import { clientOf, editForm, generation, PNG, VALID_FORM, VALID_REQUEST } from '../../testing.ts'
 
 const BASE64 = PNG.toString('base64')
 const MADE = { size: '1x2', quality: 'low', background: 'opaque', format: 'webp' }
 const SHARED = { size: '1x2', quality: 'low', background: 'opaque', output_format: 'webp' }
 const USAGE = { input_tokens: 50, output_tokens: 1000 }
-const picture = (base64: string, made: object = {}): AssistantPart => ({
+const image = (base64: string, made: object = {}): AssistantPart => ({
   type: 'image',
   source: { kind: 'data', mediaType: 'image/webp', base64 },
   made,
 })
 
 describe('an answer of an upstream', () => {
-  const read = (value: unknown) => images.codec.decodeAnswer(value, generation(ASKED))
+  const read = (value: unknown) => images.codec.decodeAnswer(value, generation(VALID_REQUEST))
 
-  test('pictures, how they were made, and their usage', () => {
+  test('has images, how they were made, and their usage', () => {
     const data = [
       { b64_json: 'AAAA', revised_prompt: 'A fat cat' },
       { b64_json: BASE64 },
@@ -30,7 +30,7 @@ describe('an answer of an upstream', () => {
     expect(read({ created: 5, data, ...SHARED, usage: USAGE })).toEqual({
       created: 5,
       parts: [
-        picture('AAAA', { ...MADE, revisedPrompt: 'A fat cat' }),
+        image('AAAA', { ...MADE, revisedPrompt: 'A fat cat' }),
         { type: 'image', source: { kind: 'data', mediaType: 'image/png', base64: BASE64 }, made: MADE },
         { type: 'image', source: { kind: 'data', mediaType: 'image/jpeg', base64: 'AAAA' }, made: MADE },
         { type: 'image', source: { kind: 'url', url: 'https://e.x/1' }, made: MADE },
@@ -50,7 +50,7 @@ describe('an answer of an upstream', () => {
 
   function decode(n: number, ...events: object[]) {
     const parts: StreamPart[] = []
-    const decoder = images.codec.decodeStream((part) => parts.push(part), generation({ ...ASKED, n }))
+    const decoder = images.codec.decodeStream((part) => parts.push(part), generation({ ...VALID_REQUEST, n }))
     for (const event of events) decoder.event('', JSON.stringify(event))
     decoder.end()
     return { parts, decoder }
@@ -64,8 +64,8 @@ describe('an answer of an upstream', () => {
     expect(parts).toEqual([
       { type: 'start' },
       { type: 'partial-image', id: '0', index: 1, base64: 'AA', made: MADE },
-      { type: 'whole', id: '0', part: picture('AAAA', MADE) },
-      { type: 'whole', id: '1', part: picture('AAAA', MADE) },
+      { type: 'whole', id: '0', part: image('AAAA', MADE) },
+      { type: 'whole', id: '1', part: image('AAAA', MADE) },
       {
         type: 'finish',
         finish: { reason: 'stop' },
@@ -74,7 +74,7 @@ describe('an answer of an upstream', () => {
     ])
   })
 
-  test('a stream that was cut, or that fails', () => {
+  test('a stream that is cut or fails', () => {
     expect(decode(1, partial)).toMatchObject({ decoder: { finished: false }, parts: { length: 2 } })
     expect(decode(2, completed, partial).decoder).toMatchObject({ finished: false, done: false })
     const failed = decode(2, completed, { type: 'error', code: 'insufficient_quota' }, completed)
@@ -91,13 +91,13 @@ describe('an answer for a client', () => {
   })
   const usage = { ...zeroUsage(), input: 40, cachedInput: 10, output: 7, images: 1 }
 
-  test('a picture', () => {
+  test('an image', () => {
     const parts: AssistantPart[] = [
       { type: 'reasoning', texts: ['T'] },
-      picture('AAAA', { ...MADE, revisedPrompt: 'A fat cat' }),
+      image('AAAA', { ...MADE, revisedPrompt: 'A fat cat' }),
       { type: 'text', text: 'Here it is.' },
     ]
-    const client = clientOf(generation(ASKED))
+    const client = clientOf(generation(VALID_REQUEST))
     expect(images.codec.encodeAnswer(answer(parts, { usage }), client)).toEqual({
       created: 1700,
       ...SHARED,
@@ -110,7 +110,7 @@ describe('an answer for a client', () => {
       },
     })
     const link: AssistantPart = { type: 'image', source: { kind: 'url', url: 'https://e.x' } }
-    expect(imageEdits.codec?.encodeAnswer(answer([link], { usage }), clientOf(editForm(ASKED_FORM)))).toEqual(
+    expect(imageEdits.codec?.encodeAnswer(answer([link], { usage }), clientOf(editForm(VALID_FORM)))).toEqual(
       {
         created: 1700,
         data: [{ url: 'https://e.x' }],
@@ -120,17 +120,21 @@ describe('an answer for a client', () => {
   })
 
   test.each<[ModelAnswer, string | undefined, string | undefined]>([
-    [answer([picture('AA')]), undefined, undefined],
+    [answer([image('AA')]), undefined, undefined],
     [answer([{ type: 'text', text: 'Which cat?' }]), 'unknown', undefined],
     [answer([{ type: 'image', source: { kind: 'id', id: 'f', vendor: 'openai' } }]), 'unknown', undefined],
     [answer([], { finish: { reason: 'content-filter' } }), 'caller_fault', 'content_filter'],
     [answer([{ type: 'refusal', text: 'No.' }]), 'caller_fault', 'content_filter'],
-  ])('without a picture it is a failure: %j', (value, failure, code) => {
-    const lacking = images.codec.lacking?.(value)
-    expect([lacking?.class, lacking?.forCaller?.code]).toEqual([failure, code])
+  ])('is a failure without an image: %j', (value, failure, code) => {
+    const failed = images.codec.missingContent?.(value)
+    expect([failed?.class, failed?.forCaller?.code]).toEqual([failure, code])
   })
 
-  function encode(parts: StreamPart[], api = images, parsed = generation({ ...ASKED, stream: true })) {
+  function encode(
+    parts: StreamPart[],
+    api = images,
+    parsed = generation({ ...VALID_REQUEST, stream: true }),
+  ) {
     const encoder = api.codec.encodeStream(clientOf(parsed))
     for (const part of parts) encoder.part(part)
     const events = sseEvents(Buffer.from(encoder.take())).map(({ event, data }) => [event, JSON.parse(data)])
@@ -147,7 +151,7 @@ describe('an answer for a client', () => {
       base64: BASE64,
       made: { size: '1x2' },
     }
-    const { events, encoder } = encode([{ type: 'start' }, partial, whole(picture('AAAA', MADE)), finish])
+    const { events, encoder } = encode([{ type: 'start' }, partial, whole(image('AAAA', MADE)), finish])
     expect(encoder.failure).toBeUndefined()
     expect(events).toEqual([
       [
@@ -181,9 +185,9 @@ describe('an answer for a client', () => {
     ])
   })
 
-  test('a stream of edits, of several pictures', () => {
-    const parts = [whole(picture('AAAA')), whole(picture('BBBB')), finish]
-    const { events } = encode(parts, imageEdits, editForm(ASKED_FORM))
+  test('a stream of edits with several images', () => {
+    const parts = [whole(image('AAAA')), whole(image('BBBB')), finish]
+    const { events } = encode(parts, imageEdits, editForm(VALID_FORM))
     expect(events).toMatchObject([
       ['image_edit.completed', { b64_json: 'AAAA' }],
       ['image_edit.completed', { b64_json: 'BBBB', usage: { input_tokens: 50, total_tokens: 57 } }],
@@ -191,7 +195,7 @@ describe('an answer for a client', () => {
     expect(events[0]?.[1]).not.toHaveProperty('usage')
   })
 
-  test('a stream without a picture fails and tells nothing', () => {
+  test('a stream without an image fails and writes nothing', () => {
     const { events, encoder } = encode([{ type: 'start' }, { type: 'text-start', id: 't' }, finish])
     expect(events).toEqual([])
     expect(encoder.failure).toMatchObject({ class: 'unknown', detail: 'no_picture' })

@@ -4,15 +4,15 @@ import type { ParsedRequest } from '../../../core/dialect.ts'
 import { readFailure } from '../../../core/errors/read.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { ModelAnswer } from '../../../core/neutral/types.ts'
-import { picturesOf } from '../../byte-lane/answer.ts'
+import { imagesOf } from '../../byte-lane/answer.ts'
 import { readUsage } from '../../usage.ts'
-import { readPicture } from './picture.ts'
+import { readImage } from './image-fields.ts'
 
 export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure {
   if (!isRecord(value)) return { class: 'unknown', status: 200, detail: 'no_answer' }
   if (value.error) return { ...readFailure(value, request, 'error_in_answer'), status: 200 }
-  const parts = picturesOf(value)
-    .map((entry) => readPicture(entry, value))
+  const parts = imagesOf(value)
+    .map((entry) => readImage(entry, value))
     .filter((part) => part !== undefined)
   if (parts.length === 0) return { class: 'unknown', status: 200, detail: 'no_answer' }
   const usage = readUsage(value.usage, parts.length)

@@ -1,4 +1,4 @@
-/** Reads the events of a stream of pictures. */
+/** Reads the events of a stream of images. */
 import type { Usage } from '../../../../../contract/usage.ts'
 import type { UpstreamFailure } from '../../../../errors.ts'
 import type { ParsedRequest, StreamDecoder } from '../../../core/dialect.ts'
@@ -7,7 +7,7 @@ import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { isCompleted, isPartial } from '../../events.ts'
 import { addUsage, readUsage } from '../../usage.ts'
-import { readMaking, readPicture } from './picture.ts'
+import { readImage, readMaking } from './image-fields.ts'
 
 type Emit = (part: StreamPart) => void
 
@@ -21,7 +21,7 @@ class ImagesDecoder implements StreamDecoder {
   readonly #request: ParsedRequest
   #started = false
   #completed = 0
-  /** Part of a picture has come, but not the whole. */
+  /** True after a partial image without a completed one. */
   #isPending = false
   #usage: Usage | undefined
 
@@ -64,7 +64,7 @@ class ImagesDecoder implements StreamDecoder {
   }
 
   #complete(event: Fields): void {
-    const part = readPicture(event, event)
+    const part = readImage(event, event)
     if (part === undefined) return
     this.#start()
     this.#emit({ type: 'whole', id: String(this.#completed), part })

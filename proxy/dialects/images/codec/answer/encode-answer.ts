@@ -1,23 +1,23 @@
-/** Writes a whole answer for a client who asked for pictures. */
+/** Writes a whole answer for a client of the images API. */
 import type { UpstreamFailure } from '../../../../errors.ts'
 import type { ClientView } from '../../../core/dialect.ts'
 import type { ImagePart, ModelAnswer } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
-import { noPicture, writeMaking, writeSource } from './picture.ts'
+import { noImage, writeMaking, writeSource } from './image-fields.ts'
 
-/** An answer without a picture is none. */
-export function lacking({ parts, finish }: ModelAnswer): UpstreamFailure | undefined {
-  if (parts.some(isPicture)) return undefined
+/** The failure for an answer without an image; undefined if it has one. */
+export function missingContent({ parts, finish }: ModelAnswer): UpstreamFailure | undefined {
+  if (parts.some(isImage)) return undefined
   const refused = finish.reason === 'content-filter' || parts.some((part) => part.type === 'refusal')
-  return noPicture(refused)
+  return noImage(refused)
 }
 
 export function encodeAnswer({ parts, usage }: ModelAnswer, { created, parsed }: ClientView): object {
-  const pictures = parts.filter(isPicture)
+  const images = parts.filter(isImage)
   return {
     created,
-    ...writeMaking(pictures[0]?.made ?? {}),
-    data: pictures.map(({ source, made }) => ({
+    ...writeMaking(images[0]?.made ?? {}),
+    data: images.map(({ source, made }) => ({
       ...writeSource(source),
       ...(made?.revisedPrompt !== undefined && { revised_prompt: made.revisedPrompt }),
     })),
@@ -25,6 +25,6 @@ export function encodeAnswer({ parts, usage }: ModelAnswer, { created, parsed }:
   }
 }
 
-function isPicture(part: ModelAnswer['parts'][number]): part is ImagePart {
+function isImage(part: ModelAnswer['parts'][number]): part is ImagePart {
   return part.type === 'image' && part.source.kind !== 'id'
 }

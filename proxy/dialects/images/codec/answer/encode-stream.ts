@@ -1,23 +1,23 @@
-/** Writes the events of a stream of pictures. */
+/** Writes the events of a stream of images. */
 import type { Usage } from '../../../../../contract/usage.ts'
 import type { GatewayError, UpstreamFailure } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { ImagePart, Making, StreamPart } from '../../../core/neutral/types.ts'
 import { type EventFamily, errorText, eventText } from '../../events.ts'
-import { typeOf } from '../../pictures.ts'
+import { typeOf } from '../../image-type.ts'
 import { writeUsage } from '../../usage.ts'
-import { noPicture, writeMaking, writeSource } from './picture.ts'
+import { noImage, writeMaking, writeSource } from './image-fields.ts'
 
-/** What its clients find in each event, where the upstream does not tell. */
-const UNKNOWN: Fields = { size: 'auto', quality: 'auto', background: 'auto' }
+/** Values of required event fields that the upstream does not send. */
+const DEFAULTS: Fields = { size: 'auto', quality: 'auto', background: 'auto' }
 
 export class ImagesStreamEncoder implements StreamEncoder {
   failure: UpstreamFailure | undefined
   readonly #events: EventFamily
   readonly #client: ClientView
-  /** They wait for the end: the last one tells the usage. */
-  readonly #pictures: ImagePart[] = []
+  /** Held until the end, because the event of the last image contains the usage. */
+  readonly #images: ImagePart[] = []
   #refused = false
   #out = ''
 
@@ -31,11 +31,11 @@ export class ImagesStreamEncoder implements StreamEncoder {
       case 'partial-image': {
         const { base64, index, made = {} } = part
         const at = { partial_image_index: index }
-        this.#event('partial_image', { b64_json: base64, ...at, ...this.#about(base64, made) })
+        this.#event('partial_image', { b64_json: base64, ...at, ...this.#details(base64, made) })
         break
       }
       case 'whole':
-        if (part.part.type === 'image' && part.part.source.kind !== 'id') this.#pictures.push(part.part)
+        if (part.part.type === 'image' && part.part.source.kind !== 'id') this.#images.push(part.part)
         break
       case 'refusal-start':
         this.#refused = true
@@ -56,23 +56,23 @@ export class ImagesStreamEncoder implements StreamEncoder {
   }
 
   #finish(filtered: boolean, usage: Usage | undefined): void {
-    const pictures = this.#pictures
-    if (pictures.length === 0) this.failure = noPicture(filtered || this.#refused)
-    pictures.forEach(({ source, made = {} }, i) => {
+    const images = this.#images
+    if (images.length === 0) this.failure = noImage(filtered || this.#refused)
+    images.forEach(({ source, made = {} }, i) => {
       const base64 = source.kind === 'data' ? source.base64 : ''
-      const isLast = i === pictures.length - 1
+      const isLast = i === images.length - 1
       const textOnly = this.#client.parsed.head.input.images === 0
       this.#event('completed', {
         ...writeSource(source),
-        ...this.#about(base64, made),
+        ...this.#details(base64, made),
         ...(isLast && usage && { usage: writeUsage(usage, textOnly) }),
       })
     })
   }
 
-  #about(base64: string, made: Making): Fields {
+  #details(base64: string, made: Making): Fields {
     const type = typeOf(base64)?.mediaType.replace('image/', '') ?? 'png'
-    return { created_at: this.#client.created, ...UNKNOWN, output_format: type, ...writeMaking(made) }
+    return { created_at: this.#client.created, ...DEFAULTS, output_format: type, ...writeMaking(made) }
   }
 
   #event(name: string, fields: Fields): void {

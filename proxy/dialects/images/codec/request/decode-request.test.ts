@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { images } from '../../index.ts'
 import {
-  ASKED,
-  ASKED_FORM,
   clientOf,
   edit,
   editForm,
   generation,
   PNG,
   refusalOf,
+  VALID_FORM,
+  VALID_REQUEST,
   WEBP,
 } from '../../testing.ts'
 
@@ -33,7 +33,7 @@ const image = (bytes: Buffer, mediaType: string) => ({
 
 describe('in the neutral form', () => {
   test('a prompt', () => {
-    expect(decode(generation(ASKED))).toEqual({
+    expect(decode(generation(VALID_REQUEST))).toEqual({
       source: 'images',
       model: 'm',
       stream: false,
@@ -43,7 +43,7 @@ describe('in the neutral form', () => {
     })
   })
 
-  test('options of the tool, and what it does not have', () => {
+  test('options of the tool, and losses of fields that it lacks', () => {
     const options = {
       size: '1x2',
       quality: 'low',
@@ -54,7 +54,7 @@ describe('in the neutral form', () => {
     }
     const request = decode(
       generation({
-        ...ASKED,
+        ...VALID_REQUEST,
         ...options,
         stream: true,
         partial_images: 2,
@@ -68,7 +68,7 @@ describe('in the neutral form', () => {
     expect(request).toMatchObject({ stream: true, user: 'u' })
     expect(request.tools).toEqual([tool({ ...options, partial_images: 2 })])
     expect(request.ext).toEqual({ dialect: 'images', at: '', fields: { style: 'vivid' } })
-    const url = decode(generation({ ...ASKED, response_format: 'url', partial_images: 1 }))
+    const url = decode(generation({ ...VALID_REQUEST, response_format: 'url', partial_images: 1 }))
     expect(url.tools).toEqual([tool()])
     expect(url.ext?.fields).toEqual({ response_format: 'url' })
   })
@@ -77,7 +77,7 @@ describe('in the neutral form', () => {
     const url = `data:image/jpeg;base64,${PNG.toString('base64')}`
     const request = decode(
       edit({
-        ...ASKED,
+        ...VALID_REQUEST,
         images: [{ image_url: url }, { image_url: 'https://e.x' }, { file_id: 'f' }],
         mask: { file_id: 'm' },
         input_fidelity: 'high',
@@ -97,10 +97,10 @@ describe('in the neutral form', () => {
     expect(request.tools).toEqual([tool({ input_fidelity: 'high', input_image_mask: { file_id: 'm' } })])
   })
 
-  test('edits as a form: types are those of the bytes', () => {
+  test('edits as a form, with media types from the bytes', () => {
     const request = decode(
       editForm([
-        ...ASKED_FORM,
+        ...VALID_FORM,
         ['image[]', WEBP, 'b', 'image/png'],
         ['mask', PNG, 'm'],
         ['markup', PNG, 'k'],
@@ -123,9 +123,9 @@ describe('in the neutral form', () => {
     expect(request.ext?.fields).toEqual({ markup: true })
   })
 
-  test('more than one picture', () => {
+  test('more than one image is refused', () => {
     const refused = ['unsupported_parameter', 'n']
-    expect(refusalOf(() => decode(generation({ ...ASKED, n: 2 })))).toEqual(refused)
-    expect(refusalOf(() => decode(editForm([...ASKED_FORM, ['n', '2']])))).toEqual(refused)
+    expect(refusalOf(() => decode(generation({ ...VALID_REQUEST, n: 2 })))).toEqual(refused)
+    expect(refusalOf(() => decode(editForm([...VALID_FORM, ['n', '2']])))).toEqual(refused)
   })
 })

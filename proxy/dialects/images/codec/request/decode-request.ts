@@ -1,4 +1,4 @@
-/** A request for pictures in the neutral form: a user who asks for one, and the tool of responses that makes it. */
+/** Reads a request for images as the neutral form: the user's prompt, and the tool of responses that makes images. */
 import { GatewayError } from '../../../../errors.ts'
 import type { ParsedRequest } from '../../../core/dialect.ts'
 import { refusal } from '../../../core/json/fields.ts'
@@ -6,9 +6,9 @@ import { type Fields, isRecord, tryParse } from '../../../core/json/value.ts'
 import { dataUrl, parseDataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Media, ModelRequest } from '../../../core/neutral/types.ts'
 import { filesOf, textsOf } from '../../edit-form.ts'
-import { typeOfBytes } from '../../pictures.ts'
+import { typeOfBytes } from '../../image-type.ts'
 
-/** What the tool calls by the same name. */
+/** Fields that the tool has under the same name. */
 const OPTIONS = [
   'size',
   'quality',
@@ -18,8 +18,8 @@ const OPTIONS = [
   'moderation',
   'input_fidelity',
 ]
-/** Fields that are said elsewhere in the neutral form. */
-const SAID = [
+/** Fields that the neutral form contains elsewhere. */
+const TYPED = [
   'model',
   'prompt',
   'n',
@@ -32,7 +32,7 @@ const SAID = [
 ]
 const TOOL = 'image_generation'
 
-/** Throws GatewayError unsupported_parameter for more than one picture: a call of the tool makes one. */
+/** Throws GatewayError unsupported_parameter for more than one image: a call of the tool makes one. */
 export function decodeRequest(request: ParsedRequest): ModelRequest {
   const { head } = request
   const { value, images, mask, others } = read(request)
@@ -57,15 +57,15 @@ export function decodeRequest(request: ParsedRequest): ModelRequest {
   }
 }
 
-interface Given {
+interface RequestContent {
   value: Fields
   images: ImagePart[]
   mask?: Media
-  /** Fields with files of other kinds. */
+  /** Names of fields with other files. */
   others: string[]
 }
 
-function read({ body, contentType }: ParsedRequest): Given {
+function read({ body, contentType }: ParsedRequest): RequestContent {
   if (contentType !== undefined) {
     const { images, mask, others } = filesOf(body)
     const given = { value: textsOf(body), images: images.map((bytes) => imageOf(mediaOf(bytes))), others }
@@ -113,8 +113,8 @@ function maskOf(mask: Media): Fields {
   return { image_url: mask.kind === 'url' ? mask.url : dataUrl(mask) }
 }
 
-/** Base64 is what the tool gives, so that nothing is lost by asking for it. */
+/** The tool always returns base64, so a request for it is not a loss. */
 function isLost(name: string, given: unknown): boolean {
-  if (given === undefined || given === null || SAID.includes(name) || OPTIONS.includes(name)) return false
+  if (given === undefined || given === null || TYPED.includes(name) || OPTIONS.includes(name)) return false
   return name !== 'response_format' || given !== 'b64_json'
 }

@@ -15,7 +15,7 @@ const data = (bytes: Buffer, mediaType = 'image/png'): Media => ({
 })
 const image = (source: Media): UserPart => ({ type: 'image', source })
 const user = (...parts: UserPart[]) => ({ role: 'user', parts }) as const
-const picture = (tool: object): Tool => ({
+const imageTool = (tool: object): Tool => ({
   type: 'hosted',
   dialect: 'responses',
   name: 'image_generation',
@@ -51,7 +51,7 @@ function fieldsOf({ form }: ReturnType<typeof encode>) {
   ])
 }
 
-describe('a conversation that asks for a picture', () => {
+describe('a conversation that requests an image', () => {
   test('the last text is the prompt', () => {
     expect(encode({})).toEqual({ body: { model: 'up', prompt: 'A cat' }, losses: [] })
     expect(encode({ turns: [user(text('A cat\ud83d'), text('in a hat'))], user: 'u' })).toEqual({
@@ -70,7 +70,7 @@ describe('a conversation that asks for a picture', () => {
     expect(refusalOf(() => encode({ source, turns }))).toEqual(['unsupported_parameter', param])
   })
 
-  test('what else was said and set is told as lost', () => {
+  test('other turns and settings are losses', () => {
     const { body, losses } = encode({
       source: 'chat',
       turns: [
@@ -122,7 +122,7 @@ describe('a conversation that asks for a picture', () => {
   test.each<[string, Partial<ModelRequest>]>([
     ['n', { source: 'chat', choices: 2 }],
     ['tools', { tools: [{ type: 'function', name: 'f' }] }],
-    ['tools', { source: 'messages', tools: [picture({}), { type: 'web-search' }] }],
+    ['tools', { source: 'messages', tools: [imageTool({}), { type: 'web-search' }] }],
     ['response_format', { source: 'chat', format: { type: 'json' } }],
     ['text.format', { format: { type: 'schema', schema: {} } }],
     ['output_config.format', { source: 'messages', format: { type: 'schema', schema: {} } }],
@@ -135,9 +135,9 @@ describe('a conversation that asks for a picture', () => {
 })
 
 describe('options of the tool', () => {
-  test('become fields, and what is no option is lost', () => {
+  test('become fields, and others are losses', () => {
     const tools = [
-      picture({
+      imageTool({
         size: '1x2',
         quality: 'low',
         background: 'opaque',
@@ -175,7 +175,7 @@ describe('options of the tool', () => {
       { prompt: 'x' },
       { input_fidelity: 'high' },
     ]) {
-      expect(encode({ tools: [picture(tool)] })).toEqual({
+      expect(encode({ tools: [imageTool(tool)] })).toEqual({
         body: { model: 'up', prompt: 'A cat' },
         losses: ['tools'],
       })
@@ -183,12 +183,12 @@ describe('options of the tool', () => {
   })
 })
 
-describe('pictures of the last turn', () => {
-  test('are edited, as a form whose types are those of the bytes', () => {
+describe('images of the last turn', () => {
+  test('are edited as a form, with media types from the bytes', () => {
     const parts = [text('A hat'), image(data(JPEG, 'image/png')), image(data(WEBP))]
     const encoded = encode({
       turns: [user(...parts)],
-      tools: [picture({ input_fidelity: 'high', output_compression: 5 })],
+      tools: [imageTool({ input_fidelity: 'high', output_compression: 5 })],
     })
     expect(encoded).toMatchObject({ path: '/images/edits', body: {}, losses: [] })
     expect(fieldsOf(encoded)).toEqual([
@@ -201,7 +201,7 @@ describe('pictures of the last turn', () => {
     ])
   })
 
-  test('one alone', () => {
+  test('a single one is the field image', () => {
     const encoded = encode({ turns: [user(image(data(PNG)), text('é'))] })
     expect(fieldsOf(encoded)).toEqual([
       ['model', 'up'],
@@ -210,7 +210,7 @@ describe('pictures of the last turn', () => {
     ])
   })
 
-  test('that are elsewhere go as JSON', () => {
+  test('with URLs are sent as JSON', () => {
     const parts = [text('A hat'), image({ kind: 'url', url: 'https://e.x/1' }), image(data(PNG))]
     expect(encode({ turns: [user(...parts)] })).toEqual({
       path: '/images/edits',
@@ -239,7 +239,7 @@ describe('pictures of the last turn', () => {
     ])
   })
 
-  test('of earlier turns are lost with them', () => {
+  test('of earlier turns are losses', () => {
     const encoded = encode({ turns: [user(text('x'), image(data(PNG))), user(text('A cat'))] })
     expect(encoded).toEqual({ body: { model: 'up', prompt: 'A cat' }, losses: ['input'] })
   })

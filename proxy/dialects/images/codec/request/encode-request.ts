@@ -1,4 +1,4 @@
-/** The last word of a conversation as a request for pictures. */
+/** Writes the last turn of a conversation as a request for images. */
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
 import type { Fields } from '../../../core/json/value.ts'
@@ -8,22 +8,21 @@ import type { ImagePart, Media, ModelRequest, Tool, UserTurn } from '../../../co
 import { shortUser } from '../../../openai/fields.ts'
 import { multipartType, newBoundary } from '../../form/boundary.ts'
 import { type Field, writeForm } from '../../form/write.ts'
-import { MAX_PICTURES, typeOf } from '../../pictures.ts'
+import { MAX_IMAGES, typeOf } from '../../image-type.ts'
 import { loseSettings } from './lose.ts'
 
-/** What the tool of responses calls by the same name. */
+/** Fields that the tool of responses has under the same name. */
 const OPTIONS = ['size', 'quality', 'background', 'output_format', 'output_compression', 'moderation']
 const EDIT_OPTIONS = [...OPTIONS, 'input_fidelity']
-/** Of the tool what asks for nothing that a plain request does not give. */
-const SILENT = ['type', 'action']
+/** Fields of the tool that a request without them implies. */
+const IMPLIED = ['type', 'action']
 const EDITS = '/images/edits'
 
 type File = Extract<Media, { kind: 'data' }>
 
 /**
- * Pictures of the user's last turn are edited: as a form, or, when one of them is elsewhere, as JSON with URLs.
- * Throws GatewayError unsupported_parameter for a conversation that ends in no text of a user, and for pictures that
- * cannot be edited.
+ * Images in the user's last turn are edited: as a form, or as JSON if one of them is a URL. Throws GatewayError
+ * unsupported_parameter for a conversation that does not end with a user's text, and for images that cannot be edited.
  */
 export function encodeRequest(request: ModelRequest, { model, losses }: EncodeTarget): EncodedRequest {
   const turn = lastTurn(request)
@@ -39,8 +38,8 @@ export function encodeRequest(request: ModelRequest, { model, losses }: EncodeTa
   }
   if (images.length === 0) return { body: fields }
   const sources = images.map((image) => checked(image, losses))
-  if (sources.length > MAX_PICTURES) {
-    throw unsupported(losses, 'image', `must be at most ${MAX_PICTURES} images`)
+  if (sources.length > MAX_IMAGES) {
+    throw unsupported(losses, 'image', `must be at most ${MAX_IMAGES} images`)
   }
   const files = sources.filter((source) => source.kind === 'data')
   if (files.length === sources.length) return { body: {}, form: formOf(fields, files), path: EDITS }
@@ -48,51 +47,51 @@ export function encodeRequest(request: ModelRequest, { model, losses }: EncodeTa
   return { body: { ...fields, images: urls }, path: EDITS }
 }
 
-/** The user's, with nothing behind it. */
+/** The last turn, if it is the user's. */
 function lastTurn({ turns }: ModelRequest): UserTurn | undefined {
   const last = turns.at(-1)
   return last?.role === 'user' ? last : undefined
 }
 
 function toolFields(request: ModelRequest, names: readonly string[], losses: Losses): Fields {
-  const tool = request.tools.find(isPictureTool)?.tool ?? {}
+  const tool = request.tools.find(isImageTool)?.tool ?? {}
   const fields: Fields = {}
   for (const [name, value] of Object.entries(tool)) {
     const isPlain = typeof value === 'string' || typeof value === 'number'
     if (names.includes(name) && isPlain) fields[name] = value
-    else if (!SILENT.includes(name) && !isNothing(name, value)) losses.lose('tools')
+    else if (!IMPLIED.includes(name) && !asksForNothing(name, value)) losses.lose('tools')
   }
   return fields
 }
 
-/** No partial pictures are made; who asks for none misses nothing. */
-function isNothing(name: string, value: unknown): boolean {
+/** True for a value that requests nothing. */
+function asksForNothing(name: string, value: unknown): boolean {
   return value === null || (name === 'partial_images' && value === 0)
 }
 
-export function isPictureTool(tool: Tool): tool is Extract<Tool, { type: 'hosted' }> {
+export function isImageTool(tool: Tool): tool is Extract<Tool, { type: 'hosted' }> {
   return tool.type === 'hosted' && tool.dialect === 'responses' && tool.name === 'image_generation'
 }
 
-/** A picture with the type that its bytes have, or where it is. */
+/** The image with the media type of its bytes, or its URL. */
 function checked({ source }: ImagePart, losses: Losses): File | Extract<Media, { kind: 'url' }> {
   if (source.kind === 'url') return source
   const type = source.kind === 'data' ? typeOf(source.base64) : undefined
   if (source.kind !== 'data' || type === undefined) {
-    throw unsupported(losses, 'image', 'must be a PNG, JPEG or WebP picture')
+    throw unsupported(losses, 'image', 'must be a PNG, JPEG or WebP image')
   }
   return { ...source, mediaType: type.mediaType }
 }
 
 function formOf(fields: Fields, files: readonly File[]): NonNullable<EncodedRequest['form']> {
   const texts = Object.entries(fields).map(([name, value]): Field => ({ name, content: String(value) }))
-  const pictures = files.map(({ base64, mediaType }, i): Field => {
+  const imageFields = files.map(({ base64, mediaType }, i): Field => {
     const filename = `image-${i + 1}.${typeOf(base64)?.extension ?? 'png'}`
     const name = files.length === 1 ? 'image' : 'image[]'
     return { name, filename, contentType: mediaType, content: Buffer.from(base64, 'base64') }
   })
   const boundary = newBoundary()
-  return { contentType: multipartType(boundary), bytes: writeForm([...texts, ...pictures], boundary) }
+  return { contentType: multipartType(boundary), bytes: writeForm([...texts, ...imageFields], boundary) }
 }
 
 export function unsupported(losses: Losses, field: TypedField, problem: string): GatewayError {

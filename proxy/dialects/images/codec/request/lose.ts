@@ -1,9 +1,9 @@
-/** What of a conversation does not reach a model that only makes pictures. */
+/** Losses of a conversation that is sent to a model that only makes images. */
 import { GatewayError } from '../../../../errors.ts'
 import type { Losses, TypedField } from '../../../core/neutral/losses.ts'
 import type { ModelRequest, ToolChoice, UserTurn } from '../../../core/neutral/types.ts'
 
-/** Typed fields of a request that the API of pictures lacks; limits of text mean nothing where there is none. */
+/** Typed fields that the images API lacks. Limits of text are not among them, because there is no text to limit. */
 const SETTINGS = [
   'temperature',
   'topP',
@@ -19,19 +19,19 @@ const SETTINGS = [
   'tier',
 ] as const satisfies (TypedField & keyof ModelRequest)[]
 
-/** Notes it all. Throws GatewayError unsupported_parameter for what nobody may drop. `last`: the turn that is kept. */
+/** Records losses. Throws GatewayError unsupported_parameter for fields that must not be dropped. `last`: the turn that is kept. */
 export function loseSettings(request: ModelRequest, last: UserTurn, losses: Losses): void {
   const { turns, tools, toolChoice, reasoning, choices } = request
   if (choices !== undefined && choices > 1) throw refused(losses.name('choices'), 'must be 1 with this model')
-  if (toolChoice !== undefined && !isMet(toolChoice)) {
-    throw refused(losses.name('toolChoice'), 'asks for a tool that this model does not offer')
+  if (toolChoice !== undefined && !isSatisfied(toolChoice)) {
+    throw refused(losses.name('toolChoice'), 'requires a tool that this model does not have')
   }
-  // A picture is neither a call nor JSON: a caller that waits for one would pay for what it cannot use.
+  // An image is neither a call nor JSON. A client that expects one would pay for an image that it cannot use.
   if (tools.some((tool) => tool.type !== 'hosted' || tool.name !== 'image_generation')) {
-    throw refused(losses.name('tools'), 'may hold image_generation alone with this model')
+    throw refused(losses.name('tools'), 'may contain only image_generation with this model')
   }
   if (request.format !== undefined)
-    throw refused(losses.name('format'), 'is not supported: this model answers by pictures')
+    throw refused(losses.name('format'), 'is not supported: this model answers with images')
   for (const turn of turns) if (turn !== last) losses.lose(turn.role === 'system' ? 'system' : 'turns')
   for (const part of last.parts) {
     if (part.type === 'file' || part.type === 'audio' || part.type === 'hosted') losses.lose(part.type)
@@ -47,8 +47,8 @@ export function loseSettings(request: ModelRequest, last: UserTurn, losses: Loss
   if (request.store === true) losses.lose('store')
 }
 
-/** The one tool that this model is. */
-function isMet(choice: ToolChoice): boolean {
+/** True if an image satisfies the choice: image_generation is the only tool that this model has. */
+function isSatisfied(choice: ToolChoice): boolean {
   if (choice.type === 'auto' || choice.type === 'none' || choice.type === 'required') {
     return choice.type !== 'required'
   }

@@ -3,7 +3,7 @@ import type { ClientView } from '../../../core/dialect.ts'
 import { parseArguments } from '../../../core/json/exact.ts'
 import { isRecord } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
-import { markdownPicture } from '../../../core/neutral/media.ts'
+import { markdownImage } from '../../../core/neutral/media.ts'
 import type {
   Annotation,
   AssistantPart,
@@ -101,7 +101,7 @@ type Whole = Exclude<AssistantPart, { type: 'text' | 'refusal' | 'reasoning' | '
 /** Items of this API's own tools pass whole, pictures are text; nothing else that comes whole has a block. */
 export function writeWhole(part: Whole, client: ClientView): Block[] {
   if (part.type === 'hosted' && part.dialect === 'messages') return [part.item]
-  const picture = part.type === 'image' ? markdownPicture(part.source, client.request) : undefined
+  const picture = part.type === 'image' ? markdownImage(part.source, client.request) : undefined
   if (picture !== undefined) return [{ type: 'text', text: picture }]
   addLoss(client, part.type)
   return []

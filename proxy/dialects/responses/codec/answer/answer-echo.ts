@@ -1,8 +1,8 @@
-/** The fields of a response that repeat the request. Clients with a strict schema want every one of them. */
+/** The fields of a response that repeat the request. Clients with a strict schema require all of them. */
 import type { ParsedRequest } from '../../../core/dialect.ts'
 import { isRecord, tryParse } from '../../../core/json/value.ts'
 
-/** What a field is when the request does not have it, or null. */
+/** Values of fields that the request lacks or has as null. */
 const DEFAULTS: Record<string, unknown> = {
   instructions: null,
   max_output_tokens: null,
@@ -24,15 +24,15 @@ const DEFAULTS: Record<string, unknown> = {
 }
 
 const ECHOES = new WeakMap<ParsedRequest, Record<string, unknown>>()
-/** What clients sent, by the requests that were made of it. */
+/** The client's requests, by the rewritten requests. */
 const ORIGINALS = new WeakMap<ParsedRequest, ParsedRequest>()
 
-/** Answers to `request`, which was made of `original`, repeat that one: it is the one that the client knows. */
-export function echoAs(request: ParsedRequest, original: ParsedRequest): void {
+/** Makes answers to `request`, a rewritten `original`, repeat the original, which is what the client sent. */
+export function echoOriginal(request: ParsedRequest, original: ParsedRequest): void {
   ORIGINALS.set(request, ORIGINALS.get(original) ?? original)
 }
 
-/** A response without id, time, model and what the model said: no error, no usage, no output of its own. */
+/** A response without id, time, model, output, error and usage. */
 export function echoOf(request: ParsedRequest): Record<string, unknown> {
   const parsed = ORIGINALS.get(request) ?? request
   let echo = ECHOES.get(parsed)
@@ -71,7 +71,7 @@ function textEcho(text: unknown): unknown {
   return { ...given, format: given.format ?? { type: 'text' } }
 }
 
-/** A function in a response has all its fields. */
+/** A function in a response has all fields. */
 function toolEcho(tool: unknown): unknown {
   if (!isRecord(tool) || tool.type !== 'function') return tool
   return { description: null, parameters: null, strict: null, ...tool }

@@ -8,7 +8,7 @@ export class EventWriter {
     this.#text += `event: ${type}\ndata: ${data}\n\n`
   }
 
-  /** An event of which only the delta changes; `head` is from deltaHead. */
+  /** Writes a delta event. `head` comes from deltaHead(). */
   delta(head: string, delta: string): void {
     this.#text += `${head}${this.#sequence++},"delta":${JSON.stringify(delta)}}\n\n`
   }
@@ -21,7 +21,7 @@ export class EventWriter {
   }
 }
 
-/** The constant beginning of delta events. */
+/** The part of a delta event that is the same for all deltas of a part: serialized once, not for each token. */
 export function deltaHead(type: string, fields: object): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields }).slice(0, -1)},"sequence_number":`
 }

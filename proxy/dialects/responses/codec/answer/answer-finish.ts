@@ -3,7 +3,7 @@
 import { isRecord } from '../../../core/json/value.ts'
 import type { Finish } from '../../../core/neutral/types.ts'
 
-/** Reasons that end an answer where the model meant to, or was made to, stop. */
+/** Reasons for which the model stopped by itself or was stopped, rather than being cut off. */
 const STOPPING_REASONS = ['max_messages', 'steered']
 
 /** The finish of a complete response. `hasCalls`: the client has tool calls to run. */
@@ -15,7 +15,7 @@ export function readFinish(response: Record<string, unknown>, hasCalls: boolean)
   return finish
 }
 
-/** Upstreams that leave out the status still name what cut the answer. */
+/** Some upstreams leave out the status and send only the details. */
 function isIncomplete({ status, incomplete_details: details }: Record<string, unknown>): boolean {
   return status === 'incomplete' || (status === undefined && isRecord(details))
 }
@@ -34,7 +34,7 @@ export function writeFinish(finish: Finish): Record<string, unknown> {
   return { status: 'incomplete', incomplete_details: { reason } }
 }
 
-/** True when the answer's last item was cut. */
+/** True if the answer was cut in its last item. */
 export function isCut(finish: Finish): boolean {
   return incompleteReason(finish) !== undefined
 }

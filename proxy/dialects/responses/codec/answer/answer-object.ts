@@ -1,18 +1,18 @@
-/** The response object: of an answer, and of the lifecycle events of a stream. */
+/** The response object of an answer and of a stream's lifecycle events. */
 import { type Usage, zeroUsage } from '../../../../../contract/usage.ts'
 import type { ClientView } from '../../../core/dialect.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { writeUsage } from '../../usage.ts'
 import { echoOf } from './answer-echo.ts'
 
-/** What is known of an answer before its first token. */
+/** Facts that an upstream sends before the first token. */
 export interface Head {
   id?: string
   model?: string
   created?: number
 }
 
-/** What an answer has when it is over. */
+/** Facts that an upstream sends at the end of an answer. */
 export interface Tail {
   usage?: Usage
   tier?: string
@@ -27,23 +27,22 @@ export function readHead(response: Record<string, unknown>): Head {
   }
 }
 
-/** What a response object tells of its request. */
-export interface Asked extends Pick<ClientView, 'parsed' | 'id' | 'created'> {
+/** What a response object takes from its request. */
+export interface ResponseContext extends Pick<ClientView, 'parsed' | 'id' | 'created'> {
   request: Pick<ModelRequest, 'model'>
 }
 
-/** Makes the response objects of one answer. */
+/** Writes the response objects of one answer. */
 export class ResponseWriter {
-  readonly #client: Asked
-  /** The fields that stay the same from the first event to the last. */
+  readonly #client: ResponseContext
   readonly #constant: Record<string, unknown>
 
-  constructor(client: Asked) {
+  constructor(client: ResponseContext) {
     this.#client = client
     this.#constant = echoOf(client.parsed)
   }
 
-  begun(): Record<string, unknown> {
+  inProgress(): Record<string, unknown> {
     return this.#response({ status: 'in_progress', output: [] })
   }
 

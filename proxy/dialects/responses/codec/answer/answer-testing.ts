@@ -1,4 +1,4 @@
-/** What tests of answers need: a client, and the way from events to parts and back. */
+/** A client, and conversions between events and parts, for the tests of answers. */
 import type { ClientView, ParsedRequest } from '../../../core/dialect.ts'
 import type { ModelAnswer, StreamPart } from '../../../core/neutral/types.ts'
 import { noLosses } from '../../../testing.ts'
@@ -19,7 +19,7 @@ export function requestFor(body: object = {}): ParsedRequest {
   }
 }
 
-/** Seals by writing the carrier down. */
+/** Seals a carrier as its JSON. */
 export function clientFor(body: object = {}): ClientView {
   return {
     request: { source: 'responses', model: 'alias', stream: true, turns: [], tools: [] },
@@ -37,7 +37,7 @@ export interface Decoded {
   decoder: ReturnType<typeof decodeStream>
 }
 
-/** Decodes events given as objects; their `event:` line is left out. */
+/** Decodes events, given as objects, without `event:` lines. */
 export function decodeEvents(events: readonly object[]): Decoded {
   return decodeData(events.map((event) => JSON.stringify(event)))
 }
@@ -64,7 +64,7 @@ export function dataOf(text: string): string[] {
     .map((line) => line.slice('data: '.length))
 }
 
-/** An answer without what only this dialect knows. */
+/** An answer without fields that only this dialect has. */
 export function withoutExt(answer: ModelAnswer): ModelAnswer {
   const plain = structuredClone(answer)
   strip(plain)

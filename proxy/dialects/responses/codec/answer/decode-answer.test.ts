@@ -46,7 +46,7 @@ function decode(value: unknown): ModelAnswer {
   return answer
 }
 
-const PICTURE = {
+const IMAGE = {
   id: 'ig_1',
   type: 'image_generation_call',
   status: 'completed',
@@ -61,8 +61,8 @@ const PICTURE = {
 
 const ITEMS: [string, object[], unknown[]][] = [
   [
-    'a picture',
-    [PICTURE],
+    'an image',
+    [IMAGE],
     [
       {
         type: 'image',
@@ -72,7 +72,7 @@ const ITEMS: [string, object[], unknown[]][] = [
     ],
   ],
   [
-    'pictures that were not made',
+    'image calls without an image',
     [
       { id: 'ig_1', type: 'image_generation_call', status: 'failed', result: null },
       { id: 'ig_2', type: 'image_generation_call', status: 'failed', result: '' },
@@ -165,7 +165,7 @@ const ITEMS: [string, object[], unknown[]][] = [
     ],
   ],
   [
-    'reasoning that says nothing',
+    'reasoning without text',
     [{ id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: null }],
     [{ type: 'reasoning', texts: [], raw: false }],
   ],
@@ -207,7 +207,7 @@ describe('items', () => {
     expect(withoutExt(decode(response({ output }))).parts).toEqual(parts)
   })
 
-  test.each(ITEMS)('%s says the same when it was written and read again', (_name, output) => {
+  test.each(ITEMS)('%s is the same after encoding and decoding', (_name, output) => {
     const whole = response({ output: [...output, message(text('after'))] })
     const nameless = (answer: ModelAnswer) =>
       JSON.parse(JSON.stringify(answer.parts, (key, value) => (key === 'id' ? undefined : value)))
@@ -215,7 +215,7 @@ describe('items', () => {
     expect(nameless(decode(encodeAnswer(answer, clientFor())))).toEqual(nameless(answer))
   })
 
-  test('what is no item is left out', () => {
+  test('leaves out values that are not items', () => {
     expect(decode(response({ output: [null, 'x', 7, [], {}, { type: 3 }] })).parts).toEqual([])
   })
 
@@ -224,7 +224,7 @@ describe('items', () => {
     ['message', { content: [{ type: 'new_kind', x: 1 }, { x: 1 }] }],
     ['reasoning', { summary: 'x', content: [1], encrypted_content: 5 }],
     ['function_call', { arguments: {}, name: 'f' }],
-  ])('a strange %s breaks nothing', (type, fields) => {
+  ])('a strange %s does not throw', (type, fields) => {
     const answer = decode(response({ output: [{ type, ...fields }] }))
     expect(() => encodeAnswer(answer, clientFor())).not.toThrow()
   })
@@ -240,7 +240,7 @@ describe('items', () => {
     expect(decodeAnswer(response({ output: [message(text('Hi')), item] }), requestFor())).toEqual(failure)
   })
 
-  test('arguments that are an object are kept', () => {
+  test('keeps arguments that are an object', () => {
     const item = { type: 'function_call', call_id: 'c', name: 'f', arguments: { a: 1 } }
     expect(decode(response({ output: [item] })).parts).toMatchObject([{ input: '{"a":1}' }])
   })

@@ -8,13 +8,13 @@ import type { AssistantPart, ModelAnswer } from '../../../core/neutral/types.ts'
 import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
 import { readHead } from './answer-object.ts'
-import { readItem } from './item-read.ts'
+import { readItem } from './decode-item.ts'
 
-/** States of a response that is no answer, or not yet. */
+/** Statuses of responses that will have no answer, or do not have it yet. */
 const FAILED = ['failed', 'cancelled']
 const UNFINISHED = ['queued', 'in_progress']
 
-/** A failure for an error under status 200, and for a response that has failed or is not finished. */
+/** Returns a failure for an error under status 200 and for a response that failed or is not finished. */
 export function decodeAnswer(value: unknown, request: ParsedRequest): ModelAnswer | UpstreamFailure {
   if (!isRecord(value)) return { class: 'unknown', status: 200, detail: 'no_answer' }
   if (value.error || isFailed(value)) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decodeData, decodeEvents } from './answer-testing.ts'
-import { added, CREATED, completed, delta, done, FC, MSG, said, types } from './decode-stream-testing.ts'
+import { added, CREATED, completed, delta, done, FC, MSG, messageOf, types } from './decode-stream-testing.ts'
 
 describe('the end', () => {
   test('a cut stream is not finished', () => {
@@ -8,7 +8,7 @@ describe('the end', () => {
       CREATED,
       added(0, MSG),
       delta(0, 'msg_1', 'Hi'),
-      done(0, said('Hi')),
+      done(0, messageOf('Hi')),
     ])
     expect([decoder.finished, decoder.done, decoder.failure]).toEqual([false, false, undefined])
     expect(types(parts)).not.toContain('finish')
@@ -25,7 +25,7 @@ describe('the end', () => {
     expect(types(parts)).not.toContain('finish')
   })
 
-  test('a call of no tool is a failure', () => {
+  test('a call without a tool name is a failure', () => {
     const { parts, decoder } = decodeEvents([CREATED, done(0, { ...FC, name: undefined }), completed()])
     expect(decoder.failure).toMatchObject({ class: 'unknown', detail: 'nameless_tool_call' })
     expect(types(parts)).toEqual(['start'])
@@ -35,14 +35,14 @@ describe('the end', () => {
     const response = {
       status: 'incomplete',
       incomplete_details: { reason: 'max_output_tokens' },
-      output: [said('Hi')],
+      output: [messageOf('Hi')],
     }
     const { parts, decoder } = decodeEvents([CREATED, { type: 'response.incomplete', response }])
     expect(decoder.finished).toBe(true)
     expect(parts.at(-1)).toMatchObject({ type: 'finish', finish: { reason: 'length' } })
   })
 
-  test('an incomplete event without its reason still says that the answer was cut', () => {
+  test('an incomplete event without a reason means that the answer was cut', () => {
     const { parts } = decodeEvents([CREATED, { type: 'response.incomplete', response: {} }])
     expect(parts.at(-1)).toMatchObject({ finish: { reason: 'length' } })
   })
@@ -54,7 +54,7 @@ describe('the end', () => {
     ['an error object', { type: 'error', error: failed }],
     ['an error without type', { error: failed }],
     ['completed, but failed', completed({ status: 'failed', error: failed })],
-  ])('%s is a failure, and nothing comes after it', (_name, event) => {
+  ])('%s is a failure, and later events are ignored', (_name, event) => {
     const { parts, decoder } = decodeEvents([
       CREATED,
       added(0, MSG),

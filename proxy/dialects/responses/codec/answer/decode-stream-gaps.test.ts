@@ -9,13 +9,13 @@ import {
   done,
   FC,
   MSG,
+  messageOf,
   partsOf,
   RS,
-  said,
   thought,
 } from './decode-stream-testing.ts'
 
-describe('what deltas left out is taken from', () => {
+describe('content that the deltas left out comes from', () => {
   const text = (type: string, fields: object) => ({
     type,
     item_id: 'msg_1',
@@ -25,16 +25,16 @@ describe('what deltas left out is taken from', () => {
   })
   test.each<[string, object[]]>([
     ['output_text.done', [text('response.output_text.done', { text: 'Hello' })]],
-    ['content_part.done', [text('response.content_part.done', { part: said('Hello').content[0] })]],
-    ['output_item.done', [done(0, said('Hello'))]],
-    ['the terminal event', [completed({ output: [said('Hello')] })]],
+    ['content_part.done', [text('response.content_part.done', { part: messageOf('Hello').content[0] })]],
+    ['output_item.done', [done(0, messageOf('Hello'))]],
+    ['the terminal event', [completed({ output: [messageOf('Hello')] })]],
   ])('%s', (_name, events) => {
     for (const before of [[], [added(0, MSG)], [added(0, MSG), delta(0, 'msg_1', 'Hel')]]) {
       expect(partsOf([CREATED, ...before, ...events, completed()])).toEqual([{ type: 'text', text: 'Hello' }])
     }
   })
 
-  test('arguments, at each of their ends', () => {
+  test('arguments, from each final event', () => {
     const whole = { ...FC, arguments: '{"a":1}' }
     const doneArgs = {
       type: 'response.function_call_arguments.done',
@@ -56,7 +56,7 @@ describe('what deltas left out is taken from', () => {
     }
   })
 
-  test('a name that comes late', () => {
+  test('a name that arrives late', () => {
     const events = [
       added(0, { ...FC, name: '' }),
       args('fc_1', 0, '{'),
@@ -81,7 +81,7 @@ describe('what deltas left out is taken from', () => {
       added(0, MSG),
       delta(0, 'msg_1', 'H', { logprobs: logprobs.slice(0, 1) }),
       text('response.output_text.annotation.added', { annotation_index: 0, annotation: annotations[0] }),
-      done(0, said('Hi', { annotations, logprobs })),
+      done(0, messageOf('Hi', { annotations, logprobs })),
     ]
     expect(partsOf([CREATED, ...events, completed()])).toMatchObject([
       { text: 'Hi', logprobs, annotations: [{ url: 'https://a' }, { url: 'https://b' }] },
@@ -109,14 +109,14 @@ describe('what deltas left out is taken from', () => {
     ])
   })
 
-  test('the whole response, when nothing else came', () => {
-    const output = [said('Hello'), { ...FC, arguments: '{}' }]
+  test('the whole response, without other events', () => {
+    const output = [messageOf('Hello'), { ...FC, arguments: '{}' }]
     expect(partsOf([CREATED, completed({ output })])).toMatchObject([{ text: 'Hello' }, { input: '{}' }])
     expect(partsOf([completed({ output })])).toMatchObject([{ text: 'Hello' }, { input: '{}' }])
   })
 })
 
-test('a picture before it is done, and whole', () => {
+test('a partial image and the whole one', () => {
   const item = { id: 'ig_1', type: 'image_generation_call', status: 'in_progress' }
   const partial = {
     type: 'response.image_generation_call.partial_image',

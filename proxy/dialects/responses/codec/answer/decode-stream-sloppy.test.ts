@@ -12,22 +12,22 @@ import {
   done,
   FC,
   MSG,
+  messageOf,
   partsOf,
   RS,
-  said,
   thought,
   types,
 } from './decode-stream-testing.ts'
 
 describe('sloppy upstreams', () => {
-  test('a fresh item_id for each delta, and no announcement', () => {
+  test('a new item_id for each delta, and no output_item.added', () => {
     const events = [delta(0, 'a', 'H'), delta(0, 'b', 'i')]
-    expect(partsOf([CREATED, ...events, completed({ output: [said('Hi')] })])).toEqual([
+    expect(partsOf([CREATED, ...events, completed({ output: [messageOf('Hi')] })])).toEqual([
       { type: 'text', text: 'Hi' },
     ])
   })
 
-  test('a thought that is done after the text behind it does not hold that back', () => {
+  test('reasoning that ends late does not hold back the text after it', () => {
     const summary = [{ type: 'summary_text', text: 'hm' }]
     const { parts } = decodeEvents([
       CREATED,
@@ -45,14 +45,14 @@ describe('sloppy upstreams', () => {
       'text-delta',
     ])
     const events = [added(0, RS), thought(0, 'hm'), added(1, MSG), delta(1, 'msg_1', 'Hi')]
-    const ends = [done(0, { ...RS, summary }), done(1, said('Hi')), completed()]
+    const ends = [done(0, { ...RS, summary }), done(1, messageOf('Hi')), completed()]
     expect(partsOf([CREATED, ...events, ...ends])).toEqual([
       { type: 'reasoning', texts: ['hm'], raw: false },
       { type: 'text', text: 'Hi' },
     ])
   })
 
-  test('a fresh item_id for each delta of parallel calls', () => {
+  test('a new item_id for each delta of parallel calls', () => {
     const second = { ...FC, id: 'fc_2', call_id: 'call_2' }
     const events = [
       added(0, FC),
@@ -90,7 +90,7 @@ describe('sloppy upstreams', () => {
     expect(fold(parts)?.parts).toMatchObject([{ text: 'Hi' }])
   })
 
-  test('the type on the event line alone', () => {
+  test('the type only on the event line', () => {
     const parts: StreamPart[] = []
     const decoder = decodeStream((part) => parts.push(part), requestFor())
     decoder.event('response.output_text.delta', '{"delta":"Hi"}')
@@ -105,7 +105,7 @@ describe('sloppy upstreams', () => {
     { item: { type: 'reasoning', summary: [3], content: {} } },
     { item: { type: 'function_call', name: 'f', arguments: {} } },
     { response: 'x', part: 3, annotation: 7, delta: null, content_index: -1, summary_index: 1e12 },
-  ])('wrong types break nothing: %j', (fields) => {
+  ])('wrong types do not throw: %j', (fields) => {
     for (const type of [
       'response.created',
       'response.output_item.added',

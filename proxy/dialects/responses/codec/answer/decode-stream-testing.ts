@@ -1,4 +1,4 @@
-/** Events of an upstream, for the tests of streams, and what they say. */
+/** Events of an upstream, and their answer, for the tests of streams. */
 import { fold } from '../../../core/neutral/fold.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
 import { decodeEvents, withoutExt } from './answer-testing.ts'
@@ -38,7 +38,7 @@ export const completed = (fields: object = {}) => ({
   response: { id: 'resp_1', status: 'completed', ...fields },
 })
 export const MSG = { id: 'msg_1', type: 'message', status: 'in_progress', role: 'assistant', content: [] }
-export const said = (text: string, fields: object = {}) => ({
+export const messageOf = (text: string, fields: object = {}) => ({
   ...MSG,
   status: 'completed',
   content: [{ type: 'output_text', text, annotations: [], logprobs: [], ...fields }],
@@ -59,7 +59,7 @@ export const thought = (paragraph: number, delta: string) => ({
   delta,
 })
 
-/** What the answer says, of a stream that was not cut. */
+/** The parts of a finished stream. */
 export function partsOf(events: readonly object[]) {
   const answer = fold(decodeEvents(events).parts)
   if (answer === undefined) throw new Error('not finished')

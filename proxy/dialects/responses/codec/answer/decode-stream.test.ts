@@ -11,14 +11,14 @@ import {
   done,
   FC,
   MSG,
+  messageOf,
   partsOf,
   RS,
-  said,
   thought,
   types,
 } from './decode-stream-testing.ts'
 
-test('a text, as it comes', () => {
+test('a text in deltas', () => {
   const { parts, decoder } = decodeEvents([
     CREATED,
     { type: 'response.in_progress', response: CREATED.response },
@@ -28,7 +28,7 @@ test('a text, as it comes', () => {
       item_id: 'msg_1',
       output_index: 0,
       content_index: 0,
-      part: said('').content[0],
+      part: messageOf('').content[0],
     },
     delta(0, 'msg_1', 'He', { obfuscation: 'zzz', logprobs: [] }),
     delta(0, 'msg_1', 'y'),
@@ -38,11 +38,11 @@ test('a text, as it comes', () => {
       item_id: 'msg_1',
       output_index: 0,
       content_index: 0,
-      part: said('Hey').content[0],
+      part: messageOf('Hey').content[0],
     },
-    done(0, said('Hey')),
+    done(0, messageOf('Hey')),
     completed({
-      output: [said('Hey')],
+      output: [messageOf('Hey')],
       service_tier: 'priority',
       usage: { input_tokens: 3, output_tokens: 2 },
     }),
@@ -78,7 +78,7 @@ test('several content parts, and a refusal', () => {
 
 test('a content part of an unknown kind', () => {
   const novel = { type: 'output_video', url: 'https://e.x' }
-  const item = { ...MSG, content: [said('a').content[0], novel] }
+  const item = { ...MSG, content: [messageOf('a').content[0], novel] }
   const { parts } = decodeEvents([added(0, MSG), delta(0, 'msg_1', 'a'), done(0, item), completed()])
   expect(fold(parts)?.parts).toMatchObject([
     { type: 'text', text: 'a' },
@@ -86,7 +86,7 @@ test('a content part of an unknown kind', () => {
   ])
 })
 
-test('a chain of thought, and beside it a summary', () => {
+test('a chain of thought and a summary', () => {
   const raw = (delta: string) => ({
     type: 'response.reasoning_text.delta',
     item_id: 'rs_1',
@@ -109,7 +109,7 @@ test('a chain of thought, and beside it a summary', () => {
 describe('parallel items', () => {
   const second = { ...FC, id: 'fc_2', call_id: 'call_2' }
 
-  test('stand one behind the other', () => {
+  test('are emitted in sequence', () => {
     const { parts } = decodeEvents([
       CREATED,
       added(0, FC),
@@ -132,11 +132,11 @@ describe('parallel items', () => {
   })
 
   test('with one output_index for all', () => {
-    const other = { ...said('two'), id: 'msg_2' }
+    const other = { ...messageOf('two'), id: 'msg_2' }
     const events = [
       added(0, MSG),
       delta(0, 'msg_1', 'one'),
-      done(0, said('one')),
+      done(0, messageOf('one')),
       added(0, { ...MSG, id: 'msg_2' }),
       delta(0, 'msg_2', 'tw'),
       done(0, other),
@@ -144,7 +144,7 @@ describe('parallel items', () => {
       args('fc_1', 0, '{}'),
       done(0, { ...FC, arguments: '{}' }),
     ]
-    const output = [said('one'), other, { ...FC, arguments: '{}' }]
+    const output = [messageOf('one'), other, { ...FC, arguments: '{}' }]
     expect(partsOf([CREATED, ...events, completed({ output })])).toMatchObject([
       { text: 'one' },
       { text: 'two' },
@@ -153,7 +153,7 @@ describe('parallel items', () => {
   })
 })
 
-test('a stream and the response at its end are the same answer', () => {
+test('a stream gives the same answer as the response in its last event', () => {
   const search = {
     id: 'ws_1',
     type: 'web_search_call',
@@ -162,7 +162,7 @@ test('a stream and the response at its end are the same answer', () => {
   }
   const call = { ...FC, status: 'completed', arguments: '{}' }
   const thinking = { ...RS, encrypted_content: 'E', summary: [{ type: 'summary_text', text: 'one' }] }
-  const output = [thinking, search, said('Hi'), call]
+  const output = [thinking, search, messageOf('Hi'), call]
   const last = { ...CREATED.response, status: 'completed', output, tools: [], usage: null, error: null }
   const events = [
     CREATED,
@@ -173,7 +173,7 @@ test('a stream and the response at its end are the same answer', () => {
     done(1, search),
     added(2, MSG),
     delta(2, 'msg_1', 'Hi'),
-    done(2, said('Hi')),
+    done(2, messageOf('Hi')),
     added(3, FC),
     args('fc_1', 3, '{}'),
     done(3, call),

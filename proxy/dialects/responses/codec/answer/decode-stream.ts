@@ -1,6 +1,6 @@
 /**
- * Reads the events of a response. Items are known by their output_index (items.ts), and what deltas left out is taken
- * from the `.done` events and from the terminal one.
+ * Reads the events of a response. items.ts assigns events to items. Content that is missing from the deltas comes from
+ * the `.done` events and the last event.
  */
 import type { UpstreamFailure } from '../../../../errors.ts'
 import type { ParsedRequest, StreamDecoder } from '../../../core/dialect.ts'
@@ -12,11 +12,11 @@ import { readUsage } from '../../usage.ts'
 import { readFinish } from './answer-finish.ts'
 import { readHead } from './answer-object.ts'
 import { isFailed } from './decode-answer.ts'
+import { isMessagePart, listOf, textOf } from './decode-item.ts'
+import { CallDecoder, HostedDecoder, type ItemDecoder } from './decode-item-stream.ts'
+import { MessageDecoder } from './decode-message-stream.ts'
+import { ReasoningDecoder } from './decode-reasoning-stream.ts'
 import { ItemQueue } from './item-queue.ts'
-import { isMessagePart, listOf, textOf } from './item-read.ts'
-import { CallReader, HostedReader, type ItemReader } from './item-reader.ts'
-import { MessageReader } from './item-reader-message.ts'
-import { ReasoningReader } from './item-reader-reasoning.ts'
 import { Items } from './items.ts'
 
 type Emit = (part: StreamPart) => void
@@ -51,7 +51,7 @@ class ResponsesDecoder implements StreamDecoder {
     if (this.done) return
     const event = tryParse(data)
     if (!isRecord(event)) {
-      // What is no JSON at all is noise; half an object is a piece of the answer that is lost.
+      // Half an object means that a piece of the answer is lost; anything else that is not JSON is noise.
       if (data.startsWith('{')) this.failure = { class: 'transient', detail: 'garbled_event' }
       return
     }
@@ -87,7 +87,7 @@ class ResponsesDecoder implements StreamDecoder {
         this.#message(event).annotation(event.content_index, event.annotation)
         break
       case 'response.output_item.added':
-        if (isRecord(event.item) && this.#items.announced(event.item, event.output_index) === undefined)
+        if (isRecord(event.item) && this.#items.findRepeated(event.item, event.output_index) === undefined)
           this.#open(event.item, event.output_index)
         break
       case 'response.output_item.done':
@@ -145,7 +145,7 @@ class ResponsesDecoder implements StreamDecoder {
         this.#fail(event)
         break
       default:
-        // Every other event tells of the progress of something that output_item.done has whole.
+        // All other events report progress; output_item.done has the whole item.
         if (event.type === undefined && event.error) this.#fail(event)
     }
   }
@@ -157,22 +157,22 @@ class ResponsesDecoder implements StreamDecoder {
     else this.#emit({ type: 'start', ...readHead(response) })
   }
 
-  #open(item: Fields, index: unknown): ItemReader {
+  #open(item: Fields, index: unknown): ItemDecoder {
     this.#start(undefined)
-    const reader = readerOf(item, String(this.#items.all.length), this.#queue)
-    this.#items.add(reader, index)
-    return reader
+    const decoder = decoderOf(item, String(this.#items.all.length), this.#queue)
+    this.#items.add(decoder, index)
+    return decoder
   }
 
   #itemDone(item: Fields, index: unknown): void {
     const known = this.#items.find(item.id, index, textOf(item.type))
     if (known?.done !== true) this.#finish(known ?? this.#open(item, index), item)
-    else if (this.#items.announced(item, index) === undefined) this.#finish(this.#open(item, index), item)
+    else if (this.#items.findRepeated(item, index) === undefined) this.#finish(this.#open(item, index), item)
   }
 
-  #finish(reader: ItemReader, item: Fields): void {
-    reader.finish(item)
-    if (reader instanceof CallReader && reader.nameless) {
+  #finish(decoder: ItemDecoder, item: Fields): void {
+    decoder.finish(item)
+    if (decoder instanceof CallDecoder && decoder.nameless) {
       this.failure = { class: 'unknown', detail: 'nameless_tool_call' }
     }
   }
@@ -185,40 +185,40 @@ class ResponsesDecoder implements StreamDecoder {
     }
   }
 
-  #item(event: Fields, type: string): ItemReader {
+  #item(event: Fields, type: string): ItemDecoder {
     const { item_id: id, output_index: index } = event
     return this.#items.find(id, index, type) ?? this.#open({ id, type }, index)
   }
 
-  #message(event: Fields): MessageReader {
+  #message(event: Fields): MessageDecoder {
     const item = this.#item(event, 'message')
-    if (item.isWaiting) this.#endThoughtBefore(item)
-    if (item instanceof MessageReader) return item
-    throw new TypeError('a message is read as something else')
+    if (item.isWaiting) this.#endReasoningBefore(item)
+    if (item instanceof MessageDecoder) return item
+    throw new TypeError('the item is not a message')
   }
 
-  /** Some upstreams tell that a thought is done only at the end of all; the text behind it must not wait for that. */
-  #endThoughtBefore(message: ItemReader): void {
+  /** Some upstreams send the end of reasoning with the last event. Without this, the text after it would wait until then. */
+  #endReasoningBefore(message: ItemDecoder): void {
     for (const item of this.#items.before(message)) {
-      if (item instanceof ReasoningReader && item.hasBegun) item.finish(item.skeleton)
+      if (item instanceof ReasoningDecoder && item.hasBegun) item.finish(item.skeleton)
     }
   }
 
-  #reasoning(event: Fields): ReasoningReader {
+  #reasoning(event: Fields): ReasoningDecoder {
     const item = this.#item(event, 'reasoning')
-    if (item instanceof ReasoningReader) return item
-    throw new TypeError('reasoning is read as something else')
+    if (item instanceof ReasoningDecoder) return item
+    throw new TypeError('the item is not reasoning')
   }
 
-  /** A call that was not announced is taken whole from its output_item.done. */
-  #call(event: Fields, type: string): CallReader | undefined {
+  /** Undefined for a call without output_item.added: its output_item.done has all of it. */
+  #call(event: Fields, type: string): CallDecoder | undefined {
     const item = this.#items.find(event.item_id, event.output_index, type)
-    return item instanceof CallReader ? item : undefined
+    return item instanceof CallDecoder ? item : undefined
   }
 
   #partialImage(event: Fields): void {
     const item = this.#items.find(event.item_id, event.output_index, 'image_generation_call')
-    if (item instanceof HostedReader) item.partial(event)
+    if (item instanceof HostedDecoder) item.partial(event)
   }
 
   #terminal(type: string, response: Fields): void {
@@ -236,19 +236,19 @@ class ResponsesDecoder implements StreamDecoder {
       type: 'finish',
       finish: readFinish(
         ended,
-        this.#items.all.some((item) => item instanceof CallReader),
+        this.#items.all.some((item) => item instanceof CallDecoder),
       ),
       ...(usage !== undefined && { usage }),
       ...(typeof response.service_tier === 'string' && { tier: response.service_tier }),
     })
   }
 
-  /** Completes what was left open, and adds the items that no event had told of. */
+  /** Finishes open items and adds the items that no event contained. */
   #finishItems(output: Fields[]): void {
     const matched = this.#items.match(output)
     output.forEach((item, i) => {
-      const reader = matched[i] ?? (typeof item.type === 'string' ? this.#open(item, undefined) : undefined)
-      if (reader !== undefined) this.#finish(reader, item)
+      const decoder = matched[i] ?? (typeof item.type === 'string' ? this.#open(item, undefined) : undefined)
+      if (decoder !== undefined) this.#finish(decoder, item)
     })
     for (const item of this.#items.all) this.#finish(item, item.skeleton)
   }
@@ -258,18 +258,18 @@ class ResponsesDecoder implements StreamDecoder {
   }
 }
 
-function readerOf(item: Fields, key: string, queue: ItemQueue): ItemReader {
+function decoderOf(item: Fields, key: string, queue: ItemQueue): ItemDecoder {
   const type = textOf(item.type)
   const sink = queue.open()
   switch (type) {
     case 'message':
-      return new MessageReader(item, type, key, sink)
+      return new MessageDecoder(item, type, key, sink)
     case 'reasoning':
-      return new ReasoningReader(item, type, key, sink)
+      return new ReasoningDecoder(item, type, key, sink)
     case 'function_call':
     case 'custom_tool_call':
-      return new CallReader(item, type, key, sink)
+      return new CallDecoder(item, type, key, sink)
     default:
-      return new HostedReader(item, type, key, sink)
+      return new HostedDecoder(item, type, key, sink)
   }
 }

@@ -26,7 +26,7 @@ function encode(answer: ModelAnswer, client = clientFor()): Record<string, unkno
 const outputOf = (parts: AssistantPart[], finish?: Finish, client = clientFor()) =>
   encode(answerOf(parts, finish), client).output
 
-test('every field that strict clients require, by default and echoed', () => {
+test('has every field that strict clients require, default or echoed', () => {
   const plain = encode(answerOf([]))
   assertComplete(plain)
   expect(plain).toMatchObject({
@@ -82,7 +82,7 @@ const signature: Carrier = { dialect: 'messages', kind: 'signature', value: 'S' 
 describe('items', () => {
   test.each<[string, AssistantPart[], unknown[]]>([
     [
-      'texts in a row are one message',
+      'adjacent texts are one message',
       [
         { type: 'text', text: 'a' },
         { type: 'refusal', text: 'no' },
@@ -98,7 +98,7 @@ describe('items', () => {
       ],
     ],
     [
-      'annotations: indexes that nobody knows are zero',
+      'annotations: unknown indexes are zero',
       [{ type: 'text', text: 'a', annotations: [{ type: 'url', url: 'https://e.x' }] }],
       [
         {
@@ -117,7 +117,7 @@ describe('items', () => {
       ],
     ],
     [
-      'a signed thought, sealed',
+      'signed reasoning, sealed',
       [{ type: 'reasoning', texts: ['hm'], carrier: signature }],
       [
         {
@@ -129,7 +129,7 @@ describe('items', () => {
       ],
     ],
     [
-      'encrypted content of this dialect as it is',
+      'encrypted content of this dialect, unchanged',
       [
         {
           type: 'reasoning',
@@ -207,12 +207,12 @@ describe('items', () => {
       ],
     ],
     [
-      'a picture',
+      'an image',
       [{ type: 'image', source: { kind: 'data', mediaType: 'image/png', base64: 'AAAA' } }],
       [{ id: 'ig_X00', type: 'image_generation_call', status: 'completed', result: 'AAAA' }],
     ],
     [
-      'a picture and how it was made',
+      'an image and how it was made',
       [
         {
           type: 'image',
@@ -241,7 +241,7 @@ describe('items', () => {
       ],
     ],
     [
-      'a picture that is elsewhere: its link',
+      'an image URL: its link',
       [
         { type: 'text', text: 'See' },
         { type: 'image', source: { kind: 'url', url: 'https://e.x/a(1).png' } },
@@ -278,7 +278,7 @@ describe('items', () => {
       'input.content.file_data',
     ],
     [{ type: 'audio', base64: 'AAAA', format: 'wav' }, 'input.content.input_audio'],
-  ])('%j is a loss, and does not part the text around it', (part, loss) => {
+  ])('%j is a loss, and does not split the text around it', (part, loss) => {
     const client = clientFor()
     const output = outputOf(
       [{ type: 'text', text: 'a' }, part, { type: 'text', text: 'b' }],
@@ -289,7 +289,7 @@ describe('items', () => {
     expect(client.losses.names).toEqual([loss])
   })
 
-  test('what a text or a call cannot carry is a loss', () => {
+  test('fields that a text or a call cannot carry are losses', () => {
     const client = clientFor()
     const ext = { dialect: 'messages' as const, at: 'content.citations', fields: { type: 'char_location' } }
     const carrier = { dialect: 'chat' as const, kind: 'extra_content' as const, value: '{}' }
@@ -322,7 +322,7 @@ describe('finish', () => {
     })
   })
 
-  test('an explanation is the refusal of an answer that has none', () => {
+  test('an explanation becomes a refusal if the answer has none', () => {
     const finish: Finish = { reason: 'content-filter', explanation: 'Not this.' }
     expect(outputOf([{ type: 'text', text: 'a' }], finish)).toMatchObject([
       { status: 'incomplete', content: [{ text: 'a' }, { type: 'refusal', refusal: 'Not this.' }] },
@@ -333,7 +333,7 @@ describe('finish', () => {
   })
 })
 
-test('usage has all its details, also when the upstream reported none', () => {
+test('usage has all details, even if the upstream reported none', () => {
   const usage = { ...zeroUsage(), input: 50, cachedInput: 40, cacheWrite: 10, output: 30, reasoning: 12 }
   expect(encode({ ...answerOf([]), usage, tier: 'priority' })).toMatchObject({
     service_tier: 'priority',
@@ -350,7 +350,7 @@ test('usage has all its details, also when the upstream reported none', () => {
   })
 })
 
-test('what was encoded is read back', () => {
+test('decoding returns the encoded answer', () => {
   fc.assert(
     fc.property(anyAnswer, (answer) => {
       const given = structuredClone(answer)
@@ -360,13 +360,13 @@ test('what was encoded is read back', () => {
       const plain = withoutExt(back)
       expect(plain.usage).toEqual(answer.usage ?? zeroUsage())
       expect(plain.finish).toEqual(answer.finish)
-      expect(plain.parts.map(told)).toEqual(answer.parts.map(told))
+      expect(plain.parts.map(comparable)).toEqual(answer.parts.map(comparable))
     }),
   )
 })
 
-/** What every dialect keeps of a part. */
-function told(part: AssistantPart): unknown {
+/** The fields of a part that every dialect keeps. */
+function comparable(part: AssistantPart): unknown {
   if (part.type === 'reasoning') return part.texts
   if (part.type === 'tool-call') return [part.callId, part.name, part.kind, part.input]
   if (part.type !== 'text') return part
@@ -378,7 +378,7 @@ describe('a search for tools', () => {
     outputOf([{ type: 'tool-call', callId: 'c', name: 'tool_search', kind: 'function', search: true, input }])
   const deep = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
 
-  test('is an item of its own, its arguments no text', () => {
+  test('is an item with arguments as an object', () => {
     const item = {
       type: 'tool_search_call',
       id: 'tsc_X00',

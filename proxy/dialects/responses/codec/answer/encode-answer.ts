@@ -18,7 +18,7 @@ import {
   reasoningTexts,
   wholeItem,
   writeContent,
-} from './item-write.ts'
+} from './encode-item.ts'
 
 export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
   const { parts, finish } = answer
@@ -26,10 +26,10 @@ export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
     finish,
     parts.some((part) => part.type === 'refusal'),
   )
-  const told: AssistantPart[] =
+  const allParts: AssistantPart[] =
     explanation === undefined ? parts : [...parts, { type: 'refusal', text: explanation }]
   const items = new ItemWriter(client)
-  for (const part of told) {
+  for (const part of allParts) {
     const link = linkText(part, client)
     items.add(link === undefined ? part : { type: 'text', text: link })
   }
@@ -37,13 +37,12 @@ export function encodeAnswer(answer: ModelAnswer, client: ClientView): object {
   return new ResponseWriter(client).finished(writeFinish(finish), items.output, answer)
 }
 
-/** Of an item that is not whole. */
 const CUT = { status: 'incomplete' }
 
 class ItemWriter {
   readonly output: Fields[] = []
   readonly #client: ClientView
-  /** Content of the last item, if that is a message. */
+  /** The content of the last item, if that is a message. */
   #content: unknown[] | undefined
 
   constructor(client: ClientView) {
@@ -76,13 +75,13 @@ class ItemWriter {
     }
   }
 
-  /** The answer ends in the middle of its last item. */
+  /** Marks the last item as cut. */
   cut(): void {
     const last = this.output.at(-1)
     if (last !== undefined && 'status' in last) last.status = 'incomplete'
   }
 
-  /** Of an item other than a message. */
+  /** Adds an item other than a message. */
   #push(item: Fields): void {
     this.#content = undefined
     this.output.push(item)

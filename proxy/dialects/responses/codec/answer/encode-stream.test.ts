@@ -46,7 +46,7 @@ const GOLDEN: StreamPart[] = [
   },
 ]
 
-test('an answer with a thought, a text and a call', () => {
+test('an answer with reasoning, a text and a call', () => {
   const text = encodeParts(GOLDEN)
   const all = events(text)
   expect(all.map(({ type }) => String(type).replace('response.', ''))).toEqual([
@@ -114,7 +114,7 @@ test('lifecycle events have every required field', () => {
   }
 })
 
-/** Pieces of a part may be cut anywhere, and those of parallel calls may come in any order. */
+/** Cuts parts anywhere, and interleaves parallel calls in any order. */
 const anyStream = fc
   .tuple(anyAnswer, fc.infiniteStream(fc.nat({ max: 3 })), fc.boolean())
   .map(([answer, numbers, interleave]) => {
@@ -130,7 +130,7 @@ const anyStream = fc
     return { answer, parts: interleave ? interleaveCalls(parts) : parts }
   })
 
-/** All calls open, then their pieces, then all ends. */
+/** The starts of all calls, then their deltas, then all ends. */
 function interleaveCalls(parts: StreamPart[]): StreamPart[] {
   const order = ['tool-call-start', 'tool-call-delta', 'tool-call-end', 'finish']
   const before = parts.filter(({ type }) => !order.includes(type))
@@ -138,7 +138,7 @@ function interleaveCalls(parts: StreamPart[]): StreamPart[] {
   return [...before, ...order.flatMap((type) => calls.filter((part) => part.type === type))]
 }
 
-test('every stream is what strict readers take, ends in the same response as JSON, and is read back', () => {
+test('every stream is valid, ends with the same response as JSON, and decodes to the same answer', () => {
   fc.assert(
     fc.property(anyStream, ({ answer, parts }) => {
       const text = encodeParts(parts)
@@ -147,12 +147,12 @@ test('every stream is what strict readers take, ends in the same response as JSO
       if (back === undefined) throw new Error('not finished')
       const plain = withoutExt(back)
       expect(plain.finish).toEqual(answer.finish)
-      expect(plain.parts.map(told)).toEqual(answer.parts.map(told))
+      expect(plain.parts.map(comparable)).toEqual(answer.parts.map(comparable))
     }),
   )
 })
 
-function told(part: ModelAnswer['parts'][number]): unknown {
+function comparable(part: ModelAnswer['parts'][number]): unknown {
   if (part.type === 'reasoning') return part.texts
   if (part.type === 'text') return part.text
   return part.type === 'tool-call' ? [part.callId, part.name, part.kind, part.input] : part
@@ -179,7 +179,7 @@ describe('parts', () => {
     ])
   })
 
-  test('paragraphs of a summary, also an empty one', () => {
+  test('paragraphs of a summary, including an empty one', () => {
     const thought = (paragraph: number, text: string): StreamPart => ({
       type: 'reasoning-delta',
       id: 'a',
@@ -219,7 +219,7 @@ describe('parts', () => {
     ])
   })
 
-  test('half a character waits for the other half', () => {
+  test('holds half a surrogate pair until the other half arrives', () => {
     const delta = (text: string): StreamPart => ({ type: 'text-delta', id: 'a', text })
     const parts: StreamPart[] = [
       { type: 'text-start', id: 'a' },
@@ -236,7 +236,7 @@ describe('parts', () => {
     expect(output([{ type: 'whole', id: 'a', part }])).toEqual([item])
   })
 
-  test('parts that were left open are closed, and the last item is cut', () => {
+  test('open parts are closed, and the last item is cut', () => {
     const parts: StreamPart[] = [
       { type: 'tool-call-start', id: 'a', callId: 'c', name: 'f', kind: 'function' },
       { type: 'text-start', id: 'b' },
@@ -273,7 +273,7 @@ describe('errors', () => {
     ])
   })
 
-  test('after it, with what was done', () => {
+  test('after it, with the finished items', () => {
     for (const count of GOLDEN.keys()) {
       if (count === 0) continue
       const encoder = encodeStream(clientFor())
@@ -294,7 +294,7 @@ describe('errors', () => {
   })
 })
 
-test('pictures: an item that comes whole, or a link in a message', () => {
+test('images: a whole item, or a link in a message', () => {
   const text = encodeParts([
     { type: 'start' },
     { type: 'partial-image', id: 'a', index: 0, base64: 'AA' },
@@ -344,7 +344,7 @@ describe('a search for tools', () => {
   ]
   const item = { id: 'tsc_X00', type: 'tool_search_call', call_id: 'call_1', execution: 'client' }
 
-  test('comes with its arguments whole', () => {
+  test('has its arguments only in the finished item', () => {
     const text = encodeParts([
       ...begun,
       { type: 'tool-call-end', id: 'c' },
@@ -359,14 +359,14 @@ describe('a search for tools', () => {
     expect(readResponsesStream(text).output).toEqual([done])
   })
 
-  test('that is cut says what has come', () => {
+  test('that is cut has the arguments so far', () => {
     const cut = [...begun.slice(0, -1), { type: 'finish', finish: { reason: 'length' } } as const]
     expect(readResponsesStream(encodeParts(cut)).output).toEqual([
       { ...item, status: 'incomplete', arguments: '{"query":' },
     ])
   })
 
-  test('beside state that only a thought could carry loses it', () => {
+  test('loses state that only reasoning can carry', () => {
     const client = clientFor()
     const carrier = { dialect: 'chat', kind: 'extra_content', value: '{}' } as const
     encodeParts([...begun, { type: 'tool-call-end', id: 'c', carrier }], client)

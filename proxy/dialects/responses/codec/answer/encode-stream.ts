@@ -1,4 +1,4 @@
-/** Writes an answer as the events of a response. The items and the final response are those of encodeAnswer. */
+/** Writes an answer as the events of a response, with the same items and response as encodeAnswer(). */
 import type { GatewayError } from '../../../../errors.ts'
 import type { ClientView, StreamEncoder } from '../../../core/dialect.ts'
 import type { Fields } from '../../../core/json/value.ts'
@@ -6,15 +6,15 @@ import type { Carrier, Finish, StreamPart } from '../../../core/neutral/types.ts
 import { EventWriter } from './answer-events.ts'
 import { isCut, writeFinish } from './answer-finish.ts'
 import { ResponseWriter } from './answer-object.ts'
-import { Draft } from './item-draft.ts'
+import { callFields, callType, explanationOf, linkText, wholeItem } from './encode-item.ts'
 import {
   CallWriter,
   ContentWriter,
   type PartWriter,
   ReasoningWriter,
   SearchWriter,
-} from './item-part-writer.ts'
-import { callFields, callType, explanationOf, linkText, wholeItem } from './item-write.ts'
+} from './encode-item-stream.ts'
+import { Draft } from './item-draft.ts'
 
 type PartOf<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>
 
@@ -28,7 +28,7 @@ class ResponsesEncoder implements StreamEncoder {
   readonly #parts = new Map<string, PartWriter>()
   readonly #drafts: (Draft | undefined)[] = []
   readonly #output: Fields[] = []
-  /** The item that was opened last; it stays open until another one follows, since it may yet be cut. */
+  /** The newest item. It stays open until another one follows, because the answer may be cut in it. */
   #last: Draft | undefined
   #response: ResponseWriter | undefined
   #hasRefusal = false
@@ -82,7 +82,7 @@ class ResponsesEncoder implements StreamEncoder {
     }
   }
 
-  /** Items that are not done are left out of a failed response. */
+  /** A failed response contains only finished items. */
   error(error: GatewayError): string {
     this.#over = true
     const { code, message, param } = error
@@ -98,7 +98,7 @@ class ResponsesEncoder implements StreamEncoder {
   #begin(): ResponseWriter {
     if (this.#response !== undefined) return this.#response
     this.#response = new ResponseWriter(this.#client)
-    const response = this.#response.begun()
+    const response = this.#response.inProgress()
     this.#writer.event('response.created', { response })
     this.#writer.event('response.in_progress', { response })
     return this.#response

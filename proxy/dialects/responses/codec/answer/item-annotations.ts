@@ -5,7 +5,7 @@ import type { Annotation } from '../../../core/neutral/types.ts'
 
 const AT = 'output.content.annotations'
 
-/** Undefined for what is no annotation. */
+/** Undefined if `value` is not an annotation. */
 export function readAnnotation(value: unknown): Annotation | undefined {
   if (!isRecord(value)) return undefined
   if (value.type !== 'url_citation' || typeof value.url !== 'string') {
@@ -21,7 +21,7 @@ export function readAnnotation(value: unknown): Annotation | undefined {
   }
 }
 
-/** Undefined for a kind that only another dialect knows. */
+/** Undefined for a kind that only another dialect has. */
 export function writeAnnotation(annotation: Annotation): Record<string, unknown> | undefined {
   if (annotation.type === 'other')
     return annotation.ext.dialect === 'responses' ? annotation.ext.fields : undefined

@@ -1,21 +1,21 @@
-/** Output items of a stream in the making. */
+/** An output item of a stream before it is finished. */
 import type { ClientView } from '../../../core/dialect.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { EventWriter } from './answer-events.ts'
-import { itemFields, messageItem } from './item-write.ts'
+import { itemFields, messageItem } from './encode-item.ts'
 
 export class Draft {
   readonly index: number
   readonly id: unknown
   readonly type: string
-  /** Fields of the content; those of a message are in its `content`. */
+  /** The item's content; that of a message is in its field `content`. */
   body: Fields
-  /** Parts of the item that are being written. */
+  /** The number of unfinished parts. */
   open = 0
-  /** Content parts that were begun. */
+  /** The number of content parts so far. */
   contents = 0
   done = false
-  /** The answer ended in the middle of it, so that nothing may call it done. */
+  /** The answer ended in this item, so no event may mark it as done. */
   cut = false
   readonly #client: ClientView
 
@@ -27,23 +27,23 @@ export class Draft {
     this.id = this.#fields().id
   }
 
-  /** The place that events of this item name. */
+  /** The fields by which events refer to this item. */
   get place(): { item_id: unknown; output_index: number } {
     return { item_id: this.id, output_index: this.index }
   }
 
-  /** The item before any content: `skeleton` has its empty lists and texts. */
+  /** Writes the item without content. `skeleton`: its empty lists and texts. */
   announce(writer: EventWriter, skeleton: Fields): void {
     const fields = { ...this.#fields(), ...this.body, ...skeleton }
     if ('status' in fields) fields.status = 'in_progress'
     writer.event('response.output_item.added', { output_index: this.index, item: fields })
   }
 
-  /** `cut`: the answer ended in the middle of it. */
+  /** `cut`: the answer ended in this item. */
   finish(writer: EventWriter, cut: boolean): Fields {
     this.done = true
     const item = { ...this.#fields(), ...this.body }
-    // Clients run a call as soon as its item is done.
+    // No output_item.done: clients run a call as soon as they receive that event.
     if (this.cut) return { ...item, status: 'incomplete' }
     if ('status' in item) item.status = cut ? 'incomplete' : 'completed'
     writer.event('response.output_item.done', { output_index: this.index, item })

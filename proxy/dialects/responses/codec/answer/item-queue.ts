@@ -1,12 +1,12 @@
 /**
- * Puts the parts of parallel items one behind the other: those of the first unfinished item pass at once, those of the
- * items behind it are held until it is done.
+ * Puts the parts of parallel items in sequence. Parts of the first unfinished item pass at once; parts of later items
+ * wait until it is finished.
  */
 import type { StreamPart } from '../../../core/neutral/types.ts'
 
 type Emit = (part: StreamPart) => void
 
-/** Takes the parts of one item. */
+/** Receives the parts of one item. */
 export class Sink {
   closed = false
   readonly #emit: Emit
@@ -19,7 +19,7 @@ export class Sink {
     this.#held = []
   }
 
-  /** Items before this one are not done. */
+  /** True while an item before this one is unfinished. */
   get isWaiting(): boolean {
     return this.#held !== undefined
   }
@@ -29,14 +29,13 @@ export class Sink {
     else this.#held.push(part)
   }
 
-  /** Passes what was held; from now on parts pass at once. */
+  /** Emits the held parts; later parts pass at once. */
   release(): void {
     const held = this.#held ?? []
     this.#held = undefined
     for (const part of held) this.#emit(part)
   }
 
-  /** The item is done. */
   close(): void {
     this.closed = true
     this.#onClose()
@@ -51,7 +50,7 @@ export class ItemQueue {
     this.#emit = emit
   }
 
-  /** The sink of the next item. */
+  /** Adds an item at the end of the queue. */
   open(): Sink {
     const sink = new Sink(this.#emit, () => this.#advance())
     this.#waiting.push(sink)

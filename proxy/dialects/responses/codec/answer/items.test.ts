@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { args, CREATED, completed, delta, done, FC, MSG, partsOf, said } from './decode-stream-testing.ts'
+import {
+  args,
+  CREATED,
+  completed,
+  delta,
+  done,
+  FC,
+  MSG,
+  messageOf,
+  partsOf,
+} from './decode-stream-testing.ts'
 
 const added = (output_index: number, item: object) => ({
   type: 'response.output_item.added',
@@ -21,7 +31,7 @@ describe.each([
   ['one id', 'same'],
 ])('items of %s', (_, id) => {
   const message = { ...MSG, id }
-  const spoken = [added(0, message), delta(0, id, 'Hi'), done(0, { ...said('Hi'), id })]
+  const spoken = [added(0, message), delta(0, id, 'Hi'), done(0, { ...messageOf('Hi'), id })]
 
   test('a message and a call', () => {
     const events = [
@@ -33,7 +43,7 @@ describe.each([
     expect(partsOf([CREATED, ...events, completed()])).toMatchObject([text, called('call_1', '{"a":1}')])
   })
 
-  test('two calls, one behind the other and at the same time', () => {
+  test('two calls, in sequence and in parallel', () => {
     const [first, second] = [call(id, 'call_1'), call(id, 'call_2')]
     const expected = [called('call_1', '{"a":1}'), called('call_2', '{"b":2}')]
     const one = [added(0, first), args(id, 0, '{"a":1}'), done(0, call(id, 'call_1', '{"a":1}'))]
@@ -43,26 +53,26 @@ describe.each([
     expect(partsOf([CREATED, ...mixed, completed()])).toMatchObject(expected)
   })
 
-  test('a call that only the final output has', () => {
-    const output = [{ ...said('Hi'), id }, call(id, 'call_1', '{"a":1}')]
+  test('a call in the final output only', () => {
+    const output = [{ ...messageOf('Hi'), id }, call(id, 'call_1', '{"a":1}')]
     expect(partsOf([CREATED, ...spoken, completed({ output })])).toMatchObject([
       text,
       called('call_1', '{"a":1}'),
     ])
   })
 
-  test('of two calls the one that only the final output has', () => {
+  test('the second of two calls in the final output only', () => {
     const events = [added(0, call(id, 'call_1')), done(0, call(id, 'call_1', '{"a":1}'))]
     const output = [call(id, 'call_1', '{"a":1}'), call(id, 'call_2', '{"b":2}')]
     const expected = [called('call_1', '{"a":1}'), called('call_2', '{"b":2}')]
     expect(partsOf([CREATED, ...events, completed({ output })])).toMatchObject(expected)
-    // Its place in the output says nothing when the call has another id.
+    // The index is ignored if the call has another id.
     expect(partsOf([CREATED, ...events, completed({ output: output.slice(1) })])).toMatchObject(expected)
   })
 
-  test('what the final output repeats is not told twice', () => {
+  test('items that the final output repeats are not emitted twice', () => {
     const events = [...spoken, added(1, call(id, 'call_1')), done(1, call(id, 'call_1', '{}'))]
-    const output = [{ ...said('Hi'), id }, call(id, 'call_1', '{}')]
+    const output = [{ ...messageOf('Hi'), id }, call(id, 'call_1', '{}')]
     for (const last of [output, output.slice(1), [...output].reverse()]) {
       expect(partsOf([CREATED, ...events, completed({ output: last })])).toMatchObject([
         text,
@@ -73,7 +83,7 @@ describe.each([
 })
 
 describe('items with ids of their own', () => {
-  test('are told apart by them where all have one index', () => {
+  test('are distinguished by id if all have the same index', () => {
     const [first, second] = [call('a', 'call_1'), call('b', 'call_2')]
     const events = [added(0, first), added(0, second), args('a', 0, '{"a":1}'), args('b', 0, '{"b":2}')]
     expect(partsOf([CREATED, ...events, completed()])).toMatchObject([
@@ -82,16 +92,20 @@ describe('items with ids of their own', () => {
     ])
   })
 
-  test('are found by them where deltas have a wrong index', () => {
+  test('are found by id if deltas have a wrong index', () => {
     const events = [added(0, call('a', 'call_1')), added(1, MSG), delta(0, 'msg_1', 'Hi')]
     expect(
-      partsOf([CREATED, ...events, completed({ output: [call('a', 'call_1', '{}'), said('Hi')] })]),
+      partsOf([CREATED, ...events, completed({ output: [call('a', 'call_1', '{}'), messageOf('Hi')] })]),
     ).toMatchObject([called('call_1', '{}'), text])
   })
 
-  test('are known by their index where each event gives a fresh one', () => {
-    const events = [added(0, { ...MSG, id: 'a' }), delta(0, 'b', 'Hi'), done(0, { ...said('Hi'), id: 'c' })]
-    const output = [{ ...said('Hi'), id: 'd' }]
+  test('are found by index if each event has a new id', () => {
+    const events = [
+      added(0, { ...MSG, id: 'a' }),
+      delta(0, 'b', 'Hi'),
+      done(0, { ...messageOf('Hi'), id: 'c' }),
+    ]
+    const output = [{ ...messageOf('Hi'), id: 'd' }]
     expect(partsOf([CREATED, ...events, completed({ output })])).toMatchObject([text])
   })
 })

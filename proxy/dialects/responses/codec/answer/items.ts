@@ -1,20 +1,20 @@
 /**
- * The items of a response, and which of them an event is about. Its output_index says so: upstreams leave ids empty, give
- * one to several items, or a fresh one to each event. Ids tell items apart that have one index, and find those of events
- * without an index, or with a wrong one.
+ * Finds the item of an event, by its output_index first: upstreams leave ids empty, reuse one for several items, or
+ * send a new one with each event. Ids distinguish items with the same index, and find the item of an event whose index is
+ * missing or wrong.
  */
 import { type Fields, isRecord } from '../../../core/json/value.ts'
-import { textOf } from './item-read.ts'
-import type { ItemReader } from './item-reader.ts'
+import { textOf } from './decode-item.ts'
+import type { ItemDecoder } from './decode-item-stream.ts'
 
 export class Items {
-  readonly all: ItemReader[] = []
-  /** The last item of each key. */
-  readonly #known = new Map<string, ItemReader>()
+  readonly all: ItemDecoder[] = []
+  /** The newest item of each key. */
+  readonly #known = new Map<string, ItemDecoder>()
   /** The item of the last event. */
-  #current: ItemReader | undefined
+  #current: ItemDecoder | undefined
 
-  add(item: ItemReader, index: unknown): void {
+  add(item: ItemDecoder, index: unknown): void {
     item.index = typeof index === 'number' ? index : undefined
     this.all.push(item)
     for (const key of [exactKey, placeKey, idKey]) {
@@ -24,8 +24,8 @@ export class Items {
     this.#current = item
   }
 
-  /** The item of this type that an event is about, if there is one. */
-  find(id: unknown, index: unknown, type: string): ItemReader | undefined {
+  /** The item of this type to which an event belongs, if there is one. */
+  find(id: unknown, index: unknown, type: string): ItemDecoder | undefined {
     const current = this.#current
     if (current?.id === id && current?.index === index && current?.type === type) return current
     const found = this.#find(id, index, type)
@@ -33,8 +33,8 @@ export class Items {
     return found
   }
 
-  /** The item that is announced, or done, once more. */
-  announced(item: Fields, index: unknown): ItemReader | undefined {
+  /** The known item that output_item.added or .done repeats. */
+  findRepeated(item: Fields, index: unknown): ItemDecoder | undefined {
     const type = textOf(item.type)
     const exact = this.#get(exactKey, type, index, item.id)
     if (exact !== undefined) return exact
@@ -47,18 +47,17 @@ export class Items {
     return named === undefined || (typeof index === 'number' && named.index !== undefined) ? undefined : named
   }
 
-  /** Items that stand before this one. */
-  before(item: ItemReader): ItemReader[] {
+  before(item: ItemDecoder): ItemDecoder[] {
     return this.all.slice(0, this.all.indexOf(item))
   }
 
-  /** For each item of the final output the one that events told of: the surest matches are made first. */
-  match(output: readonly Fields[]): (ItemReader | undefined)[] {
-    const matched: (ItemReader | undefined)[] = output.map(() => undefined)
-    const taken = new Set<ItemReader>()
+  /** For each item of the final output, the item that the events described. The most certain matches come first. */
+  match(output: readonly Fields[]): (ItemDecoder | undefined)[] {
+    const matched: (ItemDecoder | undefined)[] = output.map(() => undefined)
+    const taken = new Set<ItemDecoder>()
     const byCall = new Map(this.all.map((item) => [callIdOf(item.skeleton), item]))
-    const rest = new Map<string, ItemReader[]>()
-    const ways: ((item: Fields, type: string, index: number) => ItemReader | undefined)[] = [
+    const rest = new Map<string, ItemDecoder[]>()
+    const lookups: ((item: Fields, type: string, index: number) => ItemDecoder | undefined)[] = [
       (item, type, index) => this.#get(exactKey, type, index, item.id),
       (item) => (callIdOf(item) === undefined ? undefined : byCall.get(callIdOf(item))),
       (item, type, index) => this.#get(idKey, type, index, item.id),
@@ -66,14 +65,14 @@ export class Items {
       (_item, type) => {
         const queue = rest.get(type) ?? this.all.filter((item) => item.type === type).reverse()
         rest.set(type, queue)
-        while (queue.length > 0 && taken.has(queue.at(-1) as ItemReader)) queue.pop()
+        while (queue.length > 0 && taken.has(queue.at(-1) as ItemDecoder)) queue.pop()
         return queue.at(-1)
       },
     ]
-    for (const way of ways) {
+    for (const lookup of lookups) {
       output.forEach((item, index) => {
         if (matched[index] !== undefined) return
-        const found = way(item, textOf(item.type), index)
+        const found = lookup(item, textOf(item.type), index)
         if (found === undefined || taken.has(found) || !isSameCall(found, item)) return
         matched[index] = found
         taken.add(found)
@@ -82,19 +81,19 @@ export class Items {
     return matched
   }
 
-  #find(id: unknown, index: unknown, type: string): ItemReader | undefined {
+  #find(id: unknown, index: unknown, type: string): ItemDecoder | undefined {
     const here = this.#get(exactKey, type, index, id) ?? this.#get(placeKey, type, index, id)
     if (here !== undefined) return here
     const hasIndex = typeof index === 'number'
     const named = this.#get(idKey, type, index, id)
     if (named !== undefined && !(hasIndex && named.index !== undefined && named.done)) return named
     if (hasIndex && isId(id)) return undefined
-    const fits = (item: ItemReader) =>
+    const fits = (item: ItemDecoder) =>
       item.type === type && !item.done && !(hasIndex && item.index !== undefined)
     return this.all.findLast(fits)
   }
 
-  #get(key: typeof exactKey, type: string, index: unknown, id: unknown): ItemReader | undefined {
+  #get(key: typeof exactKey, type: string, index: unknown, id: unknown): ItemDecoder | undefined {
     const name = key(type, index, id)
     return name === undefined ? undefined : this.#known.get(name)
   }
@@ -120,9 +119,9 @@ function callIdOf(item: unknown): string | undefined {
   return isRecord(item) && isId(item.call_id) ? item.call_id : undefined
 }
 
-/** Two calls with different ids are two. */
-function isSameCall({ type, skeleton }: ItemReader, item: Fields): boolean {
-  const told = callIdOf(skeleton)
+/** False for calls with different ids. */
+function isSameCall({ type, skeleton }: ItemDecoder, item: Fields): boolean {
+  const known = callIdOf(skeleton)
   const final = callIdOf(item)
-  return type === item.type && (told === undefined || final === undefined || told === final)
+  return type === item.type && (known === undefined || final === undefined || known === final)
 }

@@ -21,10 +21,10 @@ function parse(fields: object) {
 }
 const decode = (fields: object) => decodeRequest(parse(fields), ours)
 
-describe('a compaction of ours', () => {
-  it('is read as what the user says of it, in its place', () => {
-    const said = { role: 'assistant', content: 'Yes.' }
-    const { turns } = decode({ input: [USER, said, compaction(sealed()), said, USER] })
+describe('a compaction of the gateway', () => {
+  it('is read as a user message, in its place', () => {
+    const answer = { role: 'assistant', content: 'Yes.' }
+    const { turns } = decode({ input: [USER, answer, compaction(sealed()), answer, USER] })
     expect(turns.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'user'])
     expect(turns[2]).toEqual({
       role: 'user',
@@ -44,12 +44,12 @@ describe('a compaction of ours', () => {
       expect.objectContaining({
         code: 'invalid_request',
         param: 'input[1].encrypted_content',
-        message: 'input[1].encrypted_content is no compaction that was made here for this account.',
+        message: 'input[1].encrypted_content is not a compaction that this gateway made for this account.',
       }),
     )
   })
 
-  it('is no encrypted reasoning', () => {
+  it('is not encrypted reasoning', () => {
     const { turns } = decode({
       input: [USER, { type: 'reasoning', summary: [], encrypted_content: sealed() }],
     })
@@ -57,7 +57,7 @@ describe('a compaction of ours', () => {
     expect(JSON.stringify(turns)).not.toContain('ship it')
   })
 
-  it('is never written as encrypted reasoning, whatever client brings it as such', () => {
+  it('is never written as encrypted reasoning, even if a client sends it as such', () => {
     const carrier = { dialect: 'responses', kind: 'compaction', value: 'Goal' } as const
     const turn = {
       role: 'assistant' as const,
@@ -72,7 +72,7 @@ describe('a compaction of ours', () => {
   })
 })
 
-it.each([['gAAAAAB'], [7], [undefined]])('any other compaction is left as it is: %j', (encrypted) => {
+it.each([['gAAAAAB'], [7], [undefined]])('any other compaction is unchanged: %j', (encrypted) => {
   const item = compaction(encrypted)
   const { turns } = decode({ input: [item] })
   expect(turns).toEqual([
@@ -83,7 +83,7 @@ it.each([['gAAAAAB'], [7], [undefined]])('any other compaction is left as it is:
 describe('a trigger', () => {
   const trigger = { type: 'compaction_trigger', id: 't' }
 
-  it('at the end asks for a compaction, and is no part of the conversation', () => {
+  it('at the end requests a compaction, and is not part of the conversation', () => {
     const request = parse({ input: [USER, trigger] })
     expect(request.compacts).toBe(true)
     const { compact, turns } = decodeRequest(request, ours)
@@ -100,7 +100,7 @@ describe('a trigger', () => {
     )
   })
 
-  it.each([{ input: 'Hi' }, { input: [USER] }])('is not there: %j', (fields) => {
+  it.each([{ input: 'Hi' }, { input: [USER] }])('is absent: %j', (fields) => {
     expect(parse(fields).compacts).toBeUndefined()
     expect(decode(fields)).not.toHaveProperty('compact')
     expect(decodeCompaction(parse(fields), ours)).toMatchObject({ compact: true })

@@ -24,10 +24,10 @@ import { type Target, unsupported } from './target.ts'
 
 export type ContentPart = TextPart | ImagePart | FilePart | AudioPart | RefusalPart | HostedPart
 
-/** Who speaks: it decides the type of a text part. */
+/** Who wrote a text part; this decides its type. */
 export type Speaker = 'client' | 'model'
 
-/** Where the parts of a list stand: for errors, and for the names of losses. */
+/** Where a list of parts is: `path` for errors, `at` for the names of losses. */
 export interface Place {
   path: string
   at: string
@@ -35,7 +35,6 @@ export interface Place {
 
 // --- Reading ----------------------------------------------------------------------------------------------------------
 
-/** Where most parts stand. */
 const AT = 'input.content'
 const TYPED: Record<ContentPart['type'], string[]> = {
   text: ['text', 'annotations', 'logprobs'],
@@ -46,7 +45,7 @@ const TYPED: Record<ContentPart['type'], string[]> = {
   hosted: [],
 }
 
-/** A string or a list of parts. Parts that `accepts` refuses are kept whole. '' has no part. */
+/** Reads a string or a list of parts. Parts that `accepts` refuses become hosted parts. '' has no part. */
 export function readContent<T extends ContentPart>(
   content: unknown,
   place: Place,
@@ -68,19 +67,19 @@ export function readContent<T extends ContentPart>(
   })
 }
 
-/** The fields of a part that its neutral form says. */
+/** The fields of a part that its neutral form contains. */
 function typedOf(part: ContentPart, item: Fields): string[] {
   const typed = ['type', ...TYPED[part.type], ...('cache' in part ? ['prompt_cache_breakpoint'] : [])]
   const media = part.type === 'image' || part.type === 'file' ? mediaField(item) : undefined
   return media === undefined ? typed : [...typed, media]
 }
 
-/** The one of several sources that counts. */
+/** The field that has the media; the first one counts if there are several. */
 function mediaField(item: Fields): string | undefined {
   return ['image_url', 'file_data', 'file_url', 'file_id'].find((key) => item[key])
 }
 
-/** What a part calls its fields where it does not stand in a message, or says the same in another field. */
+/** The names of fields for losses, where they differ from those of a message's parts. */
 function namesOf({ type }: ContentPart, item: Fields, at: string): Names | undefined {
   const field = mediaField(item) ?? type
   const isUsual = field === 'image_url' || field === 'file_data'
@@ -93,7 +92,7 @@ function namesOf({ type }: ContentPart, item: Fields, at: string): Names | undef
   return Object.keys(names).length > 0 ? names : undefined
 }
 
-/** Undefined for a type that the neutral form does not know. */
+/** Undefined for a type without a neutral form. */
 function readPart(type: string, item: Fields, path: string, at: string): ContentPart | undefined {
   switch (type) {
     case 'input_text':
@@ -167,7 +166,7 @@ function readCache(item: Fields): { cache?: CacheMark } {
 
 // --- Writing ----------------------------------------------------------------------------------------------------------
 
-/** The parts as a list, without those that only another dialect knows. */
+/** Leaves out parts that only another dialect has. */
 export function writeParts(parts: readonly ContentPart[], speaker: Speaker, target: Target): Fields[] {
   return parts.flatMap((part) => {
     const written = writePart(part, speaker, target)
@@ -188,7 +187,7 @@ function writePart(part: ContentPart, speaker: Speaker, target: Target): Fields 
     case 'file':
       return { type: 'input_file', ...writeFile(part, target), ...writeCache(part, target) }
     case 'audio':
-      throw unsupported(target, 'audio', 'is not taken by this model', part)
+      throw unsupported(target, 'audio', 'is not supported by this model', part)
     case 'hosted':
       if (part.dialect === 'responses') return part.item
       target.lose('hosted', part)
@@ -227,7 +226,7 @@ function writeFile(part: FilePart, target: Target): Fields {
 }
 
 function foreignFile(target: Target, field: 'image' | 'file', part: Extended) {
-  return unsupported(target, field, 'names a file that this model’s vendor does not keep', part)
+  return unsupported(target, field, 'names a file that the vendor of this model does not store', part)
 }
 
 function writeCache(owner: Extended & { cache?: CacheMark }, target: Target): Fields {
@@ -238,6 +237,6 @@ function writeCache(owner: Extended & { cache?: CacheMark }, target: Target): Fi
     return {}
   }
   if (cache.ttl !== undefined && lifetimeOf(cache.ttl) !== cache.ttl)
-    target.tell(`${target.name('cacheMark', owner)}.ttl`)
+    target.addLoss(`${target.name('cacheMark', owner)}.ttl`)
   return cacheBreakpoint(cache)
 }

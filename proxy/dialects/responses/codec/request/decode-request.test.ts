@@ -20,7 +20,7 @@ function decode(fields: object): ModelRequest {
   return decodeRequest(parseRequest(body, LIMITS), ENVELOPES)
 }
 
-/** Without what is kept for the same dialect. */
+/** Without `ext`. */
 function bare(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (key, inner: unknown) => (key === 'ext' || key === 'names' ? undefined : inner)),
@@ -36,14 +36,14 @@ function lossesOf(fields: object): string[] {
 }
 
 describe('turns', () => {
-  test('instructions stand at the top, before a text', () => {
+  test('instructions come first, before a text', () => {
     expect(turns('Hi', { instructions: 'I' })).toEqual([
       { role: 'system', placement: 'top', parts: [{ type: 'text', text: 'I' }] },
       { role: 'user', parts: [{ type: 'text', text: 'Hi' }] },
     ])
   })
 
-  test('all items of one answer are one turn, results together another', () => {
+  test('the items of an answer are one turn, their results another', () => {
     const input = [
       { role: 'developer', content: 'D' },
       {
@@ -120,7 +120,7 @@ describe('turns', () => {
   })
 
   test.each([
-    ['raw thoughts', { content: [{ type: 'reasoning_text', text: 'R' }] }, { texts: ['R'], raw: true }],
+    ['a chain of thought', { content: [{ type: 'reasoning_text', text: 'R' }] }, { texts: ['R'], raw: true }],
     [
       'an envelope of another dialect',
       { summary: [], encrypted_content: 'slc1.signature.OURS' },
@@ -137,7 +137,7 @@ describe('turns', () => {
     expect(turns(input)).toEqual([{ role: 'assistant', parts: [{ type: 'reasoning', ...expected }] }])
   })
 
-  test('a search for tools by the client is a call, and what it found its result', () => {
+  test('a search for tools by the client is a call with a result', () => {
     const input = [
       { type: 'tool_search_call', call_id: 'c', execution: 'client', arguments: { query: 'a' } },
       {
@@ -176,7 +176,7 @@ describe('turns', () => {
     { type: 'tool_search_call', call_id: null, execution: 'client', arguments: {} },
     { type: 'tool_search_call', call_id: 'c', execution: 'server', arguments: {} },
     { type: 'tool_search_output', call_id: 'c', execution: 'server', tools: [] },
-  ])('a search that the vendor made is kept whole: %j', (item) => {
+  ])('a search that the vendor ran is kept whole: %j', (item) => {
     const parts = [{ type: 'hosted', dialect: 'responses', name: item.type, item, path: 'input[0]' }]
     expect(turns([item])).toEqual([{ role: 'assistant', parts }])
   })
@@ -220,7 +220,7 @@ describe('tools', () => {
     ])
   })
 
-  test('that items bring join the list, once', () => {
+  test('in items are added to the list once', () => {
     const input = [
       { type: 'additional_tools', role: 'developer', tools: [{ type: 'custom', name: 'c' }, f] },
       { type: 'tool_search_output', call_id: null, tools: [{ type: 'function', name: 'g' }] },
@@ -230,7 +230,7 @@ describe('tools', () => {
     expect(names).toEqual(['f', 'c', 'g'])
   })
 
-  test('a function that is found may be called like the search', () => {
+  test('a function that a search found may have the name of the search', () => {
     const input = [
       { type: 'tool_search_output', call_id: 'c', tools: [{ type: 'function', name: 'tool_search' }] },
     ]
@@ -302,7 +302,7 @@ test('fields', () => {
   })
 })
 
-describe('what another dialect tells as lost', () => {
+describe('losses in other dialects', () => {
   test.each<[string, object, string[]]>([
     ['nothing', { stream: false, include: ['reasoning.encrypted_content'], truncation: 'disabled' }, []],
     ['no padding', { stream: true, stream_options: { include_obfuscation: false } }, []],
@@ -406,7 +406,7 @@ describe('malformed fields are named', () => {
     expect(() => decode(fields)).toThrow(expect.objectContaining({ code: 'invalid_request', param }))
   })
 
-  test('the message says what it must be and quotes nothing', () => {
+  test('the message states the rule and quotes nothing', () => {
     const attempt = () => decode({ temperature: 'secret' })
     expect(attempt).toThrow(GatewayError)
     expect(attempt).toThrow(/^temperature must be a number\.$/)

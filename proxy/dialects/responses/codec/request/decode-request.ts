@@ -1,20 +1,20 @@
-/** A responses request in the neutral form. */
+/** Reads a responses request as the neutral form. */
 import type { z } from 'zod'
 import type { ParsedRequest } from '../../../core/dialect.ts'
 import { isOutputLimit, OUTPUT_RULE, readOptional, refusal } from '../../../core/json/fields.ts'
 import { isRecord, tryParse } from '../../../core/json/value.ts'
 import { keep } from '../../../core/neutral/keep.ts'
 import type { Envelopes, ModelRequest, Names, Reasoning, Tool, Turn } from '../../../core/neutral/types.ts'
-import { type ReadItems, readItems } from './read-items.ts'
+import { type DecodedInput, readInput } from './decode-input.ts'
 import { readReasoning } from './reasoning.ts'
 import * as schema from './schema.ts'
 import { readText } from './text-settings.ts'
 import { readToolChoice, readTools } from './tools.ts'
 
 const LOGPROBS = 'message.output_text.logprobs'
-/** What an upstream of another dialect gives anyway. */
+/** Values of `include` that upstreams of other dialects support. */
 const PLAIN_INCLUDES = [LOGPROBS, 'reasoning.encrypted_content']
-/** Fields that are typed, that say the same to everyone when they are absent, or that no other vendor should see. */
+/** Fields that the neutral form contains, or that may be dropped without a loss. */
 const TYPED = [
   'model',
   'input',
@@ -39,8 +39,8 @@ const TYPED = [
   'store',
 ]
 
-/** Fields that say how the conversation would be answered: they have no part in a compaction of it. */
-const OF_ANSWERS = [
+/** Fields that shape an answer, and so have no effect on a compaction. */
+const ANSWER_ONLY = [
   'context_management',
   'include',
   'input',
@@ -57,7 +57,7 @@ export function decodeRequest(parsed: ParsedRequest, envelopes: Envelopes): Mode
   return decode(parsed, envelopes, false)
 }
 
-/** The same for a request of the endpoint that compacts, whatever its last item is. */
+/** The same for the compact endpoint, whatever the last item is. */
 export function decodeCompaction(parsed: ParsedRequest, envelopes: Envelopes): ModelRequest {
   return decode(parsed, envelopes, true)
 }
@@ -83,7 +83,7 @@ function decode({ head, body }: ParsedRequest, envelopes: Envelopes, compacts: b
     model: head.model,
     stream: head.stream,
     turns,
-    tools: [...tools, ...missing(more, tools)],
+    tools: [...tools, ...newTools(more, tools)],
     ...(chosen.choice && { toolChoice: chosen.choice }),
     ...present('parallelToolCalls', scalars.parallel_tool_calls),
     ...present('maxOutputTokens', maxOutputTokens),
@@ -106,17 +106,17 @@ function decode({ head, body }: ParsedRequest, envelopes: Envelopes, compacts: b
     ...(scalars.user === user ? ['user'] : []),
     ...(value.truncation === 'disabled' ? ['truncation'] : []),
     ...(isUnpadded(value.stream_options) ? ['stream_options'] : []),
-    ...(compact ? OF_ANSWERS : []),
+    ...(compact ? ANSWER_ONLY : []),
   ]
-  const told = {
+  const partlyTyped = {
     ...(text.more && { text: value.text }),
     ...(chosen.more && { tool_choice: value.tool_choice }),
     ...(includes.every((name) => PLAIN_INCLUDES.includes(name)) ? {} : { include: includes }),
   }
-  return { ...request, ...keep({ dialect: 'responses', at: '' }, value, typed, compact ? {} : told) }
+  return { ...request, ...keep({ dialect: 'responses', at: '' }, value, typed, compact ? {} : partlyTyped) }
 }
 
-/** Padding is what no other dialect has, so that nothing is lost by asking for none. */
+/** True if the client turned padding off. No other dialect pads, so this is not a loss. */
 function isUnpadded(options: unknown): boolean {
   return (
     isRecord(options) &&
@@ -124,7 +124,7 @@ function isUnpadded(options: unknown): boolean {
   )
 }
 
-/** Fields that go by another name than usual in this body. */
+/** Names of fields for losses, where this body uses another name than usual. */
 function namesOf(
   scalars: z.infer<typeof schema.scalars>,
   reasoning: Reasoning | undefined,
@@ -142,7 +142,7 @@ function readConversation(
   input: unknown,
   instructions: string | null | undefined,
   envelopes: Envelopes,
-): ReadItems {
+): DecodedInput {
   const top: Turn[] = instructions
     ? [{ role: 'system', placement: 'top', parts: [{ type: 'text', text: instructions }] }]
     : []
@@ -151,12 +151,12 @@ function readConversation(
     return { turns: [...top, user], tools: [], compact: false }
   }
   if (!Array.isArray(input)) return { turns: top, tools: [], compact: false }
-  const read = readItems(input, envelopes)
+  const read = readInput(input, envelopes)
   return { ...read, turns: [...top, ...read.turns] }
 }
 
-/** Those of `more` that are not among `tools`. */
-function missing(more: Tool[], tools: Tool[]): Tool[] {
+/** The tools of `more` that are not in `tools`. */
+function newTools(more: Tool[], tools: Tool[]): Tool[] {
   const known = new Set(tools.map(fullName))
   return more.filter((tool) => !known.has(fullName(tool)))
 }

@@ -125,7 +125,7 @@ describe('tools', () => {
     expect(losses).toEqual(['tools'])
   })
 
-  test('are not strict where the model cannot be held to a schema', () => {
+  test('are not strict if the model cannot enforce a schema', () => {
     const { body, losses } = encode(
       { tools: [{ ...F, strict: true }] },
       { features: { structuredOutput: false } },
@@ -134,7 +134,7 @@ describe('tools', () => {
     expect(losses).toEqual(['tools.function.strict'])
   })
 
-  test('without any there is no choice', () => {
+  test('an empty list has no choice', () => {
     const { body } = encode({ toolChoice: { type: 'auto' }, parallelToolCalls: false })
     expect(Object.keys(body).toSorted()).toEqual(['include', 'input', 'model', 'store'])
   })
@@ -205,16 +205,16 @@ describe('scalars', () => {
       { prompt_cache_key: '5e55' },
       [],
     ],
-    ['speed where it is not allowed', { tier: 'fast' }, { source: 'messages' }, {}, ['speed']],
+    ['speed if it is not allowed', { tier: 'fast' }, { source: 'messages' }, {}, ['speed']],
     [
-      'speed where it is',
+      'speed if it is allowed',
       { tier: 'fast' },
       { source: 'messages', features: { speed: true } },
       { service_tier: 'fast' },
       [],
     ],
     [
-      'no thinking',
+      'thinking off',
       { reasoning: { thinking: 'off', effort: 'high' } },
       { source: 'messages' },
       {
@@ -232,7 +232,7 @@ describe('scalars', () => {
       ['thinking.budget_tokens'],
     ],
     [
-      'thinking unseen',
+      'hidden thinking',
       { reasoning: { thinking: 'adaptive', effort: 'low', summary: 'none' } },
       { source: 'messages' },
       {
@@ -241,7 +241,7 @@ describe('scalars', () => {
       [],
     ],
     [
-      'thinking seen',
+      'visible thinking',
       { reasoning: { thinking: 'adaptive' } },
       { source: 'messages' },
       {
@@ -256,7 +256,7 @@ describe('scalars', () => {
     expect(losses).toEqual(lost)
   })
 
-  test('a model that does not think is not asked to', () => {
+  test('a model without reasoning gets no reasoning field', () => {
     const features: Partial<Features> = { reasoning: 'None', sampling: false }
     const { body, losses } = encode({ reasoning: { effort: 'low' }, temperature: 1, topP: 0.1 }, { features })
     expect(body).toEqual({ model: 'm', input: [USER_ITEM], store: false })
@@ -274,12 +274,12 @@ describe('scalars', () => {
     [{ type: 'object', properties: { a: {} }, additionalProperties: false }, false],
     [{ type: 'array', items: { type: 'object', properties: {} } }, false],
     [{ type: 'object', additionalProperties: false, properties: {}, default: { type: 'object' } }, true],
-  ])('a schema of messages is strict where it can be: %j', (schema, strict) => {
+  ])('a schema of messages is strict if possible: %j', (schema, strict) => {
     const { body } = encode({ format: { type: 'schema', schema } }, { source: 'messages' })
     expect(body.text).toEqual({ format: { type: 'json_schema', name: 'response', schema, strict } })
   })
 
-  test('a model that is not held to a schema is told it', () => {
+  test('a model that cannot enforce a schema gets it as an instruction', () => {
     const format = { type: 'schema', name: 'n', schema: { type: 'object' } } as const
     const { body, losses } = encode({ format }, { features: { structuredOutput: false } })
     expect(body.text).toEqual({ format: { type: 'json_object' } })

@@ -1,27 +1,27 @@
-/** The neutral form as a responses request. */
+/** Writes the neutral form as a responses request. */
 import type { EncodedRequest, EncodeTarget } from '../../../core/dialect.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
 import type { ModelRequest } from '../../../core/neutral/types.ts'
 import { shortUser } from '../../../openai/fields.ts'
+import { writeInput } from './encode-input.ts'
 import { writeReasoning } from './reasoning.ts'
 import { type Target, targetOf, unsupported } from './target.ts'
 import { formatInstruction, writeText } from './text-settings.ts'
 import { writeToolChoice, writeTools } from './tools.ts'
-import { writeInput } from './write-items.ts'
 
-/** Fewer are refused. */
+/** OpenAI refuses a lower limit. */
 const MIN_OUTPUT_TOKENS = 16
 const LOGPROBS = 'message.output_text.logprobs'
 const ENCRYPTED = 'reasoning.encrypted_content'
 
-/** Stop sequences are not written: responses has none, and the hub cuts the answer. Throws unsupported_parameter. */
+/** Leaves out stop sequences, which responses lacks: the hub cuts the answer. Throws unsupported_parameter. */
 export function encodeRequest(request: ModelRequest, encodeTarget: EncodeTarget): EncodedRequest {
   const target = targetOf(request, encodeTarget)
   return { body: { ...writeBody(request, target), model: encodeTarget.model } }
 }
 
-/** All but the model. */
+/** All fields but the model. */
 function writeBody(request: ModelRequest, target: Target): Fields {
   refuseAndLose(request, target)
   if (request.maxOutputTokens !== undefined && request.maxOutputTokens < MIN_OUTPUT_TOKENS)
@@ -35,7 +35,7 @@ function writeBody(request: ModelRequest, target: Target): Fields {
   const include = [...(thinks ? [ENCRYPTED] : []), ...(request.logprobs === undefined ? [] : [LOGPROBS])]
   return {
     ...(wholeInstructions !== '' && { instructions: wholeInstructions }),
-    // A conversation of nothing but empty messages is still one.
+    // The input must not be empty, even if all messages are.
     input: items.length > 0 ? items : [{ type: 'message', role: 'user', content: '' }],
     ...plainFields({ ...rest, ...cacheKeyOf(request), ...tierOf(request, target) }, target),
     ...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(maxOutputTokens, MIN_OUTPUT_TOKENS) }),
@@ -51,14 +51,14 @@ function cacheKeyOf(request: ModelRequest): { cacheKey?: string } {
   return cacheKey === undefined ? {} : { cacheKey }
 }
 
-/** A faster answer costs more: a client of messages gets it only where the channel allows it. */
+/** The fast tier costs more, so a client of messages gets it only if the channel allows it. */
 function tierOf({ source, tier }: ModelRequest, { features, lose }: Target): Pick<ModelRequest, 'tier'> {
   if (source !== 'messages' || tier !== 'fast' || features.speed) return {}
   lose('tier')
   return { tier: undefined }
 }
 
-/** The fields that are written in the same way whoever the client is. */
+/** Fields that do not depend on the client's dialect. */
 function plainFields(request: ModelRequest, target: Target): Fields {
   const { maxOutputTokens, temperature, topP, logprobs, user, metadata, cacheKey, tier, store } = request
   const tools = writeTools(request.tools, target)
@@ -90,18 +90,18 @@ function choiceFields({ toolChoice, parallelToolCalls }: ModelRequest, target: T
   }
 }
 
-/** Fields that responses does not have. */
-const LOST: TypedField[] = ['topK', 'seed', 'frequencyPenalty', 'presencePenalty']
+/** Fields that responses lacks. */
+const UNSUPPORTED: TypedField[] = ['topK', 'seed', 'frequencyPenalty', 'presencePenalty']
 
 function refuseAndLose(request: ModelRequest, target: Target): void {
   if (request.choices !== undefined && request.choices > 1) {
     throw unsupported(target, 'choices', 'must be 1 with this model')
   }
   const given = new Set(Object.keys(request))
-  for (const field of LOST) if (given.has(field)) target.lose(field)
+  for (const field of UNSUPPORTED) if (given.has(field)) target.lose(field)
 }
 
-/** Models that think take no other temperature than 1. */
+/** Reasoning models refuse every temperature but 1. */
 function sampling({ temperature, topP }: ModelRequest, target: Target): Fields {
   if (target.features.sampling !== false) {
     return { ...(temperature !== undefined && { temperature }), ...(topP !== undefined && { top_p: topP }) }

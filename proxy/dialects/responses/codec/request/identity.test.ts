@@ -29,7 +29,7 @@ function roundTrip(body: object, lost: string[] = []): Record<string, unknown> {
 }
 
 const user = (content: unknown, more: object = {}) => ({ type: 'message', role: 'user', content, ...more })
-const said = (content: unknown, more: object = {}) => ({
+const assistant = (content: unknown, more: object = {}) => ({
   type: 'message',
   role: 'assistant',
   content,
@@ -47,7 +47,7 @@ const INPUTS: Record<string, unknown> = {
       { type: 'input_text', text: '' },
     ]),
   ],
-  'empty contents': [user(''), user([]), said([]), said(''), said([])],
+  'empty contents': [user(''), user([]), assistant([]), assistant(''), assistant([])],
   'system and developer': [
     { role: 'system', content: 'S' },
     { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'D' }] },
@@ -67,22 +67,22 @@ const INPUTS: Record<string, unknown> = {
       { type: 'input_hologram', shape: 'cube' },
     ]),
   ],
-  'an answer as it came': [
+  'an answer': [
     { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'enc', status: null },
-    said([output('a'), output('b', { logprobs: [] })], {
+    assistant([output('a'), output('b', { logprobs: [] })], {
       id: 'msg_1',
       status: 'completed',
       phase: 'commentary',
     }),
-    said([output('c')], { id: 'msg_2' }),
+    assistant([output('c')], { id: 'msg_2' }),
     { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'f', arguments: '{}', status: 'completed' },
     { type: 'custom_tool_call', call_id: 'c2', name: 'g', input: 'x', namespace: 'ns' },
     { type: 'function_call_output', call_id: 'c1', output: '' },
     { type: 'custom_tool_call_output', id: 'o', call_id: 'c2', output: [{ type: 'input_text', text: 'y' }] },
-    said('plain'),
+    assistant('plain'),
   ],
   'annotations and a refusal': [
-    said([
+    assistant([
       output('a', {
         annotations: [
           { type: 'url_citation', url: 'https://x', title: 't', start_index: 0, end_index: 1 },
@@ -108,11 +108,11 @@ const INPUTS: Record<string, unknown> = {
       content: [{ type: 'reasoning_text', text: 'b' }],
     },
     { type: 'reasoning', id: 'r', encrypted_content: 'e' },
-    said('x'),
+    assistant('x'),
   ],
   'hosted items': [
     { type: 'web_search_call', id: 'ws', status: 'completed', action: { type: 'search', query: 'q' } },
-    said('a'),
+    assistant('a'),
     { type: 'tool_search_call', arguments: { q: 1 }, execution: 'client', call_id: 't' },
     {
       type: 'tool_search_output',
@@ -144,7 +144,7 @@ const INPUTS: Record<string, unknown> = {
   ],
   'fields of tomorrow': [
     user([{ type: 'input_text', text: 'a', glow: true }], { mood: 'new' }),
-    said([output('b', { glow: 1 })], { mood: 'old' }),
+    assistant([output('b', { glow: 1 })], { mood: 'old' }),
     { type: 'function_call', call_id: 'c', name: 'f', arguments: '', async: true },
     { type: 'function_call_output', call_id: 'c', output: 'x', name: 'f', caller: { type: 'direct' } },
   ],
@@ -264,9 +264,9 @@ describe('state', () => {
   test.each([
     ['forged', 'slc1.encrypted.forged'],
     ['that was sealed for another dialect', 'slc1.signature.AAAA'],
-  ])('a carrier %s is not sent on', (_what, encrypted) => {
+  ])('a carrier %s is dropped', (_what, encrypted) => {
     const thought = { type: 'reasoning', id: 'r', summary: [], encrypted_content: encrypted }
-    const body = { model: 'm', input: [thought, said('x')] }
-    expect(roundTrip(body, ['input.encrypted_content']).input).toEqual([said('x')])
+    const body = { model: 'm', input: [thought, assistant('x')] }
+    expect(roundTrip(body, ['input.encrypted_content']).input).toEqual([assistant('x')])
   })
 })

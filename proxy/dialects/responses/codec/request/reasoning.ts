@@ -1,4 +1,4 @@
-/** How deep to think and what to show of it, both ways. */
+/** Reasoning effort and summaries, both ways. */
 import type { Effort } from '../../../../../contract/profiles.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { effortOfBudget, nearestEffort } from '../../../core/neutral/effort.ts'
@@ -24,7 +24,7 @@ export function readReasoning(value: unknown): Reasoning | undefined {
   return { ...reasoning, ...keep({ dialect: 'responses', at: 'reasoning' }, value, typed) }
 }
 
-/** The `reasoning` of a request; undefined when it says nothing. */
+/** The field `reasoning` of a request; undefined if it would be empty. */
 export function writeReasoning({ reasoning }: ModelRequest, target: Target): Fields | undefined {
   if (reasoning === undefined) return undefined
   if (target.features.reasoning === 'None') {
@@ -53,7 +53,7 @@ function effortFor(reasoning: Reasoning, target: Target): Effort | undefined {
   return nearest(effortOfBudget(budgetTokens), target, 'budgetTokens')
 }
 
-/** The level of the upstream that is next to the wanted one; a change is told as a loss. */
+/** The upstream's level that is nearest to `wanted`. A different level is a loss. */
 function nearest(
   wanted: Effort,
   target: Target,
@@ -64,7 +64,7 @@ function nearest(
   return level
 }
 
-/** Whether the client wants to read what was thought: each dialect has its own way to ask. */
+/** The summary that the client wants; each dialect requests it in another way. */
 function summaryFor(reasoning: Reasoning, target: Target): string | undefined {
   const { summary, effort, thinking, budgetTokens } = reasoning
   if (summary !== undefined) return summary === 'none' ? undefined : summary

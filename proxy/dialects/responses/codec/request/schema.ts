@@ -1,4 +1,4 @@
-/** The fields of a request that the neutral form has; all others pass unchecked. */
+/** Schemas of the fields that the neutral form contains; other fields pass unchecked. */
 import { z } from 'zod'
 import { EFFORTS } from '../../../../../contract/profiles.ts'
 import { refusal } from '../../../core/json/fields.ts'
@@ -42,7 +42,7 @@ export const jsonSchema = z.looseObject({
 
 // --- Items ------------------------------------------------------------------------------------------------------------
 
-/** Of every item that was an output once. */
+/** Fields of items that were output before. */
 const output = { id: text, status: text }
 
 export const message = z.looseObject({
@@ -129,7 +129,7 @@ const RULES: Record<string, string> = {
   record: 'an object',
 }
 
-/** `value` as the schema types it. Throws GatewayError invalid_request naming the field under `path`. */
+/** Returns `value` if the schema accepts it. Throws GatewayError invalid_request naming the field under `path`. */
 export function check<T>(schema: z.ZodType<T>, value: unknown, path: string): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data

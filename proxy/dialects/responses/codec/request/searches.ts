@@ -1,4 +1,4 @@
-/** Searches for tools that the client makes itself: items `tool_search_call` and `tool_search_output`. */
+/** Searches for tools that the client runs: items `tool_search_call` and `tool_search_output`. */
 
 import type { Fields } from '../../../core/json/value.ts'
 import { keep } from '../../../core/neutral/keep.ts'
@@ -9,12 +9,12 @@ const HERE = { dialect: 'responses', at: 'input' } as const
 
 type SearchItem = Fields & { call_id: string }
 
-/** A search that the vendor makes has no id of a call. */
-export function isOfClient(item: Fields): item is SearchItem {
+/** False for a search that the vendor runs; it has no call id. */
+export function isClientSearch(item: Fields): item is SearchItem {
   return typeof item.call_id === 'string' && item.execution !== 'server'
 }
 
-/** Arguments may be any JSON. A text is what a model wrote that was no object. */
+/** Arguments may be any JSON. A string is model output that was not an object. */
 export function readSearch(item: SearchItem): ToolCallPart {
   const { call_id: callId, arguments: given } = item
   const input = typeof given === 'string' ? given : JSON.stringify(given ?? {})
@@ -29,8 +29,8 @@ export function readSearch(item: SearchItem): ToolCallPart {
   return { ...call, ...keep(HERE, item, ['type', 'call_id', 'execution', 'arguments', 'id', 'status']) }
 }
 
-/** `tools` are those of the item. */
-export function readFound(item: SearchItem, tools: readonly Tool[]): ToolResult {
+/** `tools`: of the item. */
+export function readSearchOutput(item: SearchItem, tools: readonly Tool[]): ToolResult {
   return {
     callId: item.call_id,
     kind: 'function',

@@ -1,24 +1,23 @@
-/** What a request asks of state that only the vendor of the responses API keeps. */
+/** Refuses requests that depend on state that only their vendor stores. */
 import { GatewayError } from '../../../../errors.ts'
 import type { HostedPart, ModelRequest } from '../../../core/neutral/types.ts'
 
-/** Items that hold what only the vendor can read, or that refer to what it keeps. */
+/** Items that only their vendor can read or find. */
 const BOUND_ITEMS: Record<string, string> = {
-  compaction: 'holds a conversation that only the vendor that compacted it can read',
-  item_reference: 'refers to an item that is not kept here',
+  compaction: 'contains a conversation that only the vendor that compacted it can read',
+  item_reference: 'refers to an item that is not stored here',
 }
 
-/** Throws GatewayError for a request that an upstream of another dialect cannot know the whole of. */
+/** Throws GatewayError for a request whose conversation an upstream of another dialect would not have in full. */
 export function refuseStateful(request: ModelRequest): void {
-  if (request.source !== 'responses') return
   const { fields = {} } = request.ext ?? {}
   if (isGiven(fields.previous_response_id)) {
-    const message = 'The previous response is not found: send the whole conversation as input.'
+    const message = 'The previous response was not found: send the whole conversation as input.'
     throw new GatewayError('previous_response_not_found', message, { param: 'previous_response_id' })
   }
   for (const param of ['conversation', 'prompt']) {
     if (isGiven(fields[param])) {
-      throw new GatewayError('unsupported_parameter', `${param} is not kept here.`, { param })
+      throw new GatewayError('unsupported_parameter', `${param} is not stored here.`, { param })
     }
   }
   for (const turn of request.turns) {

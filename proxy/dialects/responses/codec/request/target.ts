@@ -1,4 +1,4 @@
-/** Where a request is written to, as the writers of its pieces see it. */
+/** The upstream of a request, as the encoders of its parts see it. */
 import type { Features } from '../../../../../contract/profiles.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { EncodeTarget } from '../../../core/dialect.ts'
@@ -8,21 +8,21 @@ import type { ApiName, Extended, ModelRequest } from '../../../core/neutral/type
 export interface Target {
   source: ApiName
   features: Features
-  /** How the client calls a field of `owner`, or of the request. */
+  /** The client's name for a field of `owner`, or of the request. */
   name(field: TypedField, owner?: Extended): string
-  /** Notes that the client's field is dropped, or changed. */
+  /** Records that the client's field is dropped or changed. */
   lose(field: TypedField, owner?: Extended): void
-  tell(name: string): void
+  addLoss(name: string): void
 }
 
 export function targetOf(request: ModelRequest, { features, losses }: EncodeTarget): Target {
   const { source } = request
   const name = (field: TypedField, owner?: Extended) => losses.name(field, owner, request)
-  const tell = (loss: string) => losses.add(loss)
-  return { source, features, name, lose: (field, owner) => tell(name(field, owner)), tell }
+  const addLoss = (loss: string) => losses.add(loss)
+  return { source, features, name, lose: (field, owner) => addLoss(name(field, owner)), addLoss }
 }
 
-/** The refusal of what responses cannot say, under the client's name for it. */
+/** The error for a field without an equivalent in responses, under the client's name for the field. */
 export function unsupported(
   target: Target,
   field: TypedField,

@@ -9,13 +9,13 @@ import type { Target } from './target.ts'
 export interface TextSettings {
   format?: OutputFormat
   verbosity?: string
-  /** True when the object says something that these do not. */
+  /** True if the object has fields or a format that these do not cover. */
   more: boolean
 }
 
 const KNOWN = new Set(['format', 'verbosity'])
 const KNOWN_OF_FORMAT = new Set(['type', 'name', 'description', 'schema', 'strict'])
-/** Formats must be named; only responses' and chat's clients have to name theirs. */
+/** Responses requires a name; clients of messages send none. */
 const DEFAULT_NAME = 'response'
 
 export function readText(value: unknown): TextSettings {
@@ -47,7 +47,7 @@ function readFormat(format: Fields): OutputFormat | undefined {
   }
 }
 
-/** Undefined when there is nothing to say. */
+/** Undefined if it would be empty. */
 export function writeText({ format, verbosity }: ModelRequest, target: Target): Fields | undefined {
   if (format === undefined && verbosity === undefined) return undefined
   return { ...(format && { format: writeFormat(format, target) }), ...(verbosity && { verbosity }) }
@@ -60,7 +60,7 @@ function writeFormat(format: OutputFormat, target: Target): Fields {
     target.lose('format')
     return { type: 'json_object' }
   }
-  // Messages always holds to the schema; here only a strict one is held to, and not every schema can be.
+  // Messages enforces every schema. Responses enforces only strict ones, and refuses open schemas as strict.
   const strict = format.strict ?? (target.source === 'messages' ? isClosedSchema(json) : undefined)
   return {
     type: 'json_schema',
@@ -71,7 +71,7 @@ function writeFormat(format: OutputFormat, target: Target): Fields {
   }
 }
 
-/** The instruction for upstreams that cannot be held to a schema; undefined where none is needed. */
+/** The instruction for upstreams that cannot enforce a schema; undefined if none is needed. */
 export function formatInstruction({ format }: ModelRequest, target: Target): string | undefined {
   if (format?.type !== 'schema' || target.features.structuredOutput) return undefined
   return `Reply with JSON alone that is valid against this JSON Schema:\n${JSON.stringify(format.schema)}`

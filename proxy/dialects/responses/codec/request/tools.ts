@@ -1,4 +1,4 @@
-/** Tools and the choice among them, both ways. */
+/** Tools and the tool choice, both ways. */
 
 import { refusal } from '../../../core/json/fields.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
@@ -16,7 +16,7 @@ import * as schema from './schema.ts'
 import type { Target } from './target.ts'
 
 const AT = 'tools'
-/** What the search for tools is called where it is a function. */
+/** The name of the search for tools as a function. */
 export const SEARCH = 'tool_search'
 
 // --- Reading ----------------------------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ function hosted(name: string, tool: Fields, path: string): HostedTool {
   return { type: 'hosted', dialect: 'responses', name, tool, ...namesAt(familyOf(path)) }
 }
 
-/** A path as losses are named. */
+/** `path` without indexes, as names of losses have it. */
 function familyOf(path: string): string {
   return path.replaceAll(/\[\d+\]/g, '')
 }
@@ -59,7 +59,7 @@ function placeOf(path: string) {
   return { dialect: 'responses', at: familyOf(path) } as const
 }
 
-/** What a tool calls its fields when it stands in a namespace or an item. */
+/** Names of losses for a tool in a namespace or an item. */
 function namesAt(at: string): { names?: Names } {
   if (at === AT) return {}
   const own = ['strict', 'parameters', 'format'].map((field) => [`tools.${field}`, `${at}.${field}`])
@@ -98,7 +98,7 @@ function readCustom(value: Fields, path: string, namespace?: string): CustomTool
   return { ...tool, ...keep(placeOf(path), value, typed) }
 }
 
-/** The tools of a namespace; it is kept whole when it holds others than functions and custom tools, or none. */
+/** The tools of a namespace. A namespace that is empty or has tools of other kinds becomes one hosted tool. */
 function readNamespace(value: Fields, path: string): Tool[] {
   const { name, tools } = schema.check(schema.namespaceTool, value, path)
   const isPlain = tools.every((tool) => tool.type === 'function' || tool.type === 'custom')
@@ -111,7 +111,7 @@ function readNamespace(value: Fields, path: string): Tool[] {
     const tool =
       original.type === 'custom' ? readCustom(original, at, name) : readFunction(original, at, name)
     if (i > 0) return tool
-    // The first tool speaks for the namespace, too.
+    // The first tool also carries the fields of the namespace, so that they are reported as losses.
     const own = Object.entries(tool.ext?.fields ?? {}).map(([key, field]) => [`tools.${key}`, field])
     return { ...tool, ...keep(placeOf(path), value, ['type', 'name', 'tools'], Object.fromEntries(own)) }
   })
@@ -147,7 +147,7 @@ function readWebSearch(value: Fields, path: string): WebSearchTool {
   return { ...tool, ...keep(placeOf(path), value, typed) }
 }
 
-/** Undefined without a choice; `more` when it names tools that the neutral form cannot. */
+/** `more`: the choice names tools that the neutral form cannot name. */
 export function readToolChoice(value: unknown): { choice?: ToolChoice; more: boolean } {
   if (value === undefined || value === null) return { more: false }
   if (value === 'auto' || value === 'none' || value === 'required')
@@ -171,7 +171,7 @@ export function readToolChoice(value: unknown): { choice?: ToolChoice; more: boo
 
 // --- Writing ----------------------------------------------------------------------------------------------------------
 
-/** The list of tools; those of a namespace that stand together are grouped. */
+/** Groups adjacent tools of the same namespace. */
 export function writeTools(tools: readonly Tool[], target: Target): Fields[] {
   const list: Fields[] = []
   let group: { name: string; tools: Fields[] } | undefined
@@ -213,7 +213,7 @@ function writeFunction(tool: FunctionTool, target: Target): Fields {
   const { name, description, strict } = tool
   const base = { type: 'function', name, ...(description !== undefined && { description }) }
   if (tool.cache !== undefined) target.lose('cacheMark', tool)
-  // Without a word of strict, responses would hold to the schema; the other dialects do not.
+  // Responses enforces the schema if strict is absent; the other dialects do not.
   const parameters = tool.parameters ?? { type: 'object', properties: {} }
   const isOpen = strict === true && target.features.structuredOutput === false
   if (isOpen) target.lose('tools.strict', tool)

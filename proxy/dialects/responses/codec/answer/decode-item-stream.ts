@@ -1,20 +1,20 @@
-/** Reads the events of one output item to the parts of a stream. */
+/** Reads the events of one output item as the parts of a stream. */
 
 import type { Fields } from '../../../core/json/value.ts'
 import type { StreamPart } from '../../../core/neutral/types.ts'
+import { callInput, readCallHead, readMaking, readWhole, textOf } from './decode-item.ts'
 import type { Sink } from './item-queue.ts'
-import { callInput, readCallHead, readMaking, readWhole, textOf } from './item-read.ts'
 
-export abstract class ItemReader {
-  /** Of the item as it was announced; undefined when it never was. */
+export abstract class ItemDecoder {
+  /** The id in output_item.added; undefined without that event. */
   readonly id: unknown
-  /** Of the output, where events tell it. */
+  /** The index in the output; undefined if no event contained it. */
   index: number | undefined
   readonly type: string
   readonly skeleton: Fields
   done = false
   protected readonly sink: Sink
-  /** Unique among the items of the stream. */
+  /** Unique in the stream. */
   protected readonly key: string
 
   constructor(skeleton: Fields, type: string, key: string, sink: Sink) {
@@ -29,7 +29,7 @@ export abstract class ItemReader {
     return this.sink.isWaiting
   }
 
-  /** The item is complete: what its events left out is taken from it. */
+  /** Takes from the whole item what its events left out. */
   finish(item: Fields): void {
     if (this.done) return
     this.complete(item)
@@ -44,9 +44,8 @@ export abstract class ItemReader {
   protected abstract complete(item: Fields): void
 }
 
-/** An item of a kind that passes whole, once it is done. */
-export class HostedReader extends ItemReader {
-  /** A picture before it is done. */
+/** Reads an item that becomes one part when it is finished. */
+export class HostedDecoder extends ItemDecoder {
   partial(event: Fields): void {
     const { partial_image_index: index, partial_image_b64: base64 } = event
     if (this.done || typeof index !== 'number' || textOf(base64) === '') return
@@ -59,14 +58,13 @@ export class HostedReader extends ItemReader {
   }
 }
 
-/** A function call or the call of a custom tool. */
-export class CallReader extends ItemReader {
+export class CallDecoder extends ItemDecoder {
   #started = false
-  /** Characters of the input that were passed on. */
+  /** Characters of the input that were emitted. */
   #sent = 0
-  /** Input that came before the name of the tool. */
+  /** Input that arrived before the name of the tool. */
   #early = ''
-  /** It is done and has no name: nobody can run it. */
+  /** True for a finished call without a name, which no client can run. */
   nameless = false
 
   constructor(skeleton: Fields, type: string, key: string, sink: Sink) {
@@ -80,7 +78,7 @@ export class CallReader extends ItemReader {
     else this.#early += delta
   }
 
-  /** The whole input. */
+  /** `input`: the whole input. */
   inputDone(input: string): void {
     if (this.#started && !this.done && input.length > this.#sent) this.#send(input.slice(this.#sent))
   }

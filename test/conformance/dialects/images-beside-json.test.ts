@@ -1,11 +1,11 @@
-/** A client that asked for JSON reads JSON, also where the model made a picture before it. */
+/** A client that requested JSON gets JSON, even if the model made an image before it. */
 import { describe, expect, it } from 'vitest'
 import type { DialectName } from '../../../contract/endpoints.ts'
-import { laneOf, leastRequest } from './codecs.ts'
+import { laneOf, minimalRequest } from './codecs.ts'
 import { readStrictly } from './strict.ts'
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\nrest', 'latin1').toString('base64')
-const PICTURE = `data:image/png;base64,${PNG}`
+const IMAGE_URL = `data:image/png;base64,${PNG}`
 const JSON_TEXT = '{"animal":"cat"}'
 const SCHEMA = { type: 'object', properties: { animal: { type: 'string' } }, required: ['animal'] }
 
@@ -50,10 +50,10 @@ const CHAT = {
   ],
 }
 
-/** What the client reads, as JSON and as a stream, and the names of what it lost. */
+/** The client's answer as JSON and as a stream, and the names of its losses. */
 function read(client: DialectName, upstream: DialectName, more: object, answer: object) {
   return [false, true].map((stream) => {
-    const lane = laneOf(client, leastRequest(client, { ...more, stream }), upstream)
+    const lane = laneOf(client, minimalRequest(client, { ...more, stream }), upstream)
     const whole = lane.readAnswer(Buffer.from(JSON.stringify(answer)), stream)
     if (!('body' in whole)) throw new Error(whole.detail)
     const text = whole.body.toString()
@@ -62,32 +62,32 @@ function read(client: DialectName, upstream: DialectName, more: object, answer: 
 }
 
 describe('chat', () => {
-  it('has the picture beside the content', () => {
+  it('has the image beside the content', () => {
     const [whole, streamed] = read('chat', 'responses', REQUESTS.chat, RESPONSE)
     const { message } = whole?.answer.choices[0] ?? {}
     expect(message).toMatchObject({
       content: JSON_TEXT,
-      images: [{ type: 'image_url', image_url: { url: PICTURE } }],
+      images: [{ type: 'image_url', image_url: { url: IMAGE_URL } }],
     })
-    expect(streamed?.text).toContain(`"images":[{"type":"image_url","image_url":{"url":"${PICTURE}"}}]`)
+    expect(streamed?.text).toContain(`"images":[{"type":"image_url","image_url":{"url":"${IMAGE_URL}"}}]`)
     expect(streamed?.text).not.toContain('![image]')
     expect([whole?.losses, streamed?.losses]).toEqual([[], []])
   })
 
-  it('has the picture in the text when it asked for none', () => {
+  it('has the image in the text if the client did not request JSON', () => {
     const [whole] = read('chat', 'responses', {}, RESPONSE)
-    expect(whole?.answer.choices[0].message.content).toBe(`![image](${PICTURE})${JSON_TEXT}`)
+    expect(whole?.answer.choices[0].message.content).toBe(`![image](${IMAGE_URL})${JSON_TEXT}`)
   })
 })
 
-it('messages has no place for it, which is told', () => {
+it('messages has no place for the image, which is a loss', () => {
   const [whole, streamed] = read('messages', 'responses', REQUESTS.messages, RESPONSE)
   expect(whole?.answer.content).toEqual([expect.objectContaining({ type: 'text', text: JSON_TEXT })])
   expect(readStrictly('messages', streamed?.text ?? '')).toMatchObject({ content: [{ text: JSON_TEXT }] })
   expect([whole?.losses.length, streamed?.losses.length]).toEqual([1, 1])
 })
 
-it('responses has no item for a picture that is elsewhere, which is told', () => {
+it('responses has no item for an image URL, which is a loss', () => {
   const format = { text: { format: { type: 'json_schema', name: 'a', schema: SCHEMA } } }
   const [whole, streamed] = read('responses', 'chat', format, CHAT)
   expect(whole?.answer.output).toMatchObject([{ type: 'message', content: [{ text: JSON_TEXT }] }])

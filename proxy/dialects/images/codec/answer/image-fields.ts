@@ -1,12 +1,12 @@
-/** Pictures between the images API and the neutral form. */
+/** Converts images between the images API and the neutral form. */
 import type { UpstreamFailure } from '../../../../errors.ts'
 import { GatewayError } from '../../../../errors.ts'
 import type { Fields } from '../../../core/json/value.ts'
-import { parseDataUrl, pictureType } from '../../../core/neutral/media.ts'
+import { imageType, parseDataUrl } from '../../../core/neutral/media.ts'
 import type { ImagePart, Making, Media } from '../../../core/neutral/types.ts'
 
-/** `shared`: the answer or event that says how its pictures were made. Undefined for an entry without a picture. */
-export function readPicture(entry: Fields, shared: Fields): ImagePart | undefined {
+/** `shared`: the answer or event that says how its images were made. Undefined for an entry without an image. */
+export function readImage(entry: Fields, shared: Fields): ImagePart | undefined {
   const made = readMaking(entry, shared)
   const source = readSource(entry, made)
   return source === undefined ? undefined : { type: 'image', source, made }
@@ -14,9 +14,9 @@ export function readPicture(entry: Fields, shared: Fields): ImagePart | undefine
 
 function readSource({ b64_json: base64, url }: Fields, { format }: Making): Media | undefined {
   if (typeof base64 === 'string' && base64 !== '') {
-    // Some upstreams write a whole URL there.
+    // Some upstreams write a whole data URL here.
     const media = base64.startsWith('data:') ? parseDataUrl(base64) : undefined
-    return media ?? { kind: 'data', mediaType: pictureType(base64, format), base64 }
+    return media ?? { kind: 'data', mediaType: imageType(base64, format), base64 }
   }
   if (typeof url !== 'string' || url === '') return undefined
   return parseDataUrl(url) ?? { kind: 'url', url }
@@ -38,7 +38,7 @@ export function readMaking(entry: Fields, shared: Fields): Making {
   }
 }
 
-/** `b64_json` or `url`; nothing of a file that only its vendor has. */
+/** `b64_json` or `url`; empty for a file that only its vendor has. */
 export function writeSource(source: Media): Fields {
   switch (source.kind) {
     case 'data':
@@ -61,9 +61,9 @@ export function writeMaking({ size, quality, background, format }: Making): Fiel
   }
 }
 
-/** An answer in words alone. `refused`: the model would not make the picture. */
-export function noPicture(refused: boolean): UpstreamFailure {
+/** The failure for an answer without an image. `refused`: the model refused to make one. */
+export function noImage(refused: boolean): UpstreamFailure {
   if (!refused) return { class: 'unknown', status: 200, blameless: true, detail: 'no_picture' }
-  const forCaller = new GatewayError('content_filter', 'The model refused to make this picture.')
+  const forCaller = new GatewayError('content_filter', 'The model refused to make this image.')
   return { class: 'caller_fault', status: 200, forCaller, detail: 'picture_refused' }
 }

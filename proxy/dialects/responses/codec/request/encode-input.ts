@@ -1,6 +1,6 @@
-/** The turns of a conversation from another dialect, as the items of an input. */
+/** Writes the turns of a conversation from another dialect as the items of an input. */
 
-import type { Fields } from '../../../core/json/value.ts'
+import { type Fields, tryParse } from '../../../core/json/value.ts'
 import type {
   AssistantPart,
   AssistantTurn,
@@ -14,7 +14,6 @@ import type {
 } from '../../../core/neutral/types.ts'
 import { writeParts } from './content.ts'
 import type { Target } from './target.ts'
-import { writeCall, writeReasoningItem, writeResult } from './write-pieces.ts'
 
 export interface WrittenInput {
   items: Fields[]
@@ -58,7 +57,7 @@ function callKinds(turns: readonly Turn[]): CallKinds {
   return kinds
 }
 
-/** A text of many cache marks cannot be `instructions`, which has no parts. */
+/** False for a text with cache marks, because `instructions` has no parts to carry them. */
 function isInstruction({ placement, parts }: SystemTurn, target: Target): boolean {
   if (placement !== 'top') return false
   return target.features.cacheMarks !== true || !parts.some((part) => part.type === 'text' && part.cache)
@@ -80,26 +79,26 @@ function message(role: string, content: string | Fields[]): Fields[] {
   return content.length === 0 ? [] : [{ type: 'message', role, content }]
 }
 
-/** Media that a model made can only come back from the user. */
+/** Only user messages can contain media, so media that the model made become one. */
 function writeAssistant({ parts }: AssistantTurn, target: Target): Fields[] {
   const media: UserPart[] = []
   const items: Fields[] = []
-  const lastSaid = parts.findLastIndex(isSaid)
+  const lastOutput = parts.findLastIndex(isOutput)
   parts.forEach((part, i) => {
     if (part.type === 'image' || part.type === 'file' || part.type === 'audio') media.push(part)
-    else if (part.type === 'reasoning') items.push(...writeThought(part, i < lastSaid, target))
-    else items.push(...writeSaid(part, target))
+    else if (part.type === 'reasoning') items.push(...writeReasoningPart(part, i < lastOutput, target))
+    else items.push(...writeOutput(part, target))
   })
   return [...items, ...message('user', writeParts(media, 'client', target))]
 }
 
-/** Text of no characters leaves no item. */
-function isSaid(part: AssistantPart): boolean {
+/** True for a part that becomes output; an empty text has no item. */
+function isOutput(part: AssistantPart): boolean {
   if (part.type === 'text') return part.text !== ''
   return part.type === 'refusal' || part.type === 'tool-call'
 }
 
-function writeSaid(part: AssistantPart, target: Target): Fields[] {
+function writeOutput(part: AssistantPart, target: Target): Fields[] {
   switch (part.type) {
     case 'text':
       loseMarks(part, target)
@@ -122,12 +121,12 @@ function loseMarks(part: TextPart, target: Target): void {
   if (part.cache !== undefined) target.lose('cacheMark', part)
 }
 
-/** Thoughts go back to the vendor that encrypted them, and only together with what they led to. */
-function writeThought(part: ReasoningPart, hasResult: boolean, target: Target): Fields[] {
+/** Sends reasoning back only to the vendor that encrypted it and only with the output after it: alone it is refused. */
+function writeReasoningPart(part: ReasoningPart, hasResult: boolean, target: Target): Fields[] {
   const thinks = target.features.reasoning !== 'None'
   if (part.carrier?.kind === 'encrypted' && hasResult && thinks) return [writeReasoningItem(part)]
-  const said = part.texts.some((text) => text !== '')
-  if (said) target.lose('reasoning', part)
+  const hasText = part.texts.some((text) => text !== '')
+  if (hasText) target.lose('reasoning', part)
   if (part.carrier !== undefined || part.lostCarrier === true) target.lose('reasoning.state', part)
   return []
 }
@@ -143,7 +142,7 @@ function outputItem(result: ToolResult, target: Target): Fields {
   return { ...writeResult({ callId, ...(kind && { kind }), parts: [] }), output: plainOutput(list) }
 }
 
-/** One text without more is written as a string. */
+/** A single text is written as a string. */
 function plainOutput(list: Fields[]): string | Fields[] {
   const [only, ...others] = list
   if (only === undefined) return ''
@@ -153,11 +152,41 @@ function plainOutput(list: Fields[]): string | Fields[] {
 
 const ERROR_MARK = 'Error: '
 
-/** Only words can say that a tool failed. */
+/** Responses has no field for a failed tool, so the text reports it. */
 function markError({ parts, isError }: ToolResult, target: Target): ToolResult['parts'] {
   if (isError !== true) return parts
   target.lose('results.isError')
   const [first, ...others] = parts
   if (first?.type !== 'text') return [{ type: 'text', text: ERROR_MARK.trim() }, ...parts]
   return first.text.startsWith(ERROR_MARK) ? parts : [{ ...first, text: ERROR_MARK + first.text }, ...others]
+}
+
+function writeCall({ kind, callId, name, namespace, search, input }: ToolCallPart): Fields {
+  if (search)
+    return { type: 'tool_search_call', call_id: callId, execution: 'client', arguments: tryParse(input) }
+  const base = { call_id: callId, name, ...(namespace !== undefined && { namespace }) }
+  return kind === 'custom'
+    ? { type: 'custom_tool_call', ...base, input }
+    : { type: 'function_call', ...base, arguments: input }
+}
+
+/** Without its output. */
+function writeResult({ kind, callId, name }: ToolResult): Fields {
+  return {
+    type: kind === 'custom' ? 'custom_tool_call_output' : 'function_call_output',
+    call_id: callId,
+    ...(name !== undefined && { name }),
+  }
+}
+
+function writeReasoningItem({ texts, raw, carrier }: ReasoningPart): Fields {
+  const own = carrier?.kind === 'encrypted' ? carrier : undefined
+  const paragraphs = (type: string) => texts.map((text) => ({ type, text }))
+  return {
+    type: 'reasoning',
+    ...(own?.id !== undefined && { id: own.id }),
+    summary: raw === true ? [] : paragraphs('summary_text'),
+    ...(raw === true && { content: paragraphs('reasoning_text') }),
+    ...(own && { encrypted_content: own.value }),
+  }
 }

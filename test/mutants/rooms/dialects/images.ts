@@ -1,35 +1,35 @@
-/** Faults of vectors and images: the order of vectors, the parts of a form, and the charges. */
+/** Faults of embeddings and images: order of vectors, parts of forms, and charges. */
 import { faults, type Mutant } from '../../fault.ts'
 
 const VECTORS = 'proxy/dialects/embeddings'
 const IMAGES = 'proxy/dialects/images'
 const MONEY = 'test/e2e/image-billing.test.ts'
 
-export const PICTURES: Mutant[] = [
+export const IMAGE_FAULTS: Mutant[] = [
   ...faults(
     `${VECTORS}/vectors.ts`,
     `${VECTORS}/vectors.test.ts`,
-    // Clients read other numbers than the upstream wrote.
+    // Clients get other numbers than the upstream sent.
     ['view.setFloat32(i * FLOAT_BYTES, number, true)', 'view.setFloat32(i * FLOAT_BYTES, number, false)'],
     ['numbers.push(view.getFloat32(at, true))', 'numbers.push(view.getFloat32(at, false))'],
   ),
   ...faults(
     `${VECTORS}/answer.ts`,
     `${VECTORS}/answer.test.ts`,
-    // Vectors belong to other inputs, or to none.
+    // Clients get vectors of other inputs, or of none.
     ['entries.map((_, i) => places.get(i))', 'entries.map((entry) => places.get(entry.index ?? 0))'],
     [
       "if (value.data.length !== wanted.count || given.length !== wanted.count) return failure('wrong_count')",
       '',
     ],
     ["if (encoding === 'float') return decode(value)", ''],
-    // Bytes of another type are taken for numbers.
+    // Bytes of another type are read as float32.
     ["if (ownNumbers) return value === '' ? undefined : value", ''],
   ),
   ...faults(
     `${VECTORS}/request.ts`,
     `${VECTORS}/request.test.ts`,
-    // Each token is an input, and costs nothing.
+    // Each token counts as an input, and costs nothing.
     [
       "Array.isArray(input) && typeof input[0] !== 'number' ? input.length : 1",
       'Array.isArray(input) ? input.length : 1',
@@ -40,7 +40,7 @@ export const PICTURES: Mutant[] = [
   ...faults(
     `${IMAGES}/form/scanner.ts`,
     `${IMAGES}/form/parse.test.ts`,
-    // An image ends at a line that starts like the boundary, and a boundary without its line end counts.
+    // A line of an image that starts like the boundary ends it, and a boundary without a line end counts.
     [
       'return bytes[at] === CR && bytes[at + 1] === LF ? { next: at + 2 } : undefined',
       'return { next: at + 2 }',
@@ -48,23 +48,23 @@ export const PICTURES: Mutant[] = [
     ['bytes.indexOf(this.#delimiter, search)', 'bytes.indexOf(this.#line, search)'],
     ['this.#parts++ === this.#maxParts', 'false'],
   ),
-  // A name injects parameters.
+  // A name adds parameters.
   ...faults(`${IMAGES}/form/write.ts`, `${IMAGES}/request.test.ts`, ['/["\\r\\n]/g', '/[\\r\\n]/g']),
-  // Of two names the gateway reads one and the upstream the other.
+  // The gateway reads one of two names, the upstream the other.
   ...faults(`${IMAGES}/form/parameters.ts`, `${IMAGES}/form/parse.test.ts`, [' || parameters.has(name)', '']),
-  // A file that contains the boundary adds fields.
+  // A file with the boundary in it adds fields.
   ...faults(`${IMAGES}/edit-form.ts`, `${IMAGES}/request.test.ts`, [
     'const boundary = newBoundary()',
     'const boundary = readBoundary(contentType)',
   ]),
-  // Of two models one is allowed and the other called.
+  // The gateway checks one of two models, the upstream uses the other.
   ...faults(`${IMAGES}/fields.ts`, `${IMAGES}/request.test.ts`, [
     "if (this.#seen.has(name)) throw refusal(name, 'appears twice in the form')",
     '',
   ]),
-  // Endless images.
+  // Images of any size are accepted.
   ...faults(`${IMAGES}/request.ts`, `${IMAGES}/request.test.ts`, [
-    'if (decodedLength(url) > MAX_PICTURE_BYTES)',
+    'if (decodedLength(url) > MAX_IMAGE_BYTES)',
     'if (false)',
   ]),
   // A boundary in two pieces becomes part of an image.
@@ -72,7 +72,7 @@ export const PICTURES: Mutant[] = [
     '      ? bytes.length - begun.length\n',
     '      ? bytes.length\n',
   ]),
-  // A model after the files is called without being allowed.
+  // A model after the files is not checked.
   ...faults(`${IMAGES}/upload/upload.ts`, `${IMAGES}/upload/upload.test.ts`, [
     'if (this.hasFile && isRead(head)) throw tooLate(head.name)',
     '',
@@ -81,7 +81,7 @@ export const PICTURES: Mutant[] = [
   ...faults(
     `${IMAGES}/byte-lane/stream.ts`,
     `${IMAGES}/byte-lane/stream.test.ts`,
-    // Half an image is complete, the first of several is the last, and only one is charged.
+    // A partial image is complete, the first of several images ends the stream, and only one is charged.
     ['return this.#completed > 0 && !this.#isPending', 'return this.#completed > 0 || this.#isPending'],
     ['this.#completed < (this.request.head.images ?? 1)', 'this.#completed === 0'],
     ['{ ...this.usage, images: this.#completed }', '{ ...this.usage, images: 1 }'],
@@ -89,21 +89,21 @@ export const PICTURES: Mutant[] = [
   ...faults(
     `${IMAGES}/codec/request/decode-request.ts`,
     `${IMAGES}/codec/request/decode-request.test.ts`,
-    // One of several requested images is made.
+    // The client requests several images and gets one.
     ['if ((head.images ?? 1) > 1)', 'if (false)'],
   ),
-  // An old turn is drawn.
+  // The first turn is the prompt.
   ...faults(`${IMAGES}/codec/request/encode-request.ts`, `${IMAGES}/codec/request/encode-request.test.ts`, [
     'const last = turns.at(-1)',
     'const last = turns.at(0)',
   ]),
-  // An image request gets a text answer.
-  ...faults(`${IMAGES}/codec/answer/encode-answer.ts`, 'proxy/dialects/core/hub/pictures.test.ts', [
-    'if (parts.some(isPicture)) return undefined',
+  // The client requests an image and gets text.
+  ...faults(`${IMAGES}/codec/answer/encode-answer.ts`, 'proxy/dialects/core/hub/images.test.ts', [
+    'if (parts.some(isImage)) return undefined',
     'if (parts.length > 0) return undefined',
   ]),
 
-  // Images are started that the account cannot pay, on each way to them.
+  // Accounts without funds start images, on each lane.
   ...faults(
     'proxy/pipeline/billing/charge.ts',
     MONEY,
@@ -111,7 +111,7 @@ export const PICTURES: Mutant[] = [
     ['outputTokens, tier, images }', 'outputTokens, tier }'],
   ),
   ...faults('proxy/pipeline/serve.ts', MONEY, ['makesImages(api)) ? 1 : 0)', 'makesImages(api)) ? 0 : 0)']),
-  // Uncounted images are free.
+  // Images cost nothing if the upstream reports no usage.
   ...faults(
     'proxy/ledger/bill.ts',
     'proxy/ledger/bill.test.ts',
@@ -121,7 +121,7 @@ export const PICTURES: Mutant[] = [
   ...faults(
     'contract/endpoints.ts',
     'contract/endpoints.test.ts',
-    // Upstreams get requests for features that they lack, and counting costs money.
+    // Endpoints reach upstreams that lack them, and counting costs money.
     [
       "return features[way.feature] === true ? 'native' : way.else",
       "return features[way.feature] === false ? way.else : way.else ?? 'native'",

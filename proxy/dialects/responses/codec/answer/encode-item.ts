@@ -4,7 +4,7 @@ import { parseArguments } from '../../../core/json/exact.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
 import { itemId } from '../../../core/neutral/ids.ts'
 import type { TypedField } from '../../../core/neutral/losses.ts'
-import { markdownPicture } from '../../../core/neutral/media.ts'
+import { markdownImage } from '../../../core/neutral/media.ts'
 import type { AssistantPart, Carrier, Finish, Making } from '../../../core/neutral/types.ts'
 import { writeAnnotation } from './item-annotations.ts'
 
@@ -12,11 +12,12 @@ type Call = Pick<
   Extract<AssistantPart, { type: 'tool-call' }>,
   'callId' | 'name' | 'namespace' | 'kind' | 'search'
 >
-/** Parts that stand in a message. */
+/** Parts that belong in a message. */
 export type ContentPart = Extract<AssistantPart, { type: 'text' | 'refusal' }>
 
-/** Items that have a status, and the prefixes of the ids of all that are made here. */
+/** Types of items that have a status. */
 const WITH_STATUS = ['message', 'function_call', 'custom_tool_call', 'tool_search_call']
+/** Prefixes of item ids. */
 const PREFIXES: Record<string, string> = {
   message: 'msg',
   reasoning: 'rs',
@@ -27,10 +28,10 @@ const PREFIXES: Record<string, string> = {
   image_generation_call: 'ig',
 }
 
-/** Of the arguments of a search. */
+/** The maximum depth of a search's arguments. */
 const MAX_DEPTH = 16
 
-/** `index`: the item's place in the output. */
+/** `index`: of the item in the output. */
 export function itemFields(type: string, index: number, client: ClientView): Fields {
   const id = itemId(prefixOf(type), client.id, index)
   return WITH_STATUS.includes(type) ? { id, type, status: 'completed' } : { id, type }
@@ -64,14 +65,14 @@ export function refusalContent(text: string): Fields {
   return { type: 'refusal', refusal: text.toWellFormed() }
 }
 
-/** `summary` or, for the chain of thought itself, `content`. */
+/** `summary`, or `content` for the chain of thought (`raw`). */
 export function reasoningTexts(texts: readonly string[], raw: boolean): Fields {
   if (texts.length === 0) return {}
   if (raw) return { content: texts.map((text) => ({ type: 'reasoning_text', text: text.toWellFormed() })) }
   return { summary: texts.map((text) => ({ type: 'summary_text', text: text.toWellFormed() })) }
 }
 
-/** `encrypted_content`: this dialect's own as it is, any other vendor's state sealed. */
+/** `encrypted_content`: state of this dialect unchanged, state of another vendor in an envelope. */
 export function carrierFields(carrier: Carrier | undefined, client: ClientView): Fields {
   if (carrier === undefined) return {}
   const isOwn = carrier.kind === 'encrypted'
@@ -89,19 +90,19 @@ export function callFields(call: Call, input: string): Fields {
   }
 }
 
-/** A function's arguments are always JSON; a model that writes none means no arguments. */
+/** Arguments of functions must be JSON. Empty input means no arguments. */
 export function inputOf(kind: Call['kind'], input: string): string {
   return kind === 'function' && input === '' ? '{}' : input
 }
 
-/** An object, not its text. Text that is none goes on as it is: the client says to the model what is wrong with it. */
+/** The object that `input` contains. Other text passes unchanged, so that the client can report the mistake to the model. */
 function searchArguments(input: string): unknown {
   if (input === '') return {}
   const value = parseArguments(input)
   return isRecord(value) && !isDeep(value) ? value : input.toWellFormed()
 }
 
-/** JSON.stringify cannot follow any depth, and clients take less. */
+/** JSON.stringify overflows the stack on deep values, and clients accept less depth than it does. */
 function isDeep(value: unknown, room = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false
   return room === 0 || Object.values(value).some((inner) => isDeep(inner, room - 1))
@@ -112,7 +113,7 @@ export function callType({ kind, search }: Pick<Call, 'kind' | 'search'>): strin
   return kind === 'custom' ? 'custom_tool_call' : 'function_call'
 }
 
-/** A part that is an item by itself; undefined, and a loss, for what this dialect cannot say. */
+/** The item of a part that is not in a message. Undefined, and a loss, for a part without an equivalent here. */
 export function wholeItem(part: AssistantPart, index: number, client: ClientView): Fields | undefined {
   if (part.type === 'hosted') {
     if (part.dialect === 'responses') return part.item
@@ -144,17 +145,15 @@ function writeMaking({ revisedPrompt, size, quality, background, format }: Makin
   }
 }
 
-/** A picture that is elsewhere has no item: its link is text. Undefined for any other part. */
+/** An image URL as Markdown, because no item can contain one. Undefined for any other part. */
 export function linkText(part: AssistantPart, { request }: ClientView): string | undefined {
-  return part.type === 'image' && part.source.kind === 'url'
-    ? markdownPicture(part.source, request)
-    : undefined
+  return part.type === 'image' && part.source.kind === 'url' ? markdownImage(part.source, request) : undefined
 }
 
-/** What people are told of a content filter, when the model itself refused in no words. */
+/** The explanation of a content filter, if the model itself wrote no refusal. */
 export function explanationOf(finish: Finish, hasRefusal: boolean): string | undefined {
-  const isTold = hasRefusal || finish.reason !== 'content-filter'
-  return isTold || finish.explanation === '' ? undefined : finish.explanation
+  const isNeeded = finish.reason === 'content-filter' && !hasRefusal
+  return !isNeeded || finish.explanation === '' ? undefined : finish.explanation
 }
 
 export function lose(client: ClientView, field: TypedField): void {

@@ -1,10 +1,8 @@
-/** Writes the events of one part of an answer, and what it adds to its item. */
+/** Writes the events of one part of an answer and adds the part to its item. */
 import type { ClientView } from '../../../core/dialect.ts'
 import type { Fields } from '../../../core/json/value.ts'
 import type { Annotation, Carrier } from '../../../core/neutral/types.ts'
 import { deltaHead, type EventWriter } from './answer-events.ts'
-import { writeAnnotation } from './item-annotations.ts'
-import type { Draft } from './item-draft.ts'
 import {
   callFields,
   carrierFields,
@@ -13,7 +11,9 @@ import {
   reasoningTexts,
   refusalContent,
   textContent,
-} from './item-write.ts'
+} from './encode-item.ts'
+import { writeAnnotation } from './item-annotations.ts'
+import type { Draft } from './item-draft.ts'
 
 type Call = Parameters<typeof callFields>[0]
 
@@ -21,7 +21,7 @@ export interface PartWriter {
   readonly draft: Draft
   delta(text: string, paragraph: number, logprobs: unknown[] | undefined): void
   annotation(annotation: Annotation): void
-  /** The answer ended in the middle of it. Said before its end. */
+  /** The answer ended in this part. Called before end(). */
   cut(): void
   end(carrier: Carrier | undefined): void
 }
@@ -30,7 +30,7 @@ abstract class BaseWriter implements PartWriter {
   readonly draft: Draft
   protected readonly writer: EventWriter
   protected readonly client: ClientView
-  /** Half a surrogate pair: the other half comes with the next delta. */
+  /** The first half of a surrogate pair, until the next delta brings the other half. */
   #half = ''
 
   constructor(draft: Draft, writer: EventWriter, client: ClientView) {
@@ -66,7 +66,7 @@ abstract class BaseWriter implements PartWriter {
   protected abstract close(carrier: Carrier | undefined): void
 }
 
-/** Text or a refusal: a content part of a message. */
+/** Writes a content part of a message: text or a refusal. */
 export class ContentWriter extends BaseWriter {
   readonly #isText: boolean
   readonly #place: Fields
@@ -123,7 +123,7 @@ export class ContentWriter extends BaseWriter {
   }
 }
 
-/** A summary, or the chain of thought itself, paragraph by paragraph. */
+/** Writes reasoning paragraph by paragraph. `raw`: the chain of thought, not a summary. */
 export class ReasoningWriter extends BaseWriter {
   readonly #raw: boolean
   readonly #texts: string[] = []
@@ -159,12 +159,12 @@ export class ReasoningWriter extends BaseWriter {
     this.writer.event(this.#partEvent('done'), { ...this.#place, part: this.#part(text) })
   }
 
-  #event(what: string): string {
-    return this.#raw ? `response.reasoning_text.${what}` : `response.reasoning_summary_text.${what}`
+  #event(suffix: string): string {
+    return this.#raw ? `response.reasoning_text.${suffix}` : `response.reasoning_summary_text.${suffix}`
   }
 
-  #partEvent(what: string): string {
-    return this.#raw ? `response.content_part.${what}` : `response.reasoning_summary_part.${what}`
+  #partEvent(suffix: string): string {
+    return this.#raw ? `response.content_part.${suffix}` : `response.reasoning_summary_part.${suffix}`
   }
 
   #part(text: string): Fields {
@@ -181,7 +181,6 @@ export class ReasoningWriter extends BaseWriter {
   }
 }
 
-/** A tool call. */
 export class CallWriter extends BaseWriter {
   readonly #call: Call
   readonly #events: string
@@ -216,7 +215,7 @@ export class CallWriter extends BaseWriter {
   }
 }
 
-/** A search for tools: no event tells its arguments, which come whole with the item. */
+/** Writes a search for tools. It has no events for its arguments; only the finished item contains them. */
 export class SearchWriter extends BaseWriter {
   readonly #call: Call
   #input = ''
@@ -236,7 +235,6 @@ export class SearchWriter extends BaseWriter {
   }
 }
 
-/** Puts a content part in its place in the message. */
 function addContent(draft: Draft, index: number, part: Fields): void {
   const content: unknown[] = Array.isArray(draft.body.content) ? draft.body.content : []
   content[index] = part

@@ -1,19 +1,19 @@
 import type { Fields } from '../../../core/json/value.ts'
 import type { Carrier } from '../../../core/neutral/types.ts'
-import { readCarrier, textsOf } from './item-read.ts'
-import { ItemReader } from './item-reader.ts'
+import { readCarrier, textsOf } from './decode-item.ts'
+import { ItemDecoder } from './decode-item-stream.ts'
 
 const MAX_PARAGRAPHS = 10_000
 
 interface Open {
   id: string
   raw: boolean
-  /** Characters of each paragraph that were passed on. */
+  /** The number of characters of each paragraph that were emitted. */
   sent: number[]
 }
 
-/** Reads a reasoning item: its summary, or the chain of thought itself, is a part of the answer; so are both. */
-export class ReasoningReader extends ItemReader {
+/** Reads a reasoning item. Its summary and its chain of thought (`raw`) become one part each. */
+export class ReasoningDecoder extends ItemDecoder {
   #open: Open | undefined
   #parts = 0
   readonly #seen = { summary: false, raw: false }
@@ -27,7 +27,7 @@ export class ReasoningReader extends ItemReader {
     if (open !== undefined) this.#send(open, indexOf(paragraph, open), text)
   }
 
-  /** A whole paragraph. */
+  /** `text`: the whole paragraph. */
   textDone(raw: boolean, paragraph: unknown, text: string): void {
     const open = this.#at(raw)
     if (open !== undefined) this.#sendRest(open, indexOf(paragraph, open), text)
@@ -43,7 +43,7 @@ export class ReasoningReader extends ItemReader {
     this.#close(readCarrier(item) ?? readCarrier(this.skeleton))
   }
 
-  /** The open part of this kind; undefined for one that was closed. */
+  /** The open part of this kind; undefined if it was closed. */
   #at(raw: boolean): Open | undefined {
     if (this.done) return undefined
     if (this.#open?.raw === raw) return this.#open
@@ -61,7 +61,7 @@ export class ReasoningReader extends ItemReader {
   }
 
   #send(open: Open, paragraph: number, text: string): void {
-    // An empty paragraph is one, too.
+    // The first delta of a paragraph is emitted even if it is empty, so that the paragraph exists.
     if (text === '' && open.sent[paragraph] !== undefined) return
     open.sent[paragraph] = (open.sent[paragraph] ?? 0) + text.length
     this.emit({ type: 'reasoning-delta', id: open.id, text, paragraph })
@@ -79,7 +79,7 @@ export class ReasoningReader extends ItemReader {
   }
 }
 
-/** A missing index, or one past all measure, means the last paragraph. */
+/** Without an index, or with one that is too large, the last paragraph. */
 function indexOf(paragraph: unknown, open: Open): number {
   const isIndex =
     typeof paragraph === 'number' &&

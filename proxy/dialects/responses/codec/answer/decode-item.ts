@@ -1,11 +1,11 @@
-/** Reads output items to parts of an answer. */
+/** Reads whole output items as parts of an answer. */
 import { contentList, contentText, inputText } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
-import { pictureType } from '../../../core/neutral/media.ts'
+import { imageType } from '../../../core/neutral/media.ts'
 import type { AssistantPart, Carrier, HostedPart, ImagePart, Making } from '../../../core/neutral/types.ts'
 import { readAnnotation } from './item-annotations.ts'
 
-/** The parts of an item, at least one; none for what is no item. */
+/** The parts of an item, at least one; an empty list if `item` is not an item. */
 export function readItem(item: unknown): AssistantPart[] {
   if (!isRecord(item) || typeof item.type !== 'string') return []
   switch (item.type) {
@@ -21,7 +21,7 @@ export function readItem(item: unknown): AssistantPart[] {
   }
 }
 
-/** An item that passes whole: a picture that was made, or what only this dialect knows. */
+/** An item that is one part: an image, or an item that only this dialect has. */
 export function readWhole(item: Fields, type: string): ImagePart | HostedPart {
   const { result } = item
   if (type !== 'image_generation_call' || typeof result !== 'string' || result === '')
@@ -29,12 +29,12 @@ export function readWhole(item: Fields, type: string): ImagePart | HostedPart {
   const made = readMaking(item)
   return {
     type: 'image',
-    source: { kind: 'data', mediaType: pictureType(result, made.format), base64: result },
+    source: { kind: 'data', mediaType: imageType(result, made.format), base64: result },
     made,
   }
 }
 
-/** How a picture is, or was, made; of an item or of an event of its making. */
+/** How the model made an image. `fields`: of an item or of a partial_image event. */
 export function readMaking(fields: Fields): Making {
   const { revised_prompt: revisedPrompt, size, quality, background, output_format: format } = fields
   return {
@@ -55,7 +55,6 @@ function readMessage(item: Fields): AssistantPart[] {
   return parts.length > 0 ? parts : [{ type: 'text', text: '' }]
 }
 
-/** A content part of a message. */
 function readContent(content: Fields): AssistantPart {
   if (content.type === 'refusal') return { type: 'refusal', text: contentText(content.refusal) }
   if (content.type !== 'output_text') return hosted(content, textOf(content.type))
@@ -86,7 +85,7 @@ function readCall(item: Fields): AssistantPart {
   return { type: 'tool-call', ...readCallHead(item), input: callInput(item) }
 }
 
-/** What is known of a call when it begins. */
+/** The fields of a call without its input. */
 export function readCallHead(item: Fields): {
   callId: string
   name: string
@@ -128,7 +127,7 @@ export function textsOf(list: unknown): string[] {
     .map(({ text }) => contentText(text))
 }
 
-/** True for a content part that is text. */
+/** True for text and refusals. */
 export function isMessagePart(part: unknown): boolean {
   return isRecord(part) && (part.type === 'output_text' || part.type === 'refusal')
 }

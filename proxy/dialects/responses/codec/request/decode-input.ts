@@ -1,4 +1,4 @@
-/** The items of an input, as the turns of a conversation. */
+/** Reads the items of an input as the turns of a conversation. */
 
 import { refusal } from '../../../core/json/fields.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
@@ -21,25 +21,25 @@ import type {
 import { readCompaction } from './compactions.ts'
 import { type ContentPart, readContent } from './content.ts'
 import * as schema from './schema.ts'
-import { isOfClient, readFound, readSearch } from './searches.ts'
+import { isClientSearch, readSearch, readSearchOutput } from './searches.ts'
 import { readTools } from './tools.ts'
 
 const AT = 'input'
 const HERE = { dialect: 'responses', at: AT } as const
-/** What the vendor calls an item, and how far it is: nothing to any other. */
+/** Fields that mean something only to the vendor that wrote the item. */
 const IDENTITY = ['id', 'status']
 
-export interface ReadItems {
+export interface DecodedInput {
   turns: Turn[]
-  /** Tools that items bring along. */
+  /** Tools that items contain. */
   tools: Tool[]
-  /** The last item asks for a compaction of all before it. */
+  /** True if the last item requests a compaction. */
   compact: boolean
 }
 
 /** Throws GatewayError naming the field of a malformed item. */
-export function readItems(items: readonly unknown[], envelopes: Envelopes): ReadItems {
-  const reader = new ItemReader(envelopes)
+export function readInput(items: readonly unknown[], envelopes: Envelopes): DecodedInput {
+  const reader = new InputReader(envelopes)
   items.forEach((item, i) => {
     reader.read(item, i, i === items.length - 1)
   })
@@ -47,7 +47,7 @@ export function readItems(items: readonly unknown[], envelopes: Envelopes): Read
   return { turns, tools, compact }
 }
 
-class ItemReader {
+class InputReader {
   readonly turns: Turn[] = []
   readonly tools: Tool[] = []
   compact = false
@@ -69,7 +69,7 @@ class ItemReader {
         this.#assistant().parts.push(readCall(item, path))
         break
       case 'tool_search_call':
-        this.#assistant().parts.push(isOfClient(item) ? readSearch(item) : hosted(item, path))
+        this.#assistant().parts.push(isClientSearch(item) ? readSearch(item) : hosted(item, path))
         break
       case 'function_call_output':
       case 'custom_tool_call_output':
@@ -79,17 +79,18 @@ class ItemReader {
         this.#assistant().parts.push(readReasoningItem(item, path, this.#envelopes))
         break
       case 'additional_tools':
-        this.#join(item, path)
+        this.#addTools(item, path)
         this.turns.push({ role: 'system', placement: 'message', parts: [] })
         break
       case 'tool_search_output':
-        this.#found(item, path)
+        this.#searchOutput(item, path)
         break
       case 'compaction':
         this.#compaction(item, path)
         break
       case 'compaction_trigger':
-        if (!isLast) throw refusal(path, 'must be the last item: it asks for a compaction of all before it')
+        if (!isLast)
+          throw refusal(path, 'must be the last item: it requests a compaction of all items before it')
         this.compact = true
         break
       default:
@@ -127,9 +128,9 @@ class ItemReader {
     }
   }
 
-  #found(item: Fields, path: string): void {
-    const tools = this.#join(item, path)
-    if (isOfClient(item)) this.#results().push(readFound(item, tools))
+  #searchOutput(item: Fields, path: string): void {
+    const tools = this.#addTools(item, path)
+    if (isClientSearch(item)) this.#results().push(readSearchOutput(item, tools))
     else this.#assistant().parts.push(hosted(item, path))
   }
 
@@ -139,7 +140,7 @@ class ItemReader {
     else this.turns.push({ role: 'user', parts: [{ type: 'text', text }] })
   }
 
-  /** The turn that the model is in. */
+  /** The current turn of the model, or a new one. */
   #assistant(): AssistantTurn {
     const last = this.turns.at(-1)
     if (last?.role === 'assistant') return last
@@ -156,15 +157,15 @@ class ItemReader {
     return turn.results
   }
 
-  /** The tools of the item, which the model may call from here on. */
-  #join(item: Fields, path: string): Tool[] {
+  /** Adds the tools of an item. */
+  #addTools(item: Fields, path: string): Tool[] {
     const tools = readTools(item.tools, `${path}.tools`)
     for (const tool of tools) this.tools.push(tool)
     return tools
   }
 }
 
-/** Some clients leave out the type of a message; an id alone refers to an item that the vendor keeps. */
+/** Without a type, a role means a message, and an id alone refers to a stored item. */
 function typeOf(item: Fields, path: string): string {
   if (typeof item.type === 'string') return item.type
   const isAbsent = item.type === undefined || item.type === null
@@ -173,7 +174,7 @@ function typeOf(item: Fields, path: string): string {
   throw refusal(`${path}.type`, 'must be a string')
 }
 
-/** A turn of several messages keeps what each of them has. */
+/** Joins the fields of several messages in one turn. */
 function joinExt(known: Ext | undefined, more: Ext): Ext {
   return known === undefined ? more : { ...known, fields: { ...known.fields, ...more.fields } }
 }

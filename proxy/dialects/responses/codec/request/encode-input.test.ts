@@ -12,13 +12,13 @@ describe('system text', () => {
     ],
   }
 
-  test('at the top is instructions', () => {
+  test('at the top becomes instructions', () => {
     const { body, losses } = encode({ turns: [top, USER] }, { source: 'messages' })
     expect(body).toMatchObject({ instructions: 'A\n\nB', input: [USER_ITEM] })
     expect(losses).toEqual(['messages.content.cache_control'])
   })
 
-  test('with cache marks that the upstream takes it is a message', () => {
+  test('with cache marks that the upstream supports is a message', () => {
     const { body, losses } = encode({ turns: [top, USER] }, { features: { cacheMarks: true } })
     const marked = { type: 'input_text', text: 'B', prompt_cache_breakpoint: { mode: 'explicit' } }
     const content = [{ type: 'input_text', text: 'A' }, marked]
@@ -27,14 +27,14 @@ describe('system text', () => {
     expect(losses).toEqual([])
   })
 
-  test('in the middle stays there, as developer where the upstream wants it', () => {
+  test('in the middle stays there, with the role developer if the upstream has it', () => {
     const middle: Turn = { role: 'system', placement: 'message', parts: [{ type: 'text', text: 'S' }] }
     const item = { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'S' }] }
     expect(input([USER, middle], { features: { developerRole: true } })).toEqual([USER_ITEM, item])
   })
 })
 
-describe('thoughts', () => {
+describe('reasoning', () => {
   const own: AssistantPart = {
     type: 'reasoning',
     texts: [],
@@ -46,21 +46,26 @@ describe('thoughts', () => {
     carrier: { dialect: 'messages', kind: 'signature', value: 'S' },
   }
   const OWN_ITEM = { type: 'reasoning', summary: [], encrypted_content: 'E' }
-  const LOST = ['messages.reasoning_details']
+  const REASONING_LOSS = ['messages.reasoning_details']
 
   test.each<[string, AssistantPart[], object[], string[]]>([
-    ['go back before a call', [own, CALL], [OWN_ITEM, CALL_ITEM], []],
-    ['of another vendor do not', [claude, CALL], [CALL_ITEM], ['messages.reasoning_content', ...LOST]],
-    ['never stand last', [CALL, own], [CALL_ITEM], LOST],
+    ['is sent before a call', [own, CALL], [OWN_ITEM, CALL_ITEM], []],
     [
-      'that were forged are told',
+      'of another vendor is not sent',
+      [claude, CALL],
+      [CALL_ITEM],
+      ['messages.reasoning_content', ...REASONING_LOSS],
+    ],
+    ['is never sent last', [CALL, own], [CALL_ITEM], REASONING_LOSS],
+    [
+      'with a forged envelope is a loss',
       [{ type: 'reasoning', texts: [], lostCarrier: true }, CALL],
       [CALL_ITEM],
-      LOST,
+      REASONING_LOSS,
     ],
-    ['that are empty are not', [{ type: 'reasoning', texts: [''] }, CALL], [CALL_ITEM], []],
+    ['without text is not a loss', [{ type: 'reasoning', texts: [''] }, CALL], [CALL_ITEM], []],
     [
-      'in full are content',
+      'of a chain of thought is content',
       [{ ...own, texts: ['raw'], raw: true }, CALL],
       [{ ...OWN_ITEM, content: [{ type: 'reasoning_text', text: 'raw' }] }, CALL_ITEM],
       [],
@@ -72,7 +77,7 @@ describe('thoughts', () => {
   })
 })
 
-test('a model that does not think gets no thoughts', () => {
+test('a model without reasoning gets none', () => {
   const carrier = { dialect: 'responses', kind: 'encrypted', value: 'E' } as const
   const turns = [assistant({ type: 'reasoning', texts: [], carrier }, CALL)]
   const { body, losses } = encode({ turns }, { features: { reasoning: 'None' } })
@@ -144,7 +149,7 @@ describe('results', () => {
   test.each([
     ['bad', 'Error: bad'],
     ['Error: bad', 'Error: bad'],
-  ])('that are errors say so once: %s', (text, expected) => {
+  ])('that are errors are marked once: %s', (text, expected) => {
     const { items, losses } = output([{ type: 'text', text }], { isError: true }, { source: 'messages' })
     expect(items).toEqual(item(expected))
     expect(losses).toEqual(['messages.content.is_error'])
@@ -160,7 +165,7 @@ describe('results', () => {
     )
     const mark = { mode: 'explicit', ttl: '12h' }
     expect(items).toEqual(item([{ type: 'input_text', text: 'a', prompt_cache_breakpoint: mark }]))
-    // It lives longer than the client asked.
+    // Its lifetime is longer than the client requested.
     expect(losses).toEqual(['messages.content.prompt_cache_breakpoint.ttl'])
   })
 })
@@ -192,7 +197,7 @@ describe('media', () => {
     ['messages.content.source', { type: 'file', source: { kind: 'id', id: 'f', vendor: 'anthropic' } }],
     ['messages.content.source', { type: 'image', source: { kind: 'id', id: 'f', vendor: 'anthropic' } }],
     ['audio', { type: 'audio', base64: 'AAAA', format: 'wav' }],
-  ])('that cannot leave are refused: %s', (param, part) => {
+  ])('without an equivalent are refused: %s', (param, part) => {
     expect(() => parts(part)).toThrow(expect.objectContaining({ code: 'unsupported_parameter', param }))
   })
 })

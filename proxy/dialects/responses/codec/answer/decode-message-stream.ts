@@ -1,24 +1,24 @@
 import { contentList, contentText } from '../../../core/errors/unreadable.ts'
 import { type Fields, isRecord } from '../../../core/json/value.ts'
+import { hosted, listOf, textOf } from './decode-item.ts'
+import { ItemDecoder } from './decode-item-stream.ts'
 import { readAnnotation } from './item-annotations.ts'
-import { hosted, listOf, textOf } from './item-read.ts'
-import { ItemReader } from './item-reader.ts'
 
-/** The content part that is being read. */
+/** An unfinished content part. */
 interface Open {
   id: string
   index: number
   kind: 'text' | 'refusal'
-  /** Characters, log-probabilities and annotations that were passed on. */
+  /** Numbers of characters, log-probabilities and annotations that were emitted. */
   sent: number
   logprobs: number
   annotations: number
 }
 
-/** Reads a message: each of its content parts is a part of the answer. */
-export class MessageReader extends ItemReader {
+/** Reads a message; each content part becomes a part of the answer. */
+export class MessageDecoder extends ItemDecoder {
   #open: Open | undefined
-  /** Content index of the last part that was opened. */
+  /** The content index of the newest part. */
   #last = -1
   #parts = 0
 
@@ -27,7 +27,6 @@ export class MessageReader extends ItemReader {
     if (open !== undefined) this.#send(open, text, listOf(logprobs))
   }
 
-  /** A content part as it is at its beginning. */
   partAdded(index: unknown, part: unknown): void {
     const kind = kindOf(part)
     if (kind !== undefined) this.#at(index, kind)
@@ -43,7 +42,7 @@ export class MessageReader extends ItemReader {
     if (open !== undefined) this.#annotate(open, value)
   }
 
-  /** A content part as it is at its end. */
+  /** `part`: the whole content part. */
   partDone(index: unknown, part: unknown): void {
     const kind = kindOf(part)
     if (!isRecord(part) || kind === undefined) return
@@ -66,7 +65,7 @@ export class MessageReader extends ItemReader {
     this.#close()
   }
 
-  /** The open part at this index; undefined for one that was closed. A missing index means the open part. */
+  /** The open part at `given`, undefined if it was closed. Without an index, the current one. */
   #at(given: unknown, kind: Open['kind']): Open | undefined {
     if (this.done) return undefined
     const open = this.#open
@@ -98,7 +97,7 @@ export class MessageReader extends ItemReader {
     }
   }
 
-  /** What the deltas left out of the whole text. */
+  /** Emits what the deltas left out of the whole text. */
   #sendRest(open: Open, text: string, logprobs: unknown[]): void {
     this.#send(open, text.slice(open.sent), logprobs.slice(open.logprobs))
   }

@@ -1,6 +1,6 @@
-/** What a model is told when it summarises a conversation, and when it reads the summary. */
+/** The instruction to summarise a conversation, and the message that contains the summary. */
 
-/** The last message of a conversation that shall be compacted. */
+/** The last message of a conversation that is compacted. */
 export const INSTRUCTION = `\
 The conversation above is about to be removed to make room. Whoever goes on with the work, you or another model, will \
 have the summary that you write now and perhaps the messages of the user, but no answers, no tool calls and no results.
@@ -27,7 +27,7 @@ const PREFACE = `\
 The beginning of this conversation was removed to make room. This is the summary of it, written by the model that had \
 it in full. Go on from there; messages above this one are covered by it.`
 
-/** A summary as the model that goes on reads it, in a message of the user. */
-export function recall(summary: string): string {
+/** The user message that gives a summary to the model that continues. */
+export function summaryMessage(summary: string): string {
   return `${PREFACE}\n\n${summary}`
 }
