@@ -156,7 +156,7 @@ describe('parseRequest', () => {
     const deep = { model: 'm', messages: [USER], x: JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`) }
     expect(() => parse(deep)).toThrow(/deeper than 64/)
     const doubled = Buffer.from('{"model":"a","model":"b","messages":[{"role":"user","content":"x"}]}')
-    expect(() => chat.parseRequest(doubled, LIMITS, {})).toThrow(/model stands twice/)
+    expect(() => chat.parseRequest(doubled, LIMITS, {})).toThrow(/model occurs twice/)
   })
 
   test('unknown fields pass', () => {
@@ -264,7 +264,7 @@ describe('splice', () => {
   })
 
   test.each(['include_usage', 'include\\u005fusage'])(
-    'an option that stands twice, once as %s, is written anew when usage is needed',
+    'an option that occurs twice, once as %s, is written anew when usage is needed',
     (key) => {
       const body = `{"model":"a",${messages},"stream":true,"stream_options":{"${key}":false,"include_usage":true}}`
       expect(edit(body, true, 'a')).toBe(

@@ -42,7 +42,7 @@ describe('nothing is learned from an event', () => {
     ['that opens a part', event('one'), [{ type: 'text-start', id: 'p' }]],
     ['of arguments', event('one'), [{ type: 'tool-call-delta', id: 'p', text: 'one' }]],
     ['with log-probabilities', event('one'), [{ type: 'text-delta', id: 'p', text: 'one', logprobs: [] }]],
-    ['whose text stands twice', event('one', ',"x":"one"'), [delta('one')]],
+    ['whose text occurs twice', event('one', ',"x":"one"'), [delta('one')]],
     [
       'whose text stands elsewhere, and where it is read is escaped',
       '{"x":"one","d":"\\u006fne"}',

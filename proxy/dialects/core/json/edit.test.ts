@@ -28,7 +28,7 @@ describe('changes', () => {
       expect(edited('{"a":[1]}', { path })).toBe('{"a":[1]}')
   })
 
-  it('a key that stands twice, or with an escape, keeps no old value', () => {
+  it('a key that occurs twice, or with an escape, keeps no old value', () => {
     expect(edited('{"a":1,"\\u0061":2,"b":3}', { path: ['a'], to: '0' })).toBe('{"a":0,"\\u0061":0,"b":3}')
   })
 

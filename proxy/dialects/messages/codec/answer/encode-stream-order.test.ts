@@ -3,17 +3,17 @@ import { describe, expect, test } from 'vitest'
 import { type Message, readMessagesStream } from '../../../../../test/conformance/dialects/strict-messages.ts'
 import { fold } from '../../../core/neutral/fold.ts'
 import type { AssistantPart, Carrier, StreamPart } from '../../../core/neutral/types.ts'
-import { call, dataOf, hear, newClient, say, tell } from './block-testing.ts'
+import { call, dataOf, decodeEvents, encodeParts, newClient, textParts } from './block-testing.ts'
 import { encodeStream } from './encode-stream.ts'
 
 const START: StreamPart = { type: 'start' }
 const FINISH: StreamPart = { type: 'finish', finish: { reason: 'stop' } }
 
 /** The message that a client makes of these parts between start and finish. */
-function heard(...parts: StreamPart[]): Message {
+function decoded(...parts: StreamPart[]): Message {
   const calls = parts.some(({ type }) => type === 'tool-call-start')
   const finish: StreamPart = { type: 'finish', finish: { reason: calls ? 'tool-calls' : 'stop' } }
-  return readMessagesStream(tell([START, ...parts, finish]).text)
+  return readMessagesStream(encodeParts([START, ...parts, finish]).text)
 }
 
 describe('parts at the same time', () => {
@@ -41,7 +41,7 @@ describe('parts at the same time', () => {
 
   test('a part that ended while it was held is written whole', () => {
     const [first, ...rest] = call('a', '{}') as [StreamPart, ...StreamPart[]]
-    const { content } = heard(first, ...call('b', '{"b":2}'), ...say('t', 'x'), ...rest)
+    const { content } = decoded(first, ...call('b', '{"b":2}'), ...textParts('t', 'x'), ...rest)
     expect(content).toEqual([
       { type: 'tool_use', id: 'call_a', name: 'f', input: {} },
       { type: 'tool_use', id: 'call_b', name: 'f', input: { b: 2 } },
@@ -50,7 +50,7 @@ describe('parts at the same time', () => {
   })
 
   test('parts that never end are closed by the finish', () => {
-    const { content } = heard(...call('a', '{"a":1}').slice(0, -1), ...call('b', '{"b":2}').slice(0, -1))
+    const { content } = decoded(...call('a', '{"a":1}').slice(0, -1), ...call('b', '{"b":2}').slice(0, -1))
     expect(content).toEqual([
       { type: 'tool_use', id: 'call_a', name: 'f', input: { a: 1 } },
       { type: 'tool_use', id: 'call_b', name: 'f', input: { b: 2 } },
@@ -79,7 +79,7 @@ const anyInput = fc.dictionary(fc.string({ maxLength: 3 }), fc.jsonValue({ maxDe
 
 const textLane = fc.tuple(fc.uuid(), pieces(anyText)).map(([id, texts]): Lane => {
   const text = texts.join('')
-  return { id, parts: say(id, ...texts), block: text === '' ? undefined : { type: 'text', text } }
+  return { id, parts: textParts(id, ...texts), block: text === '' ? undefined : { type: 'text', text } }
 })
 const callLane = fc
   .tuple(
@@ -135,11 +135,11 @@ test('whatever comes at the same time, a strict reader sees the blocks in their 
       expect(begun).toEqual(given.map(({ id }) => id))
       const calls = given.some(({ parts }) => parts[0]?.type === 'tool-call-start')
       const finish: StreamPart = { type: 'finish', finish: { reason: calls ? 'tool-calls' : 'stop' } }
-      const { text } = tell([START, ...order, finish])
+      const { text } = encodeParts([START, ...order, finish])
       const { content } = readMessagesStream(text)
       expect(content).toEqual(given.map(({ block }) => block).filter((block) => block !== undefined))
       // What a messages upstream says so is read as the same parts again.
-      const parts: AssistantPart[] = fold(hear(dataOf(text)).parts)?.parts ?? []
+      const parts: AssistantPart[] = fold(decodeEvents(dataOf(text)).parts)?.parts ?? []
       expect(parts.map(({ type }) => type)).toEqual(
         content.map(
           ({ type }) => ({ text: 'text', thinking: 'reasoning', tool_use: 'tool-call' })[String(type)],
