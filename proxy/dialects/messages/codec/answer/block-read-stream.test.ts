@@ -188,7 +188,7 @@ describe('blocks', () => {
         },
       ],
     ],
-    ['what is no block', [start(0, { text: 'x' }), { type: 'content_block_start' }, stop(0), stop(7)], []],
+    ['invalid blocks', [start(0, { text: 'x' }), { type: 'content_block_start' }, stop(0), stop(7)], []],
   ])('%s', (_, events, expected) => {
     expect(partsOf(...events)).toEqual(expected)
   })

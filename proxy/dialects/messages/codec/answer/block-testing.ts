@@ -10,13 +10,13 @@ import { encodeStream } from './encode-stream.ts'
 
 export const REQUEST: ParsedRequest = {
   head: {
-    model: 'asked',
+    model: 'client-model',
     stream: true,
     choices: 1,
     wantsStreamUsage: false,
     input: { textBytes: 2, images: 0, audioBytes: 0, fileBytes: 0, tools: 0 },
   },
-  body: Buffer.from('{"model":"asked","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}'),
+  body: Buffer.from('{"model":"client-model","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}'),
   headers: {},
 }
 
@@ -27,7 +27,7 @@ export function sealed(carrier: Carrier): string {
 
 export function newClient(): ClientView {
   return {
-    request: { source: 'messages', model: 'asked', stream: true, turns: [], tools: [] },
+    request: { source: 'messages', model: 'client-model', stream: true, turns: [], tools: [] },
     parsed: REQUEST,
     id: 'X1',
     created: 1_700_000_000,

@@ -5,7 +5,7 @@ import { call, encodeParts, textParts } from './block-testing.ts'
 
 const START: StreamPart = { type: 'start' }
 
-/** The message that a client makes of these parts between start and finish. */
+/** The message that a client reads from these parts between start and finish. */
 function decoded(...parts: StreamPart[]): Message {
   const calls = parts.some(({ type }) => type === 'tool-call-start')
   const finish: StreamPart = { type: 'finish', finish: { reason: calls ? 'tool-calls' : 'stop' } }
@@ -111,7 +111,7 @@ describe('blocks', () => {
     expect(decoded(...parts).content).toEqual(content)
   })
 
-  test('deltas of unknown parts are nothing', () => {
+  test('deltas of unknown parts are ignored', () => {
     expect(
       decoded({ type: 'text-delta', id: '?', text: 'x' }, { type: 'text-end', id: '?' }).content,
     ).toEqual([])
@@ -140,7 +140,7 @@ describe('blocks', () => {
     expect(losses).toEqual(['tools'])
   })
 
-  test('a picture is a text that comes at once', () => {
+  test('an image is a text in one delta', () => {
     const source = { kind: 'data', mediaType: 'image/png', base64: 'AAAA' } as const
     const parts: StreamPart[] = [
       { type: 'partial-image', id: 'i', index: 0, base64: 'AA' },
@@ -152,7 +152,7 @@ describe('blocks', () => {
     expect(text).toContain('"content_block":{"type":"text","text":""}')
   })
 
-  test('losses are told', () => {
+  test('losses are recorded', () => {
     const { losses } = encodeParts([
       START,
       { type: 'whole', id: 'i', part: { type: 'image', source: { kind: 'id', id: 'f', vendor: 'openai' } } },

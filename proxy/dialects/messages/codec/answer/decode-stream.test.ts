@@ -95,7 +95,7 @@ describe('the end', () => {
     expect(decoded.parts.filter(({ type }) => type === 'finish')).toEqual([])
   })
 
-  test('nothing is read after message_stop', () => {
+  test('events after message_stop are ignored', () => {
     const { parts, failure } = decodeEvents([
       START,
       end('end_turn'),

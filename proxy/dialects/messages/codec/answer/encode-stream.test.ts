@@ -32,7 +32,7 @@ test('the stream of the protocol, event by event', () => {
         id: 'msg_X1',
         type: 'message',
         role: 'assistant',
-        model: 'asked',
+        model: 'client-model',
         content: [],
         stop_reason: null,
         stop_sequence: null,
