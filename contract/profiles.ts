@@ -2,6 +2,7 @@
  * What an upstream can do, beyond its type. A Channel names a profile and may override single features; a route may
  * name another profile for a model. Code depends on features, never on a model's name.
  */
+import { z } from 'zod'
 import type { ChannelType } from './api/channel.ts'
 import { CHANNEL_TYPE_FACTS } from './channel-types.ts'
 
@@ -16,51 +17,61 @@ export type Effort = (typeof EFFORTS)[number]
  * How requests ask for reasoning. None: the model does not reason. Effort: an effort level. Budget: messages'
  * `thinking.budget_tokens`, for older models. Adaptive: messages' `thinking: adaptive` with an effort level.
  */
-export const REASONINGS = ['None', 'Effort', 'Budget', 'Adaptive'] as const
-type ReasoningControl = (typeof REASONINGS)[number]
+const REASONINGS = ['None', 'Effort', 'Budget', 'Adaptive'] as const
 
 /** Which reasoning of earlier turns a chat upstream accepts as `reasoning_content`. */
-export const REASONING_HISTORIES = ['None', 'CurrentTurn', 'All'] as const
-type ReasoningHistory = (typeof REASONING_HISTORIES)[number]
+const REASONING_HISTORIES = ['None', 'CurrentTurn', 'All'] as const
 
-export interface Features {
-  /** Reports usage in a chat stream when `stream_options.include_usage` is set. */
-  streamUsage: boolean
-  /** Ends every choice of a stream with a `finish_reason` (chat); if not, `[DONE]` after content ends an answer. */
-  finishReason: boolean
-  /** Serves /embeddings beside its own type. */
-  embeddings: boolean
-  /** Serves /images/generations and /images/edits beside its own type. */
-  images: boolean
-  /** Expects `max_completion_tokens` instead of `max_tokens` (chat). */
-  maxCompletionTokens: boolean
-  /** Expects instructions in the role `developer` instead of `system` (chat, responses). */
-  developerRole: boolean
-  /** Accepts temperature, top_p and (messages) top_k. */
-  sampling: boolean
-  reasoning: ReasoningControl
-  /** Effort levels of the model; others are mapped to the nearest. With `none`, reasoning can be switched off. */
-  efforts: Effort[]
-  reasoningHistory: ReasoningHistory
-  /** Can force an answer to match a JSON Schema. */
-  structuredOutput: boolean
-  /** Accepts custom (free text) tools (chat, responses); if not, they are wrapped in functions. */
-  customTools: boolean
-  /** Has web search as a hosted tool of its dialect. */
-  webSearch: boolean
-  /** Accepts system messages in the middle of a conversation (messages); if not, they become user text. */
-  systemTurns: boolean
-  /** Continues an assistant message at the end (messages). */
-  prefill: boolean
-  /** Accepts cache markers: `prompt_cache_breakpoint`, `cache_control`. */
-  cacheMarks: boolean
-  /** Accepts null as the content of an assistant message with tool calls (chat); if not, "" is sent. */
-  nullContent: boolean
-  /** Accepts `speed: fast` (messages). */
-  speed: boolean
-  /** Compacts conversations itself: /responses/compact and the item `compaction_trigger` (responses). */
-  compaction: boolean
-}
+const feature = (description: string) => z.boolean().meta({ description })
+
+/** What an upstream can do, as the spec of a Channel and the records describe it. */
+export const features = z.object({
+  streamUsage: feature('Reports usage in a stream when stream_options.include_usage is set (chat).'),
+  finishReason: feature(
+    'Ends every choice of a stream with a finish_reason (chat). Set it to false only for an upstream that never ' +
+      'does; [DONE] then ends an answer.',
+  ),
+  embeddings: feature('Also serves /embeddings (chat, responses).'),
+  images: feature(
+    'Also serves /images/generations and /images/edits (chat, responses). Without it, responses channels generate ' +
+      'images with the tool image_generation.',
+  ),
+  maxCompletionTokens: feature('Expects max_completion_tokens instead of max_tokens (chat).'),
+  developerRole: feature('Expects instructions in the role developer instead of system (chat, responses).'),
+  sampling: feature('Accepts temperature, top_p and (messages) top_k.'),
+  reasoning: z.enum(REASONINGS).meta({
+    description:
+      'How requests ask for reasoning. None: the models do not reason. Effort: with an effort level. Budget: with ' +
+      'thinking.budget_tokens, for older models (messages). Adaptive: with thinking adaptive and an effort level ' +
+      '(messages).',
+  }),
+  efforts: z.array(z.enum(EFFORTS)).min(1).max(EFFORTS.length).meta({
+    description:
+      'Effort levels of the models; others are mapped to the nearest. With none, reasoning can be switched off.',
+  }),
+  reasoningHistory: z.enum(REASONING_HISTORIES).meta({
+    description:
+      'Which reasoning of earlier turns is sent back as reasoning_content (chat): none, that of the current ' +
+      'turn, or all.',
+  }),
+  structuredOutput: feature('Can force an answer to match a JSON Schema.'),
+  customTools: feature('Accepts custom tools (chat, responses). Without it, they are wrapped in functions.'),
+  webSearch: feature('Has web search as a hosted tool of its API.'),
+  systemTurns: feature(
+    'Accepts system messages in the middle of a conversation (messages). Without it, they become user text.',
+  ),
+  prefill: feature('Continues an assistant message at the end (messages).'),
+  cacheMarks: feature('Accepts cache markers: prompt_cache_breakpoint, cache_control.'),
+  nullContent: feature(
+    'Accepts null as the content of an assistant message with tool calls (chat). Without it, an empty text is sent.',
+  ),
+  speed: feature('Accepts speed: fast (messages).'),
+  compaction: feature(
+    'Compacts conversations itself, with /responses/compact and compaction_trigger (responses). Without it, the ' +
+      'gateway asks for a summary.',
+  ),
+})
+export type Features = z.output<typeof features>
 
 const ALL_EFFORTS = [...EFFORTS]
 

@@ -21,7 +21,7 @@ const spec = z.strictObject({
         .max(MAX_GLOB_LENGTH)
         .regex(
           new RegExp(`^[^*]*(\\*[^*]*){0,${MAX_GLOB_STARS}}$`),
-          `must contain at most ${MAX_GLOB_STARS} stars`,
+          `must have at most ${MAX_GLOB_STARS} stars`,
         ),
     )
     .max(256)

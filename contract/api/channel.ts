@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { EFFORTS, PROFILES, REASONING_HISTORIES, REASONINGS } from '../profiles.ts'
+import { features, PROFILES } from '../profiles.ts'
 import {
   duration,
   HEADER_NAME,
@@ -34,8 +34,6 @@ const OWN_HEADERS = [
   'expect',
   'accept-encoding',
 ]
-
-const feature = (description: string) => z.boolean().optional().meta({ description })
 
 const spec = z.strictObject({
   type: z.enum(CHANNEL_TYPES).meta({ description: 'The API that the upstream speaks.' }),
@@ -77,68 +75,10 @@ const spec = z.strictObject({
     .enum(PROFILES)
     .optional()
     .meta({ description: 'Preset of features for a known upstream; default generic.' }),
-  features: z
-    .strictObject({
-      streamUsage: feature('Reports usage in a stream when stream_options.include_usage is set (chat).'),
-      finishReason: feature(
-        'Ends every choice of a stream with a finish_reason (chat). Set it to false only for an upstream that never ' +
-          'does; [DONE] then ends an answer.',
-      ),
-      embeddings: feature('Also serves /embeddings (chat, responses).'),
-      images: feature(
-        'Also serves /images/generations and /images/edits (chat, responses). Without it, responses channels generate ' +
-          'images with the tool image_generation.',
-      ),
-      maxCompletionTokens: feature('Expects max_completion_tokens instead of max_tokens (chat).'),
-      developerRole: feature(
-        'Expects instructions in the role developer instead of system (chat, responses).',
-      ),
-      sampling: feature('Accepts temperature, top_p and (messages) top_k.'),
-      reasoning: z
-        .enum(REASONINGS)
-        .optional()
-        .meta({
-          description:
-            'How requests ask for reasoning. None: the models do not reason. Effort: with an effort level. Budget: with ' +
-            'thinking.budget_tokens, for older models (messages). Adaptive: with thinking adaptive and an effort level ' +
-            '(messages).',
-        }),
-      efforts: z.array(z.enum(EFFORTS)).min(1).max(EFFORTS.length).optional().meta({
-        description:
-          'Effort levels of the models; others are mapped to the nearest. With none, reasoning can be switched off.',
-      }),
-      reasoningHistory: z
-        .enum(REASONING_HISTORIES)
-        .optional()
-        .meta({
-          description:
-            'Which reasoning of earlier turns is sent back as reasoning_content (chat): none, that of the current ' +
-            'turn, or all.',
-        }),
-      structuredOutput: feature('Can force an answer to match a JSON Schema.'),
-      customTools: feature(
-        'Accepts custom tools (chat, responses). Without it, they are wrapped in functions.',
-      ),
-      webSearch: feature('Has web search as a hosted tool of its API.'),
-      systemTurns: feature(
-        'Accepts system messages in the middle of a conversation (messages). Without it, they become user text.',
-      ),
-      prefill: feature('Continues an assistant message at the end (messages).'),
-      cacheMarks: feature('Accepts cache markers: prompt_cache_breakpoint, cache_control.'),
-      nullContent: feature(
-        'Accepts null as the content of an assistant message with tool calls (chat). Without it, an empty text is sent.',
-      ),
-      speed: feature('Accepts speed: fast (messages).'),
-      compaction: feature(
-        'Compacts conversations itself, with /responses/compact and compaction_trigger (responses). Without it, the ' +
-          'gateway asks for a summary.',
-      ),
-    })
-    .optional()
-    .meta({
-      description:
-        'Overrides single features of the profile, including a profile that a route sets for a model.',
-    }),
+  features: z.strictObject(features.partial().shape).optional().meta({
+    description:
+      'Overrides single features of the profile, including a profile that a route sets for a model.',
+  }),
   timeouts: z
     .strictObject({
       connect: duration().optional().meta({ description: 'Time to connect; default 5s.' }),

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { CHANNEL_TYPES, ERROR_MESSAGES } from '../api/channel.ts'
 import { FAILURE_CLASSES } from '../failures.ts'
-import { EFFORTS, type Features, PROFILES, REASONING_HISTORIES, REASONINGS } from '../profiles.ts'
+import { features, PROFILES } from '../profiles.ts'
 
 /** Version of key and account records. */
 export const RECORD_VERSION = 1
@@ -13,29 +13,6 @@ export const RECORD_VERSION = 1
 export const TABLE_VERSION = 4 as const
 const nanos = z.int()
 const milliseconds = z.int().min(0)
-
-/** All features, with defaults. */
-const featuresRecord: z.ZodType<Features> = z.object({
-  streamUsage: z.boolean(),
-  finishReason: z.boolean(),
-  embeddings: z.boolean(),
-  images: z.boolean(),
-  maxCompletionTokens: z.boolean(),
-  developerRole: z.boolean(),
-  sampling: z.boolean(),
-  reasoning: z.enum(REASONINGS),
-  efforts: z.array(z.enum(EFFORTS)),
-  reasoningHistory: z.enum(REASONING_HISTORIES),
-  structuredOutput: z.boolean(),
-  customTools: z.boolean(),
-  webSearch: z.boolean(),
-  systemTurns: z.boolean(),
-  prefill: z.boolean(),
-  cacheMarks: z.boolean(),
-  nullContent: z.boolean(),
-  speed: z.boolean(),
-  compaction: z.boolean(),
-})
 
 /** An upstream, with all that a call needs. In plain text only in memory: a shared store seals it. */
 const channelRecord = z.object({
@@ -51,7 +28,7 @@ const channelRecord = z.object({
   headers: z.record(z.string(), z.string()),
   query: z.record(z.string(), z.string()),
   profile: z.enum(PROFILES),
-  features: featuresRecord,
+  features,
   timeoutsMs: z.object({
     connect: milliseconds,
     firstByte: milliseconds,
@@ -83,7 +60,7 @@ const targetRecord = z.object({
   weight: z.int(),
   profile: z.enum(PROFILES).optional(),
   /** Present if `profile` is; replace those of the channel. */
-  features: featuresRecord.optional(),
+  features: features.optional(),
 })
 export type TargetRecord = z.output<typeof targetRecord>
 

@@ -90,6 +90,8 @@ export interface TestClient {
   ws: WebSocket
   /** All messages so far, parsed. */
   messages: Record<string, unknown>[]
+  /** Pings so far, the first one possibly before `connect` returned. */
+  pings(): number
   send(message: unknown): void
   /** Waits for this many messages and returns them. */
   received(count: number): Promise<Record<string, unknown>[]>
@@ -102,6 +104,8 @@ export async function connect(url: string, options: ClientOptions = {}): Promise
   onTestFinished(() => ws.terminate())
   const messages: Record<string, unknown>[] = []
   ws.on('message', (data) => messages.push(JSON.parse(String(data))))
+  let pings = 0
+  ws.on('ping', () => pings++)
   ws.on('error', () => undefined)
   const closed = new Promise<{ code: number; reason: string }>((resolve) =>
     ws.on('close', (code, reason) => resolve({ code, reason: reason.toString() })),
@@ -113,6 +117,7 @@ export async function connect(url: string, options: ClientOptions = {}): Promise
   return {
     ws,
     messages,
+    pings: () => pings,
     send: (message) => ws.send(typeof message === 'string' ? message : JSON.stringify(message)),
     async received(count) {
       await vi.waitUntil(() => messages.length >= count, { timeout: 10_000, interval: 2 })

@@ -1,7 +1,7 @@
 /**
- * The real parts that the tests start: a Kubernetes control plane, kubectl and Helm. Each comes from the folder named
- * by KUBEBUILDER_ASSETS where it is there, else from a cache folder, where `node test/assets/binaries.ts [name...]`
- * builds it with Go from the go.mod beside this file. The cache is keyed by that file, so another version is another
+ * The real programs that the tests start: a Kubernetes control plane, kubectl and Helm. Each comes from the folder in
+ * KUBEBUILDER_ASSETS if it is there, else from a cache folder, where `node test/assets/binaries.ts [name...]` builds
+ * it with Go from the go.mod beside this file. The cache is keyed by that file, so another version is another
  * folder.
  */
 import { spawnSync } from 'node:child_process'
@@ -13,7 +13,7 @@ import { join } from 'node:path'
 const HERE = import.meta.dirname
 const GO_MOD = readFileSync(join(HERE, 'go.mod'), 'utf8')
 
-/** Without its version a control plane calls itself v0.0.0, and Helm believes in Kubernetes 1.20. */
+/** Without its version a control plane calls itself v0.0.0, and Helm assumes Kubernetes 1.20. */
 const [, KUBERNETES = '', MINOR = ''] = /k8s\.io\/kubernetes (v1\.(\d+)\.\d+)/.exec(GO_MOD) ?? []
 const [, HELM = ''] = /helm\.sh\/helm\/v3 (v[\d.]+)/.exec(GO_MOD) ?? []
 const VERSION = 'k8s.io/component-base/version'
@@ -25,10 +25,10 @@ const HELM_FLAGS = ['pkg/chartutil', 'pkg/lint/rules']
   )
   .concat(`-X helm.sh/helm/v3/internal/version.version=${HELM}`)
   .join(' ')
-/** A flag for a package that a program does not have changes nothing. */
+/** A flag for a package that a program lacks has no effect. */
 const FLAGS = `${KUBERNETES_FLAGS} ${HELM_FLAGS}`
 
-/** CPU seconds are those of a build with an empty cache, in this order: later ones share much with earlier ones. */
+/** CPU seconds of a build with an empty cache, in this order: later ones share much with earlier ones. */
 const SOURCES = {
   etcd: { from: 'go.etcd.io/etcd/server/v3', cpuSeconds: 110 },
   'kube-apiserver': { from: 'k8s.io/kubernetes/cmd/kube-apiserver', cpuSeconds: 360 },
@@ -39,10 +39,10 @@ const SOURCES = {
 
 export type BinaryName = keyof typeof SOURCES
 
-/** The version of Kubernetes that is built, as "1.36.3". */
+/** The version of Kubernetes that is built, such as "1.36.3". */
 export const KUBERNETES_VERSION = KUBERNETES.slice(1)
 
-/** Path of a binary. Throws with the name of what is missing, and what to do about it. */
+/** Path of a binary. Throws with the name of a missing one and the remedy. */
 export function binary(name: BinaryName): string {
   const found = find(name)
   if (found === undefined) {
@@ -99,14 +99,14 @@ function buildMissing(names: readonly BinaryName[]): void {
   console.error(`built in ${((performance.now() - began) / 60_000).toFixed(1)} minutes`)
 }
 
-/** All in one command: Go compiles what they share once, and links one while it compiles another. */
+/** All in one command: Go compiles shared packages once, and links one program while it compiles another. */
 function build(names: readonly BinaryName[], folder: string): void {
   const unfinished = join(folder, `.${process.pid}`)
   mkdirSync(unfinished)
   try {
     const { status } = spawnSync(
       'go',
-      // Nobody debugs them: without symbols and DWARF they compile and link faster.
+      // No one debugs them: without symbols and DWARF they compile and link faster.
       [
         ...['build', '-trimpath', '-tags=tools', '-gcflags=all=-dwarf=false', '-ldflags', `-s -w ${FLAGS}`],
         ...['-o', `${unfinished}/`, ...names.map((name) => SOURCES[name].from)],
@@ -127,15 +127,15 @@ function build(names: readonly BinaryName[], folder: string): void {
   }
 }
 
-/** Go names a program by the last part of its path that is no version. */
+/** Go names a program by the last part of its path that is not a version. */
 function builtName(name: BinaryName): string {
   return name === 'etcd' ? 'server' : name
 }
 
 if (import.meta.main) {
   const known = Object.keys(SOURCES) as BinaryName[]
-  const asked = process.argv.slice(2)
-  const unknown = asked.find((name) => !known.some((each) => each === name))
+  const requested = process.argv.slice(2)
+  const unknown = requested.find((name) => !known.some((each) => each === name))
   if (unknown !== undefined) throw new Error(`there is no ${unknown}; there are ${known.join(', ')}`)
-  buildMissing(asked.length === 0 ? known : known.filter((name) => asked.includes(name)))
+  buildMissing(requested.length === 0 ? known : known.filter((name) => requested.includes(name)))
 }

@@ -1,4 +1,4 @@
-/** An API server, and etcd behind it, that are killed. */
+/** An API server, and its etcd, that are killed. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,9 +10,9 @@ import { until } from '../harness/gateway.ts'
 import { ROUNDS, startWorld, type World } from './world.ts'
 
 const AWAY_MS = 3_000
-/** A watch waits 5 s at most until it tries again; the rest is a server that has just begun. */
+/** A watch retries after at most 5 s; the rest is for a server that has just started. */
 const IN_FORCE_MS = 15_000
-/** A controller that looks for the server ten times a second on each of its watches would send more. */
+/** A controller that retries ten times a second on each of its watches would send more. */
 const MOST_REQUESTS = 200
 
 let dir: string
@@ -22,7 +22,7 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'sluice-chaos-'))
   controlPlane = await startControlPlane({ dir })
   await applyCrds(controlPlane.kubectl)
-  // The usual one: an API server that is away for a moment costs nobody the lead.
+  // The usual leader: a short outage of the API server costs no controller the Lease.
   world = await startWorld({ controlPlane, proxies: 2, env: { SLUICE_LEASE_DURATION: '15s' } })
 }, 90_000)
 afterAll(async () => {
@@ -31,7 +31,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-/** Requests to the API server that all controllers have sent, with and without an answer. */
+/** Requests that all controllers have sent to the API server, answered or not. */
 async function requests(): Promise<number> {
   const texts = world.fleet.controllers.map(async ({ admin }) => (await fetch(`${admin}/metrics`)).text())
   const lines = (await Promise.all(texts)).flatMap((text) => text.split('\n'))
@@ -46,7 +46,7 @@ const FAULTS: [string, ('apiserver' | 'etcd')[]][] = [
 
 describe.each(ROUNDS)('round %i', () => {
   it.each(FAULTS)(
-    'kill -9 of %s: all is served, and what is changed right after is in force',
+    'kill -9 of %s: everything is served, and later changes take effect',
     async (_, names) => {
       const leader = await world.fleet.leader()
       const victim = await world.createVictim()
@@ -63,17 +63,17 @@ describe.each(ROUNDS)('round %i', () => {
       // etcd first, as the API server waits for it.
       for (const process of processes.reverse()) await process.restart()
       const metered = traffic.of('metered', since)
-      // A server that starts takes all processors, so that a hold may be late.
+      // A starting server takes all processors, so a hold may time out.
       expect(metered.filter(({ status }) => status === 200).length).toBeGreaterThan(metered.length * 0.9)
-      // Nothing was taken for gone meanwhile.
+      // Nothing was taken for deleted meanwhile.
       expect((await world.store.config.position()).generation).toBe(generation)
       const back = performance.now()
       await world.expectInForce(await world.edit(victim), IN_FORCE_MS)
       console.log(`in force ${Math.round(performance.now() - back)} ms after the return`)
       await world.expectHealthy()
-      const asked = (await requests()) - sent
-      console.log(`${asked} reads`)
-      expect(asked).toBeLessThan(MOST_REQUESTS)
+      const requested = (await requests()) - sent
+      console.log(`${requested} reads`)
+      expect(requested).toBeLessThan(MOST_REQUESTS)
       expect(await metric(leader, 'sluice_controller_leader')).toBe(1)
       const { served } = await traffic.stop()
       traffic.expectRight()

@@ -1,4 +1,4 @@
-/** Controllers that die, leave, stand still or are away. */
+/** Controllers that die, stop, hang or are missing. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { controlPlane } from '../harness/control-plane.ts'
 import type { Member } from '../harness/fleet.ts'
@@ -23,7 +23,7 @@ async function sides(): Promise<{ leader: Member; other: Member }> {
 const leads = async (controller: Member) => (await metric(controller, 'sluice_controller_leader')) === 1
 
 describe.each(ROUNDS)('round %i', () => {
-  it('kill -9 of the leader: the other one takes over when the lease has passed', async () => {
+  it('kill -9 of the leader: the other one takes over when the Lease has expired', async () => {
     const { leader, other } = await sides()
     const victim = await world.createVictim()
     const before = await world.charged()
@@ -58,7 +58,7 @@ describe.each(ROUNDS)('round %i', () => {
     traffic.expectRight()
   })
 
-  it('a leader that stood still while another one took over writes nothing and ends', async () => {
+  it('a paused leader that was replaced writes nothing and exits', async () => {
     const { leader, other } = await sides()
     const victim = await world.createVictim()
     const traffic = world.traffic()
@@ -79,7 +79,7 @@ describe.each(ROUNDS)('round %i', () => {
     traffic.expectRight()
   })
 
-  it('without any controller all is served, and a proxy comes up from Redis alone', async () => {
+  it('without any controller everything is served, and a proxy starts from Redis alone', async () => {
     const { controllers, proxies } = world.fleet
     const [restarted] = proxies
     if (restarted === undefined) throw new Error('there is no proxy')

@@ -1,4 +1,4 @@
-/** A proxy that is killed in the middle of a stream, and sealing keys that are changed under traffic. */
+/** A proxy that is killed in the middle of a stream, and sealing keys that are rotated under traffic. */
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -8,7 +8,7 @@ import { until } from '../harness/gateway.ts'
 import { chatBody, jsonHeaders, open } from '../harness/http.ts'
 import { LONG, PRICE, ROUNDS, startWorld, type World } from './world.ts'
 
-/** A hold is renewed every 10 s, its lease is 30 s, and the controller looks for those that passed every 10 s. */
+/** A hold is renewed every 10 s, its lease is 30 s, and the controller looks for expired ones every 10 s. */
 const RENEWED_MS = 11_000
 const FREED_MS = 60_000
 
@@ -33,7 +33,7 @@ async function openStream(base: string): Promise<void> {
 }
 
 describe.each(ROUNDS)('round %i', () => {
-  it('kill -9 of a proxy in the middle of a stream: the others go on, the hold stays until its lease ends', async () => {
+  it('kill -9 of a proxy in the middle of a stream: the others continue, the hold stays until its lease ends', async () => {
     const [dead, ...others] = world.fleet.proxies
     if (dead === undefined) throw new Error('there is no proxy')
     const before = await world.charged()
@@ -57,12 +57,12 @@ describe.each(ROUNDS)('round %i', () => {
     if (!LONG) return
     await until(async () => (await held()) === 0, 'the holds to be freed', FREED_MS)
     console.log(`freed ${Math.round(performance.now() - killed)} ms after the kill`)
-    // The stream as far as it was seen.
+    // The part of the stream that was seen.
     await world.expectCharged(before, served + 1, broken)
   }, 180_000)
 })
 
-/** Writes the file of sealing keys, and waits until every program has read it. */
+/** Writes the file of sealing keys and waits until every program has read it. */
 async function rotate(write: (file: string) => void): Promise<void> {
   const { controllers, proxies, sealingKeysFile } = world.fleet
   const members = [...controllers, ...proxies]
@@ -75,13 +75,13 @@ async function rotate(write: (file: string) => void): Promise<void> {
 
 if (LONG)
   describe('sealing keys', () => {
-    it('are changed under traffic without a failed request', async () => {
+    it('are rotated under traffic without a failed request', async () => {
       const line = `k2:${randomBytes(32).toString('base64')}\n`
       const victim = await world.createVictim()
       const traffic = world.traffic()
       await rotate((file) => appendFileSync(file, line))
       await rotate((file) => writeFileSync(file, line + readFileSync(file, 'utf8').replace(line, '')))
-      // Who leads compares everything within a minute; a new leader does at once.
+      // The leader compares everything within a minute; a new leader does at once.
       const leader = await world.fleet.leader()
       leader.kill('SIGTERM')
       await leader.exited

@@ -1,4 +1,4 @@
-/** A Redis Cluster of which one node is killed. */
+/** A Redis Cluster with one node killed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accountKeys, TABLE } from '../../store/keys.ts'
 import { controlPlane } from '../harness/control-plane.ts'
@@ -57,7 +57,7 @@ describe.each(ROUNDS)('round %i', () => {
       await world.expectInForce(await edit, 30_000)
       await world.expectHealthy(30_000)
       console.log(`recovered after ${Math.round(performance.now() - back)} ms`)
-      // Of another account than the traffic's own all nodes together know no more than before.
+      // Of other accounts than the traffic's, all nodes together know no more than before.
       await until(() => traffic.of('metered', back).some(({ status }) => status === 200), 'metered requests')
       const { served } = await traffic.stop()
       traffic.expectRight()
@@ -66,7 +66,7 @@ describe.each(ROUNDS)('round %i', () => {
     90_000,
   )
 
-  it('refuses who pays while the node with the account is away', async () => {
+  it('refuses metered callers while the node with their account is down', async () => {
     const node = await nodeOf(accountKeys(world.account().id)[0])
     const traffic = world.traffic()
     await until(() => traffic.of('metered').length > 20, 'traffic')

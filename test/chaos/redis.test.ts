@@ -1,4 +1,4 @@
-/** A Redis that is killed, stands still, holds what it should not, or is emptied. */
+/** A Redis that is killed, hangs, holds invalid data, or is emptied. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keyRecordKey, TABLE } from '../../store/keys.ts'
 import { controlPlane } from '../harness/control-plane.ts'
@@ -37,28 +37,28 @@ async function allReady(): Promise<boolean> {
   return (await Promise.all(states)).every((ready) => ready)
 }
 
-/** What is written behind the back of the controller. */
+/** Writes behind the controller's back. */
 const put = (key: string, value: unknown) => world.fleet.redis.command('SET', key, String(value))
 const stored = (key: string) => world.fleet.redis.command('GET', key)
 
-/** As a connection that is lost does, this makes every proxy read everything again. */
+/** Like a lost connection, this makes every proxy read everything again. */
 async function breakConnections(): Promise<void> {
   await world.fleet.redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
 }
 
-/** Writes it again, where it was mended meanwhile, until every proxy has seen it and told so. */
+/** Writes it, again if it was repaired meanwhile, until every proxy has seen and reported it. */
 async function attack(kind: 'table' | 'key', name: string, value: unknown): Promise<void> {
   const series = `sluice_records_unreadable_total{kind="${kind}"}`
   const counts = () =>
     Promise.all(world.fleet.proxies.map(async (proxy) => Number(await metric(proxy, series))))
   const before = await counts()
-  const told = async () => {
+  const attacked = async () => {
     await put(name, value)
     await breakConnections()
     const all = async () => (await counts()).every((count, i) => count > (before[i] ?? 0))
     return until(all, 'alarms', 1_500).catch(() => false)
   }
-  await until(told, `alarms about a ${kind}`)
+  await until(attacked, `alarms about a ${kind}`)
 }
 
 const FAULTS = [
@@ -68,7 +68,7 @@ const FAULTS = [
 
 describe.each(ROUNDS)('round %i', () => {
   describe.each(FAULTS)('%s of Redis', (_, begin, end) => {
-    it('refuses who pays, serves who does not, and charges each stream once afterwards', async () => {
+    it('refuses metered callers, serves the others, and charges each stream once afterwards', async () => {
       const victim = await world.createVictim()
       const before = await world.charged()
       const streams = await openStreams()
@@ -104,7 +104,7 @@ describe.each(ROUNDS)('round %i', () => {
     })
   })
 
-  it('what an attacker writes is ignored, told, and mended', async () => {
+  it("an attacker's records are ignored, reported and repaired", async () => {
     const { unmetered, metered } = world.credentials
     const victim = await world.createVictim()
     const old = await stored(TABLE)
@@ -118,20 +118,20 @@ describe.each(ROUNDS)('round %i', () => {
 
     for (const table of ['{"kid":"k1","iv":"AAAA","ct":"AAAA"}', String(good).slice(0, -40), old]) {
       await attack('table', TABLE, table)
-      await until(async () => (await stored(TABLE)) !== table, 'the table to be mended')
+      await until(async () => (await stored(TABLE)) !== table, 'the table to be repaired')
     }
-    // That of a key that pays nothing, and half of its own.
+    // The record of a key without an account, and half of the key's own.
     for (const bad of [await stored(ofUnmetered), record.slice(0, record.length / 2)])
       await attack('key', ofMetered, bad)
-    // Who takes the lead compares everything.
+    // A new leader compares everything.
     const leader = await world.fleet.leader()
     leader.kill('SIGTERM')
     await leader.exited
     await leader.restart()
     const name = world.account().name.replace('account', 'metered')
-    const mended = async () =>
+    const repaired = async () =>
       (await world.store.config.key(digestOf(metered.key)).catch(() => undefined))?.name
-    await until(async () => (await mended()) === name, 'the record to be mended')
+    await until(async () => (await repaired()) === name, 'the record to be repaired')
     await world.expectInForce(await world.edit(await world.createVictim()))
     await world.expectHealthy()
     const { served } = await traffic.stop()
@@ -139,11 +139,11 @@ describe.each(ROUNDS)('round %i', () => {
     await world.expectCharged(before, served)
   })
 
-  it('an emptied Redis is filled again, but for money', async () => {
+  it('an emptied Redis is refilled, except for money', async () => {
     const { kube, redis, bases } = world.fleet
     const closed = world.account()
     const { key } = world.credentials.metered
-    // What it had is on record, as it is a moment after a Credit.
+    // What the account had is on record soon after a Credit.
     await until(
       async () => (await kube.condition('Account', closed.name, 'Ready')) === 'True Ready',
       'the account',
@@ -158,16 +158,16 @@ describe.each(ROUNDS)('round %i', () => {
     await until(async () => (await keys()) >= 4, 'the keys to be stored again')
     await until(
       () => traffic.of('unknown', since).some(({ status }) => status === 401),
-      'unknown keys to be told from others',
+      'unknown keys to be refused again',
     )
     await world.expectInForce(await world.edit(victim))
     console.log(`filled again after ${Math.round(performance.now() - since)} ms`)
     const lost = async () => (await kube.condition('Account', closed.name, 'Ready')) === 'False LedgerLost'
-    await until(lost, 'the account to be told lost')
+    await until(lost, 'the account to be reported lost')
     const events = `/apis/events.k8s.io/v1/namespaces/${world.fleet.namespace}/events`
-    const told = async () => JSON.stringify(await kube.request('GET', events)).includes('LedgerLost')
-    await until(told, 'an event')
-    // Neither a new term nor a restart gives the credit again.
+    const hasEvent = async () => JSON.stringify(await kube.request('GET', events)).includes('LedgerLost')
+    await until(hasEvent, 'an event')
+    // Neither a new leader nor a restart gives the credit again.
     const leader = await world.fleet.leader()
     await leader.restart()
     await world.fleet.leader()

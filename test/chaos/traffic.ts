@@ -1,11 +1,11 @@
-/** Steady requests of every kind of caller through every proxy, and what may be answered to whom whatever happens. */
+/** Steady requests of every kind of caller through every proxy, and the answers that each may get whatever happens. */
 import { expect } from 'vitest'
 import { ask } from '../harness/fleet-traffic.ts'
 
 const CALLERS = ['unmetered', 'metered', 'unknown', 'disabled'] as const
 export type Caller = (typeof CALLERS)[number]
 
-/** A good key is never unauthorized, a bad one never served, and only who pays may hear that the store is away. */
+/** A good key is never unauthorized, a bad one never served, and only metered callers may get store_unavailable. */
 const RIGHT: Record<Caller, readonly number[]> = {
   unmetered: [200],
   metered: [200, 503],
@@ -25,7 +25,7 @@ export interface Answer {
   ms: number
 }
 
-/** The API key and the model of each caller; may change while requests are sent. Unknown keys get a number behind. */
+/** The API key and the model of each caller; may change meanwhile. Unknown keys get a number appended. */
 export type Credentials = Record<Caller, { key: string; model: string }>
 
 export class Traffic {
@@ -36,19 +36,19 @@ export class Traffic {
   #over = false
   #sent = 0
 
-  /** Begins at once. */
+  /** Starts at once. */
   constructor(bases: readonly string[], credentials: Credentials) {
     this.#bases = bases
     this.#credentials = credentials
     this.#loops = bases.flatMap((base) => CALLERS.map((caller) => this.#send(base, caller)))
   }
 
-  /** Answers to requests that were sent since `since`, by performance.now(). */
+  /** Answers to requests sent since `since`, by performance.now(). */
   of(caller: Caller, since = 0): Answer[] {
     return this.answers.filter((answer) => answer.caller === caller && answer.sentAt >= since)
   }
 
-  /** Resolves when the last answer is there, with how many metered requests were served and how many broke off. */
+  /** Resolves when the last answer has arrived, with how many metered requests were served and how many broke off. */
   async stop(): Promise<{ served: number; broken: number }> {
     this.#over = true
     await Promise.all(this.#loops)
@@ -60,7 +60,7 @@ export class Traffic {
     while (!this.#over) {
       const { key, model } = this.#credentials[caller]
       const sentAt = performance.now()
-      // What a proxy was told to be unknown it may call so for a while.
+      // A proxy may keep refusing a key for a while after it was unknown.
       const unlike = caller === 'unknown' ? `-${this.#sent++}` : ''
       const { status, headers } = await ask(base, key + unlike, model).catch(() => ({
         status: 0,
@@ -71,19 +71,19 @@ export class Traffic {
     }
   }
 
-  /** Nobody was answered what is wrong; connections broke on the proxies in `broken` only. */
+  /** Every answer was allowed; connections broke only on the proxies in `broken`. */
   expectRight(broken: readonly string[] = []): void {
     const wrong = this.answers.filter(
       ({ caller, proxy, status }) =>
         !RIGHT[caller].includes(status) && !(status === 0 && broken.includes(proxy)),
     )
-    const told = wrong.map(({ caller, proxy, status }) => `${caller} ${status} ${proxy}`)
-    expect([...new Set(told)]).toEqual([])
+    const summaries = wrong.map(({ caller, proxy, status }) => `${caller} ${status} ${proxy}`)
+    expect([...new Set(summaries)]).toEqual([])
     for (const proxy of this.#bases.filter((base) => !broken.includes(base)))
       expect(this.of('unmetered').filter((answer) => answer.proxy === proxy).length).toBeGreaterThan(5)
   }
 
-  /** While the store was away metered requests were asked to come again. */
+  /** Metered requests during the outage were told to retry. */
   expectUnavailable(since: number): void {
     const refused = this.of('metered', since).filter(({ status }) => status === 503)
     expect(refused.length).toBeGreaterThan(5)

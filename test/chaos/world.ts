@@ -1,4 +1,4 @@
-/** A fleet under steady traffic: something is broken, something is edited meanwhile, and in the end all must be right. */
+/** A fleet under steady traffic: something breaks, something is edited, and in the end everything is right. */
 import { expect } from 'vitest'
 import { objectId } from '../../contract/ids.ts'
 import type { Store } from '../../store/contract.ts'
@@ -16,11 +16,11 @@ import {
 } from '../harness/upstream.ts'
 import { type Credentials, Traffic } from './traffic.ts'
 
-/** How often each case is run; without it once, and those that take long not at all. */
+/** How often each case is run; if unset once, and long ones not at all. */
 export const LONG = process.env.CHAOS_ROUNDS !== undefined
 export const ROUNDS = Array.from({ length: Number(process.env.CHAOS_ROUNDS ?? 1) }, (_, i) => i + 1)
 
-/** What a request on `paid` or `slow` costs, in nano-dollars. */
+/** The cost of a request on `paid` or `slow`, in nano-dollars. */
 export const PRICE = 1_000
 const PRICED = { price: { perRequest: '0.000001' } }
 const CREDIT = '100'
@@ -28,7 +28,7 @@ const SILENT = { info() {}, warn() {}, error() {} }
 /** Words of the first event of a slow stream: enough for its cost to be noted while it runs. */
 const FIRST_WORDS = 400
 
-/** A change of each sort: a model that was not there, and a key that is taken back. */
+/** A change of each sort: a new model and a revoked key. */
 export interface Edit {
   model: string
   victim: string
@@ -36,28 +36,28 @@ export interface Edit {
 
 export interface World {
   fleet: Fleet
-  /** As the tests look at it. */
+  /** As the tests see it. */
   store: Store
   credentials: Credentials
   /** The account of the metered caller. */
   account(): { name: string; id: string }
-  /** A new account with money, and a key on it that becomes the metered caller's. Resolves when all proxies serve it. */
+  /** A new account with money; the metered caller gets a key on it. Resolves when all proxies serve it. */
   openAccount(): Promise<void>
   /** A key that every proxy knows and serves. */
   createVictim(): Promise<string>
-  /** Edits as soon as the API server takes it: takes the victim back, and adds a model. */
+  /** Edits as soon as the API server accepts it: revokes the victim and adds a model. */
   edit(victim: string): Promise<Edit>
   /** Waits until every proxy has both halves of the edit in force. */
   expectInForce(edit: Edit, withinMs?: number): Promise<void>
-  /** Requests from now on; ends with `stop`. */
+  /** Sends requests from now on; ends with `stop`. */
   traffic(): Traffic
-  /** Streams on `slow` stay open until this is called; those after it too, until it is called again. */
+  /** Streams on `slow` stay open until this is called; later ones too, until it is called again. */
   finishStreams(): void
-  /** The ledger charged the account exactly for `served` requests since `before`, or for some of `broken` besides. */
+  /** The ledger charged the account exactly for `served` requests since `before`, and at most `broken` more. */
   expectCharged(before: number, served: number, broken?: number): Promise<void>
-  /** What requests have cost the account so far, in nano-dollars. */
+  /** The account's charges for requests so far, in nano-dollars. */
   charged(): Promise<number>
-  /** The account is about to be lost: what a proxy is just serving on it waits for a restore that never comes. */
+  /** The account is about to be lost: requests in flight on it would wait for a restore that never comes. */
   loseAccount(): void
   /** Every proxy and controller is ready, every proxy serves every kind of caller. */
   expectHealthy(withinMs?: number): Promise<void>
@@ -189,7 +189,7 @@ class ChaosWorld implements World {
       charged = ((await this.charged().catch(() => before - PRICE)) - before) / PRICE
       return charged >= served
     }
-    await until(isRight, 'all that was served to be charged', 30_000).catch(() => undefined)
+    await until(isRight, 'every served request to be charged', 30_000).catch(() => undefined)
     expect(served).toBeGreaterThan(0)
     expect(charged).toBeGreaterThanOrEqual(served)
     expect(charged).toBeLessThanOrEqual(served + broken)
@@ -208,7 +208,7 @@ class ChaosWorld implements World {
     }
     await until(ready, 'controllers and proxies to be ready', withinMs)
     const { unmetered, metered, unknown, disabled } = this.credentials
-    // A hold that was charged here would be missing in the count of what the traffic was served.
+    // A hold charged here would be missing from the traffic's count.
     await this.#answered(metered.key, 'free', 200, withinMs)
     await this.#answered(unmetered.key, unmetered.model, 200, withinMs)
     await this.#answered(unknown.key, unknown.model, 401, withinMs)
@@ -249,17 +249,17 @@ class ChaosWorld implements World {
 
 const keyOf = (victim: string) => `sk-of-${victim}`
 
-/** Tries again until the API server has taken it. */
+/** Retries until the API server has accepted it. */
 async function taken(write: () => Promise<void>): Promise<void> {
   const tried = () =>
     write().then(
       () => true,
       () => false,
     )
-  await until(tried, 'the API server to take a change')
+  await until(tried, 'the API server to accept a change')
 }
 
-/** An upstream's script: streams on `slow` pause after their first event, until somebody opens the gate. */
+/** An upstream's script: streams on `slow` pause after their first event until a test opens the gate. */
 function createGates(): { script: Script; open: () => void } {
   let gate = Promise.withResolvers<void>()
   const answer = chatAnswer()

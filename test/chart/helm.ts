@@ -13,7 +13,7 @@ export const CHART = join(ROOT, 'helm', 'sluice')
 
 const execute = promisify(execFile)
 
-/** Runs Helm; `values` become a values file. Gives standard output, and rejects with what Helm said. */
+/** Runs Helm; `values` become a values file. Returns standard output, and rejects with Helm's message. */
 export async function helm(args: string[], values: object = {}): Promise<string> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-helm-'))
   try {
@@ -48,7 +48,7 @@ export const render = async (values: object = {}, namespace = 'gateway'): Promis
     ),
   )
 
-/** What `helm template` or `helm get manifest` prints. */
+/** The output of `helm template` or `helm get manifest`. */
 export function manifests(yaml: string): Manifest[] {
   return parseAllDocuments(yaml).flatMap((document) => {
     if (document.errors.length > 0) throw new Error(document.errors.join('\n'))
@@ -56,7 +56,7 @@ export function manifests(yaml: string): Manifest[] {
   })
 }
 
-/** The one object of a kind with a name. Throws when it is not there. */
+/** The only object of a kind with a name. Throws if it does not exist. */
 export function find(objects: Manifest[], kind: string, name: string): Manifest {
   const found = objects.find((object) => object.kind === kind && object.metadata.name === name)
   if (found === undefined)
@@ -87,11 +87,11 @@ const podSpec = z.looseObject({
 export const podSpecOf = (workload: Manifest): z.output<typeof podSpec> =>
   z.object({ spec: z.object({ template: z.object({ spec: podSpec }) }) }).parse(workload).spec.template.spec
 
-/** Environment of a workload's container: plain values, and for the rest what they are taken from. */
+/** Environment of a workload's container: plain values, and the sources of the others. */
 export const envOf = (workload: Manifest): Record<string, unknown> =>
   Object.fromEntries(podSpecOf(workload).containers[0].env.map((e) => [e.name, e.value ?? e.valueFrom]))
 
 export const specOf = (object: Manifest) => z.object({ spec: z.looseObject({}) }).parse(object).spec
 
-/** The kinds among these objects, each once. */
+/** The kinds of these objects, each once. */
 export const kindsOf = (objects: Manifest[]) => [...new Set(objects.map(({ kind }) => kind))].sort()

@@ -1,4 +1,4 @@
-/** The Dockerfile as far as it can be judged without a container engine: what it copies is all that the programs need. */
+/** The Dockerfile, checked without a container engine: it copies everything that the programs need. */
 import { execFile } from 'node:child_process'
 import {
   chmodSync,
@@ -23,7 +23,7 @@ import { ROOT } from '../harness/program.ts'
 const DOCKERFILE = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
 const execute = promisify(execFile)
 
-/** Whether .dockerignore leaves a file out: the last pattern that fits it, or a folder above it, decides. */
+/** Whether .dockerignore excludes a file: the last pattern that matches it, or a folder above it, decides. */
 const patterns = readFileSync(join(ROOT, '.dockerignore'), 'utf8')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
@@ -78,7 +78,7 @@ it('has every file that the command line imports or reads, and no tests', () => 
   ).toEqual([])
 })
 
-it('has every package: none is for development only', () => {
+it('has every package: none is only a development dependency', () => {
   const manifest = z.object({ dependencies: z.record(z.string(), z.string()) })
   const { dependencies } = manifest.parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')))
   const { packages } = needs('cli/main.ts')
@@ -86,7 +86,7 @@ it('has every package: none is for development only', () => {
   expect(DOCKERFILE).toMatch(/npm ci --omit=dev --omit=optional --ignore-scripts/)
 })
 
-it('takes its base images from outside, and runs as a user with a number', () => {
+it('takes its base images from build arguments and runs as a numeric user', () => {
   expect(DOCKERFILE.match(/^(ARG|FROM) .*/gm)).toEqual([
     expect.stringMatching(/^ARG BUILD_IMAGE=.*node:24/),
     expect.stringMatching(/^ARG RUNTIME_IMAGE=.*nodejs24/),
@@ -97,14 +97,14 @@ it('takes its base images from outside, and runs as a user with a number', () =>
   ])
   const last = DOCKERFILE.slice(DOCKERFILE.lastIndexOf('FROM '))
   expect(last).toMatch(/^USER 65532:65532$/m)
-  // There is no shell in it.
+  // The image has no shell.
   expect(last).not.toMatch(/^RUN /m)
 })
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-image-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-it('starts from these files alone, with the entrypoint’s words', async () => {
+it('starts from these files alone, with the words of the entrypoint', async () => {
   for (const file of context) {
     mkdirSync(join(dir, dirname(file)), { recursive: true })
     cpSync(join(ROOT, file), join(dir, file))

@@ -1,7 +1,7 @@
 /**
  * The pods of an installed release as processes on loopback: the environment that the API server has for them, Secrets
- * included, the Redis configuration of the chart, and for the controller a token of its own ServiceAccount. What differs
- * from a node is addresses and paths.
+ * included, the chart's Redis configuration, and for the controller a token of its own ServiceAccount. Only addresses
+ * and paths differ from a node.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** A real Prometheus that scrapes these addresses twice a second, with the alerts of the chart. */
+/** A real Prometheus that scrapes these addresses twice a second, with the chart's alerts. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ export async function startPrometheus(jobs: Record<string, string[]>): Promise<P
     `--storage.tsdb.path=${join(dir, 'data')}`,
     `--web.listen-address=127.0.0.1:${port}`,
   ])
-  const ask = async (path: string): Promise<unknown> =>
+  const query = async (path: string): Promise<unknown> =>
     (await fetch(`http://127.0.0.1:${port}${path}`)).json()
   const stop = async () => {
     await endProgram(program)
@@ -63,11 +63,13 @@ export async function startPrometheus(jobs: Record<string, string[]>): Promise<P
   }
   return {
     targets: async () => {
-      const { activeTargets } = targets.parse(await ask('/api/v1/targets?state=active')).data
+      const { activeTargets } = targets.parse(await query('/api/v1/targets?state=active')).data
       return Object.fromEntries(activeTargets.map(({ labels, health }) => [labels.instance, health]))
     },
     query: async (expression) => {
-      const { result } = vector.parse(await ask(`/api/v1/query?query=${encodeURIComponent(expression)}`)).data
+      const { result } = vector.parse(
+        await query(`/api/v1/query?query=${encodeURIComponent(expression)}`),
+      ).data
       return Object.fromEntries(result.map(({ metric, value }) => [metric.instance ?? '', Number(value[1])]))
     },
     stop,

@@ -1,4 +1,4 @@
-/** The chart as a release on a real API server: what it accepts, what an upgrade keeps, and what is left in the end. */
+/** The chart as a release on a real API server: install, upgrade, rights and uninstall. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const dir = mkdtempSync(join(tmpdir(), 'sluice-release-'))
 let cluster: ControlPlane
 
 beforeAll(async () => {
-  // One of its own: the CRDs come and go with the release.
+  // A separate one: the CRDs come and go with the release.
   cluster = await startControlPlane({ dir, controllerManager: true })
   await mustKubectl(cluster.kubectl, 'create', 'namespace', NAMESPACE)
   const profile = ['enforce', 'warn'].map((mode) => `pod-security.kubernetes.io/${mode}=restricted`)
@@ -69,9 +69,9 @@ const crds = async () =>
 
 describe('a release', () => {
   it.each([
-    ['nothing set', {}],
+    ['defaults', {}],
     [
-      'everything that a bare cluster knows',
+      'every option that needs no extra CRDs',
       {
         autoscaling: { enabled: true },
         ingress: { enabled: true, className: 'nginx', hosts: ['llm.example.com'] },
@@ -82,7 +82,7 @@ describe('a release', () => {
         proxy: { priorityClassName: 'system-cluster-critical', podLabels: { team: 'llm' } },
       },
     ],
-    ['a Redis of one’s own', { redis: { enabled: false, url: 'redis://redis.data.svc:6379' } }],
+    ['an existing Redis', { redis: { enabled: false, url: 'redis://redis.data.svc:6379' } }],
   ])('passes the restricted profile without a warning: %s', async (_, values) => {
     const yaml = await helm(['template', 'sluice', CHART, '--namespace', NAMESPACE], values)
     const { stdout, stderr, status } = await cluster.kubectl(
@@ -98,7 +98,7 @@ describe('a release', () => {
     expect(stdout).toContain('deployment.apps/sluice-proxy created (server dry run)')
   })
 
-  it('would be warned of a pod that is not restricted', async () => {
+  it('would get a warning for an unrestricted pod', async () => {
     const yaml = await helm(['template', 'sluice', CHART, '--namespace', NAMESPACE])
     const { stderr } = await cluster.kubectl(
       'apply',
@@ -112,7 +112,7 @@ describe('a release', () => {
     expect(stderr).toContain('would violate PodSecurity "restricted')
   })
 
-  it('is installed, and says what to do next', async () => {
+  it('is installed and describes the next steps', async () => {
     const notes = await release('install')
     expect(notes).toContain('http://sluice-proxy.gateway.svc:8080/v1')
     expect(notes).toContain('Keep a copy of the Secret sluice-sealing')
@@ -125,7 +125,7 @@ describe('a release', () => {
       const { spec } = z
         .object({ spec: z.object({ template: z.object({ spec: z.looseObject({}) }) }) })
         .parse(await get(workload))
-      // No controller of workloads runs here.
+      // No workload controller runs here.
       const pod = {
         apiVersion: 'v1',
         kind: 'Pod',
@@ -144,7 +144,7 @@ describe('a release', () => {
     },
   )
 
-  it('keeps what it made through an upgrade', async () => {
+  it('keeps its generated values through an upgrade', async () => {
     const before = await secrets()
     expect(Object.keys(before).sort()).toEqual(['sluice-admin', 'sluice-redis', 'sluice-sealing'])
     await release('upgrade', { proxy: { replicas: 3 }, logLevel: 'debug' })
@@ -177,7 +177,7 @@ describe('a release', () => {
     expect(await get('deployment', 'sluice-proxy')).toMatchObject({ spec: { replicas: 7 } })
   })
 
-  it('gives the kinds to the cluster’s own roles', async () => {
+  it('adds the kinds to the cluster’s own roles', async () => {
     const may = async (role: string, ...what: string[]) => {
       const { stdout } = await cluster.kubectl('auth', 'can-i', ...what, '--as', role, '-n', 'default')
       return stdout.trim()
@@ -199,7 +199,7 @@ describe('a release', () => {
     expect(await may('edit', 'patch', 'apikeys.sluice.dev', '--subresource=status')).toBe('no')
   })
 
-  describe('rights, by real tokens', () => {
+  describe('rights, with real tokens', () => {
     let controller: Access
     let proxy: Access
     beforeAll(async () => {
@@ -237,7 +237,7 @@ describe('a release', () => {
     }
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'k-key', namespace: 'default' } }
 
-    // In this order: later calls need what earlier ones made.
+    // In this order: later calls need what earlier ones created.
     it.each<[what: string, path: string, method: string, body: object | undefined, status: number]>([
       ...['accounts', 'apikeys', 'channels', 'credits', 'modelroutes'].map(
         (kind): [string, string, string, undefined, number] => [
@@ -274,7 +274,7 @@ describe('a release', () => {
       ['delete a Secret', '/api/v1/namespaces/default/secrets/k-key', 'DELETE', undefined, 403],
       ['read another Lease', `${LEASES}/other`, 'GET', undefined, 403],
       [
-        'make a Lease elsewhere',
+        'create a Lease elsewhere',
         LEASES.replace(NAMESPACE, 'default'),
         'POST',
         { ...lease('x'), metadata: { name: 'x' } },
@@ -300,7 +300,7 @@ describe('a release', () => {
     })
   })
 
-  it('leaves the CRDs, the resources and the sealing key behind, and takes them over again', async () => {
+  it('leaves the CRDs, the resources and the sealing key behind, and adopts them again', async () => {
     const before = (await secrets())['sluice-sealing']
     await release('uninstall')
     expect(Object.keys(await secrets())).toEqual(['sluice-sealing'])

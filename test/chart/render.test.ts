@@ -1,4 +1,4 @@
-/** What the chart renders with nothing set, and its alerts. */
+/** The chart rendered with its defaults, and its alerts. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ it('is clean for helm lint', async () => {
   expect(await helm(['lint', '--strict', CHART])).toContain('0 chart(s) failed')
 })
 
-describe('with nothing set', () => {
+describe('by default', () => {
   let objects: Manifest[] = []
   beforeAll(async () => {
     objects = await render()
@@ -72,7 +72,7 @@ describe('with nothing set', () => {
     })
   })
 
-  it('makes secrets that the programs take', () => {
+  it('creates secrets that the programs accept', () => {
     const text = (name: string, key: string) => {
       const secret = z.object({ data: z.record(z.string(), z.string()) }).parse(find(objects, 'Secret', name))
       return Buffer.from(secret.data[key] ?? '', 'base64').toString()
@@ -92,7 +92,7 @@ describe('with nothing set', () => {
     }
   })
 
-  it('gives each program the rights in Redis that the documentation says', () => {
+  it('gives each program the Redis rights in the documentation', () => {
     const { stringData } = z
       .object({ stringData: z.record(z.string(), z.string()) })
       .parse(find(objects, 'Secret', 'sluice-redis'))
@@ -125,7 +125,7 @@ describe('with nothing set', () => {
     })
   })
 
-  it.each(['controller', 'proxy'])('starts the %s with settings that there are', (component) => {
+  it.each(['controller', 'proxy'])('starts the %s with settings that exist', (component) => {
     const workload = find(objects, 'Deployment', `sluice-${component}`)
     expect(podSpecOf(workload).containers[0]).toMatchObject({ image: 'sluice:0.1.0', args: [component] })
     const env = envOf(workload)
@@ -141,7 +141,7 @@ describe('with nothing set', () => {
     })
   })
 
-  it('drains proxies within their grace', () => {
+  it('drains proxies within their grace period', () => {
     const proxy = find(objects, 'Deployment', 'sluice-proxy')
     const { terminationGracePeriodSeconds, containers } = podSpecOf(proxy)
     expect(terminationGracePeriodSeconds).toBe(630)
@@ -150,7 +150,7 @@ describe('with nothing set', () => {
     expect(specOf(proxy)).toMatchObject({ replicas: 2, strategy: { rollingUpdate: { maxUnavailable: 0 } } })
   })
 
-  it('lets nobody but the programs reach Redis', () => {
+  it('lets only the programs reach Redis', () => {
     const peer = (component: string) => ({
       podSelector: {
         matchLabels: {
@@ -167,7 +167,7 @@ describe('with nothing set', () => {
   })
 })
 
-it('alerts are what Prometheus takes', async () => {
+it('Prometheus accepts the alerts', async () => {
   const { stdout } = await execute('promtool', ['check', 'rules', RULES])
   expect(stdout).toContain('8 rules found')
 })

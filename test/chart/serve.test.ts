@@ -1,4 +1,4 @@
-/** An installed release at work: its programs with its own Secrets, rights, Redis and users, scraped by Prometheus. */
+/** An installed release in operation: its programs with its Secrets, rights, Redis and users, scraped by Prometheus. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ beforeAll(async () => {
   namespace = await cluster.createNamespace()
   upstream = await startUpstream()
   await helm(['install', 'sluice', CHART, '--namespace', namespace, '--kubeconfig', cluster.kubeconfig], {
-    // Other tests share this control plane, and its CRDs.
+    // Other tests share this control plane and its CRDs.
     crds: { install: false },
     rbac: { aggregate: false },
     watchNamespaces: [namespace],
@@ -47,15 +47,15 @@ const apply = (yaml: string) =>
 const chat = (base: string | undefined, key: string) =>
   call(`${base}/v1/chat/completions`, { headers: jsonHeaders(key), body: chatBody('model') })
 
-describe('a release at work', () => {
-  it('serves, on every proxy, what kubectl says is ready', async () => {
+describe('a release in operation', () => {
+  it('serves, on every proxy, the resources that kubectl reports Ready', async () => {
     await apply(
       channel('up', upstream.baseURL) +
         route('model', 'model', ['up'], { price: { input: '1.00', output: '4.00' }, maxOutputTokens: 100 }) +
         account('team', '5.00') +
         apiKey('app', KEY, { accountRef: { name: 'team' } }),
     )
-    // The release reads labelled Secrets alone.
+    // The release reads only labelled Secrets.
     const missing = '--for=jsonpath={.status.conditions[?(@.type=="ResolvedRefs")].reason}=RefNotFound'
     await kubectl('wait', missing, 'apikey/app', '--timeout=15s')
     await kubectl('label', 'secret', 'app-key', 'app=model-gateway')
@@ -77,7 +77,7 @@ describe('a release at work', () => {
     expect((await chat(pods.proxies[0]?.base, 'sk-nobody-0123456789')).status).toBe(401)
   })
 
-  it('makes a key where none is named', async () => {
+  it('creates a key if none is named', async () => {
     await apply(
       documents({
         apiVersion: 'sluice.dev/v1alpha1',
@@ -100,7 +100,7 @@ describe('a release at work', () => {
     }
   })
 
-  it('shows people what happens, with these rights', async () => {
+  it('reports its work to people, with these rights', async () => {
     await until(async () => (await kubectl('get', 'events')).includes('minted'), 'an event for the key')
     await until(
       async () =>
@@ -124,7 +124,7 @@ describe('a release at work', () => {
       )
   })
 
-  it('prints no secret', async () => {
+  it('logs no secret', async () => {
     const secrets = JSON.parse(await kubectl('get', 'secrets', '-o', 'json')) as {
       items: { type: string; data: Record<string, string> }[]
     }
@@ -163,13 +163,13 @@ describe('metrics', () => {
   })
   afterAll(() => prometheus?.stop())
 
-  it.each(['controllers', 'proxies'] as const)('of %s are as promtool wants them', async (which) => {
+  it.each(['controllers', 'proxies'] as const)('of %s are clean for promtool', async (which) => {
     const text = await (await fetch(`${pods[which][0]?.admin}/metrics`)).text()
     const { status, stderr, stdout } = spawnSync('promtool', ['check', 'metrics'], {
       input: text,
       encoding: 'utf8',
     })
-    expect({ status, said: `${stdout}${stderr}` }).toEqual({ status: 0, said: '' })
+    expect({ status, output: `${stdout}${stderr}` }).toEqual({ status: 0, output: '' })
   })
 
   it('reach Prometheus, from both programs', async () => {
@@ -191,13 +191,13 @@ describe('metrics', () => {
     await until(async () => (await alerts()) === 0, 'no alert')
   })
 
-  it('have every name that an alert asks for', async () => {
+  it('have every name that an alert uses', async () => {
     const texts = await Promise.all(
       everyone().map(async ({ admin }) => (await fetch(`${admin}/metrics`)).text()),
     )
     const rules = readFileSync(join(CHART, 'files', 'rules.yaml'), 'utf8')
-    const asked = new Set([...rules.matchAll(/\bsluice_\w+/g)].map(([name]) => name))
-    expect(asked.size).toBeGreaterThan(5)
-    expect([...asked].filter((name) => !texts.some((text) => text.includes(`# TYPE ${name} `)))).toEqual([])
+    const inRules = new Set([...rules.matchAll(/\bsluice_\w+/g)].map(([name]) => name))
+    expect(inRules.size).toBeGreaterThan(5)
+    expect([...inRules].filter((name) => !texts.some((text) => text.includes(`# TYPE ${name} `)))).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** The API server as a ServiceAccount of the chart sees it: with a real token, minted by TokenRequest. */
+/** The API server as seen by a ServiceAccount of the chart: with a real token, minted by TokenRequest. */
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
@@ -43,7 +43,7 @@ export async function accessOf(cluster: Cluster, namespace: string, account: str
   }
   return {
     kubeconfig,
-    // A kind that is new to the server is answered 429 at first.
+    // At first the server answers 429 for a new kind.
     call: (path, method, body) =>
       until(async () => {
         const status = await call(path, method, body)

@@ -1,4 +1,4 @@
-/** What values change in the chart, and which values it refuses. */
+/** The effects of values on the chart, and the values that it refuses. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -29,7 +29,7 @@ const EVERYTHING = {
 }
 
 describe('values', () => {
-  it('a Redis of one’s own by its address', async () => {
+  it('an existing Redis by its address', async () => {
     const objects = await render({ redis: { enabled: false, url: 'rediss://u:p@redis.example:6380' } })
     expect(find(objects, 'Secret', 'sluice-redis')).toMatchObject({
       data: { url: Buffer.from('rediss://u:p@redis.example:6380').toString('base64') },
@@ -42,7 +42,7 @@ describe('values', () => {
     ).toEqual(['Secret'])
   })
 
-  it('a Secret of one’s own for the Redis of the chart, as GitOps needs it', async () => {
+  it('an existing Secret for the chart’s Redis, as GitOps needs it', async () => {
     const objects = await render({
       redis: { serverSecret: 'server' },
       sealing: { existingSecret: 'seals' },
@@ -56,14 +56,14 @@ describe('values', () => {
     const redis = JSON.stringify(find(objects, 'StatefulSet', 'sluice-redis'))
     expect(redis).toContain('"secretKeyRef":{"name":"server","key":"password"}')
     expect(redis).toContain('"secretName":"server"')
-    // All that they take from it stands in the Secret that is rendered otherwise.
+    // It contains everything that the programs take from the rendered Secret.
     const rendered = find(await render({}), 'Secret', 'sluice-redis')
     expect(
       Object.keys(z.object({ stringData: z.record(z.string(), z.string()) }).parse(rendered).stringData),
     ).toEqual(expect.arrayContaining(['password', 'controller-url', 'proxy-url', 'redis.conf']))
   })
 
-  it('Secrets of one’s own', async () => {
+  it('existing Secrets', async () => {
     const objects = await render({
       redis: { enabled: false, existingSecret: 'mine', existingSecretKeys: { proxy: 'proxy-url' } },
       sealing: { existingSecret: 'seals' },
@@ -84,7 +84,7 @@ describe('values', () => {
   })
 
   it.each(['controller', 'proxy'])(
-    'files of one’s own for the %s, beside the sealing keys',
+    'existing files for the %s, beside the sealing keys',
     async (component) => {
       const mount = { name: 'tls', mountPath: '/etc/sluice/tls', readOnly: true }
       const objects = await render({
@@ -108,7 +108,7 @@ describe('values', () => {
     },
   )
 
-  it('namespaces: rights there alone', async () => {
+  it('namespaces: rights only there', async () => {
     const objects = await render({
       watchNamespaces: ['team-a', 'team-b'],
       secrets: { labelSelector: 'sluice.dev/secret=true,team=llm' },
@@ -134,13 +134,13 @@ describe('values', () => {
   it.each([
     ['an autoscaler', { autoscaling: { enabled: true } }],
     ['null', { proxy: { replicas: null } }],
-  ])('no number of proxies with %s', async (_, values) => {
+  ])('no fixed number of proxies with %s', async (_, values) => {
     const objects = await render(values)
     expect(specOf(find(objects, 'Deployment', 'sluice-proxy'))).not.toHaveProperty('replicas')
     expect(specOf(find(objects, 'Deployment', 'sluice-controller'))).toHaveProperty('replicas', 2)
   })
 
-  it('everything that is off', async () => {
+  it('everything off', async () => {
     const objects = await render(EVERYTHING)
     expect(kindsOf(objects)).toEqual(
       expect.arrayContaining([
@@ -198,7 +198,7 @@ describe('values', () => {
     expect(kindsOf(objects)).toEqual(['Deployment', 'Secret', 'Service', 'ServiceAccount', 'StatefulSet'])
   })
 
-  it('another release has names of its own', async () => {
+  it('another release has its own names', async () => {
     const yaml = await helm(['template', 'blue', CHART, '--namespace', 'gateway', '--kube-version', '1.36.0'])
     expect(yaml).toContain('name: blue-sluice-proxy\n')
     expect(yaml).toContain('name: gateway:blue-sluice-controller\n')
@@ -209,11 +209,11 @@ describe('values', () => {
 describe('refused with a sentence', () => {
   it.each([
     [
-      'a value that there is not',
+      'an unknown value',
       { proxy: { replica: 3 } },
       /at '\/proxy': additional properties 'replica' not allowed/,
     ],
-    ['no proxy at all', { proxy: { replicas: 0 } }, /at '\/proxy\/replicas': minimum: got 0, want 1/],
+    ['no proxy', { proxy: { replicas: 0 } }, /at '\/proxy\/replicas': minimum: got 0, want 1/],
     [
       'a name for an address',
       { trustedProxies: ['ingress'] },
@@ -222,11 +222,15 @@ describe('refused with a sentence', () => {
     ['two kinds of Redis', { redis: { url: 'redis://r' } }, /set redis\.enabled to false/],
     ['no Redis', { redis: { enabled: false } }, /name your own Redis in redis\.url/],
     [
-      'a Secret for a server that is not there',
+      'a Secret for a server that is not installed',
       { redis: { enabled: false, url: 'redis://r', serverSecret: 's' } },
       /redis\.serverSecret is for the chart's Redis/,
     ],
-    ['a Redis twice', { redis: { enabled: false, url: 'redis://r', existingSecret: 's' } }, /are both set/],
+    [
+      'two Redis servers',
+      { redis: { enabled: false, url: 'redis://r', existingSecret: 's' } },
+      /are both set/,
+    ],
     [
       'a grace that is used up before SIGTERM',
       { proxy: { preStopSeconds: 700 } },
@@ -242,7 +246,7 @@ describe('refused with a sentence', () => {
     expect(await refusal(values)).toMatch(sentence)
   })
 
-  it('but a parent chart may say what it wants to all', async () => {
+  it('but a parent chart may set any global value', async () => {
     expect(await refusal({ global: { any: 'thing' } })).toBe('rendered')
   })
 

@@ -1,31 +1,31 @@
-/** The API server over plain HTTP, so that hundreds of verdicts take seconds; kubectl would take a process for each. */
+/** The API server over plain HTTP: hundreds of verdicts take seconds; kubectl would take a process for each. */
 import { Agent, request } from 'undici'
 import { z } from 'zod'
 import { API_VERSION, GROUP, KINDS, type KindName, VERSION } from '../../contract/api/index.ts'
 import type { TestControlPlane } from '../harness/control-plane.ts'
 
-/** What the API server says of a resource: nothing wrong, or what and where. */
+/** The API server's verdict on a resource: no fault, or which and where. */
 export interface Verdict {
   accepted: boolean
-  /** Sentences of the rules that are broken, or what the schema says; sorted. */
+  /** Sentences of the broken rules, or of the schema; sorted. */
   causes: { field: string; message: string }[]
 }
 
 export interface Api {
   /** A GET of any path, as JSON. */
   get(path: string): Promise<unknown>
-  /** Would this spec be taken, as kubectl sends it (unknown fields refused)? Nothing is stored. */
+  /** A dry run of creating this spec as kubectl does (unknown fields refused). Nothing is stored. */
   judge(kind: KindName, name: string, spec: unknown): Promise<Verdict>
   /** The same for an update of a resource that exists. */
   judgeUpdate(kind: KindName, name: string, spec: unknown): Promise<Verdict>
-  /** Stores a resource and gives it as stored. Throws with the server's words. */
+  /** Stores a resource and returns it as stored. Throws with the server's message. */
   create(kind: KindName, name: string, spec: unknown): Promise<Stored>
   read(kind: KindName, name: string): Promise<Stored>
   /** A merge patch of the resource, or of its status. */
   patch(kind: KindName, name: string, patch: object, subresource?: 'status'): Promise<Stored>
 }
 
-/** The sentence of a cause without the words before it, which quote a text that is refused. */
+/** The sentence of a cause without its prefix, which quotes a refused text. */
 export function sentenceOf({ message }: { message: string }): string {
   return message.replace(/^Invalid value: ("(?:[^"\\]|\\.)*": )?/, '')
 }
@@ -100,7 +100,7 @@ function verdict({ ok, body }: { ok: boolean; body: unknown }): Verdict {
   const causes = details?.causes ?? [{ field: '', message }]
   return {
     accepted: false,
-    // A rule on an entry of a map names it in brackets, the schema with a dot; here it always is a dot.
+    // A rule on a map entry names it in brackets, the schema with a dot; here it is always a dot.
     causes: causes.map(({ field, message }) => ({ field: field.replace(/\[(\D[^\]]*)\]/g, '.$1'), message })),
   }
 }

@@ -1,4 +1,4 @@
-/** What the API server and kubectl make of the resource definitions. */
+/** The CRDs in the API server and kubectl. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { GROUP, KINDS, VERSION } from '../../contract/api/index.ts'
@@ -44,7 +44,7 @@ beforeAll(async () => {
   )
 })
 
-/** Header and rows of a table of kubectl, split where there are two spaces; an empty cell is lost. */
+/** Header and rows of a kubectl table, split at two spaces; an empty cell is lost. */
 async function table(...args: string[]): Promise<string[][]> {
   const text = await kubectl('get', ...args)
   return text
@@ -54,7 +54,7 @@ async function table(...args: string[]): Promise<string[][]> {
 }
 
 describe('the definitions', () => {
-  it('apply without a word of warning', async () => {
+  it('apply without a warning', async () => {
     const outcome = await cluster.kubectl(
       ...['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', `${ROOT}/crds`],
     )
@@ -62,14 +62,14 @@ describe('the definitions', () => {
     expect(outcome.stdout.trim().split('\n')).toHaveLength(CRD_NAMES.length)
   })
 
-  it('take the example for a cluster without a word of warning', async () => {
+  it('accept the example for a cluster without a warning', async () => {
     const empty = await cluster.createNamespace()
     const outcome = await cluster.kubectl('-n', empty, 'apply', '-f', `${ROOT}/examples/cluster`)
     expect(outcome.stderr).toBe('')
     expect(outcome.stdout).toMatch(/^channel.sluice.dev\/example created\n[\s\S]*credit.*created\n$/)
   })
 
-  it('are established, with their names accepted and a structural schema', async () => {
+  it('are established, with accepted names and a structural schema', async () => {
     const output = await kubectl('get', 'crd', ...CRD_NAMES, '-o', 'json')
     const list = z.object({
       items: z.array(
@@ -88,7 +88,7 @@ describe('the definitions', () => {
 
   it('describe every field to kubectl explain', async () => {
     const text = await kubectl('explain', 'apikey.spec.accountRef')
-    expect(text).toContain('Account that pays for the requests of this key.')
+    expect(text).toContain('Account that pays for requests with this key.')
 
     const { components } = documents.parse(await api.get(`/openapi/v3/apis/${GROUP}/${VERSION}`))
     for (const { kind } of Object.values(KINDS)) {
@@ -113,7 +113,7 @@ const described: z.ZodType<Described> = z.lazy(() =>
 )
 const documents = z.object({ components: z.object({ schemas: z.record(z.string(), described) }) })
 
-/** Paths of fields that say nothing about themselves. */
+/** Paths of fields without a description. */
 function undescribed(path: string, { properties = {}, items }: Described): string[] {
   return [
     ...Object.entries(properties).flatMap(([name, field]) => [
@@ -132,7 +132,7 @@ describe('kubectl get', () => {
     ])
   })
 
-  it('shows keys by their short name, and more with -o wide', async () => {
+  it('shows keys by their short name, and more columns with -o wide', async () => {
     const [header, alice] = await table('ak', '-o', 'wide')
     expect(header).toEqual(['NAME', 'ACCOUNT', 'KEY', 'EXPIRES', 'READY', 'REASON', 'AGE'])
     expect(alice?.slice(0, -1)).toEqual([
@@ -159,7 +159,7 @@ describe('kubectl get', () => {
     expect(row?.slice(0, start.length)).toEqual(start)
   })
 
-  it('shows all of it as sluice', async () => {
+  it('shows all kinds as sluice', async () => {
     const names = (await kubectl('get', 'sluice', '-o', 'name')).trim().split('\n').sort()
     expect(names).toEqual([
       'account.sluice.dev/acme',
@@ -186,7 +186,7 @@ describe('kubectl get', () => {
 })
 
 describe('a stored resource', () => {
-  it('fills in the spec of an Account that has none', async () => {
+  it('fills in the spec of an Account without one', async () => {
     const bare = { apiVersion: `${GROUP}/${VERSION}`, kind: 'Account', metadata: { name: 'bare' } }
     await mustKubectl(cluster.kubectl, '-n', namespace, 'apply', '-f', '-', { input: JSON.stringify(bare) })
     expect((await api.read('Account', 'bare')).spec).toEqual({ enforcement: 'Enforced' })
@@ -202,7 +202,7 @@ describe('a stored resource', () => {
     expect(key.spec).toEqual({ secretRef: { name: 's', key: 'key' } })
   })
 
-  it('is not ready before the controller has spoken, whatever was written as its status', async () => {
+  it('is not ready before the controller reports it, whatever status was written', async () => {
     const pending = {
       conditions: [
         {

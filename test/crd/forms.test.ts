@@ -1,4 +1,4 @@
-/** Every field of a certain form: the API server refuses text of another form in the sentence of folder mode. */
+/** Fields with a pattern: the API server refuses a text that does not match with the sentence of folder mode. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { KINDS, type KindName } from '../../contract/api/index.ts'
 import { crdSchema, type Node } from '../../tools/generate/schema.ts'
@@ -12,11 +12,11 @@ beforeAll(async () => {
   api = apiOf(cluster, await cluster.createNamespace())
 })
 
-/** Short enough and long enough for every field, and of no field's form. */
+/** Neither too short nor too long for any field, and matches no field's pattern. */
 const BAD = 'ä b*********'
 
 const secret = () => ({ name: 's', key: 'k' })
-/** What stands beside a bad text, so that nothing else is missing. */
+/** Fields that a bad text needs beside it, so that nothing is missing. */
 const AROUND: Record<KindName, object> = {
   ApiKey: { accountRef: { name: 'a' }, secretRef: secret() },
   Account: { budget: { amount: '1', period: 'Day' } },
@@ -31,12 +31,12 @@ const AROUND: Record<KindName, object> = {
   },
 }
 
-/** The same for fields that go with nothing of AROUND: the rule that says so is no matter here. */
+/** The same for fields that exclude those of AROUND: the rule against both is irrelevant here. */
 const BESIDE: Partial<Record<KindName, object>> = { ApiKey: { secretRefs: [secret()] } }
 
 type Path = (string | 0)[]
 
-/** Paths of the fields below `node` that have a form, with the first entry of lists and an entry x-a of maps. */
+/** Paths of the fields below `node` with a pattern, with the first entry of lists and an entry x-a of maps. */
 function formed(node: Node, path: Path = []): Path[] {
   switch (node.type) {
     case 'object':
@@ -58,11 +58,11 @@ function formed(node: Node, path: Path = []): Path[] {
 }
 
 /** `value` with BAD at `path`. */
-function spoiled(value: unknown, [step, ...rest]: Path): unknown {
+function withBad(value: unknown, [step, ...rest]: Path): unknown {
   if (step === undefined) return BAD
-  if (step === 0) return [spoiled(Array.isArray(value) ? value[0] : undefined, rest)]
+  if (step === 0) return [withBad(Array.isArray(value) ? value[0] : undefined, rest)]
   const fields = typeof value === 'object' && value !== null ? Object.entries(value) : []
-  return Object.fromEntries([...fields, [step, spoiled(fields.find(([name]) => name === step)?.[1], rest)]])
+  return Object.fromEntries([...fields, [step, withBad(fields.find(([name]) => name === step)?.[1], rest)]])
 }
 
 const nameOf = (path: Path) =>
@@ -73,16 +73,16 @@ const nameOf = (path: Path) =>
 describe.each(KIND_NAMES)('forms of %s', (kind) => {
   const paths = formed(crdSchema(`${kind}.spec`, KINDS[kind].spec))
 
-  it('are some', () => {
+  it('exist', () => {
     expect(paths.length).toBeGreaterThan(0)
     expect(judgeInFolder(kind, 'one', AROUND[kind])).toEqual({ accepted: true, faults: [] })
   })
 
   it.each(paths.map((path) => ({ path, field: nameOf(path) })))('$field', async ({ path, field }) => {
-    const spec = spoiled({ ...AROUND[kind], ...BESIDE[kind] }, path)
-    const said = judgeInFolder(kind, 'one', spec).faults.filter((fault) => fault.field === field)
-    expect(said).toEqual([{ field, message: expect.stringMatching(/ must (be|have) /) }])
-    const sentence = said[0]?.message.slice(field.length + 1) ?? ''
+    const spec = withBad({ ...AROUND[kind], ...BESIDE[kind] }, path)
+    const faults = judgeInFolder(kind, 'one', spec).faults.filter((fault) => fault.field === field)
+    expect(faults).toEqual([{ field, message: expect.stringMatching(/ must (be|have) /) }])
+    const sentence = faults[0]?.message.slice(field.length + 1) ?? ''
     const server = await api.judge(kind, 'one', spec)
     const there = server.causes.filter((cause) => cause.field === field)
     expect(there.map(sentenceOf)).toEqual([sentence])
@@ -95,12 +95,12 @@ it.each<[KindName, object]>([
   ['ApiKey', { secretRef: { name: 'S' }, hashes: ['x'], allowedIPs: ['localhost'] }],
   ['Account', { overdraft: 'much', budget: { amount: '9999999', period: 'Day' } }],
   ['Account', { overdraft: '12345678' }],
-])('both tell the faults of fields and of rules at once: %s %j', async (kind, spec) => {
+])('both report faults of fields and of rules at once: %s %j', async (kind, spec) => {
   const server = await api.judge(kind, 'one', spec)
   const folder = judgeInFolder(kind, 'one', spec)
   expect(folder.faults.length).toBeGreaterThan(0)
   const sentences = server.causes.map((cause) => `${cause.field} ${sentenceOf(cause)}`)
-  // A sentence of a rule names the field itself.
-  const said = folder.faults.map(({ field, message }) => (field === 'spec' ? `spec ${message}` : message))
-  expect(said.sort()).toEqual(sentences.sort())
+  // The sentence of a rule names the field itself.
+  const inFolder = folder.faults.map(({ field, message }) => (field === 'spec' ? `spec ${message}` : message))
+  expect(inFolder.sort()).toEqual(sentences.sort())
 })

@@ -12,7 +12,7 @@ beforeAll(async () => {
   api = apiOf(cluster, await cluster.createNamespace())
 })
 
-/** Bounds of maps stand in the schema of a CRD too, which is asked first and has words of its own. */
+/** A CRD's schema also bounds maps; it is checked first and has its own sentences. */
 const BOUND_OF_MAP = /^Too many: \d+: must have at most \d+ items$/
 
 describe.each(KIND_NAMES)('rules of %s', (kind) => {

@@ -1,4 +1,4 @@
-/** Faults of single fields, judged by a real API server and by folder mode: the same verdict about the same fields. */
+/** Faults of single fields, judged by a real API server and by folder mode: the same verdict on the same fields. */
 import { beforeAll, expect, it } from 'vitest'
 import type { KindName } from '../../contract/api/index.ts'
 import { controlPlane } from '../harness/control-plane.ts'
@@ -152,7 +152,7 @@ const REFUSED: [KindName, unknown, ...fields: string[]][] = [
 const title = (spec: unknown) => (JSON.stringify(spec) ?? 'no spec').slice(0, 120)
 
 it.each(ACCEPTED.map(([kind, spec]) => ({ kind, spec, name: title(spec) })))(
-  'both take $kind $name',
+  'both accept $kind $name',
   async ({ kind, spec }) => {
     expect(await api.judge(kind, 'one', spec)).toEqual({ accepted: true, causes: [] })
     expect(judgeInFolder(kind, 'one', spec)).toEqual({ accepted: true, faults: [] })
@@ -163,7 +163,7 @@ it.each(REFUSED.map(([kind, spec, field]) => ({ kind, spec, field, name: title(s
   'both refuse $kind $name',
   async ({ kind, spec, field }) => {
     const server = await api.judge(kind, 'one', spec)
-    // A cause without a field only says that rules were not looked at.
+    // A cause without a field only says that rules were not checked.
     const fields = server.causes.map((cause) => cause.field).filter((name) => name !== '<nil>')
     expect([...new Set(fields)]).toEqual([field])
     const folder = judgeInFolder(kind, 'one', spec)
@@ -187,7 +187,7 @@ it.each([
   ])
 })
 
-it.each(['a', 'a.b', 'a-1', '1', 'x'.repeat(253)])('both take the name %s', async (name) => {
+it.each(['a', 'a.b', 'a-1', '1', 'x'.repeat(253)])('both accept the name %s', async (name) => {
   expect((await api.judge('Account', name, {})).accepted).toBe(true)
   expect(judgeInFolder('Account', name, {}).accepted).toBe(true)
 })

@@ -1,4 +1,4 @@
-/** What folder mode says of a spec, in the shape of the API server's verdict. */
+/** The verdict of folder mode on a spec, in the shape of the API server's. */
 import { API_VERSION, KINDS, type KindName } from '../../contract/api/index.ts'
 import { fieldName } from '../../controller/source/explain.ts'
 import { type Content, type ParseContext, parseDocument } from '../../controller/source/folder/parse.ts'

@@ -1,6 +1,6 @@
 /**
- * What kstatus says of objects: the library by which Helm's --wait and Flux read a status. The program beside this
- * file is built with Go once, into the cache folder of the other test programs.
+ * Verdicts of kstatus, the library by which Helm's --wait and Flux read a status. The program beside this file is
+ * built with Go once, into the cache folder of the other test programs.
  */
 import { execFileSync } from 'node:child_process'
 import { hash } from 'node:crypto'
@@ -12,13 +12,13 @@ export type Verdict = 'InProgress' | 'Failed' | 'Current' | 'Terminating' | 'Not
 
 const HERE = import.meta.dirname
 
-/** One verdict for each object, which is JSON text as the API server gave it. */
+/** One verdict for each object, which is JSON text from the API server. */
 export function kstatus(objects: readonly string[]): Verdict[] {
   const out = execFileSync(program(), { input: `[${objects.join(',')}]`, encoding: 'utf8' })
   return out.trim().split('\n').map(verdictOf)
 }
 
-/** Builds the program where it is missing. */
+/** Builds the program if it is missing. */
 export function program(): string {
   const sources = ['go.mod', 'go.sum', 'main.go'].map((name) => readFileSync(join(HERE, name), 'utf8'))
   const root =

@@ -1,6 +1,6 @@
 /**
- * Planted one-line faults, each with the test that must notice. A fault that no test notices shows a rule that nothing
- * guards. The harm is named above each fault.
+ * Planted one-line faults, each with the test that must notice. A fault that no test notices reveals an untested rule.
+ * The harm is named above each fault.
  */
 import type { Mutant } from './fault.ts'
 import { CHARTS } from './rooms/charts.ts'

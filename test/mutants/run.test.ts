@@ -31,7 +31,7 @@ const fault = (find: string, replace: string) => ({
   test: 'sum/sum.test.ts',
 })
 
-test('tells faults that are caught from those that are not, and leaves the tree alone', {
+test('distinguishes caught faults from others and leaves the tree alone', {
   timeout: 60_000,
 }, async () => {
   const before = readFileSync(join(root, 'sum/sum.ts'), 'utf8')

@@ -26,7 +26,7 @@ import { MUTANTS } from './list.ts'
 
 const NOT_COPIED = new Set(['node_modules', '.git', '.run', '.venv', 'dist'])
 
-/** `caught`, or what is wrong with the fault or with the test that should have caught it. */
+/** `caught`, or the problem with the fault or with the test that should have caught it. */
 export interface Verdict {
   mutant: Mutant
   outcome: 'caught' | 'survived' | 'broken' | 'stale'
@@ -36,7 +36,7 @@ export interface Verdict {
 const LANES = 2
 
 export interface TryOptions {
-  /** The named tests have just passed without a fault, so that they need not run again. */
+  /** The named tests have just passed without a fault and need not run again. */
   testsPass?: boolean
   /** Called with each verdict as it is found. */
   found?: (verdict: Verdict) => void
@@ -95,7 +95,7 @@ async function tryMutant(copy: string, { file, find, replace, test }: Mutant): P
     source.replace(find, () => replace),
   )
   let faulty = await runTests(copy, [test], TIMEOUT_MS, '--bail=1', ...IMPATIENT)
-  // Where tests run side by side, the runner may end at the first failure without a word on it.
+  // If tests run in parallel, the runner may exit at the first failure without reporting it.
   if (faulty?.numFailedTests === 0 && !faulty.success)
     faulty = await runTests(copy, [test], TIMEOUT_MS, ...IMPATIENT)
   writeFileSync(path, source)
@@ -119,12 +119,12 @@ function failedFiles(from: Report | undefined): string[] {
 }
 
 const TIMEOUT_MS = 120_000
-/** What a fault keeps from coming is not worth a long wait. */
+/** An event that a fault prevents is not worth a long wait. */
 const IMPATIENT = ['--testTimeout=20000', '--hookTimeout=30000']
 /** For the tests of all faults together. */
 const ALL_TIMEOUT_MS = 900_000
 
-/** Undefined when the runner did not come to its end. */
+/** Undefined if the runner did not finish. */
 async function runTests(
   root: string,
   tests: string[],
@@ -137,7 +137,6 @@ async function runTests(
   const args = [vitest, 'run', '--reporter=json', `--outputFile=${output}`, ...options, ...tests]
   // The runner may itself run inside vitest, whose variables would mislead the inner one.
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST'))
-  // What a fault keeps from coming is not worth a long wait.
   const env = { ...Object.fromEntries(own), TEST_PATIENCE_MS: '5000' }
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore', timeout })
   await once(child, 'exit')
@@ -153,7 +152,7 @@ function endWhatIsLeft(copy: string): void {
       const isOurs = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${copy}/`)
       if (isOurs && Number(pid) !== process.pid) process.kill(Number(pid), 'SIGKILL')
     } catch {
-      // It has ended.
+      // It has exited.
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Thousands of keys: everything starts cold beside them, serves soon, stays small, and a change is still one record.
- * SCALE_KEYS says how many; `make test-all` takes 10,000. Prints what it measured.
+ * Thousands of keys: a cold start serves soon, memory stays small, and a change is still one record. SCALE_KEYS sets
+ * the number; `make test-all` takes 10,000. Prints its measurements.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -66,14 +66,14 @@ async function forEach(count: number, work: (n: number) => Promise<void>): Promi
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
 
-/** Milliseconds until every proxy has answered so. */
-async function everywhere(key: string, said: string, timeoutMs: number): Promise<number> {
+/** Milliseconds until every proxy has given this answer. */
+async function everywhere(key: string, expected: string, timeoutMs: number): Promise<number> {
   const began = performance.now()
   await Promise.all(
     fleet.bases.map((base) =>
       until(
-        async () => (await ask(base, key, 'm').catch(() => undefined))?.summary === said,
-        `a proxy to say ${said}`,
+        async () => (await ask(base, key, 'm').catch(() => undefined))?.summary === expected,
+        `a proxy to say ${expected}`,
         timeoutMs,
       ),
     ),
@@ -86,7 +86,7 @@ const written = async (leader: Member) =>
 
 const logLine = z.object({ time: z.iso.datetime(), msg: z.string() })
 
-/** Milliseconds from the first line of a controller's newest log until it knew everything and led. */
+/** Milliseconds from the first line of a controller's newest log until it had everything and was the leader. */
 function syncTime(controller: Member): number {
   const lines = controller.output().split('\n')
   const logged = lines.filter((line) => line.startsWith('{')).map((line) => logLine.parse(JSON.parse(line)))
@@ -110,17 +110,17 @@ describe(`${KEYS} keys`, () => {
     report({ syncedMs, servedMs })
   }, 90_000)
 
-  it('do not hold a change up while their statuses are written', async () => {
+  it('do not delay a change while their statuses are written', async () => {
     const leader = await fleet.leader()
     const times: number[] = []
     for (let n = 0; n < CHANGES; n++) times.push(await change(n))
     const slowestMs = Math.max(...times)
     report({ slowestWhileWritingMs: slowestMs })
-    // They were being written all the while.
+    // Status writes continued throughout.
     expect(await written(leader)).toBeLessThan(KEYS)
   })
 
-  it('have their statuses written in measure, by a small controller', async () => {
+  it('have their statuses written at the limited rate, by a small controller', async () => {
     const leader = await fleet.leader()
     const began = performance.now()
     const before = await written(leader)
@@ -129,11 +129,11 @@ describe(`${KEYS} keys`, () => {
     const [standby] = fleet.controllers.filter((member) => member !== leader)
     const { rss, peak } = memoryOf(leader.pid)
     report({ statusesPerSecond, rssMB: rss, peakMB: peak, standbyMB: standby && memoryOf(standby.pid).rss })
-    // With the few that were saved up while it had less to do.
+    // Plus the few writes saved up while it had less to do.
     expect(statusesPerSecond).toBeLessThan(WRITES_PER_SECOND * 1.25)
   }, 240_000)
 
-  it('make a change no dearer than one record', async () => {
+  it('keep a change at one record', async () => {
     const leader = await fleet.leader()
     const monitor = await monitorRedis(fleet.redis.port)
     const cpu = cpuMicros(leader.pid)

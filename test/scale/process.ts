@@ -1,7 +1,7 @@
-/** What a process takes of the machine, from proc(5). Linux only. */
+/** A process's use of the machine, from proc(5). Linux only. */
 import { readFileSync } from 'node:fs'
 
-/** Resident memory in MB (10^6 bytes): now, and the most that it ever was. */
+/** Resident memory in MB (10^6 bytes): now, and at its peak. */
 export function memoryOf(pid: number): { rss: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const of = (field: string) =>

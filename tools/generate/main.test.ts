@@ -129,7 +129,7 @@ describe('reference pages', () => {
     const missing = Object.keys(CATALOGUE).filter((code) => !page.includes(`| \`${code}\` |`))
     expect(missing).toEqual([])
     expect(page).toContain(
-      '| `insufficient_balance` | 402 | The balance is used up, or does not cover the most that the request may cost. | `insufficient_quota` | `billing_error` | policy | no |',
+      '| `insufficient_balance` | 402 | The balance is used up, or does not cover the maximum cost of the request. | `insufficient_quota` | `billing_error` | policy | no |',
     )
   })
 

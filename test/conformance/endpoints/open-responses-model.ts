@@ -1,8 +1,8 @@
 /**
- * An upstream whose model tells what it was told, as a JSON list of [role, text]; given tools it calls the first one
- * until it has a result. Told "Be short." it ends for its length, told "Break off." its stream ends amid its words, and
- * told "Go wrong." with an error. Over the responses API it is as the hosted one: it keeps what is to be stored, its
- * responses have all fields, it shortens conversations, and it refuses the result of a call that nobody made.
+ * An upstream whose model answers with the messages it was sent, as a JSON list of [role, text]; given tools it calls
+ * the first one until it has a result. "Be short." ends its answer at the length limit, "Break off." cuts its stream
+ * in mid-word, and "Go wrong." ends it with an error. Over the responses API it behaves like the hosted one: it stores,
+ * its responses have all fields, it compacts conversations, and it refuses a result without its call.
  */
 
 import type { DialectName, ScriptedAnswer } from '../../e2e/dialects/scripted-answer.ts'
@@ -11,7 +11,7 @@ import { json, type Script } from '../../harness/upstream.ts'
 
 type Json = Record<string, unknown>
 /** A role and a text. */
-export type Told = [string, string]
+export type RoleAndText = [string, string]
 
 const CALL = { id: 'call_weather', name: 'get_weather', input: '{"location":"San Francisco, CA"}' }
 
@@ -40,18 +40,18 @@ export function hostedModel(): Script {
     if (orphan !== undefined)
       return refuse(res, `No tool call found for the result of ${orphan}.`, 'input', null)
     if (call.path.endsWith('/compact')) return json(res, 200, compacted(id, items))
-    const story = answerOf(body, items)
-    if (dialect === 'responses' && body.store !== false) kept.set(id, [...items, ...saidBy(story)])
+    const answer = answerOf(body, items)
+    if (dialect === 'responses' && body.store !== false) kept.set(id, [...items, ...itemsIn(answer)])
     const own = (text: string) => (dialect === 'responses' ? hosted(text, body, id) : text)
     if (body.stream === true) {
-      const events = answerEvents(dialect, story).map(ownData(own))
+      const events = answerEvents(dialect, answer).map(ownData(own))
       return stream(res, brokenOff(events, dialect, /Break off\.|Go wrong\./.exec(call.body.toString())?.[0]))
     }
-    json(res, 200, JSON.parse(own(JSON.stringify(answerBody(dialect, story)))) as object)
+    json(res, 200, JSON.parse(own(JSON.stringify(answerBody(dialect, answer)))) as object)
   }
 }
 
-/** Up to the last word of `words`, when there are any. */
+/** Cut before the last word of `words`, if given. */
 function brokenOff(events: string[], dialect: DialectName, words: string | undefined): string[] {
   if (words === undefined) return events
   const end = events.findIndex((event) => event.includes(words.split(' ')[1] ?? ''))
@@ -65,13 +65,14 @@ function refuse(res: Answer, message: string, param: string, code: string | null
 }
 
 function answerOf({ tools }: Json, items: Json[]): ScriptedAnswer {
-  const asked = Array.isArray(tools) && tools.length > 0 && !items.some((item) => resultsOf(item).length > 0)
-  if (asked) return { calls: [CALL] }
-  const text = JSON.stringify(items.flatMap(toldBy))
+  const callsTool =
+    Array.isArray(tools) && tools.length > 0 && !items.some((item) => resultsOf(item).length > 0)
+  if (callsTool) return { calls: [CALL] }
+  const text = JSON.stringify(items.flatMap(textsIn))
   return text.includes('Be short.') ? { text, end: 'length' } : { text }
 }
 
-const saidBy = ({ text, calls = [] }: ScriptedAnswer): Json[] =>
+const itemsIn = ({ text, calls = [] }: ScriptedAnswer): Json[] =>
   text === undefined
     ? calls.map(({ id, name, input }) => ({ type: 'function_call', call_id: id, name, arguments: input }))
     : [{ role: 'assistant', content: text }]
@@ -87,8 +88,8 @@ function itemsOf(body: Json, dialect: DialectName, kept: Map<string, Json[]>): J
   return before && [...leading, ...before, ...own]
 }
 
-/** What a text item tells. Of an image only that it is one. */
-function toldBy({ type, role, content, encrypted_content: sealed }: Json): Told[] {
+/** Role and text of an item; an image is only a placeholder. */
+function textsIn({ type, role, content, encrypted_content: sealed }: Json): RoleAndText[] {
   if (type === 'compaction') return [['compaction', String(sealed)]]
   if (typeof role !== 'string' || role === 'tool') return []
   const blocks = typeof content === 'string' ? [{ text: content }] : listOf(content)
@@ -98,7 +99,7 @@ function toldBy({ type, role, content, encrypted_content: sealed }: Json): Told[
   return [[role === 'developer' ? 'system' : role, texts.join('')]]
 }
 
-/** Ids of the calls that an item makes, and of those that it has the results of, in each dialect. */
+/** Ids of the calls in an item, and of the calls whose results it has, in each dialect. */
 const callsOf = (item: Json): unknown[] => [
   ...(item.type === 'function_call' ? [item.call_id] : []),
   ...listOf(item.tool_calls).map(({ id }) => id),
@@ -127,7 +128,7 @@ function compacted(id: string, items: Json[]): object {
       status: 'completed',
       content: typeof item.content === 'string' ? [{ type: 'input_text', text: item.content }] : item.content,
     }))
-  const sealed = `SEALED ${JSON.stringify(items.flatMap(toldBy))}`
+  const sealed = `SEALED ${JSON.stringify(items.flatMap(textsIn))}`
   const usage = {
     input_tokens: 20,
     input_tokens_details: { cached_tokens: 0 },
@@ -139,7 +140,7 @@ function compacted(id: string, items: Json[]): object {
   return { id, object: 'response.compaction', created_at: 1_790_000_000, output, usage }
 }
 
-/** A response, or the data of an event with one, with the fields that the hosted API repeats of the request. */
+/** A response, or the data of an event with one, with the request's fields that the hosted API repeats. */
 function hosted(text: string, body: Json, id: string): string {
   const value = JSON.parse(text) as Json & { response?: Json }
   const response = value.response ?? (value.object === 'response' ? value : undefined)

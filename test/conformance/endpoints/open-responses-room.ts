@@ -1,4 +1,4 @@
-/** A gateway before the model of these tests, by each type of channel, and its answers held to the schemas. */
+/** A gateway in front of the model of these tests, with each type of channel; schemas check its answers. */
 import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import type { z } from 'zod'
@@ -8,7 +8,7 @@ import { call } from '../../harness/http.ts'
 import { apiKey, channel, route } from '../../harness/resources.ts'
 import { type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
 import { readResponsesStream } from '../dialects/strict-responses.ts'
-import { hostedModel, type Told } from './open-responses-model.ts'
+import { hostedModel, type RoleAndText } from './open-responses-model.ts'
 import {
   eventSchema,
   type OpenResponse,
@@ -17,7 +17,7 @@ import {
   socketErrorSchema,
 } from './open-responses-schema.ts'
 
-/** Models by the channel that serves them; a `compacting` upstream shortens conversations itself. */
+/** Models by the channel that serves them; a `compacting` upstream compacts conversations itself. */
 const CHANNELS = {
   chat: { type: 'chat_completion' },
   responses: { type: 'responses', features: { compaction: false } },
@@ -56,11 +56,11 @@ export async function post({ gateway }: Room, path: string, body: object) {
   return { ...answer, body: () => JSON.parse(answer.text) as unknown }
 }
 
-/** A response and its events, if they were asked for; throws where they break the schema or their order. */
+/** A response and, of a stream, its events; throws if they break the schema or their order. */
 export async function respond(room: Room, body: object, stream = false) {
   const answer = await post(room, '/responses', { ...body, stream })
   if (answer.status !== 200) throw new Error(`status ${answer.status}: ${answer.text}`)
-  if (!stream) return { response: held(responseSchema, answer.body()), events: [] as StreamEvent[] }
+  if (!stream) return { response: matching(responseSchema, answer.body()), events: [] as StreamEvent[] }
   readResponsesStream(answer.text)
   const events = [...answer.text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => data)
   return checked(events.map((data): unknown => JSON.parse(data)))
@@ -69,14 +69,14 @@ export async function respond(room: Room, body: object, stream = false) {
 export type StreamEvent = z.infer<typeof eventSchema>
 
 function checked(raw: unknown[]): { response: OpenResponse; events: StreamEvent[] } {
-  const events = raw.map((event) => held(eventSchema, event))
+  const events = raw.map((event) => matching(eventSchema, event))
   const last = events.at(-1)
   if (last === undefined || !('response' in last)) throw new Error('no terminal event')
-  return { response: held(responseSchema, last.response), events }
+  return { response: matching(responseSchema, last.response), events }
 }
 
-/** The value, when it is as the schema says. Throws otherwise, with the value. */
-export function held<T>(schema: z.ZodType<T>, value: unknown): T {
+/** The value if it matches the schema. Otherwise throws with the value. */
+export function matching<T>(schema: z.ZodType<T>, value: unknown): T {
   const { success, data, error } = schema.safeParse(value)
   if (success) return data
   throw new Error(`${error.message}\nin ${JSON.stringify(value)}`)
@@ -85,7 +85,7 @@ export function held<T>(schema: z.ZodType<T>, value: unknown): T {
 export type Turn = { error: SocketError } | { response: OpenResponse; events: StreamEvent[] }
 
 export interface Client {
-  /** Sends response.create and reads until its end. */
+  /** Sends response.create and reads until the turn ends. */
   turn(body: object): Promise<Turn>
   /** The same, for a turn that must have a response. */
   respond(body: object): Promise<OpenResponse>
@@ -108,7 +108,7 @@ export async function connect({ gateway }: Room): Promise<Client> {
     const texts = await exchange(ws, JSON.stringify({ type: 'response.create', ...body }))
     const raw = texts.map((text) => JSON.parse(text) as { type: string })
     const [first] = raw
-    if (first?.type === 'error') return { error: held(socketErrorSchema, first) }
+    if (first?.type === 'error') return { error: matching(socketErrorSchema, first) }
     readResponsesStream(texts.map((text, i) => `event: ${raw[i]?.type}\ndata: ${text}\n\n`).join(''))
     return checked(raw)
   }
@@ -128,7 +128,7 @@ export async function connect({ gateway }: Room): Promise<Client> {
   }
 }
 
-/** Sends a message and gives those that come back, up to the one that ends the turn. */
+/** Sends a message and returns the answers up to the one that ends the turn. */
 function exchange(ws: WebSocket, message: string): Promise<string[]> {
   const texts: string[] = []
   return new Promise((resolve, reject) => {
@@ -157,5 +157,6 @@ export const textOf = ({ output }: OpenResponse): string =>
     .map((part) => (part.type === 'output_text' ? part.text : ''))
     .join('')
 
-/** What the model was told. */
-export const toldTo = (response: OpenResponse): Told[] => JSON.parse(textOf(response)) as Told[]
+/** The messages that the model was sent. */
+export const messagesSeenBy = (response: OpenResponse): RoleAndText[] =>
+  JSON.parse(textOf(response)) as RoleAndText[]

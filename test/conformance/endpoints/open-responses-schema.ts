@@ -1,6 +1,6 @@
 /**
- * What Open Responses (https://www.openresponses.org/specification) promises of responses, their events and compactions,
- * as schemas. Fields that it does not know are let through, those that it requires are not forgiven.
+ * The promises of Open Responses (https://www.openresponses.org/specification) on responses, their events and
+ * compactions, as schemas. Unknown fields are accepted; missing required ones are not.
  */
 import { z } from 'zod'
 
@@ -151,7 +151,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   event('response.reasoning_summary_text.done', { ...inSummary, text }),
 ])
 
-/** An error on a WebSocket: nested, with its status in numbers. */
+/** An error on a WebSocket: nested, with its status as a number. */
 export const socketErrorSchema = z.strictObject({
   type: z.literal('error'),
   status: whole.min(400).max(599),

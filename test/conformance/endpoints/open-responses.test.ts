@@ -1,7 +1,16 @@
-/** What Open Responses' compliance suite asks of an API over HTTP, over each type of channel. */
+/** The HTTP checks of Open Responses' compliance suite, over each type of channel. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectError } from '../../harness/http.ts'
-import { held, MODELS, openRoom, post, type Room, respond, textOf, toldTo } from './open-responses-room.ts'
+import {
+  MODELS,
+  matching,
+  messagesSeenBy,
+  openRoom,
+  post,
+  type Room,
+  respond,
+  textOf,
+} from './open-responses-room.ts'
 import { compactionSchema } from './open-responses-schema.ts'
 
 let room: Room
@@ -25,14 +34,14 @@ const PIXEL =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAG7buVgAAAABJRU5ErkJggg=='
 
 describe.each(MODELS)('over %s', (model) => {
-  it.each([false, true])('an answer has all that a response must have (stream: %s)', async (stream) => {
+  it.each([false, true])('an answer has every required field of a response (stream: %s)', async (stream) => {
     const { response } = await respond(room, { model, input: [user('Say hello.')] }, stream)
     expect(response).toMatchObject({ status: 'completed', model: expect.any(String), store: true })
     expect(response.completed_at).not.toBeNull()
-    expect(toldTo(response)).toEqual([['user', 'Say hello.']])
+    expect(messagesSeenBy(response)).toEqual([['user', 'Say hello.']])
   })
 
-  it('a stream tells its text in order, and the same response from begin to end', async () => {
+  it('a stream delivers its text in order, and the same response from start to end', async () => {
     const { response, events } = await respond(room, { model, input: [user('Count to five.')] }, true)
     const deltas = events.flatMap((event) =>
       event.type === 'response.output_text.delta' ? [event.delta] : [],
@@ -44,7 +53,7 @@ describe.each(MODELS)('over %s', (model) => {
     expect(events.map(({ type }) => type).slice(0, 2)).toEqual(['response.created', 'response.in_progress'])
   })
 
-  it.each([false, true])('an answer that was cut short says so (stream: %s)', async (stream) => {
+  it.each([false, true])('a truncated answer says so (stream: %s)', async (stream) => {
     const { response } = await respond(room, { model, input: 'Be short.' }, stream)
     expect(response).toMatchObject({
       status: 'incomplete',
@@ -61,13 +70,13 @@ describe.each(MODELS)('over %s', (model) => {
   it('a system message in the input reaches the model as one', async () => {
     const input = [message('system', 'You are a pirate.'), user('Say hello.')]
     const { response } = await respond(room, { model, input })
-    expect(toldTo(response)).toEqual([
+    expect(messagesSeenBy(response)).toEqual([
       ['system', 'You are a pirate.'],
       ['user', 'Say hello.'],
     ])
   })
 
-  it('history with phases is taken', async () => {
+  it('history with phases is accepted', async () => {
     const input = [
       message('assistant', 'I answer with the number.', { phase: 'commentary' }),
       message('assistant', 'The number is four.', { phase: 'final_answer' }),
@@ -79,24 +88,24 @@ describe.each(MODELS)('over %s', (model) => {
 
   it('turns of a history keep their order and roles', async () => {
     const input = [user('My name is Alice.'), message('assistant', 'Hello Alice!'), user('What is my name?')]
-    expect(toldTo((await respond(room, { model, input })).response)).toEqual([
+    expect(messagesSeenBy((await respond(room, { model, input })).response)).toEqual([
       ['user', 'My name is Alice.'],
       ['assistant', 'Hello Alice!'],
       ['user', 'What is my name?'],
     ])
   })
 
-  it('a picture as a data URL reaches the model', async () => {
+  it('an image as a data URL reaches the model', async () => {
     const parts = [
       { type: 'input_text', text: 'What is this? ' },
       { type: 'input_image', image_url: PIXEL },
     ]
     const { response } = await respond(room, { model, input: [user(parts)] })
-    expect(toldTo(response)).toEqual([['user', 'What is this? <image>']])
+    expect(messagesSeenBy(response)).toEqual([['user', 'What is this? <image>']])
     expect(room.upstream.calls.at(-1)?.body.toString()).toContain(PIXEL.split(',')[1])
   })
 
-  it.each([false, true])('a function is called, and its result goes back (stream: %s)', async (stream) => {
+  it.each([false, true])('a function is called, and its result is sent back (stream: %s)', async (stream) => {
     const question = user('Weather in San Francisco?')
     const { response, events } = await respond(room, { model, input: [question], tools: [TOOL] }, stream)
     const [call] = response.output
@@ -115,23 +124,23 @@ describe.each(MODELS)('over %s', (model) => {
     const output = { type: 'function_call_output', call_id: call.call_id, output: 'sunny' }
     const input = [question, ...response.output, output]
     const { response: after } = await respond(room, { model, input, tools: [TOOL] }, stream)
-    expect(toldTo(after)[0]).toEqual(['user', 'Weather in San Francisco?'])
+    expect(messagesSeenBy(after)[0]).toEqual(['user', 'Weather in San Francisco?'])
     const chained = { model, input: [output], previous_response_id: response.id, tools: [TOOL] }
     expect(textOf((await respond(room, chained, stream)).response)).toContain('Weather in San Francisco?')
   })
 
-  it('a stored response can be gone on from', async () => {
+  it('a stored response can be continued', async () => {
     const { response } = await respond(room, { model, input: 'The word is papaya.' })
     const more = { model, input: 'Which word?', previous_response_id: response.id }
     const { response: next } = await respond(room, more)
     expect(next.previous_response_id).toBe(response.id)
-    expect(toldTo(next).filter(([role]) => role === 'user')).toEqual([
+    expect(messagesSeenBy(next).filter(([role]) => role === 'user')).toEqual([
       ['user', 'The word is papaya.'],
       ['user', 'Which word?'],
     ])
   })
 
-  it('a result of a call that nobody made is refused', async () => {
+  it('a result without its call is refused', async () => {
     const { response } = await respond(room, { model, input: 'Hello' })
     const output = { type: 'function_call_output', call_id: 'call_nobody', output: 'x' }
     const answer = await post(room, '/responses', {
@@ -142,14 +151,14 @@ describe.each(MODELS)('over %s', (model) => {
     expectError(answer, 400, 'invalid_request', 'input')
   })
 
-  it('a conversation is compacted, and goes on from what it became', async () => {
+  it('a conversation is compacted and continues from the compaction', async () => {
     const { status, body } = await post(room, '/responses/compact', {
       model,
       prompt_cache_key: 'compact',
       input: [user('We launch on Tuesday.'), message('assistant', 'Understood: Tuesday.')],
     })
     expect([status, body()]).toEqual([200, expect.any(Object)])
-    const { output } = held(compactionSchema, body())
+    const { output } = matching(compactionSchema, body())
     expect(output.filter(({ type }) => type === 'compaction')).toHaveLength(1)
     const input = [...output, user('When do we launch?')]
     const { response } = await respond(room, { model, input, store: false }, true)

@@ -1,6 +1,6 @@
 /**
- * Faults of chains and compactions that other gateways are known for; the numbers are those of the list of pitfalls, as
- * in test/conformance/dialects.
+ * Faults of chains and compactions known from other gateways; the numbers are those of the list of pitfalls, as in
+ * test/conformance/dialects.
  */
 import { describe, expect, it } from 'vitest'
 import { createEnvelopes } from '../../../proxy/dialects/core/hub/envelope.ts'
@@ -27,15 +27,15 @@ const message = (id: string, text: string) => ({
   content: [{ type: 'output_text', text, annotations: [] }],
 })
 
-/** What an answer leaves for the next request. */
+/** The record that an answer leaves for the next request. */
 function recorded(...events: string[]) {
   const tap = chains.tap(parse('responses', { model: 'm', input: 'Hi', stream: true }))
   for (const each of events) tap.push(Buffer.from(each))
   return tap.record()
 }
 
-/** The input of a request that goes on, as an upstream gets it that knows nothing of the chain. */
-function told(history: object[], more: object): Json[] {
+/** The input of a continuing request, sent to an upstream that does not know the chain. */
+function inputAfter(history: object[], more: object): Json[] {
   const request = parse('responses', { model: 'm', previous_response_id: 'resp_1', ...more })
   const expanded = chains.expand(
     request,
@@ -47,7 +47,7 @@ function told(history: object[], more: object): Json[] {
   return body.input as Json[]
 }
 
-/** The request of a client of responses at an upstream, as it goes there and as its answer comes back. */
+/** A responses client's request at an upstream, as sent there and as its answer comes back. */
 function laneAt(upstream: 'chat' | 'messages' | 'responses', body: object, owner = 'one') {
   const parsed = parse('responses', { model: 'm', ...body })
   const about = {
@@ -78,17 +78,17 @@ describe('7.3 and 7.4 items of a stream', () => {
       response: { id: 'resp_1', object: 'response', status: 'completed', output },
     })
 
-  it('stand in a chain by their index, in whatever order they came', () => {
+  it('are stored by their index, in whatever order they arrive', () => {
     const record = recorded(...done.toReversed(), end([]))
     expect(record?.items.map((text) => JSON.parse(text).content[0].text)).toEqual(['first', 'second'])
   })
 
-  it('that the last event leaves out are stored all the same', () => {
+  it('are stored even if the last event omits them', () => {
     const { response } = recorded(...done, end([])) ?? { response: '{}' }
     expect(JSON.parse(response).output).toEqual(items)
   })
 
-  it('a prepared conversation has all of its events and fields', () => {
+  it('a warm-up has all events and fields', () => {
     const request = parse('responses', { model: 'm', input: 'Hi', stream: true, store: false })
     const text = chains.warmUp(request, 'X', 1_700).toString()
     expect(readResponsesStream(text)).toMatchObject({ id: 'resp_X', status: 'completed', output: [] })
@@ -96,7 +96,7 @@ describe('7.3 and 7.4 items of a stream', () => {
     expect(numbers).toEqual([0, 1, 2])
   })
 
-  it('a compaction is one item, opened and closed, and nothing beside it', () => {
+  it('a compaction is a single item, opened and closed, and nothing else', () => {
     const input = [{ role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }]
     const stream = laneAt('chat', { input, stream: true }).observe(100_000)
     const upstream = chatStream([{ content: 'Goal: ' }, { reasoning_content: 'Hm.' }, { content: 'go on.' }])
@@ -117,7 +117,7 @@ describe('7.19 ids of an upstream', () => {
       response: { id: 'resp_1', object: 'response', status: 'completed', output },
     })
 
-  it('are not sent to another one, or to the same one that does not keep them', () => {
+  it('are not sent to another one, nor to the same one if it does not store them', () => {
     const record = recorded(
       end([
         { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'gAAA' },
@@ -136,17 +136,17 @@ describe('7.19 ids of an upstream', () => {
     ])
   })
 
-  it('that stand for everything are not sent: reasoning without a word is left out', () => {
+  it('without content are not sent: reasoning without text is left out', () => {
     const record = recorded(end([{ id: 'rs_1', type: 'reasoning', summary: [] }, message('msg_1', 'Hello')]))
     expect(record?.items).toHaveLength(1)
   })
 
-  it('of hosted tools stay, for they are required', () => {
+  it('of hosted tools stay, because they are required', () => {
     const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search' } }
     expect(recorded(end([search]))?.items.map((text) => JSON.parse(text))).toEqual([search])
   })
 
-  it('sealed summaries open for their owner alone', () => {
+  it('sealed summaries open only for their owner', () => {
     const sealed = createEnvelopes(RING, 'one', DIALECTS).seal({
       dialect: 'responses',
       kind: 'compaction',
@@ -166,39 +166,44 @@ describe('7.19 ids of an upstream', () => {
   })
 })
 
-describe('7.25 loose items go on as what they mean', () => {
+describe('7.25 loose items keep their meaning', () => {
   const hello = message('msg_1', 'Hello')
 
-  it('a string is a message of the user', () => {
-    expect(told([{ type: 'message', role: 'user', content: 'one' }, hello], { input: 'two "é"' })).toEqual([
+  it('a string is a user message', () => {
+    expect(
+      inputAfter([{ type: 'message', role: 'user', content: 'one' }, hello], { input: 'two "é"' }),
+    ).toEqual([
       { type: 'message', role: 'user', content: 'one' },
       hello,
       { type: 'message', role: 'user', content: 'two "é"' },
     ])
   })
 
-  it('items without a type are messages where they have a role', () => {
+  it('items without a type are messages if they have a role', () => {
     const input = [
       { role: 'developer', content: 'D' },
       { role: 'assistant', content: 'A' },
       { type: null, role: 'user', content: [{ type: 'input_text', text: 'U' }] },
     ]
-    expect(told([], { input }).map(({ type, role }) => [type, role])).toEqual([
+    expect(inputAfter([], { input }).map(({ type, role }) => [type, role])).toEqual([
       ['message', 'developer'],
       ['message', 'assistant'],
       ['message', 'user'],
     ])
   })
 
-  it.each(['chat', 'messages'] as const)('and reach %s whole, in their order', (upstream) => {
+  it.each(['chat', 'messages'] as const)('and reach %s whole and in order', (upstream) => {
     const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
-    const input = told([{ type: 'message', role: 'user', content: 'one' }, { type: 'reasoning' }, call], {
-      input: [
-        { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_text', text: 'two' }] },
-        { role: 'assistant', content: 'three' },
-        { role: 'user', content: 'four' },
-      ],
-    })
+    const input = inputAfter(
+      [{ type: 'message', role: 'user', content: 'one' }, { type: 'reasoning' }, call],
+      {
+        input: [
+          { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_text', text: 'two' }] },
+          { role: 'assistant', content: 'three' },
+          { role: 'user', content: 'four' },
+        ],
+      },
+    )
     const text = laneAt(upstream, { input }).body.toString()
     const places = ['one', 'two', 'three', 'four'].map((word) => text.indexOf(`"${word}"`))
     expect(places.every((place) => place > 0)).toBe(true)

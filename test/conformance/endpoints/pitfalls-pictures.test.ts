@@ -1,5 +1,5 @@
 /**
- * Faults of pictures and vectors that other gateways are known for; the numbers are those of the list of pitfalls, as in
+ * Faults of images and vectors known from other gateways; the numbers are those of the list of pitfalls, as in
  * test/conformance/dialects.
  */
 import { describe, expect, it } from 'vitest'
@@ -22,8 +22,8 @@ const COMPLETED = event('image_generation.completed', {
   usage: { input_tokens: 5, output_tokens: 100 },
 })
 
-/** A stream of pictures as its client gets it. */
-function relayed(text: string, size = text.length) {
+/** A stream of images as its client gets it. */
+function streamed(text: string, size = text.length) {
   const observer = images.byteLane.observe(generation(STREAM), 100_000, false)
   const out = chunked(Buffer.from(text), size).map((chunk) => observer.push(chunk))
   const bytes = Buffer.concat([...out, observer.flush()].filter((piece) => piece !== undefined))
@@ -47,7 +47,7 @@ describe('7.11 framing', () => {
     ['more behind the end', `${PARTIAL}${COMPLETED}data: [DONE]\n\n`],
   ]
   it.each(spelled)('%s, byte by byte', (_name, text) => {
-    const { observer, events } = relayed(text, 1)
+    const { observer, events } = streamed(text, 1)
     expect(events.map(({ data }) => JSON.parse(data).type)).toEqual([
       'image_generation.partial_image',
       'image_generation.completed',
@@ -57,7 +57,7 @@ describe('7.11 framing', () => {
 })
 
 describe('7.12 content types are not trusted', () => {
-  it('JSON where a stream was asked for becomes one', () => {
+  it('JSON in answer to a streaming request becomes a stream', () => {
     const answer = answerOf(images, STREAM, { created: 5, data: [{ b64_json: 'AAAA' }] }, true)
     if (!('body' in answer)) throw new Error(answer.detail)
     expect(sseEvents(answer.body).map(({ event, data }) => [event, JSON.parse(data)])).toEqual([
@@ -66,32 +66,32 @@ describe('7.12 content types are not trusted', () => {
   })
 
   it('an error as the first event fails before anything is sent', () => {
-    const { observer, text } = relayed(event('error', { error: { type: 'server_error', message: 'No.' } }))
+    const { observer, text } = streamed(event('error', { error: { type: 'server_error', message: 'No.' } }))
     expect([text, observer.finished, observer.failure?.detail]).toEqual(['', false, 'error_event'])
   })
 
   it.each<[string, ClientApi, object]>([
-    ['pictures', images, { model: 'm', prompt: 'A cat' }],
+    ['images', images, { model: 'm', prompt: 'A cat' }],
     ['vectors', embeddings, { model: 'm', input: 'a' }],
-  ])('an error under the status 200 is none of %s', (_, api, body) => {
+  ])('an error under status 200 is not returned as %s', (_, api, body) => {
     const answer = answerOf(api, body, { error: { message: 'No.', type: 'server_error' }, data: [] })
     expect(answer).toMatchObject({ status: 200, detail: 'error_in_answer' })
   })
 })
 
-it('7.13 what is sent in silence is a comment', () => {
+it('7.13 a keep-alive is a comment', () => {
   for (const api of [images, imageEdits, embeddings])
     expect(api.keepAlive.toString()).toMatch(/^:[^\n]*\n\n$/)
 })
 
-describe('7.14 an answer that is cut', () => {
-  it('is not whole with half a picture', () => {
-    expect(relayed(PARTIAL).observer.finished).toBe(false)
-    expect(relayed(COMPLETED + PARTIAL).observer.finished).toBe(true)
+describe('7.14 a truncated answer', () => {
+  it('is not complete with half an image', () => {
+    expect(streamed(PARTIAL).observer.finished).toBe(false)
+    expect(streamed(COMPLETED + PARTIAL).observer.finished).toBe(true)
   })
 })
 
-describe('7.23 pictures', () => {
+describe('7.23 images', () => {
   const url = (header: string, bytes: Buffer) => `data:${header},${bytes.toString('base64')}`
   const edit = (image_url: string) => () =>
     imageEdits.parseRequest(
@@ -100,7 +100,7 @@ describe('7.23 pictures', () => {
       { 'content-type': 'application/json' },
     )
 
-  it('are what their bytes are, whatever their label says', () => {
+  it('have the type of their bytes, whatever their label says', () => {
     expect(edit(url('image/gif;base64', PNG))().head.input.images).toBe(1)
     expect(edit(url('image/png;base64', GIF))).toThrow(
       expect.objectContaining({ status: 400, param: 'images[0].image_url' }),
@@ -115,12 +115,12 @@ describe('7.23 pictures', () => {
     expect(file(GIF)).toThrow(expect.objectContaining({ status: 400, param: 'image' }))
   })
 
-  it('may have parameters in their URL, and no padding', () => {
+  it('may have parameters in their URL and no padding', () => {
     const bare = url('image/png;charset=utf-8;base64', PNG).replace(/=+$/, '')
     expect(edit(bare)().head.input.images).toBe(1)
   })
 
-  it.each(['chat', 'responses', 'messages'] as const)('go to an upstream of pictures from %s', (client) => {
+  it.each(['chat', 'responses', 'messages'] as const)('reach an image upstream from %s', (client) => {
     const source = url('image/jpeg;charset=utf-8;base64', PNG).replace(/=+$/, '')
     const parts = {
       chat: { type: 'image_url', image_url: { url: source } },
@@ -166,7 +166,7 @@ describe('7.24 vectors', () => {
     return JSON.parse(answer.body.toString()).data
   }
 
-  it('stand in the order of their inputs', () => {
+  it('are in the order of their inputs', () => {
     expect(vectorsOf({ input: ['a', 'b', 'c'] }, vector(2, [3]), vector(0, [1]), vector(1, [2]))).toEqual([
       vector(0, [1]),
       vector(1, [2]),
@@ -174,11 +174,11 @@ describe('7.24 vectors', () => {
     ])
   })
 
-  it('are written as they were asked for', () => {
-    const asked = (encoding_format?: string) => ({ input: 'a', encoding_format })
-    expect(vectorsOf(asked('base64'), vector(0, [1, -2.5]))).toEqual([vector(0, BASE64)])
-    expect(vectorsOf(asked('float'), vector(0, BASE64))).toEqual([vector(0, [1, -2.5])])
-    expect(vectorsOf(asked(), vector(0, BASE64))).toEqual([vector(0, [1, -2.5])])
+  it('have the requested encoding', () => {
+    const withFormat = (encoding_format?: string) => ({ input: 'a', encoding_format })
+    expect(vectorsOf(withFormat('base64'), vector(0, [1, -2.5]))).toEqual([vector(0, BASE64)])
+    expect(vectorsOf(withFormat('float'), vector(0, BASE64))).toEqual([vector(0, [1, -2.5])])
+    expect(vectorsOf(withFormat(), vector(0, BASE64))).toEqual([vector(0, [1, -2.5])])
   })
 
   it('of tokens: a list of numbers is one input, a list of lists is several', () => {
@@ -188,8 +188,8 @@ describe('7.24 vectors', () => {
   })
 })
 
-describe('7.24 pictures to edit', () => {
-  it.each(['image', 'image[]', 'image[0]'])('are called %s', (name) => {
+describe('7.24 images to edit', () => {
+  it.each(['image', 'image[]', 'image[0]'])('may be called %s', (name) => {
     const form = editForm([
       [name, PNG, 'a.png'],
       ['model', 'm'],

@@ -1,5 +1,5 @@
 /**
- * Faults on sockets that other gateways are known for; the numbers are those of the list of pitfalls, as in
+ * Faults on sockets known from other gateways; the numbers are those of the list of pitfalls, as in
  * test/conformance/dialects.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -59,7 +59,7 @@ const textOf = (messages: Message[]) =>
 describe.each(NAMES)('over %s', (model) => {
   const text = fixture(model, 'text')
 
-  it('7.11 bytes of any framing become one message an event', async () => {
+  it('7.11 bytes of any framing become one message per event', async () => {
     const loose = `: note\r\n\r\n${text.replaceAll('\n', '\r\n')}`
     upstream.answer(sse(chunked(Buffer.from(loose), 3)))
     const messages = await turn(model)
@@ -77,14 +77,14 @@ describe.each(NAMES)('over %s', (model) => {
 })
 
 describe('7.13 silence', () => {
-  it('comments and what is no object are no messages', () => {
+  it('comments and non-objects are not messages', () => {
     const events = ': keep-alive\n\ndata: [DONE]\n\ndata: {"type":"response.created"}\n\n'
     expect(framesOf(Buffer.from(events), undefined)).toEqual([
       { text: '{"type":"response.created"}', error: false },
     ])
   })
 
-  it('is broken by pings, which no client sees as a message', async () => {
+  it('is filled with pings, which clients do not see as messages', async () => {
     const gate = Promise.withResolvers<void>()
     const { url } = await socketServer(
       async (call) => {
@@ -95,17 +95,15 @@ describe('7.13 silence', () => {
       { pingMs: 5 },
     )
     const client = await connect(url)
-    let pings = 0
-    client.ws.on('ping', () => pings++)
     client.send({ type: 'response.create', model: 'm', input: 'Hi' })
-    await vi.waitUntil(() => pings > 0)
+    await vi.waitUntil(() => client.pings() > 0)
     gate.resolve()
     expect(await client.received(1)).toEqual([{ type: 'response.completed' }])
   })
 })
 
 describe('7.14 a client that leaves', () => {
-  it('takes the call of the upstream with it', async () => {
+  it('cancels the upstream call', async () => {
     upstream.calls.length = 0
     upstream.answer((_, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -142,7 +140,7 @@ describe('7.14 a client that leaves', () => {
   })
 })
 
-it('7.3 events of streams side by side have the names of their own', async () => {
+it('7.3 events of parallel streams carry their own stream names', async () => {
   const { url } = await socketServer((call, body) =>
     answer(
       call,

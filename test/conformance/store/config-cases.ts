@@ -26,11 +26,11 @@ export function configCases(current: Current): void {
     expect((await config().manifest()).epoch).toBe(2)
   })
 
-  test('an epoch stands above the one that a leader remembers', async () => {
+  test('a new epoch is higher than the one that a leader remembers', async () => {
     expect([await config().newEpoch(7), await config().newEpoch(3)]).toEqual([8, 9])
   })
 
-  test('the position is what is stored, and a heartbeat is answered with it', async () => {
+  test('the position is the stored one, and a heartbeat returns it', async () => {
     expect(await config().position()).toEqual({ epoch: 0, generation: 0 })
     const epoch = await config().newEpoch()
     await config().publish(publication(epoch, 5, { table: tableOf('small') }))
@@ -53,7 +53,7 @@ export function configCases(current: Current): void {
     expect(await config().account('a1')).toEqual(accountOf('team'))
   })
 
-  test('the manifest tells what is stored by digests', async () => {
+  test('the manifest lists stored records by digest', async () => {
     const epoch = await config().newEpoch()
     await config().publish(
       publication(epoch, 5, {
@@ -79,7 +79,7 @@ export function configCases(current: Current): void {
     expect(await config().keyHashes()).toEqual(new Set(['h2']))
   })
 
-  test('what is as it was written is intact, and inspected it is what the manifest tells', async () => {
+  test('unchanged data is intact, and an inspection agrees with the manifest', async () => {
     const spoilt = { table: 0, key: 0, account: 0 }
     expect(await config().intact()).toBe(true)
     expect(await config().inspect()).toEqual({ ...(await config().manifest()), spoilt })
@@ -96,7 +96,7 @@ export function configCases(current: Current): void {
     expect([inspected.generation, inspected.keys.size]).toEqual([6, 29])
   })
 
-  test('a publication without a table keeps the table, under the new generation', async () => {
+  test('a publication without a table keeps the table under the new generation', async () => {
     const epoch = await config().newEpoch()
     await config().publish(publication(epoch, 5, { table: tableOf('small') }))
     await config().publish(
@@ -119,7 +119,7 @@ export function configCases(current: Current): void {
     expect([await config().key('h1'), await config().account('a1')]).toEqual([undefined, undefined])
   })
 
-  test('what is read is independent of what was given', async () => {
+  test('a stored record is independent of the object that was passed in', async () => {
     const epoch = await config().newEpoch()
     const given = keyOf('one')
     const table = tableOf('small')
@@ -142,10 +142,10 @@ export function configCases(current: Current): void {
 
   test.each([
     ['fenced', 'an older epoch', { epoch: 1, generation: 9 }],
-    ['fenced', 'an epoch that was never begun', { epoch: 3, generation: 9 }],
+    ['fenced', 'an epoch that was never issued', { epoch: 3, generation: 9 }],
     ['stale', 'the stored generation', { epoch: 2, generation: 5 }],
     ['stale', 'a lower generation', { epoch: 2, generation: 4 }],
-  ])('%s: refuses %s, and nothing of it is written or told', async (expected, _what, given) => {
+  ])('%s: refuses %s, writes nothing and announces nothing', async (expected, _what, given) => {
     await config().newEpoch()
     await config().newEpoch()
     await config().publish(publication(2, 5, { table: tableOf('small') }))
@@ -161,7 +161,7 @@ export function configCases(current: Current): void {
     expect(seen.map(generationOf)).toEqual([10])
   })
 
-  test('a table without routes replaces one with routes, as any other', async () => {
+  test('a table without routes replaces one with routes like any other', async () => {
     const epoch = await config().newEpoch()
     const empty = { version: TABLE_VERSION, namespaces: {} }
     expect(await config().publish(publication(epoch, 1, { table: empty }))).toBe('published')
@@ -171,7 +171,7 @@ export function configCases(current: Current): void {
     expect((await config().table())?.table).toEqual(empty)
   })
 
-  test('changes reach every follower, in order, with what they touched', async () => {
+  test('changes reach every follower in order and name what they touched', async () => {
     const epoch = await config().newEpoch()
     await config().publish(publication(epoch, 1))
     const followers = [await followed(config()), await followed(config())]
@@ -197,7 +197,7 @@ export function configCases(current: Current): void {
     }
   })
 
-  test('a follower reads what it is told of', async () => {
+  test('a follower can read the record that a change names', async () => {
     const epoch = await config().newEpoch()
     const read: unknown[] = []
     await config().follow(async () => read.push(await config().key('h1')))
@@ -207,7 +207,7 @@ export function configCases(current: Current): void {
     await vi.waitFor(() => expect(read).toEqual([keyOf('one')]))
   })
 
-  test('a follower that throws disturbs neither publisher nor others', async () => {
+  test('a follower that throws disturbs neither the publisher nor other followers', async () => {
     const epoch = await config().newEpoch()
     await config().follow(() => {
       throw new Error('follower failed')
@@ -218,7 +218,7 @@ export function configCases(current: Current): void {
     await vi.waitFor(() => expect(seen.map(generationOf)).toEqual([1, 2]))
   })
 
-  test('who stops following hears no more; the same listener may follow again', async () => {
+  test('a listener that stops following gets no more changes and may follow again', async () => {
     const epoch = await config().newEpoch()
     const left: (Change | Gap)[] = []
     const leave = await config().follow((change) => void left.push(change))
@@ -232,7 +232,7 @@ export function configCases(current: Current): void {
     expect(left.map(generationOf)).toEqual([1])
   })
 
-  test('who stops following does not hear what was still on its way', async () => {
+  test('a listener that stops following does not get changes still on their way', async () => {
     const epoch = await config().newEpoch()
     const left: (Change | Gap)[] = []
     const leave = await config().follow((change) => void left.push(change))
@@ -242,41 +242,41 @@ export function configCases(current: Current): void {
     expect(left).toEqual([])
   })
 
-  test('heartbeats tell which channels fail there, until they are well again', async () => {
+  test('heartbeats report failing channels until they recover', async () => {
     const trouble = { channel: 'a/b', lastFailure: 'transient', since: 1_000, ejected: true } as const
     const beat = { proxy: 'p', epoch: 1, generation: 7 }
     await config().beat({ ...beat, troubles: [trouble] })
     await config().beat({ ...beat, proxy: 'other' })
-    const told = async () => (await config().heartbeats(60_000)).find(({ proxy }) => proxy === 'p')
-    expect(await told()).toEqual({ ...beat, troubles: [trouble] })
+    const beatOfP = async () => (await config().heartbeats(60_000)).find(({ proxy }) => proxy === 'p')
+    expect(await beatOfP()).toEqual({ ...beat, troubles: [trouble] })
     expect(await config().heartbeats(60_000)).toHaveLength(2)
     await config().beat(beat)
-    expect(await told()).toEqual(beat)
+    expect(await beatOfP()).toEqual(beat)
     await config().beat({ ...beat, troubles: [trouble] })
     await config().retire('p')
-    expect(await told()).toBeUndefined()
+    expect(await beatOfP()).toBeUndefined()
     await config().beat(beat)
-    expect(await told()).toEqual(beat)
+    expect(await beatOfP()).toEqual(beat)
   })
 
-  test('heartbeats: the newest of each proxy, until they are too old', async () => {
+  test('heartbeats: the newest of each proxy, until it is too old', async () => {
     const beat = (proxy: string, generation: number) => config().beat({ proxy, epoch: 1, generation })
-    const living = async () =>
+    const liveBeats = async () =>
       (await config().heartbeats(5_000)).map((b) => `${b.proxy}:${b.generation}`).sort()
     await beat('p1', 7)
     await beat('p2', 7)
     await current().advance(3_000)
     await beat('p1', 8)
-    expect(await living()).toEqual(['p1:8', 'p2:7'])
+    expect(await liveBeats()).toEqual(['p1:8', 'p2:7'])
     await current().advance(3_000)
-    expect(await living()).toEqual(['p1:8'])
+    expect(await liveBeats()).toEqual(['p1:8'])
     await current().advance(3_000)
-    expect(await living()).toEqual([])
+    expect(await liveBeats()).toEqual([])
     await beat('p2', 9)
-    expect(await living()).toEqual(['p2:9'])
+    expect(await liveBeats()).toEqual(['p2:9'])
   })
 
-  test('a proxy that retires is gone at once, and may come back', async () => {
+  test('a proxy that retires disappears at once and may come back', async () => {
     await config().beat({ proxy: 'p1', epoch: 1, generation: 7 })
     await config().retire('p1')
     await config().retire('never')

@@ -8,10 +8,10 @@ import type { Current } from './suite.ts'
 const OWNER = 'aaaaaaaaaaaaaaaaaaaa'
 const OTHER = 'bbbbbbbbbbbbbbbbbbbb'
 const TTL_MS = 3_600_000
-/** After its time a store may keep the room of a text for a minute. */
+/** A store may count an expired text for another minute. */
 const ROOM_BACK_MS = TTL_MS + 60_001
 const AMPLE: ConversationRoom = { exchangeBytes: 1_000_000, ownerBytes: 10_000_000 }
-// FC_RUNS raises it.
+// FC_RUNS raises this.
 const numRuns = remoteRuns(30)
 
 export function conversationCases(current: Current): void {
@@ -26,26 +26,26 @@ export function conversationCases(current: Current): void {
     for (const exchange of [R1, R2, R3, B2]) expect(await put(exchange)).toBe('kept')
   }
 
-  test('a chain is read from its root to the exchange that is asked for', async () => {
+  test('a chain is read from its root to the requested exchange', async () => {
     await tree()
     expect(await read('r1', 'r3')).toEqual([R1, R2, R3])
     expect(await read('r1', 'r2')).toEqual([R1, R2])
     expect(await read('r1', 'r1')).toEqual([R1])
   })
 
-  test('branches have their beginning in common', async () => {
+  test('branches share their beginning', async () => {
     await tree()
     expect(await read('r1', 'b2')).toEqual([R1, B2])
   })
 
-  test('what was never kept is not known', async () => {
+  test('an exchange that was never stored is unknown', async () => {
     await tree()
     expect(await read('r1', 'r9')).toBeUndefined()
     expect(await read('r9', 'r1')).toBeUndefined()
     await state().removeExchange(OWNER, 'r1', 'r9')
   })
 
-  test('a chain of which one is missing is not known', async () => {
+  test('a chain with a missing exchange is unknown', async () => {
     await put({ ...R3, parent: 'never' })
     expect(await read('r1', 'r3')).toBeUndefined()
     await tree()
@@ -54,7 +54,7 @@ export function conversationCases(current: Current): void {
     expect(await read('r1', 'b2')).toEqual([R1, B2])
   })
 
-  test('owners neither read, nor remove, nor replace what others have', async () => {
+  test('an owner cannot read, remove or replace the exchanges of another', async () => {
     await tree()
     expect(await read('r1', 'r3', 100, OTHER)).toBeUndefined()
     await state().removeExchange(OTHER, 'r1', 'r3')
@@ -63,30 +63,30 @@ export function conversationCases(current: Current): void {
     expect(await read('r1', 'r3')).toEqual([R1, R2, R3])
   })
 
-  test('an exchange that is put again is the newer one', async () => {
+  test('storing an exchange again replaces it', async () => {
     await tree()
     expect(await put({ ...R2, text: '"again"' })).toBe('kept')
     expect(await textsOf('r1', 'r3')).toEqual([R1.text, '"again"', R3.text])
   })
 
-  test('an exchange is independent of what was given', async () => {
+  test('a stored exchange is independent of the object that was passed in', async () => {
     const given = { ...R1 }
     await put(given)
     given.text = 'changed'
     expect(await read('r1', 'r1')).toEqual([R1])
   })
 
-  test('an exchange is kept until its time is over', async () => {
+  test('an exchange is kept until it expires', async () => {
     await put(R1)
     await current().advance(TTL_MS - 1_000)
     expect(await put(R2)).toBe('kept')
     await current().advance(2_000)
     expect(await read('r1', 'r1')).toBeUndefined()
-    // It is there, and its beginning is not.
+    // r2 is still stored, but the start of its chain is gone.
     expect(await read('r1', 'r2')).toBeUndefined()
   })
 
-  test('reading a chain begins the time of all of it again, and of nothing else', async () => {
+  test('reading a chain renews all of it and nothing else', async () => {
     await tree()
     await current().advance(TTL_MS - 1_000)
     expect(await read('r1', 'r2')).toEqual([R1, R2])
@@ -99,10 +99,10 @@ export function conversationCases(current: Current): void {
     expect(await read('r1', 'r2')).toBeUndefined()
   })
 
-  describe('one exchange alone', () => {
+  describe('a single exchange', () => {
     const one = (id: string, root = 'r1', owner = OWNER) => state().exchange(owner, root, id, TTL_MS)
 
-    test('is read by its owner, wherever in its chain it is', async () => {
+    test('is read by its owner wherever it is in its chain', async () => {
       await tree()
       expect([await one('r1'), await one('r2'), await one('b2')]).toEqual([R1, R2, B2])
       expect(await one('r2', 'r1', OTHER)).toBeUndefined()
@@ -110,13 +110,13 @@ export function conversationCases(current: Current): void {
       expect(await one('r1', 'r9')).toBeUndefined()
     })
 
-    test('needs no other of its chain', async () => {
+    test('can be read when others of its chain are missing', async () => {
       await tree()
       await state().removeExchange(OWNER, 'r1', 'r2')
       expect([await one('r1'), await one('r2'), await one('r3')]).toEqual([R1, undefined, R3])
     })
 
-    test('begins its time again when it is read, and no other', async () => {
+    test('is renewed by reading it, and no other exchange is', async () => {
       await tree()
       await current().advance(TTL_MS - 1_000)
       expect(await one('r2')).toEqual(R2)
@@ -126,7 +126,7 @@ export function conversationCases(current: Current): void {
       expect(await one('r2')).toBeUndefined()
     })
 
-    test('counts for as long as it lives, and not for longer', async () => {
+    test('counts against the limit exactly as long as it lives', async () => {
       const room = { exchangeBytes: 100, ownerBytes: 10 }
       await put({ ...R1, text: '1234567890' }, room)
       await current().advance(TTL_MS - 1_000)
@@ -134,21 +134,21 @@ export function conversationCases(current: Current): void {
       await current().advance(62_000)
       expect(await put({ ...B1, text: '1' }, room)).toBe('full')
       await current().advance(TTL_MS - 61_000)
-      // It has ended, its room perhaps not yet.
+      // The text has expired; its room may not be free yet.
       expect(await one('r1')).toBeUndefined()
       await current().advance(60_001)
       expect(await put({ ...B1, text: '1' }, room)).toBe('kept')
     })
   })
 
-  test('no more are read than are asked for', async () => {
+  test('a chain longer than the limit is not read', async () => {
     await tree()
     expect(await read('r1', 'r3', 3)).toEqual([R1, R2, R3])
     expect(await read('r1', 'r3', 2)).toBeUndefined()
     expect(await read('r1', 'r1', 0)).toBeUndefined()
   })
 
-  test('exchanges that follow each other in a ring are no chain', async () => {
+  test('exchanges that refer to each other in a circle are not a chain', async () => {
     await put({ id: 'own', root: 'own', parent: 'own', text: '1' })
     expect(await read('own', 'own', 10_000_000)).toBeUndefined()
     await put({ ...R1, parent: 'r3' })
@@ -157,7 +157,7 @@ export function conversationCases(current: Current): void {
     expect(await read('r1', 'r3', 10_000_000)).toBeUndefined()
   })
 
-  test('a long chain is whole and in order', async () => {
+  test('a long chain is complete and in order', async () => {
     const ids = Array.from({ length: 300 }, (_, i) => `r${i}`)
     await Promise.all(
       ids.map((id, i) => put({ id, root: 'r0', ...(i > 0 && { parent: `r${i - 1}` }), text: `${i}` })),
@@ -171,12 +171,12 @@ export function conversationCases(current: Current): void {
     ['empty', ''],
     ['ascii', '{"a":"b"}\n{"c": [1]}'],
     ['unicode', '"\u{1F600} äöü \u2028 \0"'],
-  ])('a text comes back as it was: %s', async (_what, text) => {
+  ])('a text is read back unchanged: %s', async (_what, text) => {
     await put({ ...R1, text })
     expect(await textsOf('r1', 'r1')).toEqual([text])
   })
 
-  test('a text of 4 MiB comes back whole', async () => {
+  test('a text of 4 MiB is read back whole', async () => {
     const bytes = 4 * 1_048_576
     const text = `"${'x'.repeat(bytes - 2)}"`
     const room = { exchangeBytes: bytes, ownerBytes: bytes }
@@ -195,7 +195,7 @@ export function conversationCases(current: Current): void {
     ['a list', '","'],
     ['nothing', ''],
     ['1 KiB', 'x'.repeat(1_024)],
-  ])('ids may hold %s', async (_what, id) => {
+  ])('ids may contain %s', async (_what, id) => {
     const root = { id, root: id, text: '1' }
     const next = { id: `${id}2`, root: id, parent: id, text: '2' }
     for (const exchange of [root, next]) expect(await put(exchange, AMPLE, `o${id}`)).toBe('kept')
@@ -204,7 +204,7 @@ export function conversationCases(current: Current): void {
     expect(await read(id, id, 10, `o${id}`)).toBeUndefined()
   })
 
-  test('ids that are alike when they are put together are not the same', async () => {
+  test('ids that are equal when concatenated stay distinct', async () => {
     await put({ id: 'c', root: 'a","b', text: '1' })
     expect(await read('a', 'b","c')).toBeUndefined()
     await put({ id: 'bc', root: 'a', text: '2' })
@@ -214,14 +214,14 @@ export function conversationCases(current: Current): void {
   })
 
   describe('room', () => {
-    test('a text may be as long as it may be, in bytes of UTF-8, and no longer', async () => {
+    test('a text is limited in bytes of UTF-8', async () => {
       const room = { exchangeBytes: 8, ownerBytes: 1_000 }
       expect(await put({ ...R1, text: '"ééé"' }, room)).toBe('kept')
       expect(await put({ ...R2, text: '"ééé "' }, room)).toBe('full')
       expect(await read('r1', 'r2')).toBeUndefined()
     })
 
-    test('an owner may have as much as it may have, and no more', async () => {
+    test('the texts of one owner are limited in sum', async () => {
       const room = { exchangeBytes: 100, ownerBytes: 10 }
       expect(await put({ ...R1, text: '"é"' }, room)).toBe('kept')
       expect(await put({ ...R2, text: '1234567' }, room)).toBe('full')
@@ -232,7 +232,7 @@ export function conversationCases(current: Current): void {
       expect(await read('r1', 'r3')).toBeUndefined()
     })
 
-    test('what is put again counts once, and what is refused changes nothing', async () => {
+    test('a replaced text counts once, and a refused one changes nothing', async () => {
       const room = { exchangeBytes: 100, ownerBytes: 10 }
       expect(await put({ ...R1, text: '1234567' }, room)).toBe('kept')
       expect(await put({ ...R1, text: '1234567890' }, room)).toBe('kept')
@@ -243,7 +243,7 @@ export function conversationCases(current: Current): void {
       expect(await put({ ...R3, text: '1' }, room)).toBe('full')
     })
 
-    test('of puts at the same time only as many are kept as there is room for', async () => {
+    test('concurrent puts are accepted only as far as there is room', async () => {
       const room = { exchangeBytes: 100, ownerBytes: 50 }
       const replies = await Promise.all(
         Array.from({ length: 40 }, (_, i) => put({ id: `r${i}`, root: `r${i}`, text: '1234567' }, room)),
@@ -253,7 +253,7 @@ export function conversationCases(current: Current): void {
       expect(found.map((chain) => (chain === undefined ? 'full' : 'kept'))).toEqual(replies)
     })
 
-    test('a removal gives its room back, once', async () => {
+    test('a removal frees its room once', async () => {
       const room = { exchangeBytes: 100, ownerBytes: 10 }
       await put({ ...R1, text: '12345' }, room)
       await put({ ...R2, text: '12345' }, room)
@@ -263,7 +263,7 @@ export function conversationCases(current: Current): void {
       expect(await put({ ...R3, text: '12345' }, room)).toBe('kept')
     })
 
-    test('what has expired gives its room back', async () => {
+    test('an expired text frees its room', async () => {
       const room = { exchangeBytes: 100, ownerBytes: 10 }
       await put({ ...R1, text: '12345' }, room)
       await current().advance(TTL_MS - 1_000)
@@ -274,7 +274,7 @@ export function conversationCases(current: Current): void {
       expect(await put({ ...B1, text: '123456' }, room)).toBe('kept')
     })
 
-    test('what is read keeps its room', async () => {
+    test('reading a text keeps its room', async () => {
       const room = { exchangeBytes: 100, ownerBytes: 10 }
       await put({ ...R1, text: '12345' }, room)
       await put({ ...R2, text: '12' }, room)
@@ -287,7 +287,7 @@ export function conversationCases(current: Current): void {
       expect(await put({ ...B1, text: '1234567890' }, room)).toBe('kept')
     })
 
-    test('of thousands that have expired all give their room back', async () => {
+    test('thousands of expired texts all free their room', async () => {
       const room = { exchangeBytes: 100, ownerBytes: 2_500 }
       const ids = Array.from({ length: 2_500 }, (_, i) => `x${i}`)
       await Promise.all(ids.map((id) => put({ id, root: id, text: '1' }, room)))
@@ -300,7 +300,7 @@ export function conversationCases(current: Current): void {
     })
   })
 
-  test('any trees are read as a plain model reads them', async () => {
+  test('any tree is read as a plain model reads it', async () => {
     await fc.assert(conversationProperty(current), { numRuns })
   }, 120_000)
 }
@@ -309,5 +309,5 @@ const R1: Exchange = { id: 'r1', root: 'r1', text: '{"n":1}' }
 const R2: Exchange = { id: 'r2', root: 'r1', parent: 'r1', text: '{"n":2}' }
 const R3: Exchange = { id: 'r3', root: 'r1', parent: 'r2', text: '{"n":3}' }
 const B2: Exchange = { id: 'b2', root: 'r1', parent: 'r1', text: '{"n":"b2"}' }
-/** Begins another chain. */
+/** Starts another chain. */
 const B1: Exchange = { id: 'b1', root: 'b1', text: '{}' }

@@ -1,15 +1,15 @@
-/** Conversations under any work, against a model that keeps all it was ever given. */
+/** Conversations under random work, compared with a model that keeps everything. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Exchange } from '../../../store/contract.ts'
 import type { Current } from './suite.ts'
 
 const TTL_MS = 600_000
-/** For how long a store may keep the room of what has expired. */
+/** How long a store may count an expired text against its owner. */
 const ROOM_BACK_MS = 60_000
 const MOST = 4
 const ROOM = { exchangeBytes: 30, ownerBytes: 60 }
-/** No few of them make up the time of a text: what a store does in its last millisecond is its own affair. */
+/** No short sum of these equals the lifetime of a text: behavior in its last millisecond is undefined. */
 const WAITS_MS = [1_001, TTL_MS / 2 + 7, TTL_MS - 997, TTL_MS + 11, TTL_MS + ROOM_BACK_MS + 101]
 
 type Step =
@@ -41,7 +41,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 
 let runs = 0
 
-/** Each run has owners of its own, so that it begins with nothing. */
+/** Each run has its own owners, so it starts empty. */
 export function conversationProperty(current: Current) {
   return fc.asyncProperty(steps, async (work) => {
     const { store, advance } = current()
@@ -81,7 +81,7 @@ class Model {
   now = 0
   #entries: Entry[] = []
 
-  /** Fails when the reply is not one that it may be. */
+  /** Fails if the reply is not allowed. */
   put(owner: string, exchange: Exchange, reply: 'kept' | 'full'): void {
     const others = this.#entries.filter((entry) => entry !== this.#find(owner, exchange.root, exchange.id))
     const bytes = new TextEncoder().encode(exchange.text).length

@@ -3,17 +3,17 @@ import { describe, expect, test } from 'vitest'
 import { createEmbedded } from './embedded.ts'
 import { ledgerProperty, type Tally } from './ledger-property.ts'
 
-// FC_RUNS raises it; with fewer runs the counts below would say nothing.
+// FC_RUNS raises this; with fewer runs the counts below would prove nothing.
 const numRuns = Math.max(300, Number(process.env.FC_RUNS ?? 0))
 
 describe('embedded ledger under random work', () => {
   const tally: Tally = new Map()
 
-  test('answers as the model does, and its sums add up', async () => {
+  test('answers like the model, and its sums add up', async () => {
     await fc.assert(ledgerProperty(createEmbedded, tally), { numRuns })
   })
 
-  // A property that never gets to a reply says nothing about it.
+  // A property that never produces a reply proves nothing about it.
   test.each([
     'topup OK',
     'topup DUP',
@@ -37,7 +37,7 @@ describe('embedded ledger under random work', () => {
     'settle STALE',
     'settle NOACCT',
     'reap some',
-  ])('the work got to "%s" often', (reply) => {
+  ])('the runs produced "%s" often', (reply) => {
     expect(tally.get(reply) ?? 0).toBeGreaterThan(numRuns / 8)
   })
 })

@@ -1,7 +1,7 @@
 import { createEmbeddedStore } from '../../../store/embedded/index.ts'
 import type { StoreUnderTest } from './suite.ts'
 
-/** An embedded store whose clock moves only when told. */
+/** An embedded store whose clock moves only when a test moves it. */
 export async function createEmbedded(): Promise<StoreUnderTest> {
   let now = Date.UTC(2030, 0, 1)
   const store = createEmbeddedStore({ now: () => now })

@@ -48,13 +48,13 @@ export function settlement(
   return { account: ACCOUNT, id, actual, reservedAt, note: NOTE, ...rest }
 }
 
-/** Opens an account and puts money on it. */
+/** Opens an account and credits it. */
 export async function fund(ledger: Ledger, account: string, amount: number): Promise<void> {
   await ledger.open(account)
   await ledger.topup({ account, id: 'default/start', amount })
 }
 
-/** Reserves, and answers with the store time of it; fails when the store refuses. */
+/** Reserves and returns the store's time; fails if the store refuses. */
 export async function hold(ledger: Ledger, command: Reserve): Promise<number> {
   const answer = await ledger.reserve(command)
   if (answer.reply !== 'OK') throw new Error(`reserve answered ${answer.reply}`)
@@ -105,7 +105,7 @@ export function accountOf(name: string): AccountRecord {
   }
 }
 
-/** A publication that changes nothing, but for what is named. */
+/** A publication that changes only what is given. */
 export function publication(epoch: number, generation: number, rest: Partial<Publication> = {}): Publication {
   const nothing = { put: new Map(), remove: [] }
   return { epoch, generation, keys: nothing, accounts: nothing, ...rest }

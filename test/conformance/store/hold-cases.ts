@@ -1,4 +1,4 @@
-/** What becomes of a hold: renewed, settled, void, expired, late, lost, forgotten. */
+/** The ends of a hold: renewed, settled, void, expired, settled late, lost, forgotten. */
 import { beforeEach, expect, test } from 'vitest'
 import { KEEP_MS } from '../../../store/ledger/transition.ts'
 import {
@@ -27,7 +27,7 @@ export function holdCases(current: Current): void {
 
   beforeEach(() => fund(ledger(), ACCOUNT, 100))
 
-  test('settle posts the real cost and frees the hold, once', async () => {
+  test('settle posts the real cost and frees the hold once', async () => {
     const at = await hold(ledger(), reservation('r1', 40))
     expect(await sums()).toEqual([100, 40])
     expect(await ledger().settle(settlement('r1', 25, at))).toBe('OK')
@@ -44,13 +44,13 @@ export function holdCases(current: Current): void {
     expect(await sums()).toEqual([75, 0])
   })
 
-  test('a cost above the hold is posted all the same', async () => {
+  test('a cost above the hold is posted in full', async () => {
     const at = await hold(ledger(), reservation('r1', 40))
     expect(await ledger().settle(settlement('r1', 140, at))).toBe('OK')
     expect(await sums()).toEqual([-40, 0])
   })
 
-  test('a cost of zero voids the hold, without an entry', async () => {
+  test('a cost of zero voids the hold without an entry', async () => {
     const at = await hold(ledger(), reservation('r1', 40))
     expect(await ledger().settle(settlement('r1', 0, at))).toBe('OK')
     expect(await ledger().settle(settlement('r1', 0, at))).toBe('DUP')
@@ -67,11 +67,11 @@ export function holdCases(current: Current): void {
     expect(await sums()).toEqual([100, 40])
   })
 
-  test('renew enlarges the hold when funds allow, and keeps the lease when not', async () => {
+  test('renew enlarges the hold if funds allow, and extends the lease even if not', async () => {
     await hold(ledger(), reservation('r1', 60))
     expect(await ledger().renew(renewal('r1', { amount: 100 }))).toBe('OK')
     expect(await sums()).toEqual([100, 100])
-    // Said again after an unclear failure, or said less: nothing is added and nothing given back.
+    // A repeated or smaller amount (as after an unclear failure) neither adds nor frees funds.
     expect(await ledger().renew(renewal('r1', { amount: 100 }))).toBe('OK')
     expect(await ledger().renew(renewal('r1', { amount: 1 }))).toBe('OK')
     expect(await sums()).toEqual([100, 100])
@@ -84,14 +84,14 @@ export function holdCases(current: Current): void {
     expect(await ledger().reap(ACCOUNT, 10)).toEqual([{ account: ACCOUNT, id: 'r1', charged: 7 }])
   })
 
-  test('renew tests the sub-account too', async () => {
+  test('renew checks the sub-account too', async () => {
     await ledger().topup({ account: ACCOUNT, sub: SUB, id: 'default/allow', amount: 20 })
     await hold(ledger(), reservation('r1', 20, { sub: SUB }))
     expect(await ledger().renew(renewal('r1', { amount: 26, subOverdraft: 5 }))).toBe('NOFUNDS')
     expect(await ledger().renew(renewal('r1', { amount: 25, subOverdraft: 5 }))).toBe('OK')
   })
 
-  test('a lease that renew made longer is not made shorter', async () => {
+  test('renew never shortens a lease', async () => {
     await hold(ledger(), reservation('r1', 10))
     await ledger().renew(renewal('r1', { leaseMs: 60_000 }))
     await ledger().renew(renewal('r1', { leaseMs: 1_000 }))
@@ -99,7 +99,7 @@ export function holdCases(current: Current): void {
     expect(await ledger().reap(ACCOUNT, 10)).toEqual([])
   })
 
-  test('a hold whose lease passes is charged what was seen, which never falls', async () => {
+  test('an expired hold is charged the seen cost, which never falls', async () => {
     await hold(ledger(), reservation('r1', 40, { sub: SUB, subOverdraft: 50 }))
     await ledger().renew(renewal('r1', { seen: 12 }))
     await ledger().renew(renewal('r1', { seen: 5 }))
@@ -127,7 +127,7 @@ export function holdCases(current: Current): void {
     })
   })
 
-  test('a hold of which nothing was seen expires without an entry', async () => {
+  test('a hold without a seen cost expires without an entry', async () => {
     await hold(ledger(), reservation('r1', 40))
     await current().advance(LEASE_MS + 1_000)
     expect(await ledger().reap(undefined, 10)).toEqual([{ account: ACCOUNT, id: 'r1', charged: 0 }])
@@ -152,7 +152,7 @@ export function holdCases(current: Current): void {
     expect(await ledger().reserve(reservation('r1', 40))).toMatchObject({ reply: 'DUP', state: 'L' })
   })
 
-  test('a settle after expiry of just what was seen adds no entry', async () => {
+  test('a settle after expiry of exactly the seen cost adds no entry', async () => {
     const at = await hold(ledger(), reservation('r1', 40))
     await ledger().renew(renewal('r1', { seen: 12 }))
     await current().advance(LEASE_MS + 1_000)
@@ -162,7 +162,7 @@ export function holdCases(current: Current): void {
     expect(await entries()).toHaveLength(1)
   })
 
-  test('a passed lease that nobody reaped yet can still be renewed and settled', async () => {
+  test('a hold past its lease can be renewed and settled until it is reaped', async () => {
     const at = await hold(ledger(), reservation('r1', 40))
     await current().advance(LEASE_MS + 1_000)
     expect(await ledger().renew(renewal('r1'))).toBe('OK')
@@ -173,7 +173,7 @@ export function holdCases(current: Current): void {
     expect(await sums()).toEqual([91, 0])
   })
 
-  test('reserve first expires passed leases of its account, so that their funds are free', async () => {
+  test('reserve first expires holds of its account past their lease, which frees their funds', async () => {
     await fund(ledger(), OTHER, 10)
     await hold(ledger(), reservation('r1', 100))
     await hold(ledger(), reservation('r1', 10, { account: OTHER }))
@@ -183,7 +183,7 @@ export function holdCases(current: Current): void {
     expect((await ledger().balance(OTHER))?.held).toBe(10)
   })
 
-  test('reserve expires at most 20 of them, the earliest first', async () => {
+  test('reserve expires at most 20 of them, earliest first', async () => {
     for (let i = 0; i < 25; i++) await hold(ledger(), reservation(`r${i}`, 4, { leaseMs: 1_000 + i }))
     await current().advance(2_000)
     expect(await ledger().reserve(reservation('x', 81))).toMatchObject({ reply: 'NOFUNDS' })
@@ -197,7 +197,7 @@ export function holdCases(current: Current): void {
     ])
   })
 
-  test('reap takes at most what it is told, from one account or from all', async () => {
+  test('reap expires at most the given number, for one account or all', async () => {
     await fund(ledger(), OTHER, 100)
     for (const account of [ACCOUNT, OTHER])
       for (const id of ['r1', 'r2', 'r3']) await hold(ledger(), reservation(id, 1, { account }))
@@ -211,7 +211,7 @@ export function holdCases(current: Current): void {
     expect(await sums()).toEqual([100, 0])
   })
 
-  test('an unknown hold: renew says so; settle posts a young one as lost, once', async () => {
+  test('an unknown hold: renew reports it; settle posts a recent one as lost, once', async () => {
     const now = await hold(ledger(), reservation('clock', 1))
     expect(await ledger().renew(renewal('r1'))).toBe('UNKNOWN')
     expect(await ledger().settle(settlement('r1', 30, now, { sub: SUB }))).toBe('LOST')
@@ -239,7 +239,7 @@ export function holdCases(current: Current): void {
     expect(await ledger().renew(renewal('r1'))).toBe('UNKNOWN')
   })
 
-  test('the end of a hold is remembered for its time, then forgotten and never posted again', async () => {
+  test('the end of a hold is remembered for a while, then forgotten and never posted again', async () => {
     const at = await hold(ledger(), reservation('r1', 40))
     await ledger().settle(settlement('r1', 25, at))
     await current().advance(KEEP_MS - 1_000)
@@ -250,7 +250,7 @@ export function holdCases(current: Current): void {
     expect(await ledger().reserve(reservation('r1', 41))).toMatchObject({ reply: 'OK' })
   })
 
-  test('a late settle begins the time of its tombstone again', async () => {
+  test('a late settle renews the tombstone', async () => {
     const at = await hold(ledger(), reservation('r1', 40))
     await current().advance(LEASE_MS + 1_000)
     await ledger().reap(ACCOUNT, 10)

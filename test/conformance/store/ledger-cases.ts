@@ -1,4 +1,4 @@
-/** Accounts, credits, funds and reservations; what becomes of holds is in hold-cases.ts. */
+/** Accounts, credits, funds and reservations; hold-cases.ts has the ends of holds. */
 import { expect, test } from 'vitest'
 import { ACCOUNT, fund, hold, NOTE, OTHER, renewal, reservation, SUB, settlement } from './fixtures.ts'
 import type { Current } from './suite.ts'
@@ -6,14 +6,14 @@ import type { Current } from './suite.ts'
 export function ledgerCases(current: Current): void {
   const ledger = () => current().store.ledger
 
-  test('an account opens once, with nothing', async () => {
+  test('an account opens once, at zero', async () => {
     expect(await ledger().balance(ACCOUNT)).toBeUndefined()
     expect([await ledger().open(ACCOUNT), await ledger().open(ACCOUNT)]).toEqual(['OK', 'DUP'])
     expect(await ledger().balance(ACCOUNT)).toEqual({ posted: 0, held: 0, subs: {} })
     expect(await ledger().entries(ACCOUNT, undefined, 10)).toEqual([])
   })
 
-  test('an unknown account is told as such by every command, and stays unknown', async () => {
+  test('every command reports an unknown account and does not open it', async () => {
     expect(await ledger().topup({ account: ACCOUNT, id: 'default/c1', amount: 5 })).toBe('NOACCT')
     expect(await ledger().reserve(reservation('r1', 5))).toEqual({ reply: 'NOACCT' })
     expect(await ledger().renew(renewal('r1'))).toBe('NOACCT')
@@ -23,7 +23,7 @@ export function ledgerCases(current: Current): void {
     expect(await ledger().balance(ACCOUNT)).toBeUndefined()
   })
 
-  test('a credit counts once by its id, and may be negative', async () => {
+  test('a credit counts once per id and may be negative', async () => {
     await ledger().open(ACCOUNT)
     const credit = { account: ACCOUNT, id: 'default/c1', amount: 100 }
     expect(await ledger().topup(credit)).toBe('OK')
@@ -38,7 +38,7 @@ export function ledgerCases(current: Current): void {
     ])
   })
 
-  test('a credit that would take a balance out of the safe integers is LIMIT and changes nothing', async () => {
+  test('a credit that would exceed the safe integers is LIMIT and changes nothing', async () => {
     const most = Number.MAX_SAFE_INTEGER
     await fund(ledger(), ACCOUNT, most - 10)
     const credit = { account: ACCOUNT, id: 'default/more', amount: 11 }
@@ -51,7 +51,7 @@ export function ledgerCases(current: Current): void {
     expect(await ledger().balance(ACCOUNT)).toEqual({ posted: most, held: 0, subs: {} })
   })
 
-  test('of sums beyond the safe integers counts what still does, and no settle is refused', async () => {
+  test('a sum beyond the safe integers is clamped, and no settle is refused', async () => {
     const most = Number.MAX_SAFE_INTEGER
     await fund(ledger(), ACCOUNT, 5 - most)
     const at = await hold(ledger(), reservation('r1', most, { enforced: false }))
@@ -63,7 +63,7 @@ export function ledgerCases(current: Current): void {
     expect((await ledger().entries(ACCOUNT, undefined, 10)).at(-1)).toMatchObject({ ref: 'r2', delta: -5 })
   })
 
-  test('an allowance raises its sub-account alone; spending lowers both', async () => {
+  test('an allowance raises only its sub-account; spending lowers both', async () => {
     await fund(ledger(), ACCOUNT, 100)
     await ledger().topup({ account: ACCOUNT, sub: SUB, id: 'default/allow', amount: 40 })
     expect(await ledger().balance(ACCOUNT)).toEqual({
@@ -92,7 +92,7 @@ export function ledgerCases(current: Current): void {
     })
   })
 
-  test('entries are read on from the last one', async () => {
+  test('entries are paged from the last one read', async () => {
     await ledger().open(ACCOUNT)
     for (let i = 1; i <= 12; i++) await ledger().topup({ account: ACCOUNT, id: `default/c${i}`, amount: i })
     const first = await ledger().entries(ACCOUNT, undefined, 5)
@@ -102,7 +102,7 @@ export function ledgerCases(current: Current): void {
     expect(await ledger().entries(ACCOUNT, rest.at(-1)?.id, 100)).toEqual([])
   })
 
-  test('the same reservation again is DUP with the state of its hold, other arguments are CONFLICT', async () => {
+  test('a repeated reservation is DUP with the state of its hold; with other arguments it is CONFLICT', async () => {
     await fund(ledger(), ACCOUNT, 100)
     const at = await hold(ledger(), reservation('r1', 60))
     expect(await ledger().reserve(reservation('r1', 60))).toEqual({
@@ -126,7 +126,7 @@ export function ledgerCases(current: Current): void {
     })
   })
 
-  test('no money, then money in holds: NOFUNDS says which', async () => {
+  test('NOFUNDS tells an empty balance from one tied up in holds', async () => {
     await ledger().open(ACCOUNT)
     const empty = { reply: 'NOFUNDS', of: 'account', reason: 'empty' }
     expect(await ledger().reserve(reservation('r1', 1))).toEqual(empty)
@@ -162,7 +162,7 @@ export function ledgerCases(current: Current): void {
     })
   })
 
-  test('a sub-account is tested like its account, with its own overdraft', async () => {
+  test('a sub-account is checked like its account, with its own overdraft', async () => {
     await fund(ledger(), ACCOUNT, 100)
     const refused = (reason: string) => ({ reply: 'NOFUNDS', of: 'sub', reason })
     expect(await ledger().reserve(reservation('r1', 0, { sub: SUB }))).toEqual(refused('empty'))
@@ -172,7 +172,7 @@ export function ledgerCases(current: Current): void {
       refused('hold'),
     )
     await hold(ledger(), reservation('r1', 15, { sub: SUB, subOverdraft: 5 }))
-    // Plenty of allowance does not help when the account itself is short, and lasting want is told first.
+    // Allowance does not help if the account itself is short; the lasting shortfall is reported first.
     await ledger().topup({ account: ACCOUNT, sub: SUB, id: 'default/more', amount: 500 })
     expect(await ledger().reserve(reservation('r2', 86, { sub: SUB }))).toEqual({
       reply: 'NOFUNDS',
@@ -182,7 +182,7 @@ export function ledgerCases(current: Current): void {
     expect(await ledger().reserve(reservation('r2', 86, { sub: 'never-credited' }))).toEqual(refused('empty'))
   })
 
-  test('what is not enforced is counted and never refused', async () => {
+  test('an account that is not enforced is counted and never refused', async () => {
     await ledger().open(ACCOUNT)
     const at = await hold(ledger(), reservation('r1', 70, { enforced: false, sub: SUB }))
     expect(await ledger().renew(renewal('r1', { amount: 75, enforced: false }))).toBe('OK')
@@ -208,7 +208,7 @@ export function ledgerCases(current: Current): void {
     expect(await ledger().balance(ACCOUNT)).toEqual({ posted: 100, held: 98, subs: {} })
   })
 
-  test('accounts and sub-accounts are apart, also with the same ids', async () => {
+  test('accounts and sub-accounts with the same ids are separate', async () => {
     await fund(ledger(), ACCOUNT, 100)
     await fund(ledger(), OTHER, 100)
     await ledger().topup({ account: ACCOUNT, sub: SUB, id: 'default/allow', amount: 50 })

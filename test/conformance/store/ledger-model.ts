@@ -1,6 +1,6 @@
 /**
- * The ledger as simple as can be: lists that are searched, sums that are made anew. It predicts every reply and
- * every balance, so that a store can be held against it.
+ * The ledger in its simplest form: lists that are searched, sums that are recomputed. It predicts every reply and
+ * every balance, so that a store can be compared with it.
  */
 import type {
   HoldState,
@@ -18,7 +18,7 @@ import type {
 } from '../../../store/ledger/contract.ts'
 import { KEEP_MS } from '../../../store/ledger/transition.ts'
 
-/** One call on a ledger as data. */
+/** A ledger call as data. */
 export type Call =
   | { type: 'topup'; command: Topup }
   | { type: 'reserve'; command: Reserve }
@@ -65,14 +65,14 @@ export class ModelAccount {
   readonly credits: Topup[] = []
   readonly entries: Entry[] = []
   holds: ModelHold[] = []
-  /** Spending that no hold covered, for the account ('') and its sub-accounts: how far below zero is explained. */
+  /** Spending without a hold, for the account ('') and its sub-accounts: how far below zero they may be. */
   readonly uncovered = new Map<string, number>()
 
   constructor(id: string) {
     this.id = id
   }
 
-  /** Without `sub`: of the account, which allowances do not raise. */
+  /** Without `sub`, for the account, which allowances do not raise. */
   posted(sub?: string): number {
     return sum(
       this.entries
@@ -85,7 +85,7 @@ export class ModelAccount {
     return sum(this.pending().map((h) => (sub === undefined || h.sub === sub ? h.amount : 0)))
   }
 
-  /** Pending holds in the order in which they expire. */
+  /** Pending holds in order of expiry. */
   pending(): ModelHold[] {
     return this.holds.filter((h) => h.state === 'P').sort(byEnd)
   }
@@ -188,7 +188,7 @@ export class ModelAccount {
     return due.map((h) => ({ account: this.id, id: h.id, charged: h.seen }))
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   #forget(now: number, max = Number.POSITIVE_INFINITY): void {
     const over = this.holds.filter((h) => h.state !== 'P' && h.until < now).sort(byEnd)
     const forgotten = new Set(over.slice(0, max))
@@ -196,14 +196,14 @@ export class ModelAccount {
   }
 
   #post(kind: Entry['kind'], ref: string, sub: string | undefined, amount: number, covered: number): void {
-    // A refund to a balance that is as high as it can be.
+    // A refund to a balance that is already at its maximum.
     const room = Number.MAX_SAFE_INTEGER - Math.max(this.posted(), sub === undefined ? 0 : this.posted(sub))
     const delta = Math.min(0 - amount, room)
     if (delta !== 0) this.entries.push({ kind, ref, sub: sub ?? '', delta })
     this.#spend(sub, Math.max(0, amount - covered))
   }
 
-  /** Spending lowers the account as well as the sub-account. */
+  /** Spending lowers both the account and the sub-account. */
   #spend(sub: string | undefined, uncovered: number): void {
     this.#uncover('', uncovered)
     if (sub !== undefined) this.#uncover(sub, uncovered)
@@ -228,7 +228,7 @@ export class ModelAccount {
   }
 }
 
-/** Several accounts, and the call that goes to one of them. */
+/** Several accounts; a call goes to one of them. */
 export class LedgerModel {
   readonly accounts: ReadonlyMap<string, ModelAccount>
 

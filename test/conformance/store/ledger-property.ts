@@ -6,12 +6,12 @@ import { type Call, LedgerModel, type ModelAccount, perform, type Reply, sum } f
 import { ACCOUNTS, type Granted, OVERDRAFT, type Round, rounds, SUB_OVERDRAFT, SUBS } from './ledger-steps.ts'
 import type { CreateStore } from './suite.ts'
 
-/** How often each reply was given, as `settle LATE`. */
+/** How often each reply was given, such as `settle LATE`. */
 export type Tally = Map<string, number>
 
 /**
- * Any work on a ledger is answered as the model predicts and leaves sums that add up, after every round. The calls
- * of a round are made at once; a store takes those of one client in the order in which they were made.
+ * The ledger answers random work as the model predicts, and its sums add up after every round. The calls of a round
+ * are made at once; a store runs the calls of one client in their order.
  */
 export function ledgerProperty(create: CreateStore, tally: Tally) {
   return fc.asyncProperty(rounds, async (work) => {
@@ -69,7 +69,7 @@ async function run(
     await make(steps.flatMap((step) => step({ calls, granted, now })))
   }
 
-  // Each pending hold, and nothing else, was waiting to expire; then nothing is held.
+  // Only pending holds were waiting to expire; then nothing is held.
   const pending = [...model.accounts.values()].flatMap((a) => a.pending().map((hold) => `${a.id} ${hold.id}`))
   await wait(LEASE_MS)
   const reaped = await ledger.reap(undefined, 1_000)
@@ -84,7 +84,7 @@ async function run(
   }
 }
 
-/** Makes calls at once. A reap of all accounts is many commands, so the calls after it wait for its end. */
+/** Makes calls at once. A reap of all accounts is many commands, so the calls after it wait for it. */
 async function performAll(ledger: Ledger, batch: readonly Call[]): Promise<Reply[]> {
   const replies: Promise<Reply>[] = []
   for (const call of batch) {
@@ -113,19 +113,19 @@ function checkFunds(
   sub: string | undefined,
   entries: readonly LedgerEntry[],
 ): void {
-  // Every change of the balance has one entry; an allowance raises its sub-account alone.
+  // Every change of the balance has one entry; an allowance raises only its sub-account.
   const own = entries.filter((e) => (sub === undefined ? e.kind !== 'credit' || e.sub === '' : e.sub === sub))
   assert.equal(posted, sum(own.map((entry) => entry.delta)))
   assert.equal(held, account.held(sub))
   assert(held >= 0)
-  // Funds are short only by what no hold covered, never because two callers came at once.
+  // Only spending without a hold may overdraw, never two concurrent callers.
   const overdraft = sub === undefined ? OVERDRAFT[account.id] : SUB_OVERDRAFT
   const explained = (overdraft ?? 0) + (account.uncovered.get(sub ?? '') ?? 0)
   assert(posted - held + explained >= 0, `${posted} posted, ${held} held, ${explained} explained`)
   for (const value of [posted, held]) assert(Number.isSafeInteger(value) && !Object.is(value, -0))
 }
 
-/** The store's clock, as it tells it: with a hold that is void at once. */
+/** The store's clock, read with a hold that is voided at once. */
 async function storeTime(ledger: Ledger): Promise<number> {
   const account = 'clock'
   await ledger.open(account)
@@ -144,7 +144,7 @@ async function storeTime(ledger: Ledger): Promise<number> {
   return reply.reservedAt
 }
 
-/** Reaped holds come account by account, in no order of accounts that is promised. */
+/** Reaped holds in a fixed order: the order of accounts is not promised. */
 function inOrder(reply: Reply): Reply {
   return Array.isArray(reply) ? reply.toSorted((a, b) => a.account.localeCompare(b.account)) : reply
 }

@@ -1,6 +1,6 @@
 /**
- * Random work on a ledger. Plain random arguments hardly ever repeat a call or settle what has expired, so most
- * steps refer to what happened before: the same call again, the same with another amount, the end of a hold.
+ * Random work on a ledger. Plain random arguments rarely repeat a call or settle an expired hold, so most steps
+ * refer to earlier ones: the same call again, the same with another amount, the end of a hold.
  */
 import fc from 'fast-check'
 import { KEEP_MS } from '../../../store/ledger/transition.ts'
@@ -12,7 +12,7 @@ export const SUBS = ['s1', 's2'] as const
 /** How far below zero each account and each sub-account may fall, in all commands. */
 export const OVERDRAFT: Record<string, number> = { first: 0, second: 15 }
 export const SUB_OVERDRAFT = 5
-/** A credit that only fits a balance that is low; a little more of it is still an amount. */
+/** A credit that fits only a low balance; slightly more is still a valid amount. */
 const NEARLY_ALL = Number.MAX_SAFE_INTEGER - 50
 
 /** A hold that a store granted. */
@@ -23,7 +23,7 @@ export interface Granted {
   reservedAt: number
 }
 
-/** What steps refer to. */
+/** What steps can refer to. */
 export interface Past {
   calls: readonly Call[]
   granted: readonly Granted[]
@@ -31,10 +31,10 @@ export interface Past {
   now: number
 }
 
-/** A step becomes calls when its past is known; none when there is nothing to refer to. */
+/** Turns a step into calls once its past is known; none if there is nothing to refer to. */
 export type Step = (past: Past) => Call[]
 
-/** Calls that are made at once, or time that passes before them. */
+/** Concurrent calls, or time that passes before them. */
 export interface Round {
   waitMs: number
   steps: Step[]
@@ -42,7 +42,7 @@ export interface Round {
 
 const account = fc.constantFrom(...ACCOUNTS, ...ACCOUNTS, 'unknown')
 const sub = fc.constantFrom(undefined, undefined, ...SUBS)
-// Few ids, so that callers get in each other's way; the same ones in both accounts.
+// Few ids, so that callers collide; both accounts use the same ones.
 const id = fc.constantFrom('r1', 'r2', 'r3', 'r4', 'r5', 'r6')
 const amount = fc.integer({ min: 0, max: 60 })
 const enforced = fc.integer({ min: 0, max: 9 }).map((n) => n > 0)
@@ -87,7 +87,7 @@ const renew: fc.Arbitrary<Step> = fc.tuple(back, extension).map(([back, given]) 
   return [{ type: 'renew', command: { account, id, ...given, ...overdrafts(account) } }]
 })
 
-/** Also what a stream does at once; and a renew that meets no hold, or that of someone else. */
+/** What a stream does at once; also a renew of no hold or of another caller's. */
 const reserveAndRenew: fc.Arbitrary<Step> = fc.tuple(reservation, extension).map(([command, given]) => () => [
   { type: 'reserve', command },
   { type: 'renew', command: { ...command, ...given } },
@@ -100,7 +100,7 @@ const settle: fc.Arbitrary<Step> = fc
     return of === undefined ? [] : [{ type: 'settle', command: { ...of, actual, note: NOTE } }]
   })
 
-/** A settle that may meet no hold at all, or that of someone else. */
+/** A settle of no hold or of another caller's. */
 const settleBlindly: fc.Arbitrary<Step> = fc
   .record({
     account,

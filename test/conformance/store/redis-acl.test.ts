@@ -1,4 +1,4 @@
-/** The users of docs/redis.md, as they are written there: each can do its work, and a proxy cannot do the controller's. */
+/** The users of docs/redis.md as written there: each can do its work, and a proxy cannot do the controller's. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Change, Gap, Store } from '../../../store/contract.ts'
@@ -35,7 +35,7 @@ beforeAll(async () => {
     rules,
   }))
   expect(users.map(({ name }) => name)).toEqual(['default', 'sluice-controller', 'sluice-proxy'])
-  // The default user of this server is the test's own.
+  // The test itself uses the server's default user.
   for (const { name, rules } of users.slice(1))
     await server.command('ACL', 'SETUSER', name, ...rules.split(' '))
   const url = (user: string) => `redis://${user}:change-me@127.0.0.1:${server.port}`
@@ -58,7 +58,7 @@ test('the controller publishes, credits and reaps; the proxy follows, reads, bil
   expect(await controller.config.publish(publication(epoch, 1, { table: tableOf('small') }))).toBe(
     'published',
   )
-  await until(() => seen.length > 0, 'the publication to be heard of')
+  await until(() => seen.length > 0, 'the publication to arrive')
   expect(seen).toMatchObject([{ generation: 1, table: true }])
   expect(await proxy.config.table()).toMatchObject({ generation: 1 })
   expect(await proxy.config.key('h1')).toBeUndefined()
@@ -66,7 +66,7 @@ test('the controller publishes, credits and reaps; the proxy follows, reads, bil
   expect(await proxy.config.beat({ proxy: 'p', epoch, generation: 1 })).toEqual({ epoch, generation: 1 })
   expect(await controller.config.heartbeats(5_000)).toHaveLength(1)
   expect(await controller.config.manifest()).toMatchObject({ epoch, generation: 1 })
-  // What a flood of unknown keys makes a proxy ask for.
+  // The command that a flood of unknown keys makes a proxy send.
   expect(await proxy.config.keyHashes()).toEqual(new Set())
   await proxy.config.retire('p')
 
@@ -100,7 +100,7 @@ describe('a proxy may not', () => {
     ['write the table', (redis) => redis.command(['SET', TABLE, 'x'])],
     ['write a key record', (redis) => redis.command(['SET', keyRecordKey('h'), 'x'])],
     ['remove a key record', (redis) => redis.command(['DEL', keyRecordKey('h')])],
-    ['start a term', (redis) => redis.run('config/new-epoch', [EPOCH], [0])],
+    ['start an epoch', (redis) => redis.run('config/new-epoch', [EPOCH], [0])],
     ['announce', (redis) => redis.command(['XADD', CHANGES, '*', 'a', 'b'])],
     ['change the manifest', (redis) => redis.command(['HSET', MANIFEST, 'routes', '0'])],
     [
@@ -110,29 +110,29 @@ describe('a proxy may not', () => {
     ['list keys', (redis) => redis.command(['KEYS', '*'])],
     ['wipe', (redis) => redis.command(['FLUSHALL', 'SYNC'])],
     ['read settings', (redis) => redis.command(['CONFIG', 'GET', '*'])],
-    ['read what is not ours', (redis) => redis.command(['GET', 'other'])],
+    ['read foreign keys', (redis) => redis.command(['GET', 'other'])],
   ])('%s', async (_what, command) => {
     await expect(command(asProxy)).rejects.toThrow(RedisError)
     await expect(command(asProxy)).rejects.toThrow(/NOPERM|can't access/)
   })
 })
 
-test('no error carries a password', async () => {
+test('no error contains a password', async () => {
   const logged: unknown[] = []
   const note = (...line: unknown[]) => void logged.push(line)
   const url = `redis://sluice-proxy:wrong-pass-word@127.0.0.1:${server.port}`
-  const stranger = createRedisStore({
+  const unknownUser = createRedisStore({
     url,
     sealing,
     log: { info: note, warn: note, error: note },
     instance: 'test',
   })
-  const error = await stranger.config.position().catch((refused: unknown) => refused)
+  const error = await unknownUser.config.position().catch((refused: unknown) => refused)
   await until(() => logged.length > 0, 'the refusal to be logged')
-  await stranger.close()
-  const told = [error, ...logged].map(
+  await unknownUser.close()
+  const messages = [error, ...logged].map(
     (line) => JSON.stringify(line, Object.getOwnPropertyNames(line)) + String(line),
   )
   expect(JSON.stringify(logged)).toContain('WRONGPASS')
-  expect(told.join('\n')).not.toContain('wrong-pass-word')
+  expect(messages.join('\n')).not.toContain('wrong-pass-word')
 })

@@ -5,7 +5,7 @@ import { ledgerProperty } from './ledger-property.ts'
 import { clusterUnderTest, type RedisUnderTest } from './redis.ts'
 import { storeConformance } from './suite.ts'
 
-// FC_RUNS raises it.
+// FC_RUNS raises this.
 const numRuns = remoteRuns(40)
 
 let redis: RedisUnderTest

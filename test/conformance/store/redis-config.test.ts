@@ -1,4 +1,4 @@
-/** What only a store that others can write to, and that is not in the process, can get wrong about tables and records. */
+/** Faults of tables and records that only a shared store outside of the process can have. */
 import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -57,7 +57,7 @@ function open(sealing: KeyRing = keyRing(ONE), logCapacity?: number): Store {
     log: silent,
     instance: 'test',
     logCapacity,
-    // A busy machine must not answer for the store.
+    // Without this, a slow test machine would fail the store.
     commandTimeoutMs: 10_000,
   })
   stores.push(store)
@@ -69,7 +69,7 @@ const put = (...names: string[]) => ({
   remove: [],
 })
 
-/** Puts an envelope in the place of the record, noted in the manifest as if it had been published. */
+/** Replaces the record by an envelope and notes it in the manifest as if published. */
 async function forge(key: string, field: string, sealed: string): Promise<void> {
   await server.command('SET', key, sealed)
   await server.command('HSET', MANIFEST, field, `one ${'0'.repeat(64)} ${hash('sha1', sealed, 'hex')}`)
@@ -82,7 +82,7 @@ async function followed({ config }: Store): Promise<(Change | Gap)[]> {
 }
 
 describe('sealing', () => {
-  test('what is stored shows nothing of what it is', async () => {
+  test('stored data reveals nothing', async () => {
     const { config } = open()
     const epoch = await config.newEpoch()
     const accounts = { put: new Map([['a1', accountOf('team')]]), remove: [] }
@@ -93,7 +93,7 @@ describe('sealing', () => {
     }
   })
 
-  test('a record in the place of another one is not read', async () => {
+  test('a record moved to the place of another is not read', async () => {
     const { config } = open()
     await config.publish(publication(await config.newEpoch(), 1, { keys: put('alice', 'bob') }))
     const alice = String(await server.command('GET', keyRecordKey('hash-alice')))
@@ -105,9 +105,9 @@ describe('sealing', () => {
   test.each([
     ['cut short', (sealed: string) => sealed.slice(0, -9)],
     ['empty', () => ''],
-    ['written by somebody in clear', () => JSON.stringify(keyOf('mallory'))],
-    ['of a foreign version', () => ring.seal(keyRecordKey('hash-a'), '{"version":2}')],
-    ['of something else', () => ring.seal(keyRecordKey('hash-a'), '[]')],
+    ['in clear', () => JSON.stringify(keyOf('mallory'))],
+    ['of an unknown version', () => ring.seal(keyRecordKey('hash-a'), '{"version":2}')],
+    ['of another type', () => ring.seal(keyRecordKey('hash-a'), '[]')],
   ])('a record that is %s is unreadable, never absent', async (_what, change) => {
     const { config } = open(ring)
     await config.publish(publication(await config.newEpoch(), 1, { keys: put('a') }))
@@ -116,7 +116,7 @@ describe('sealing', () => {
     await expect(config.key('hash-a')).rejects.toThrow(RecordUnreadable)
   })
 
-  test('a table that does not open is told by inspecting, whatever was noted of it', async () => {
+  test('an inspection reports a table that does not open, whatever the manifest says', async () => {
     const { config } = open()
     await config.publish(publication(await config.newEpoch(), 1, { table: tableOf('small') }))
     await forge(TABLE, 'table', 'spoilt')
@@ -126,7 +126,7 @@ describe('sealing', () => {
     expect(spoilt).toEqual({ table: 1, key: 0, account: 0 })
   })
 
-  test('rotation: a key is added, comes first, everything that differs is written again, the old one goes', async () => {
+  test('rotation: add a key, make it the first, rewrite what differs, remove the old key', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'sluice-rotation-'))
     const file = join(dir, 'keys')
     const ringOf = (...lines: string[]) => {
@@ -172,7 +172,7 @@ describe('sealing', () => {
   })
 })
 
-describe('what somebody else changed', () => {
+describe("changes behind the store's back", () => {
   const accounts = { put: new Map([['a1', accountOf('team')]]), remove: [] }
   const all = { table: tableOf('new'), keys: put('alice', 'bob'), accounts }
   const NOT_REAL = expect.not.stringMatching(/^[0-9a-f]{64}$/)
@@ -187,40 +187,43 @@ describe('what somebody else changed', () => {
   }
 
   test.each<[string, (key: string) => Promise<unknown>]>([
-    ['is gone', (key) => server.command('DEL', key)],
-    ['is another one', (key) => server.command('SET', key, 'garbage')],
-    ['is no string', (key) => server.command('DEL', key).then(() => server.command('LPUSH', key, 'x'))],
-  ])('a record that %s is unreadable, never absent, and healed by writing it again', async (_what, spoil) => {
-    const { config, epoch } = await published()
-    await spoil(keyRecordKey('hash-alice'))
-    await spoil(accountRecordKey('a1'))
-    for (const { key, account } of [config, open().config]) {
-      await expect(key('hash-alice')).rejects.toThrow(RecordUnreadable)
-      await expect(account('a1')).rejects.toThrow(RecordUnreadable)
-      expect(await key('hash-bob')).toEqual(keyOf('bob'))
-      expect(await key('hash-nobody')).toBeUndefined()
-    }
-    const { keys, accounts, spoilt, table } = await config.inspect()
-    expect([...keys].sort()).toEqual([
-      ['hash-alice', NOT_REAL],
-      ['hash-bob', digest(keyOf('bob'))],
-    ])
-    expect([...accounts]).toEqual([['a1', NOT_REAL]])
-    expect({ table, spoilt }).toEqual({
-      table: digest(tableOf('new')),
-      spoilt: { table: 0, key: 1, account: 1 },
-    })
-    await config.publish(publication(epoch, 7, { keys: put('alice'), accounts: all.accounts }))
-    expect(await config.key('hash-alice')).toEqual(keyOf('alice'))
-    expect((await config.inspect()).spoilt).toEqual({ table: 0, key: 0, account: 0 })
-  })
+    ['was deleted', (key) => server.command('DEL', key)],
+    ['is garbage', (key) => server.command('SET', key, 'garbage')],
+    ['is not a string', (key) => server.command('DEL', key).then(() => server.command('LPUSH', key, 'x'))],
+  ])(
+    'a record that %s is unreadable, never absent, and is repaired by writing it again',
+    async (_what, spoil) => {
+      const { config, epoch } = await published()
+      await spoil(keyRecordKey('hash-alice'))
+      await spoil(accountRecordKey('a1'))
+      for (const { key, account } of [config, open().config]) {
+        await expect(key('hash-alice')).rejects.toThrow(RecordUnreadable)
+        await expect(account('a1')).rejects.toThrow(RecordUnreadable)
+        expect(await key('hash-bob')).toEqual(keyOf('bob'))
+        expect(await key('hash-nobody')).toBeUndefined()
+      }
+      const { keys, accounts, spoilt, table } = await config.inspect()
+      expect([...keys].sort()).toEqual([
+        ['hash-alice', NOT_REAL],
+        ['hash-bob', digest(keyOf('bob'))],
+      ])
+      expect([...accounts]).toEqual([['a1', NOT_REAL]])
+      expect({ table, spoilt }).toEqual({
+        table: digest(tableOf('new')),
+        spoilt: { table: 0, key: 1, account: 1 },
+      })
+      await config.publish(publication(epoch, 7, { keys: put('alice'), accounts: all.accounts }))
+      expect(await config.key('hash-alice')).toEqual(keyOf('alice'))
+      expect((await config.inspect()).spoilt).toEqual({ table: 0, key: 0, account: 0 })
+    },
+  )
 
   test.each<[string, (old: string) => Promise<unknown>]>([
-    ['is gone', () => server.command('DEL', TABLE)],
-    ['is another one', () => server.command('SET', TABLE, 'garbage')],
-    ['is an old one', (old) => server.command('SET', TABLE, old)],
-    ['is no string', () => server.command('DEL', TABLE).then(() => server.command('LPUSH', TABLE, 'x'))],
-  ])('a table that %s is unreadable, also to who has read none, and noticed', async (_what, spoil) => {
+    ['was deleted', () => server.command('DEL', TABLE)],
+    ['is garbage', () => server.command('SET', TABLE, 'garbage')],
+    ['is outdated', (old) => server.command('SET', TABLE, old)],
+    ['is not a string', () => server.command('DEL', TABLE).then(() => server.command('LPUSH', TABLE, 'x'))],
+  ])('a table that %s is unreadable, even to a new reader, and is noticed', async (_what, spoil) => {
     const { config, epoch, old } = await published()
     expect(await config.intact()).toBe(true)
     await spoil(old)
@@ -233,7 +236,7 @@ describe('what somebody else changed', () => {
     expect((await open().config.table())?.table).toEqual(tableOf('new'))
   })
 
-  test('the record of a key that was taken back, put back, is not read', async () => {
+  test('a revoked key whose record is copied back is not read', async () => {
     const { config, epoch } = await published()
     const alice = String(await server.command('GET', keyRecordKey('hash-alice')))
     await config.publish(publication(epoch, 7, { keys: { put: new Map(), remove: ['hash-alice'] } }))
@@ -243,7 +246,7 @@ describe('what somebody else changed', () => {
 })
 
 describe('publications', () => {
-  test('ten thousand keys at once, announced as too many to name', async () => {
+  test('ten thousand keys at once are announced as too many to name', async () => {
     const store = open()
     const { config } = store
     const epoch = await config.newEpoch()
@@ -264,7 +267,7 @@ describe('publications', () => {
     expect(await server.command('KEYS', keyRecordKey('*'))).toEqual([])
   })
 
-  test('a thousand are named', async () => {
+  test('a thousand keys are named', async () => {
     const store = open()
     const epoch = await store.config.newEpoch()
     const seen = await followed(store)
@@ -274,7 +277,7 @@ describe('publications', () => {
     expect(seen).toMatchObject([{ generation: 1, keys: names.map((name) => `hash-${name}`) }])
   })
 
-  test('two leaders: of publications at once none of the older is taken', async () => {
+  test('two leaders: of concurrent publications none of the older leader is accepted', async () => {
     const older = open().config
     const newer = open().config
     const old = await older.newEpoch()
@@ -288,7 +291,7 @@ describe('publications', () => {
     expect([...(await newer.manifest()).keys.keys()]).toEqual(['hash-new'])
   })
 
-  test('a generation of milliseconds keeps its digits', async () => {
+  test('a generation in milliseconds keeps its digits', async () => {
     const { config } = open()
     const generation = 1_800_000_000_123
     const epoch = await config.newEpoch(9_007_199_254_740_000)
@@ -303,7 +306,7 @@ describe('publications', () => {
 })
 
 describe('following', () => {
-  test('an announcement that was cut away is a gap', async () => {
+  test('a trimmed announcement is a gap', async () => {
     const store = open()
     const epoch = await store.config.newEpoch()
     await store.config.publish(publication(epoch, 1))
@@ -316,7 +319,7 @@ describe('following', () => {
     expect(seen).toEqual([{ gap: true }, { epoch, generation: 4, table: false, keys: [], accounts: [] }])
   })
 
-  test('an announcement that cannot be read is a gap', async () => {
+  test('an unreadable announcement is a gap', async () => {
     const store = open()
     const seen = await followed(store)
     await server.command('XADD', CHANGES, '*', 'from', 'the future')
@@ -328,7 +331,7 @@ describe('following', () => {
     ['later', 1_000],
     ['in the same millisecond', 0],
     ['by a clock that was set back', -1_000],
-  ])('a wipe is a gap when the first publication after it comes %s', async (_when, ms) => {
+  ])('a wipe is a gap if the first publication after it comes %s', async (_when, ms) => {
     const store = open()
     const { config } = store
     await config.publish(publication(await config.newEpoch(), 5))
@@ -337,7 +340,7 @@ describe('following', () => {
     await server.command('FLUSHALL')
     await config.publish(publication(await config.newEpoch(), 6))
     const look = () => {
-      // The server ends a question that waits by its clock.
+      // The server's clock ends a blocking read.
       clock.advance(100)
       return seen.length > 0
     }
@@ -346,14 +349,14 @@ describe('following', () => {
   })
 })
 
-test('a heartbeat that cannot be read hides no other', async () => {
+test('an unreadable heartbeat hides no other', async () => {
   const { config } = open()
   await config.beat({ proxy: 'one', epoch: 1, generation: 5 })
   await server.command('HSET', PROXIES, 'odd', 'what another version writes')
   expect(await config.heartbeats(60_000)).toEqual([{ proxy: 'one', epoch: 1, generation: 5 }])
 })
 
-test('heartbeats that are old are dropped when a new proxy comes', async () => {
+test('old heartbeats are dropped when a new proxy appears', async () => {
   const { config } = open()
   await config.beat({ proxy: 'old', epoch: 1, generation: 1 })
   clock.advance(61_000)
@@ -361,14 +364,14 @@ test('heartbeats that are old are dropped when a new proxy comes', async () => {
   expect(await server.command('HKEYS', PROXIES)).toEqual(['new'])
 })
 
-test('the request log keeps its newest lines, and drops old ones', async () => {
+test('the request log keeps its newest lines and drops old ones', async () => {
   const { state } = open(keyRing(ONE), 500)
   await Promise.all(Array.from({ length: 2_000 }, (_, i) => state.appendLog(`line ${i}`)))
   expect((await state.recentLog(500)).at(-1)).toBe('line 1500')
   expect(Number(await server.command('XLEN', LOG))).toBeLessThan(1_000)
 })
 
-test('state may be elsewhere', async () => {
+test('state may be on another server', async () => {
   const other = await startRedis()
   const options = { url: server.url, sealing: keyRing(ONE), log: silent, instance: 'test' }
   const store = createRedisStore({ ...options, stateUrl: other.url })

@@ -1,4 +1,4 @@
-/** What Redis holds of conversations: nothing in clear, nothing that opens elsewhere, never more than is counted. */
+/** Conversations in Redis: encrypted, bound to their place, and never more than is counted. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Exchange, type StateStore, StoreUnavailable } from '../../../store/contract.ts'
 import { chainPrefix, exchangeDigest, roomKeys } from '../../../store/keys.ts'
@@ -57,7 +57,7 @@ test('neither texts nor ids are stored in clear', async () => {
   expect(JSON.stringify(values)).not.toMatch(/said|secret|resp_/)
 })
 
-test('all of it ends by itself, the room after its texts', async () => {
+test('everything expires on its own, the room after its texts', async () => {
   const texts = [await ttlOf(keyOf('resp_first')), await ttlOf(keyOf('resp_second'))]
   expect(Math.min(...texts)).toBeGreaterThan(TTL_MS - 60_000)
   expect(Math.max(...texts)).toBeLessThanOrEqual(TTL_MS)
@@ -82,7 +82,7 @@ test('reading renews texts and room alike', async () => {
   }
 })
 
-test('reading one exchange renews it and its room, and nothing of others', async () => {
+test('reading one exchange renews it and its room, and no other', async () => {
   const [ends] = roomKeys(OWNER)
   for (const { id } of [R1, R2]) {
     await command('PEXPIRE', keyOf(id), 10_000)
@@ -96,7 +96,7 @@ test('reading one exchange renews it and its room, and nothing of others', async
   expect(await endOf('resp_first')).toBe(1)
 })
 
-test('the room of a text that was lost is not kept for longer by asking for it', async () => {
+test('reading a lost text does not renew its room', async () => {
   const [ends] = roomKeys(OWNER)
   await command('DEL', keyOf('resp_second'))
   await command('ZADD', ends, 1, exchangeDigest('resp_first', 'resp_second'))
@@ -104,7 +104,7 @@ test('the room of a text that was lost is not kept for longer by asking for it',
   expect(await command('ZSCORE', ends, exchangeDigest('resp_first', 'resp_second'))).toBe('1')
 })
 
-test('nothing is left of what was removed', async () => {
+test('a removal leaves nothing behind', async () => {
   for (const { id } of [R1, R2]) await state.removeExchange(OWNER, 'resp_first', id)
   const [ends, bytes] = roomKeys(OWNER)
   expect(await command('KEYS', '*')).toEqual([bytes])
@@ -112,7 +112,7 @@ test('nothing is left of what was removed', async () => {
   expect(await command('EXISTS', ends)).toBe(0)
 })
 
-test('an emptied server knows no conversation, and has room for new ones', async () => {
+test('an emptied server knows no conversation and has room for new ones', async () => {
   await command('FLUSHALL')
   expect(await read()).toBeUndefined()
   await state.removeExchange(OWNER, 'resp_first', 'resp_second')
@@ -121,13 +121,13 @@ test('an emptied server knows no conversation, and has room for new ones', async
     expect(await state.putExchange(OWNER, { id, root: id, text }, TTL_MS, ROOM)).toBe('kept')
 })
 
-test('a room that was lost alone does not come back by reading', async () => {
+test('reading does not restore a room that was lost alone', async () => {
   await command('DEL', ...roomKeys(OWNER))
   expect(await read()).toEqual([R1, R2])
   expect(await command('EXISTS', ...roomKeys(OWNER))).toBe(0)
 })
 
-describe('what is not as it was written is gone', () => {
+describe('an altered text is gone', () => {
   const move = async (from: string, to: string) => void (await command('COPY', from, to, 'REPLACE'))
   const change = async (to: (value: string) => string) => {
     const key = keyOf('resp_second')
@@ -145,9 +145,9 @@ describe('what is not as it was written is gone', () => {
     ['changed', () => change((value) => value.replace(/"ct":"..../, '"ct":"AAAA'))],
     ['cut', () => change((value) => value.slice(0, -5))],
     ['moved', () => move(keyOf('resp_first'), keyOf('resp_second'))],
-    ['shown as the first', () => change((value) => value.replace(/^\w+ /, ' '))],
+    ['presented as the first', () => change((value) => value.replace(/^\w+ /, ' '))],
     [
-      'shown behind another',
+      'presented after another',
       async () => {
         await state.putExchange(OWNER, { ...R1, id: 'else' }, TTL_MS, ROOM)
         const digest = exchangeDigest('resp_first', 'else')
@@ -163,13 +163,13 @@ describe('what is not as it was written is gone', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['changed', () => change((value) => value.replace(/"ct":"..../, '"ct":"AAAA'))],
     ['moved', () => move(keyOf('resp_first'), keyOf('resp_second'))],
-  ])('also when it is asked for alone: %s', async (_what, spoil) => {
+  ])('also when read alone: %s', async (_what, spoil) => {
     await spoil()
     expect(await state.exchange(OWNER, 'resp_first', 'resp_second', TTL_MS)).toBeUndefined()
     expect(await state.exchange(OWNER, 'resp_first', 'resp_first', TTL_MS)).toEqual(R1)
   })
 
-  test('sealed, and of another form', async () => {
+  test('a sealed text of another form', async () => {
     const key = keyOf('resp_second')
     const digest = exchangeDigest('resp_first', 'resp_first')
     for (const text of [
@@ -188,19 +188,19 @@ describe('what is not as it was written is gone', () => {
   })
 })
 
-test('what one owner has does not open for another who has it copied', async () => {
+test('a text copied to another owner does not open', async () => {
   for (const id of ['resp_first', 'resp_second']) await command('COPY', keyOf(id), keyOf(id, OTHER))
   expect(await read('resp_first', OTHER)).toBeUndefined()
   expect(await read('resp_second', OTHER)).toBeUndefined()
   expect(await read()).toEqual([R1, R2])
 })
 
-describe('between room and text', () => {
-  /** A server that answers `OK` and fails with the commands that are named; notes what it is asked for. */
+describe('the order of room and text', () => {
+  /** A server that answers `OK` and fails the named commands; records the commands sent to it. */
   function failing(...names: string[]) {
-    const asked: string[] = []
+    const commands: string[] = []
     const answer = async (name: string) => {
-      asked.push(name)
+      commands.push(name)
       if (names.includes(name)) throw new StoreUnavailable('away')
       if (name === 'EXISTS') return 1
       return name === 'conversation/chain' ? ['a'.repeat(64)] : 'OK'
@@ -211,38 +211,38 @@ describe('between room and text', () => {
       onRestored: () => () => {},
       close: async () => {},
     }
-    return { asked, conversations: createRedisConversations(connection, SEALING) }
+    return { commands, conversations: createRedisConversations(connection, SEALING) }
   }
 
-  test('room is taken before a text is written, and stays when the write fails', async () => {
-    const { asked, conversations } = failing('SET')
+  test('room is taken before a text is written and stays if the write fails', async () => {
+    const { commands, conversations } = failing('SET')
     await expect(conversations.putExchange(OWNER, R1, TTL_MS, ROOM)).rejects.toThrow(StoreUnavailable)
-    expect(asked).toEqual(['conversation/take', 'SET'])
+    expect(commands).toEqual(['conversation/take', 'SET'])
   })
 
-  test('without an answer about room nothing is written', async () => {
-    const { asked, conversations } = failing('conversation/take')
+  test('nothing is written without a reply about the room', async () => {
+    const { commands, conversations } = failing('conversation/take')
     await expect(conversations.putExchange(OWNER, R1, TTL_MS, ROOM)).rejects.toThrow(StoreUnavailable)
-    expect(asked).toEqual(['conversation/take'])
+    expect(commands).toEqual(['conversation/take'])
   })
 
-  test('texts are not renewed before their room is', async () => {
-    const { asked, conversations } = failing('conversation/extend')
+  test('texts are not renewed before their room', async () => {
+    const { commands, conversations } = failing('conversation/extend')
     await expect(conversations.exchanges(OWNER, { root: 'r', id: 'r' }, TTL_MS, 1)).rejects.toThrow(
       StoreUnavailable,
     )
-    expect(asked).toEqual(['conversation/chain', 'conversation/extend'])
+    expect(commands).toEqual(['conversation/chain', 'conversation/extend'])
   })
 
-  test('nor is one that is read alone', async () => {
-    const { asked, conversations } = failing('conversation/extend')
+  test('nor is a text that is read alone', async () => {
+    const { commands, conversations } = failing('conversation/extend')
     await expect(conversations.exchange(OWNER, 'r', 'r', TTL_MS)).rejects.toThrow(StoreUnavailable)
-    expect(asked).toEqual(['EXISTS', 'conversation/extend'])
+    expect(commands).toEqual(['EXISTS', 'conversation/extend'])
   })
 
-  test('room is not given back before the text is gone', async () => {
-    const { asked, conversations } = failing('DEL')
+  test('room is not freed before the text is gone', async () => {
+    const { commands, conversations } = failing('DEL')
     await expect(conversations.removeExchange(OWNER, 'r', 'r')).rejects.toThrow(StoreUnavailable)
-    expect(asked).toEqual(['DEL'])
+    expect(commands).toEqual(['DEL'])
   })
 })

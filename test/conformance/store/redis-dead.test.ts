@@ -1,4 +1,4 @@
-/** A server that stops, dies, is wiped or never answers: no command hangs, and all works again by itself. */
+/** A server that stops, dies, is wiped or never answers: no command hangs, and everything recovers on its own. */
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
@@ -11,12 +11,12 @@ import { keyOf, publication, reservation, settlement, tableOf } from './fixtures
 import { keyRing, silent } from './redis.ts'
 
 const KEY = Buffer.alloc(32, 1).toString('base64')
-/** Turns of the event loop within which a refusal comes that waits for no answer and no timer. */
+/** Turns of the event loop within which a refusal arrives that waits for no answer and no timer. */
 const AT_ONCE_TURNS = 10
 
 interface Watched {
   store: Store
-  /** Connections that were said not to answer. */
+  /** Connections that were reported as not answering. */
   silent: string[]
   restored(): number
   seen: (Change | Gap)[]
@@ -69,7 +69,7 @@ const COMMANDS: Record<string, (store: Store) => Promise<unknown>> = {
   appendLog: ({ state }) => state.appendLog('line'),
 }
 
-/** Resolves when the store refuses; fails when it answers otherwise. */
+/** Resolves when the store refuses; fails if it answers otherwise. */
 async function refusal(store: Store, command: (store: Store) => Promise<unknown>): Promise<void> {
   await expect(command(store)).rejects.toThrow(StoreUnavailable)
 }
@@ -93,7 +93,7 @@ async function refuses(store: Store): Promise<void> {
 
 const gaps = ({ seen }: Watched) => seen.filter((change) => 'gap' in change).length
 
-/** A key published now is read and heard of. */
+/** A key published now is readable and announced. */
 async function works({ store, seen }: Watched): Promise<void> {
   const epoch = await store.config.newEpoch()
   const { generation } = await store.config.position()
@@ -103,7 +103,7 @@ async function works({ store, seen }: Watched): Promise<void> {
   expect(await store.config.key('h1')).toEqual(keyOf('one'))
   await until(
     () => seen.some((change) => 'gap' in change || change.generation === generation + 1),
-    'the publication to be heard of',
+    'the publication to arrive',
   )
 }
 
@@ -120,12 +120,12 @@ describe('one server', () => {
     await server.stop()
   })
 
-  test('that stopped: every method is refused in time', async () => {
+  test('paused: every method is refused in time', async () => {
     server.pause()
     await refuses(watch.store)
   })
 
-  test('that stopped: soon all is refused at once, and it is back when it goes on', async () => {
+  test('paused: soon everything is refused at once, and it recovers on resume', async () => {
     server.pause()
     await Promise.all(Array.from({ length: 8 }, () => refusal(watch.store, COMMANDS.key ?? fail)))
     await refusesAtOnce(watch.store)
@@ -136,7 +136,7 @@ describe('one server', () => {
     await works(watch)
   })
 
-  test('that is killed: all is refused at once, and it is back when it runs again', async () => {
+  test('killed: everything is refused at once, and it recovers after a restart', async () => {
     await server.kill()
     await until(
       () =>
@@ -153,7 +153,7 @@ describe('one server', () => {
     await works(watch)
   })
 
-  test('that is killed with commands on their way: they are refused', async () => {
+  test('killed with commands in flight: they are refused', async () => {
     server.pause()
     const waiting = Promise.all(
       Array.from({ length: 3 }, () => refusal(watch.store, COMMANDS.manifest ?? fail)),
@@ -162,18 +162,18 @@ describe('one server', () => {
     await waiting
   })
 
-  test('that is wiped: a follower hears of it without a publication', async () => {
+  test('wiped: a follower learns of it without a publication', async () => {
     await server.command('FLUSHALL')
     await until(() => gaps(watch) === 1, 'a gap')
     await works(watch)
   })
 
-  test('that lost its scripts: they are sent again', async () => {
+  test('without its scripts: they are sent again', async () => {
     await server.command('SCRIPT', 'FLUSH')
     await works(watch)
   })
 
-  test('that was not there at first', async () => {
+  test('not running at first', async () => {
     await server.kill()
     const early = await watched(server.url)
     try {
@@ -187,7 +187,7 @@ describe('one server', () => {
   })
 })
 
-test('a port that takes connections and never answers', async () => {
+test('a port that accepts connections and never answers', async () => {
   const sockets: Socket[] = []
   const hole = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
   await once(hole, 'listening')
@@ -203,7 +203,7 @@ test('a port that takes connections and never answers', async () => {
   }
 })
 
-test('of a Cluster one server is killed: the others serve, and it is back when it runs again', async () => {
+test('one server of a Cluster is killed: the others serve, and it recovers after a restart', async () => {
   const cluster = await startRedisCluster({ args: ['--cluster-require-full-coverage', 'no'] })
   const watch = await watched(cluster.url)
   const { affinity } = watch.store
@@ -230,7 +230,7 @@ test('of a Cluster one server is killed: the others serve, and it is back when i
     await until(() => watch.restored() > 0, 'the server to be back')
     await until(
       async () => (await Promise.all(sessions.map(set))).every((reply) => reply === 'set'),
-      'all to be served again',
+      'every method to work again',
     )
   } finally {
     await watch.store.close()

@@ -1,4 +1,4 @@
-/** The ledger in Redis against the one in memory: the same work, sums at the edge of the safe integers included. */
+/** The ledger in Redis compared with the one in memory: the same work, also at the edge of the safe integers. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Ledger } from '../../../store/ledger/contract.ts'
@@ -10,7 +10,7 @@ import { type Call, perform, type Reply } from './ledger-model.ts'
 import { type RedisLedgers, startRedisLedgers } from './redis-ledger.ts'
 import type { StoreUnderTest } from './suite.ts'
 
-// FC_RUNS raises it.
+// FC_RUNS raises this.
 const numRuns = remoteRuns(100)
 const MOST = Number.MAX_SAFE_INTEGER
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => redis.stop())
 
-/** A call on a store whose clock began at `start`, after `waitMs`. */
+/** A call on a store whose clock started at `start`, after `waitMs`. */
 interface Step {
   waitMs: number
   call(start: number): Call
@@ -119,7 +119,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 40, size: 'max' },
 )
 
-/** A hold that expires and is settled behind that: chance alone does not come to it in every run. */
+/** A hold that expires and is settled later: not every random run has one. */
 const tooLate: Step[] = [
   {
     waitMs: 0,
@@ -152,7 +152,7 @@ const tooLate: Step[] = [
   },
 ]
 
-test('the same work has the same replies, balances and entries in both', async () => {
+test('the same work gives the same replies, balances and entries in both', async () => {
   const names = new Set<string>()
   const property = fc.asyncProperty(steps, async (work) => {
     const [ours, reference] = [
@@ -163,14 +163,14 @@ test('the same work has the same replies, balances and entries in both', async (
     for (const reply of reference.replies) names.add(nameOf(reply))
   })
   await fc.assert(property, { numRuns, examples: [[tooLate]] })
-  // Work that gets nowhere would be the same in any two.
+  // Work that achieves nothing would be the same in any two.
   expect([...names]).toEqual(
     expect.arrayContaining(['OK', 'DUP', 'CONFLICT', 'LIMIT', 'NOFUNDS', 'GONE', 'UNKNOWN']),
   )
   expect([...names]).toEqual(expect.arrayContaining(['LATE', 'LOST', 'STALE', 'NOACCT', 'reaped']))
 }, 300_000)
 
-/** What comes of the work, with times counted from the store's first. */
+/** The results of the work, with times counted from the store's first. */
 async function done({ store: { ledger }, advance, dispose }: StoreUnderTest, work: readonly Step[]) {
   try {
     const start = await firstTime(ledger)
@@ -199,7 +199,7 @@ async function firstTime(ledger: Ledger): Promise<number> {
   return hold(ledger, reservation('r', 0, { enforced: false, leaseMs: 0 }))
 }
 
-/** Without what differs by right: the time at which the store began, and the order of accounts in a reap of all. */
+/** Without legitimate differences: the start time, and the order of accounts in a reap of all. */
 function comparable(reply: Reply, start: number): Reply {
   if (typeof reply === 'string') return reply
   if (Array.isArray(reply)) return reply.toSorted((a, b) => a.account.localeCompare(b.account))

@@ -1,4 +1,4 @@
-/** The ledger in a real Redis: the suite that every store runs, and what only Redis can get wrong. */
+/** The ledger in a real Redis: the suite that every store runs, and faults that only Redis can have. */
 import { spawn } from 'node:child_process'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -26,7 +26,7 @@ import { ledgerProperty } from './ledger-property.ts'
 import { type RedisLedgers, startRedisLedgers } from './redis-ledger.ts'
 import type { StoreUnderTest } from './suite.ts'
 
-// FC_RUNS raises it.
+// FC_RUNS raises this.
 const numRuns = remoteRuns(60)
 
 let redis: RedisLedgers
@@ -50,7 +50,7 @@ test('answers any work as the model does, and its sums add up', async () => {
   await fc.assert(ledgerProperty(redis.create, new Map()), { numRuns })
 }, 300_000)
 
-test('texts of any bytes come back as they were, also next to the separators of stored records', async () => {
+test('texts of any bytes are read back unchanged, even next to the separators of stored records', async () => {
   const texts = ['a|b|c', 'line\nfeed', '\u0000', '"quoted"', '%.0f', 'c:p', 'ü€😀', '-inf', '(5', '']
   await fund(ledger(), ACCOUNT, 1_000)
   for (const text of texts) {
@@ -75,7 +75,7 @@ test('texts of any bytes come back as they were, also next to the separators of 
   expect(await ledger().balance(ACCOUNT)).toEqual({ posted: 1_000 - 4 * texts.length, held: 0, subs: {} })
 })
 
-test('amounts of sixteen digits are stored as such, and zero without a sign', async () => {
+test('amounts of sixteen digits are stored exactly, and zero without a sign', async () => {
   const most = Number.MAX_SAFE_INTEGER
   await fund(ledger(), ACCOUNT, most)
   const at = await hold(ledger(), reservation('r1', most))
@@ -88,7 +88,7 @@ test('amounts of sixteen digits are stored as such, and zero without a sign', as
   expect(await redis.server.command('HMGET', keyOf('bal'), 'p', 'h')).toEqual(['1', '0'])
 })
 
-test('scripts touch no key but those of their account', async () => {
+test('scripts touch only the keys of their account', async () => {
   const monitor = spawn('redis-cli', ['-p', `${redis.server.port}`, 'monitor'])
   let seen = ''
   monitor.stdout.on('data', (chunk: Buffer) => {
@@ -121,7 +121,7 @@ test('scripts touch no key but those of their account', async () => {
   expect(new Set(touched)).toEqual(new Set(['bal', 'rsv', 'exp', 'gc', 'led'].map((name) => keyOf(name))))
 })
 
-test('without memory nothing is admitted, and what was admitted is renewed, settled and reaped', async () => {
+test('without memory nothing is admitted, and admitted holds are renewed, settled and reaped', async () => {
   await fund(ledger(), ACCOUNT, 100)
   const at = await hold(ledger(), reservation('r1', 10))
   await hold(ledger(), reservation('r2', 10))
@@ -135,7 +135,7 @@ test('without memory nothing is admitted, and what was admitted is renewed, sett
     expect(await ledger().renew(renewal('r2', { seen: 2 }))).toBe('OK')
     expect(await ledger().settle(settlement('r1', 7, at))).toBe('OK')
     await current.advance(LEASE_MS)
-    // Refused before it began: what is due is not half expired.
+    // Refused before it started: no hold is half expired.
     await expect(ledger().reserve(reservation('r3', 10))).rejects.toThrow(StoreUnavailable)
     expect(await ledger().balance(ACCOUNT)).toEqual({ posted: 93, held: 10, subs: {} })
     expect(await ledger().reap(undefined, 10)).toEqual([{ account: ACCOUNT, id: 'r2', charged: 2 }])
@@ -146,7 +146,7 @@ test('without memory nothing is admitted, and what was admitted is renewed, sett
   await hold(ledger(), reservation('r3', 91))
 })
 
-test('a settle that comes again is DUP for as long as it could be taken for a lost one', async () => {
+test('a repeated settle is DUP for as long as it could be mistaken for a lost one', async () => {
   await fund(ledger(), ACCOUNT, 100)
   const at = await hold(ledger(), reservation('r1', 10))
   expect(await ledger().settle(settlement('r1', 10, at))).toBe('OK')
@@ -156,7 +156,7 @@ test('a settle that comes again is DUP for as long as it could be taken for a lo
   expect(await ledger().settle(settlement('r1', 10, at))).toBe('STALE')
 })
 
-test('nothing stays of a hold but its entry', async () => {
+test('a hold leaves nothing but its entry', async () => {
   await fund(ledger(), ACCOUNT, 100)
   const at = await hold(ledger(), reservation('r1', 10))
   await ledger().settle(settlement('r1', 10, at))
@@ -169,7 +169,7 @@ test('nothing stays of a hold but its entry', async () => {
   expect(new Set(z.array(z.string()).parse(keys))).toEqual(new Set([keyOf('bal'), keyOf('led')]))
 })
 
-test('a lease without its hold, as a repair by hand leaves it, stops nothing', async () => {
+test('a lease without its hold, as after a manual repair, blocks nothing', async () => {
   await fund(ledger(), ACCOUNT, 100)
   await hold(ledger(), reservation('r1', 10))
   await redis.server.command('ZADD', keyOf('exp'), 1, 'removed')
@@ -177,7 +177,7 @@ test('a lease without its hold, as a repair by hand leaves it, stops nothing', a
   expect(await ledger().reap(ACCOUNT, 10)).toEqual([{ account: ACCOUNT, id: 'r1', charged: 0 }])
 })
 
-test('the newest entries are kept, and their ids go on rising', async () => {
+test('the newest entries are kept, and ids keep rising', async () => {
   await ledger().open(ACCOUNT)
   const count = ENTRIES_KEPT + 500
   for (let done = 0; done < count; done += 500)
@@ -194,7 +194,7 @@ test('the newest entries are kept, and their ids go on rising', async () => {
   expect(await ledger().entries(ACCOUNT, undefined, 0)).toEqual([])
 })
 
-test('a reap of all reaches accounts of which each holds more than its share', async () => {
+test('a reap of all reaches accounts that each hold more than their share', async () => {
   for (const account of [ACCOUNT, OTHER]) await fund(ledger(), account, 1_000)
   for (let i = 0; i < 70; i++) await hold(ledger(), reservation(`r${i}`, 1, { leaseMs: 1_000 }))
   for (let i = 0; i < 3; i++)

@@ -6,12 +6,12 @@ import type { StoreUnderTest } from './suite.ts'
 
 export interface RedisLedgers {
   server: RunningRedis
-  /** The store in memory, but for its ledger, which is in Redis; that is emptied first. One at a time. */
+  /** The store in memory with its ledger in Redis, which is emptied first. One at a time. */
   create(): Promise<StoreUnderTest>
   stop(): Promise<void>
 }
 
-/** A Redis of its own, whose clock moves only when told. */
+/** A Redis of its own whose clock moves only when a test moves it. */
 export async function startRedisLedgers(): Promise<RedisLedgers> {
   const clock = createClock()
   const server = await startRedis({ clock })

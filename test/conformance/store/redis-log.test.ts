@@ -1,4 +1,4 @@
-/** The request log lives beside the balances: what it takes of the memory has a bound, whatever upstreams answer. */
+/** The request log shares memory with the balances, so its size is bounded whatever upstreams answer. */
 import { expect, onTestFinished, test } from 'vitest'
 import { createRedisConnection } from '../../../store/redis/connection.ts'
 import { createRedisState } from '../../../store/redis/state.ts'
@@ -8,7 +8,7 @@ import { keyRing, silent } from './redis.ts'
 const LINE = 500_000
 const sealing = keyRing(`one:${Buffer.alloc(32, 1).toString('base64')}`)
 
-test('of large lines the log keeps fewer, and all of them can be read', async () => {
+test('the log keeps fewer large lines, and all of them can be read', async () => {
   const server = await startRedis()
   const url = `redis://127.0.0.1:${server.port}`
   const connection = createRedisConnection({ url, name: 'test', log: silent, commandTimeoutMs: 5_000 })

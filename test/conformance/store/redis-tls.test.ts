@@ -1,4 +1,4 @@
-/** A Redis that speaks TLS and wants certificates of its clients. */
+/** A Redis that speaks TLS and requires client certificates. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ const put = (name: string, text: string) => {
   return join(dir, name)
 }
 
-/** What server and clients have, under the same names each time, as a mounted Secret has. */
+/** Files of server and clients, always under the same names, as in a mounted Secret. */
 function issue(from: Authority): Required<TlsFiles> {
   const [server, client] = [from.issue('redis.test', '127.0.0.1'), from.issue('sluice')]
   put('server.crt', server.cert)
@@ -66,7 +66,7 @@ beforeAll(async () => {
   redis = await startRedis({
     args: [...tls, ...files.map((arg) => (arg.startsWith('--') ? arg : join(dir, arg))), ...cluster],
   })
-  // One node with all slots: a Cluster for who asks for one, and a server for who does not.
+  // One node with all slots serves as a Cluster and as a single server.
   await redis.command('CLUSTER', 'ADDSLOTSRANGE', 0, SLOTS - 1)
   await until(
     async () => String(await redis.command('CLUSTER', 'INFO')).includes('cluster_state:ok'),
@@ -120,14 +120,14 @@ test.each<[string, (files: Required<TlsFiles>) => TlsFiles]>([
   await expect(config.position()).rejects.toThrow(StoreUnavailable)
 })
 
-test('all certificates are renewed, of another authority, and the store is back by itself', async () => {
+test('when all certificates are renewed under another authority, the store recovers on its own', async () => {
   const { config } = open(issue(authority))
   const epoch = await config.newEpoch()
   issue(other)
   await redis.restart()
   await until(() => config.newEpoch().catch(() => undefined), 'the store')
   expect(epoch).toBeGreaterThan(0)
-  // The server does not take the old ones any more.
+  // The server no longer accepts the old ones.
   const old = authority.issue('sluice')
   const files = { ca: join(dir, 'ca.crt'), cert: put('old.crt', old.cert), key: put('old.key', old.key) }
   await expect(open(files).config.position()).rejects.toThrow(StoreUnavailable)

@@ -1,4 +1,4 @@
-/** Stores in real Redis servers whose clock moves only when told; one server serves all tests of a file. */
+/** Stores in real Redis servers whose clock moves only when a test moves it; one server serves all tests of a file. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ export async function redisUnderTest(): Promise<RedisUnderTest> {
 /** Three servers. */
 export async function clusterUnderTest(): Promise<RedisUnderTest> {
   const clock = createClock()
-  // A clock that jumps would make every node take the others for dead.
+  // If a clock jumped, every node would take the others for dead.
   const cluster = await startRedisCluster({ clock, args: ['--cluster-node-timeout', '100000000'] })
   return underTest({ url: cluster.url, advance: clock.advance, flush: cluster.flush }, async () => {
     await cluster.stop()
@@ -49,7 +49,7 @@ function underTest({ url, advance, flush }: Server, end: () => Promise<void>): R
   return {
     async create() {
       await flush()
-      // What a store does in time is for other tests; here a busy machine must not answer for it.
+      // Other tests check the store's time limits; here a slow machine must not fail it.
       const store = createRedisStore({
         url,
         sealing,
@@ -63,7 +63,7 @@ function underTest({ url, advance, flush }: Server, end: () => Promise<void>): R
   }
 }
 
-/** A ring of a file with these lines. */
+/** A ring from a file with these lines. */
 export function keyRing(...lines: string[]): KeyRing {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-keys-'))
   const file = join(dir, 'keys')

@@ -18,7 +18,7 @@ export function stateCases(current: Current): void {
   const affinity = () => current().store.affinity
   const state = () => current().store.state
 
-  test('a session keeps its newest channel until its time is over', async () => {
+  test('a session keeps its newest channel until it expires', async () => {
     expect(await affinity().get('s1')).toBeUndefined()
     await affinity().set('s1', 'east', 10_000)
     await affinity().set('s2', 'west', 60_000)
@@ -28,7 +28,7 @@ export function stateCases(current: Current): void {
     expect([await affinity().get('s1'), await affinity().get('s2')]).toEqual([undefined, 'west'])
   })
 
-  test('setting a session again begins its time again', async () => {
+  test('setting a session again renews it', async () => {
     await affinity().set('s1', 'east', 10_000)
     await current().advance(8_000)
     await affinity().set('s1', 'east', 10_000)
@@ -36,7 +36,7 @@ export function stateCases(current: Current): void {
     expect(await affinity().get('s1')).toBe('east')
   })
 
-  test('a response binding is kept until its time is over', async () => {
+  test('a response binding is kept until it expires', async () => {
     expect(await state().response(OWNER, 'resp_1')).toBeUndefined()
     await state().putResponse(OWNER, 'resp_1', BINDING, 10_000)
     expect(await state().response(OWNER, 'resp_1')).toEqual(BINDING)
@@ -44,7 +44,7 @@ export function stateCases(current: Current): void {
     expect(await state().response(OWNER, 'resp_1')).toBeUndefined()
   })
 
-  test('a response binding can be removed and is independent of what was given', async () => {
+  test('a response binding can be removed and is independent of the object that was passed in', async () => {
     const given = { ...BINDING }
     await state().putResponse(OWNER, 'resp_1', given, 10_000)
     given.channel = 'another'
@@ -54,7 +54,7 @@ export function stateCases(current: Current): void {
     expect(await state().response(OWNER, 'resp_1')).toBeUndefined()
   })
 
-  test('owners have responses of the same id, and neither read, nor replace, nor remove those of others', async () => {
+  test('owners with responses of the same id cannot read, replace or remove those of others', async () => {
     await state().putResponse(OWNER, 'resp_1', BINDING, 10_000)
     expect(await state().response(OTHER, 'resp_1')).toBeUndefined()
     const others = { ...BINDING, channel: 'west' }
@@ -70,7 +70,7 @@ export function stateCases(current: Current): void {
     expect(await state().response(OWNER, 'resp_1')).toEqual(BINDING)
   })
 
-  test('owners and ids that are alike when they are put together are not the same', async () => {
+  test('owners and ids that are equal when concatenated stay distinct', async () => {
     await state().putResponse('a', 'b:c', BINDING, 10_000)
     await state().putResponse('a', 'b","c', BINDING, 10_000)
     for (const [owner, id] of [
@@ -81,7 +81,7 @@ export function stateCases(current: Current): void {
       expect(await state().response(owner, id)).toBeUndefined()
   })
 
-  test('a binding that is kept for longer lives on, and never for a shorter time', async () => {
+  test('keeping a binding extends its lifetime and never shortens it', async () => {
     await state().putResponse(OWNER, 'resp_1', BINDING, 10_000)
     await state().keepResponse(OWNER, 'resp_1', 60_000)
     await state().keepResponse(OWNER, 'resp_1', 1_000)
@@ -91,7 +91,7 @@ export function stateCases(current: Current): void {
     expect(await state().response(OWNER, 'resp_1')).toBeUndefined()
   })
 
-  test('a binding that is gone does not come back by being kept for longer', async () => {
+  test('keeping an expired binding does not restore it', async () => {
     await state().keepResponse(OWNER, 'never', 60_000)
     await state().putResponse(OWNER, 'ended', BINDING, 10_000)
     await state().putResponse(OWNER, 'removed', BINDING, 10_000)
@@ -103,7 +103,7 @@ export function stateCases(current: Current): void {
     }
   })
 
-  test('the log answers with its newest lines first', async () => {
+  test('the log returns its newest lines first', async () => {
     expect(await state().recentLog(10)).toEqual([])
     for (const line of ['a', 'b', 'c']) await state().appendLog(line)
     expect(await state().recentLog(2)).toEqual(['c', 'b'])

@@ -1,4 +1,4 @@
-/** What every store must do, told through the Store interface alone. A new store runs it unchanged. */
+/** What every store must do, checked only through the Store interface. A new store runs it unchanged. */
 import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../../store/contract.ts'
 import { configCases } from './config-cases.ts'

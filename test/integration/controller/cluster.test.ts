@@ -1,4 +1,4 @@
-/** The controller against a real API server: what is applied is published, and its status says so. */
+/** The controller against a real API server: it publishes what is applied and reports that in the status. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { keyHash, objectId } from '../../../contract/ids.ts'
@@ -50,8 +50,8 @@ const ALL = [
   ['ApiKey', 'alice'],
 ] as const
 
-describe('what is applied', () => {
-  it('is published and said to be ready, each kind', async () => {
+describe('an applied resource', () => {
+  it('is published and reported Ready, each kind', async () => {
     world.proxy(store)
     const controller = world.start({ store, instance: 'one' })
     await leads(controller)
@@ -76,7 +76,7 @@ describe('what is applied', () => {
     expect(await controller.metrics.registry.metrics()).toContain('sluice_controller_leader 1')
   })
 
-  it('is in the store at once, and programmed as soon as the proxies serve it', async () => {
+  it('is in the store at once, and Programmed once the proxies serve it', async () => {
     world.proxy(store)
     await leads(world.start({ store, instance: 'one' }))
     await applyAll()
@@ -88,7 +88,7 @@ describe('what is applied', () => {
     }
   })
 
-  it('stands beside what is wrong, which says why', async () => {
+  it('is published beside broken ones, which say why they are not', async () => {
     world.proxy(store)
     await leads(world.start({ store, instance: 'one' }))
     await world.apply('Account', 'budgeted', { budget: { amount: '5', period: 'Day' } })
@@ -100,7 +100,7 @@ describe('what is applied', () => {
     await until(async () => (await world.events('astray')).includes('Warning RefNotFound'), 'an event')
   })
 
-  it('in any of several namespaces that are watched is published', async () => {
+  it('is published from each of several watched namespaces', async () => {
     const { createNamespace } = await controlPlane()
     const namespaces = await Promise.all([createNamespace(), createNamespace(), createNamespace()])
     await leads(world.start({ store, instance: 'one', namespaces }))
@@ -108,7 +108,7 @@ describe('what is applied', () => {
     await until(() => store.config.key(keyHash(KEY)), 'the key')
   })
 
-  it('is taken back when it is deleted', async () => {
+  it('is withdrawn when it is deleted', async () => {
     await leads(world.start({ store, instance: 'one' }))
     await applyAll()
     await until(() => store.config.key(keyHash(KEY)), 'the key')
@@ -118,7 +118,7 @@ describe('what is applied', () => {
 })
 
 describe('a Secret', () => {
-  it('that is rotated reaches the store', async () => {
+  it('when rotated reaches the store', async () => {
     await leads(world.start({ store, instance: 'one' }))
     await applyAll()
     const secret = async () => (await table())?.channels.local?.auth.secret
@@ -127,7 +127,7 @@ describe('a Secret', () => {
     await until(async () => (await secret()) === 'upstream-two', 'the second secret')
   })
 
-  it('is made for an ApiKey that names none, once, and again when it was deleted', async () => {
+  it('is created once for an ApiKey that names none, and again after a deletion', async () => {
     world.proxy(store)
     await leads(world.start({ store, instance: 'one' }))
     const path = `/api/v1/namespaces/${world.namespace}/secrets/bob-key`
@@ -155,7 +155,7 @@ describe('a Secret', () => {
     await until(async () => (await world.events('bob')).includes('Warning KeyReplaced'), 'an event')
   })
 
-  it('of somebody else is not touched', async () => {
+  it('of another owner is not touched', async () => {
     world.proxy(store)
     await leads(world.start({ store, instance: 'one' }))
     await world.secret('carol-key', { key: 'sk-of-somebody-else-0123456789' })
@@ -165,8 +165,8 @@ describe('a Secret', () => {
   })
 })
 
-describe('a controller that starts again', () => {
-  it('writes nothing when nothing changed', async () => {
+describe('a controller that restarts', () => {
+  it('writes nothing if nothing changed', async () => {
     const { publish } = store.config
     let publications = 0
     store.config.publish = async (publication) => {
@@ -196,7 +196,7 @@ describe('a controller that starts again', () => {
 
     const second = world.start({ store, instance: 'two' })
     await leads(second)
-    // Something that is written after everything that the start would write.
+    // Written after everything that the restart would write.
     await until(async () => (await store.config.position()).epoch > epoch, 'a new epoch')
     await until(
       async () =>
@@ -213,7 +213,7 @@ describe('a controller that starts again', () => {
 })
 
 describe('two controllers', () => {
-  it('take turns: the second stands by, and leads at once when the first stops', async () => {
+  it('take turns: the standby leads at once when the leader stops', async () => {
     const one = world.start({ store, instance: 'one' })
     await leads(one)
     const two = world.start({ store, instance: 'two' })
@@ -227,12 +227,12 @@ describe('two controllers', () => {
     await until(async () => (await store.config.key(keyHash(KEY))) === undefined, 'the key to go')
   })
 
-  it('never both publish: the one that was overtaken ends', async () => {
+  it('never both publish: the superseded leader exits', async () => {
     const one = world.start({ store, instance: 'one' })
     await leads(one)
     await applyAll()
     await until(() => store.config.key(keyHash(KEY)), 'the key')
-    // As a leader does that was elected while this one was paused.
+    // As if another leader had been elected while this one was paused.
     await store.config.newEpoch()
     expect(await one.ended).toContain('taken over')
     await world.remove('ApiKey', 'alice')

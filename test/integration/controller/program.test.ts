@@ -92,7 +92,7 @@ const leads = ({ status }: Started) => until(async () => (await status()).leadin
 const has = (hash: string) => until(() => store.config.key(hash).catch(() => undefined), 'the key')
 
 describe('the program', () => {
-  it('shows what it does to those who may read it', async () => {
+  it('shows its state to callers with the token', async () => {
     world.proxy(store, 'p1')
     const started = await start('one')
     await leads(started)
@@ -131,11 +131,11 @@ describe('the program', () => {
       'rest_client_requests_total{method="PATCH",code="200"}',
     ])
       expect(metrics).toContain(series)
-    // Empty output, exit code 0: names, units and help are as they should be.
+    // Empty output and exit code 0: names, units and help are valid.
     execFileSync('promtool', ['check', 'metrics'], { input: metrics })
   })
 
-  it('says what it lacks, and does not start', async () => {
+  it('names missing settings and does not start', async () => {
     const program = startSluice({ KUBECONFIG: settings.KUBECONFIG ?? '' }, ['controller'])
     programs.push(program)
     expect(await program.exited).toBe(2)
@@ -143,7 +143,7 @@ describe('the program', () => {
     expect(program.output()).toContain('SLUICE_SEALING_KEYS_FILE')
   })
 
-  it('waits for a Redis that is away', async () => {
+  it('waits for a Redis that is down', async () => {
     await redis.kill()
     const started = await start('one')
     await leads(started)
@@ -153,7 +153,7 @@ describe('the program', () => {
     await has(keyHash(KEY))
   })
 
-  it('waits for an API server that is away, unready', async () => {
+  it('waits, unready, for an API server that is down', async () => {
     const kubeconfig = join(dir, 'nowhere')
     const port = await freePort()
     const cluster = { name: 'c', cluster: { server: `https://127.0.0.1:${port}` } }
@@ -170,8 +170,8 @@ describe('the program', () => {
 })
 
 describe('two programs', () => {
-  it('hand over on SIGTERM before the lease ends', async () => {
-    // Longer than a test waits.
+  it('hand over on SIGTERM before the Lease ends', async () => {
+    // Longer than the test waits.
     const settings = { SLUICE_LEASE_DURATION: '600s' }
     const one = await start('one', settings)
     await leads(one)
@@ -184,7 +184,7 @@ describe('two programs', () => {
     await has(keyHash(KEY))
   })
 
-  it('take over from a killed one when its lease ends', async () => {
+  it('take over from a killed one when its Lease ends', async () => {
     const one = await start('one')
     await leads(one)
     const two = await start('two')
@@ -195,7 +195,7 @@ describe('two programs', () => {
     await has(keyHash(KEY))
   })
 
-  it('never both lead: one that was paused ends when it goes on', async () => {
+  it('never both lead: a paused leader exits when it resumes', async () => {
     const one = await start('one')
     await leads(one)
     const two = await start('two')
@@ -212,8 +212,8 @@ describe('two programs', () => {
   })
 })
 
-describe('one that was overtaken', () => {
-  it('gives the Lease back, so that the next need not wait for its end', async () => {
+describe('a superseded leader', () => {
+  it('gives the Lease back, so that the next one need not wait for its end', async () => {
     const settings = { SLUICE_LEASE_DURATION: '600s' }
     const one = await start('one', settings)
     await leads(one)
@@ -221,7 +221,7 @@ describe('one that was overtaken', () => {
     await has(keyHash(KEY))
     const two = await start('two', settings)
     await until(async () => (await two.status()).ready, 'the second to stand by')
-    // Somebody began a term without the Lease: this one finds out by its next publication.
+    // A new epoch without the Lease: the leader learns of it by its next publication.
     await store.config.newEpoch()
     await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)], disabled: true })
     expect(await one.program.exited).toBe(1)
@@ -232,7 +232,7 @@ describe('one that was overtaken', () => {
   })
 })
 
-describe('a ledger that was wiped', () => {
+describe('a wiped ledger', () => {
   const spec = { accountRef: { name: 'fresh' }, amount: '5' }
   const fresh = () => objectId(world.namespace, 'fresh')
   const killed = async (...all: Started[]) => {
@@ -247,10 +247,10 @@ describe('a ledger that was wiped', () => {
   }
 
   it.each([
-    ['was there all the time', false],
-    ['started again while the Account was absent', true],
+    ['ran throughout', false],
+    ['restarted while the Account was absent', true],
   ])(
-    'gets no Credit twice, though its Account is made anew; the controller %s',
+    'never gets a Credit twice, even if its Account is recreated; the controller %s',
     async (_what, restarts) => {
       world.proxy(store, 'p1')
       const one = await start('one')
@@ -283,7 +283,7 @@ describe('a ledger that was wiped', () => {
       expect(await store.ledger.balance(fresh())).toBeUndefined()
       expect((await world.get('Credit', 'start')).status.appliedAt).toBe(status.appliedAt)
 
-      // Nor is money given to it; another Account gets it.
+      // No later Credit goes to it either; another Account still gets one.
       await world.apply('Credit', 'more', spec)
       const more = await world.becomes('Credit', 'more', 'Ready', 'False LedgerLost')
       expect(more.status.conditions.find(({ type }) => type === 'Ready')?.message).toContain(

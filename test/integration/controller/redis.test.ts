@@ -77,7 +77,7 @@ describe('a Redis that lost everything', () => {
     await world.becomes('Account', 'team', 'Accepted', 'True Accepted')
     await until(async () => (await world.events('team')).includes('Warning LedgerLost'), 'an event')
 
-    // Nor does another controller, which knows it from the statuses alone.
+    // Another controller learns it from the statuses and gives no money either.
     await controller.stop()
     const second = world.start({ store, instance: 'two' })
     await leads(second)
@@ -93,7 +93,7 @@ describe('a Redis that lost everything', () => {
     await world.becomes('Account', 'team', 'Ready', 'False LedgerLost')
   })
 
-  it('or is away while things change, has them soon after it is back', async () => {
+  it('or was down during changes has them soon after it is back', async () => {
     world.proxy(store)
     await leads(world.start({ store, instance: 'one' }))
     await world.apply('ApiKey', 'alice', { hashes: [keyHash(KEY)] })
@@ -113,12 +113,12 @@ describe('a Redis that lost everything', () => {
   })
 })
 
-describe('what somebody else spoilt', () => {
+describe('records changed by others', () => {
   const SPOILT = 'records in the store were removed or changed by someone else; writing them again'
   const FIRST_LOOK_MS = 4_000
   const route = { model: 'small', channels: [{ name: 'local' }], free: true }
 
-  /** A controller that has published a key and a route, and the table that it had published before that. */
+  /** A controller that has published a key and a route, and the table that it published before. */
   async function published() {
     const controller = world.start({ store, instance: 'one' })
     await leads(controller)
@@ -129,8 +129,8 @@ describe('what somebody else spoilt', () => {
     const old = String(await redis.command('GET', TABLE))
     await world.apply('ModelRoute', 'small', route)
     await until(routed, 'the route')
-    // A new leader looks at everything after two seconds.
-    await until(() => performance.now() - since > FIRST_LOOK_MS, 'the first look to be over')
+    // A new leader compares everything after two seconds.
+    await until(() => performance.now() - since > FIRST_LOOK_MS, 'the first comparison to end')
     return { controller, old }
   }
 
@@ -144,15 +144,15 @@ describe('what somebody else spoilt', () => {
   }
 
   it.each<[string, (old: string) => Promise<unknown>]>([
-    ['a table that is gone', () => redis.command('DEL', TABLE)],
-    ['a table that is garbage', () => redis.command('SET', TABLE, 'garbage')],
+    ['a deleted table', () => redis.command('DEL', TABLE)],
+    ['a garbage table', () => redis.command('SET', TABLE, 'garbage')],
     ['a table of an earlier publication', (old) => redis.command('SET', TABLE, old)],
-  ])('heals within seconds, and is told: %s', async (_what, spoil) => {
+  ])('are repaired within seconds and reported: %s', async (_what, spoil) => {
     const { controller, old } = await published()
     expect(await count(controller, 'table')).toBe(0)
     await spoil(old)
     await expect(store.config.table()).rejects.toThrow(RecordUnreadable)
-    // Found with the table.
+    // Found together with the table.
     await redis.command('DEL', keyRecordKey(keyHash(KEY)))
     await expect(store.config.key(keyHash(KEY))).rejects.toThrow(RecordUnreadable)
     await until(routed, 'the table to be back')
@@ -161,7 +161,7 @@ describe('what somebody else spoilt', () => {
     expect([await count(controller, 'table'), await count(controller, 'key')]).toEqual([1, 1])
   })
 
-  it('heals when another controller takes the lead: a key record that is gone', async () => {
+  it('are repaired when another controller becomes leader: a deleted key record', async () => {
     const { controller } = await published()
     await controller.stop()
     await redis.command('DEL', keyRecordKey(keyHash(KEY)))

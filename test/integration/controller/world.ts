@@ -1,4 +1,4 @@
-/** A controller beside a real API server, in a namespace of its own, and proxies that do nothing but follow. */
+/** A controller with a real API server, in its own namespace, and proxies that only follow publications. */
 import { z } from 'zod'
 import { type ClusterController, startClusterController } from '../../../controller/cluster.ts'
 import { connectKube } from '../../../controller/kube/client.ts'
@@ -42,21 +42,21 @@ export interface World {
   apply(kind: KindName, name: string, spec: object): Promise<FoundResource>
   secret(name: string, entries: Record<string, string>): Promise<void>
   get(kind: KindName, name: string): Promise<FoundResource>
-  /** All of one kind. */
+  /** All resources of one kind. */
   list(kind: KindName): Promise<FoundResource[]>
   remove(kind: KindName, name: string): Promise<void>
-  /** Waits until a condition of the generation that stands there now has this status and reason: "True Ready". */
+  /** Waits until a condition of the current generation has this status and reason: "True Ready". */
   becomes(kind: KindName, name: string, type: string, expected: string): Promise<FoundResource>
   /** The events of a resource, as "Type Reason". */
   events(name: string): Promise<string[]>
-  /** Starts a controller that is ended with the world. */
+  /** Starts a controller that stops with the world. */
   start(options: {
     store: Store
     instance: string
     leaseMs?: number
     namespaces?: string[]
   }): ClusterController & { logged: string[] }
-  /** A proxy that serves at once whatever the store has. Ends with the world, or when the returned function is called. */
+  /** A proxy that serves at once whatever is in the store. Ends with the world or by the returned function. */
   proxy(store: Store, name?: string): () => Promise<void>
   end(): Promise<void>
 }

@@ -1,13 +1,13 @@
-/** How long conversations live: by a clock that the test moves. */
+/** How long conversations live, by a clock that the test moves. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { responseKey } from '../../../store/keys.ts'
 import { until } from '../../harness/gateway.ts'
 import { createClock } from '../../harness/redis.ts'
 import { UNMETERED as KEY } from '../proxy/world.ts'
 import { type ChannelName, ONE_OF_EACH, type Place, startPlace } from './place.ts'
-import { ask, type Heard, NOT_FOUND, say, statusOfStored } from './say.ts'
+import { ask, NOT_FOUND, say, statusOfStored, type TurnResult } from './say.ts'
 
-/** The key itself: nobody pays. */
+/** The key itself owns the conversations: no account pays. */
 const OWNER = 'kkkkkkkkkkkkkkkkkkk1'
 const HOUR = 3_600_000
 const clock = createClock()
@@ -20,65 +20,65 @@ afterAll(async () => {
   clock.remove()
 })
 
-/** Of the servers: timers of the proxies run on. */
+/** The clock of the servers: timers of the proxies are real. */
 const passes = (ms: number) => clock.advance(ms)
 const begin = (model: ChannelName) => say(place.one.base, KEY, { model, input: 'one' })
-const goOn = (model: ChannelName, { id: previous }: Heard) =>
+const continueFrom = (model: ChannelName, { id: previous }: TurnResult) =>
   ask(place.two.base, KEY, { model, input: 'on', previous })
 
 describe.each(['chat', 'messages'] as const)('over %s', (model) => {
-  it('ends its time after it was last needed', async () => {
+  it('expires one lifetime after its last use', async () => {
     const one = await begin(model)
     passes(0.9 * HOUR)
     const two = await say(place.two.base, KEY, { model, input: 'two', previous: one.id })
     expect(two.read).toEqual(['one', one.me, 'two'])
     passes(0.9 * HOUR)
-    // The first was needed for the second: from both one goes on.
-    expect(await goOn(model, one)).toMatchObject({ read: ['one', one.me, 'on'] })
+    // The second turn used the first: both can be continued.
+    expect(await continueFrom(model, one)).toMatchObject({ read: ['one', one.me, 'on'] })
     const three = await say(place.one.base, KEY, { model, input: 'three', previous: two.id })
     expect(three.read).toEqual(['one', one.me, 'two', two.me, 'three'])
     passes(1.1 * HOUR)
-    for (const each of [one, two, three]) expect(await goOn(model, each)).toEqual(NOT_FOUND)
+    for (const each of [one, two, three]) expect(await continueFrom(model, each)).toEqual(NOT_FOUND)
   })
 
-  it('to be read is to be needed', async () => {
+  it('reading a response counts as a use', async () => {
     const one = await begin(model)
     passes(0.9 * HOUR)
     expect(await statusOfStored(place.two.base, KEY, one.id)).toBe(200)
     passes(0.9 * HOUR)
-    expect(await goOn(model, one)).toMatchObject({ read: ['one', one.me, 'on'] })
+    expect(await continueFrom(model, one)).toMatchObject({ read: ['one', one.me, 'on'] })
     passes(1.1 * HOUR)
     expect(await statusOfStored(place.two.base, KEY, one.id)).toBe(404)
   })
 })
 
 describe('where the upstream keeps it', () => {
-  it('goes on by reference when what was said is gone here, until nobody knows the way', async () => {
+  it('continues by reference when the text has expired here, until the binding has too', async () => {
     const one = await begin('first')
     passes(1.1 * HOUR)
-    expect(await goOn('first', one)).toMatchObject({ read: ['one', one.me, 'on'] })
-    // Nowhere else, and not when the upstream has forgotten.
-    expect(await goOn('chat', one)).toEqual(NOT_FOUND)
+    expect(await continueFrom('first', one)).toMatchObject({ read: ['one', one.me, 'on'] })
+    // Neither at another channel, nor once the upstream has lost it.
+    expect(await continueFrom('chat', one)).toEqual(NOT_FOUND)
     const { kept } = place.speakers.first
     const items = kept.get(one.id) ?? []
     kept.delete(one.id)
-    expect(await goOn('first', one)).toEqual(NOT_FOUND)
+    expect(await continueFrom('first', one)).toEqual(NOT_FOUND)
     kept.set(one.id, items)
-    expect(await goOn('first', one)).toMatchObject({ read: ['one', one.me, 'on'] })
+    expect(await continueFrom('first', one)).toMatchObject({ read: ['one', one.me, 'on'] })
     passes(47 * HOUR)
-    expect(await goOn('first', one)).toEqual(NOT_FOUND)
+    expect(await continueFrom('first', one)).toEqual(NOT_FOUND)
   })
 
-  it('a turn that followed what is gone is not told in part', async () => {
+  it('a turn after an expired one is never sent with only part of its history', async () => {
     const one = await begin('first')
     passes(1.1 * HOUR)
     const two = await say(place.one.base, KEY, { model: 'first', input: 'two', previous: one.id })
-    expect(await goOn('chat', two)).toEqual(NOT_FOUND)
-    expect(await goOn('first', two)).toMatchObject({ read: ['one', one.me, 'two', two.me, 'on'] })
+    expect(await continueFrom('chat', two)).toEqual(NOT_FOUND)
+    expect(await continueFrom('first', two)).toMatchObject({ read: ['one', one.me, 'two', two.me, 'on'] })
   })
 })
 
-it('nothing of a conversation stays for ever', async () => {
+it('everything of a conversation expires', async () => {
   const ids = new Map<string, ChannelName>()
   for (const model of ONE_OF_EACH) {
     const one = await begin(model)
@@ -101,5 +101,5 @@ it('nothing of a conversation stays for ever', async () => {
   const bindings = found.flatMap(([key, ms]) => (ids.has(key) ? [[ids.get(key), ms / HOUR]] : []))
   expect(Object.fromEntries(bindings)).toEqual({ chat: 1, messages: 1, first: 48 })
   passes(48.1 * HOUR)
-  await until(async () => (await ends()).length === 0, 'all to be gone')
+  await until(async () => (await ends()).length === 0, 'every key to expire')
 })

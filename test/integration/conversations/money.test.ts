@@ -1,20 +1,20 @@
-/** What a request of a conversation is held for, and what it costs. */
+/** What a turn of a conversation holds, and what it costs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { until } from '../../harness/gateway.ts'
 import { nanos } from '../../harness/ledger.ts'
 import { balance, METERED as KEY } from '../proxy/world.ts'
 import { DOLLARS, ONE_OF_EACH, type Place, startPlace } from './place.ts'
-import { ask, type Heard, NOT_FOUND, say } from './say.ts'
+import { ask, NOT_FOUND, say, type TurnResult } from './say.ts'
 
-/** Nano-dollars of a token. */
+/** Nano-dollars per token. */
 const INPUT = Number(DOLLARS.input) * 1_000
 const OUTPUT = Number(DOLLARS.output) * 1_000
-/** Of each answer; most of it is what the upstream has kept. */
+/** Of each answer; most of it is history that the upstream keeps. */
 const COUNTS = { input: 5_000, cached: 0, written: 0, output: 700, reasoning: 0 }
 const BILL = COUNTS.input * INPUT + COUNTS.output * OUTPUT
 const LIMIT = 100
-/** Bytes of the text / 2, and 64 more. */
+/** Bytes of the text / 2, plus 64. */
 const upper = (...texts: string[]) => Math.ceil(texts.join('').length / 2) + 64
 const TEXT = 'z'.repeat(200)
 
@@ -31,7 +31,7 @@ const line = z.object({
   reason: z.string().optional(),
 })
 
-async function moneyOf({ requestId }: Heard) {
+async function moneyOf({ requestId }: TurnResult) {
   const found = await until(
     () =>
       [...place.one.requests, ...place.two.requests]
@@ -42,7 +42,7 @@ async function moneyOf({ requestId }: Heard) {
   return { hold: nanos(found.hold ?? ''), settled: nanos(found.settled ?? ''), reason: found.reason }
 }
 
-const turn = (model: string, stream: boolean, previous?: Heard) => ({
+const turn = (model: string, stream: boolean, previous?: TurnResult) => ({
   model: `paid-${model}`,
   input: TEXT,
   stream,
@@ -51,7 +51,7 @@ const turn = (model: string, stream: boolean, previous?: Heard) => ({
 })
 
 describe.each([false, true])('stream: %s', (stream) => {
-  it('where the upstream keeps it, the tokens that it keeps are held as well', async () => {
+  it('if the upstream keeps the history, its tokens are held as well', async () => {
     place.speakers.first.counts = COUNTS
     const one = await say(place.one.base, KEY, turn('first', stream))
     const first = { hold: upper(TEXT) * INPUT + LIMIT * OUTPUT, settled: BILL, reason: 'usage' }
@@ -60,28 +60,31 @@ describe.each([false, true])('stream: %s', (stream) => {
     const context = COUNTS.input + COUNTS.output
     expect(await moneyOf(two)).toEqual({ ...first, hold: first.hold + context * INPUT })
     expect(place.speakers.first.last()).toMatchObject({ previous_response_id: one.id, input: TEXT })
-    // What the upstream read for the second answer was all that was said before: nothing is added up twice.
+    // The second answer's input tokens contain everything before it: nothing is added up twice.
     const three = await say(place.one.base, KEY, turn('first', stream, two))
     expect(await moneyOf(three)).toEqual({ ...first, hold: first.hold + context * INPUT })
   })
 
-  it.each(['chat', 'messages', 'second'] as const)('told whole to %s, it is weighed whole', async (model) => {
-    place.speakers[model].counts = COUNTS
-    const one = await say(place.one.base, KEY, turn('chat', stream))
-    const two = await say(place.two.base, KEY, turn(model, stream, one))
-    expect(two.read).toEqual([TEXT, one.me, TEXT])
-    const spoken = JSON.stringify({ me: one.me, read: [TEXT] })
-    expect(await moneyOf(two)).toEqual({
-      hold: upper(TEXT, spoken, TEXT) * INPUT + LIMIT * OUTPUT,
-      settled: BILL,
-      reason: 'usage',
-    })
-  })
+  it.each(['chat', 'messages', 'second'] as const)(
+    'a history sent in full to %s is weighed in full',
+    async (model) => {
+      place.speakers[model].counts = COUNTS
+      const one = await say(place.one.base, KEY, turn('chat', stream))
+      const two = await say(place.two.base, KEY, turn(model, stream, one))
+      expect(two.read).toEqual([TEXT, one.me, TEXT])
+      const spoken = JSON.stringify({ me: one.me, read: [TEXT] })
+      expect(await moneyOf(two)).toEqual({
+        hold: upper(TEXT, spoken, TEXT) * INPUT + LIMIT * OUTPUT,
+        settled: BILL,
+        reason: 'usage',
+      })
+    },
+  )
 })
 
-it('an upstream that counts nothing is taken to keep what was said', async () => {
+it('an upstream that reports no usage is assumed to keep the history', async () => {
   const one = await say(place.one.base, KEY, { ...turn('first', false), input: TEXT.repeat(20) })
-  const { hold: begun } = await moneyOf(one)
+  const { hold: firstHold } = await moneyOf(one)
   place.speakers.first.answer((_, res) => {
     const message = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed' }
     const text = JSON.stringify({ me: 'first-uncounted', read: [] })
@@ -95,19 +98,19 @@ it('an upstream that counts nothing is taken to keep what was said', async () =>
     const three = await say(place.one.base, KEY, turn('first', false, two))
     const { hold } = await moneyOf(three)
     const context = (hold - (upper(TEXT) * INPUT + LIMIT * OUTPUT)) / INPUT
-    // What was counted for the first, and four bytes a token of the second.
+    // The count of the first, plus a token for every four bytes of the second.
     expect(context).toBeGreaterThan(COUNTS.input + COUNTS.output + (TEXT.length * 20) / 4)
     expect(context).toBeLessThan(COUNTS.input + COUNTS.output + (TEXT.length * 20) / 2)
-    expect(begun).toBe(upper(TEXT.repeat(20)) * INPUT + LIMIT * OUTPUT)
+    expect(firstHold).toBe(upper(TEXT.repeat(20)) * INPUT + LIMIT * OUTPUT)
   } finally {
     place.speakers.first.resume()
   }
 })
 
-it('no hold is left, nor where a conversation is not found', async () => {
+it('no hold remains, not even after a conversation is not found', async () => {
   for (const model of ONE_OF_EACH) {
-    const asked = { ...turn(model, false), previous: 'resp_nobody' }
-    expect(await ask(place.one.base, KEY, asked)).toEqual(NOT_FOUND)
+    const request = { ...turn(model, false), previous: 'resp_nobody' }
+    expect(await ask(place.one.base, KEY, request)).toEqual(NOT_FOUND)
   }
   await until(async () => (await balance(place.world)).held === 0, 'the settles')
 })

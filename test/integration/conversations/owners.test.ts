@@ -1,4 +1,4 @@
-/** Whose conversations are whose, at both proxies; and what becomes of those for which there is no room. */
+/** Conversations belong to their owner at every proxy, and an owner's room is limited. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keyHash } from '../../../contract/ids.ts'
 import { testAccount, testKey } from '../../../proxy/auth/testing.ts'
@@ -45,47 +45,47 @@ async function opened(id: string): Promise<void> {
 
 describe.each(ONE_OF_EACH)('over %s', (model) => {
   const begin = (key: string) => say(place.one.base, key, { model, input: `of ${key}` })
-  const goOn = (key: string, previous: string, stream = false) =>
+  const continueAs = (key: string, previous: string, stream = false) =>
     ask(place.two.base, key, { model, input: 'more', previous, stream })
 
-  it('another account and a key that pays nothing go on from nothing of an account', async () => {
+  it("neither another account nor a key without one can continue an account's conversation", async () => {
     const { id } = await begin(ALICE)
     const calls = place.speakers[model].calls.length
     for (const key of [CAROL, FREE]) {
-      expect(await goOn(key, id)).toEqual(NOT_FOUND)
-      expect(await goOn(key, id, true)).toEqual(NOT_FOUND)
+      expect(await continueAs(key, id)).toEqual(NOT_FOUND)
+      expect(await continueAs(key, id, true)).toEqual(NOT_FOUND)
       expect(await statusOfStored(place.two.base, key, id)).toBe(404)
     }
     expect(place.speakers[model].calls.length).toBe(calls)
   })
 
-  it('another key of the account goes on', async () => {
+  it('another key of the account can continue it', async () => {
     const one = await begin(ALICE)
-    const two = await goOn(BOB, one.id)
+    const two = await continueAs(BOB, one.id)
     expect(two).toMatchObject({ read: [`of ${ALICE}`, one.me, 'more'] })
     expect(await statusOfStored(place.two.base, BOB, one.id)).toBe(200)
   })
 
-  it('each key that pays nothing has conversations of its own', async () => {
+  it('each key without an account has its own conversations', async () => {
     const one = await begin(FREE)
-    expect(await goOn(FREE_TOO, one.id)).toEqual(NOT_FOUND)
-    expect(await goOn(ALICE, one.id)).toEqual(NOT_FOUND)
-    expect(await goOn(FREE, one.id)).toMatchObject({ read: [`of ${FREE}`, one.me, 'more'] })
+    expect(await continueAs(FREE_TOO, one.id)).toEqual(NOT_FOUND)
+    expect(await continueAs(ALICE, one.id)).toEqual(NOT_FOUND)
+    expect(await continueAs(FREE, one.id)).toMatchObject({ read: [`of ${FREE}`, one.me, 'more'] })
   })
 
-  it('the wrong owner takes nothing away from the right one', async () => {
+  it('a wrong owner removes nothing of the right one', async () => {
     const one = await begin(ALICE)
-    await goOn(CAROL, one.id)
-    expect(await goOn(ALICE, one.id)).toMatchObject({ read: [`of ${ALICE}`, one.me, 'more'] })
+    await continueAs(CAROL, one.id)
+    expect(await continueAs(ALICE, one.id)).toMatchObject({ read: [`of ${ALICE}`, one.me, 'more'] })
   })
 })
 
-it('an account that was deleted and is made again has nothing of what the first had', async () => {
+it('a recreated account has nothing of the deleted one', async () => {
   const { world, one, two } = place
   const before = await Promise.all(
     ONE_OF_EACH.map((model) => say(one.base, CAROL, { model, input: 'secret' })),
   )
-  // As the controller has it: another id under the same name, and the keys of the name belong to it.
+  // As the controller does it: a new id under the same name, and the name's keys belong to it.
   const again = 'blueagain'.padEnd(20, 'b')
   await world.publish({
     keys: { put: new Map(), remove: [keyHash(CAROL)] },
@@ -139,7 +139,7 @@ describe('room', () => {
     },
   )
 
-  it('an account at its limit is served and not stored; what was stored before goes on', async () => {
+  it('an account at its limit is served and not stored; stored conversations can be continued', async () => {
     const fits = await say(here.base, NEAR, { model: 'chat', input: 'fits' })
     let last = fits
     let stored = 0
@@ -148,7 +148,7 @@ describe('room', () => {
       expect(last.read).toEqual([LARGE])
       if ((await statusOfStored(there.base, NEAR, last.id)) === 404) break
     }
-    // The text stands in the input, in the answer that quotes it, and in the response as its client got it.
+    // The text is in the input, in the answer that quotes it, and in the response as its client got it.
     expect(stored).toBeGreaterThan(0)
     expect(stored).toBeLessThan(4)
     expect(await ask(there.base, NEAR, { model: 'messages', input: 'on', previous: last.id })).toEqual(
@@ -162,9 +162,9 @@ describe('room', () => {
       fits.me,
       'on',
     ])
-    // Told elsewhere, it would be told in part.
+    // Another channel would get only part of the history.
     expect(await ask(there.base, NEAR, { model: 'chat', input: 'on', previous: keeps.id })).toEqual(NOT_FOUND)
-    // Nobody else has less.
+    // Other owners are unaffected.
     const other = await say(here.base, FREE_TOO, { model: 'chat', input: LARGE })
     expect(
       (await say(there.base, FREE_TOO, { model: 'chat', input: 'on', previous: other.id })).read,

@@ -1,4 +1,4 @@
-/** Two proxies over one Redis, with upstreams of each type that tell what they have read. */
+/** Two proxies on one Redis, with upstreams of each type whose answers list the messages they were sent. */
 
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -17,7 +17,7 @@ import type { Clock } from '../../harness/redis.ts'
 import { startWorld, type TestProxy, type World } from '../proxy/world.ts'
 import { type Speaker, startSpeaker } from './speaker.ts'
 
-/** Channels by name. Two keep conversations by themselves. */
+/** Channels by name. Two keep conversations on their own. */
 export const CHANNELS = {
   chat: 'chat_completion',
   messages: 'messages',
@@ -27,7 +27,7 @@ export const CHANNELS = {
 export type ChannelName = keyof typeof CHANNELS
 export const NAMES = Object.keys(CHANNELS) as ChannelName[]
 export const KEEPING: readonly ChannelName[] = ['first', 'second']
-/** What goes on by other means than the upstream's own, and what does not. */
+/** One model per way of continuing: the gateway keeps the conversation, or the upstream does. */
 export const ONE_OF_EACH: readonly ChannelName[] = ['chat', 'messages', 'first']
 
 /** Dollars per million tokens of the models `paid-…`. */
@@ -46,7 +46,7 @@ export interface Place {
   speakers: Record<ChannelName, Speaker>
   one: LoggingProxy
   two: LoggingProxy
-  /** `url`: of Redis, when it is reached by a way of its own. */
+  /** `url`: of Redis, if the proxy reaches it through another address. */
   startProxy(env?: Record<string, string>, url?: string): Promise<LoggingProxy>
   /** Publishes everything; resolves when all proxies serve it. `any`: the channels of the model of that name. */
   publish(any?: readonly ChannelName[]): Promise<void>
@@ -54,8 +54,8 @@ export interface Place {
 }
 
 /**
- * A model for each channel, by its name, and with a price as `paid-…`; `any` with all channels, and `session`, which
- * keeps sessions where they are.
+ * One model per channel, under its name and, priced, as `paid-…`; `any` has all channels, and `session` keeps
+ * sessions on their channel.
  */
 export async function startPlace(
   options: { clock?: Clock; env?: Record<string, string> } = {},
@@ -162,7 +162,7 @@ export interface Line {
   close(): Promise<void>
 }
 
-/** A way to a server on loopback that takes so long in each direction. */
+/** A connection to a server on loopback with this delay in each direction. */
 export async function longLine(port: number, ms: number): Promise<Line> {
   const sockets = new Set<Socket>()
   const pass = (from: Socket, to: Socket) => {

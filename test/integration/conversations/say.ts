@@ -1,4 +1,4 @@
-/** A turn of a conversation, as a client of the responses API has it. */
+/** A turn of a conversation, sent by a client of the responses API. */
 import type { IncomingMessage } from 'node:http'
 import { expect } from 'vitest'
 import { z } from 'zod'
@@ -14,8 +14,8 @@ export interface Turn {
   more?: object
 }
 
-/** Known when the answer is complete, which of a stream is before its connection ends. */
-export interface Heard extends Spoken {
+/** Resolved when the answer is complete; a stream's connection may still be open then. */
+export interface TurnResult extends Spoken {
   id: string
   requestId: string
   /** previous_response_id of the answer. */
@@ -39,7 +39,7 @@ const response = z.object({
 const parts = z.array(z.object({ text: z.string() }))
 const failure = z.object({ error: z.object({ code: z.string(), param: z.string().nullable() }) })
 
-export async function ask(base: string, key: string, turn: Turn): Promise<Heard | Refused> {
+export async function ask(base: string, key: string, turn: Turn): Promise<TurnResult | Refused> {
   const { model, input, previous, stream = false, headers = {}, more = {} } = turn
   const body = JSON.stringify({
     model,
@@ -54,16 +54,16 @@ export async function ask(base: string, key: string, turn: Turn): Promise<Heard 
     body,
   })
   const status = res.statusCode ?? 0
-  if (status === 200) return heardOf(res, stream ? await completed(res) : await text(res))
+  if (status === 200) return resultOf(res, stream ? await completed(res) : await text(res))
   const { code, param } = failure.parse(JSON.parse(await text(res))).error
   return { status, code, param, retryAfter: res.headers['retry-after'] }
 }
 
-/** Fails the test when it is refused. */
-export async function say(base: string, key: string, turn: Turn): Promise<Heard> {
+/** Fails the test if the turn is refused. */
+export async function say(base: string, key: string, turn: Turn): Promise<TurnResult> {
   const answer = await ask(base, key, turn)
   expect(answer).toHaveProperty('id')
-  return answer as Heard
+  return answer as TurnResult
 }
 
 export const NOT_FOUND: Refused = {
@@ -78,16 +78,16 @@ export async function statusOfStored(base: string, key: string, id: string): Pro
   return (await call(`${base}/v1/responses/${id}`, { headers: jsonHeaders(key) })).status
 }
 
-function heardOf({ headers }: IncomingMessage, whole: string): Heard {
+function resultOf({ headers }: IncomingMessage, whole: string): TurnResult {
   const { id, output, previous_response_id: follows } = response.parse(JSON.parse(whole))
   const content = output.find(({ type }) => type === 'message')?.content
-  const spoken = JSON.parse(
+  const parsed = JSON.parse(
     parts
       .parse(content)
       .map((part) => part.text)
       .join(''),
   ) as Spoken
-  return { ...spoken, id, follows, output, requestId: String(headers['x-request-id']) }
+  return { ...parsed, id, follows, output, requestId: String(headers['x-request-id']) }
 }
 
 async function text(res: IncomingMessage): Promise<string> {
@@ -96,7 +96,7 @@ async function text(res: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** The response of the last event, the moment it is there; what follows is read by nobody. */
+/** The response in the last event, as soon as it arrives; later events are not read. */
 async function completed(res: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     let seen = ''
@@ -110,8 +110,8 @@ async function completed(res: IncomingMessage): Promise<string> {
   })
 }
 
-/** The id that a stream tells at its beginning; the stream goes on. */
-export async function begun(
+/** The id at the start of a stream, which continues. */
+export async function startStream(
   base: string,
   key: string,
   turn: Turn,

@@ -1,10 +1,10 @@
-/** Nothing of a conversation is in clear in Redis, nor in any log. */
+/** Nothing of a conversation is in clear in Redis or in any log. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { METERED, UNMETERED } from '../proxy/world.ts'
 import { KEEPING, NAMES, type Place, startPlace } from './place.ts'
 import { ask, say } from './say.ts'
 
-/** No letters but these, so that no digest and no base64 has it by chance. */
+/** Only these letters, so that no digest or base64 contains it by chance. */
 const SECRET = 'whatnobodyshallread'
 const SESSION = 'session-whatnobodyshallread'
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => place?.stop())
 
-it('neither texts nor keys nor what a client calls its session', async () => {
+it("neither texts, nor keys, nor a client's session names", async () => {
   const { one, two, speakers } = place
   for (const key of [UNMETERED, METERED]) {
     for (const model of [...NAMES, 'session', 'paid-chat', 'paid-first']) {
@@ -29,7 +29,7 @@ it('neither texts nor keys nor what a client calls its session', async () => {
       await ask(two.base, key === METERED ? UNMETERED : METERED, turn)
       await ask(two.base, key, { ...turn, previous: `resp_${SECRET}` })
     }
-    // What one upstream has encrypted for itself is noted by channel.
+    // The channel of encrypted vendor state is noted.
     await say(one.base, key, { model: 'keeping', input: SECRET, more: { store: false } })
   }
   const stored = await everything()
@@ -47,7 +47,7 @@ it('neither texts nor keys nor what a client calls its session', async () => {
   }
 })
 
-/** Base64 of a longer text that holds it, without what depends on its neighbours; nothing of short ones. */
+/** Base64 of a longer text that contains it, without the characters that depend on neighbors; none for short ones. */
 function encoded(text: string): string[] {
   if (text.length < 12) return []
   return [0, 1, 2].map((before) =>
@@ -57,7 +57,7 @@ function encoded(text: string): string[] {
   )
 }
 
-/** Each key with all that it holds, by what the key is of. */
+/** Each key with its whole content, by what the key is of. */
 async function everything(): Promise<Map<string, string[]>> {
   const { redis } = place.world
   const found = new Map<string, string[]>()

@@ -1,6 +1,6 @@
 /**
- * An upstream whose model tells what it has read: each text of the user, and of each answer the name that its model gave
- * it. Over the responses API it keeps conversations by their ids, until they are taken from it.
+ * An upstream whose answers list the texts it was sent: each text of the user, and for each answer the name that its
+ * model gave it. Over the responses API it keeps conversations by their ids until a test deletes them.
  */
 
 import { COUNTS, type Counts } from '../../e2e/dialects/scripted-answer.ts'
@@ -13,9 +13,9 @@ export interface Speaker extends ScriptedUpstream {
   name: string
   /** Items by the id of the response that they end with. */
   kept: Map<string, Json[]>
-  /** Ids that it was to go on from and did not know. */
+  /** Previous ids that it did not know. */
   unknown: string[]
-  /** What it says of its usage. */
+  /** The usage that it reports. */
   counts: Counts
   /** Answers as usual again, after `answer`. */
   resume(): void
@@ -23,21 +23,21 @@ export interface Speaker extends ScriptedUpstream {
   last(): Json
 }
 
-/** What an answer says. */
+/** What an answer contains. */
 export interface Spoken {
-  /** A name of this answer alone; what is before its hyphen is the upstream's. */
+  /** A name of this answer alone; the part before the hyphen is the upstream's. */
   me: string
   read: string[]
 }
 
 export async function startSpeaker(name: string): Promise<Speaker> {
-  let told = 0
+  let answered = 0
   const kept = new Map<string, Json[]>()
   const script: Script = (call, res) => {
     const dialect = dialectOf(call)
     const body = JSON.parse(call.body.toString()) as Json
-    told += 1
-    const id = `resp_${name}${told}`
+    answered += 1
+    const id = `resp_${name}${answered}`
     const items = dialect === 'responses' ? itemsOf(body, kept) : list(body.messages)
     const before = String(body.previous_response_id)
     if (items === undefined) speaker.unknown.push(before)
@@ -46,7 +46,7 @@ export async function startSpeaker(name: string): Promise<Speaker> {
     const sealed = items.map(({ encrypted_content: text }) => text).filter((text) => text !== undefined)
     if (sealed.some((text) => !String(text).startsWith(`${name}-`)))
       return refuse(res, 'invalid_encrypted_content', 'The encrypted content could not be verified.')
-    const me = `${name}-${told}`
+    const me = `${name}-${answered}`
     const text = JSON.stringify({ me, read: items.flatMap(readOf) })
     if (dialect === 'responses' && body.store !== false)
       kept.set(id, [...items, { role: 'assistant', content: text }])

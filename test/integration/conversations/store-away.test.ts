@@ -1,14 +1,14 @@
-/** A conversation while Redis is away: never refused for good, and never without its history. */
+/** Conversations while Redis is down: never refused for good, and never continued without their history. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '../../harness/gateway.ts'
 import { json } from '../../harness/upstream.ts'
 import { METERED, metric, UNMETERED, type World } from '../proxy/world.ts'
 import { ONE_OF_EACH, type Place, startPlace } from './place.ts'
-import { ask, type Heard, NOT_FOUND, say } from './say.ts'
+import { ask, NOT_FOUND, say, type TurnResult } from './say.ts'
 
 let place: Place
-/** Turns that were stored before, by model. */
-let stored: Map<string, Heard>
+/** Turns stored before, by model. */
+let stored: Map<string, TurnResult>
 beforeEach(async () => {
   place = await startPlace()
   const { one, two } = place
@@ -27,7 +27,7 @@ describe.each([
   ['stopped', (redis: World['redis']) => redis.pause()],
   ['killed', (redis: World['redis']) => redis.kill()],
 ] as const)('a Redis that is %s', (how, leave) => {
-  it('what goes on is 503, what begins is served to those who pay nothing and is not stored', async () => {
+  it('continuing is 503; a new conversation without an account is served and not stored', async () => {
     const { one, two, world } = place
     await leave(world.redis)
     const before = calls()
@@ -37,17 +37,17 @@ describe.each([
           expect(await ask(base, UNMETERED, { model, input: 'two', previous, stream })).toMatchObject(
             unavailable,
           )
-    // Neither is it known that there is no such thing.
+    // Nor is the id reported as unknown.
     expect(
       await ask(one.base, UNMETERED, { model: 'chat', input: 'x', previous: 'resp_nobody' }),
     ).toMatchObject(unavailable)
     expect(await ask(one.base, METERED, { model: 'chat', input: 'x' })).toMatchObject(unavailable)
     expect(calls()).toBe(before)
-    const begun = new Map<string, Heard>()
+    const started = new Map<string, TurnResult>()
     for (const model of ONE_OF_EACH)
       for (const stream of [false, true])
-        begun.set(model, await say(two.base, UNMETERED, { model, input: 'new', stream }))
-    expect([...begun.values()].map(({ read }) => read)).toEqual(ONE_OF_EACH.map(() => ['new']))
+        started.set(model, await say(two.base, UNMETERED, { model, input: 'new', stream }))
+    expect([...started.values()].map(({ read }) => read)).toEqual(ONE_OF_EACH.map(() => ['new']))
 
     if (how === 'stopped') world.redis.resume()
     else {
@@ -60,24 +60,24 @@ describe.each([
     for (const [model, { id: previous, me }] of stored) {
       const turn = { model, input: 'two', previous }
       const answer = await until(async () => {
-        const asked = await ask(two.base, UNMETERED, turn)
-        return 'code' in asked && asked.code === 'store_unavailable' ? undefined : asked
+        const response = await ask(two.base, UNMETERED, turn)
+        return 'code' in response && response.code === 'store_unavailable' ? undefined : response
       }, 'the conversation')
       if (how === 'killed') expect(answer).toEqual(NOT_FOUND)
       else expect(answer).toMatchObject({ read: ['one', me, 'two'] })
     }
-    for (const [model, { id: previous, me }] of begun) {
+    for (const [model, { id: previous, me }] of started) {
       const answer = await ask(one.base, UNMETERED, { model, input: 'two', previous })
-      // What a stopped server had been sent, it may have taken when it went on.
+      // A stopped server may run commands that it received before, once it resumes.
       if (how === 'stopped' && 'id' in answer) expect(answer.read).toEqual(['new', me, 'two'])
       else expect(answer).toEqual(NOT_FOUND)
     }
   })
 })
 
-it('an upstream that has forgotten does not make it a conversation that never was', async () => {
+it('an upstream that lost the conversation does not make it unknown', async () => {
   const { one, speakers, world } = place
-  const begun = stored.get('first')
+  const started = stored.get('first')
   const refused = {
     error: { message: 'Not found.', code: 'previous_response_not_found', type: 'invalid_request_error' },
   }
@@ -85,19 +85,19 @@ it('an upstream that has forgotten does not make it a conversation that never wa
     world.redis.pause()
     json(res, 400, refused)
   })
-  const turn = { model: 'first', input: 'two', ...(begun && { previous: begun.id }) }
+  const turn = { model: 'first', input: 'two', ...(started && { previous: started.id }) }
   expect(await ask(one.base, UNMETERED, turn)).toMatchObject(unavailable)
-  expect(speakers.first.last()).toMatchObject({ previous_response_id: begun?.id })
+  expect(speakers.first.last()).toMatchObject({ previous_response_id: started?.id })
   world.redis.resume()
 })
 
-it('a session is served where nobody can say where it was', async () => {
+it('a session is served although its channel cannot be looked up', async () => {
   await place.world.redis.kill()
   const turn = { model: 'session', input: 'x', headers: { 'x-session-affinity': 's' } }
   for (let i = 0; i < 5; i++) expect((await say(place.two.base, UNMETERED, turn)).read).toEqual(['x'])
 })
 
-it('what cannot be stored is told in the log, once', async () => {
+it('the log reports once that nothing can be stored', async () => {
   await place.world.redis.kill()
   for (let i = 0; i < 5; i++) await say(place.one.base, UNMETERED, { model: 'chat', input: 'x' })
   const lines = place.one.log.filter((text) => text.includes('conversations cannot be stored'))

@@ -1,6 +1,6 @@
 /**
- * Any tree of turns, at two proxies and over all types of channels, while parts of it are lost. An answer shows its whole
- * path, or the request is 400: nothing between, and nothing of anybody else.
+ * Random trees of turns, at two proxies and over all types of channels, while parts of them are lost. An answer shows
+ * its whole path, or the request is 400: never a part of it, and nothing of another owner.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -10,7 +10,7 @@ import { remoteRuns } from '../../harness/property-runs.ts'
 import { json } from '../../harness/upstream.ts'
 import { ACCOUNT, METERED, UNMETERED } from '../proxy/world.ts'
 import { type ChannelName, KEEPING, NAMES, type Place, startPlace } from './place.ts'
-import { ask, type Heard, NOT_FOUND, type Refused, say, type Turn as Turned } from './say.ts'
+import { ask, NOT_FOUND, type Refused, say, type Turn as Turned, type TurnResult } from './say.ts'
 
 const numRuns = remoteRuns(100)
 
@@ -27,15 +27,15 @@ interface Node {
   /** What the next answer shows before its own input. */
   path: string[]
   channel: ChannelName
-  /** What is there: the gateway's note, what was said, and what the upstream keeps. */
+  /** What exists: the gateway's binding, the text, and the upstream's copy. */
   bound: boolean
-  said: boolean
+  stored: boolean
   kept: boolean
 }
 
 interface Turn {
   type: 'turn'
-  /** Of those that there are; the first ones are beginnings. */
+  /** Indexes into the existing nodes; the first turns start conversations. */
   parent: number
   as: 0 | 1 | 'owner'
   model: ChannelName | 'any'
@@ -91,11 +91,11 @@ beforeAll(async () => {
 })
 afterAll(() => place?.stop())
 
-/** How often each kind of answer was right, so that none of them goes untried. */
-const tally = { beginnings: 0, byReference: 0, told: 0, notFound: 0, others: 0 }
+/** How often each kind of answer was right, so that none is left untried. */
+const tally = { beginnings: 0, byReference: 0, inFull: 0, notFound: 0, others: 0 }
 let inputs = 0
-let asks = 0
-let late = 0
+let requests = 0
+let timeouts = 0
 
 class Tree {
   readonly nodes: Node[] = []
@@ -118,8 +118,8 @@ class Tree {
     } else if (step.type === 'unsay') {
       const digest = exchangeDigest(node.root, node.id)
       const removed = await place.world.redis.command('DEL', `${chainPrefix(owner, node.root)}${digest}`)
-      expect(removed).toBe(node.said ? 1 : 0)
-      node.said = false
+      expect(removed).toBe(node.stored ? 1 : 0)
+      node.stored = false
     } else {
       for (const name of KEEPING) place.speakers[name].kept.delete(node.id)
       node.kept = false
@@ -128,7 +128,7 @@ class Tree {
 
   async #flush(): Promise<void> {
     await place.world.redis.command('FLUSHALL')
-    for (const node of this.nodes) node.bound = node.said = false
+    for (const node of this.nodes) node.bound = node.stored = false
     await place.world.lead()
     await place.world.store.ledger.open(ACCOUNT)
     await place.world.store.ledger.topup({
@@ -139,7 +139,7 @@ class Tree {
     await place.publish(this.any)
   }
 
-  /** All at the same time. */
+  /** All concurrent. */
   async #turns(turns: Turn[]): Promise<void> {
     const roots = 2
     const there = [...this.nodes]
@@ -153,9 +153,9 @@ class Tree {
     const owner = as === 'owner' ? (parent?.owner ?? 0) : as
     const { base } = proxy === 0 ? place.one : place.two
     const input = `turn ${inputs++}`
-    const asked = { model, input, stream, ...(parent && { previous: parent.id }) }
-    const answer = await answered(base, OWNERS[owner].key, asked)
-    if (parent !== undefined && !(parent.owner === owner && goesOn(parent, this.#targets(model)))) {
+    const turn = { model, input, stream, ...(parent && { previous: parent.id }) }
+    const answer = await answerTo(base, OWNERS[owner].key, turn)
+    if (parent !== undefined && !(parent.owner === owner && isContinuable(parent, this.#targets(model)))) {
       if (parent.owner === owner) tally.notFound++
       else tally.others++
       expect(answer).toEqual(NOT_FOUND)
@@ -167,11 +167,11 @@ class Tree {
       const channel = answer.me.slice(0, answer.me.indexOf('-')) as ChannelName
       const targets = this.#targets(model)
       expect(targets).toContain(channel)
-      // It goes on where it was.
+      // It continued at the same channel.
       if (parent !== undefined && targets.includes(parent.channel)) expect(channel).toBe(parent.channel)
       if (parent === undefined) tally.beginnings++
       else if (parent.kept && parent.channel === channel) tally.byReference++
-      else tally.told++
+      else tally.inFull++
       return {
         id: answer.id,
         owner,
@@ -180,7 +180,7 @@ class Tree {
         path: [...answer.read, answer.me],
         channel,
         bound: true,
-        said: true,
+        stored: true,
         kept: KEEPING.includes(channel),
       }
     }
@@ -192,24 +192,24 @@ class Tree {
   }
 }
 
-/** On a busy machine the store may be late; that nothing else is refused so is told by the count. */
-async function answered(base: string, key: string, turn: Turned): Promise<Heard | Refused> {
+/** On a slow machine the store may time out; the count shows that this is the only other refusal. */
+async function answerTo(base: string, key: string, turn: Turned): Promise<TurnResult | Refused> {
   const answer = await ask(base, key, turn)
-  asks += 1
+  requests += 1
   if ('id' in answer || answer.code !== 'store_unavailable') return answer
-  late += 1
-  return answered(base, key, turn)
+  timeouts += 1
+  return answerTo(base, key, turn)
 }
 
 /** The newest errors and warnings of both proxies. */
 const logs = () =>
   [place.one, place.two].flatMap(({ log }) => log.filter((line) => /"level":[45]0/.test(line)).slice(-3))
 
-function goesOn(parent: Node, targets: readonly ChannelName[]): boolean {
+function isContinuable(parent: Node, targets: readonly ChannelName[]): boolean {
   if (!parent.bound) return false
   if (parent.kept && targets.includes(parent.channel)) return true
   for (let node: Node | undefined = parent; node !== undefined; node = node.parent)
-    if (!node.said) return false
+    if (!node.stored) return false
   return true
 }
 
@@ -222,15 +222,15 @@ test('an answer shows exactly its path, or the request is 400', async () => {
     }),
     { numRuns },
   )
-  // No upstream is ever asked to go on from what it cannot know.
+  // No upstream is asked to continue a response that it cannot know.
   for (const name of KEEPING)
     expect(place.speakers[name].unknown.filter((id) => !id.startsWith(`resp_${name}`))).toEqual([])
-  expect(late).toBeLessThan(asks / 50)
+  expect(timeouts).toBeLessThan(requests / 50)
   for (const [kind, count] of Object.entries(tally))
     expect([kind, count]).toEqual([kind, expect.toSatisfy((n) => n > 5)])
 }, 300_000)
 
-test('of an upstream that gives all its answers one id no part is told as the whole', async () => {
+test('an upstream that gives all answers one id never gets a part presented as the whole', async () => {
   const { first } = place.speakers
   const texts: unknown[] = []
   first.answer((call, res) => {
@@ -248,8 +248,8 @@ test('of an upstream that gives all its answers one id no part is told as the wh
     const { base } = place.one
     const one = await say(base, UNMETERED, { model: 'first', input: 'one' })
     const two = await say(base, UNMETERED, { model: 'first', input: 'two', previous: one.id })
-    const told = await say(base, UNMETERED, { model: 'chat', input: 'three', previous: two.id })
-    expect(told.read).toEqual(['one', one.me, 'two', two.me, 'three'])
+    const whole = await say(base, UNMETERED, { model: 'chat', input: 'three', previous: two.id })
+    expect(whole.read).toEqual(['one', one.me, 'two', two.me, 'three'])
     const owner = OWNERS[0].id
     const digest = exchangeDigest('resp_same', 'resp_same')
     expect(await place.world.redis.command('DEL', `${chainPrefix(owner, 'resp_same')}${digest}`)).toBe(1)

@@ -1,4 +1,4 @@
-/** A conversation that goes on at another proxy than it was begun at. */
+/** Conversations that continue at another proxy than the one they started at. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerEvents } from '../../e2e/dialects/scripted-upstream.ts'
 import { until } from '../../harness/gateway.ts'
@@ -14,7 +14,7 @@ import {
   type Place,
   startPlace,
 } from './place.ts'
-import { ask, begun, NOT_FOUND, say } from './say.ts'
+import { ask, NOT_FOUND, say, startStream } from './say.ts'
 
 const ROUNDS = 200
 
@@ -26,33 +26,33 @@ afterAll(() => place?.stop())
 
 describe.each(ONE_OF_EACH)('over %s', (model) => {
   it.each([false, true])(
-    'each turn at the other proxy, the moment the last is complete (stream: %s)',
+    'each turn at the other proxy, as soon as the last is complete (stream: %s)',
     async (stream) => {
       const { one, two } = place
       let previous: string | undefined
       let path: string[] = []
       for (let round = 0; round < ROUNDS; round++) {
         const { base } = round % 2 === 0 ? one : two
-        // Long enough that a turn is missed, short enough that the sum of the turns stays small.
+        // Enough that a missed turn would show, few enough that their sum stays small.
         if (round % 10 === 0) [previous, path] = [undefined, []]
         const input = `${model} ${stream} ${round}`
-        const heard = await say(base, KEY, {
+        const answer = await say(base, KEY, {
           model,
           input,
           stream,
           ...(previous !== undefined && { previous }),
         })
-        expect(heard.read).toEqual([...path, input])
-        // An answer of the upstream's own passes as it is.
-        if (model !== 'first') expect(heard.follows ?? undefined).toBe(previous)
-        previous = heard.id
-        path = [...heard.read, heard.me]
+        expect(answer.read).toEqual([...path, input])
+        // The upstream's own answer passes unchanged.
+        if (model !== 'first') expect(answer.follows ?? undefined).toBe(previous)
+        previous = answer.id
+        path = [...answer.read, answer.me]
       }
     },
     120_000,
   )
 
-  it('forks at both proxies at the same time', async () => {
+  it('forks at both proxies at once', async () => {
     const bases = [place.one.base, place.two.base]
     const root = await say(place.one.base, KEY, { model, input: 'root' })
     const inputs = Array.from({ length: 16 }, (_, i) => `fork ${i}`)
@@ -79,12 +79,12 @@ describe.each(ONE_OF_EACH)('over %s', (model) => {
     expect(read).toEqual(['one', begin.me, 'two', last.me, 'three'])
   })
 
-  it('a proxy is killed in the middle of an answer: from its parent one still goes on', async () => {
+  it('a proxy is killed in the middle of an answer: its parent can still be continued', async () => {
     const killed = await startProxyProgram(place.world)
     await until(async () => (await call(`${killed.admin}/readyz`)).status === 200, 'readiness')
     const parent = await say(killed.base, KEY, { model, input: 'one' })
     hangs(model)
-    const { id, over } = await begun(killed.base, KEY, { model, input: 'two', previous: parent.id })
+    const { id, over } = await startStream(killed.base, KEY, { model, input: 'two', previous: parent.id })
     process.kill(killed.pid, 'SIGKILL')
     expect(await over).not.toContain('response.completed')
     place.speakers[model].resume()
@@ -93,10 +93,10 @@ describe.each(ONE_OF_EACH)('over %s', (model) => {
     expect(read).toEqual(['one', parent.me, 'instead'])
   })
 
-  it('from an answer that its upstream broke off nobody goes on', async () => {
+  it('an answer that its upstream cut off cannot be continued', async () => {
     const parent = await say(place.one.base, KEY, { model, input: 'one' })
     const broken = hangs(model)
-    const { id, over } = await begun(place.one.base, KEY, { model, input: 'two', previous: parent.id })
+    const { id, over } = await startStream(place.one.base, KEY, { model, input: 'two', previous: parent.id })
     broken()
     expect(await over).toMatch(/^event: response.failed$/m)
     place.speakers[model].resume()
@@ -106,13 +106,13 @@ describe.each(ONE_OF_EACH)('over %s', (model) => {
   })
 })
 
-describe('a proxy whose way to Redis is long', () => {
+describe('a proxy with a slow connection to Redis', () => {
   let line: Line
   let far: LoggingProxy
   beforeAll(async () => {
     line = await longLine(place.world.redis.port, 20)
     far = await place.startProxy({}, line.url)
-    // Known from here on.
+    // Caches the key and the table.
     await say(far.base, KEY, { model: 'chat', input: 'x' })
   })
   afterAll(async () => {
@@ -121,7 +121,7 @@ describe('a proxy whose way to Redis is long', () => {
   })
 
   it.each(ONE_OF_EACH.flatMap((model) => [false, true].map((stream) => ({ model, stream }))))(
-    'stores an answer before its client knows of its end ($model, stream: $stream)',
+    'stores an answer before its client learns of its end ($model, stream: $stream)',
     async ({ model, stream }) => {
       for (let i = 0; i < 5; i++) {
         const one = await say(far.base, KEY, { model, input: 'one', stream })
@@ -131,7 +131,7 @@ describe('a proxy whose way to Redis is long', () => {
     },
   )
 
-  it.each([false, true])('notes where encrypted reasoning belongs, too (stream: %s)', async (stream) => {
+  it.each([false, true])('also notes the channel of encrypted reasoning (stream: %s)', async (stream) => {
     const model = 'keeping'
     for (let i = 0; i < 12; i++) {
       const one = await say(far.base, KEY, { model, input: 'one', stream, more: { store: false } })
@@ -141,7 +141,7 @@ describe('a proxy whose way to Redis is long', () => {
     }
   })
 
-  it('a session that goes on at another proxy stays at its channel', async () => {
+  it('a session that continues at another proxy stays on its channel', async () => {
     for (let i = 0; i < 12; i++) {
       const turn = { model: 'session', input: 'one', headers: { 'x-session-affinity': `far-${i}` } }
       const one = await say(far.base, KEY, turn)
@@ -152,7 +152,7 @@ describe('a proxy whose way to Redis is long', () => {
 
 const channelOf = (me: string) => me.slice(0, me.indexOf('-'))
 
-/** The upstream begins a stream, with half of a text, and says nothing more until its connection is broken by this. */
+/** The upstream starts a stream, sends half of a text, and hangs until this breaks its connection. */
 function hangs(model: ChannelName): () => void {
   let broken: () => void = () => undefined
   place.speakers[model].answer((_, res) => {

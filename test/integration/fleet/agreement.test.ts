@@ -1,4 +1,4 @@
-/** Ready means ready: what `kubectl wait` has seen is true at every proxy, and what was taken back is gone everywhere. */
+/** Ready means ready: once `kubectl wait` returns, every proxy serves it; once withdrawn, no proxy does. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { controlPlane } from '../../harness/control-plane.ts'
@@ -29,7 +29,7 @@ beforeAll(async () => {
   await kube.create('ModelRoute', 'm', { model: 'm', channels: [{ name: 'main' }], free: true })
   await kube.create('ApiKey', 'base', { hashes: [digestOf('sk-base')] })
   await until(
-    async () => (await askAll(fleet.bases, 'sk-base', 'm')).every((said) => said === '200 up none m'),
+    async () => (await askAll(fleet.bases, 'sk-base', 'm')).every((summary) => summary === '200 up none m'),
     'every proxy to serve',
   )
 }, 120_000)
@@ -42,9 +42,9 @@ it(`agrees with kubectl wait in ${ROUNDS} rounds`, async () => {
   const { kube, kubectl, bases } = fleet
   const disagreements: string[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    // In turn: a table that changes, a key that is new, a key that changes.
+    // In turn: a changed table, a new key, a changed key.
     const kind = round % 3
-    const [what, name, key, model, said] =
+    const [what, name, key, model, expected] =
       kind === 0
         ? (['modelroute', 'm', 'sk-base', 'm', `200 up none target-${round}`] as const)
         : kind === 1
@@ -57,27 +57,31 @@ it(`agrees with kubectl wait in ${ROUNDS} rounds`, async () => {
     const waited = await kubectl('wait', '--for=condition=Ready', '--timeout=15s', `${what}/${name}`)
     expect(waited.status, waited.stderr).toBe(0)
     const answers = await askAll(bases, key, model)
-    if (answers.some((answer) => answer !== said))
-      disagreements.push(`${round}: ${answers.join(', ')} instead of ${said}`)
+    if (answers.some((answer) => answer !== expected))
+      disagreements.push(`${round}: ${answers.join(', ')} instead of ${expected}`)
   }
   expect(disagreements).toEqual([])
 }, 180_000)
 
-it('is not Ready while one proxy that is alive does not serve it', async () => {
+it('is not Ready while a live proxy does not serve it', async () => {
   const { kube, kubectl, proxies, bases } = fleet
   const [hesitant] = proxies
   const ready = () => kube.condition('ModelRoute', 'm', 'Ready')
   const message = "-o=jsonpath={.status.conditions[?(@.type=='Ready')].message}"
-  const said = async () => (await kubectl('get', 'modelroute/m', message)).stdout
+  const routeMessage = async () => (await kubectl('get', 'modelroute/m', message)).stdout
   hesitant?.pause()
   try {
     await kube.patch('ModelRoute', 'm', { channels: [{ name: 'main', model: 'late' }] })
     await until(
-      async () => (await askAll(bases.slice(1), 'sk-base', 'm')).every((said) => said === '200 up none late'),
+      async () =>
+        (await askAll(bases.slice(1), 'sk-base', 'm')).every((summary) => summary === '200 up none late'),
       'the others to serve it',
     )
-    // The others have told so; the paused proxy counts as alive for some seconds.
-    await until(async () => (await said()).includes('not every live proxy serves'), 'a word on it')
+    // The others have reported; the paused proxy counts as alive for some seconds.
+    await until(
+      async () => (await routeMessage()).includes('not every live proxy serves'),
+      'a condition that says so',
+    )
     expect(await ready()).toBe('False Pending')
   } finally {
     hesitant?.resume()
@@ -86,12 +90,12 @@ it('is not Ready while one proxy that is alive does not serve it', async () => {
   expect(await askAll(bases, 'sk-base', 'm')).toEqual(bases.map(() => '200 up none late'))
 })
 
-it('accepts no request with a key that was disabled a second before', async () => {
+it('accepts no request with a key disabled a second before', async () => {
   const { kube, bases } = fleet
   const key = 'sk-under-load'
   await kube.create('ApiKey', 'under-load', { hashes: [digestOf(key)] })
   await until(
-    async () => (await askAll(bases, key, 'm')).every((said) => said.startsWith('200')),
+    async () => (await askAll(bases, key, 'm')).every((summary) => summary.startsWith('200')),
     'the key to be served',
   )
   const answers: ChatResult[] = []
@@ -117,7 +121,7 @@ it('accepts no request with a key that was disabled a second before', async () =
   const late = answers.filter(({ sentAt }) => sentAt > disabledAt + 1_000)
   expect(late.length).toBeGreaterThan(30)
   expect(new Set(late.map(({ summary }) => summary))).toEqual(new Set(['401 unauthorized']))
-  // Until then it was served, and never anything but served or refused.
+  // Until then each request was served or refused, nothing else.
   const early = answers.filter(({ endedAt }) => endedAt < disabledAt - 50)
   expect(early.length).toBeGreaterThan(30)
   expect(early.filter(({ status }) => status !== 200)).toEqual([])

@@ -1,4 +1,4 @@
-/** A bad resource harms nobody but itself. */
+/** A bad resource harms only itself. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { controlPlane } from '../../harness/control-plane.ts'
 import { type Fleet, startFleet } from '../../harness/fleet.ts'
@@ -35,10 +35,10 @@ const route = (model: string, target: string, channel = 'main') => ({
   free: true,
 })
 
-const serves = (key: string, model: string, said: string) =>
+const serves = (key: string, model: string, summary: string) =>
   until(
-    async () => (await askAll(fleet.bases, key, model)).every((each) => each === said),
-    `every proxy to say ${said}`,
+    async () => (await askAll(fleet.bases, key, model)).every((each) => each === summary),
+    `every proxy to say ${summary}`,
   )
 
 const becomes = (kind: KindName, name: string, type: string, expected: string) =>
@@ -47,23 +47,23 @@ const becomes = (kind: KindName, name: string, type: string, expected: string) =
     `${kind}/${name} to be ${type} ${expected}`,
   )
 
-/** A good change beside the bad one goes through, and the old ones still serve. */
+/** A good change beside the bad one takes effect, and the old ones still serve. */
 async function othersGoOn(name: string): Promise<void> {
   await fleet.kube.create('ApiKey', name, { hashes: [digestOf(`sk-${name}`)] })
   await serves(`sk-${name}`, 'good', GOOD)
   await serves('sk-good', 'good', GOOD)
 }
 
-it('a route to a channel that is not there', async () => {
+it('a route to a channel that does not exist', async () => {
   await fleet.kube.create('ModelRoute', 'nowhere', route('nowhere', 'x', 'no-such-channel'))
   await becomes('ModelRoute', 'nowhere', 'ResolvedRefs', 'False RefNotFound')
   await othersGoOn('beside-nowhere')
-  expect((await askAll(fleet.bases, 'sk-good', 'nowhere')).filter((said) => said.startsWith('200'))).toEqual(
-    [],
-  )
+  expect(
+    (await askAll(fleet.bases, 'sk-good', 'nowhere')).filter((summary) => summary.startsWith('200')),
+  ).toEqual([])
 })
 
-it('a channel whose Secret is not there', async () => {
+it('a channel whose Secret does not exist', async () => {
   await fleet.kube.create('Channel', 'unsealed', {
     type: 'chat_completion',
     baseURL: upstream.baseURL,
@@ -72,22 +72,22 @@ it('a channel whose Secret is not there', async () => {
   await fleet.kube.create('ModelRoute', 'unsealed', route('unsealed', 'x', 'unsealed'))
   await becomes('Channel', 'unsealed', 'ResolvedRefs', 'False RefNotFound')
   await othersGoOn('beside-unsealed')
-  const said = await askAll(fleet.bases, 'sk-good', 'unsealed')
-  expect(said.filter((each) => each.startsWith('200'))).toEqual([])
-  // It serves as soon as the Secret is there.
+  const summaries = await askAll(fleet.bases, 'sk-good', 'unsealed')
+  expect(summaries.filter((each) => each.startsWith('200'))).toEqual([])
+  // It serves as soon as the Secret exists.
   await fleet.kube.secret('no-such-secret', { key: 'credential' })
   await serves('sk-good', 'unsealed', '200 up credential x')
 })
 
-it('a key whose account is not there is refused, and no other', async () => {
+it('a key whose account does not exist is refused, and no other', async () => {
   await fleet.kube.create('ApiKey', 'poor', {
     hashes: [digestOf('sk-poor')],
     accountRef: { name: 'no-such-account' },
   })
   await becomes('ApiKey', 'poor', 'ResolvedRefs', 'False RefNotFound')
   await othersGoOn('beside-poor')
-  const said = await askAll(fleet.bases, 'sk-poor', 'good')
-  expect(said.filter((each) => each.startsWith('200'))).toEqual([])
+  const summaries = await askAll(fleet.bases, 'sk-poor', 'good')
+  expect(summaries.filter((each) => each.startsWith('200'))).toEqual([])
 })
 
 it('a second route for a model: the older one keeps serving, whatever their names', async () => {
@@ -97,7 +97,7 @@ it('a second route for a model: the older one keeps serving, whatever their name
   await becomes('ModelRoute', 'a-later', 'Accepted', 'False Conflicted')
   await becomes('ModelRoute', 'good', 'Accepted', 'True Accepted')
   await othersGoOn('beside-later')
-  // The later one takes its place when it goes, and keeps it.
+  // The later one takes over when the older is deleted, and keeps the model.
   await kube.remove('ModelRoute', 'good')
   await serves('sk-good', 'good', '200 up none later-target')
   await secondAfter('a-later')
@@ -107,7 +107,7 @@ it('a second route for a model: the older one keeps serving, whatever their name
   expect(await askAll(bases, 'sk-good', 'good')).toEqual(bases.map(() => '200 up none later-target'))
 })
 
-/** The API server tells ages in whole seconds. */
+/** The API server reports ages in whole seconds. */
 async function secondAfter(name: string): Promise<void> {
   const { metadata } = await fleet.kube.get('ModelRoute', name)
   const created = Date.parse(metadata.creationTimestamp)

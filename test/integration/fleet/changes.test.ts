@@ -37,15 +37,15 @@ const route = (model: string, more: object = {}) => ({
   free: true,
 })
 
-/** Waits until all proxies answer so, at once. */
-async function serves(key: string, model: string, said: string): Promise<void> {
+/** Waits until all proxies give this answer at once. */
+async function serves(key: string, model: string, summary: string): Promise<void> {
   let last: string[] = []
   await until(
     async () => {
       last = await askAll(fleet.bases, key, model)
-      return last.every((each) => each === said)
+      return last.every((each) => each === summary)
     },
-    `every proxy to say ${said}`,
+    `every proxy to say ${summary}`,
     10_000,
   ).catch((error: unknown) => {
     throw new Error(`the proxies say ${last.join(', ')}`, { cause: error })
@@ -53,7 +53,7 @@ async function serves(key: string, model: string, said: string): Promise<void> {
 }
 
 describe('an ApiKey', () => {
-  it('is served when it is created, and refused when it is deleted', async () => {
+  it('is served once created and refused once deleted', async () => {
     await serves('sk-new', 'm', '401 unauthorized')
     await fleet.kube.create('ApiKey', 'new', { hashes: [digestOf('sk-new')] })
     await serves('sk-new', 'm', '200 first credential-1 m')
@@ -77,7 +77,7 @@ describe('an ApiKey', () => {
     await serves('sk-narrow', 'm', '403 model_not_allowed')
   })
 
-  it('has the key that its Secret holds', async () => {
+  it('has the value that its Secret contains', async () => {
     await fleet.kube.secret('client', { key: 'sk-client-before-0123456789' })
     await fleet.kube.create('ApiKey', 'client', { secretRef: { name: 'client' } })
     await serves('sk-client-before-0123456789', 'm', '200 first credential-1 m')
@@ -88,7 +88,7 @@ describe('an ApiKey', () => {
 })
 
 describe('an Account', () => {
-  it('pays when a Credit is applied, and is closed when it is disabled', async () => {
+  it('pays once a Credit is applied and is closed when disabled', async () => {
     const { kube } = fleet
     await kube.create('ModelRoute', 'priced', {
       model: 'priced',
@@ -109,14 +109,14 @@ describe('an Account', () => {
 })
 
 describe('a Channel', () => {
-  it('leads where its baseURL says', async () => {
+  it('calls its current baseURL', async () => {
     await fleet.kube.patch('Channel', 'main', { baseURL: second.baseURL })
     await serves('sk-base', 'm', '200 second credential-1 m')
     await fleet.kube.patch('Channel', 'main', { baseURL: first.baseURL })
     await serves('sk-base', 'm', '200 first credential-1 m')
   })
 
-  it('sends the credential that its Secret holds now', async () => {
+  it('sends the credential that its Secret now contains', async () => {
     await fleet.kube.secret('upstream', { key: 'credential-2' })
     await serves('sk-base', 'm', '200 first credential-2 m')
     await fleet.kube.secret('upstream', { key: 'credential-1' })

@@ -66,11 +66,11 @@ it('is Healthy=False while attempts fail, and requests are still answered', asyn
   const { stdout } = await fleet.kubectl('get', 'channel/bad', '-o=jsonpath={.status.health}')
   expect(JSON.parse(stdout)).toMatchObject({ lastFailure: 'transient', proxies: fleet.proxies.length })
   expect(await health('good')).toBe('True Healthy')
-  // Health is apart from Ready: nothing is wrong with the resource.
+  // Health is separate from Ready: the resource itself is valid.
   expect(await fleet.kube.condition('Channel', 'bad', 'Ready')).toBe('True Ready')
 }, 120_000)
 
-it('is Healthy=True once an attempt has succeeded, and health is gone from its status', async () => {
+it('is Healthy=True once an attempt has succeeded, and health leaves its status', async () => {
   fails = false
   await until(async () => {
     for (const base of fleet.bases) await ask(base, KEY, 'm')

@@ -1,4 +1,4 @@
-/** Helm's --wait and Flux: what is broken is never reported as done, not for a moment. */
+/** Helm's --wait and Flux never see a broken resource as done, not even for a moment. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { controlPlane } from '../../harness/control-plane.ts'
 import { type Fleet, startFleet } from '../../harness/fleet.ts'
@@ -66,7 +66,7 @@ it.each<[KindName, string, object, object, string, Verdict]>([
   ['ApiKey', 'alice', { limits: { requestsPerMinute: 1 } }, { limits: null }, 'NotSupported', 'Failed'],
   ['Account', 'team', { parent: { name: 'x' } }, { parent: null }, 'NotSupported', 'Failed'],
 ])(
-  'never calls a broken %s current: %j',
+  'never reports a broken %s as current: %j',
   async (kind, name, breaks, mends, reason, verdict) => {
     const { kube } = fleet
     await becomes(kind, name, 'True Ready')
@@ -77,7 +77,7 @@ it.each<[KindName, string, object, object, string, Verdict]>([
         seen.push(await textOf(kind, name))
         return (await kube.condition(kind, name, 'Ready')) === `False ${reason}`
       },
-      'the fault to be told',
+      'the fault to be reported',
       15_000,
     )
     seen.push(await textOf(kind, name))

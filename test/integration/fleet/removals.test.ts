@@ -1,4 +1,4 @@
-/** Most of the keys and routes go at once: what a complete list lacks is no longer served, and nothing else waits. */
+/** Most keys and routes are removed at once: proxies stop serving them, and other changes do not wait. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { controlPlane } from '../../harness/control-plane.ts'
 import { type Fleet, startFleet } from '../../harness/fleet.ts'
@@ -57,22 +57,22 @@ async function createMany(): Promise<void> {
   await serves(`sk-many-${MANY - 1}`, `many-${MANY - 1}`, `200 first none many-${MANY - 1}`)
 }
 
-/** Waits until all proxies answer so, at once. */
-async function serves(key: string, model: string, said: string): Promise<void> {
+/** Waits until all proxies give this answer at once. */
+async function serves(key: string, model: string, summary: string): Promise<void> {
   let last: string[] = []
   await until(
     async () => {
       last = await askAll(fleet.bases, key, model)
-      return last.every((each) => each === said)
+      return last.every((each) => each === summary)
     },
-    `every proxy to say ${said}`,
+    `every proxy to say ${summary}`,
     10_000,
   ).catch((error: unknown) => {
     throw new Error(`the proxies say ${last.join(', ')}`, { cause: error })
   })
 }
 
-it('while no controller leads: the next leader removes what is gone, and othersâ€™ changes are in force', async () => {
+it('without a leading controller: the next leader removes them, and other changes take effect', async () => {
   const { kube } = fleet
   const leader = await fleet.leader()
   leader.kill('SIGKILL')
@@ -90,10 +90,10 @@ it('while no controller leads: the next leader removes what is gone, and othersâ
       .output()
       .split('\n')
       .filter((line) => line.includes('were removed at once'))
-  const told = await until(() => lines().length > 0 && lines(), 'a line in the log')
-  expect(told).toHaveLength(1)
-  expect(told[0]).toContain(`${MANY} of ${MANY + 1} keys`)
-  expect(told[0]).toContain(`"namespaces":["${fleet.namespace}"]`)
+  const logged = await until(() => lines().length > 0 && lines(), 'a line in the log')
+  expect(logged).toHaveLength(1)
+  expect(logged[0]).toContain(`${MANY} of ${MANY + 1} keys`)
+  expect(logged[0]).toContain(`"namespaces":["${fleet.namespace}"]`)
   await until(
     async () =>
       (await fleet.kubectl('get', 'events', '-o', 'jsonpath={..reason}')).stdout.includes('MostRemoved'),
@@ -104,7 +104,7 @@ it('while no controller leads: the next leader removes what is gone, and othersâ
   await leader.restart()
 }, 90_000)
 
-it('all ModelRoutes while a controller leads: no model is served or listed, and later edits are in force', async () => {
+it('all ModelRoutes under a leader: no model is served or listed, and later edits take effect', async () => {
   const { kube } = fleet
   const [unknown] = await askAll(fleet.bases, 'sk-kept', 'no-such-model')
   expect(unknown).toMatch(/^502 /)

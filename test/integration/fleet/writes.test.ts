@@ -1,4 +1,4 @@
-/** What is written: of a change that change alone, of a restart nothing. */
+/** A change writes only itself; a restart writes nothing. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { controlPlane } from '../../harness/control-plane.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
   await kube.create('ModelRoute', 'm', { model: 'm', channels: [{ name: 'main' }], free: true })
   await kube.create('Account', 'payer', {})
   await kube.create('Credit', 'payer', { accountRef: { name: 'payer' }, amount: '5' })
-  // One whose key the controller makes.
+  // The controller creates the key of this one.
   await kube.create('ApiKey', 'made', { accountRef: { name: 'payer' } })
   for (let i = 0; i < KEYS; i++) await kube.create('ApiKey', `key-${i}`, { hashes: [digestOf(`sk-${i}`)] })
   await everythingReady()
@@ -37,7 +37,7 @@ afterAll(async () => {
   await upstream.close()
 })
 
-/** Waits until every resource is Ready and no status is about to be written. */
+/** Waits until every resource is Ready and no status write is pending. */
 async function everythingReady(): Promise<void> {
   await until(async () => {
     for (const kind of KIND_NAMES)
@@ -62,7 +62,7 @@ async function versions(): Promise<Record<string, string>> {
   return found
 }
 
-/** What Redis holds of tables, records and ledgers, by key. */
+/** Tables, records and ledgers in Redis, by key. */
 async function stored(): Promise<Record<string, unknown>> {
   const { redis } = fleet
   const names = z.array(z.string()).parse(await redis.command('KEYS', 'sluice:*'))
@@ -77,7 +77,8 @@ it('writes one record for one change', async () => {
   try {
     await fleet.kube.patch('ApiKey', 'key-7', { models: ['other'] })
     await until(
-      async () => (await askAll(fleet.bases, 'sk-7', 'm')).every((said) => said === '403 model_not_allowed'),
+      async () =>
+        (await askAll(fleet.bases, 'sk-7', 'm')).every((summary) => summary === '403 model_not_allowed'),
       'the change to be in force',
     )
     await everythingReady()
@@ -97,7 +98,7 @@ it('writes nothing when both controllers restart and nothing has changed', async
   await fleet.stopAll(controllers)
   await fleet.startAll(controllers)
   const leader = await fleet.leader()
-  // It has compared everything with the store, looked at all heartbeats and at all statuses.
+  // It has compared everything with the store and examined all heartbeats and statuses.
   await until(
     async () => ((await metric(leader, 'sluice_publications_total{result="unchanged"}')) ?? 0) > 0,
     'the new leader to compare',
@@ -107,15 +108,15 @@ it('writes nothing when both controllers restart and nothing has changed', async
     async () => (await fleet.kube.condition('ApiKey', 'after', 'Ready'))?.startsWith('True'),
     'a later change to be Ready',
   )
-  // The server answers an equal status as if it were written, and leaves its version as it is. The Lease is put.
+  // The server answers an unchanged status like a write but keeps its version. The Lease is a PUT.
   const patched = () => metric(leader, 'rest_client_requests_total{method="PATCH",code="200"}')
-  const patches = await until(patched, 'the leader to tell what it has written')
+  const patches = await until(patched, 'the leader to report its writes')
   expect(patches).toBeLessThanOrEqual(2)
   const after = { versions: await versions(), stored: await stored() }
   const added = { ...before.versions, 'ApiKey/after': after.versions['ApiKey/after'] }
   expect(after.versions).toEqual(added)
   const changed = Object.keys(after.stored).filter((name) => after.stored[name] !== before.stored[name])
-  // Of that change.
+  // From that change.
   expect(changed.sort()).toEqual([
     'sluice:{cfg}:changes',
     `sluice:{cfg}:key:${digestOf('sk-after')}`,

@@ -1,34 +1,34 @@
-/** API keys that nobody has, of every shape, and the sending of very many. */
+/** Invalid API keys of every shape, and a client that sends very many. */
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { mintKey } from '../../../contract/key-format.ts'
 
-/** Headers as they are sent. `costs`: whether the gateway must look the key up to know. */
+/** Headers as sent. `costs`: whether the gateway must look the key up to know. */
 export interface Guess {
   shape: string
   headers: string[]
   costs: boolean
 }
 
-/** The `n`th guess of somebody who knows a part of `good`; each is another one. */
+/** The `n`th guess of a caller who knows part of `good`; each is different. */
 export function guess(n: number, good: string): Guess {
   const shapes: [shape: string, key: string, costs: boolean][] = [
     ['minted', mintKey(), true],
     ['minted with a wrong checksum', wrongChecksum(mintKey()), false],
     ['short', `k${n}`, true],
     ['long', `${'x'.repeat(900)}${n}`, true],
-    ['beyond all length', `${'x'.repeat(2_000)}${n}`, false],
+    ['far too long', `${'x'.repeat(2_000)}${n}`, false],
     ['not ASCII', `sk-\u00e9\u00ff${n}`, true],
-    ['the beginning of a good one', `${good.slice(0, 1 + (n % good.length))}${n}`, true],
-    ['a good one and more', `${good}${n}`, true],
-    ['a good one in other letters', `${good.toUpperCase()}${n}`, true],
-    ['one of all keys to a prototype', `__proto__${n}`, true],
+    ['a prefix of a good one', `${good.slice(0, 1 + (n % good.length))}${n}`, true],
+    ['a good one with a suffix', `${good}${n}`, true],
+    ['a good one in capitals', `${good.toUpperCase()}${n}`, true],
+    ['a prototype name', `__proto__${n}`, true],
   ]
   const [shape, key, costs] = shapes[n % shapes.length] ?? ['none', '', false]
   const isBearer = Math.floor(n / shapes.length) % 2 === 0
   return { shape, headers: isBearer ? ['authorization', `Bearer ${key}`] : ['x-api-key', key], costs }
 }
 
-/** Forms of a good key that are none. */
+/** Invalid variants of a valid key. */
 export const misspelt = (good: string): Guess[] =>
   (
     [
@@ -49,25 +49,25 @@ function wrongChecksum(minted: string): string {
   return minted.slice(0, -1) + (minted.endsWith('a') ? 'b' : 'a')
 }
 
-/** All that a guesser can learn: not the time, the id of the request, and how long its connection lasts. */
+/** All that a guesser can see, except for the time, the request id and the lifetime of its connection. */
 export function allOf(status: number, headers: object, text: string): string {
   const differs = ['date', 'x-request-id', 'request-id', 'connection', 'keep-alive']
   const rest = Object.entries(headers).filter(([name]) => !differs.includes(name))
   return JSON.stringify([status, rest, text])
 }
 
-export interface Heard {
+export interface KeyAnswer {
   status: number
   /** See allOf. */
   all: string
   ms: number
 }
 
-export class Asker {
+export class KeyClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 256 })
 
-  /** GET, on a kept connection. Rejects when there is no answer. */
-  async get(url: string, headers: readonly string[]): Promise<Heard> {
+  /** GET on a kept connection. Rejects if there is no answer. */
+  async get(url: string, headers: readonly string[]): Promise<KeyAnswer> {
     const since = performance.now()
     const res = await new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request(url, { agent: this.#agent, headers: ['host', new URL(url).host, ...headers] })

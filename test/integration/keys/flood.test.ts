@@ -1,6 +1,6 @@
 /**
- * Tens of thousands of made-up keys, 50,000 in `make test-all`: one answer to all, a bounded cost for Redis, and nobody
- * with a good key notices.
+ * Tens of thousands of made-up keys, 50,000 in `make test-all`: all get one answer, Redis has a bounded cost, and
+ * callers with a good key notice nothing.
  */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { keyHash } from '../../../contract/ids.ts'
@@ -10,25 +10,25 @@ import { call } from '../../harness/http.ts'
 import { connection, exchange } from '../../harness/socket.ts'
 import { type ProxyProgram, startProxyProgram } from '../proxy/program.ts'
 import { METERED, metric, startWorld, UNMETERED, type World } from '../proxy/world.ts'
-import { Asker, allOf, guess, misspelt } from './bad-keys.ts'
+import { allOf, guess, KeyClient, misspelt } from './bad-keys.ts'
 
 const GUESSES = process.env.CHAOS_ROUNDS === undefined ? 20_000 : 50_000
-/** See proxy/table/key-directory.ts: look-ups before the list of all keys must be there, and commands for each. */
+/** See proxy/table/key-directory.ts: look-ups until the list of all keys must be loaded, and commands for each. */
 const [BURST, COMMANDS] = [2_000, 2]
 /** See proxy/telemetry/request-log.ts. */
 const LINES_A_SECOND = 20
-/** Beats, positions and changes, of the proxy and of the test in the place of the controller. */
+/** Heartbeats, positions and changes, of the proxy and of the test that stands in for the controller. */
 const HOUSEKEEPING_A_SECOND = 20
 
 let world: World
-const asker = new Asker()
+const client = new KeyClient()
 beforeAll(async () => {
   world = await startWorld()
   for (let n = 0; n < 2_000; n++) world.keys.set(keyHash(firstUsed(n)), testKey({ name: `first-${n}` }))
   await world.publish()
 })
 afterAll(async () => {
-  asker.close()
+  client.close()
   await world.stop()
 })
 
@@ -51,14 +51,14 @@ async function calls(...names: string[]): Promise<number> {
 }
 const lookUps = () => calls('evalsha', 'evalsha_ro', 'eval', 'eval_ro')
 
-/** Uses good keys one after the other until told to stop: known ones, and each time one that was never used. */
+/** Uses good keys one after the other until stopped: known ones and, in turn, one never used before. */
 function useGoodKeys(proxy: ProxyProgram) {
   const used: { key: string; status: number; ms: number }[] = []
   let over = false
   const loop = (async () => {
     for (let n = 0; !over; n++) {
       for (const key of [UNMETERED, METERED, firstUsed(n % 2_000)]) {
-        const { status, ms } = await asker.get(models(proxy), bearer(key))
+        const { status, ms } = await client.get(models(proxy), bearer(key))
         used.push({ key, status, ms })
       }
     }
@@ -72,25 +72,25 @@ function useGoodKeys(proxy: ProxyProgram) {
 
 test('a flood over Redis', async () => {
   const proxy = await started()
-  expect((await asker.get(models(proxy), bearer(UNMETERED))).status).toBe(200)
-  // Buffers of the connections and compiled code are there from here on.
-  await asker.flood(models(proxy), 0, 2_000, UNMETERED)
+  expect((await client.get(models(proxy), bearer(UNMETERED))).status).toBe(200)
+  // Allocates buffers of connections and compiles code beforehand.
+  await client.flood(models(proxy), 0, 2_000, UNMETERED)
   const rss = await metric(proxy, 'process_resident_memory_bytes')
   const [lookedUp, logged, began] = [await lookUps(), await calls('xadd'), performance.now()]
 
   const stop = useGoodKeys(proxy)
-  const flood = asker.flood(models(proxy), 2_000, 2_000 + GUESSES, UNMETERED)
-  // Made in the middle of it, by a publication of its own.
+  const flood = client.flood(models(proxy), 2_000, 2_000 + GUESSES, UNMETERED)
+  // Created in the middle of the flood, by its own publication.
   const fresh = 'sk-made-in-the-flood'
   const put = new Map([[keyHash(fresh), testKey({ name: 'fresh' })]])
   await world.publish({ keys: { put, remove: [] } })
-  const asked = async () => (await asker.get(models(proxy), bearer(fresh))).status === 200
-  await until(asked, 'a key that was made meanwhile')
+  const isAccepted = async () => (await client.get(models(proxy), bearer(fresh))).status === 200
+  await until(isAccepted, 'a key created meanwhile')
   const answers = await flood
   const used = await stop()
   const seconds = (performance.now() - began) / 1_000
 
-  // On a machine that stands still for a quarter of a second Redis is away that long, which is told by 503.
+  // A machine that stalls for a quarter of a second makes Redis time out, which is a 503.
   const [[same = '', count = 0] = [], ...others] = [...answers].sort(([, a], [, b]) => b - a)
   expect(same).toMatch(/^\[401,/)
   expect(others.filter(([answer]) => !answer.startsWith('[503,'))).toEqual([])
@@ -110,16 +110,16 @@ test('a flood over Redis', async () => {
   )
 }, 90_000)
 
-test('forms of a good key that are none get the same answer, over HTTP and as handshakes of WebSockets', async () => {
+test('malformed variants of a good key get the same answer, over HTTP and in WebSocket handshakes', async () => {
   const proxy = await started()
   const bad = [...misspelt(UNMETERED), ...Array.from({ length: 200 }, (_, n) => guess(n, UNMETERED))]
-  const heard = await Promise.all(bad.map(({ headers }) => asker.get(models(proxy), headers)))
-  expect(new Set(heard.map(({ all }) => all)).size).toBe(1)
-  expect(heard[0]?.status).toBe(401)
+  const answers = await Promise.all(bad.map(({ headers }) => client.get(models(proxy), headers)))
+  expect(new Set(answers.map(({ all }) => all)).size).toBe(1)
+  expect(answers[0]?.status).toBe(401)
 
   const handshake = async (headers: readonly string[]) => {
-    const { status, headers: told, text } = await exchange(proxy.base, handshakeBytes(headers))
-    return allOf(status, told, text)
+    const { status, headers: answerHeaders, text } = await exchange(proxy.base, handshakeBytes(headers))
+    return allOf(status, answerHeaders, text)
   }
   const shaken = await Promise.all(bad.map(({ headers }) => handshake(headers)))
   expect(new Set(shaken).size).toBe(1)
@@ -127,31 +127,31 @@ test('forms of a good key that are none get the same answer, over HTTP and as ha
   expect(await opens(proxy, bearer(UNMETERED))).toBe(true)
 })
 
-test('Redis goes away in the middle: what must be looked up is 503, never 401, and known keys are served', async () => {
+test('Redis fails midway: keys to look up are 503, never 401, and known keys are served', async () => {
   const proxy = await started()
-  expect((await asker.get(models(proxy), bearer(UNMETERED))).status).toBe(200)
-  // Some of them looked up, some by the list of all keys.
+  expect((await client.get(models(proxy), bearer(UNMETERED))).status).toBe(200)
+  // Some are looked up, some come from the list of all keys.
   const seen = Array.from({ length: 3_000 }, (_, n) => guess(n, UNMETERED))
-  await asker.flood(models(proxy), 0, seen.length, UNMETERED)
+  await client.flood(models(proxy), 0, seen.length, UNMETERED)
   world.redis.pause()
   onTestFinished(() => world.redis.resume())
-  await until(async () => (await metric(proxy, 'sluice_store_available')) === 0, 'it to be missed')
-  const told = async (headers: readonly string[]) => (await asker.get(models(proxy), headers)).status
+  await until(async () => (await metric(proxy, 'sluice_store_available')) === 0, 'the outage to be noticed')
+  const statusOf = async (headers: readonly string[]) => (await client.get(models(proxy), headers)).status
   for (let turn = 0; turn < 2; turn++) {
     for (const { shape, headers, costs } of seen.slice(turn * 600, turn * 600 + 600))
-      expect([shape, await told(headers)]).toEqual([shape, costs ? 503 : 401])
+      expect([shape, await statusOf(headers)]).toEqual([shape, costs ? 503 : 401])
     for (let n = 0; n < 100; n++) {
       const { shape, headers, costs } = guess(10_000 + 100 * turn + n, UNMETERED)
-      expect([shape, await told(headers)]).toEqual([shape, costs ? 503 : 401])
-      expect(await told(bearer(UNMETERED))).toBe(200)
+      expect([shape, await statusOf(headers)]).toEqual([shape, costs ? 503 : 401])
+      expect(await statusOf(bearer(UNMETERED))).toBe(200)
     }
-    expect(await told(bearer(firstUsed(turn)))).toBe(503)
+    expect(await statusOf(bearer(firstUsed(turn)))).toBe(503)
   }
   world.redis.resume()
-  await until(async () => (await told(bearer(firstUsed(0)))) === 200, 'a good key')
-  await until(async () => (await told(bearer('sk-of-nobody'))) === 401, 'a bad key')
-  // On a busy machine Redis may be late with some of them.
-  const after = [...(await asker.flood(models(proxy), 20_000, 21_000, UNMETERED)).keys()]
+  await until(async () => (await statusOf(bearer(firstUsed(0)))) === 200, 'a good key')
+  await until(async () => (await statusOf(bearer('sk-of-nobody'))) === 401, 'a bad key')
+  // On a slow machine Redis may time out for some of them.
+  const after = [...(await client.flood(models(proxy), 20_000, 21_000, UNMETERED)).keys()]
   expect(after.filter((answer) => !/^\[(401|503),/.test(answer))).toEqual([])
   expect(after.filter((answer) => answer.startsWith('[401,'))).toHaveLength(1)
 })
@@ -167,25 +167,26 @@ test('a flood without Redis', async () => {
   }
   const gateway = await startGateway(files)
   onTestFinished(() => gateway.stop())
-  await until(async () => (await asker.get(models(gateway), bearer(UNMETERED))).status === 200, 'the key')
-  const flood = asker.flood(models(gateway), 0, 10_000, UNMETERED)
-  for (let n = 0; n < 100; n++) expect((await asker.get(models(gateway), bearer(UNMETERED))).status).toBe(200)
+  await until(async () => (await client.get(models(gateway), bearer(UNMETERED))).status === 200, 'the key')
+  const flood = client.flood(models(gateway), 0, 10_000, UNMETERED)
+  for (let n = 0; n < 100; n++)
+    expect((await client.get(models(gateway), bearer(UNMETERED))).status).toBe(200)
   expect([...(await flood).entries()]).toEqual([[expect.stringMatching(/^\[401,/), 10_000]])
 })
 
-test('tokens of the admin port are guessed as vainly', async () => {
+test('guessing tokens of the admin port gains nothing either', async () => {
   const token = 'a-token-of-the-operator'
   const { admin } = await started({ SLUICE_ADMIN_TOKEN: token })
-  const ask = (value: string) => asker.get(`${admin}/status`, ['x-sluice-admin-token', value])
+  const ask = (value: string) => client.get(`${admin}/status`, ['x-sluice-admin-token', value])
   const bad = Array.from({ length: 2_000 }, (_, n) =>
     n % 2 === 0 ? `${token.slice(0, n % token.length)}-${n}` : `${token}${n}`,
   )
-  const heard = new Set<string>()
+  const answers = new Set<string>()
   for (let n = 0; n < bad.length; n += 50) {
-    for (const { all } of await Promise.all(bad.slice(n, n + 50).map(ask))) heard.add(all)
+    for (const { all } of await Promise.all(bad.slice(n, n + 50).map(ask))) answers.add(all)
     expect((await ask(token)).status).toBe(200)
   }
-  expect([...heard]).toEqual([expect.stringMatching(/^\[403,/)])
+  expect([...answers]).toEqual([expect.stringMatching(/^\[403,/)])
 })
 
 function handshakeBytes(headers: readonly string[]): Buffer {

@@ -1,4 +1,4 @@
-/** A file of sealing keys as kubelet mounts a Secret: the file is a link through `..data`, which is turned by a rename. */
+/** A file of sealing keys as kubelet mounts a Secret: a link through `..data`, which a rename replaces. */
 import { mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
@@ -6,12 +6,12 @@ export class MountedSecret {
   readonly #file: string
   #turns = 0
 
-  /** `file` may be there already; from the first `turn` on it is a link. */
+  /** `file` may exist already; from the first `turn` on it is a link. */
   constructor(file: string) {
     this.#file = file
   }
 
-  /** Puts another text in its place; what was there before is removed. */
+  /** Replaces its text and removes the old one. */
   turn(text: string): void {
     const dir = dirname(this.#file)
     const name = basename(this.#file)

@@ -1,4 +1,4 @@
-/** A sealing key that is taken away while records are still sealed with it: loud, harmless to known keys, and mended. */
+/** A sealing key removed while records still need it: reported, harmless to known keys, and reversible. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-it('is no 401 to anybody with a good key, and over when the key is put back', async () => {
+it('causes no 401 for a good key, and is over once the key is put back', async () => {
   const proxy = await world.startProxy()
   expect(await statusOf(proxy, UNMETERED)).toBe(200)
   const before = readFileSync(world.sealingKeys, 'utf8')
@@ -27,7 +27,7 @@ it('is no 401 to anybody with a good key, and over when the key is put back', as
   const secret = new MountedSecret(world.sealingKeys)
   secret.turn(after)
   await until(() => world.store.sealing.sealsWith() === 'k2', 'the file to be read')
-  // As a connection that is lost does, this makes the proxy read everything again.
+  // Like a lost connection, this makes the proxy read everything again.
   await world.redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
   await until(async () => (await metric(proxy, unreadable('table'))) > 0, 'the alarm')
   const cold = await world.startProxy({ ready: false })
@@ -42,7 +42,7 @@ it('is no 401 to anybody with a good key, and over when the key is put back', as
   expect(proxy.log.join('')).not.toContain(after.slice(3).trim())
 
   secret.turn(after + before)
-  await until(async () => (await statusOf(proxy, NEVER_USED)) === 200, 'the key that was never used')
+  await until(async () => (await statusOf(proxy, NEVER_USED)) === 200, 'a never used key')
   await until(() => cold.running.status().ready, 'the other proxy')
   expect([await statusOf(cold, UNMETERED), await statusOf(proxy, UNKNOWN)]).toEqual([200, 401])
 })

@@ -1,4 +1,4 @@
-/** Requests of every kind through all proxies, all the time: single ones, streams, stored chains, and WebSockets. */
+/** Constant requests of every kind through all proxies: single ones, streams, stored chains, and WebSockets. */
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
 import { ask as askChat } from '../../harness/fleet-traffic.ts'
@@ -7,11 +7,11 @@ import { ask } from '../conversations/say.ts'
 
 /** Between two requests of one kind. */
 const PACE_MS = 40
-/** Turns of a chain before the next one is begun. */
+/** Turns of a chain before the next one starts. */
 export const TURNS = 8
 
 export class RotationTraffic {
-  /** Every answer that was not the right one. */
+  /** Every wrong answer. */
   readonly wrong: string[] = []
   readonly counts: Record<string, number> = {}
   readonly #bases: readonly string[]
@@ -23,7 +23,7 @@ export class RotationTraffic {
   readonly #turns: number[] = []
   #over = false
 
-  /** Begins at once. `model` is served by a Speaker. */
+  /** Starts at once. `model` is served by a Speaker. */
   constructor(bases: readonly string[], key: string, model: string) {
     this.#bases = bases
     this.#key = key
@@ -36,14 +36,14 @@ export class RotationTraffic {
     ]
   }
 
-  /** Resolves when the last answer is there. */
+  /** Resolves when the last answer has arrived. */
   async stop(): Promise<void> {
     this.#over = true
     await Promise.all(this.#loops)
     for (const socket of this.#sockets) socket.terminate()
   }
 
-  /** Resolves when every chain that is open now has ended, and its loop has begun another one. */
+  /** Resolves when every open chain has ended and its loop has started another one. */
   async renewed(): Promise<void> {
     const before = [...this.#turns]
     await until(() => this.#turns.every((turns, i) => turns > (before[i] ?? 0) + TURNS), 'new chains')
@@ -65,7 +65,7 @@ export class RotationTraffic {
     return status === 200 ? undefined : summary
   }
 
-  /** Each turn at the next proxy. */
+  /** Each turn goes to the next proxy. */
   #chain(stream: boolean): () => Promise<string | undefined> {
     let path: string[] = []
     let previous: string | undefined
@@ -74,21 +74,21 @@ export class RotationTraffic {
       if (turn % TURNS === 0) [path, previous] = [[], undefined]
       const base = this.#bases[turn % this.#bases.length] ?? ''
       const input = `turn ${turn++}`
-      const heard = await ask(base, this.#key, {
+      const answer = await ask(base, this.#key, {
         model: this.#model,
         input,
         stream,
         ...(previous !== undefined && { previous }),
       })
-      if (!('id' in heard)) return `${heard.status} ${heard.code}`
-      const read = heard.read.join(', ')
+      if (!('id' in answer)) return `${answer.status} ${answer.code}`
+      const read = answer.read.join(', ')
       const wanted = [...path, input].join(', ')
-      ;[path, previous] = [[...heard.read, heard.me], heard.id]
+      ;[path, previous] = [[...answer.read, answer.me], answer.id]
       return read === wanted ? undefined : `read ${read} instead of ${wanted}`
     }
   }
 
-  /** One socket that stays open, each message going on from the one before. */
+  /** One socket that stays open, each message continuing the one before. */
   async #socket(base: string): Promise<() => Promise<string | undefined>> {
     const headers = { authorization: `Bearer ${this.#key}` }
     const socket = new WebSocket(`${base.replace('http', 'ws')}/v1/responses`, { headers })

@@ -1,4 +1,4 @@
-/** The sealing key is changed under traffic, as docs/redis.md says how, and with the mistakes that one makes at it. */
+/** The sealing key is rotated under traffic as docs/redis.md describes, including the likely mistakes. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { MANIFEST, TABLE } from '../../../store/keys.ts'
@@ -6,7 +6,7 @@ import { controlPlane } from '../../harness/control-plane.ts'
 import { type Fleet, metric, startFleet } from '../../harness/fleet.ts'
 import { ask as askChat, digestOf } from '../../harness/fleet-traffic.ts'
 import { until } from '../../harness/gateway.ts'
-import { ask, type Heard, NOT_FOUND, say } from '../conversations/say.ts'
+import { ask, NOT_FOUND, say, type TurnResult } from '../conversations/say.ts'
 import { type Speaker, startSpeaker } from '../conversations/speaker.ts'
 import { MountedSecret } from './mounted-secret.ts'
 import { RotationTraffic, TURNS } from './rotation-traffic.ts'
@@ -40,27 +40,27 @@ afterAll(async () => {
   await speaker.close()
 })
 
-/** Turns the Secret, and waits until every program has said so. */
-async function rotate(text: string, said: string): Promise<void> {
+/** Replaces the Secret and waits until every program has reported it. */
+async function rotate(text: string, line: string): Promise<void> {
   const members = [...fleet.controllers, ...fleet.proxies]
-  const count = () => members.map((member) => member.output().split(said).length)
+  const count = () => members.map((member) => member.output().split(line).length)
   const before = count()
   secret.turn(text)
   const all = () => count().every((now, i) => now > (before[i] ?? 0))
-  await until(all, `every program to say ${said}`)
+  await until(all, `every program to log ${line}`)
 }
 
 /** A key that every proxy serves. */
 async function createKey(name: string, key: string): Promise<void> {
   await fleet.kube.create('ApiKey', name, { hashes: [digestOf(key)] })
   const served = async () => {
-    const told = await Promise.all(fleet.bases.map((base) => askChat(base, key, MODEL)))
-    return told.every(({ status }) => status === 200)
+    const answers = await Promise.all(fleet.bases.map((base) => askChat(base, key, MODEL)))
+    return answers.every(({ status }) => status === 200)
   }
   await until(served, 'the key to be served')
 }
 
-/** Ids of the keys under which the table and all records of keys are sealed. */
+/** Ids of the keys that seal the table and all key records. */
 async function sealedWith(): Promise<Set<unknown>> {
   const { redis } = fleet
   const names = (await redis.command('KEYS', 'sluice:{cfg}:key:*')) as string[]
@@ -72,55 +72,55 @@ async function sealedWith(): Promise<Set<unknown>> {
   ])
 }
 
-/** Records that each proxy could not read so far; the key with which the fleet began was replaced at once. */
+/** Records that each proxy could not read so far; the key with which the fleet started was replaced at once. */
 function unreadable(): Promise<(number | undefined)[]> {
   const series = ['table', 'key', 'account'].map((kind) => `sluice_records_unreadable_total{kind="${kind}"}`)
   return Promise.all(fleet.proxies.flatMap((proxy) => series.map((name) => metric(proxy, name))))
 }
 
-/** One turn more, at each proxy. */
-async function goOn({ id, read, me }: Heard, input: string): Promise<void> {
+/** One more turn at each proxy. */
+async function continueChain({ id, read, me }: TurnResult, input: string): Promise<void> {
   for (const base of fleet.bases) {
-    const heard = await say(base, KEY, { model: MODEL, input, previous: id })
-    expect(heard.read).toEqual([...read, me, input])
+    const answer = await say(base, KEY, { model: MODEL, input, previous: id })
+    expect(answer.read).toEqual([...read, me, input])
   }
 }
 
-it('goes without a failed request, and chains go on as long as their key is there', async () => {
+it('fails no request, and chains can be continued while their key exists', async () => {
   const [one = ''] = fleet.bases
   const before = await unreadable()
   const old = await say(one, KEY, { model: MODEL, input: 'under the first key' })
   const traffic = new RotationTraffic(fleet.bases, KEY, MODEL)
   await rotate(K1 + K2, '"keys":["k1","k2"]')
-  await goOn(old, 'both keys')
+  await continueChain(old, 'both keys')
 
-  // A half-written Secret takes nothing away.
+  // A half-written Secret removes nothing.
   await rotate(GARBAGE, NOT_READ)
   await createKey('meanwhile', 'sk-made-meanwhile')
-  await goOn(old, 'the last good keys')
+  await continueChain(old, 'the last good keys')
   expect(await sealedWith()).toEqual(new Set(['k1']))
 
   await rotate(K2 + K1, '"keys":["k2","k1"]')
-  // Who takes the lead compares everything at once; who leads does every minute.
+  // A new leader compares everything at once, a leading one every minute.
   const leader = await fleet.leader()
   leader.kill('SIGTERM')
   await leader.exited
   await leader.restart()
   const all = async () => [...(await sealedWith())].join() === 'k2'
   await until(all, 'everything to be sealed again')
-  await goOn(old, 'sealed again')
+  await continueChain(old, 'sealed again')
   const young = await say(one, KEY, { model: MODEL, input: 'under the second key' })
 
-  // The traffic begins its chains anew now and then: those of the old key must be over.
+  // The traffic restarts its chains from time to time: those of the old key must have ended.
   await traffic.renewed()
   await rotate(K2, '"keys":["k2"]')
   await createKey('after', 'sk-made-after')
-  await goOn(young, 'without the first key')
+  await continueChain(young, 'without the first key')
   for (const base of fleet.bases)
     expect(await ask(base, KEY, { model: MODEL, input: 'on', previous: old.id })).toEqual(NOT_FOUND)
-  // What was removed too early is put back.
+  // A key removed too early is put back.
   await rotate(K2 + K1, '"keys":["k2","k1"]')
-  await goOn(old, 'it is back')
+  await continueChain(old, 'it is back')
 
   await traffic.stop()
   expect([...new Set(traffic.wrong)]).toEqual([])

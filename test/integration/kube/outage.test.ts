@@ -1,4 +1,4 @@
-/** An API server that is killed, and comes back. */
+/** An API server that is killed and returns. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-test('kill -9 of the API server: nothing is forgotten, nothing is told twice, and what follows arrives', async () => {
+test('kill -9 of the API server: nothing is lost or reported twice, and later changes arrive', async () => {
   if (plane === undefined) throw new Error('no control plane')
   const { kubeconfig, processes } = plane
   const kube = connectKube({ log, kubeconfig })
@@ -45,7 +45,7 @@ test('kill -9 of the API server: nothing is forgotten, nothing is told twice, an
       timeoutMs: 30_000,
     })
   await Promise.all(Array.from({ length: 50 }, (_, i) => put(`map-${i}`, 'old')))
-  const told: string[] = []
+  const reported: string[] = []
   const reflector = new Reflector<string>({
     client: kube,
     path: MAPS,
@@ -54,12 +54,12 @@ test('kill -9 of the API server: nothing is forgotten, nothing is told twice, an
     keep: (object) => z.object({ value: z.string() }).parse(object.data).value,
     changed: (changes) => {
       for (const change of changes)
-        told.push(`${change.type} ${change.key} ${change.type === 'put' ? change.object : ''}`)
+        reported.push(`${change.type} ${change.key} ${change.type === 'put' ? change.object : ''}`)
     },
   })
   reflector.start()
   await reflector.synced
-  expect(told.splice(0)).toHaveLength(50)
+  expect(reported.splice(0)).toHaveLength(50)
 
   processes.apiserver.kill('SIGKILL')
   await processes.apiserver.exited
@@ -75,12 +75,12 @@ test('kill -9 of the API server: nothing is forgotten, nothing is told twice, an
     'a write',
   )
   await kube.request({ method: 'DELETE', path: `${MAPS}/map-2` })
-  await until(() => told.length >= 2, 'the news', 60_000)
+  await until(() => reported.length >= 2, 'the changes', 60_000)
   await put('map-3', 'newer')
-  await until(() => told.length >= 3, 'later news')
-  expect(told).toHaveLength(3)
-  expect(told.slice(0, 2).sort()).toEqual(['put default/map-1 new', 'removed default/map-2 '])
-  expect(told[2]).toBe('put default/map-3 newer')
+  await until(() => reported.length >= 3, 'a later change')
+  expect(reported).toHaveLength(3)
+  expect(reported.slice(0, 2).sort()).toEqual(['put default/map-1 new', 'removed default/map-2 '])
+  expect(reported[2]).toBe('put default/map-3 newer')
   expect(reflector.size).toBe(49)
   await reflector.stop()
 }, 180_000)

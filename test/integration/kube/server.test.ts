@@ -29,7 +29,7 @@ afterAll(() => client?.close())
 
 /** Follows the ConfigMaps of the test's namespace that have the label `test`. */
 function follow(label: string, through = client) {
-  const told = new Map<string, string>()
+  const seen = new Map<string, string>()
   const batches: number[] = []
   const reflector = new Reflector<string>({
     client: through,
@@ -40,13 +40,13 @@ function follow(label: string, through = client) {
     changed: (changes) => {
       batches.push(changes.length)
       for (const change of changes) {
-        if (change.type === 'put') told.set(change.key.replace(`${namespace}/`, ''), change.object)
-        else told.delete(change.key.replace(`${namespace}/`, ''))
+        if (change.type === 'put') seen.set(change.key.replace(`${namespace}/`, ''), change.object)
+        else seen.delete(change.key.replace(`${namespace}/`, ''))
       }
     },
   })
   reflector.start()
-  return { reflector, told, batches }
+  return { reflector, seen, batches }
 }
 
 async function createConfigMap(label: string, name: string, value: string): Promise<void> {
@@ -54,7 +54,7 @@ async function createConfigMap(label: string, name: string, value: string): Prom
   await client.request({ method: 'POST', path: `/api/v1/namespaces/${namespace}/configmaps`, body })
 }
 
-test('a streaming list and a list in pages give the same, each in one batch; news follow', async () => {
+test('a streaming list and a paged list give the same, each in one batch; changes follow', async () => {
   const names = Array.from({ length: 1_100 }, (_, i) => `many-${i}`)
   const waiting = [...names]
   const creator = async () => {
@@ -81,9 +81,9 @@ test('a streaming list and a list in pages give the same, each in one batch; new
   const paged = follow('many', counting(false))
   await paged.reflector.synced
   expect(requests).toBe(2)
-  for (const { batches, told, reflector } of [streamed, paged]) {
+  for (const { batches, seen, reflector } of [streamed, paged]) {
     expect(batches).toEqual([1_100])
-    expect(told).toEqual(new Map(names.map((name) => [name, `€ of ${name}`])))
+    expect(seen).toEqual(new Map(names.map((name) => [name, `€ of ${name}`])))
     expect(reflector.health()).toMatchObject({ synced: true, relists: 0 })
   }
 
@@ -91,12 +91,12 @@ test('a streaming list and a list in pages give the same, each in one batch; new
   const contentType = 'application/merge-patch+json'
   await client.request({ method: 'PATCH', path, contentType, body: { data: { value: 'new' } } })
   await client.request({ method: 'DELETE', path: path.replace('many-7', 'many-8') })
-  for (const { told } of [streamed, paged])
-    await until(() => told.get('many-7') === 'new' && !told.has('many-8'), 'the news')
+  for (const { seen } of [streamed, paged])
+    await until(() => seen.get('many-7') === 'new' && !seen.has('many-8'), 'the changes')
   await Promise.all([streamed.reflector.stop(), paged.reflector.stop()])
 })
 
-test('a resource that does not exist yet is waited for', async () => {
+test('a kind that does not exist yet is waited for', async () => {
   const group = `test-${randomBytes(4).toString('hex')}.example.com`
   const reflector = new Reflector({
     client,
@@ -143,8 +143,8 @@ function stand(through: KubeClient, name: string, identity: string, leaseMs: num
   return { elector, outcome: elector.run(), leadingSince: () => leading }
 }
 
-test('a leader that stops hands over before its lease ends', async () => {
-  // Longer than a test waits.
+test('a leader that stops hands over before its Lease ends', async () => {
+  // Longer than the test waits.
   const leaseMs = 600_000
   const a = stand(client, 'handover', 'a', leaseMs)
   await until(a.leadingSince, 'a to lead')
@@ -158,7 +158,7 @@ test('a leader that stops hands over before its lease ends', async () => {
   await b.elector.release()
 })
 
-test('a leader that dies is replaced after the length of its lease', async () => {
+test('a dead leader is replaced after the length of its Lease', async () => {
   const leaseMs = 4_000
   const own = connectKube({ log, kubeconfig: plane.kubeconfig })
   const a = stand(own, 'takeover', 'a', leaseMs)
@@ -182,7 +182,7 @@ async function createApiKey(name: string): Promise<{ uid: string; resourceVersio
   return metadataOf(await client.request({ method: 'POST', path: apiKeys(), body }))
 }
 
-test('a status is applied once; equal it changes nothing; an object that is gone is no fault', async () => {
+test('a status is applied once; repeating it changes nothing; a deleted object is no error', async () => {
   const { resourceVersion } = await createApiKey('status')
   const path = `${apiKeys()}/status`
   const target = { apiVersion: 'sluice.dev/v1alpha1', kind: 'ApiKey', namespace, name: 'status', path }
@@ -239,7 +239,7 @@ test('an event shows in kubectl, and a repeat as a count', async () => {
   await recorder.stop()
 })
 
-test('errors of the server come with its word and no value', async () => {
+test('errors of the server come with its reason and without values', async () => {
   const conflict = client.request({
     method: 'POST',
     path: '/api/v1/namespaces',

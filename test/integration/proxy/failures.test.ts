@@ -1,4 +1,4 @@
-/** What proxies do when Redis is away, slow, emptied or holds what it should not. */
+/** Proxies while Redis is down, slow, emptied or holds invalid data. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { keyHash } from '../../../contract/ids.ts'
@@ -28,13 +28,13 @@ let proxy: TestProxy
 beforeEach(async () => {
   world = await startWorld()
   proxy = await world.startProxy()
-  // Known from here on.
+  // Caches the key and the table.
   expect([await statusOf(proxy, UNMETERED), await statusOf(proxy, METERED, 'paid')]).toEqual([200, 200])
   await until(async () => (await balance(world)).posted === FUNDS - PRICE, 'the settle')
 })
 afterEach(() => world.stop())
 
-/** Metered and unknown callers are told to come again; nobody is refused for good, and nothing is given away. */
+/** Metered and unknown callers must retry later: no final refusal, and nothing is given away. */
 function expectUnavailable(answer: Answer): void {
   expect({ status: answer.status, code: JSON.parse(answer.text).error.code }).toEqual({
     status: 503,
@@ -45,7 +45,7 @@ function expectUnavailable(answer: Answer): void {
 
 const isReady = async () => (await call(`${proxy.admin}/readyz`)).status === 200
 
-/** Asks many times; answers the slowest. All must be unavailable. */
+/** Sends many requests and returns the slowest time. All must be unavailable. */
 async function slowest(key: string, model?: string): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < 12; i++) {
@@ -57,7 +57,7 @@ async function slowest(key: string, model?: string): Promise<number> {
   return Math.max(...times)
 }
 
-/** One lower, so that a busy machine that is late by more than the limit allows does not count. */
+/** The lower of two, so that one stall of a slow machine does not count. */
 async function slowestOfTwo(key: string, model?: string): Promise<number> {
   return Math.min(await slowest(key, model), await slowest(key, model))
 }
@@ -72,7 +72,7 @@ describe.each([
   ['stopped', (redis: World['redis']) => redis.pause(), (redis: World['redis']) => redis.resume()],
   ['killed', (redis: World['redis']) => redis.kill(), undefined],
 ] as const)('a Redis that is %s', (_, begin, end) => {
-  test('known unmetered keys are served, the rest is 503 within 300 ms, and it comes back by itself', async () => {
+  test('known unmetered keys are served, the rest is 503 within 300 ms, and it recovers on its own', async () => {
     const served = world.upstream.calls.length
     await begin(world.redis)
     expect(await slowestOfTwo(METERED, 'paid')).toBeLessThan(300)
@@ -97,7 +97,7 @@ describe.each([
   })
 })
 
-test('a settle waits until Redis is back, and is then posted within seconds', async () => {
+test('a settle waits until Redis is back and is posted within seconds', async () => {
   const before = (await balance(world)).posted
   const gate = Promise.withResolvers<void>()
   const script = world.upstream
@@ -128,7 +128,7 @@ test('a settle waits until Redis is back, and is then posted within seconds', as
   expect(await balance(world)).toEqual({ posted: before - 50 * PRICE, held: 0 })
 })
 
-test('a proxy that stops while Redis is away writes down what it could not post', async () => {
+test('a proxy that stops while Redis is down logs what it could not post', async () => {
   const gate = Promise.withResolvers<void>()
   world.upstream.answer(async (_, res) => {
     await gate.promise
@@ -149,7 +149,7 @@ test('a proxy that stops while Redis is away writes down what it could not post'
   expect(line).toMatchObject({ account: ACCOUNT, requestId: headers['x-request-id'], amount: '0.000001' })
 })
 
-test('an emptied Redis takes no table and no key away; accounts stay closed until they are restored', async () => {
+test('an emptied Redis removes no table or key; accounts stay closed until they are restored', async () => {
   await world.redis.command('FLUSHALL')
   const until3s = performance.now() + 3_000
   const seen = new Set<string>()
@@ -168,7 +168,7 @@ test('an emptied Redis takes no table and no key away; accounts stay closed unti
   expect(await statusOf(proxy, METERED, 'paid')).toBe(200)
 })
 
-test('no valid key is refused in the moment in which an emptied Redis is filled again', async () => {
+test('no valid key is refused at the moment when an emptied Redis is refilled', async () => {
   const keys = Array.from({ length: 400 }, (_, i) => `sk-many-${i}`)
   const [record] = world.keys.values()
   if (record === undefined) throw new Error('no key')
@@ -178,7 +178,7 @@ test('no valid key is refused in the moment in which an emptied Redis is filled 
   let over = false
   const load = Array.from({ length: 8 }, async (_, lane) => {
     for (let i = lane; !over; i += 8) {
-      // Known ones and ones that this proxy was never asked for.
+      // Cached keys and keys that this proxy has never seen.
       const status = await statusOf(proxy, keys[i % keys.length] ?? '')
       seen.set(status, (seen.get(status) ?? 0) + 1)
     }
@@ -201,14 +201,14 @@ test('no valid key is refused in the moment in which an emptied Redis is filled 
   expect([...seen.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([])
 })
 
-describe('what is stored and is not what it must be', () => {
-  /** As a connection that is lost does, this makes a proxy read everything again. */
+describe('invalid stored data', () => {
+  /** Like a lost connection, this makes a proxy read everything again. */
   const breakConnections = async () => {
     await world.redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
     await until(() => world.store.config.position().catch(() => undefined), 'the store')
   }
 
-  test('a table that does not open is ignored, alarmed, and replaced by the next good one', async () => {
+  test('a table that does not open is ignored and reported, and the next good one replaces it', async () => {
     await world.redis.command('SET', TABLE, '{"kid":"k1","iv":"AAAA","ct":"AAAA"}')
     const cold = await world.startProxy({ ready: false })
     await breakConnections()
@@ -223,7 +223,7 @@ describe('what is stored and is not what it must be', () => {
     expect(proxy.log.join('')).toContain('a stored record cannot be used')
   })
 
-  test('records that were swapped are worth nothing, and the last good ones stay', async () => {
+  test('swapped records are ignored, and the last good ones stay in force', async () => {
     const { posted } = await balance(world)
     const unmetered = await world.redis.command('GET', keyRecordKey(keyHash(UNMETERED)))
     await world.redis.command('SET', keyRecordKey(keyHash(METERED)), String(unmetered))
@@ -233,17 +233,17 @@ describe('what is stored and is not what it must be', () => {
       expect([200, 503]).toContain(await statusOf(proxy, METERED, 'paid'))
       return (await metric(proxy, series)) > 0
     }, 'the alarm')
-    // Still the one who pays.
+    // The same account still pays.
     await until(async () => (await statusOf(proxy, METERED, 'paid')) === 200, 'a request')
     expect((await balance(world)).posted).toBeLessThan(posted)
-    // A proxy that never knew it does not guess.
+    // A proxy that never knew the key does not guess.
     const cold = await world.startProxy()
     expectUnavailable(await ask(cold, METERED, 'paid'))
     expect(await statusOf(cold, UNMETERED)).toBe(200)
   })
 })
 
-test('a proxy that starts without Redis listens, is not ready, answers 503, and comes up by itself', async () => {
+test('a proxy that starts without Redis listens, is not ready, answers 503, and recovers on its own', async () => {
   await world.redis.kill()
   const cold = await world.startProxy({ ready: false })
   expect((await call(`${cold.admin}/readyz`)).status).toBe(503)
@@ -257,7 +257,7 @@ test('a proxy that starts without Redis listens, is not ready, answers 503, and 
   expectUnavailable(await ask(cold, UNMETERED))
   await world.lead()
   await until(() => cold.running.status().ready, 'the proxy')
-  // On a busy machine Redis, just started, may be late with the first answers.
+  // On a slow machine a just started Redis may be late with its first answers.
   await until(async () => (await statusOf(cold, UNMETERED)) === 200, 'the known key')
   await until(async () => (await statusOf(cold, UNKNOWN)) === 401, 'the unknown key')
 })

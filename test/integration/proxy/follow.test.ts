@@ -1,4 +1,4 @@
-/** Proxies follow what is published in a real Redis. */
+/** Proxies follow publications in a real Redis. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { keyHash } from '../../../contract/ids.ts'
@@ -25,7 +25,7 @@ afterAll(() => world.stop())
 
 const everywhere = <T>(look: (proxy: TestProxy) => Promise<T>) => Promise.all(proxies.map(look))
 
-test('a table is in force on all of them soon, and their heartbeats say so', async () => {
+test('a table is soon in force on all of them, and their heartbeats report it', async () => {
   expect(await everywhere((proxy) => statusOf(proxy, UNMETERED, 'new'))).toEqual([502, 502, 502])
   const generation = await world.publish({ table: tableOf(world.upstream.baseURL, 'free', 'new') })
   await until(async () => {
@@ -35,7 +35,7 @@ test('a table is in force on all of them soon, and their heartbeats say so', asy
   expect(await everywhere((proxy) => statusOf(proxy, UNMETERED, 'new'))).toEqual([200, 200, 200])
 })
 
-test('a key that is disabled under load is refused by all a second later', async () => {
+test('a key disabled under load is refused by all a second later', async () => {
   const key = 'sk-to-be-disabled'
   const record = testKey({ id: 'kkkkkkkkkkkkkkkkkkk3' })
   await world.publish({ keys: { put: new Map([[keyHash(key), record]]), remove: [] } })
@@ -66,7 +66,7 @@ test('a key that is disabled under load is refused by all a second later', async
   expect(slowest).toBeLessThan(1_000)
 })
 
-test('a key that is made is accepted at once, although it was refused before', async () => {
+test('a new key is accepted at once although it was refused before', async () => {
   expect(await everywhere((proxy) => statusOf(proxy, UNKNOWN))).toEqual([401, 401, 401])
   const key = testKey({ id: 'kkkkkkkkkkkkkkkkkkk4' })
   await world.publish({ keys: { put: new Map([[keyHash(UNKNOWN), key]]), remove: [] } })
@@ -76,10 +76,10 @@ test('a key that is made is accepted at once, although it was refused before', a
   )
 })
 
-test('a stream that began under an older table ends under it', async () => {
+test('a stream started under an older table ends under it', async () => {
   const gate = Promise.withResolvers<void>()
   world.upstream.answer(async ({ body }, res) => {
-    // A request that asks whether the new table is in force must not wait for the gate.
+    // The request that tests for the new table must not wait for the gate.
     if (!body.includes('"stream":true')) return void res.writeHead(400).end()
     res.writeHead(200, { 'content-type': 'text/event-stream' })
     const event = (content: string) => {

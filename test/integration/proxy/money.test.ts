@@ -37,7 +37,7 @@ test('two proxies serve exactly as many requests as one balance pays for', async
   expect(await balance(world)).toEqual({ posted: 0, held: 0 })
 })
 
-test('of a proxy that is killed the hold ends with its lease, and what it had seen is charged', async () => {
+test('the hold of a killed proxy ends with its lease, and the seen cost is charged', async () => {
   const program = await startProxyProgram(world)
   await world.store.ledger.topup({ account: ACCOUNT, id: 'default/more', amount: 10 * PRICE })
   world.upstream.answer((_, res) => {
@@ -49,7 +49,7 @@ test('of a proxy that is killed the hold ends with its lease, and what it had se
   })
   const stream = ask(program, METERED, 'paid', { stream: true }).catch(() => 'cut')
   await until(async () => (await balance(world)).held === PRICE, 'the hold')
-  // A renewal carries what was seen; it comes each ten seconds, and the lease ends later then.
+  // A renewal carries the seen cost; it comes every ten seconds and extends the lease.
   const end = await leaseEnd(world)
   clock.advance(1_000)
   await until(async () => (await leaseEnd(world)) > end, 'the renewal')
@@ -66,7 +66,7 @@ test('of a proxy that is killed the hold ends with its lease, and what it had se
   expect(await balance(world)).toEqual({ posted: 9 * PRICE, held: 0 })
 })
 
-/** When the one lease that there is ends, in the server's time. */
+/** When the only lease ends, in the server's time. */
 async function leaseEnd({ redis }: World): Promise<number> {
   const [, , expiries] = accountKeys(ACCOUNT)
   const first = await redis.command('ZRANGE', expiries, 0, 0, 'WITHSCORES')

@@ -19,7 +19,7 @@ afterAll(() => world.stop())
 
 const isReady = async ({ admin }: { admin: string }) => (await call(`${admin}/readyz`)).status === 200
 
-test('serves what is published, tells its name and state, and takes its leave at SIGTERM', async () => {
+test('serves what is published, reports its name and state, and retires on SIGTERM', async () => {
   const proxy = await startProxyProgram(world, { SLUICE_INSTANCE: 'proxy-of-the-test' })
   await until(() => isReady(proxy), 'readiness')
   const statuses = [
@@ -49,7 +49,7 @@ test('serves what is published, tells its name and state, and takes its leave at
   expect(proxy.program.output()).not.toContain(METERED)
 })
 
-test('its metrics are as Prometheus wants them', async () => {
+test('its metrics are valid for Prometheus', async () => {
   const proxy = await startProxyProgram(world)
   await until(() => isReady(proxy), 'readiness')
   await statusOf(proxy, METERED, 'paid')
@@ -58,15 +58,15 @@ test('its metrics are as Prometheus wants them', async () => {
   for (const name of [...names, 'records_unreadable_total{kind="key"}'])
     expect(text).toMatch(new RegExp(`^sluice_${name.replace(/[{}]/g, '\\$&')} \\d`, 'm'))
   const promtool = spawn('promtool', ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] })
-  let said = ''
+  let output = ''
   for (const stream of [promtool.stdout, promtool.stderr])
-    stream.on('data', (chunk: Buffer) => (said += chunk))
+    stream.on('data', (chunk: Buffer) => (output += chunk))
   promtool.stdin.end(text)
   const [code] = await once(promtool, 'close')
-  expect({ code, said }).toEqual({ code: 0, said: '' })
+  expect({ code, output }).toEqual({ code: 0, output: '' })
 })
 
-test('names the settings that are missing, and the page that explains them', async () => {
+test('names the missing settings and the page that explains them', async () => {
   const keys = join(tmpdir(), `sluice-keys-${process.pid}`)
   writeFileSync(keys, '# a comment\nk1:not-a-key-but-secret\n')
   const started = async (env: Record<string, string>) => {

@@ -1,4 +1,4 @@
-/** Proxies over a real Redis, with the test in the place of the controller. */
+/** Proxies on a real Redis, with the test in place of the controller. */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,12 +20,12 @@ import { type Answer, call, chatBody, jsonHeaders } from '../../harness/http.ts'
 import { type Clock, type RunningRedis, startRedis } from '../../harness/redis.ts'
 import { type ScriptedUpstream, startUpstream } from '../../harness/upstream.ts'
 
-/** Of both kinds of caller, and one that nobody knows. */
+/** Keys of both kinds of caller, and an unknown one. */
 export const UNMETERED = 'sk-of-nobody-who-pays'
 export const METERED = 'sk-of-somebody-who-pays'
 export const UNKNOWN = 'sk-of-nobody-at-all'
 export const ACCOUNT = 'aaaaaaaaaaaaaaaaaaaa'
-/** What a request of METERED costs, in nano-dollars. */
+/** The cost of a request of METERED, in nano-dollars. */
 export const PRICE = 1_000
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined }
@@ -37,7 +37,7 @@ export interface TestProxy {
   admin: string
   /** Lines of its program log. */
   log: string[]
-  /** Closes its connections without any farewell, as a process does that is killed. */
+  /** Breaks its connections without closing them properly, as a killed process does. */
   stop(graceMs?: number): Promise<void>
 }
 
@@ -47,20 +47,20 @@ export interface World {
   /** As the controller has it. */
   store: Store
   sealingKeys: string
-  /** All that is published. */
+  /** Everything published. */
   table: TableRecord
   keys: Map<string, KeyRecord>
   accounts: Map<string, AccountRecord>
-  /** Publishes under the next generation what is given, or all that there is. */
+  /** Publishes the given records, or all, under the next generation. */
   publish(changes?: Pick<Partial<Publication>, 'table' | 'keys' | 'accounts'>): Promise<number>
-  /** Starts a new epoch, and publishes all. */
+  /** Starts a new epoch and publishes everything. */
   lead(): Promise<void>
-  /** Resolves when it listens; unless told otherwise, when it is ready. */
+  /** Resolves when it listens and, by default, is ready. */
   startProxy(options?: { ready?: boolean; env?: Record<string, string> }): Promise<TestProxy>
   stop(): Promise<void>
 }
 
-/** Money is on the account of METERED unless `funds` is 0. */
+/** The account of METERED has money unless `funds` is 0. */
 export async function startWorld(
   options: { clock?: Clock; args?: string[]; funds?: number } = {},
 ): Promise<World> {
@@ -161,7 +161,7 @@ export async function fund({ store }: World, amount: number): Promise<void> {
   if (amount !== 0) await store.ledger.topup({ account: ACCOUNT, id: `default/c${amount}`, amount })
 }
 
-/** A route without price for each model, and `paid`. */
+/** A route without a price for each model, and the priced `paid`. */
 export function tableOf(baseURL: string, ...models: string[]): TableRecord {
   const routes = models.map((model) => testRoute(model, { name: model }))
   const price = testPrice({ perRequest: '0.000001' })

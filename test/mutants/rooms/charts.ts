@@ -14,7 +14,7 @@ export const CHARTS: Mutant[] = [
     'automountServiceAccountToken: true\n      enableServiceLinks',
   ]),
 
-  // Everybody in the cluster reaches Redis.
+  // Every pod in the cluster can reach Redis.
   ...faults('helm/sluice/templates/networkpolicy.yaml', 'test/chart/render.test.ts', [
     '        - port: redis\n      from:',
     '        - port: redis\n      from:\n        - namespaceSelector: {}',
@@ -23,14 +23,14 @@ export const CHARTS: Mutant[] = [
   ...faults(
     'helm/sluice/files/rules.yaml',
     'test/chart/render.test.ts',
-    // Every edit of a resource is an alarm.
+    // Every edit of a resource raises an alarm.
     [' offset 1m', ''],
   ),
 
   ...faults(
     'helm/sluice/templates/_helpers.tpl',
     'test/chart/release.test.ts',
-    // An upgrade throws the sealing key away.
+    // An upgrade discards the sealing key.
     ['$root.Release.Namespace (index . 1) |', '$root.Release.Namespace "none" |'],
   ),
 
@@ -44,7 +44,7 @@ export const CHARTS: Mutant[] = [
   ...faults(
     'examples/ingress/nginx.conf',
     'test/e2e/ingress/ingress.test.ts',
-    // The address of a client is lost where there is a load balancer before the ingress.
+    // Client addresses are lost if a load balancer precedes the ingress.
     ['$proxy_add_x_forwarded_for', '$remote_addr'],
   ),
 ]

@@ -16,34 +16,34 @@ export const CONTRACT: Mutant[] = [
     ['return g === glob.length', 'return true'],
   ),
 
-  // 192.0.2.0/33 is taken for a range.
+  // 192.0.2.0/33 is accepted as a range.
   ...faults('contract/address.ts', 'contract/address.test.ts', ['isIPv4(address) ? 32 : 128', '128']),
 
   ...faults(
     'contract/api/modelroute.ts',
     'contract/api/rules.test.ts',
-    // Output tokens of a route that prices input alone cost nothing.
+    // Output tokens are free on a route that prices only input.
     ['(s.price.input === undefined) === (s.price.output === undefined)', 'true'],
   ),
 
   ...faults(
     'contract/key-format.ts',
     'contract/key-format.test.ts',
-    // A key that was made up costs a look-up.
+    // A made-up key costs a look-up.
     ['return key.slice(end) === checksum(key.slice(0, end))', 'return end > 0'],
   ),
 
   ...faults(
     'crds/sluice.dev_credits.yaml',
     'test/crd/rules.test.ts',
-    // A credit changes after it was applied.
+    // A credit can change after it was applied.
     ['rule: self == oldSelf', 'rule: self == self'],
   ),
 
   ...faults(
     'crds/sluice.dev_apikeys.yaml',
     'test/crd/rules.test.ts',
-    // The API server has other words than a folder.
+    // The API server's sentences differ from folder mode's.
     [
       'message: spec has more than one of secretRef, secretRefs and hashes; keep one of them',
       'message: one of them',
@@ -53,17 +53,17 @@ export const CONTRACT: Mutant[] = [
   ...faults(
     'crds/sluice.dev_channels.yaml',
     'test/crd/crds.test.ts',
-    // What waits for Ready goes on before the controller has looked.
+    // Clients that wait for Ready continue before the controller has looked.
     ['status: Unknown', 'status: "True"'],
   ),
 
   ...faults(
     'contract/api/fields.ts',
     'test/crd/schemas.test.ts',
-    // A folder takes names that no cluster takes.
+    // A folder accepts names that no cluster accepts.
     ['(\\.[a-z0-9]+(-+[a-z0-9]+)*)*$/', '[-.a-z0-9]*$/'],
   ),
-  // A word that a channel leaves out takes a feature away.
+  // A channel that omits a word loses a feature.
   ...faults('contract/profiles.ts', 'contract/profiles.test.ts', [
     '.filter(([, value]) => value !== undefined)',
     '',

@@ -1,4 +1,4 @@
-/** Faults of conversations: who may go on from what, what was said in which order, where it is kept, and what binds. */
+/** Faults of conversations: owners, order, storage and affinity. */
 import { faults, type Mutant } from '../fault.ts'
 
 const CHAINS = 'test/e2e/conversations/chains.test.ts'
@@ -10,14 +10,14 @@ const EMBEDDED = 'test/conformance/store/embedded.test.ts'
 const REDIS = 'test/conformance/store/redis-conversations.test.ts'
 
 export const CONVERSATIONS: Mutant[] = [
-  // Everybody goes on from everybody's answers.
+  // Every caller can continue every caller's responses.
   ...faults('store/keys.ts', CHAINS, [
     // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is the source text
     'resp:${digestOf(owner, id)',
     "resp:${digestOf('', id)",
     // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is the source text
   ]),
-  // A store that is away makes clients forget conversations that it still has.
+  // An outage of the store makes clients drop conversations that it still has.
   ...faults('proxy/pipeline/conversation/previous.ts', AWAY, [
     "throw new GatewayError('store_unavailable', 'Conv",
     "throw new GatewayError('previous_response_not_found', 'Conv",
@@ -26,21 +26,21 @@ export const CONVERSATIONS: Mutant[] = [
   ...faults(
     'proxy/pipeline/conversation/keep.ts',
     'test/conformance/endpoints/open-responses-socket.test.ts',
-    // What shall not be stored is.
+    // A request with store=false is stored.
     ['...(position.store ? [', '...(position ? ['],
   ),
-  // What an upstream keeps of its own answers is held for nowhere.
+  // The history that an upstream keeps is in no hold.
   ...faults('proxy/pipeline/conversation/keep.ts', MONEY, [
     ': totalInput(usage) + usage.output',
     ': totalInput(usage)',
   ]),
-  // Conversations are lost, and nobody is told.
+  // Conversations are lost without a report.
   ...faults('proxy/pipeline/conversation/keep.ts', AWAY, [
     'conversations.failed(error)',
     'void conversations',
   ]),
 
-  // The end is sent before the answer is kept: the next request does not find it.
+  // The end is sent before the answer is stored: the next request does not find it.
   ...faults(
     'proxy/pipeline/answer/stream-answer.ts',
     'proxy/pipeline/answer/stream-answer.test.ts',
@@ -57,27 +57,27 @@ export const CONVERSATIONS: Mutant[] = [
   ...faults(
     'proxy/pipeline/serve.ts',
     'test/e2e/sockets.test.ts',
-    // What only prepares asks the model, or cannot be gone on from.
+    // A warm-up calls the model, or cannot be continued.
     ['if (call.generate === false) await prepareOnly', 'if (false) await prepareOnly'],
     ['if (watch.due) await watch.keep(undefined)', ''],
   ),
 
-  // All keys that pay nothing have their conversations in common.
+  // All keys without an account share their conversations.
   ...faults('proxy/auth/authenticate.ts', OWNERS, ['account?.id ?? key.id', "account?.id ?? ''"]),
   ...faults(
     'proxy/pipeline/conversation/open.ts',
     CHAINS,
-    // What an upstream has forgotten is named to it again.
+    // A response that an upstream has forgotten is referred to again.
     [' && !target.withoutState', ''],
     // A chain leaves the channel that knows it.
     ['    previous?.binding?.channel,\n', '    undefined,\n'],
   ),
-  // The rest of a conversation whose beginning is lost passes for the whole.
+  // The rest of a conversation that lost its start passes for the whole.
   ...faults('proxy/pipeline/conversation/open.ts', 'test/integration/conversations/trees.test.ts', [
     'if (history === undefined) throw notFound(previous.id)',
     'if (history === undefined) return request',
   ]),
-  // What an upstream keeps costs nothing before it was read.
+  // History kept by an upstream is free before its first usage report.
   ...faults('proxy/pipeline/conversation/open.ts', MONEY, [
     '(head.input.tokens ?? 0) + binding.contextTokens',
     'head.input.tokens ?? 0',
@@ -85,16 +85,16 @@ export const CONVERSATIONS: Mutant[] = [
   ...faults(
     'proxy/pipeline/conversation/open.ts',
     AFFINITY,
-    // Sessions bind where nobody asked for it.
+    // Sessions bind without being requested.
     ["if (route.affinity.mode !== 'Session') return undefined", ''],
-    // Encrypted thoughts go to an upstream that cannot read them.
+    // Encrypted reasoning goes to an upstream that cannot read it.
     ["look('state', position?.bound.at(-1))", "look('state', undefined)"],
   ),
   ...faults('proxy/pipeline/conversation/watch.ts', AFFINITY, [
     'if (session !== undefined && several)',
     'if (false)',
   ]),
-  // What was deleted is still there.
+  // A deleted response still exists.
   ...faults('proxy/pipeline/stored-responses/serve-stored-response.ts', CHAINS, [
     '    await state.removeResponse(owner, id)\n',
     '',
@@ -112,21 +112,21 @@ export const CONVERSATIONS: Mutant[] = [
   ...faults(
     'proxy/affinity/session.ts',
     'proxy/affinity/session.test.ts',
-    // The key of a cache is no session.
+    // A prompt cache key does not name a session.
     ['return cacheKey !== undefined && isName(cacheKey) ? cacheKey : undefined', 'return undefined'],
-    // Of the names of a session the widest counts.
+    // The widest of several session names counts.
     ['for (const name of HEADERS)', 'for (const name of HEADERS.toReversed())'],
   ),
 
   ...faults(
     'store/embedded/conversations.ts',
     EMBEDDED,
-    // Owners read each other's texts, nothing ever ends, or ends while it is used, and turns stand backwards.
+    // Owners read each other's texts; nothing expires, or expires while in use; turns are in reverse order.
     ['JSON.stringify([owner, root, id])', 'JSON.stringify([root, id])'],
     ['found.ends <= now()', 'false'],
     ['for (const each of chain.values()) each.ends = ends', ''],
     ['.map(({ exchange }) => exchange).reverse()', '.map(({ exchange }) => exchange)'],
-    // Room that was given back is not.
+    // Freed room stays taken.
     ['    room.bytes -= bytes\n', ''],
   ),
   // One owner takes the room of all.
@@ -137,13 +137,13 @@ export const CONVERSATIONS: Mutant[] = [
   ...faults(
     'store/redis/conversations.ts',
     REDIS,
-    // A chain that somebody joined together is read as one.
+    // A chain that someone joined together is read as one.
     ['return isChain(chain) ? chain : undefined', 'return chain'],
-    // What is read loses its room before its text, and what is removed keeps it.
+    // A read text loses its room first, and a removed one keeps it.
     ["    await connection.run('conversation/extend', roomKeys(owner), [longer, ...digests])\n", ''],
     ["    await connection.run('conversation/leave', roomKeys(owner), [digest])\n", ''],
   ),
-  // A text that is put again counts twice.
+  // A replaced text counts twice.
   ...faults('store/lua/conversation/take.lua', 'test/conformance/store/redis.test.ts', [
     'sum - before + bytes > most',
     'sum + bytes > most',

@@ -1,4 +1,4 @@
-/** Faults of the edge: what is one request, in which order its answers go out, how many there may be. */
+/** Faults of HTTP: the extent of a request, the order of answers, the number of requests. */
 import { faults, type Mutant } from '../fault.ts'
 
 const FRAMING = 'test/e2e/http/framing.test.ts'
@@ -13,13 +13,13 @@ export const HTTP: Mutant[] = [
     // Two proxies disagree on the host.
     ['hosts.length > 1', 'hosts.length > 2'],
     ['hosts.some((host) => !HOST.test(host))', 'false'],
-    // A body in a coding that nobody undoes is taken for what it is not.
+    // A body in an undecoded encoding is misread.
     ["coding.toLowerCase() !== 'chunked'", 'false'],
   ),
   ...faults(
     'proxy/server/request-problem.ts',
     LIMITS,
-    // Heads are refused one too early, or too late.
+    // Heads are refused one too early or too late.
     ['names.length > limits.maxHeaders', 'names.length >= limits.maxHeaders'],
     ['headBytes(req) > limits.maxHeaderBytes', 'headBytes(req) > limits.maxHeaderBytes + 1'],
   ),
@@ -27,7 +27,7 @@ export const HTTP: Mutant[] = [
   ...faults(
     'proxy/server/request-queue.ts',
     PIPELINING,
-    // A request is served, and paid for, whose answer is never sent.
+    // A request whose answer is never sent is served and paid for.
     ['queue.last?.shouldKeepAlive === false', 'false'],
     // The rest of an answer gets into a WebSocket.
     ['return last === undefined && !broken', 'return true'],
@@ -36,7 +36,7 @@ export const HTTP: Mutant[] = [
   ...faults(
     'proxy/server/request-queue.ts',
     SERVER,
-    // A request that was told to be late is served, and paid for.
+    // A request already answered with a time-out is served and paid for.
     ['queue.broken || ', ''],
   ),
 
@@ -49,16 +49,16 @@ export const HTTP: Mutant[] = [
   ...faults(
     'proxy/server/broken-request.ts',
     SERVER,
-    // Half an answer looks whole.
+    // Half an answer looks complete.
     ['else if (last.headersSent) socket.destroy()', 'else if (last.headersSent) last.end()'],
   ),
 
   ...faults(
     'proxy/server/http-server.ts',
     FRAMING,
-    // The end of one request is taken for the beginning of another.
+    // The end of one request is taken for the start of another.
     [' || req.headers.upgrade !== undefined', ''],
-    // One who asks for a tunnel hears nothing.
+    // A client that requests a tunnel gets no answer.
     ["server.on('connect'", "server.on('tunnel'"],
   ),
   ...faults('proxy/server/http-server.ts', LIMITS, [
@@ -68,7 +68,7 @@ export const HTTP: Mutant[] = [
   ...faults(
     'proxy/server/http-server.ts',
     SERVER,
-    // Clients that read nothing hold their answers for ever.
+    // Clients that do not read hold their answers forever.
     ['onSilence(res, limits.clientStallMs, () => res.destroy())', 'undefined'],
   ),
 
@@ -85,16 +85,16 @@ export const HTTP: Mutant[] = [
       'limits.trustedProxies.has(remoteAddress) ? undefined : networkOf(remoteAddress)',
       'networkOf(remoteAddress)',
     ],
-    // A client that was at its bound is refused for ever.
+    // A client that reached its limit is refused forever.
     ['      leave?.()\n', ''],
-    // Requests of connections that were refused are served.
+    // Requests of refused connections are served.
     ["server.removeAllListeners('connection')", ''],
   ),
 
   ...faults(
     'proxy/server/bare-answer.ts',
     FRAMING,
-    // Nobody can tell whose error it is.
+    // Errors do not show their source.
     ['x-sluice-error: ', 'x-other: '],
   ),
 ]

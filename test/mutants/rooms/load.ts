@@ -1,38 +1,38 @@
-/** Faults of what bounds load: requests in flight, memory of bodies, refusals to clients that still send. */
+/** Faults of the load limits: requests in flight, memory of bodies, refusals to clients that still send. */
 import { faults, type Mutant } from '../fault.ts'
 
 export const LOAD: Mutant[] = [
   ...faults(
     'proxy/server/overload.ts',
     'proxy/server/overload.test.ts',
-    // The measure's own pause counts as delay.
+    // The timer's own resolution counts as delay.
     [' / NS_PER_MS - RESOLUTION_MS', ' / NS_PER_MS'],
-    // A process that never gives memory back serves nobody any more.
+    // A process that never returns memory stops serving.
     [' && this.inFlight >= ALWAYS_SERVED', ''],
-    // A client at its bound is refused for ever.
+    // A client that reached its limit is refused forever.
     ['      leave()\n', ''],
-    // The setting of the delay is not heard.
+    // The setting of the delay has no effect.
     ['delayMs > this.#limits.maxLoopDelayMs', 'delayMs > 500'],
   ),
   ...faults(
     'proxy/server/client-load.ts',
     'proxy/server/client-load.test.ts',
-    // Each address of a /64 has a bound of its own.
+    // Each address of a /64 has its own limit.
     ["address === undefined ? '' : networkOf(address)", "address ?? ''"],
     ['if (this.#inFlight.of(client) >= this.#max)', 'if (this.#inFlight.of(client) > this.#max)'],
   ),
   ...faults(
     'proxy/pipeline/body/turns.ts',
     'proxy/pipeline/body/turns.test.ts',
-    // One client's bodies are parsed one after the other, and nobody else is served meanwhile.
+    // One client's bodies are parsed in a row, and other clients wait.
     ['if (client.parsing < this.#most) {', 'if (client.parsing < 1_000) {'],
     ['took * (2 * this.#most - 1)', '0'],
-    // The place of a client that left while it waited is handed to it, and lost.
+    // A slot goes to a client that left while waiting, and is lost.
     ['client.waiting = client.waiting.filter((each) => each !== go)', ''],
-    // A client that nothing more comes of is remembered for ever.
+    // An inactive client is remembered forever.
     ['else if (--client.parsing === 0) this.#clients.delete(name)', 'else client.parsing--'],
   ),
-  // A small request is refused, and the large one that is in no hurry stays.
+  // A small request is refused, and the slow large one stays.
   ...faults('kit/byte-pool.ts', 'proxy/pipeline/body/memory.test.ts', [
     'if (holder.bytes > (largest?.bytes ?? 0)) largest = holder',
     'if (holder.bytes < 0) largest = holder',
@@ -40,23 +40,23 @@ export const LOAD: Mutant[] = [
   ...faults(
     'proxy/pipeline/body/memory.ts',
     'proxy/pipeline/body/memory.test.ts',
-    // What a refused body took is never given back.
+    // Memory of a refused body is never freed.
     ['    this.release()\n    this.#refuse', '    this.#over = true\n    this.#refuse'],
-    // A complete body, perhaps at its upstream already, is refused.
+    // A complete body, perhaps already sent upstream, is refused.
     ['  complete(): void {\n    this.#pool.remove(this)', '  complete(): void {'],
   ),
   ...faults(
     'proxy/pipeline/body/read-body.ts',
     'test/e2e/overload.test.ts',
-    // The memory of requests that are over stays taken.
+    // Memory of finished requests stays taken.
     ["res.once('close', () => lease.release())", ''],
-    // The bound of an endpoint is not heard.
+    // The limit of an endpoint has no effect.
     ['limits.endpointBytes.get(endpoint) ?? Infinity', 'Infinity'],
   ),
   ...faults(
     'proxy/pipeline/body/read-body.ts',
     'test/e2e/relay/body-memory.test.ts',
-    // A body is held twice for as long as its call lasts.
+    // A body is held twice for the length of its call.
     ['      done(held.whole())\n      held.clear()', '      done(held.whole())'],
   ),
   ...faults(
@@ -69,13 +69,13 @@ export const LOAD: Mutant[] = [
   ...faults(
     'proxy/server/error-response.ts',
     'proxy/server/error-response.test.ts',
-    // A refusal that waits its turn ends the connection of the answer before it.
+    // A waiting refusal ends the connection of the answer before it.
     ["if (res.socket === null) res.once('socket', linger)\n  else linger()", 'linger()'],
   ),
   ...faults(
     'proxy/server/error-response.ts',
     'test/e2e/http/unsent-bodies.test.ts',
-    // The connection is closed under a client that is still sending, which loses its answer.
+    // The connection of a client that is still sending is closed, so the client loses its answer.
     ['if (req.complete) res.end(body)', 'if (req.complete || !res.shouldKeepAlive) res.end(body)'],
   ),
 ]

@@ -1,4 +1,4 @@
-/** Faults of the ways to upstreams and Redis: certificates, authorities, HTTP proxies. */
+/** Faults of the connections to upstreams and Redis: certificates, authorities, HTTP proxies. */
 import { faults, type Mutant } from '../fault.ts'
 
 const OUTBOUND = 'proxy/outbound/outbound.test.ts'
@@ -9,25 +9,25 @@ export const OUTBOUND_WAYS: Mutant[] = [
   ...faults(
     'proxy/outbound/connectors.ts',
     OUTBOUND,
-    // The channel's certificate is never shown.
+    // The channel's certificate is never presented.
     [
       'createSecureContext({ ca: ca ?? authorities, ...own })',
       'createSecureContext({ ca: ca ?? authorities })',
     ],
-    // The file's authorities vouch for a channel that named its own.
+    // The file's authorities are trusted for a channel that named its own.
     [
       'createSecureContext({ ca: ca ?? authorities, ...own })',
       'createSecureContext({ ca: authorities ?? ca, ...own })',
     ],
   ),
-  // A renewed certificate waits for a restart.
+  // A renewed certificate takes effect only after a restart.
   ...faults('proxy/outbound/dispatchers.ts', OUTBOUND, [
     'isDeepStrictEqual(open.shape, shape)',
     'open.shape.origin === shape.origin',
   ]),
-  // A certificate that cannot be used is told as a connection that failed somehow.
+  // An unusable certificate is reported as an unspecific connection failure.
   ...faults('proxy/outbound/failure.ts', OUTBOUND, ["  ['ERR_OSSL_', 'tls'],\n", '']),
-  // What the proxy answers instead of a tunnel is taken for one.
+  // The proxy's refusal is taken for a tunnel.
   ...faults('proxy/outbound/proxied.ts', 'proxy/outbound/checked.test.ts', [
     'status >= 200 && status < 300',
     'status >= 200',
@@ -35,20 +35,20 @@ export const OUTBOUND_WAYS: Mutant[] = [
   ...faults(
     'proxy/outbound/proxied.ts',
     OUTBOUND,
-    // In the tunnel the channel's own authority is forgotten.
+    // A tunnel ignores the channel's own authority.
     ['timeout: timeoutMs, ...tls }', 'timeout: timeoutMs, ...tls, secureContext: trust }'],
-    // The name that the channel expects counts for nothing in a tunnel.
+    // A tunnel ignores the server name that the channel expects.
     ['timeout: timeoutMs, ...tls }', 'timeout: timeoutMs, secureContext: tls.secureContext }'],
-    // The proxy is told a name that is none, and one at an IPv6 address is refused.
+    // The proxy gets an invalid server name, and one at an IPv6 address is refused.
     ['{ servername: _upstream, ...options }, callback', 'options, callback'],
-    // A proxy that says nothing keeps a request for as long as the client waits.
+    // A silent proxy keeps a request for as long as the client waits.
     ['callback(new errors.ConnectTimeoutError(), null)', 'undefined'],
     // Proxy credentials are not sent.
     ['headers: proxy.headers,', 'headers: {},'],
-    // A proxy that is away counts against the upstream.
+    // A proxy that is down counts against the upstream.
     ['else callback(proxyFault(error), null)', 'else callback(error, null)'],
   ),
-  // The proxy's demand for credentials is told to the client as its own fault.
+  // The proxy's demand for credentials is reported as the client's fault.
   ...faults('proxy/outbound/exchange.ts', OUTBOUND, [
     'controller !== null && error instanceof errors.InvalidArgumentError',
     'false',
@@ -56,17 +56,17 @@ export const OUTBOUND_WAYS: Mutant[] = [
   ...faults(
     'proxy/outbound/proxies.ts',
     PROXIES,
-    // Servers beside the gateway are called through a proxy elsewhere.
+    // Servers next to the gateway are called through a distant proxy.
     ["host === 'localhost' || LOOPBACK.has(host)", "host === 'localhost'"],
-    // Hosts that only end alike are called directly.
+    // Hosts that merely end alike are called directly.
     ['other.endsWith(`.', 'other.endsWith(`'],
-    // An entry with a port counts for all ports.
+    // An entry with a port matches all ports.
     ['(exception.port ?? port) === port', 'true'],
-    // Hosts below a domain go through the proxy all the same.
+    // Hosts below a domain still go through the proxy.
     [' || (isIP(other) === 0 &&', ' || (other === host &&'],
   ),
   ...faults('proxy/outbound/settings.ts', OUTBOUND, [
-    // A file of authorities takes the public ones away.
+    // A file of authorities disables the public ones.
     "[...getCACertificates('default'), readAuthorities(path)]",
     '[readAuthorities(path)]',
   ]),
@@ -74,23 +74,23 @@ export const OUTBOUND_WAYS: Mutant[] = [
   ...faults(
     'store/redis/tls.ts',
     'store/redis/tls.test.ts',
-    // A renewed certificate is shown after a restart only.
+    // A renewed certificate is presented only after a restart.
     ['found.ca !== seen.ca || found.cert !== seen.cert || found.key !== seen.key', 'found.ca !== seen.ca'],
-    // A file that cannot be read for a moment takes Redis away.
+    // A file that is unreadable for a moment disconnects Redis.
     ['        lastReason = reason\n      }', '        lastReason = reason\n        throw error\n      }'],
   ),
   ...faults(
     'controller/compile/tls.ts',
     'controller/compile/cases.test.ts',
-    // A key of another certificate is served, and every request fails.
+    // The key of another certificate is served, and every request fails.
     ["    case 'pair':\n      refuse(", "    case 'pair':\n      void ("],
   ),
-  // The controller does not read the Secret of a certificate, nor hear that it was renewed.
+  // The controller neither reads the Secret of a certificate nor notices its renewal.
   ...faults('controller/source/cluster/references.ts', 'controller/source/cluster/references.test.ts', [
     '[spec.tls?.caRef, spec.tls?.clientCertificateRef]',
     '[spec.tls?.caRef]',
   ]),
-  // A proxy of another kind in the environment keeps the program from starting.
+  // A proxy of another kind in the environment prevents the start.
   ...faults('contract/env.ts', 'contract/env.test.ts', [
     'if (environment.shape[setting].safeParse(value).success) given[setting] = value',
     'if (value !== name) given[setting] = value',

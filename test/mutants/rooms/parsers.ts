@@ -1,4 +1,4 @@
-/** Faults of the parsers that read what strangers send. */
+/** Faults of the parsers that read untrusted input. */
 import { faults, type Mutant } from '../fault.ts'
 
 const LIMITS = 'proxy/dialects/images/form/limits.test.ts'
@@ -8,9 +8,9 @@ export const PARSERS: Mutant[] = [
   ...faults(
     'proxy/dialects/core/json/scanner.ts',
     'proxy/dialects/core/json/scanner.test.ts',
-    // A list of a hundred million numbers stops the process while it is parsed.
+    // Parsing a list of a hundred million numbers blocks the process.
     ['else if (++values > maxValues)', 'else if (values > maxValues)'],
-    // Empty lists in lists are not counted.
+    // Empty nested lists are not counted.
     [
       '        if (++values > maxValues) throw tooManyValues(maxValues)\n        if (++depth',
       '        if (++depth',
@@ -20,28 +20,28 @@ export const PARSERS: Mutant[] = [
   ...faults(
     'proxy/dialects/images/fields.ts',
     LIMITS,
-    // One file more than is allowed.
+    // One file too many is accepted.
     ['++this.#files > this.#limits.maxFiles', 'this.#files++ > this.#limits.maxFiles'],
     // A text may be as large as a file.
     [
       'isFile(part) ? this.#limits.maxFileBytes : this.#limits.maxFieldBytes',
       'this.#limits.maxFileBytes * 2',
     ],
-    // A client's own words stand in an error.
+    // An error quotes the client's input.
     [": 'A field of the form'", ': name'],
   ),
 
   ...faults(
     'proxy/dialects/images/form/parse.ts',
     LIMITS,
-    // The setting means nothing for forms in memory.
+    // The setting has no effect on forms in memory.
     ['FormScanner(boundary, maxParts, ', 'FormScanner(boundary, 64, '],
   ),
 
   ...faults(
     'proxy/dialects/images/form/scanner.ts',
     LIMITS,
-    // One part more than is allowed.
+    // One part too many is accepted.
     ['this.#parts++ === this.#maxParts', 'this.#parts++ > this.#maxParts'],
   ),
 
@@ -57,11 +57,11 @@ export const PARSERS: Mutant[] = [
   ...faults(
     'proxy/pipeline/body/read-body.ts',
     GZIP,
-    // Each member of a bomb may be as large as is allowed for all.
+    // Each member of a zip bomb may be as large as the limit for all.
     ['        if (size > maxBytes) throw', '        if (chunk.length > maxBytes) throw'],
-    // A body that is exactly as large as is allowed is refused.
+    // A body of exactly the limit is refused.
     ['        if (size > maxBytes) throw', '        if (size >= maxBytes) throw'],
-    // Something else is taken for gzip.
+    // Another format is taken for gzip.
     [
       "encoding !== 'identity' && encoding !== 'gzip'",
       "encoding !== 'identity' && !encoding.includes('gzip')",
@@ -71,11 +71,11 @@ export const PARSERS: Mutant[] = [
   ...faults(
     'proxy/dialects/core/neutral/keep.ts',
     'proxy/dialects/core/neutral/keep.test.ts',
-    // What is typed is told as lost.
+    // A typed field is reported as lost.
     ['!known.has(key) && ', ''],
     // So is a field without a value.
     [' && !isEmpty(value)', ''],
-    // A key that a client wrote becomes the prototype.
+    // A client's key becomes the prototype.
     [
       'const known = new Set(typed)\n  const fields = noFields()',
       'const known = new Set(typed)\n  const fields: Fields = {}',
@@ -85,7 +85,7 @@ export const PARSERS: Mutant[] = [
   ...faults(
     'proxy/dialects/core/lanes/hub.ts',
     'proxy/dialects/core/lanes/hub.test.ts',
-    // A client stops a request with an error that nobody foresaw.
+    // A client fails a request with an unexpected error.
     ['if (error instanceof RangeError)\n', 'if (error instanceof SyntaxError)\n'],
   ),
 ]

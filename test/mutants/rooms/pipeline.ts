@@ -12,12 +12,12 @@ export const PIPELINE: Mutant[] = [
   ...faults(
     'proxy/pipeline/serve.ts',
     'test/e2e/refusals.test.ts',
-    // Balances are told before models are allowed.
+    // A balance error precedes the model check.
     [
       'allowModel(ctx.caller, read.request)',
       'await refuseWithoutFunds(billing, ctx); allowModel(ctx.caller, read.request)',
     ],
-    // A missing route is told before the missing funds.
+    // A missing route is reported before missing funds.
     [
       "await refuseWithoutFunds(billing, ctx)\n  throw new GatewayError('upstream_error'",
       "throw new GatewayError('upstream_error'",
@@ -31,11 +31,11 @@ export const PIPELINE: Mutant[] = [
     ["!DATA_LINE.test(bytes.toString('latin1'))", 'false'],
     // Empty events of a queueing upstream rule out another attempt.
     ['if (!this.observer.begun) {', 'if (false) {'],
-    // An upstream that pings is waited for until the total time is over.
+    // A pinging upstream is waited for until the total time is over.
     ['if (this.observer.begun) this.#response.heard()', 'this.#response.heard()'],
     // A cut stream looks finished.
     ['if (this.observer.finished) return', 'if (this.#known) return'],
-    // A client that reads slowly fills the memory.
+    // A slow client fills the memory.
     ['if (!this.#taker.take(bytes)) this.#response.pause()', 'this.#taker.take(bytes)'],
   ),
 
@@ -49,24 +49,24 @@ export const PIPELINE: Mutant[] = [
   ...faults(
     'proxy/pipeline/answer/event-stream.ts',
     'proxy/pipeline/answer/event-stream.test.ts',
-    // Load balancers cut a stream while the model thinks.
+    // Load balancers cut a stream while the model reasons.
     ['else this.#send(this.#begun ? this.#options.keepAlive : COMMENT)', ''],
   ),
 
   ...faults(
     'proxy/pipeline/attempt/try-targets.ts',
     'test/e2e/routing.test.ts',
-    // A request that is wrong in itself is sent to every channel.
+    // An invalid request is sent to every channel.
     ['!route.retry.on.includes(outcome.class) && ', 'false && '],
   ),
 
   ...faults(
     'contract/endpoints.ts',
     'test/e2e/text-or-image.test.ts',
-    // What a text channel cannot answer is painted.
+    // A request that a text channel cannot answer becomes an image.
     ["if (CHANNEL_TYPE_FACTS[type].imagesOnly && way === 'hub' && !picturesOnly) return undefined", ''],
   ),
-  // While its text channel is switched off the requests of a route are painted.
+  // While its text channel is disabled, a route's requests become images.
   ...faults('controller/compile/channels.ts', 'controller/compile/cases.test.ts', [
     'for (const resource of snapshot.channels) types.set',
     'for (const resource of snapshot.channels) if (records.has(nameOf(resource))) types.set',
@@ -74,14 +74,14 @@ export const PIPELINE: Mutant[] = [
   ...faults(
     'proxy/dialects/images/codec/request/lose.ts',
     'test/e2e/text-or-image.test.ts',
-    // A picture is paid for by a client that asked for a call of its tool.
+    // A client that requested a tool call pays for an image.
     [
       "throw refused(losses.name('tools'), 'may hold",
       "if (turns.length < 0) throw refused(losses.name('tools'), 'may hold",
     ],
   ),
 
-  // A channel that was taken out by weight 0 gets traffic.
+  // A channel excluded by weight 0 gets traffic.
   ...faults('proxy/pipeline/route.ts', 'proxy/pipeline/route.test.ts', [
     "if (target.weight === 0) return 'its weight is 0'",
     '',
@@ -94,13 +94,13 @@ export const PIPELINE: Mutant[] = [
     ['if (size <= heldBytes) return', 'if (size < heldBytes) return'],
   ),
 
-  // Clients fill the metrics with models that they make up.
+  // Clients fill the metrics with made-up models.
   ...faults('proxy/pipeline/request/journal.ts', 'proxy/pipeline/request/journal.test.ts', [
     "record.route ?? 'unknown'",
     "record.route ?? record.model ?? 'unknown'",
   ]),
 
-  // A key that is switched off is explained as if it were served.
+  // A disabled key is explained as if it were served.
   ...faults('proxy/pipeline/explain.ts', 'proxy/pipeline/explain.test.ts', [
     'if (!isInForce(key, nowMs))',
     'if (false)',
@@ -109,22 +109,22 @@ export const PIPELINE: Mutant[] = [
   ...faults(
     'proxy/pipeline/explain.ts',
     'proxy/pipeline/explain.test.ts',
-    // The last refusal is told, not the one that the client meets.
+    // The last refusal is reported instead of the one that applies to the client.
     ['explanation.refusal ??= ', 'explanation.refusal = '],
   ),
 
   ...faults(
     'proxy/pipeline/admission/revocation.ts',
     'proxy/pipeline/admission/revocation.test.ts',
-    // A stream of a revoked key lasts when the store was slow once.
+    // A stream of a revoked key continues if the store was slow once.
     ["if (key === 'unknown') unknown.push(hash)", "if (key === 'unknown') return"],
-    // A WebSocket lasts beyond its key, as nothing changes when that expires.
+    // A WebSocket outlives its key, because an expiry is not a change.
     ['if (watched.expiry === undefined) this.#awaitExpiry(hash, watched, key)', ''],
-    // It lasts where its key may not be used any more.
+    // It continues where its key is no longer allowed.
     ['else if (!mayComeFrom(key, address))', 'else if (key.version === 0)'],
   ),
 
-  // A conversation that began with another channel cannot be gone on with.
+  // A conversation that started on another channel cannot be continued.
   ...faults('proxy/pipeline/attempt/adapt-after-refusal.ts', 'test/e2e/faults/retry-with-changes.test.ts', [
     '? { withoutCarriers: true }',
     '? undefined',
@@ -132,7 +132,7 @@ export const PIPELINE: Mutant[] = [
   ...faults(
     'proxy/pipeline/attempt/try-targets.ts',
     'test/e2e/faults/retry-with-changes.test.ts',
-    // What a conversion has spoilt is the caller's mistake.
+    // A conversion error is the caller's mistake.
     ['if (!targets.some(native)) return false', 'return false'],
   ),
   ...faults(
@@ -140,12 +140,12 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/retries.test.ts',
     // A refused credential is sent three times.
     ["credential: 'channel',", ''],
-    // SDKs give up though a channel is only busy.
+    // SDKs give up although a channel is only busy.
     ['final: passing.length === 0 && ', 'final: true || '],
-    // SDKs repeat what every channel refuses for good.
+    // SDKs repeat requests that every channel refuses for good.
     ['final: passing.length === 0 && ', 'final: false && '],
   ),
-  // What cannot be said to an upstream is told as that upstream's fault.
+  // A request that cannot be converted counts as the upstream's fault.
   ...faults('proxy/pipeline/attempt/try-targets.ts', 'test/e2e/dialects/rules.test.ts', [
     'progress.refusal ??= error',
     '',
@@ -155,16 +155,16 @@ export const PIPELINE: Mutant[] = [
     'test/e2e/channels.test.ts',
     // A route waits as long as its slowest channel.
     ['route.retry.perTryTimeoutMs ?? channel', 'channel'],
-    // A channel that answers stays on its way to a rest.
+    // A channel that answers still approaches ejection.
     ["if ('answer' in result) health.succeeded(place)", ''],
   ),
   ...faults(
     'proxy/pipeline/attempt/try-once.ts',
     'test/e2e/stream-billing.test.ts',
-    // Who leaves while a whole answer is on its way pays nothing for it.
+    // A client that leaves during a complete answer pays nothing for it.
     ['new AbandonedAttempt(target, progress.status === 200)', 'new AbandonedAttempt(target, false)'],
   ),
-  // An error whose body never ends keeps a request from the next channel.
+  // An error with an endless body keeps a request from the next channel.
   ...faults('proxy/pipeline/attempt/try-once.ts', 'test/e2e/interrupted-requests.test.ts', [
     'setTimeout(() => response.abort(), ERROR_BODY_MS)',
     'setTimeout(() => {}, ERROR_BODY_MS)',
@@ -172,7 +172,7 @@ export const PIPELINE: Mutant[] = [
   ...faults(
     'proxy/pipeline/conversation/request-lanes.ts',
     'test/e2e/dialects/reasoning.test.ts',
-    // A conversation cannot be gone on with: its seals open for nobody.
+    // A conversation cannot be continued because its envelopes never open.
     [
       'createEnvelopes(sealing, ownerOf(caller), DIALECTS)',
       'createEnvelopes(sealing, String(Math.random()), DIALECTS)',
@@ -181,12 +181,12 @@ export const PIPELINE: Mutant[] = [
   ...faults(
     'proxy/pipeline/attempt/upstream-stream.ts',
     'proxy/pipeline/attempt/upstream-stream.test.ts',
-    // A page for people is read as a stream.
+    // An HTML page is read as a stream.
     ["if (!STREAM_BEGIN.test(chunk.toString('latin1', at, at + BEGIN_BYTES)))", 'if (chunk[at] === 0x7b)'],
-    // An answer that was complete is a failure when its connection breaks.
+    // A complete answer counts as a failure when its connection breaks.
     ['this.#whole === undefined && this.observer.finished', 'this.#whole === undefined && false'],
   ),
-  // Clients that know no ping are sent one before the first event.
+  // Clients that know no ping get one before the first event.
   ...faults('proxy/pipeline/answer/event-stream.ts', 'proxy/pipeline/answer/event-stream.test.ts', [
     'this.#begun ? this.#options.keepAlive : COMMENT',
     'this.#options.keepAlive',

@@ -1,8 +1,8 @@
-/** Faults of the proxy, but for its pipeline and its dialects. */
+/** Faults of the proxy outside of its pipeline and its dialects. */
 import { faults, type Mutant } from '../fault.ts'
 
 export const PROXY: Mutant[] = [
-  // Of two keys one is charged, whoever chose it.
+  // Of two keys one is charged, regardless of the caller's choice.
   ...faults('proxy/auth/credentials.ts', 'proxy/auth/credentials.test.ts', [
     'key !== undefined && key !== value',
     'false',
@@ -13,12 +13,12 @@ export const PROXY: Mutant[] = [
     'proxy/auth/authenticate.test.ts',
     // A key works in the instant in which it expires.
     ['key.expiresAt > nowMs', 'key.expiresAt >= nowMs'],
-    // A client whose address is not known is let in.
+    // A client with an unknown address is admitted.
     [
       '(address !== undefined && addressesOf(key).has(address))',
       '(address === undefined || addressesOf(key).has(address))',
     ],
-    // Guesses learn which keys exist.
+    // Guesses reveal which keys exist.
     [
       'if (key === undefined || !isInForce',
       "if (key?.disabled) throw new GatewayError('unauthorized', 'Disabled.'); if (key === undefined || !isInForce",
@@ -28,7 +28,7 @@ export const PROXY: Mutant[] = [
   ...faults(
     'proxy/auth/client-address.ts',
     'proxy/auth/client-address.test.ts',
-    // A client writes its own address.
+    // A client sets its own address.
     [".split(',').reverse()", ".split(',')"],
   ),
 
@@ -45,34 +45,34 @@ export const PROXY: Mutant[] = [
   ...faults(
     'proxy/table/record-cache.ts',
     'proxy/table/record-cache.test.ts',
-    // A key that is revoked while it is read stays in force.
+    // A key revoked while it is read stays in force.
     ['if (this.#pending.get(id) !== pending) return record', ''],
-    // A key that was taken back serves on when the store goes away at that moment.
+    // A revoked key keeps serving if the store fails at that moment.
     ['(known.changed && !unreadable)', 'false'],
-    // Each request waits for a store that is known to be away.
+    // Each request waits for a store that is known to be down.
     ["if (!known.changed && (await this.#source.knowledge.standing()) !== 'current')", 'if (false)'],
-    // A copy of a backup is believed.
+    // A copy of a backup is trusted.
     ["!== 'behind') return record", '!== undefined) return record'],
-    // Keys are served for ever while the store is away.
+    // Keys are served forever while the store is down.
     ['known === undefined || !this.#isFresh(known) ||', 'known === undefined ||'],
   ),
 
   ...faults(
     'proxy/table/follower.ts',
     'proxy/table/follower.test.ts',
-    // An older table comes back into force.
+    // An older table takes effect again.
     ['if (epoch <= before.epoch && generation < before.generation)', 'if (false)'],
-    // A store that was emptied refuses the keys that it has lost.
+    // An emptied store refuses the keys that it has lost.
     ["if (heard === 'behind') throw new StoreUnavailable('the store holds less than is in force here')", ''],
-    // A change of which no announcement came stays unheard of.
+    // A change without an announcement goes unnoticed.
     ["else if (heard === 'ahead') this.#awaitChange(position, asked)", ''],
-    // A table that was deleted by itself is taken for none at all.
+    // A table deleted by mistake counts as intentionally absent.
     ["if (this.#caughtUp && (await this.#knowledge.standing()) !== 'behind')", 'if (false)'],
   ),
   ...faults(
     'proxy/table/knowledge.ts',
     'proxy/table/follower.test.ts',
-    // A store that was emptied and filled again is refused until the next heartbeat.
+    // A store that was emptied and refilled is refused until the next heartbeat.
     ["if (this.#standing === 'behind' && !isBehind(position, this.#taken)) this.#settle('current')", ''],
   ),
 
@@ -86,16 +86,16 @@ export const PROXY: Mutant[] = [
   ...faults(
     'proxy/ledger/holds.ts',
     'proxy/ledger/holds.test.ts',
-    // A hold that is settled is renewed for ever.
+    // A settled hold is renewed forever.
     ['this.#closed()', ''],
   ),
 
   ...faults(
     'proxy/ledger/settles.ts',
     'proxy/ledger/settles.test.ts',
-    // One lost answer of the store is a request that nobody pays.
+    // One lost answer of the store leaves a request unpaid.
     ["if (outcome === 'later' || outcome", 'if (outcome'],
-    // What a server lost with its last moments stays lost.
+    // Commands lost in a server's last moments stay lost.
     ['    this.#replay ??=', '    if (false) this.#replay ??='],
     // The costs of a process that ends are forgotten.
     ["for (const command of this.#waiting.values()) this.#events.dead(command, 'stopped')", ''],
@@ -110,14 +110,14 @@ export const PROXY: Mutant[] = [
   // The id that the Anthropic SDKs show is missing.
   ...faults('proxy/server/app.ts', 'test/e2e/refusals.test.ts', ["res.setHeader('request-id', id)", '']),
 
-  // A load balancer sends traffic to a proxy that stops.
+  // A load balancer sends traffic to a stopping proxy.
   ...faults('proxy/open/edge.ts', 'test/e2e/drain.test.ts', ["if (draining) return 'draining'", '']),
 
   // A channel's own Authorization is sent beside the credential, not instead of it.
-  // A port that is free on one address of loopback alone ends the start.
+  // A port that is free on only one loopback address prevents the start.
   ...faults('proxy/server/listen.ts', 'proxy/server/listen.test.ts', ['port !== 0 || ', 'port === 0 || ']),
 
-  // Refusals of a good key are in the log without its name.
+  // Refusals of a good key are logged without its name.
   ...faults('proxy/auth/authenticate.ts', 'test/e2e/key-names.test.ts', ['  found(key)\n', '']),
 
   ...faults('proxy/upstream/request.ts', 'proxy/upstream/request.test.ts', [
@@ -128,11 +128,11 @@ export const PROXY: Mutant[] = [
   ...faults(
     'proxy/outbound/connectors.ts',
     'proxy/outbound/dispatchers.test.ts',
-    // An upstream behind another name is refused, or the wrong one is believed.
+    // An upstream under another name is refused, or the wrong one is trusted.
     ['...(servername !== undefined && { servername })', ''],
   ),
 
-  // A channel fails once more than it may.
+  // A channel may fail once too often.
   ...faults('proxy/upstream/ejection.ts', 'proxy/upstream/health.test.ts', [
     'this.#failures < policy.consecutiveFailures',
     'this.#failures <= policy.consecutiveFailures',
@@ -140,47 +140,47 @@ export const PROXY: Mutant[] = [
   ...faults(
     'proxy/upstream/health.ts',
     'proxy/upstream/health.test.ts',
-    // A probe that proves nothing keeps a healthy channel out.
+    // An inconclusive probe keeps a healthy channel out.
     ['for (const [ejection, probe] of probes) ejection.unproven(probe)', ''],
   ),
 
-  // A model is gone while all its channels rest.
+  // A model disappears while all its channels are ejected.
   ...faults('proxy/upstream/choose.ts', 'proxy/upstream/choose.test.ts', [
     'healthy.length > 0 ? healthy : free',
     'healthy',
   ]),
 
-  // A busy upstream is asked again at once.
+  // A busy upstream is called again at once.
   ...faults('proxy/upstream/backoff.ts', 'proxy/upstream/backoff.test.ts', [
     'Math.max(0, retryAfterSeconds * 1_000)',
     'retryAfterSeconds',
   ]),
 
-  // A secret that an upstream quotes twice is in the log.
+  // A secret that an upstream quotes twice is logged.
   ...faults('proxy/telemetry/request-log.ts', 'proxy/telemetry/request-log.test.ts', [
     "masked.replaceAll(secret, '***')",
     "masked.replace(secret, '***')",
   ]),
 
-  // A key that was taken back is served from memory.
+  // A revoked key is served from memory.
   ...faults('proxy/table/follower.ts', 'test/integration/fleet/changes.test.ts', [
     'this.#records.changed(change)',
     'void change',
   ]),
 
-  // A publication is said to be in force before its keys were heard of.
+  // A publication is reported in force before its keys have arrived.
   ...faults('proxy/table/follower.ts', 'proxy/table/follower.test.ts', [
     'this.#applied = newest(this.#applied, taken)',
     'this.#applied = newest(this.#applied, this.#table)',
   ]),
 
-  // A cost that is being charged is written down as lost.
+  // A cost that is being charged is logged as lost.
   ...faults('proxy/ledger/settles.ts', 'proxy/ledger/settles.test.ts', [
     '    // Settles that were sent may still be posted.\n    await this.#round\n',
     '',
   ]),
 
-  // A lost account is asked for and told of for ever, by each of its settles.
+  // Each settle of a lost account queries and reports it forever.
   ...faults('proxy/ledger/missing-accounts.ts', 'proxy/ledger/settles.test.ts', [
     'Math.min(waitMs * 2, MAX_RETRY_MS)',
     'FIRST_RETRY_MS',
@@ -189,9 +189,9 @@ export const PROXY: Mutant[] = [
   ...faults(
     'proxy/ledger/settles.ts',
     'proxy/ledger/settles.test.ts',
-    // What a server may have lost is repeated once, whether it is there or not.
+    // Commands that a server may have lost are repeated once, even if it is not back.
     ['if (!answered) this.#toRepeat.set(key, posted)', ''],
-    // After a long outage what was lost at its beginning is not repeated.
+    // After a long outage the commands lost at its start are not repeated.
     ['posted.at > MAX_REPLAY_AGE_MS', 'posted.at > REPLAY_MS'],
   ),
 ]

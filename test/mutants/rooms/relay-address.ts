@@ -1,4 +1,4 @@
-/** Faults of where the relay may call. */
+/** Faults of the addresses that the relay may call. */
 import { faults, type Mutant } from '../fault.ts'
 
 const POLICY = 'proxy/relay/address/policy.test.ts'
@@ -10,20 +10,20 @@ export const RELAY_ADDRESS: Mutant[] = [
   ...faults(
     'proxy/relay/address/denied.ts',
     SPELLINGS,
-    // Azure hands its secrets to whoever asks.
+    // Azure's metadata service reveals its secrets to any caller.
     ["{ range: '168.63.129.16', why: 'wire server of Azure' },", ''],
     // 0.0.0.0 is this machine.
     ["'0.0.0.0/8'", "'0.0.0.1/32'"],
-    // An IPv4 address inside an IPv6 one is not seen.
+    // An IPv4 address inside an IPv6 one is not detected.
     ["'::/3'", "'::/16'"],
     ["'2002::/16'", "'2002::/128'"],
     ["'2001::/23'", "'2001::/64'"],
-    // Networks of one's own in IPv6 are open.
+    // Private IPv6 networks are open.
     ["range: '8000::/1'", "range: '8000::/2'"],
   ),
   // A range is wider in the table than in the registry: half of a provider's NAT is called.
   ...faults('proxy/relay/address/denied.ts', PROPERTIES, ["'100.64.0.0/10'", "'100.64.0.0/11'"]),
-  // A listed name that is pointed at the metadata service reads its credentials.
+  // A listed name that points to the metadata service reads its credentials.
   ...faults('proxy/relay/address/denied.ts', POLICY, [' && !metadata.has(address)', '']),
 
   // A range of all IPv6 opens all of IPv4.
@@ -35,13 +35,13 @@ export const RELAY_ADDRESS: Mutant[] = [
   ...faults(
     'proxy/relay/address/url.ts',
     SPELLINGS,
-    // The part before an @ looks like the host to people and to other parsers.
+    // The part before an @ looks like the host to people and other parsers.
     ["if (authority.includes('@'))", 'if (/.@/.test(new URL(text).username))'],
     // Tabs and line ends vanish, and a backslash becomes a slash.
     ['if (UNSEEN.test(text))', 'if (/ /.test(text))'],
-    // A name with a dot at its end is another name.
+    // A name with a trailing dot is another name.
     ['if (/[^.]\\.$/.test(url.hostname))', 'if (false)'],
-    // Two dots, too, and then a number in a name is an address.
+    // The same with two trailing dots, and with a number in place of a name.
     ['/[^.]\\.$/', '/\\.$/'],
     // Other schemes, and http:host.
     ['/^https?:\\/\\/([^/?#]+)/i', '/^[a-z]+:\\/*([^/?#]+)/i'],
@@ -60,7 +60,7 @@ export const RELAY_ADDRESS: Mutant[] = [
   ...faults(
     'proxy/relay/address/allow-list.ts',
     POLICY,
-    // A service beside the listed one is called.
+    // A service next to the listed one is called.
     ['[this.#groups.get(undefined), this.#groups.get(port)]', '[...this.#groups.values()]'],
     ['entry.host === LOCALHOST ? LOOPBACKS : []', '[]'],
   ),
@@ -68,30 +68,30 @@ export const RELAY_ADDRESS: Mutant[] = [
   ...faults(
     'proxy/relay/address/policy.ts',
     POLICY,
-    // One good answer makes up for a bad one.
+    // One allowed address excuses a forbidden one.
     ['!addresses.every(isGood)', '!addresses.some(isGood)'],
-    // A listed range beats the denial.
+    // A listed range overrides the denial.
     [' || this.#deny.has(address)', ''],
     // The gateway relays to itself.
     ['this.#rules.ownPorts().has(port) && isOwnAddress(address)', 'false'],
-    // Only the first answers are judged.
+    // Only the first addresses are checked.
     ['new Set(answers.map(unmap))', 'new Set(answers.slice(0, MAX_ADDRESSES).map(unmap))'],
     // An allow list lists nothing.
     ["mode === 'public' && (ports", "(mode === 'public' || mode === 'allowlist') && (ports"],
     ['ports.has(port)', 'true'],
-    // A search domain makes a service of the cluster out of a public name.
+    // A search domain turns a public name into a service of the cluster.
     ["isListed ? 'system' : 'dns'", "'system'"],
     // A listed host may be anything.
     ['if (isListed) return mayBeHost(address)', 'if (isListed) return true'],
-    // A refusal tells that a name exists inside.
+    // A refusal reveals that an internal name exists.
     [
       'if (!isListed && !isPublicName(hostname)) throw refused()',
       "if (!isListed && !isPublicName(hostname)) throw new GatewayError('address_refused', 'SLUICE_RELAY_ALLOW does not have it, or it does not resolve.')",
     ],
-    // A socket that went elsewhere is believed.
+    // A socket to another address is trusted.
     ['return isAddress(plain) && new AddressSet(addresses).has(plain)', 'return isAddress(plain)'],
   ),
-  // A text that is no address passes for one.
+  // An invalid text passes for an address.
   ...faults('proxy/relay/address/policy.ts', PROPERTIES, ['!isAddress(address) || ', '']),
 
   ...faults('proxy/relay/address/own-addresses.ts', POLICY, [
@@ -102,7 +102,7 @@ export const RELAY_ADDRESS: Mutant[] = [
   ...faults(
     'proxy/relay/address/resolve.ts',
     RESOLVE,
-    // A name whose servers fail at one family is never called.
+    // A name whose servers fail for one family is never called.
     [
       "answer.status === 'fulfilled' ? answer.value : []",
       "answer.status === 'fulfilled' ? answer.value : [answer.reason]",
@@ -110,7 +110,7 @@ export const RELAY_ADDRESS: Mutant[] = [
     // The setting is not used.
     ['if (this.#servers.length > 0) resolver', 'if (this.#servers.length > 1) resolver'],
   ),
-  // A name server of the attacker keeps the request.
+  // The attacker's name server stalls the request.
   ...faults(
     'kit/time.ts',
     RESOLVE,
@@ -118,7 +118,7 @@ export const RELAY_ADDRESS: Mutant[] = [
     ["signal.addEventListener('abort', onAbort)", ''],
   ),
 
-  // Names that URLs read as addresses, or otherwise.
+  // Names that URLs read as addresses, or differently.
   ...faults(
     'contract/relay-target.ts',
     'contract/relay-target.test.ts',

@@ -1,4 +1,4 @@
-/** Faults of how the relay is built into the program: its path, its settings, its environment. */
+/** Faults of the relay's place in the program: its path, its settings, its environment. */
 import { faults, type Mutant } from '../fault.ts'
 
 const ADDRESSES = 'test/e2e/relay/addresses.test.ts'
@@ -11,7 +11,7 @@ const SECRETS = 'test/e2e/relay/secrets.test.ts'
 const TLS = 'test/e2e/relay/tls.test.ts'
 
 export const RELAY_E2E: Mutant[] = [
-  // What is on its way to a client is thrown away although the length shows that more should come.
+  // Data in flight to a client is discarded although the length announces more.
   ...faults('proxy/relay/exchange.ts', 'proxy/relay/exchange-hostile.test.ts', [
     " || res.hasHeader('content-length')",
     '',
@@ -20,7 +20,7 @@ export const RELAY_E2E: Mutant[] = [
   ...faults(
     'proxy/server/app.ts',
     CALLERS,
-    // What guards the path at an ingress does not know the others.
+    // An ingress rule for the path does not match its variants.
     ['/^\\/api\\/proxy$/', '/^\\/api\\/proxy\\/?$/'],
     ['/^\\/api\\/proxy$/', '/^\\/api\\/proxy$/i'],
     ['/^\\/api\\/proxy$/', '/^(?:\\/api)?\\/proxy$/'],
@@ -28,7 +28,7 @@ export const RELAY_E2E: Mutant[] = [
     ["RELAY_PATH,\n    only('POST'),", "RELAY_PATH,\n    only('GET', 'POST'),"],
   ),
 
-  // Settings that are read and not heeded.
+  // Settings are read but have no effect.
   ...faults('proxy/open/edge.ts', ADDRESSES, ['servers.push(api, admin)', 'servers.push(api)']),
   ...faults('proxy/open/edge.ts', ADDRESSES, ['servers.push(api, admin)', 'servers.push(admin)']),
   ...faults(
@@ -46,22 +46,22 @@ export const RELAY_E2E: Mutant[] = [
     'requireApiKey: env.SLUICE_RELAY_REQUIRE_API_KEY',
     'requireApiKey: false',
   ]),
-  // The operator's proxy for channels gets what strangers send.
+  // The operator's proxy for channels gets requests of strangers.
   ...faults('proxy/settings.ts', OUTBOUND_PROXY, [
     'proxy: env.SLUICE_RELAY_PROXY',
     'proxy: env.SLUICE_HTTP_PROXY',
   ]),
 
-  // A variable that is set for something else switches the checks off.
+  // A variable with another purpose disables the checks.
   ...faults('proxy/outbound/checked.ts', TLS, ['rejectUnauthorized: true,', '']),
-  // The certificate of any name stands for any other.
+  // A certificate for any name is valid for every other.
   ...faults('proxy/outbound/checked.ts', TLS, [
     'rejectUnauthorized: true,',
     'rejectUnauthorized: true, checkServerIdentity: () => undefined,',
   ]),
-  // An upstream that serves many names shows the certificate of another one.
+  // An upstream with many names presents the certificate of another one.
   ...faults('proxy/outbound/checked.ts', TLS, ['...(isIP(hostname) === 0 && { servername: hostname }),', '']),
-  // Keys in paths and queries come to be in the log.
+  // Keys in paths and queries are logged.
   ...faults('proxy/relay/serve-relay.ts', SECRETS, [
     "url === null || url.origin === 'null' ? undefined : url.origin",
     "url === null || url.origin === 'null' ? undefined : url.href",

@@ -1,4 +1,4 @@
-/** Faults of the relay's call; those of its addresses are not here. */
+/** Faults of the relay's call; relay-address.ts has those of its addresses. */
 import { faults, type Mutant } from '../fault.ts'
 
 export const RELAY: Mutant[] = [
@@ -8,7 +8,7 @@ export const RELAY: Mutant[] = [
     // The gateway and the upstream read different bodies.
     ["new Set(['url', 'format', 'body'])", 'new Set()'],
   ),
-  // A beta that a client did not ask for.
+  // A beta that a client did not request.
   ...faults('proxy/dialects/messages/version.ts', 'proxy/relay/request.test.ts', [
     "Object.hasOwn(body, 'speed')",
     "'speed' in Object.assign(Object.create(body), body.__proto__)",
@@ -21,7 +21,7 @@ export const RELAY: Mutant[] = [
   ...faults(
     'proxy/relay/upstream-key.ts',
     'proxy/relay/upstream-key.test.ts',
-    // Of two keys one is taken, whoever chose it.
+    // One of two keys is used, regardless of the caller's choice.
     ['values.length === 1 ?', 'values.length > 0 ?'],
     // Our own keys go to any host.
     ['if (holdsMintedKey(key)) throw ownKey()', ''],
@@ -29,7 +29,7 @@ export const RELAY: Mutant[] = [
     // So does one among other parts.
     [', ...text.split(SEPARATOR)]', ']'],
     [', ...values,', ','],
-    // A caller makes the gateway look up as many keys as it likes.
+    // A caller makes the gateway look up any number of keys.
     ['if (candidates.size > MAX_CANDIDATES) throw malformed()', ''],
     [
       'if (error instanceof RecordUnreadable) return true',
@@ -44,20 +44,20 @@ export const RELAY: Mutant[] = [
   ...faults(
     'proxy/relay/upstream-request.ts',
     'proxy/relay/upstream-request.test.ts',
-    // An upstream compresses for a client that did not ask for it.
+    // An upstream compresses for a client that did not request it.
     ["'accept-encoding': 'identity',", ''],
   ),
 
   ...faults(
     'proxy/relay/rates.ts',
     'proxy/relay/rates.test.ts',
-    // A refusal makes the wait longer.
+    // A refusal extends the wait.
     ['if (waitMs > 0.001)', 'this.#paidUntil.set(client, paidUntil)\n    if (waitMs > 0.001)'],
-    // Clients without end fill the memory.
+    // Any number of clients fills the memory.
     ['if (known === undefined && this.#paidUntil.size >= this.#maxClients) this.#forgetOne()', ''],
-    // What is in flight is forgotten with its client.
+    // The count of requests in flight is forgotten with its client.
     ['if (this.#inFlightOf.of(client) > 0) continue', ''],
-    // A minute that was not used is saved up for ever.
+    // An unused minute is saved up forever.
     ['Math.max(this.#paidUntil.get(client) ?? 0, now)', '(this.#paidUntil.get(client) || now)'],
   ),
 
@@ -76,13 +76,13 @@ export const RELAY: Mutant[] = [
     ['lookup: (_name, _options, done) => done(null, checked),', ''],
     ["host: 'checked',", 'host: addresses[0],'],
     ["if (!isAllowed(unmap(direct.remoteAddress ?? ''), target)) throw new Error('another address')", ''],
-    // A certificate of anybody will do.
+    // Any certificate is accepted.
     ['rejectUnauthorized: true,', ''],
-    // The time to connect is without end.
+    // The connect time is unlimited.
     ['const timer = setTimeout(stop, connectMs)', 'const timer = setTimeout(stop, 600_000)'],
   ),
 
-  // An answer of the proxy is taken for one of the upstream.
+  // A proxy's answer is taken for the upstream's.
   ...faults('proxy/outbound/proxied.ts', 'proxy/outbound/checked.test.ts', [
     ' && socket.readableLength === 0',
     '',
@@ -104,7 +104,7 @@ export const RELAY: Mutant[] = [
     ['if (!res.write(chunk)) answer.pause()', 'res.write(chunk)'],
     // A silent stream shows nothing.
     ['res.flushHeaders()', ''],
-    // The upstream goes on for nobody.
+    // The upstream continues without a client.
     [
       'await unlessAborted(streamAnswer(socket, call, res, events), signal)',
       'await streamAnswer(socket, call, res, events)',
@@ -114,17 +114,17 @@ export const RELAY: Mutant[] = [
   ...faults(
     'proxy/relay/serve-relay.ts',
     'proxy/relay/serve-relay.test.ts',
-    // The log keeps what a URL holds.
+    // The log contains the parameters of a URL.
     ['undefined : url.origin', 'undefined : url.href'],
-    // A revoked key's stream goes on.
+    // A revoked key's stream continues.
     ['endWithKey(admission, admitted)', ''],
-    // The process has no bound.
+    // The process has no limit.
     ['ctx.onEnd(relay.rates.enter())', ''],
   ),
   ...faults(
     'proxy/pipeline/request/context.ts',
     'proxy/relay/serve-relay.test.ts',
-    // A request that is over counts for ever.
+    // A finished request counts forever.
     ['for (const release of this.#ends) release()', ''],
   ),
 ]

@@ -15,12 +15,12 @@ export const SOCKETS: Mutant[] = [
   ...faults(
     'proxy/socket/streams.ts',
     STREAMS,
-    // The last call is answered first, two of one stream at once, or the second never.
+    // The last call is answered first, two of one stream run at once, or the second never runs.
     ['const job = jobs?.shift()', 'const job = jobs?.pop()'],
     ['      this.#busy.add(stream)\n', ''],
     ['if (this.#waiting.has(stream)) this.#ready.add(stream)', ''],
   ),
-  // More run than a connection may have, under more names.
+  // A connection runs more calls, under more names, than allowed.
   ...faults(
     'proxy/socket/limits.ts',
     CALLS,
@@ -34,18 +34,18 @@ export const SOCKETS: Mutant[] = [
     // Agents wait for their time-out when an error has no status.
     ['    status,\n    ...(stream', '    ...(stream'],
     ["if (event === 'error') return", 'if (false) return'],
-    // Nobody knows which stream an event is of.
+    // Events do not name their stream.
     ['if (stream === undefined) return data', 'if (data !== undefined) return data'],
   ),
   ...faults(
     'proxy/socket/frames.ts',
     'proxy/socket/frames.test.ts',
-    // An upstream is told what belongs to the message, and what only prepares asks the model.
+    // An upstream gets fields of the message, and a warm-up calls the model.
     ["new Set(['type', 'stream_id', 'generate', 'stream'])", "new Set(['type', 'stream_id', 'stream'])"],
     [' && !(isRecord(cache) && cache.prewarm === true)', ''],
-    // Everybody waits while the name of one hostile message is looked for.
+    // Searching one hostile message for its name stalls all clients.
     ['bytes.subarray(0, MAX_SEARCHED_BYTES)', 'bytes'],
-    // Whatever begins like a name is one.
+    // Any text that starts like a name is one.
     ['/^[A-Za-z0-9_.-]{1,256}$/', '/^[A-Za-z0-9_.-]{1,256}/'],
   ),
   ...faults(
@@ -53,24 +53,24 @@ export const SOCKETS: Mutant[] = [
     'proxy/socket/socket-client.test.ts',
     // Messages overtake those that wait for a slow client.
     ['if (!this.#waits && this.#outbox.flowing) this', 'if (this.#outbox.flowing) this'],
-    // After an error by an event the failed turn is remembered.
+    // After an error event the failed turn is remembered.
     ['if (error) this.failed = true', ''],
   ),
 
   ...faults(
     'proxy/socket/memory.ts',
     MEMORY,
-    // A fork that fails takes what another stream goes on from.
+    // A failing fork removes the response that another stream continues.
     ['answer !== undefined && answer.stream === stream', 'answer !== undefined'],
-    // The newest answer of a stream goes before older ones of others.
+    // The newest answer of a stream is dropped before older ones of others.
     ['answers.find((answer) => !spared(answer)) ?? answers[0]', 'answers[0]'],
     // All sockets together fill the memory.
     ['    this.#pool.shrink()\n', ''],
-    // A turn stands before the one that it follows.
+    // A turn precedes the one that it follows.
     ['exchanges.reverse().flatMap', 'exchanges.flatMap'],
   ),
 
-  // A client goes on from the parent of a turn that failed.
+  // A client continues the parent of a turn that failed.
   ...faults('proxy/socket/connection.ts', 'proxy/socket/connection-memory.test.ts', [
     'if (client.failed && previous !== undefined) this.#memory.failed(stream, previous)',
     'void previous',
@@ -78,45 +78,45 @@ export const SOCKETS: Mutant[] = [
   ...faults(
     'proxy/socket/connection.ts',
     ENDS,
-    // The upstream works on for a client that left, or begins to.
+    // The upstream keeps working, or starts to, for a client that left.
     ['for (const control of this.#calls) control.abort(new ClientGone())', ''],
     ['this.#intake.end()\n    this.#streams.drop()', 'this.#intake.end()'],
-    // A socket whose key was taken back stays.
+    // A socket whose key was revoked stays open.
     ["parts.revoked.addEventListener('abort', () => this.#revoke())", ''],
-    // Clients take a gateway that stops for one that has had enough of them.
+    // Clients of a stopping gateway believe that they are refused.
     ['const GOING_AWAY = 1001', 'const GOING_AWAY = 1000'],
-    // Sockets last for ever.
+    // Sockets last forever.
     ['now() - this.#openedAt >= limits.maxAgeMs', 'false'],
   ),
   ...faults(
     'proxy/socket/connection.ts',
     REFUSALS,
     ['if (isBinary || !Buffer.isBuffer(data)) {', 'if (!Buffer.isBuffer(data)) {'],
-    // Nonsense is answered for ever, or a good client is thrown out for its tenth slip in a day.
+    // Nonsense is answered forever, or a good client is closed for its tenth slip in a day.
     ['if (++this.#refusals >= this.#parts.limits.maxRefusals)', 'if (this.#refusals < 0)'],
     ['      this.#refusals = 0\n', ''],
   ),
-  // Who floods is read without end.
+  // A flooding client is read without limit.
   ...faults('proxy/socket/connection.ts', BACK_PRESSURE, [
     'const enough = this.#streams.full || !this.#outbox.flowing',
     'const enough = false',
   ]),
-  // Pings beside a long message are taken for part of it.
+  // Pings inside a long message are taken for part of it.
   ...faults('proxy/socket/connection.ts', 'proxy/socket/connection-intake.test.ts', [
     'this.#intake.control(data.length)',
     'void data',
   ]),
-  // What stands between pieces keeps as much memory as a client likes.
+  // Frames between pieces take any amount of memory.
   ...faults('proxy/socket/intake.ts', 'proxy/socket/connection-intake.test.ts', [
     '(unread > UNCOUNTED_BYTES ? unread : 0)',
     '(unread - this.#control > UNCOUNTED_BYTES ? unread : 0)',
   ]),
-  // Connections of clients that are gone stay.
+  // Connections of vanished clients stay open.
   ...faults('proxy/socket/heartbeat.ts', ENDS, ['if (!isPaused() && bytesRead() === heard) dead()', '']),
-  // A message may take for ever, and a client may leave its answer unread.
+  // A message may take forever, and a client may leave its answer unread.
   ...faults('proxy/socket/intake.ts', 'proxy/socket/intake.test.ts', ['      else onTimeout()\n', '']),
   ...faults('proxy/socket/stall.ts', 'proxy/socket/stall.test.ts', ['++still > LOOKS', '++still > 1_000']),
-  // What a client does not read is kept without end.
+  // Unread answers are kept without limit.
   ...faults('proxy/socket/outbox.ts', 'proxy/socket/socket-client.test.ts', [
     'this.#ws.bufferedAmount > this.#limits.maxUnsentBytes',
     'false',
@@ -126,10 +126,10 @@ export const SOCKETS: Mutant[] = [
     'proxy/socket/sockets.ts',
     UPGRADE,
     ['perMessageDeflate: false', 'perMessageDeflate: true'],
-    // A client speaks a protocol that nobody here knows.
+    // A client speaks an unknown subprotocol.
     ['      handleProtocols: () => false as const,\n', ''],
   ),
-  // One message fills the memory, by its bytes or its frames; one client is answered pings and nobody else anything.
+  // One message fills the memory by its bytes or its frames; answering one client's pings starves the others.
   ...faults(
     'proxy/socket/sockets.ts',
     REFUSALS,
@@ -137,12 +137,12 @@ export const SOCKETS: Mutant[] = [
     ['      maxFragments,\n', ''],
     ['maxPendingAutoPongs: maxPendingPongs', 'maxPendingAutoPongs: 0'],
   ),
-  // A refused handshake has no id, and stands in no log.
+  // A refused handshake has no id and is not logged.
   ...faults('proxy/socket/sockets.ts', 'test/e2e/websocket/abuse-handshakes.test.ts', [
     "this.#server.on('wsClientError'",
     "this.#server.on('never'",
   ]),
-  // The settings say what is not so.
+  // The settings report wrong values.
   ...faults(
     'proxy/settings.ts',
     BOUNDS,
@@ -152,11 +152,11 @@ export const SOCKETS: Mutant[] = [
   ...faults(
     'proxy/server/upgrade.ts',
     UPGRADE,
-    // A socket opens without a key, at a proxy that stops, and its calls are not counted.
+    // A socket opens without a key or at a stopping proxy, and its calls are not counted.
     ['await admit(admission, arrived)', '{ caller: { hash: admit.name, key: {} }, record: arrived.record }'],
     ['    const load = loadProblem(parts)\n', '    const load = loadOf(parts.overload)\n'],
     ['leave = overload.enter(() => addressOf(ports.admission, call.req))', 'leave = () => undefined'],
-    // Agents are not told to go on over HTTP.
+    // Agents are not told to fall back to HTTP.
     [
       "return new GatewayError('upgrade_required', message)",
       "return new GatewayError('invalid_request', message)",

@@ -8,9 +8,9 @@ export const STORE: Mutant[] = [
   ...faults(
     'store/embedded/config.ts',
     CONFORMANCE,
-    // A controller that was replaced goes on writing.
+    // A replaced controller continues to write.
     ['publication.epoch !== epoch', 'publication.epoch > epoch'],
-    // A publication is taken twice.
+    // A publication is accepted twice.
     ['publication.generation <= generation', 'publication.generation < generation'],
     // The table in force changes with the writer's own copy.
     [': frozenCopy(publication.table)', ': publication.table'],
@@ -23,13 +23,13 @@ export const STORE: Mutant[] = [
     ['posted + overdraft <= 0', 'posted + overdraft < 0'],
     // Parallel requests spend the same money.
     ['posted - held + overdraft < amount', 'posted + overdraft < amount'],
-    // A credit counts again at each start.
+    // A credit counts again on each start.
     ['draft.credit(id, { sub, amount })', ''],
     // A settle that is sent twice is charged twice.
     ["entomb(draft, id, { ...hold, state: actual === 0 ? 'V' : 'S', actual }, nowMs)", ''],
-    // Holds of a proxy that died block the account until somebody reaps.
+    // Holds of a dead proxy block the account until the next reap.
     ['expireDue(state, draft, nowMs, REAPED_AT_ONCE)', ''],
-    // What an expiry charged is charged again by the late settle.
+    // The late settle charges again what the expiry charged.
     ['amount: actual - hold.seen', 'amount: actual'],
     // A request whose hold was lost is never paid.
     ["charge(draft, { kind: 'lost', ref: id, sub, amount: actual, note })", ''],
@@ -42,38 +42,38 @@ export const STORE: Mutant[] = [
     ["string.format('%.0f', n + 0)", 'tostring(n + 0)'],
     // Parallel requests spend the same money.
     ["posted - funds('h', of) + allowed < amount", 'posted + allowed < amount'],
-    // A settle that comes again just when its hold is forgotten is charged twice.
+    // A settle repeated just when its hold is forgotten is charged twice.
     ['due(GC, now - 1, max)', 'due(GC, now, max)'],
   ),
 
   // A server without memory admits requests that it may not be able to account for.
   ...faults('store/lua/ledger/reserve.lua', REDIS_LEDGER, ['#!lua', '#!lua flags=allow-oom']),
 
-  // A server without memory charges nothing for what it admitted.
+  // A server without memory charges nothing for admitted requests.
   ...faults('store/lua/ledger/settle.lua', REDIS_LEDGER, ['#!lua flags=allow-oom', '#!lua']),
 
-  // A credit counts again at each start.
+  // A credit counts again on each start.
   ...faults('store/lua/ledger/topup.lua', REDIS_LEDGER, ["redis.call('HSET', BAL, 'c:' .. id, credit)", '']),
 
-  // Holds of proxies that died stay on an account that has more than its share of them.
+  // Holds of dead proxies stay on an account that has more than its share of them.
   ...faults('store/redis/ledger.ts', 'store/redis/ledger.test.ts', [
     'result.value.length === share',
     'false',
   ]),
 
-  // An epoch that nobody began is a leader's.
+  // An unissued epoch is accepted as a leader's.
   ...faults('store/lua/config/publish.lua', 'test/conformance/store/redis.test.ts', [
     'if tonumber(epoch) ~= tonumber(',
     'if tonumber(epoch) < tonumber(',
   ]),
 
-  // A record in the place of another one is read.
+  // A record moved to the place of another is read.
   ...faults('store/sealing.ts', 'store/sealing.test.ts', [
     'const boundTo = (name: string) => Buffer.from(name)',
     'const boundTo = (_name: string) => Buffer.alloc(0)',
   ]),
 
-  // An old table or record that somebody put back is read.
+  // An old table or record that someone restored is read.
   ...faults('store/redis/manifest.ts', 'test/conformance/store/redis-config.test.ts', [
     "hash('sha1', sealed, 'hex') !== envelopeHash(note)",
     'sealed === note',
@@ -85,7 +85,7 @@ export const STORE: Mutant[] = [
     'return kid !== undefined ? digest',
   ]),
 
-  // Announcements are missed in silence.
+  // Announcements are missed silently.
   ...faults('store/redis/follow.ts', 'test/conformance/store/redis-config.test.ts', [
     'const missed = before !== this.#place.generation',
     'const missed = before < 0',
@@ -97,19 +97,19 @@ export const STORE: Mutant[] = [
     'this.#timeouts.length <= TIMEOUTS',
   ]),
 
-  // What was acknowledged before a server died is never sent again.
+  // Writes acknowledged before a server died are never sent again.
   ...faults('store/redis/connection.ts', 'test/conformance/store/redis-dead.test.ts', [
     'if (this.#lost.delete(node)) this.#restored(node)',
     'this.#lost.delete(node)',
   ]),
 
-  // A record that somebody removed is taken for a key that nobody has, for ever.
+  // A removed record counts forever as a key that does not exist.
   ...faults('store/redis/manifest.ts', 'test/conformance/store/redis-config.test.ts', [
     'if (sealed === null && note === null)',
     'if (sealed === null)',
   ]),
 
-  // What somebody removed is never written again.
+  // A removed record is never written again.
   ...faults('store/lua/config/differing.lua', 'test/conformance/store/redis-config.test.ts', [
     "if type(sealed) ~= 'string' or redis.sha1hex",
     "if type(sealed) == 'string' and redis.sha1hex",

@@ -1,4 +1,4 @@
-/** Faults of what people run: the command line, the admin pages, the tools of developers. */
+/** Faults of the command line, the admin pages and the developers' tools. */
 import { faults, type Mutant } from '../fault.ts'
 
 export const TOOLS: Mutant[] = [
@@ -20,26 +20,26 @@ export const TOOLS: Mutant[] = [
   ...faults(
     'tools/test-summary.ts',
     'tools/test-summary.test.ts',
-    // No test at all is a success.
+    // Running no test is a success.
     ['failed > 0 || passed === 0 ? 1 : 0', 'failed > 0 ? 1 : 0'],
   ),
 
   ...faults(
     'tools/cluster/state.ts',
     'tools/cluster/state.test.ts',
-    // make down ends whatever has the pid now.
+    // make down ends any process that now has the pid.
     ['beginning(pid) === began', 'beginning(pid) !== undefined'],
-    // A server is elsewhere after each start.
+    // A server changes its port on each start.
     ['if (before !== undefined) return before', 'if (before !== undefined) return before + 1'],
   ),
 
   // A proxy of a former leader counts as current.
   ...faults('cli/status.ts', 'cli/status.test.ts', ['b.epoch - a.epoch || b.generation', 'b.generation']),
 
-  // A model name that a client made up moves the operator's cursor.
+  // A client's made-up model name moves the operator's cursor.
   ...faults('cli/table.ts', 'cli/table.test.ts', ['return plain(String(cell))', 'return String(cell)']),
 
-  // The pods are asked without the token.
+  // Requests to the pods lack the token.
   ...faults('cli/admin/pods.ts', 'cli/admin/pods.test.ts', ['query, headers, timeoutMs', 'query, timeoutMs']),
 
   // The API server answers with a regular expression.
@@ -48,19 +48,19 @@ export const TOOLS: Mutant[] = [
     '',
   ]),
 
-  // After a fence nobody leads for the length of the Lease.
+  // After a fence there is no leader for the length of the Lease.
   ...faults('cli/controller.ts', 'test/integration/controller/program.test.ts', [
     'Promise.race([stop(), pause(STOP_MS)])',
     'Promise.resolve()',
   ]),
 
-  // make up believes another server to be the example upstream.
+  // make up takes another server for the example upstream.
   ...faults('tools/cluster/detached.ts', 'tools/cluster/state.test.ts', [
     'if (await isFree(port)) continue',
     'if (port > 0) continue',
   ]),
 
-  // A quadratic regular expression passes, or one that is not a literal.
+  // A quadratic regular expression passes, or a dynamic one.
   ...faults(
     'tools/check-regexes.ts',
     'tools/check-regexes.test.ts',
@@ -79,11 +79,11 @@ export const TOOLS: Mutant[] = [
     'admin/server.ts',
     'admin/server.test.ts',
     [' && namesLoopback(req.headers.host)', ''],
-    // So does one that writes a user before the name.
+    // So does one that puts a user before the name.
     ['const HOST = /^(?:', 'const HOST = /^(?:[^@]*@)?(?:'],
   ),
 
-  // Nobody hears that no controller leads.
+  // A missing leader is not reported.
   ...faults('cli/status.ts', 'cli/status.test.ts', [
     'controllers.length > 0 && !controllers',
     'false && !controllers',

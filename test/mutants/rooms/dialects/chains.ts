@@ -1,4 +1,4 @@
-/** Faults of chains, compactions and counts: what goes on from an answer, and what stands for a conversation. */
+/** Faults of chains, compactions and token counts. */
 import { faults, type Mutant } from '../../fault.ts'
 
 const FOLDER = 'proxy/dialects/responses/chains'
@@ -9,64 +9,64 @@ export const CHAINS: Mutant[] = [
   ...faults(
     `${FOLDER}/output.ts`,
     `${FOLDER}/output.test.ts`,
-    // Upstreams look for what another one called so; items of hosted tools lack what they must have.
+    // Upstreams get another's item ids; items of hosted tools lack required ids.
     ["const IDENTITY = ['id', 'status']", "const IDENTITY = ['status']"],
     ['if (!SELF_CONTAINED.has(item.type) && !isClients && encryptedOf(item) === undefined) return text', ''],
   ),
   ...faults(
     `${FOLDER}/tap.ts`,
     `${FOLDER}/tap.test.ts`,
-    // Items that came side by side stand in the wrong order.
+    // Parallel items are stored in the wrong order.
     ['this.#seen.toSorted((a, b) => a.index - b.index)', 'this.#seen'],
-    // An answer without end fills the memory.
+    // An endless answer fills the memory.
     ['if (this.#length > this.#maxLength) {', 'if (false) {'],
-    // A failed answer is gone on from.
+    // A failed answer can be continued.
     ["['failed', 'cancelled',", "['cancelled',"],
   ),
   ...faults(
     `${FOLDER}/rewrite.ts`,
     `${FOLDER}/rewrite.test.ts`,
-    // The question stands before all that was said.
+    // The question precedes the whole history.
     ['[...history, ...added]', '[...added, ...history]'],
-    // An upstream is told to go on from what it does not know.
+    // An upstream gets a previous id that it does not know.
     ['reference === undefined ? [written] : [reference, written]', '[written]'],
   ),
   ...faults(
     `${FOLDER}/history.ts`,
     `${FOLDER}/history.test.ts`,
-    // Each answer stands before its question.
+    // Each answer precedes its question.
     ['return [...input, ...output]', 'return [...output, ...input]'],
-    // A compaction is dropped with what it stands for, or a text that names one takes all before it away.
+    // A compaction is dropped with its content, or a text that mentions one removes everything before it.
     ['output.slice(output.findLastIndex(isCompaction))', 'output.slice(output.length)'],
     ["return isRecord(item) && item.type === 'compaction'", 'return isRecord(item)'],
   ),
-  // Results of calls that nobody made reach the upstream.
+  // Results without calls reach the upstream.
   ...faults(`${FOLDER}/stray.ts`, `${FOLDER}/stray.test.ts`, [
     'results.find((id) => !calls.has(id))',
     'results.find(() => false)',
   ]),
-  // Nothing is stored unless it is asked for.
+  // Nothing is stored by default.
   ...faults(`${FOLDER}/position.ts`, `${FOLDER}/position.test.ts`, [
     "'true or false') ?? true",
     "'true or false') ?? false",
   ]),
-  // A compacted conversation is compacted again with each turn.
+  // A compacted conversation is compacted again on each turn.
   ...faults(`${FOLDER}/input.ts`, `${FOLDER}/input.test.ts`, ['|| typeOf(item) !== TRIGGER', '|| true']),
 
   ...faults(
     'proxy/dialects/responses/compact/emulated.ts',
     'proxy/dialects/responses/compact/emulated.test.ts',
-    // The model goes on with the work instead, an upstream keeps the summary, and a format spoils it.
+    // The model continues the task instead, an upstream stores the summary, or a format spoils it.
     ["if (asked.tools.length > 0) asked.toolChoice = { type: 'none' }", ''],
     ['    store: false,\n', ''],
     ["  'format',\n", ''],
-    // Agents fail over more than one item, and over none.
+    // Agents fail on more than one item, and on none.
     ['parts: [compaction(summary, owner)]', 'parts: [...parts, compaction(summary, owner)]'],
     ["if (summary.trim() === '' || finish.reason === 'content-filter') return", 'if (false) return'],
     // A compaction costs nothing.
     ['    ...(usage !== undefined && { usage }),\n', ''],
   ),
-  // A client writes what the user has said.
+  // A client writes the user's words.
   ...faults('proxy/dialects/responses/compact/emulated.ts', COMPACTION, [
     "envelopes.seal({ dialect: 'responses', kind: 'compaction', value: summary })",
     'summary',
@@ -74,18 +74,18 @@ export const CHAINS: Mutant[] = [
   ...faults(
     'proxy/dialects/responses/codec/request/compactions.ts',
     'proxy/dialects/responses/codec/request/compactions.test.ts',
-    // A forged compaction goes to an upstream as if it were its own.
+    // A forged compaction goes to an upstream as its own.
     [
       "if (opened === 'foreign') return undefined",
       "if (opened === 'foreign' || opened === 'broken') return undefined",
     ],
   ),
-  // A stream tells the summary before it is complete.
+  // A stream sends the summary before it is complete.
   ...faults('proxy/dialects/core/lanes/hub.ts', COMPACTION, [
     'emulation === undefined ? encoder : emulation.stream(encoder, view)',
     'encoder',
   ]),
-  // What an upstream shortens itself is summarised by the gateway.
+  // The gateway compacts for an upstream that could do it.
   ...faults('proxy/dialects/core/lanes/index.ts', 'proxy/dialects/core/lanes/index.test.ts', [
     'parsed.compacts === true && !features.compaction',
     'parsed.compacts === true',
@@ -93,7 +93,7 @@ export const CHAINS: Mutant[] = [
   ...faults(
     'proxy/dialects/responses/compact/answer.ts',
     COMPACTION,
-    // What the user said is lost, or what everybody said is kept.
+    // The user's words are lost, or everything is kept.
     ['output: [...userMessages(parsed, id), ...items]', 'output: items'],
     ["isRecord(item) && item.role === 'user' && ", 'isRecord(item) && '],
   ),
@@ -103,7 +103,7 @@ export const CHAINS: Mutant[] = [
     ['  request.compacts = true\n', ''],
   ),
 
-  // An answer without a count is one.
+  // An answer without a count is accepted as one.
   ...faults('proxy/dialects/messages/count/answer.ts', 'proxy/dialects/messages/count/count.test.ts', [
     '!isRecord(value) || count(value.input_tokens) === undefined',
     '!isRecord(value)',
@@ -111,7 +111,7 @@ export const CHAINS: Mutant[] = [
   ...faults(
     'proxy/pipeline/serve.ts',
     COUNTS,
-    // An estimate passes for a count, and there is none where the upstream cannot count.
+    // An estimate passes for a count, and an upstream that cannot count gets none.
     ["  client.setHeader('x-sluice-estimated', 'true')\n", ''],
     ["if (!isCount || error.code !== 'upstream_error') throw error", 'if (isCount || !isCount) throw error'],
   ),

@@ -10,26 +10,26 @@ export const CHAT: Mutant[] = [
   ...faults(
     'proxy/dialects/chat/byte-lane/stream.ts',
     'proxy/dialects/chat/byte-lane/stream.test.ts',
-    // A client gets an event without choices that it did not ask for.
+    // A client gets an event without choices that it did not request.
     ['this.#options.addedUsage && !this.request.head.wantsStreamUsage', 'false'],
     // A cut stream ends in [DONE].
     ['if (!this.finished || this.done) return last', 'if (this.done) return last'],
-    // A stream that was cut behind a server that always says [DONE] looks finished.
+    // A cut stream looks finished because the server always sends [DONE].
     ['!this.finished && (this.#options.finishReason || !this.#hasContent)', 'false'],
     // Usage in the middle of an answer ends it.
     ['this.#hasContent && this.#deltasAtUsage === this.delivered.deltas', 'this.#deltasAtUsage >= 0'],
-    // An upstream's page in JSON reaches the client.
+    // An upstream's JSON error page reaches the client.
     ['!Array.isArray(chunk.choices) && !isRecord(chunk.usage)', 'false'],
   ),
 
   ...faults(
     'proxy/dialects/chat/codec/request/tools.ts',
     'test/conformance/dialects/rows.test.ts',
-    // Mistral's clients are refused.
+    // Clients of Mistral are refused.
     ['isAbsent && isRecord(tool.function)', 'false'],
     ["if (choice === ANY) return { type: 'required' }", ''],
   ),
-  // Groq's clients are refused.
+  // Clients of Groq are refused.
   ...faults('proxy/dialects/chat/codec/request/thinking.ts', 'test/conformance/dialects/rows.test.ts', [
     'given === UNSET ? undefined : ',
     '',
@@ -37,14 +37,14 @@ export const CHAT: Mutant[] = [
   ...faults(
     'proxy/dialects/core/sse/follower.ts',
     'proxy/dialects/core/sse/follower.test.ts',
-    // An upstream's error text passes in an event that has the form of the dialect.
+    // An upstream's error text passes in an event of the dialect's shape.
     ["isRecord(value) && !value.error && value.type !== 'error'", 'isRecord(value)'],
-    // A page in the middle of a stream passes.
+    // An error page in the middle of a stream passes.
     ['NO_FIELD.test(lines) ? this.fail(BAD_EVENT) :', ''],
     // Empty events cost as much as an upstream likes.
     ['return this.#quiet.admit() ? verdict : this.fail(TOO_QUIET)', 'return verdict'],
   ),
-  // What only looks like the event before passes without being read.
+  // An event that only resembles the one before passes unparsed.
   ...faults(
     'proxy/dialects/core/sse/shape.ts',
     'proxy/dialects/core/sse/shape.test.ts',
@@ -52,7 +52,7 @@ export const CHAT: Mutant[] = [
     ['if (code < SPACE) return -1', ''],
   ),
   ...faults('proxy/pipeline/attempt/mask.ts', 'proxy/pipeline/attempt/mask.test.ts', [
-    // An upstream that quotes its key shows it to clients.
+    // An upstream that quotes its key reveals it to clients.
     'secrets.reduce(without, bytes)',
     'bytes',
   ]),
@@ -60,7 +60,7 @@ export const CHAT: Mutant[] = [
   ...faults(
     'proxy/dialects/chat/codec/answer/decode-stream.ts',
     'proxy/dialects/chat/codec/answer/decode-stream-end.test.ts',
-    // A stream without its end is a whole answer.
+    // A stream without its end is a complete answer.
     ['(this.#ended || this.#isProven)', 'this.#started'],
     // [DONE] alone ends an answer.
     ['if (this.#isProven || (!this.#needsReason && this.#hasContent))', 'if (true)'],
@@ -74,18 +74,18 @@ export const CHAT: Mutant[] = [
     'proxy/dialects/chat/codec/answer/decode-stream.test.ts',
     // An empty delta opens a part.
     ["if (content !== '') this.#write('text', content, logprobs)", "this.#write('text', content, logprobs)"],
-    // Reasoning that comes twice, in words and in details, is told twice.
+    // Reasoning sent both as text and as details is doubled.
     ['if (!this.#hasPlainReasoning) {', 'if (this.#open !== undefined) {'],
   ),
   ...faults(
     'proxy/dialects/chat/codec/answer/stream-calls.ts',
     'proxy/dialects/chat/codec/answer/decode-stream.test.ts',
-    // Calls that an upstream numbers alike become one.
+    // Calls with the same number become one.
     [
       "if (id !== '' && call.id !== '') return id !== call.id",
       "if (id !== '' && call.id !== '') return false",
     ],
-    // Arguments that come before the name are lost.
+    // Arguments before the name are lost.
     ['      call.input += text\n      if (call.id', '      if (call.id'],
   ),
   // A call without a name, which no client can run, is an answer.
@@ -94,32 +94,32 @@ export const CHAT: Mutant[] = [
     'proxy/dialects/chat/codec/answer/answer.test.ts',
     ['if (callsOf(message).some(isNameless)) return', 'if (false) return'],
   ),
-  // An empty custom tool is called in place of the function beside it.
+  // An empty custom tool is called instead of the function beside it.
   ...faults(
     'proxy/dialects/chat/codec/answer/call-body.ts',
     'proxy/dialects/chat/codec/answer/answer.test.ts',
     ["if (call.type === 'function') return asFunction", "if (call.type === 'function') return asCustom"],
     ["asCustom.name !== '' || asCustom.input !== ''", 'true'],
   ),
-  // Nothing becomes an object in a call that was cut.
+  // Missing arguments become an object in a truncated call.
   ...faults(
     'proxy/dialects/chat/codec/answer/encode-stream.ts',
     'test/conformance/dialects/broken-calls.test.ts',
     ['call === undefined || cut', 'call === undefined'],
   ),
-  // A picture stands before the JSON that a client parses.
+  // An image precedes the JSON that a client parses.
   ...faults(
     'proxy/dialects/core/neutral/media.ts',
     'test/conformance/dialects/pictures-beside-json.test.ts',
     [' || format !== undefined', ''],
   ),
-  // An answer that an upstream broke off is taken for a whole one.
+  // An answer cut off by the upstream is taken for a complete one.
   ...faults(
     'proxy/dialects/chat/codec/answer/finish.ts',
     'proxy/dialects/chat/codec/answer/decode-stream-end.test.ts',
     ['return FAILURES.has(reason)', 'return false'],
   ),
-  // Paragraphs of a thought run into each other.
+  // Paragraphs of reasoning run together.
   ...faults(
     'proxy/dialects/chat/codec/answer/encode-stream.ts',
     'proxy/dialects/chat/codec/reasoning.test.ts',
@@ -128,34 +128,34 @@ export const CHAT: Mutant[] = [
   ...faults(
     'proxy/dialects/chat/codec/answer/encode-stream.ts',
     'proxy/dialects/chat/codec/answer/encode-stream.test.ts',
-    // A client that did not ask for usage gets an event without choices.
+    // A client that did not request usage gets an event without choices.
     ['if (this.#wantsUsage && usage !== undefined)', 'if (usage !== undefined)'],
   ),
   ...faults(
     'proxy/dialects/chat/codec/request/encode-messages.ts',
     'proxy/dialects/chat/codec/request/upstream-content.test.ts',
-    // Media stand in the result of a tool, where chat upstreams refuse them.
+    // Media are in a tool result, where chat upstreams refuse them.
     ["later.push({ type: 'text', text: label }, encodePart", 'parts.push(encodePart'],
   ),
   ...faults(
     'proxy/dialects/chat/codec/request/encode-messages.ts',
     'proxy/dialects/chat/codec/request/upstream-features.test.ts',
-    // Models get the thoughts of earlier turns, which some refuse.
+    // Models get the reasoning of earlier turns, which some refuse.
     ["return features.reasoningHistory === 'CurrentTurn' && isCurrent", 'return true'],
   ),
-  // A schema that leaves fields open is sent as strict, which is refused.
+  // An open schema is sent as strict, which is refused.
   ...faults(
     'proxy/dialects/core/neutral/closed-schema.ts',
     'proxy/dialects/chat/codec/request/upstream-features.test.ts',
     ['names.some((name) => !required.includes(name))', 'false'],
   ),
-  // A model that shall think a little is told not to think.
+  // A model that should reason a little is told not to.
   ...faults(
     'proxy/dialects/core/neutral/effort.ts',
     'proxy/dialects/chat/codec/request/upstream-features.test.ts',
     [" || (level === 'none' && wanted !== 'none')", ''],
   ),
-  // Seals that cannot be opened are sent to an upstream as its own.
+  // Envelopes that do not open are sent to an upstream as its own state.
   ...faults('proxy/dialects/chat/codec/reasoning.ts', 'proxy/dialects/chat/codec/reasoning.test.ts', [
     "if (carrier === 'broken') part.lostCarrier = true",
     "if (carrier === 'broken') return",

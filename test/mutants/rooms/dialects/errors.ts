@@ -1,20 +1,20 @@
-/** Faults in reading JSON, event streams and the errors of upstreams. */
+/** Faults in reading JSON, event streams and upstream errors. */
 import { faults, type Mutant } from '../../fault.ts'
 
 export const ERRORS: Mutant[] = [
   ...faults(
     'proxy/dialects/core/json/body.ts',
     'proxy/dialects/core/json/body.test.ts',
-    // Gateway and upstream read two models out of one body.
+    // Gateway and upstream read different models from one body.
     ['if (seen.has(key))', 'if (false)'],
     ['if (escaped) throw', 'if (false) throw'],
   ),
-  // Text that is dressed up as a file is held for as little as one.
+  // Text disguised as a file is held as cheaply as one.
   ...faults('proxy/dialects/core/json/weigh.ts', 'proxy/dialects/core/json/weigh.test.ts', [
     'FILE_FIELD.test(field) && ',
     '',
   ]),
-  // A body whose fields stand in another order is cut to pieces.
+  // A body with its fields in another order is cut apart.
   ...faults('proxy/dialects/core/json/splice.ts', 'proxy/dialects/chat/request.test.ts', [
     'cuts.toSorted((a, b) => a.start - b.start)',
     'cuts',
@@ -27,12 +27,12 @@ export const ERRORS: Mutant[] = [
     ["(after === end || lines[after] === ':')", "lines[after] === ':'"],
     // A byte order mark hides the first event.
     ['=== BYTE_ORDER_MARK ? 1 : 0', '=== BYTE_ORDER_MARK ? 0 : 0'],
-    // Of data in several lines only the last one is read.
+    // Of multi-line data only the last line is read.
     ['data === undefined ? value :', 'true ? value :'],
-    // A last event without its empty line is lost, and with it the end of an answer.
+    // A last event without a blank line is lost, and with it the end of an answer.
     ['  }\n  if (data !== undefined) each(event, data)', '  }'],
   ),
-  // An event whose empty line is cut in two is not found.
+  // An event whose blank line is split is not found.
   ...faults('proxy/dialects/core/sse/splitter.ts', 'proxy/dialects/core/sse/splitter.test.ts', [
     'const before = chunk[i - 1] ?? this.#last',
     'const before = chunk[i - 1] ?? 0',
@@ -43,27 +43,27 @@ export const ERRORS: Mutant[] = [
     'proxy/dialects/core/errors/context-length.test.ts',
     // Agents that read the numbers shorten a prompt too little.
     ['const all = used + (output ?? 0)', 'const all = used'],
-    // Agents shorten a prompt for ever, because the numbers say that it fits.
+    // Agents shorten a prompt forever because the numbers say that it fits.
     ['if (all <= limit) return NUMBERLESS', ''],
   ),
-  // What an upstream wrote, a host or a key perhaps, reaches a client.
+  // Text of an upstream, such as a host or a key, reaches a client.
   ...faults(
     'proxy/dialects/core/errors/read.ts',
     'proxy/dialects/core/errors/read.test.ts',
     ["'The upstream refused the request as invalid.'", 'error.text'],
     // A model that an upstream no longer has is the caller's mistake.
     ["if (hasMeaning(error, 'modelGone')) return 'model_gone'", ''],
-    // An account without money is taken for a caller's mistake, and no other channel is asked.
+    // A channel account without money is the caller's mistake, and no other channel is tried.
     ["if (describes(error, 'quota')) return 'quota'", ''],
   ),
   ...faults(
     'proxy/dialects/core/errors/sanitise.ts',
     'proxy/dialects/core/errors/sanitise.test.ts',
-    // The credential of a channel stands in an error.
+    // A channel's credential appears in an error.
     ['withoutSecrets(searched, known.secrets)', 'searched'],
-    // Half a key at the end of what is read is not recognised.
+    // A truncated key at the end of the text is not recognized.
     ['head.slice(0, Math.max(0, head.search(/\\s\\S*$/)))', 'head'],
-    // An id that a word introduces is shown.
+    // An id after a keyword is shown.
     ['text.replace(IDS, maskedId)', 'text'],
   ),
   ...faults(
@@ -71,26 +71,26 @@ export const ERRORS: Mutant[] = [
     'proxy/dialects/core/errors/sanitise.test.ts',
     // The host of an upstream is shown.
     ['if (SUFFIXES.has(last.toLowerCase())) return true', ''],
-    // A key without a known beginning is shown.
+    // A key without a known prefix is shown.
     ['return parts.some(isRandom)', 'return false'],
   ),
   ...faults(
     'proxy/pipeline/attempt/caller-error.ts',
     'test/e2e/upstream-error-messages.test.ts',
-    // A channel whose upstream is not to be quoted is quoted.
+    // A channel that must not be quoted is quoted.
     [" || channel.errorMessages === 'Generic'", ''],
   ),
-  // A conversation whose items an upstream has forgotten cannot be gone on with.
+  // A conversation whose items an upstream has forgotten cannot be continued.
   ...faults('proxy/dialects/core/errors/read.ts', 'proxy/dialects/core/errors/carriers.test.ts', [
     'status === 400 || status === 404 ? carrierRefusal',
     'status === 400 ? carrierRefusal',
   ]),
-  // A code that stands inside the details is not read.
+  // A code inside the details is not read.
   ...faults('proxy/dialects/core/errors/upstream-error.ts', 'proxy/dialects/messages/threads.test.ts', [
     'details.error_code, ',
     '',
   ]),
-  // Agents are not told which field to leave out.
+  // Agents do not learn which field to omit.
   ...faults('proxy/dialects/core/errors/param.ts', 'proxy/dialects/core/errors/refusals.test.ts', [
     'mentioned.flatMap(withParents).find(known)',
     'mentioned.find(known)',
@@ -100,7 +100,7 @@ export const ERRORS: Mutant[] = [
     "unit?.toLowerCase() === 'ms' ? Number(number) / 1000",
     "unit?.toLowerCase() === 'ms' ? Number(number)",
   ]),
-  // An answer whose text cannot be read is a success without text.
+  // An answer with unreadable text is a success without text.
   ...faults('proxy/dialects/core/errors/unreadable.ts', 'proxy/dialects/core/errors/unreadable.test.ts', [
     "return ''\n  throw new UnreadableAnswer()",
     "return ''\n  return ''",

@@ -2,12 +2,12 @@
 import { faults, type Mutant } from '../../fault.ts'
 
 export const MESSAGES: Mutant[] = [
-  // An error event that names its kind in its line alone reaches the client.
+  // An error event named only in its event line reaches the client.
   ...faults('proxy/dialects/core/sse/follower.ts', 'proxy/dialects/messages/byte-lane/stream.test.ts', [
     "event !== 'error' && isRecord(value)",
     'isRecord(value)',
   ]),
-  // Clients run a call whose block has stopped, though the answer ended in the middle of it.
+  // Clients run a call whose block has stopped although the answer was cut.
   ...faults(
     'proxy/dialects/messages/codec/answer/block-write-stream.ts',
     'test/conformance/dialects/broken-calls.test.ts',
@@ -25,7 +25,7 @@ export const MESSAGES: Mutant[] = [
     'proxy/dialects/messages/byte-lane/answer.test.ts',
     ['skeleton: { ...block, input: {} }', 'skeleton: block'],
   ),
-  // The end of a stream, which has no input, makes the input cost nothing.
+  // The end of a stream, which has no input count, makes the input free.
   ...faults('proxy/dialects/messages/usage.ts', 'proxy/dialects/messages/usage.test.ts', [
     '([, value]) => value !== null',
     '() => true',
@@ -35,7 +35,7 @@ export const MESSAGES: Mutant[] = [
     'proxy/dialects/messages/codec/answer/decode-stream.ts',
     'proxy/dialects/messages/codec/answer/decode-stream.test.ts',
     ['this.#usage = mergeUsage(this.#usage, value.usage)', 'this.#usage = value.usage'],
-    // A stream that ends with a block is a whole answer.
+    // A stream that ends with a block is a complete answer.
     ['return this.done', 'return this.#begun'],
   ),
   ...faults(
@@ -46,16 +46,16 @@ export const MESSAGES: Mutant[] = [
       "if (open.empty && open.input !== '') this.#emit({ type: 'tool-call-delta'",
       "if (open.input === '') this.#emit({ type: 'tool-call-delta'",
     ],
-    // A signature that stands in the start of a block is lost.
+    // A signature in the start of a block is lost.
     ['      open.carrier = part.carrier\n', ''],
   ),
-  // The seal of a thought without words is lost, and the next request is refused.
+  // The signature of reasoning without text is lost, and the next request is refused.
   ...faults(
     'proxy/dialects/messages/codec/answer/block-read.ts',
     'proxy/dialects/messages/codec/answer/decode-answer.test.ts',
     ['const signed = typeof', 'const signed = texts.length > 0 && typeof'],
   ),
-  // An agent does not run calls that stand beside end_turn.
+  // An agent does not run calls beside end_turn.
   ...faults(
     'proxy/dialects/messages/codec/answer/stop-reason.ts',
     'proxy/dialects/messages/codec/answer/decode-answer.test.ts',
@@ -68,7 +68,7 @@ export const MESSAGES: Mutant[] = [
     'proxy/dialects/messages/codec/answer/encode-stream.test.ts',
     [' || totalInput(usage) === 0', ''],
   ),
-  // What another vendor sealed is in the hands of clients as it is.
+  // Clients get another vendor's sealed state without an envelope.
   ...faults(
     'proxy/dialects/messages/codec/answer/block-write.ts',
     'proxy/dialects/messages/codec/answer/encode-answer.test.ts',
@@ -80,7 +80,7 @@ export const MESSAGES: Mutant[] = [
     'proxy/dialects/messages/codec/answer/block-write-stream.test.ts',
     ["    if (text === '') return\n    this.#open()", '    this.#open()'],
   ),
-  // What came while another part was written is lost.
+  // Events that arrive while another part is written are lost.
   ...faults(
     'proxy/dialects/messages/codec/answer/encode-stream.ts',
     'proxy/dialects/messages/codec/answer/encode-stream-order.test.ts',
@@ -96,7 +96,7 @@ export const MESSAGES: Mutant[] = [
     // Another vendor's state is sent as a signature.
     ["if (carrier?.dialect === 'messages') {", 'if (carrier !== undefined) {'],
   ),
-  // The earliest marks are kept, so that the long end of a conversation is not cached.
+  // The earliest cache marks are kept, so the long tail of a conversation is not cached.
   ...faults(
     'proxy/dialects/messages/codec/request/cache.ts',
     'proxy/dialects/messages/codec/request/cache.test.ts',
@@ -105,7 +105,7 @@ export const MESSAGES: Mutant[] = [
   ...faults(
     'proxy/dialects/messages/codec/request/encode-turns.ts',
     'proxy/dialects/messages/codec/request/encode-turns.test.ts',
-    // Text stands before the results of a message, which is refused.
+    // Text precedes the results in a message, which is refused.
     ['return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))]', 'return blocks'],
     // Trailing white space of a prefill is refused.
     ['const text = last.text.trimEnd()', 'const text = last.text'],
@@ -113,18 +113,18 @@ export const MESSAGES: Mutant[] = [
   ...faults(
     'proxy/dialects/messages/codec/request/encode-thinking.ts',
     'proxy/dialects/messages/codec/request/encode-thinking.test.ts',
-    // A history of calls without thinking is refused by models that think by a budget.
+    // Models with a reasoning budget refuse a history of calls without reasoning.
     ['if (callsWithoutThinking(messages))', 'if (false)'],
     // The budget is larger than the limit.
     ['if (budget < maxTokens) return', 'if (budget > 0) return'],
   ),
-  // A schema with limits that the API refuses goes as it is.
+  // A schema with limits that the API refuses passes unchanged.
   ...faults(
     'proxy/dialects/messages/codec/request/json-schema.ts',
     'proxy/dialects/messages/codec/request/json-schema.test.ts',
     ['out.additionalProperties = false', ''],
   ),
-  // A seal that cannot be opened is taken for a signature of the vendor.
+  // An envelope that does not open is taken for a signature of the vendor.
   ...faults(
     'proxy/dialects/messages/codec/request/decode-blocks.ts',
     'proxy/dialects/messages/codec/request/decode-request.test.ts',

@@ -1,4 +1,4 @@
-/** Faults of vectors and pictures: whose vector it is, which parts a form has, and what is charged. */
+/** Faults of vectors and images: the order of vectors, the parts of a form, and the charges. */
 import { faults, type Mutant } from '../../fault.ts'
 
 const VECTORS = 'proxy/dialects/embeddings'
@@ -40,7 +40,7 @@ export const PICTURES: Mutant[] = [
   ...faults(
     `${IMAGES}/form/scanner.ts`,
     `${IMAGES}/form/parse.test.ts`,
-    // A picture ends where a line of it begins like the boundary, and a boundary without its line end counts.
+    // An image ends at a line that starts like the boundary, and a boundary without its line end counts.
     [
       'return bytes[at] === CR && bytes[at + 1] === LF ? { next: at + 2 } : undefined',
       'return { next: at + 2 }',
@@ -48,31 +48,31 @@ export const PICTURES: Mutant[] = [
     ['bytes.indexOf(this.#delimiter, search)', 'bytes.indexOf(this.#line, search)'],
     ['this.#parts++ === this.#maxParts', 'false'],
   ),
-  // A name brings parameters of its own.
+  // A name injects parameters.
   ...faults(`${IMAGES}/form/write.ts`, `${IMAGES}/request.test.ts`, ['/["\\r\\n]/g', '/[\\r\\n]/g']),
-  // Of two names the gateway reads the one and the upstream the other.
+  // Of two names the gateway reads one and the upstream the other.
   ...faults(`${IMAGES}/form/parameters.ts`, `${IMAGES}/form/parse.test.ts`, [' || parameters.has(name)', '']),
-  // A file that knows the boundary adds fields.
+  // A file that contains the boundary adds fields.
   ...faults(`${IMAGES}/edit-form.ts`, `${IMAGES}/request.test.ts`, [
     'const boundary = newBoundary()',
     'const boundary = readBoundary(contentType)',
   ]),
-  // Of two models the one is allowed and the other asked.
+  // Of two models one is allowed and the other called.
   ...faults(`${IMAGES}/fields.ts`, `${IMAGES}/request.test.ts`, [
     "if (this.#seen.has(name)) throw refusal(name, 'appears twice in the form')",
     '',
   ]),
-  // Pictures without end.
+  // Endless images.
   ...faults(`${IMAGES}/request.ts`, `${IMAGES}/request.test.ts`, [
     'if (decodedLength(url) > MAX_PICTURE_BYTES)',
     'if (false)',
   ]),
-  // A boundary that comes in two pieces is part of a picture.
+  // A boundary in two pieces becomes part of an image.
   ...faults(`${IMAGES}/form/scanner.ts`, `${IMAGES}/form/scanner.test.ts`, [
     '      ? bytes.length - begun.length\n',
     '      ? bytes.length\n',
   ]),
-  // A model behind the files is asked that nobody allowed.
+  // A model after the files is called without being allowed.
   ...faults(`${IMAGES}/upload/upload.ts`, `${IMAGES}/upload/upload.test.ts`, [
     'if (this.hasFile && isRead(head)) throw tooLate(head.name)',
     '',
@@ -81,7 +81,7 @@ export const PICTURES: Mutant[] = [
   ...faults(
     `${IMAGES}/byte-lane/stream.ts`,
     `${IMAGES}/byte-lane/stream.test.ts`,
-    // Half a picture is whole, the first of several is the last, and only one of them is charged.
+    // Half an image is complete, the first of several is the last, and only one is charged.
     ['return this.#completed > 0 && !this.#isPending', 'return this.#completed > 0 || this.#isPending'],
     ['this.#completed < (this.request.head.images ?? 1)', 'this.#completed === 0'],
     ['{ ...this.usage, images: this.#completed }', '{ ...this.usage, images: 1 }'],
@@ -89,21 +89,21 @@ export const PICTURES: Mutant[] = [
   ...faults(
     `${IMAGES}/codec/request/decode-request.ts`,
     `${IMAGES}/codec/request/decode-request.test.ts`,
-    // Of several pictures one is made.
+    // One of several requested images is made.
     ['if ((head.images ?? 1) > 1)', 'if (false)'],
   ),
-  // What was said long ago is what is drawn.
+  // An old turn is drawn.
   ...faults(`${IMAGES}/codec/request/encode-request.ts`, `${IMAGES}/codec/request/encode-request.test.ts`, [
     'const last = turns.at(-1)',
     'const last = turns.at(0)',
   ]),
-  // A picture is answered in words.
+  // An image request gets a text answer.
   ...faults(`${IMAGES}/codec/answer/encode-answer.ts`, 'proxy/dialects/core/hub/images.test.ts', [
     'if (parts.some(isPicture)) return undefined',
     'if (parts.length > 0) return undefined',
   ]),
 
-  // Pictures are begun that nobody can pay, by each way to them.
+  // Images are started that the account cannot pay, on each way to them.
   ...faults(
     'proxy/pipeline/billing/charge.ts',
     MONEY,
@@ -111,7 +111,7 @@ export const PICTURES: Mutant[] = [
     ['outputTokens, tier, images }', 'outputTokens, tier }'],
   ),
   ...faults('proxy/pipeline/serve.ts', MONEY, ['makesImages(api)) ? 1 : 0)', 'makesImages(api)) ? 0 : 0)']),
-  // Pictures that nobody counted cost nothing.
+  // Uncounted images are free.
   ...faults(
     'proxy/ledger/bill.ts',
     'proxy/ledger/bill.test.ts',
@@ -121,7 +121,7 @@ export const PICTURES: Mutant[] = [
   ...faults(
     'contract/endpoints.ts',
     'contract/endpoints.test.ts',
-    // Upstreams are asked for what they do not have, and counting costs money.
+    // Upstreams get requests for features that they lack, and counting costs money.
     [
       "return features[way.feature] === true ? 'native' : way.else",
       "return features[way.feature] === false ? way.else : way.else ?? 'native'",

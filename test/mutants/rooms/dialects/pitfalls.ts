@@ -1,4 +1,4 @@
-/** Faults that other gateways are known for: those of the conformance suite's list, by its numbers. */
+/** Faults known from other gateways, by the numbers of the conformance suite's list. */
 import { faults, type Mutant } from '../../fault.ts'
 
 const STREAMS = 'test/conformance/dialects/pitfalls-streams.test.ts'
@@ -17,7 +17,7 @@ export const PITFALLS: Mutant[] = [
     'else if (part.id !== this.#current) this.#hold(part)',
     'else if (part.id !== this.#current && this.#current === undefined) this.#hold(part)',
   ]),
-  // 7.3 All items have the index 0.
+  // 7.3 All items have index 0.
   ...faults('proxy/dialects/responses/codec/answer/encode-stream.ts', STREAMS, [
     'new Draft(type, this.#drafts.length, body',
     'new Draft(type, 0, body',
@@ -32,14 +32,14 @@ export const PITFALLS: Mutant[] = [
     '{ ...this.#fields(), ...this.body, ...skeleton }',
     '{ ...this.#fields() }',
   ]),
-  // 7.4 Events of deltas do not count.
+  // 7.4 Delta events do not count.
   ...faults('proxy/dialects/responses/codec/answer/answer-events.ts', STREAMS, [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source text
     '${head}${this.#sequence++}',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source text
     '${head}${this.#sequence}',
   ]),
-  // 7.5 The input of a stream is 0 at its start, and missing at its end.
+  // 7.5 The input of a stream is 0 at its start and missing at its end.
   ...faults('proxy/dialects/messages/codec/answer/message-counts.ts', STREAMS, [
     'return { input_tokens: inputEstimate(client), output_tokens: 1 }',
     'return { input_tokens: 0, output_tokens: 1 }',
@@ -57,7 +57,7 @@ export const PITFALLS: Mutant[] = [
     "if (open.empty && open.input !== '') this.#emit({ type: 'tool-call-delta', id, text: open.input })",
     '',
   ]),
-  // 7.7 The last block is left open, and an agent is told that the answer is over though tools are called.
+  // 7.7 The last block stays open, and an agent sees the end of the answer although tools are called.
   ...faults('proxy/dialects/messages/codec/answer/block-events.ts', STREAMS, [
     "this.event('content_block_stop', { index: this.#index })",
     '',
@@ -89,7 +89,7 @@ export const PITFALLS: Mutant[] = [
     "calls.length > 0 && writing.features.nullContent ? null : ''",
     "calls.length > 0 ? null : ''",
   ]),
-  // 7.10 Arguments of nothing stay nothing, which no client can parse.
+  // 7.10 Empty arguments stay empty, which no client can parse.
   ...faults('proxy/dialects/responses/codec/answer/item-write.ts', STREAMS, [
     "kind === 'function' && input === '' ? '{}' : input",
     "kind === 'function' && input === '' ? '' : input",
@@ -98,7 +98,7 @@ export const PITFALLS: Mutant[] = [
     "input.trim() === '' ? {} : ",
     '',
   ]),
-  // 7.11 Lines that end in CR are one line, and an end without an empty line hides the last event.
+  // 7.11 Lines that end in CR are one line, and an end without a blank line hides the last event.
   ...faults('proxy/dialects/core/sse/reader.ts', TRANSPORT, [
     "text.includes('\\r') ? text.replace(/\\r\\n?/g, '\\n') : text",
     'text',
@@ -107,7 +107,7 @@ export const PITFALLS: Mutant[] = [
     "if (rest !== '') readEvents",
     'if (false) readEvents',
   ]),
-  // 7.12 A stream that nobody asked for is no answer, and an error in place of one is passed over.
+  // 7.12 An uninvited stream is not an answer, and an error in place of one is ignored.
   ...faults('proxy/dialects/core/hub/whole.ts', TRANSPORT, [
     'if (!looksLikeStream(body)) return',
     'if (body) return',
@@ -121,7 +121,7 @@ export const PITFALLS: Mutant[] = [
     "': keep-alive\\n\\n'",
     "'event: ping\\ndata: {}\\n\\n'",
   ]),
-  // 7.15 Halves of characters are sent on, and whole ones are broken.
+  // 7.15 Half characters are sent on, and whole ones are broken.
   ...faults('proxy/dialects/core/hub/clean.ts', HISTORY, [
     '{ ...part, text: part.text.toWellFormed() }',
     'part',
@@ -130,7 +130,7 @@ export const PITFALLS: Mutant[] = [
     "(halves.get(part.id) ?? '') + part.text",
     'part.text',
   ]),
-  // 7.16 Messages of one role stand in a row, the first is the assistant's, or the last where that is refused.
+  // 7.16 Consecutive messages share a role, the first is the assistant's, or so is the last where that is refused.
   ...faults(
     'proxy/dialects/messages/codec/request/encode-turns.ts',
     HISTORY,
@@ -139,7 +139,7 @@ export const PITFALLS: Mutant[] = [
     ['const continues = writer.features.prefill && ', 'const continues = '],
     ['if (writer.features.systemTurns) {', 'if (true) {'],
   ),
-  // 7.16 Results without a call are kept, calls without a result are not answered, and ids come twice.
+  // 7.16 Results without a call are kept, calls without a result are not answered, and ids repeat.
   ...faults(
     'proxy/dialects/core/hub/repair.ts',
     HISTORY,
@@ -152,7 +152,7 @@ export const PITFALLS: Mutant[] = [
     'return blocks.length === 0 ? PLACEHOLDER : { role, content: blocks }',
     'return { role, content: blocks }',
   ]),
-  // 7.17 Redacted thinking becomes thinking in history and is lost from streams, and a second signature does not count.
+  // 7.17 Redacted reasoning becomes reasoning in history and is lost from streams; a second signature is ignored.
   ...faults('proxy/dialects/messages/codec/request/encode-blocks.ts', HISTORY, [
     "if (carrier.kind === 'redacted') return { type: 'redacted_thinking', data: carrier.value }",
     '',
@@ -165,12 +165,12 @@ export const PITFALLS: Mutant[] = [
     "this.#prose(index, 'reasoning').carrier = {",
     "this.#prose(index, 'reasoning').carrier ??= {",
   ]),
-  // 7.18 Of a turn with calls the thoughts are lost.
+  // 7.18 The reasoning of a turn with calls is lost.
   ...faults('proxy/dialects/chat/codec/request/encode-messages.ts', HISTORY, [
     "if (text !== '') message.reasoning_content = text",
     '',
   ]),
-  // 7.19 Items of another vendor bring their ids, and our own have no prefix.
+  // 7.19 Items keep another vendor's ids, and our own lack a prefix.
   ...faults('proxy/dialects/responses/codec/request/write-pieces.ts', HISTORY, [
     'const base = { call_id: callId, name',
     'const base = { id: callId, call_id: callId, name',
@@ -194,7 +194,7 @@ export const PITFALLS: Mutant[] = [
     'if (target.features.sampling !== false) {',
     'if (true) {',
   ]),
-  // 7.21 Betas of the client are lost, and a version is missing.
+  // 7.21 The client's betas are lost, and a version is missing.
   ...faults('proxy/dialects/messages/byte-lane/headers.ts', REQUESTS, [
     '...(beta !== undefined && {',
     '...(false && {',
@@ -203,7 +203,7 @@ export const PITFALLS: Mutant[] = [
     "limitMarks(body, writer)\n  const headers: Record<string, string> = { 'anthropic-version': API_VERSION }",
     'limitMarks(body, writer)\n  const headers: Record<string, string> = {}',
   ]),
-  // 7.22 An agent does not learn that its prompt is too long, and safeguards are dropped in silence.
+  // 7.22 An agent does not learn that its prompt is too long, and safeguards are dropped silently.
   ...faults('proxy/dialects/messages/error.ts', TRANSPORT, [
     "if (code !== 'context_length_exceeded') return message",
     'return message',
@@ -212,12 +212,12 @@ export const PITFALLS: Mutant[] = [
     'client.refuseStateful?.(about.request)',
     'void 0',
   ]),
-  // 7.22 A stream that broke ends as a success.
+  // 7.22 A broken stream ends as a success.
   ...faults('proxy/dialects/chat/error.ts', TRANSPORT, [
     '(openaiErrorBody(error))}\\n\\n',
     '(openaiErrorBody(error))}\\n\\ndata: [DONE]\\n\\n',
   ]),
-  // 7.23 Images with a charset, without padding, or under a wrong name are refused by the upstream.
+  // 7.23 The upstream refuses images with a charset, without padding, or under a wrong name.
   ...faults(
     'proxy/dialects/core/neutral/media.ts',
     REQUESTS,

@@ -5,9 +5,9 @@ export const RESPONSES: Mutant[] = [
   ...faults(
     'proxy/dialects/responses/byte-lane/stream.ts',
     'proxy/dialects/responses/byte-lane/stream.test.ts',
-    // The error that ends a stream has the number of the event before it.
+    // The error that ends a stream repeats the number of the event before it.
     ['this.#lastSequence() + 1', 'this.#lastSequence()'],
-    // A response that failed is passed on as a success.
+    // A failed response is passed on as a success.
     ["response?.status === 'failed' || ", ''],
   ),
   // Events of an item without an id name none.
@@ -16,7 +16,7 @@ export const RESPONSES: Mutant[] = [
     'proxy/dialects/responses/byte-lane/answer.test.ts',
     ["typeof item.id === 'string' ? item :", 'true ? item :'],
   ),
-  // What is written to a cache is billed twice.
+  // Cache writes are billed twice.
   ...faults('proxy/dialects/responses/usage.ts', 'proxy/dialects/responses/usage.test.ts', [
     'count(inputDetails.cache_write_tokens) ?? 0, input - cachedInput)',
     'count(inputDetails.cache_write_tokens) ?? 0, input)',
@@ -30,17 +30,17 @@ export const RESPONSES: Mutant[] = [
       'this.#get(exactKey, type, index, id) ?? this.#get(placeKey, type, index, id)',
       'this.#get(idKey, type, index, id)',
     ],
-    // A call that only the final output has is taken for another one.
+    // A call that only the final output contains is taken for another one.
     ['told === undefined || final === undefined || told === final', 'true'],
   ),
-  // Clients run a call whose item is done, though the answer ended in the middle of it.
+  // Clients run a call whose item is done although the answer was cut.
   ...faults(
     'proxy/dialects/responses/codec/answer/item-draft.ts',
     'test/conformance/dialects/broken-calls.test.ts',
     ["if (this.cut) return { ...item, status: 'incomplete' }", ''],
   ),
 
-  // The whole text comes once more after its deltas.
+  // The whole text repeats after its deltas.
   ...faults(
     'proxy/dialects/responses/codec/answer/item-reader-message.ts',
     'proxy/dialects/responses/codec/answer/decode-stream-gaps.test.ts',
@@ -55,12 +55,12 @@ export const RESPONSES: Mutant[] = [
   ...faults(
     'proxy/dialects/responses/codec/answer/decode-stream.ts',
     'proxy/dialects/responses/codec/answer/decode-stream-end.test.ts',
-    // An answer that was cut is complete.
+    // A truncated answer is complete.
     ["type === 'response.incomplete' ? {", 'false ? {'],
-    // Half an event is passed over, and with it a piece of the answer.
+    // Half an event is ignored, and with it a piece of the answer.
     ["if (data.startsWith('{')) this.failure", 'if (false) this.failure'],
   ),
-  // A cut answer with calls looks whole, and an agent runs half a call.
+  // A truncated answer with calls looks whole, and an agent runs half a call.
   ...faults(
     'proxy/dialects/responses/codec/answer/answer-finish.ts',
     'proxy/dialects/responses/codec/answer/decode-answer.test.ts',
@@ -73,20 +73,20 @@ export const RESPONSES: Mutant[] = [
     ['value.error || isFailed(value)', 'value.error'],
   ),
 
-  // The item in which an answer was cut looks complete.
+  // The item in which an answer was truncated looks complete.
   ...faults(
     'proxy/dialects/responses/codec/answer/item-draft.ts',
     'proxy/dialects/responses/codec/answer/encode-stream.test.ts',
     ["cut ? 'incomplete' : 'completed'", "'completed'"],
   ),
-  // What another vendor sealed is in the hands of clients as it is.
+  // Clients get another vendor's sealed state without an envelope.
   ...faults(
     'proxy/dialects/responses/codec/answer/item-write.ts',
     'proxy/dialects/responses/codec/answer/encode-answer.test.ts',
     ['isOwn ? carrier.value : client.envelopes.seal(carrier)', 'carrier.value'],
   ),
 
-  // A thought without what it led to is refused.
+  // Reasoning without its output is refused.
   ...faults(
     'proxy/dialects/responses/codec/request/write-items.ts',
     'proxy/dialects/responses/codec/request/write-items.test.ts',
@@ -95,25 +95,25 @@ export const RESPONSES: Mutant[] = [
   ...faults(
     'proxy/dialects/responses/codec/request/encode-request.ts',
     'proxy/dialects/responses/codec/request/encode-request.test.ts',
-    // The vendor keeps what the client never meant to store.
+    // The vendor stores data of a client that did not allow it.
     ['store ?? false', 'store ?? true'],
     // A limit that is too small is refused.
     ['Math.max(maxOutputTokens, MIN_OUTPUT_TOKENS)', 'maxOutputTokens'],
-    // Encrypted reasoning is not asked for, so that the model forgets what it thought.
+    // Encrypted reasoning is not requested, so the model forgets its reasoning.
     ['...(thinks ? [ENCRYPTED] : [])', ''],
   ),
-  // Open schemas are refused, because strict is the default.
+  // Open schemas are refused because strict is the default.
   ...faults(
     'proxy/dialects/responses/codec/request/tools.ts',
     'proxy/dialects/responses/codec/request/encode-request.test.ts',
     ['strict === true && !isOpen', 'strict !== false && !isOpen'],
   ),
-  // What should be cached for an hour is cached for half of one.
+  // An hour of caching becomes half an hour.
   ...faults('proxy/dialects/openai/fields.ts', 'proxy/dialects/responses/codec/request/write-items.test.ts', [
     "'1h': '12h'",
     "'1h': '30m'",
   ]),
-  // A conversation that the vendor keeps is gone on with elsewhere, without its beginning.
+  // A conversation kept by the vendor continues elsewhere without its start.
   ...faults(
     'proxy/dialects/responses/codec/request/stateful.ts',
     'proxy/dialects/responses/codec/request/stateful.test.ts',
